@@ -43,22 +43,27 @@ class Build:
 
 
 def new_build(
-    inputs: Sequence[Path], workdir: Path, out: Path, config: Path | None, settings: Mapping[str, object]
+    inputs: Sequence[Path],
+    workdir: Path,
+    out: Path,
+    config: Path | None,
+    settings: Mapping[str, object],
+    preset: str = "",
 ) -> Build:
-    """A build of review files, or of the shipped sample without any, by a TOML file and by `settings`, which go
-    before it.
+    """A build of review files, or of the shipped sample without any, by the preset of that name, by a TOML file, which
+    goes before it, and by `settings`, which go before both.
     """
     if inputs:
-        return Build(workdir, out, tuple(inputs), resolve(config, settings))
+        return Build(workdir, out, tuple(inputs), resolve(config, settings, preset))
     sample = sample_dir()
-    chosen = resolve(config, settings).origin  # what the user's file says goes before the sample's own settings
+    chosen = resolve(config, settings, preset).origin  # what the user's file says goes before the sample's own settings
     fitting = {
         "evaluate.gold": str(sample / "gold.jsonl"),
         "release.name": "sample-restaurant-aste",
         "release.licence": "CC-BY-4.0",
     }
     own = {key: value for key, value in fitting.items() if chosen[key] == "default"}
-    return Build(workdir, out, (sample / "reviews.csv",), resolve(config, {**settings, **own}))
+    return Build(workdir, out, (sample / "reviews.csv",), resolve(config, {**settings, **own}, preset))
 
 
 def changed(build: Build, settings: Mapping[str, object]) -> Build:

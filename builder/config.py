@@ -1,4 +1,4 @@
-"""One TOML file and command-line overrides become frozen dataclasses; each value knows where it came from.
+"""A preset, one TOML file and command-line overrides become frozen dataclasses; each value knows where it came from.
 
 An unknown key, a wrong type or a value outside its choices is a `ConfigError` that names file, key and the known ones.
 """
@@ -20,10 +20,11 @@ from typing import Any, Literal
 from builder.errors import ConfigError, printable
 from builder.licences import by_source, canonical
 from builder.limits import check_limits
+from builder.presets import PresetValue, read_preset
 from builder.settings import Config
 
 _SPELLINGS = {"release.license": "release.licence"}
-PRESETS: Mapping[str, Mapping[str, object]] = {
+PROFILES: Mapping[str, Mapping[str, object]] = {
     "embedded": {},
     "rules": {},
     "paper": {"self_train.confidence": 0.0, "self_train.variants": ("C",), "discriminate.mode": "paper"},
@@ -36,7 +37,7 @@ prediction that the discriminator lets through.
 @dataclass(frozen=True, slots=True)
 class Resolved:
     """A config and, for each dotted key, the place its value came from:
-    `default`, `profile NAME`, `FILE` or `option`.
+    `default`, `profile NAME`, `preset NAME: WHERE`, `FILE` or `option`.
     """
 
     config: Config
@@ -59,9 +60,11 @@ class Resolved:
         )
 
 
-def resolve(path: Path | None = None, options: Mapping[str, object] | None = None) -> Resolved:
-    """Defaults, then the TOML file, then `options` by dotted key ("release.licence")."""
-    values: dict[str, tuple[object, str]] = {}
+def resolve(
+    path: Path | None = None, options: Mapping[str, object] | None = None, preset: str = ""
+) -> Resolved:
+    """Defaults, then the preset of that name, then the TOML file, then `options` by dotted key ("release.licence")."""
+    values = with_origins(read_preset(preset, "build")) if preset else {}
     if path is not None:
         values |= {key: (value, str(path)) for key, value in _flatten(_read(path), str(path)).items()}
     values |= {key: (value, "option") for key, value in (options or {}).items()}
@@ -70,12 +73,17 @@ def resolve(path: Path | None = None, options: Mapping[str, object] | None = Non
     for key, (_, where) in values.items():
         _check_key(key, known, where)
     profile = str(values.get("profile", (Config().profile, ""))[0])
-    values = {key: (value, f"profile {profile}") for key, value in PRESETS.get(profile, {}).items()} | values
+    values = {key: (value, f"profile {profile}") for key, value in PROFILES.get(profile, {}).items()} | values
     config = _build(Config, "", values)
     origin = {key: where for key, (_, where) in values.items()}
     check_limits(config, lambda key: origin.get(key, ""))
     config = _with_licences(config, origin)
     return Resolved(config, {key: values[key][1] if key in values else "default" for key in known})
+
+
+def with_origins(values: Mapping[str, PresetValue]) -> dict[str, tuple[object, str]]:
+    """The values of a preset, each with where it came from."""
+    return {key: (line.value, line.origin) for key, line in values.items()}
 
 
 Made = typing.TypeVar("Made")
@@ -173,10 +181,18 @@ def _checked(key: str, hint: Any, value: object, where: str) -> object:
     return value
 
 
+def toml_value(text: str) -> object:
+    """A value as TOML writes it; a bare word is a string."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
 def written_value(value: object) -> str:
     """A value as TOML writes it."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-    return f"[{', '.join(map(written_value, value))}]" if isinstance(value, tuple) else repr(value)
+    return f"[{', '.join(map(written_value, value))}]" if isinstance(value, (tuple, list)) else repr(value)

@@ -65,6 +65,14 @@ class Kept:
             return None
         return content.get("result") if isinstance(content, dict) and content.get("key") == key else None
 
+    def key_in(self, slot: str) -> str:
+        """The key whose result a slot holds; "" where it holds none."""
+        try:
+            content = json.loads(self._path("", slot).read_bytes().decode("utf-8", "surrogatepass"))
+        except (OSError, ValueError):
+            return ""
+        return str(content.get("key", "")) if isinstance(content, dict) else ""
+
     def put(self, key: str, result: Any, slot: str = "") -> Any:
         """Keep a result that was made elsewhere, by a worker for one. Returns it as `find` will: lists for tuples."""
         text = json.dumps({"key": key, "result": result}, ensure_ascii=False, separators=(",", ":"))

@@ -184,10 +184,16 @@ class Paper:
     """Passes over the training data of the judge."""
     batch_tokens: int = 8192
     """Tokens in an optimiser step, padding included; taken in parts where memory is short."""
+    batch: int = 0
+    """Examples in an optimiser step, whatever their tokens; 0: by `batch_tokens`. The paper has 2."""
     generate_tokens: int = 32768
     """Tokens in a batch when the model writes."""
     rate: float = 3e-4
-    """Learning rate."""
+    """Highest learning rate."""
+    warmup: float = 0.05
+    """Share of the steps in which the rate rises; it falls afterwards."""
+    weight_decay: float = 0.01
+    """Weight decay of the optimiser."""
     patience: int = 0
     """Training stops after so many epochs without a better score; 0: never."""
     save_steps: int = 2000
@@ -202,8 +208,9 @@ class Paper:
         counts = ("epochs", "judge_epochs", "save_steps")
         return {
             **{name: at_least(1, getattr(self, name)) for name in (*sizes, *counts)},
-            **{name: at_least(0, getattr(self, name)) for name in ("patience", "processes")},
+            **{name: at_least(0, getattr(self, name)) for name in ("patience", "processes", "batch", "weight_decay")},
             "rate": above_0(self.rate),
+            "warmup": from_0_to_1(self.warmup),
         }
 
 

@@ -19,7 +19,7 @@ PACKAGE = ROOT / "builder"
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("markup",),
     ("", "records", "errors"),
-    ("licences", "limits"),
+    ("licences", "limits", "presets"),
     ("settings",),
     ("code", "config", "text", "files", "edges", "progress"),
     ("kept",),

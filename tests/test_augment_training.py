@@ -13,10 +13,12 @@ import torch
 
 from builder.augment.catalog import METHODS
 from builder.augment.fragment_settings import MaskedSeq2SeqSettings
+from builder.augment.fragment_training import FragmentSource
 from builder.augment.methods import cbert, masked_seq2seq
 from builder.augment.methods.cbert import CBertSettings
 from builder.augment.nets.beam import SearchRows, SearchRules, search
 from builder.augment.records import Sentence
+from builder.augment.replacing import unit_inventory
 from builder.augment.settings import make_settings, one_thread
 from builder.augment.signatures import describe_settings
 from builder.augment.training import raw
@@ -65,8 +67,6 @@ def test_a_corpus_that_cannot_be_used_is_an_error(tmp_path: Path) -> None:
         raw(str(tmp_path / "none.txt"), GIVEN)
     with pytest.raises(ConfigError, match="no train split"):
         raw("train", GIVEN)
-    with pytest.raises(ConfigError, match='corpus = "train" is not for a pretrained base'):
-        make_settings({"cbert.base": "some/model", "cbert.corpus": "train"})
 
 
 def texts(given: tuple[Sentence, ...]) -> list[str]:
@@ -142,3 +142,49 @@ def test_one_thread_is_so_in_every_section_that_counts_them_and_changes_nothing_
     assert {"masked_seq2seq", "cbert", "context", "gpt2", "style_transfer"} <= {*named}
     back = {name: replace(getattr(few, name), threads=getattr(many, name).threads) for name in named}
     assert few != many == replace(few, threads=many.threads, **back)
+
+
+@pytest.mark.parametrize("masking", ["mask", "mass"])
+def test_a_pretrained_base_learns_from_raw_reviews_before_the_labelled_sentences(masking: str, tmp_path: Path) -> None:
+    """Li et al. 2020, section 3.2: pre-trained weights, then in-domain pre-training, then the labelled set."""
+    base = tiny_hub.save(tmp_path / "base", "bart")
+    english = tuple(tiny_hub.english(opinions=False))
+    more = raw("train", english, [f"{one.text} and more" for one in english])
+    settings = replace(SEQ, base=base, pretrain_epochs=0, masking=masking, whole=False, fitting=False)
+    alone = masked_seq2seq.load(settings, english, tmp_path / "alone" / "models")
+    taught = masked_seq2seq.load(replace(settings, corpus="train"), english, tmp_path / "both" / "models", corpus=more)
+    assert alone.digest != taught.digest
+    assert (tmp_path / "both" / "corpus-masked-seq2seq" / "weights.safetensors").is_file()
+    assert any(taught.propose(english, 2, 1))
+
+
+def test_mass_hides_most_tokens_of_a_fragment_and_shows_some_of_them_or_others() -> None:
+    inventory = unit_inventory(GIVEN, False, 1)
+    tokens = [inventory.cut(one.text, one.words).ids for one in GIVEN]
+    sentences = [(ids, (0,) * len(ids)) for ids in tokens]
+    plain, mass = (FragmentSource.of(sentences, inventory, 0.5, masking) for masking in ("mask", "mass"))
+    hidden = shown = own = 0
+    for item in mass.draw(2000, 3, labelled=False):
+        inside = item.source[item.start : item.start + len(item.target)]
+        hidden += inside.count(inventory.mask)
+        own += sum(a == b for a, b in zip(inside, item.target, strict=True))
+        shown += len(inside)
+    assert 0.78 < hidden / shown < 0.82
+    assert 0.09 < own / shown < 0.13, "a random token is the old one now and then"
+    for source, labelled in ((plain, False), (mass, True)):
+        for item in source.draw(50, 3, labelled=labelled):
+            inside = item.source[item.start : item.start + len(item.target)]
+            assert set(inside) == {inventory.mask}
+
+
+def test_a_pretrained_bert_learns_from_raw_reviews_and_every_label_begins_as_it(tmp_path: Path) -> None:
+    base = tiny_hub.save(tmp_path / "base", "bert")
+    more = raw("train", GIVEN, texts(GIVEN))
+    settings = replace(CLOZE, base=base, corpus="train", labels="bio")
+    plain = cbert.load(settings, GIVEN, tmp_path / "bert", name=cbert.PLAIN, corpus=more)
+    untaught = cbert.load(replace(settings, corpus=""), GIVEN, tmp_path / "other", name=cbert.PLAIN)
+    labelled = cbert.load(settings, GIVEN, tmp_path / "cbert", corpus=more)
+    assert plain.digest != untaught.digest
+    network = labelled.model.network
+    assert network.state_dict()[network.label_weights].shape[0] > 1
+    assert (tmp_path / "corpus-bert" / "weights.safetensors").is_file()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import random
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -19,7 +20,7 @@ from builder.augment import catalog
 from builder.augment.records import Edit, Mark, Rewrite, Sentence
 from builder.bench import augmented, cells, reading
 from builder.bench.augmented import Sources, by_method, first, of_file, rewritten
-from builder.bench.rows import BenchRow, example, held_out, item, language, normalised, refuse_shared, sentences, share
+from builder.bench.rows import BenchRow, example, folded, held_out, item, language, normalised, refuse_shared, sentences, share
 from builder.errors import InputError
 from builder.lexicon.resources import load_lexicon
 from builder.records import Element, Triplet
@@ -499,3 +500,51 @@ def test_a_bad_plan_stops_before_anything_is_trained(
 
     monkeypatch.setattr(cells, "fit", never)
     assert "no model 'tagger'" in here(*options(data, tmp_path, models="tagger")).error
+
+
+def test_folds_test_every_text_once_and_the_table_has_their_means(data: Path, tmp_path: Path, builder: Command) -> None:
+    """Wu et al. 2019, table 1: a set without a test split is measured by cross-validation."""
+    ran = builder(*options(data, tmp_path / "w", test=None, folds=4, methods="none,eda", copies="1", **{"valid-count": 3}))
+    assert ran.code == 0, ran.err
+    tested = [line for line in ran.err.splitlines() if ": test: " in line]
+    assert len(tested) == 4 and all("10 rows of fold" in line for line in tested)
+    assert ran.err.count("27 trained on, 3 to choose the epoch") == 4
+    files = sorted((tmp_path / "w" / "cells").glob("*.json"))
+    assert len(files) == 4 * 2 * 2, "folds, methods, seeds"
+    single = [json.loads(path.read_text())["result"] for path in files]
+    told = json.loads((tmp_path / "w" / "bench.json").read_text())
+    for cell in told["cells"]:
+        own = [
+            one["scores"]["accuracy"]
+            for one in single
+            if (one["method"], one["seed"]) == (cell["method"], cell["seed"])
+        ]
+        assert cell["scores"]["accuracy"] == pytest.approx(fmean(own))
+    assert told["about"]["folds"] == 4
+    assert "Means over 4 folds" in (tmp_path / "w" / "bench.md").read_text()
+
+
+def test_rows_of_one_text_are_in_one_fold() -> None:
+    rows = [BenchRow(str(n), f"text {n // 2}", label="a") for n in range(40)]
+    parts = folded(rows, 3)
+    assert sorted(row.id for part in parts for row in part) == sorted(row.id for row in rows)
+    keys = [{row.key for row in part} for part in parts]
+    assert all(not a & b for n, a in enumerate(keys) for b in keys[:n])
+    assert max(map(len, parts)) - min(map(len, parts)) <= 2
+
+
+@pytest.mark.parametrize(
+    ("changes", "error"),
+    [
+        ({"folds": 4}, "each fold is the test set in turn"),
+        ({"test": None}, "no test set.*--folds 10"),
+        ({"test": None, "folds": 90}, "90 folds of 40 texts"),
+        ({"models": "cnn:rete=1"}, "unknown key 'rete'.*did you mean 'rate'"),
+        ({"models": "cnn:layers=some"}, "layers = 'some' is no int"),
+    ],
+)
+def test_what_no_bench_can_be_made_of_is_an_error(
+    data: Path, tmp_path: Path, builder: Command, changes: dict[str, object], error: str
+) -> None:
+    ran = builder(*options(data, tmp_path / "w", **changes))
+    assert ran.code == 2 and re.search(error, ran.err), ran.err

@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 import sys
 from dataclasses import replace
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -15,7 +16,7 @@ from builder.augment import catalog, characters, choice
 from builder.augment.methods import eda, spelling, split
 from builder.augment.records import Mark, Method, Sentence, applied, moved, seeded
 from builder.augment.settings import AugmentSettings, Given, make_settings
-from builder.errors import ConfigError, install_command
+from builder.errors import ConfigError, InputError, install_command
 
 ENGLISH = (
     "The friendly waiter brought a large pizza quickly , but the soup was cold and the bill came late .",
@@ -243,7 +244,7 @@ def test_random_numbers_of_two_methods_differ() -> None:
         (
             "spelling.kinds",
             "smell",
-            "spelling.kinds: unknown kind of mistake 'smell'; known, joined by +: sound, shape, rules, keyboard",
+            "spelling.kinds: unknown kind of mistake 'smell'; known, joined by +: sound, shape, rules, keyboard, dictionary",
         ),
     ],
 )
@@ -273,3 +274,32 @@ def test_a_signature_names_settings_and_tables() -> None:
     assert method("eda", "en").signature != method("eda", "en", rate=0.2).signature
     assert method("eda", "en").signature != method("eda", "zh").signature
     assert eda.OPERATIONS.keys() == {"synonym", "insertion", "swap", "deletion"}
+
+
+def test_a_dictionary_of_misspellings_is_read_as_nlpaug_writes_it(tmp_path: Path) -> None:
+    file = tmp_path / "spelling_en.txt"
+    file.write_text("# a comment\nreceive recieve receeve\nwaiter waitor\n\n", "utf-8")
+    known = spelling.read_dictionary(file)
+    assert known["receive"] == ("recieve", "receeve")
+    assert known["waitor"] == ("waiter",), "a misspelling gives way to the word as well"
+    settings = make_settings({"spelling.kinds": "dictionary", "spelling.dictionary": str(file)})
+    made = catalog.load("spelling", replace(settings, given=Given(language="en")))
+    text = "Waiter and soup"
+    sentence = Sentence("a", text, ((0, 6), (7, 10), (11, 15)), (), None, "en")
+    (candidates,) = made.propose([sentence], 3, 1)
+    assert {applied(text, one.edits) for one in candidates} == {"Waitor and soup"}, "only what the dictionary knows"
+    file.write_text("waiter waytor\n", "utf-8")
+    assert catalog.load("spelling", settings).signature != made.signature
+
+
+@pytest.mark.parametrize(
+    ("content", "error"),
+    [("waiter\n", "dict.txt:1: no misspelling of 'waiter'"), ("# nothing\n", "no misspelling here"), (None, "cannot be read")],
+)
+def test_a_dictionary_that_holds_no_misspelling_is_an_error(content: str | None, error: str, tmp_path: Path) -> None:
+    if content is not None:
+        (tmp_path / "dict.txt").write_text(content, "utf-8")
+    with pytest.raises(InputError, match=error):
+        spelling.read_dictionary(tmp_path / "dict.txt")
+    with pytest.raises(ConfigError, match='spelling.dictionary = "" is not a file'):
+        make_settings({"spelling.kinds": "rules+dictionary"})

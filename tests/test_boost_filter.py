@@ -117,6 +117,15 @@ def test_folds_do_not_depend_on_the_order_and_do_on_the_seed() -> None:
     assert ids(MANY, 1) != ids(MANY, 2)
 
 
+def test_as_in_the_paper_the_validation_fold_may_train_too_and_the_boosted_one_never() -> None:
+    sentences = [Sentence(str(n), f"text {n}", (), label="ab"[n % 2]) for n in range(25)]
+    for plain, paper in zip(crossed(sentences, 5, 1), crossed(sentences, 5, 1, train_on_valid=True), strict=True):
+        assert (plain.valid, plain.boost) == (paper.valid, paper.boost)
+        assert sorted((*plain.train, *plain.valid)) == list(paper.train)
+        assert not {*paper.train} & {*paper.boost}
+        assert (len(plain.train), len(paper.train)) == (15, 20), "three folds of five, and four"
+
+
 def test_sentences_of_one_text_stay_in_one_fold_and_labels_are_spread() -> None:
     twins = [replace(one, id=f"{one.id}-twin", label="a") for one in MANY[:10]]
     both = (*MANY, *twins)

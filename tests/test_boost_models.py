@@ -22,7 +22,7 @@ from builder.augment.boost.network import TwoWayConfig, collate
 from builder.augment.boost.tokens import SPECIAL, UNKNOWN, FoldVocabulary, cut, pieces
 from builder.augment.records import Edit, Mark, Sentence, applied
 from builder.augment.settings import AugmentSettings, BoostSettings, Given, make_settings
-from builder.errors import ModelError
+from builder.errors import ConfigError, ModelError
 from builder.learning import obtain
 from builder.learning.task import DiscriminatorConfig, TaggerConfig, element
 from builder.records import POLARITIES, Polarity, Triplet
@@ -472,6 +472,27 @@ def test_the_task_chooses_the_surrogate(bert: Path) -> None:
     }
     for kind, made in kinds.items():
         assert isinstance(catalog.load("boostaug", made).trainer, kind)  # type: ignore[attr-defined]
+
+
+def test_the_papers_numbers_reach_the_surrogate_and_its_texts_are_cut_where_asked(bert: Path) -> None:
+    made = make_settings(
+        {"boostaug.base": str(bert), "boostaug.rate": 1e-5, "boostaug.batch": 16, "boostaug.longest": 80}
+    )
+    config = hub.trainer(made, made.boostaug).config
+    assert (config.rate, config.batch_chars, config.longest) == (1e-5, 16 * 80, 80)
+    plain = hub.trainer(make_settings({}), BoostSettings(base=str(bert))).config
+    assert (plain.rate, plain.batch_chars, plain.longest) == (2e-5, 16 * 80, 128)
+    assert classes.trainer(made, BoostSettings(rate=0.5)).config.rate == 0.5
+    model = replace(load_masked(str(bert)), longest=8)
+    assert len(model.ids("the soup is good and the staff is kind here")) == 8
+
+
+@pytest.mark.parametrize(("key", "value"), [("base", "some/model"), ("rate", 1e-5)])
+def test_a_surrogate_for_triplets_refuses_what_it_would_not_use(key: str, value: object) -> None:
+    made = make_settings({f"boostaug.{key}": value})
+    given = replace(made, given=Given(triplets=reviews(2)[1]))
+    with pytest.raises(ConfigError, match=f"boostaug.{key} is set, but the surrogate for triplets is the embedded"):
+        catalog.load("boostaug", given)
 
 
 def test_the_known_labels_and_facts_are_part_of_a_surrogate(surrogate: classes.Classes) -> None:

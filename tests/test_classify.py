@@ -265,3 +265,22 @@ def test_masking_hides_a_piece_of_every_text_and_never_a_mark() -> None:
     assert (gold[batch.ids == reader.end] == -1).all()
     assert (ids[gold < 0] == batch.ids[gold < 0]).all()
     assert (ids == reader.mask).any()
+
+
+@pytest.mark.parametrize("name", ["cnn", "rnn", "lstm"])
+def test_a_sentence_classifier_begins_with_given_vectors_and_may_keep_them(name: str, tmp_path: Path) -> None:
+    train = items("tc", 20, 1)
+    words = sorted({item.text[a:b].lower() for item in train for a, b in item.words})
+    path = tmp_path / "vectors.txt"
+    path.write_text("".join(f"{word} {n % 3}.0 1.0 {n % 2}.5 -1.0 0.5\n" for n, word in enumerate(words)), "utf-8")
+    choice = chosen(f"{name}:width=8:epochs=1:freeze=true", "tc", "en")
+    assert (choice.config.width, choice.config.freeze) == (8, True)
+    model = fit(choice, "tc", train, [], 1, tmp_path, Means(vectors=path))
+    table = model.network.embedded.table.weight  # type: ignore[attr-defined]
+    numbers = model.reader.vocabulary.numbers  # type: ignore[attr-defined]
+    before = vectors.table(numbers, vectors.read_glove(path, numbers), 5, 0)
+    assert table.shape[1] == 5
+    assert all(torch.equal(table[numbers[word]], before[numbers[word]]) for word in words)
+    loose = fit(chosen(f"{name}:width=8:epochs=1", "tc", "en"), "tc", train, [], 1, tmp_path, Means(vectors=path))
+    assert not torch.equal(loose.network.embedded.table.weight, table)  # type: ignore[attr-defined]
+    assert len(loose.predict(train)) == len(train)

@@ -109,6 +109,60 @@ def test_a_second_run_does_nothing_and_another_base_trains_anew(built: Build, tm
     ]
 
 
+def test_a_first_model_that_two_variants_share_is_trained_and_asked_and_stored_once(
+    built: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Algorithm 1: S_0 of B and D is the rules' triplets, so that both have the same M_0."""
+    from builder.model.paper import fine_tuning, models
+
+    trainings: list[int] = []
+    questions: list[int] = []
+    fit, write = fine_tuning.fit, models.write
+    monkeypatch.setattr(fine_tuning, "fit", lambda *rest: trainings.append(len(rest[1])) or fit(*rest))
+    settings = SETTINGS | {"self_train.variants": ("B", "D"), "self_train.iterations": 0}
+    resolved = resolve(options=settings | {"paper.base": built.resolved.config.paper.base})
+    build = replace(built, workdir=tmp_path / "w", resolved=resolved)
+    pipeline.run(build, until="discriminate")
+    judged = len(trainings)
+    monkeypatch.setattr(
+        models, "write", lambda base, asked, *rest: questions.append(len(asked)) or write(base, asked, *rest)
+    )
+    pipeline.run(build, until="self_train")
+    assert len(trainings) == judged + 1
+    assert sum(questions) == 2 + len(LINES), "validation in training, then all reviews once"
+    first, second = (build.workdir / "models" / name for name in ("B0", "D0"))
+    assert (first / "model.safetensors").stat().st_ino == (second / "model.safetensors").stat().st_ino
+    assert not list((build.workdir / "models").glob("*.training/*.safetensors")), "nothing is stored twice"
+    (answers,) = second.glob("answers-*.jsonl")
+    assert answers.read_text("utf-8") == (first / answers.name).read_text("utf-8")
+    with db.reading(build.workdir) as connection:
+        (b,), (d,) = (runs.rounds(connection, name) for name in "BD")
+        assert (b.model, b.triplets, b.predicted) == (d.model, d.triplets, d.predicted)
+
+
+def test_a_settled_model_is_read_for_its_training_and_a_damaged_one_is_trained_again(
+    built: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from builder.model.paper import fine_tuning
+
+    resolved = resolve(
+        options=SETTINGS | {"self_train.iterations": 0, "paper.base": built.resolved.config.paper.base}
+    )
+    build = replace(built, workdir=tmp_path / "w", resolved=resolved)
+    pipeline.run(build, until="self_train")
+    trainings: list[int] = []
+    fit = fine_tuning.fit
+    monkeypatch.setattr(fine_tuning, "fit", lambda *rest: trainings.append(1) or fit(*rest))
+    model = build.workdir / "models" / "D0"
+    digest = json.loads((model / "paper.json").read_text("utf-8"))["digest"]
+    pipeline.run(build, until="self_train", force=("self_train",))
+    assert trainings == []
+    (model / "paper.json").write_text("{", "utf-8")
+    pipeline.run(build, until="self_train", force=("self_train",))
+    assert trainings == [1]
+    assert json.loads((model / "paper.json").read_text("utf-8"))["digest"] == digest
+
+
 def _lexicon():  # type: ignore[no-untyped-def]
     from builder.lexicon.resources import load_lexicon
 

@@ -19,7 +19,7 @@ import torch
 from conftest import ROOT, environment
 from tiny_mt5 import REVIEWS, TOLD, make_base
 
-from builder.errors import ModelError
+from builder.errors import ConfigError, ModelError
 from builder.learning.checkpoint import tensor_digest, weights_of
 from builder.learning.devices import spread
 from builder.model.paper.fine_tuning import fine_tune
@@ -82,6 +82,16 @@ def test_batches_keep_to_the_budget_and_hold_every_item_once_in_an_order_of_the_
         for b in batches(pairs, 300, 1, 0)
     )
     assert padded < 1.15 * real, "buckets of like lengths hold little padding"
+
+
+def test_a_batch_in_examples_holds_so_many_whatever_their_tokens() -> None:
+    pairs = [TokenPair(str(i), tuple(range(1 + 37 * i % 400)), (1, 2)) for i in range(41)]
+    made = batches(pairs, 300, 1, 0, most=2)
+    assert sorted(i for batch in made for i in batch) == list(range(41))
+    assert sorted({len(batch) for batch in made}) == [1, 2]
+    assert sum(len(batch) == 1 for batch in made) == 1, "only the last one is short"
+    with pytest.raises(ConfigError, match="batch = -1 is not at least 0"):
+        Seq2SeqConfig(batch=-1)
 
 
 def test_an_item_larger_than_the_budget_is_a_batch_of_its_own() -> None:

@@ -20,6 +20,8 @@ class MaskedSeq2SeqSettings(InDomain):
     """Share of the sentence that is masked; the paper tries 0.3 to 0.7."""
     keep: str = "aspect"
     """Labels that are forced: `aspect` or `aspect+opinion`."""
+    masking: str = "mask"
+    """What in-domain pre-training puts in place of a token: `mask`; `mass`, in 2 of 10 places another or its own."""
     beams: int = field(default=5, metadata=LATER)
     """Beams of the search."""
     label_embeddings: bool = True
@@ -50,6 +52,7 @@ class MaskedSeq2SeqSettings(InDomain):
         return InDomain.limits(self) | {
             "r": (0 < self.r <= 1, "a share above 0 (the paper uses 0.3 to 0.7)"),
             "keep": among(tuple(KINDS), self.keep),
+            "masking": among(("mask", "mass"), self.masking),
             **{name: at_least(1, getattr(self, name)) for name in ("beams", "each", "encoder", "decoder")},
             "most": at_least(0, self.most),
         }

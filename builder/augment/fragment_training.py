@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate, starmap
 from typing import TYPE_CHECKING
 
@@ -29,6 +29,8 @@ _FASTER = 3
 """The embedded network takes so many times the learning rate of other embedded ones: at theirs a pass over a corpus
 leaves it half taught.
 """
+_RANDOM, _OWN = 0.1, 0.1
+"""Of the tokens that MASS hides, these shares are another token and the token itself (Song et al. 2019)."""
 LabelledTokens = tuple[tuple[int, ...], tuple[int, ...]]
 """The tokens of a sentence, and a label of each."""
 
@@ -51,22 +53,38 @@ def masked(
     )
 
 
+def noisy(item: MaskedSentence, ids: Sequence[int], mask: int, others: Sequence[int], draw: random.Random) -> MaskedSentence:
+    """The example as MASS hides it: of the masked tokens some are others, and some are shown as they are."""
+    shown = list(item.source)
+    for at in (at for at, token in enumerate(item.source) if token == mask):
+        chance = draw.random()
+        if chance < _RANDOM + _OWN:
+            shown[at] = draw.choice(others) if chance < _RANDOM else ids[at]
+    return replace(item, source=tuple(shown))
+
+
 @dataclass(frozen=True, slots=True)
 class FragmentSource:
-    """Sentences as tokens and labels, with the cumulated weights of equation 1; fragments of share `r` are drawn."""
+    """Sentences as tokens and labels, with the cumulated weights of equation 1; fragments of share `r` are drawn.
+    `others`: the tokens that MASS draws from, none where a hidden token is always the mask.
+    """
 
     sentences: tuple[LabelledTokens, ...]
     cumulated: tuple[float, ...]
     inventory: Inventory
     r: float
+    others: tuple[int, ...] = ()
 
     @classmethod
-    def of(cls, sentences: Sequence[LabelledTokens], inventory: Inventory, r: float) -> FragmentSource:
-        return cls(tuple(sentences), tuple(accumulate(weight(len(ids)) for ids, _ in sentences)), inventory, r)
+    def of(
+        cls, sentences: Sequence[LabelledTokens], inventory: Inventory, r: float, masking: str = "mask"
+    ) -> FragmentSource:
+        others = tuple(sorted({i for ids, _ in sentences for i in ids})) if masking == "mass" else ()
+        return cls(tuple(sentences), tuple(accumulate(weight(len(ids)) for ids, _ in sentences)), inventory, r, others)
 
     def draw(self, count: int, seed: int, labelled: bool) -> list[MaskedSentence]:
-        """`count` sentences with replacement and a start each (algorithm 1, lines 4 to 6); without labels every token
-        is O.
+        """`count` sentences with replacement and a start each (algorithm 1, lines 4 to 6); without labels, in
+        pre-training, every token is O.
         """
         draw = random.Random(seed)
         out = []
@@ -74,7 +92,10 @@ class FragmentSource:
             ids, labels = self.sentences[n]
             shown_labels = labels if labelled else (0,) * len(ids)
             u = draw.choice(starts(len(ids), self.r))
-            out.append(masked(ids, shown_labels, fragment(len(ids), u, self.r), self.inventory))
+            item = masked(ids, shown_labels, fragment(len(ids), u, self.r), self.inventory)
+            if self.others and not labelled:
+                item = noisy(item, ids, self.inventory.mask, self.others, draw)
+            out.append(item)
         return out
 
 
@@ -114,7 +135,9 @@ def train_fragments(
     key = training_key(NAME, (describe_training(settings), seed), data, base, __name__)
     parts = split_held_out([sentences[n].id for n in long_enough], 0.05, seed)
     learnt, held = ([tokens[long_enough[n]] for n in part] for part in parts)
-    source, checked = (FragmentSource.of(part, inventory, settings.r) for part in (learnt, held))
+    source, checked = (
+        FragmentSource.of(part, inventory, settings.r, settings.masking) for part in (learnt, held)
+    )
     network.labels.weight.requires_grad_(settings.label_embeddings)
 
     def phase(epochs: int, labelled: bool) -> Phase[MaskedSentence]:

@@ -7,7 +7,7 @@ may learn from.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Literal
@@ -18,8 +18,8 @@ from builder.augment.methods.context import ContextSettings
 from builder.augment.methods.gpt2 import Gpt2Settings
 from builder.augment.methods.style_transfer import StyleTransferSettings
 from builder.augment.records import Sentence
-from builder.config import filled, flat
-from builder.errors import ConfigError
+from builder.config import filled, flat, written_value
+from builder.errors import ConfigError, printable
 from builder.limits import Limits, above_0, at_least, from_0_to_1, share_above_0
 from builder.records import Triplet
 
@@ -46,10 +46,19 @@ class SpellingSettings:
     rate: float = 0.1
     """Share of the words that are misspelt."""
     kinds: str = "sound+shape+rules+keyboard"
-    """`sound` and `shape` for Chinese, `rules` and `keyboard` for English, joined by `+`."""
+    """`sound` and `shape` for Chinese, `rules` and `keyboard` for English, `dictionary`; joined by `+`."""
+    dictionary: str = ""
+    """File of misspellings: a word and its misspellings a line, with spaces between, as NLPAug's; for `dictionary`."""
 
     def limits(self) -> Limits:
-        return {"rate": share_above_0(self.rate)}
+        needed = "dictionary" in self.kinds.split("+")
+        return {
+            "rate": share_above_0(self.rate),
+            "dictionary": (
+                bool(self.dictionary) or not needed,
+                'a file: the kind "dictionary" reads misspellings from it',
+            ),
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,9 +117,20 @@ class BoostSettings:
     """Surrogate: a masked language model of the hub or a folder; empty: an embedded one."""
     epochs: int = 0
     """Passes over the training data of the surrogate; 0: by the size of the folds."""
+    rate: float = 0.0
+    """Learning rate of the surrogate; 0: its own, 2e-5 for a base and 3e-3 for the embedded one."""
+    batch: int = 16
+    """Texts of `longest` tokens in an optimiser step of a base."""
+    longest: int = 128
+    """Tokens of a text that a base reads at most."""
+    train_on_valid: bool = False
+    """Train the surrogate on its validation fold too, as in the paper; it chooses the epoch all the same."""
 
     def limits(self) -> Limits:
         return {
+            "rate": (self.rate >= 0, "at least 0"),
+            "batch": at_least(1, self.batch),
+            "longest": at_least(8, self.longest),
             "confidence": from_0_to_1(self.confidence),
             "perplexity": above_0(self.perplexity),
             "oversample": at_least(1, self.oversample),
@@ -200,9 +220,25 @@ def one_thread(made: AugmentSettings) -> AugmentSettings:
     return replace(made, threads=1, **sections)
 
 
+def describe_origins(made: AugmentSettings, method: str, origins: Mapping[str, str]) -> Iterator[str]:
+    """A line for each setting that a run of `method` depends on, of a filter's back end too, as TOML writes it, with
+    where its value came from.
+    """
+    values = relevant_settings(made, method)
+    if (backend := values.get(f"{section_of(method)}.backend")) is not None:
+        values |= relevant_settings(made, str(backend))
+    for key, value in values.items():
+        yield f"{key} = {written_value(value)}  # {printable(origins.get(key, 'default'))}"
+
+
+def section_of(method: str) -> str:
+    """The section that holds the settings of a method."""
+    return method.replace("-", "_").replace("+", "_")
+
+
 def relevant_settings(made: AugmentSettings, method: str) -> dict[str, object]:
     """The settings that a run of `method` depends on, by dotted key, for manifests and signatures."""
-    section = method.replace("-", "_").replace("+", "_")
+    section = section_of(method)
     shared = {"seed", "threads", "device", "batch"}
     values = {key: value for key, value in flat(made).items() if not key.startswith("given.")}
     return {key: value for key, value in values.items() if key in shared or key.startswith(f"{section}.")}

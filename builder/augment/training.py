@@ -72,18 +72,17 @@ class InDomain(Training):
     base: str = "embedded"
     """`embedded`, or a pretrained model: a hub name or a folder."""
     corpus: str = ""
-    """Raw reviews for pre-training: a review file, a `.txt` with a text a line, or `train`."""
+    """Raw reviews for in-domain pre-training: a review file, a `.txt` with a text a line, or `train`."""
     corpus_epochs: int = 2
     """Passes over the corpus."""
     pretrain_epochs: int = 8
     """Without a corpus: passes over the labelled sentences without their labels, first."""
 
     def limits(self) -> Limits:
-        """Those of `Training`, and a corpus only where there is no pretrained base."""
+        """Those of `Training`, and of the passes."""
         return Training.limits(self) | {
             "corpus_epochs": at_least(1, self.corpus_epochs),
             "pretrain_epochs": at_least(0, self.pretrain_epochs),
-            "corpus": (not self.corpus or self.base == "embedded", "for a pretrained base: give a corpus or a base"),
         }
 
     @property

@@ -7,7 +7,6 @@ rejected, by reason.
 from __future__ import annotations
 
 import hashlib
-import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -22,6 +21,7 @@ from builder.augment.settings import AugmentSettings, Given, make_settings
 from builder.augment.survival import label_lost
 from builder.bench.rows import BenchRow, Data, digest, language, normalised, sentences
 from builder.code import code_digest
+from builder.config import toml_value
 from builder.errors import ConfigError, InputError
 from builder.kept import Kept
 from builder.lexicon.resources import load_lexicon
@@ -115,16 +115,8 @@ def parsed(written: str, sets: Mapping[str, object], seed: int) -> tuple[str, Au
                 where="--methods",
                 fix=f"write {name}:key=value, keys as in --set {section}.key=value",
             )
-        keys[f"{section}.{key.strip()}"] = toml(value)
+        keys[f"{section}.{key.strip()}"] = toml_value(value)
     return name, make_settings(keys)
-
-
-def toml(value: str) -> object:
-    """A value as TOML writes it; a bare word is a string."""
-    try:
-        return tomllib.loads(f"value = {value}")["value"]
-    except tomllib.TOMLDecodeError:
-        return value
 
 
 def given(sources: Sources, workdir: Path) -> Given:

@@ -122,6 +122,18 @@ def run(plan: BenchPlan, report: Progress | None = None) -> list[Cell]:
     return [out[place] for place in range(len(due))]
 
 
+def mean_cell(cells: Sequence[Cell]) -> Cell:
+    """The cell of a cross-validation: the means of what the folds scored, their time in all."""
+    first, count = cells[0], len(cells)
+    scores = {name: sum(cell.scores[name] for cell in cells) / count for name in first.scores}
+    digest = hashlib.sha256(repr([cell.digest for cell in cells]).encode()).hexdigest()[:20]
+    note = next((f"in a fold: {cell.note}" for cell in cells if cell.note), "")
+    rows = round(sum(cell.rows for cell in cells) / count)
+    return replace(
+        first, rows=rows, scores=scores, seconds=sum(cell.seconds for cell in cells), digest=digest, note=note
+    )
+
+
 def training_rows(plan: BenchPlan, method: str, copies: int) -> tuple[BenchRow, ...]:
     """The source, and behind it the augmented rows."""
     if method == NONE:

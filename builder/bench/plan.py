@@ -6,18 +6,20 @@ in the working directory.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from builder.bench import plots, tables
-from builder.bench.augmented import NONE, Augmented, Sources, by_method, is_method, of_file, parsed, toml
-from builder.bench.cells import BenchPlan, Cell, check_plan
+from builder.bench.augmented import NONE, Augmented, Sources, by_method, is_method, of_file, parsed
+from builder.bench.cells import BenchPlan, Cell, check_plan, mean_cell, run
 from builder.bench.models.task import Choice, Means, chosen
 from builder.bench.reading import load
-from builder.bench.rows import BenchRow, Data, Task, held_out, language, refuse_shared, share
+from builder.bench.rows import BenchRow, Data, Task, folded, held_out, language, refuse_shared, share
+from builder.config import toml_value
 from builder.errors import ConfigError, InputError
 from builder.files import write_atomically
+from builder.learning.task import Progress
 
 VALID_SHARE = 0.1
 """Of the training texts, for choosing the epoch, where no validation set is given (Wu et al. 2019, section 4.1)."""
@@ -27,11 +29,13 @@ COPIES = 4
 
 @dataclass(frozen=True, slots=True)
 class BenchRequest:
-    """The options of the command. `copies` empty: all that a file holds, four of a method."""
+    """The options of the command. `copies` empty: all that a file holds, four of a method; `settings`: those of methods
+    that a preset holds, which `sets` go before; `folds` above 0: each part of `train` is a test set in turn.
+    """
 
     task: Task
     train: Path
-    test: Path
+    test: Path | None
     methods: tuple[str, ...]
     models: tuple[str, ...]
     workdir: Path
@@ -47,15 +51,44 @@ class BenchRequest:
     domain: Path | None = None
     comprehension: Path | None = None
     sets: tuple[str, ...] = ()
+    settings: Mapping[str, object] = field(default_factory=dict)
+    folds: int = 0
+    valid_count: int = 0
 
 
-def prepare(asked: BenchRequest) -> tuple[BenchPlan, list[str]]:
-    """The plan, and what a user should be told of its making. Every check that needs no training is made here."""
+def prepare(asked: BenchRequest) -> tuple[list[BenchPlan], list[str]]:
+    """The plan, or one for each fold, and what a user should be told of its making. Every check that needs no training
+    is made here.
+    """
+    train = load(asked.train, asked.task)
+    if not asked.folds:
+        if asked.test is None:
+            raise ConfigError("no test set", where="--test", fix="name one, or take parts of --train in turn: --folds 10")
+        plan, notes = _planned(asked, train, load(asked.test, asked.task, asked.split))
+        return [plan], notes
+    if asked.test is not None or asked.valid is not None:
+        raise ConfigError(
+            "each fold is the test set in turn", where="--folds", fix="leave --test and --valid out, or --folds"
+        )
+    parts = folded(train.rows, asked.folds)
+    if len(parts) < 2 or not all(parts):
+        texts = len({row.key for row in train.rows})
+        raise ConfigError(f"{asked.folds} folds of {texts} texts", where="--folds", fix="take 2 at least, and fewer")
+    plans, notes = [], [describe_rows("train", train, f"{asked.folds} folds, each the test set once")]
+    for n, part in enumerate(parts, start=1):
+        others = tuple(row for other in parts if other is not part for row in other)
+        name = f"fold {n} of {asked.folds}"
+        plan, made = _planned(asked, replace(train, rows=others, skipped=()), Data(name, part, ()))
+        plans.append(plan)
+        notes += [f"{name}: {note}" for note in made]
+    return plans, notes
+
+
+def _planned(asked: BenchRequest, train: Data, test: Data) -> tuple[BenchPlan, list[str]]:
     names = [name for name in dict.fromkeys(asked.methods) if name != NONE]
     made_by = {name: is_method(name) for name in names}
     for name in (name for name in names if made_by[name]):
         parsed(name, {}, asked.seed)
-    train, test = load(asked.train, asked.task), load(asked.test, asked.task, asked.split)
     refuse_shared(train.rows, test.rows, str(asked.train))
     tongue = language(train.rows)
     models = _models(asked, tongue)
@@ -113,15 +146,15 @@ def _validation(asked: BenchRequest, rows: Sequence[BenchRow]) -> tuple[list[Ben
         valid = list(load(asked.valid, asked.task, "valid").rows)
         keys = {row.key for row in valid}
         return [row for row in rows if row.key not in keys], valid
-    valid = held_out(rows, VALID_SHARE, "valid")
+    valid = held_out(rows, VALID_SHARE, "valid", asked.valid_count)
     keys = {row.key for row in valid}
     return [row for row in rows if row.key not in keys], valid
 
 
 def _augmented(asked: BenchRequest, name: str, method: bool, sources: Sources) -> Augmented:
     if method:
-        sets = {key.strip(): toml(value) for key, _, value in (option.partition("=") for option in asked.sets)}
-        return by_method(name, sources, sets, max(asked.copies, default=COPIES), asked.seed, asked.workdir)
+        sets = {key.strip(): toml_value(value) for key, _, value in (option.partition("=") for option in asked.sets)}
+        return by_method(name, sources, {**asked.settings, **sets}, max(asked.copies, default=COPIES), asked.seed, asked.workdir)
     data = load(Path(name), asked.task)
     made = of_file(Path(name), data, sources.train, sources.valid)
     if asked.share < 1 and not made.named:
@@ -156,13 +189,22 @@ def _made(name: str, made: Augmented) -> str:
     return f"{name}: {len(made.rows):,} augmented rows" + (f"; left out: {left}" if left else "")
 
 
-def write(plan: BenchPlan, cells: Sequence[Cell], command: str) -> tuple[str, list[str]]:
+def run_plans(plans: Sequence[BenchPlan], report: Progress | None = None) -> list[Cell]:
+    """The cells of a plan; of several folds, the means of their scores, seed by seed."""
+    by_fold = [run(plan, report) for plan in plans]
+    return by_fold[0] if len(plans) == 1 else [mean_cell(cells) for cells in zip(*by_fold, strict=True)]
+
+
+def write(plan: BenchPlan, cells: Sequence[Cell], command: str, folds: int = 0) -> tuple[str, list[str]]:
     """All files of a bench; the table for the terminal, and the names of the files."""
     lines = tables.lines(cells, plan.task)
     foot = tables.footer(lines, plan.seeds, plan.task)
     title = f"Augmentation bench: {plan.task}"
     lead = f"{len(plan.train):,} source rows, {len(plan.test):,} test rows, {len(plan.valid):,} to choose the epoch"
+    if folds:
+        lead = f"Means over {folds} folds; of the first: {lead}"
     about: dict[str, object] = {
+        **({"folds": folds} if folds else {}),
         "command": command,
         "task": plan.task,
         "train": len(plan.train),

@@ -86,11 +86,20 @@ def share(rows: Iterable[BenchRow], part: float, salt: str) -> list[BenchRow]:
     return [row for row in rows if _place(row.key, salt) < part]
 
 
-def held_out(rows: Sequence[BenchRow], part: float, salt: str) -> list[BenchRow]:
-    """The rows of a share of the texts, as many as it says (one of ten at least): those whose hashes are lowest."""
+def held_out(rows: Sequence[BenchRow], part: float, salt: str, count: int = 0) -> list[BenchRow]:
+    """The rows of a share of the texts, or of `count` of them, as many as it says (one of ten at least): those whose
+    hashes are lowest.
+    """
     keys = sorted({row.key for row in rows}, key=lambda key: _place(key, salt))
-    chosen = set(keys[: round(part * len(keys))])
+    chosen = set(keys[: count or round(part * len(keys))])
     return [row for row in rows if row.key in chosen]
+
+
+def folded(rows: Sequence[BenchRow], folds: int) -> list[tuple[BenchRow, ...]]:
+    """The rows in so many folds of nearly as many texts, drawn by their hashes; rows of one text stay together."""
+    keys = sorted({row.key for row in rows}, key=lambda key: _place(key, "folds"))
+    fold_of = {key: n % folds for n, key in enumerate(keys)}
+    return [tuple(row for row in rows if fold_of[row.key] == n) for n in range(folds)]
 
 
 def _place(key: str, salt: str) -> float:

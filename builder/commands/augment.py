@@ -8,7 +8,8 @@ from typing import Any
 
 import click
 
-from builder.commands.build import ENGINE, SCHEDULER, SET, WORKDIR
+from builder.commands.build import ENGINE, PRESET, SCHEDULER, SET, WORKDIR
+from builder.commands.presetting import preset_settings, with_preset_options
 
 
 @click.command()
@@ -65,22 +66,34 @@ from builder.commands.build import ENGINE, SCHEDULER, SET, WORKDIR
 @ENGINE
 @SCHEDULER
 @WORKDIR
+@PRESET
 @SET
+@click.option("--show-config", is_flag=True, help="Print the method's settings, with where each came from, and stop.")
+@click.pass_context
 def augment(
-    method: str | None, release: Path | None, source: Path | None, sets: tuple[str, ...], **options: Any
-) -> None:
+    context: click.Context, /, method: str | None, release: Path | None, source: Path | None, sets: tuple[str, ...],
+    preset: str | None, show_config: bool, **options: Any,
+) -> None:  # fmt: skip
     """Augment a release, or a file, by METHOD.
 
     A release gets a child release with a layer of new rows. Without METHOD, the methods are listed.
     """
     from builder.augment.catalog import METHODS, check
-    from builder.augment.settings import make_settings
+    from builder.augment.settings import describe_origins, make_settings
     from builder.commands.build import _settings, crew
 
     if method is None:
         click.echo("\n".join(f"{name:16}{about}" for name, (about, _) in METHODS.items()))
         return
     check(method)
+    given = _settings(sets)
+    options = with_preset_options(context, options, preset, "augment")
+    known = preset_settings(preset)
+    settings = make_settings({key: line.value for key, line in known.items()} | given)
+    if show_config:
+        origins = {key: line.origin for key, line in known.items()} | dict.fromkeys(given, "option")
+        click.echo("\n".join(describe_origins(settings, method, origins)))
+        return
     if (release is None) == (source is None):
         raise click.UsageError(
             "name either a release (--release releases/v0.1.0) or a file (--input FILE --format bio --output FILE)"
@@ -90,7 +103,7 @@ def augment(
     chosen |= {
         "method": method,
         "candidates": options["candidates"] or options["copies"],
-        "settings": make_settings(_settings(sets)),
+        "settings": settings,
     }
     if release is not None:
         _release(release, chosen, options)

@@ -8,6 +8,9 @@ from typing import Any
 
 import click
 
+from builder.commands.build import PRESET
+from builder.commands.presetting import preset_settings, with_preset_options
+
 _PATH = click.Path(path_type=Path)
 
 
@@ -28,7 +31,6 @@ def _numbers(context: click.Context, option: click.Parameter, value: str) -> tup
 @click.command()
 @click.option(
     "--task",
-    required=True,
     type=click.Choice(["ate", "aste", "absc", "tc"]),
     help="Aspect terms, triplets, aspect polarity, text classes.",
 )
@@ -40,11 +42,16 @@ def _numbers(context: click.Context, option: click.Parameter, value: str) -> tup
 )
 @click.option(
     "--test",
-    required=True,
     type=_PATH,
     help="Test set: a file, or a release (--split). It may share no text with --train.",
 )
+@click.option(
+    "--folds",
+    type=click.IntRange(2, 100),
+    help="Instead of --test: so many parts of --train, each the test set in turn.",
+)
 @click.option("--valid", type=_PATH, help="For choosing the epoch; a tenth of the training texts if not given.")
+@click.option("--valid-count", type=click.IntRange(0), default=0, help="So many of the training texts instead of a tenth.")
 @click.option("--split", default="test", show_default=True, help="Split of a release given as --test.")
 @click.option(
     "--methods",
@@ -55,10 +62,10 @@ def _numbers(context: click.Context, option: click.Parameter, value: str) -> tup
 )
 @click.option(
     "--models",
-    required=True,
+    default="",
     callback=_names,
     help="lstm, cnn, rnn, encoder, bert, deberta, fastlcf; bilstm-crf, seq2seq, bert-ftc, de-cnn, bert-pt; tagger "
-    "(aste). NAME=BASE loads an encoder.",
+    "(aste). NAME=BASE loads an encoder; NAME:key=value changes its training, as in lstm:rate=1e-3.",
 )
 @click.option(
     "--set",
@@ -91,7 +98,7 @@ def _numbers(context: click.Context, option: click.Parameter, value: str) -> tup
     "not given.",
 )
 @click.option("--epochs", type=click.IntRange(0), default=0, help="Passes; the model's own number if not given.")
-@click.option("--vectors", type=_PATH, help="General word vectors in GloVe's format (bilstm-crf, seq2seq, de-cnn).")
+@click.option("--vectors", type=_PATH, help="Word vectors in GloVe's format (lstm, cnn, rnn, bilstm-crf, seq2seq, de-cnn).")
 @click.option(
     "--domain-vectors", type=_PATH, help="Domain word vectors (de-cnn); made of the domain's text if not given."
 )
@@ -113,7 +120,9 @@ def _numbers(context: click.Context, option: click.Parameter, value: str) -> tup
     show_default=True,
     help="Where cells, tables and figures are kept; the same command goes on there.",
 )
-def bench(shift: bool, **options: Any) -> None:
+@PRESET
+@click.pass_context
+def bench(context: click.Context, /, shift: bool, preset: str | None, **options: Any) -> None:
     """Measure what an augmentation is worth.
 
     Train on the source and on augmented sets, and compare: means, deviations, Wilcoxon rank-sum test, table, figures.
@@ -124,20 +133,26 @@ def bench(shift: bool, **options: Any) -> None:
 
     from builder.bench import plan as planning
     from builder.bench import shifts
-    from builder.bench.cells import run
     from builder.bench.scores import check_extra
     from builder.progress import ModelBar
     from builder.store.db import lock
 
     check_extra(shift)
-    command, asked = "builder " + " ".join(sys.argv[1:]), planning.BenchRequest(**options)
+    options = with_preset_options(context, options, preset, "bench")
+    if lacking := [name for name in ("task", "models") if not options[name]]:
+        raise click.UsageError(f"Missing option '--{lacking[0]}'.")
+    if shift and options["folds"]:
+        raise click.UsageError("--shift reads one test set: give --test instead of --folds")
+    options["folds"] = options["folds"] or 0
+    settings = {key: line.value for key, line in preset_settings(preset).items()}
+    command, asked = "builder " + " ".join(sys.argv[1:]), planning.BenchRequest(**options, settings=settings)
     with lock(asked.workdir), closing(ModelBar("shift" if shift else "bench", " cells")) as shown:
-        plan, notes = planning.prepare(asked)
+        plans, notes = planning.prepare(asked)
         for note in notes:
             click.echo(note, err=True)
         if shift:
-            table, files = shifts.write_shift(plan, shifts.measure_shift(plan, shown), command)
+            table, files = shifts.write_shift(plans[0], shifts.measure_shift(plans[0], shown), command)
         else:
-            table, files = planning.write(plan, run(plan, shown), command)
+            table, files = planning.write(plans[0], planning.run_plans(plans, shown), command, asked.folds)
     click.echo(table)
-    click.echo(f"{plan.workdir}: {', '.join(files)}")
+    click.echo(f"{asked.workdir}: {', '.join(files)}")

@@ -11,7 +11,7 @@ import click
 
 from builder.commands.build_tables import counts_text, stage_table
 from builder.commands.build_voice import DEFAULT_WORKDIR, Manner, Voice, seconds_before, voice_options
-from builder.commands.completion import complete_columns, complete_stages
+from builder.commands.completion import complete_columns, complete_presets, complete_stages
 
 if TYPE_CHECKING:
     from builder.builds import Build
@@ -29,6 +29,12 @@ OUT = click.option(
 )
 CONFIG = click.option(
     "--config", type=click.Path(path_type=Path), help="TOML file with settings; see `builder build --show-config`."
+)
+PRESET = click.option(
+    "--preset",
+    metavar="NAME",
+    shell_complete=complete_presets,
+    help="Settings of a paper, such as iws-2024; a file and --set go before them.",
 )
 SET = click.option(
     "--set",
@@ -69,6 +75,7 @@ def _column_options(command: click.decorators.FC) -> click.decorators.FC:
 
 @click.command()
 @click.argument("inputs", nargs=-1, type=click.Path(path_type=Path))
+@PRESET
 @CONFIG
 @WORKDIR
 @OUT
@@ -205,9 +212,10 @@ def _build(
         "sheet": "input.sheet",
     } | {f"{name}_column": f"input.{name}_column" for name in COLUMNS}
     sets = tuple(map(str, typing.cast(Iterable[object], options.pop("sets"))))
+    preset = str(options.pop("preset") or "")
     made_by = crew(str(options.pop("engine") or "") or None, str(options.pop("scheduler") or "") or None)
     given = {names[key]: value for key, value in options.items() if value is not None} | made_by | _settings(sets)
-    return new_build(inputs, workdir, out, config, given)
+    return new_build(inputs, workdir, out, config, given, preset)
 
 
 def _settings(sets: tuple[str, ...]) -> dict[str, object]:

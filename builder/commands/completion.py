@@ -58,6 +58,13 @@ def complete_queries(_ctx: click.Context, _param: click.Parameter, begun: str) -
     return [CompletionItem(name, help=about(name)) for name in names() if name.startswith(begun)]
 
 
+def complete_presets(_ctx: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:
+    """The presets of the papers."""
+    from builder.presets import NAMES
+
+    return _items(list(NAMES), begun)
+
+
 def complete_settings(_ctx: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:
     """The keys of settings."""
     from builder.config import flat

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from builder.commands.build_voice import DEFAULT_WORKDIR
-from builder.commands.completion import complete_settings
+from builder.commands.completion import complete_presets, complete_settings
 from builder.commands.terminal import counted, shows_colour, styled_output
 
 
@@ -34,7 +34,13 @@ def init(path: Path, force: bool) -> None:
 @click.argument("key", required=False, shell_complete=complete_settings)
 @click.option("--config", "file", type=click.Path(path_type=Path), help="Also say what this settings file sets.")
 @click.option("--workdir", type=click.Path(path_type=Path), help="Also say what the build in this directory used.")
-def config(key: str | None, file: Path | None, workdir: Path | None) -> None:
+@click.option(
+    "--preset",
+    metavar="NAME",
+    shell_complete=complete_presets,
+    help="Also say what this preset sets; without KEY: all of it, with the paper's sections.",
+)
+def config(key: str | None, file: Path | None, workdir: Path | None, preset: str | None) -> None:
     """Explain a setting.
 
     KEY is one such as release.licence, or a section such as release. Without KEY all are listed.
@@ -43,16 +49,23 @@ def config(key: str | None, file: Path | None, workdir: Path | None) -> None:
 
     from builder import builds
     from builder.config import resolve
-    from builder.usecases.settings_file import all_settings, explained
+    from builder.usecases.settings_file import all_settings, explained, preset_rows
 
     if key is None:
         from tabulate import tabulate
 
         widths = [None, 24, 70] if sys.stdout.isatty() else None
-        headers = ["key", "default", "meaning"]
-        click.echo(tabulate(list(all_settings()), headers=headers, maxcolwidths=widths, disable_numparse=True))
+        rows = list(preset_rows(preset) if preset else all_settings())
+        headers = ["command", "key", "value", "from"] if preset else ["key", "default", "meaning"]
+        click.echo(tabulate(rows, headers=headers, maxcolwidths=None if preset else widths, disable_numparse=True))
         return
-    resolved = builds.remembered(workdir).resolved if workdir else resolve(file) if file else None
+    resolved = (
+        builds.remembered(workdir).resolved
+        if workdir
+        else resolve(file, preset=preset or "")
+        if file or preset
+        else None
+    )
     value = attrgetter(key)(resolved.config) if resolved and key in resolved.origin else None
     origin = (str(workdir) if workdir else resolved.origin.get(key, "")) if resolved else ""
     click.echo("\n".join(explained(key, value, origin)))

@@ -55,12 +55,14 @@ def _paper_extractor(
     progress: Progress | None,
 ) -> TripletModel:
     from builder.model.paper.fine_tuning import save, train_writer
+    from builder.model.paper.shared import settle
 
     numbers = seq2seq(config, config.paper.epochs, config.paper.max_output)
     made = save(
         train_writer(train, valid, config.paper.base, asking(config), numbers, config.seed, checkpoints, progress),
         folder,
     )
+    settle(checkpoints, folder, made.digest)
     return _extractor(made, folder)
 
 
@@ -73,11 +75,13 @@ def _paper_judge(
     progress: Progress | None,
 ) -> Judge:
     from builder.model.paper.fine_tuning import save, train_referee
+    from builder.model.paper.shared import settle
 
     paper = config.paper
     numbers = seq2seq(config, paper.judge_epochs, paper.max_verdict)
     made = train_referee(train, valid, paper.base, paper.constrained, numbers, config.seed, checkpoints, progress)
     save(made, folder)
+    settle(checkpoints, folder, made.digest)
     return made
 
 
@@ -124,7 +128,10 @@ def seq2seq(config: Config, epochs: int, longest: int) -> Seq2SeqConfig:
         max_output=longest,
         batch_tokens=paper.batch_tokens,
         generate_tokens=paper.generate_tokens,
+        batch=paper.batch,
         rate=paper.rate,
+        warmup=paper.warmup,
+        weight_decay=paper.weight_decay,
         patience=paper.patience,
         save_steps=paper.save_steps,
         precision=paper.precision,

@@ -130,14 +130,14 @@ def _train(context: Context, name: str, ids: list[int], shown: ModelBar) -> Trip
     assert rules is not None
     train = list_examples(context, triplets.subset(connection, ids, config.self_train.most))
     valid = list_examples(context, triplets.proposed(connection, rules, "valid", config.self_train.most // 10))
+    checkpoints = context.models / f"{_SHARED.get(name, name)}.training"
     if config.profile in kinds.KINDS:
-        folder, checkpoints = context.models / name, context.models / f"{name}.training"
+        folder = context.models / name
         return kinds.KINDS[config.profile].train_extractor(config, train, valid, folder, checkpoints, shown)
     settings = sized(
         TaggerConfig(epochs=config.self_train.epochs, threads=config.threads),
         sum(len(example.text) for example in train),
     )
-    checkpoints = context.models / f"{_SHARED.get(name, name)}.training"
     extractor = train_tagger(train, valid, settings, config.seed, checkpoints, shown)
     save(extractor, context.models / name)
     return extractor

@@ -10,6 +10,7 @@ from itertools import groupby
 
 from builder.config import written_value
 from builder.errors import ConfigError, did_you_mean
+from builder.presets import preset_commands, read_preset
 from builder.settings import Config
 from builder.usecases.setting_sentences import SettingFacts, section_sentences, setting_facts
 
@@ -63,6 +64,13 @@ def explained(key: str, value: object = None, origin: str = "") -> Iterator[str]
 def all_settings() -> Iterator[tuple[str, str, str]]:
     """Key, default and sentence of every setting."""
     return ((fact.key, written_value(fact.default), fact.sentence) for fact in setting_facts(Config))
+
+
+def preset_rows(name: str) -> Iterator[tuple[str, str, str, str]]:
+    """Command, key, value and the part of the paper of everything that a preset sets."""
+    for command in preset_commands(name):
+        for key, line in read_preset(name, command).items():
+            yield command, key, written_value(line.value), line.source
 
 
 def _others(fact: SettingFacts) -> str:

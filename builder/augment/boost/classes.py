@@ -187,4 +187,5 @@ def bar(note: str) -> Iterator[Progress]:
 
 def trainer(settings: AugmentSettings, own: BoostSettings) -> ClassTrainer:
     """As builder.augment.methods.boostaug asks for it."""
-    return ClassTrainer(TwoWayConfig(), own.epochs, settings.threads)
+    plain = TwoWayConfig()
+    return ClassTrainer(replace(plain, rate=own.rate or plain.rate), own.epochs, settings.threads)

@@ -19,7 +19,7 @@ Labels = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """Indices of sentences: k - 2 folds train, one validates, one is boosted."""
+    """Indices of sentences: k - 2 folds train, with the one that validates if asked for; one is boosted."""
 
     number: int
     train: tuple[int, ...]
@@ -34,8 +34,11 @@ def labels(sentence: Sentence) -> Labels:
     return tuple(mark.polarity for mark in sentence.marks if mark.kind == "aspect" and mark.polarity is not None)
 
 
-def crossed(sentences: Sequence[Sentence], folds: int, seed: int, classes: bool = True) -> tuple[Fold, ...]:
-    """Every fold in turn is the one that is boosted. ConfigError for fewer than 3 folds, fewer distinct texts than
+def crossed(
+    sentences: Sequence[Sentence], folds: int, seed: int, classes: bool = True, train_on_valid: bool = False
+) -> tuple[Fold, ...]:
+    """Every fold in turn is the one that is boosted; `train_on_valid`: the one that validates trains too (section 2.1,
+    line 7 of Algorithm 1). ConfigError for fewer than 3 folds, fewer distinct texts than
     folds, and, if the surrogate is to tell `classes` apart, for a fold whose training part has only one.
     """
     if folds < 3:
@@ -60,7 +63,7 @@ def crossed(sentences: Sequence[Sentence], folds: int, seed: int, classes: bool 
     for number in range(folds):
         others = [at for at in range(folds) if at != number]
         valid = seeded(seed, "valid fold", str(number)).choice(others)
-        train = tuple(sorted(i for at in others if at != valid for i in parts[at]))
+        train = tuple(sorted(i for at in others if train_on_valid or at != valid for i in parts[at]))
         out.append(Fold(number, train, parts[valid], parts[number]))
         if classes:
             several(sentences, train, f"fold {number + 1} of {folds}")

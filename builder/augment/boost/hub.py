@@ -37,9 +37,10 @@ MASKED = 0.15
 @dataclass(frozen=True, slots=True)
 class HubConfig(NetworkConfig):
     """Section 3.3 of the paper: 16 texts of at most 80 tokens a batch, rate 1e-5; `language` is the weight of the
-    language model's loss.
+    language model's loss, `longest` how many tokens of a text are read.
     """
 
+    longest: int = LONGEST
     epochs: int = 4
     batch_chars: int = 16 * 80
     rate: float = 2e-5
@@ -146,7 +147,7 @@ class HubSurrogate:
 
 
 def _item(model: MaskedModel, sentence: Sentence, classes: dict[str, int]) -> TokenItem:
-    made = model.tokenizer(sentence.text, truncation=True, max_length=LONGEST, return_offsets_mapping=True)
+    made = model.tokenizer(sentence.text, truncation=True, max_length=model.longest, return_offsets_mapping=True)
     if sentence.label is not None:
         asked = [(0, len(made.input_ids))]
     else:
@@ -179,7 +180,7 @@ class HubTrainer:
 
     def fit(self, train: Sequence[Sentence], valid: Sequence[Sentence], seed: int, folder: Path) -> HubSurrogate:
         known = tuple(sorted({label for sentence in train for label in labels(sentence)}))
-        model = load_masked(self.source)
+        model = replace(load_masked(self.source), longest=self.config.longest)
         model.network.to(self.device)
         with scope(self.config.threads, seed_of(seed, "hub head")):
             network = Heads(model, len(known)).to(self.device)
@@ -211,6 +212,13 @@ class HubTrainer:
 
 def trainer(settings: AugmentSettings, own: BoostSettings) -> HubTrainer:
     """As builder.augment.methods.boostaug asks for it."""
-    config = HubConfig(threads=settings.threads)
+    plain = HubConfig()
+    config = HubConfig(
+        threads=settings.threads,
+        epochs=own.epochs or plain.epochs,
+        rate=own.rate or plain.rate,
+        longest=own.longest,
+        batch_chars=own.batch * min(own.longest, 80),
+    )
     device = "cuda" if settings.device != "cpu" and torch.cuda.is_available() else "cpu"
-    return HubTrainer(own.base, replace(config, epochs=own.epochs or config.epochs), device)
+    return HubTrainer(own.base, config, device)

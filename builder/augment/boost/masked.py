@@ -25,7 +25,7 @@ from builder.learning.loop import scope
 ROOM = 4096
 """Tokens of a batch, padding included."""
 LONGEST = 128
-"""Tokens of a text that are read (the paper's maximum is 80)."""
+"""Tokens of a text that are read, where no other number is asked for (the paper's maximum is 80)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,6 +35,7 @@ class MaskedModel:
     network: Any
     tokenizer: Any
     source: str
+    longest: int = LONGEST
 
     @property
     def digest(self) -> str:
@@ -42,8 +43,8 @@ class MaskedModel:
         return tensor_digest(named, type(self.tokenizer).__name__)[:16]
 
     def ids(self, text: str) -> list[int]:
-        """The tokens with the marks at both ends, cut at LONGEST."""
-        numbers: list[int] = self.tokenizer(text, truncation=True, max_length=LONGEST).input_ids
+        """The tokens with the marks at both ends, cut at `longest`."""
+        numbers: list[int] = self.tokenizer(text, truncation=True, max_length=self.longest).input_ids
         return numbers
 
     def alone(self) -> dict[int, str]:

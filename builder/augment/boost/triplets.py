@@ -20,7 +20,7 @@ from builder.augment.boost.filters import SurrogateReading
 from builder.augment.boost.network import TwoWayConfig
 from builder.augment.records import Edit, Sentence, moved, stretched
 from builder.augment.settings import AugmentSettings, BoostSettings
-from builder.errors import ModelError
+from builder.errors import ConfigError, ModelError
 from builder.learning.task import Config, DiscriminatorConfig, Example, TaggerConfig, element, sized
 from builder.model.cotrain import FLOOR
 from builder.model.discriminator import Discriminator, train_discriminator
@@ -159,5 +159,17 @@ class TripletTrainer:
 
 
 def trainer(settings: AugmentSettings, own: BoostSettings) -> TripletTrainer:
-    """As builder.augment.methods.boostaug asks for it, where the frame gives triplets."""
+    """As builder.augment.methods.boostaug asks for it, where the frame gives triplets.
+
+    Raises:
+        ConfigError: a base or a rate is set, which this surrogate has no use for.
+    """
+    changed = [name for name, plain in (("base", ""), ("rate", 0.0)) if getattr(own, name) != plain]
+    if changed:
+        raise ConfigError(
+            f"boostaug.{changed[0]} is set, but the surrogate for triplets is the embedded tagger and discriminator: "
+            "a base tells labels, not which opinion is whose",
+            where="boostaug",
+            fix=f"leave boostaug.{changed[0]} out, or take another view (--view aspect or sentence)",
+        )
     return TripletTrainer(settings.given.triplets, settings.threads, own.epochs)

@@ -4,7 +4,8 @@ decides.
 In: labelled sentences, a method of the frame, and a trainer of surrogates. Out: of twice as many candidates as are
 wanted, at most those wanted for each sentence: unsurprising text (perplexity), of whose label the surrogate is sure
 (confidence; where asked for, ranked), and which is the sentence's own (label). The surrogate is never trained on what
-it judges: k folds, of which k - 2 train, one validates and one is boosted, k times. MonoAug has one surrogate,
+it judges: k folds, of which k - 2 train, one validates and one is boosted, k times. The paper trains on the one that
+validates as well (section 2.1), which `train_on_valid` does. MonoAug has one surrogate,
 trained on everything (section 4.2). What the paper calls alpha and beta: see builder.augment.boost.filters.
 
 What a surrogate says of a fold's candidates is a file `fold-N-….json`: a run that was interrupted goes on after the
@@ -83,6 +84,7 @@ class BoostAug:
     oversample: int = 2
     folder: Path | None = None
     given: tuple[Sentence, ...] = ()
+    train_on_valid: bool = False
     memo: dict[str, dict[str, tuple[JudgedCandidate, ...]]] = field(default_factory=dict, compare=False, repr=False)
 
     @property
@@ -96,7 +98,8 @@ class BoostAug:
     @property
     def readings(self) -> str:
         """What the surrogates' readings depend on: all but the thresholds."""
-        return key_of(self.backend.signature, self.trainer.signature, self.folds, self.oversample)
+        more = (self.train_on_valid,) if self.train_on_valid else ()
+        return key_of(self.backend.signature, self.trainer.signature, self.folds, self.oversample, *more)
 
     def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Rewrite, ...]]:
         """What the filters keep, the surest first where they rank; the score is the surrogate's confidence.
@@ -140,7 +143,9 @@ class BoostAug:
         if len({sentence.id for sentence in sentences}) < len(sentences):
             raise ConfigError("two sentences have the same id", where=self.name, fix="give each its own")
         classes = self.trainer.classes
-        return crossed(sentences, self.folds, seed, classes) if self.folds else whole(sentences, classes)
+        if not self.folds:
+            return whole(sentences, classes)
+        return crossed(sentences, self.folds, seed, classes, self.train_on_valid)
 
     def _every(self, sentences: Sequence[Sentence], copies: int, seed: int) -> dict[str, tuple[JudgedCandidate, ...]]:
         """The judgements of all sentences, by their ids."""
@@ -287,4 +292,5 @@ def _made(settings: AugmentSettings, own: BoostSettings, folds: int) -> BoostAug
         own.oversample,
         settings.given.models,
         settings.given.sentences,
+        own.train_on_valid,
     )

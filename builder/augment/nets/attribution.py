@@ -1,9 +1,10 @@
-"""Which words make a sentence's label, by leaving one out of what a small classifier reads. And how likely some words
-are in a place, by a cloze network.
+"""Which words make a sentence's label, by leaving one out of what a small classifier reads, or by the attention of a
+classifier that has one. And how likely some words are in a place, by a cloze network.
 
 In: token ids and classes. Out: a classifier, and a number a word. Every sentence is attributed alone, so that its
-numbers depend on it alone. Wu et al. (2019, section 5) take attention; gradient times input said nothing here: the
-encoder's first normalisation makes it vanish where the classifier is sure.
+numbers depend on it alone. Wu et al. (2019, section 5) take attention, as Xu et al. (2018) do: the weight of a word in
+the sum that is classified. Gradient times input said nothing here: the encoder's first normalisation makes it vanish
+where the classifier is sure.
 """
 
 from __future__ import annotations
@@ -48,10 +49,42 @@ class Classifier(nn.Module):
         return functional.cross_entropy(logits, torch.tensor([item.label for item in items]))
 
 
-def classifier(size: int, classes: int, width: int, layers: int, seed: int) -> Classifier:
-    """An untrained classifier; the same seed gives the same weights."""
+class Attentive(Classifier):
+    """A softmax over an LSTM's states weighs the words, and their sum by these weights is classified (Xu et al. 2018).
+
+    The words are summed, not the states: a later state knows earlier words, and its weight would not say which counts.
+    """
+
+    def __init__(self, size: int, classes: int, width: int, layers: int) -> None:
+        super().__init__(size, classes, width, 0)
+        self.reading = nn.LSTM(width, width, batch_first=True)
+        self.turn, self.heed = nn.Linear(width, width), nn.Linear(width, 1, bias=False)
+
+    def attention(self, embedded: Tensor, seen: Tensor) -> Tensor:
+        """The weight of each word [B, T]; padding has none."""
+        states, _ = self.reading(embedded)
+        scores = self.heed(torch.tanh(self.turn(states)))[..., 0]
+        return scores.masked_fill(~seen, -1e9).softmax(-1)
+
+    def forward(self, embedded: Tensor, seen: Tensor) -> Tensor:
+        words = self.encoder.dropout(embedded)
+        out: Tensor = self.out((words * self.attention(words, seen)[:, :, None]).sum(1))
+        return out
+
+    def weights(self, ids: Sequence[int], words: Sequence[Sequence[int]]) -> list[float]:
+        """The attention that each word gets, over the positions of its tokens."""
+        batch = collate([Blank(tuple(ids), (), ())], 0)
+        with torch.inference_mode():
+            weights = self.attention(self.encoder.tokens(batch.ids), batch.seen)[0].tolist()
+        return [sum(weights[at] for at in word) for word in words]
+
+
+def classifier(
+    size: int, classes: int, width: int, layers: int, seed: int, attentive: bool = False
+) -> Classifier:
+    """An untrained classifier, by attention if asked for; the same seed gives the same weights."""
     with scope(1, seed):
-        return Classifier(size, classes, width, layers)
+        return (Attentive if attentive else Classifier)(size, classes, width, layers)
 
 
 def train(

@@ -57,12 +57,13 @@ def collate(items: Sequence[Blank], pad: int, around: tuple[Sequence[int], Seque
 
 class Cloze(nn.Module, ABC):
     """What the three have in common. `around` and `pad` say how sentences become batches; `longest` how many tokens
-    one may have.
+    one may have; `label_weights` is the name of the label embeddings among the weights.
     """
 
     around: tuple[Sequence[int], Sequence[int]] = ((), ())
     pad = 0
     longest = 512
+    label_weights = "labels.weight"
 
     @abstractmethod
     def logits(self, batch: Blanks) -> Tensor:
@@ -129,6 +130,7 @@ class HubCloze(Cloze):
         network.config.type_vocab_size = labels
         self.network, self.around, self.pad = network, around, pad
         self.longest = int(getattr(network.config, "max_position_embeddings", 512)) - 4
+        self.label_weights = f"network.{network.base_model_prefix}.embeddings.token_type_embeddings.weight"
 
     def logits(self, batch: Blanks) -> Tensor:
         output = self.network(input_ids=batch.ids, attention_mask=batch.seen.long(), token_type_ids=batch.labels)

@@ -52,8 +52,9 @@ def embedded(size: int, labels: int, width: int, layers: int, seed: int) -> Cloz
 
 def take_over(network: Cloze, plain: Cloze) -> None:
     """Give `network` the weights of one with a single label; every label begins as that one."""
-    weights = plain.state_dict()
-    weights["labels.weight"] = weights["labels.weight"].expand_as(network.state_dict()["labels.weight"])
+    weights, own = plain.state_dict(), network.state_dict()
+    by_label = network.label_weights
+    weights[by_label] = weights[by_label].expand_as(own[by_label])
     network.load_state_dict(weights)
 
 

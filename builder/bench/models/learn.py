@@ -154,7 +154,9 @@ def learn(
 def _beginning(
     choice: Choice, train: Sequence[ClassifierItem], means: Means, config: ClassifierConfig, seed: int
 ) -> tuple[ItemReader, Any]:
-    """The reader, and what the network is built on: the number of words, tables of vectors, or an encoder."""
+    """The reader, and what the network is built on: the number of words or their vectors, tables of vectors, or an
+    encoder.
+    """
     kind = choice.kind
     if kind.reads == "pieces":
         if choice.base:
@@ -167,14 +169,17 @@ def _beginning(
         return own, Small(len(own), config)
     words = WordReader.of(train, config.min_count, config.longest)
     if kind.reads == "words":
-        return words, len(words)
+        if means.vectors is None:
+            return words, len(words)
+        numbers, files = words.vocabulary.numbers, (means.vectors, None)
+        made = tables(numbers, files, (), config.vector_size, seed_of(seed, "vectors"), both=False)
+        return words, made.weights[0][0]
     domain = [[*written(item)] for item in train] + [
         written(ClassifierItem(text, words_of(text))) for text in means.domain
     ]
-    files = means.vectors, means.domain_vectors
     return words, tables(
         words.vocabulary.numbers,
-        files,
+        (means.vectors, means.domain_vectors),
         domain,
         config.vector_size,
         seed_of(seed, "vectors"),

@@ -20,15 +20,19 @@ from builder.learning.encode import PAD, UNK
 
 class WordEmbedding(nn.Module):
     """Words as vectors [B, T, vector_size]; in training some words are hidden, so that the vector of unknown ones is
-    learnt.
+    learnt. `words` is their number, or their vectors [words, size], which `freeze` in the config keeps as they came.
     """
 
-    def __init__(self, words: int, config: ClassifierConfig) -> None:
+    def __init__(self, words: int | Tensor, config: ClassifierConfig) -> None:
         super().__init__()
         self.hidden_share = config.unknown
-        self.table = nn.Embedding(words, config.vector_size, padding_idx=PAD)
-        nn.init.normal_(self.table.weight, std=0.1)
-        self.aspect = nn.Embedding(2, config.vector_size)
+        count, self.size = (words, config.vector_size) if isinstance(words, int) else words.shape
+        self.table = nn.Embedding(count, self.size, padding_idx=PAD)
+        if isinstance(words, int):
+            nn.init.normal_(self.table.weight, std=0.1)
+        else:
+            self.table.weight = nn.Parameter(words.clone(), requires_grad=not config.freeze)
+        self.aspect = nn.Embedding(2, self.size)
         nn.init.zeros_(self.aspect.weight)
         self.dropout = nn.Dropout(config.dropout)
 
@@ -43,7 +47,7 @@ class WordEmbedding(nn.Module):
 class _Classes(nn.Module, ABC):
     """What the three share: dropout, an affine layer to the classes, cross entropy."""
 
-    def __init__(self, words: int, features: int, classes: int, config: ClassifierConfig) -> None:
+    def __init__(self, words: int | Tensor, features: int, classes: int, config: ClassifierConfig) -> None:
         super().__init__()
         self.embedded = WordEmbedding(words, config)
         self.dropout = nn.Dropout(config.dropout)
@@ -64,9 +68,9 @@ class _Classes(nn.Module, ABC):
 class Lstm(_Classes):
     """A bidirectional LSTM; the mean and the maximum of its states over the words are read. [B, 4 × width]."""
 
-    def __init__(self, words: int, classes: int, config: ClassifierConfig) -> None:
+    def __init__(self, words: int | Tensor, classes: int, config: ClassifierConfig) -> None:
         super().__init__(words, 4 * config.width, classes, config)
-        self.lstm = nn.LSTM(config.vector_size, config.width, batch_first=True, bidirectional=True)
+        self.lstm = nn.LSTM(self.embedded.size, config.width, batch_first=True, bidirectional=True)
 
     def pooled(self, batch: PieceBatch) -> Tensor:
         states = recurrent(self.lstm, self.embedded(batch), batch.mask)
@@ -79,9 +83,9 @@ class Rnn(_Classes):
     4.2). [B, width].
     """
 
-    def __init__(self, words: int, classes: int, config: ClassifierConfig) -> None:
+    def __init__(self, words: int | Tensor, classes: int, config: ClassifierConfig) -> None:
         super().__init__(words, config.width, classes, config)
-        self.lstm = nn.LSTM(config.vector_size, config.width, batch_first=True)
+        self.lstm = nn.LSTM(self.embedded.size, config.width, batch_first=True)
 
     def pooled(self, batch: PieceBatch) -> Tensor:
         states = recurrent(self.lstm, self.embedded(batch), batch.mask)
@@ -96,10 +100,10 @@ class Cnn(_Classes):
 
     SIZES = (3, 4, 5)
 
-    def __init__(self, words: int, classes: int, config: ClassifierConfig) -> None:
+    def __init__(self, words: int | Tensor, classes: int, config: ClassifierConfig) -> None:
         super().__init__(words, config.width, classes, config)
         self.filters = nn.ModuleList(
-            nn.Conv1d(config.vector_size, config.width, size, padding=size // 2) for size in self.SIZES
+            nn.Conv1d(self.embedded.size, config.width, size, padding=size // 2) for size in self.SIZES
         )
         self.hidden = nn.Linear(len(self.SIZES) * config.width, config.width)
 

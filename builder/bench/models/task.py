@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
+from builder.config import filled, toml_value
 from builder.errors import ConfigError, ModelError
 from builder.learning.task import NetworkConfig
 from builder.records import Span
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 Task = Literal["tc", "absc", "ate"]
 Reads = Literal["words", "vectors", "pieces"]
 ATE_CLASSES = ("O", "B", "I")
+_CHOICE = re.compile(r"(?P<model>.*?)(?P<settings>(:[a-z_]+=[^:=]*)*)")
 _WORD = re.compile(r"[A-Za-z]+(?:['’][A-Za-z]+)*|[0-9]+(?:[.,][0-9]+)*|\S")
 
 
@@ -153,23 +155,30 @@ MODELS: dict[str, ClassifierKind] = {
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A model as the user chose it: `shown` is what was written, `base` empty for a training from scratch."""
+    """A model as the user chose it: `shown` is what was written, `base` empty for a training from scratch; `changes`
+    are settings of its training with their values.
+    """
 
     shown: str
     name: str
     kind: ClassifierKind
     base: str = ""
+    changes: tuple[tuple[str, object], ...] = ()
 
     @property
     def config(self) -> ClassifierConfig:
-        return replace(self.kind.config, **FINE_TUNING) if self.base else self.kind.config  # type: ignore[arg-type]
+        own = replace(self.kind.config, **FINE_TUNING) if self.base else self.kind.config  # type: ignore[arg-type]
+        return replace(own, **dict(self.changes)) if self.changes else own  # type: ignore[arg-type]
 
 
 def chosen(written: str, task: Task, language: str) -> Choice:
-    """`NAME` or `NAME=BASE`. ConfigError lists what is known; a model that must be pretrained and has no known base
-    for the language asks for one.
+    """`NAME` or `NAME=BASE`, with settings of its training behind: `NAME:rate=1e-4:epochs=5`. ConfigError lists what
+    is known; a model that must be pretrained and has no known base for the language asks for one.
     """
-    name, _, base = written.partition("=")
+    match = _CHOICE.fullmatch(written)
+    assert match is not None, written
+    name, _, base = match["model"].partition("=")
+    changes = _changes(match["settings"], name)
     fitting = [key for key, kind in MODELS.items() if task in kind.tasks]
     if name not in MODELS:
         raise ConfigError(f"no model {name!r}", where="--models", fix=f"for {task} there are: {', '.join(fitting)}")
@@ -190,7 +199,15 @@ def chosen(written: str, task: Task, language: str) -> Choice:
                 where="--models",
                 fix=f"write {name}=HUB-NAME or {name}=FOLDER",
             )
-    return Choice(written, name, kind, base)
+    return Choice(written, name, kind, base, changes)
+
+
+def _changes(settings: str, name: str) -> tuple[tuple[str, object], ...]:
+    """`:key=value:key=value` as settings of a training; ConfigError for an unknown key or a value that it cannot have."""
+    pairs = dict(setting.split("=", 1) for setting in settings.split(":")[1:])
+    values = {key: toml_value(value) for key, value in pairs.items()}
+    made = filled(ClassifierConfig, values, f"--models {name}")
+    return tuple((key, getattr(made, key)) for key in values)
 
 
 def words_of(text: str) -> tuple[Span, ...]:

@@ -20,7 +20,7 @@ import torch
 
 from builder.errors import BuilderError, ModelError
 from builder.files import write_atomically
-from builder.learning.checkpoint import Checkpoints, tensor_digest, weights_of
+from builder.learning.checkpoint import BEST, Checkpoints, load_weights, tensor_digest, weights_of
 from builder.learning.devices import launched, processes, spread, together
 from builder.learning.hub import quiet
 from builder.learning.task import Example, JudgedReview, Progress
@@ -28,10 +28,10 @@ from builder.model.paper.models import AnswerScore, Referee, VerdictScore, Write
 from builder.model.paper.pretrained import Base, check_characters, load_base
 from builder.model.paper.seq2seq import FineTuned, ShareScore, TokenPair, finish, finished, fit
 from builder.model.paper.settings import Asking, Seq2SeqConfig
+from builder.model.paper.shared import MANIFEST, saved_model
 from builder.model.paper.templates import answer, judge_answers, judge_question, triple_of
 
 FORMAT = 1
-MANIFEST = "paper.json"
 
 
 def train_writer(
@@ -109,7 +109,12 @@ def fine_tune(
     if not pairs:
         raise ModelError("the training set is empty", where="sequence-to-sequence training", fix="train on more data")
     fingerprint = _fingerprint(base, pairs, config, seed)
-    trained = finished(checkpoints, fingerprint)
+    model, best = saved_model(checkpoints, fingerprint), (checkpoints / BEST).is_file()
+    trained = finished(checkpoints, fingerprint) if model or best else None
+    if trained and model and not best:
+        load_weights(base.network, weights_of(load(model.folder).base.network), model.folder)
+        base.network.eval()
+        return trained
     if trained is None and launched() > 1:
         together(_train_here, (base.source, pairs, score, config, seed, checkpoints, fingerprint), progress)
         trained = finished(checkpoints, fingerprint)

@@ -67,9 +67,11 @@ class FineTuned(Fitted):
 
 
 def finished(folder: Path, fingerprint: str) -> FineTuned | None:
-    """What a training that was carried through had reached; its weights are in best.safetensors."""
+    """What a training that was carried through had reached; its weights are in best.safetensors, or in the model that
+    `builder.model.paper.shared.settle` names.
+    """
     done = Kept(folder).find(fingerprint, slot="done")
-    if done is None or not (folder / BEST).is_file():
+    if done is None or not ((folder / BEST).is_file() or done.get("model")):
         return None
     return FineTuned(done["score"], done["epoch"], tuple(done["scores"]), (), done["part_tokens"])
 
@@ -93,15 +95,18 @@ def number(*parts: object) -> int:
     return int.from_bytes(hashlib.sha256(repr(parts).encode("utf-8", "surrogatepass")).digest()[:7])
 
 
-def batches(pairs: Sequence[TokenPair], budget: int, seed: int, epoch: int) -> list[Batch]:
-    """Batches of like lengths with at most `budget` tokens, padding included, one item at least; the order is the
-    epoch's own.
+def batches(pairs: Sequence[TokenPair], budget: int, seed: int, epoch: int, most: int = 0) -> list[Batch]:
+    """Batches of like lengths with at most `budget` tokens, padding included, one item at least; with `most`, of so
+    many items whatever their tokens. The order is the epoch's own.
     """
     order = sorted(range(len(pairs)), key=lambda i: number(seed, epoch, pairs[i].id))
     out: list[Batch] = []
     for first in range(0, len(order), POOL):
         pool = sorted(order[first : first + POOL], key=lambda i: (-len(pairs[i].source), -len(pairs[i].target), i))
-        out += cut(pool, [(len(pair.source), len(pair.target)) for pair in pairs], budget)
+        if most:
+            out += [pool[at : at + most] for at in range(0, len(pool), most)]
+        else:
+            out += cut(pool, [(len(pair.source), len(pair.target)) for pair in pairs], budget)
     return sorted(out, key=lambda batch: number(seed, epoch, "batch", pairs[batch[0]].id))
 
 
@@ -161,7 +166,7 @@ def _course(
     """What builder.learning.loop needs to know: every process takes its rows of a batch, and random numbers are drawn
     by step.
     """
-    plans = [batches(pairs, config.batch_tokens, seed, epoch) for epoch in range(config.epochs)]
+    plans = [batches(pairs, config.batch_tokens, seed, epoch, config.batch) for epoch in range(config.epochs)]
     total, pad = sum(map(len, plans)), int(network.config.pad_token_id)
     state = {"part": 0}
 

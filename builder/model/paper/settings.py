@@ -15,6 +15,7 @@ class Seq2SeqConfig:
 
     `max_input` and `max_output` are tokens. `batch_tokens` is the size of an optimiser step: rows times the longest
     input and output together, over all processes; where the device cannot hold it, a step is taken in parts.
+    `batch` above 0: the examples of a step instead; `batch_tokens` is then what the device takes at once.
     `generate_tokens` the same for writing. `patience`: epochs without a better score after which training ends (0:
     never, as in the paper). `save_steps`: optimiser steps between checkpoints inside an epoch. `processes` 0: one for
     each GPU, one without a GPU. `rate` is the highest learning rate, behind a linear warm-up over the share `warmup`
@@ -35,6 +36,7 @@ class Seq2SeqConfig:
     precision: str = "auto"
     processes: int = 0
     threads: int = 2
+    batch: int = 0
 
     def __post_init__(self) -> None:
         check_limits(self, lambda key: "model config")
@@ -42,7 +44,7 @@ class Seq2SeqConfig:
     def limits(self) -> Limits:
         counts = [field_.name for field_ in fields(self) if field_.type == "int"]
         return {
-            **{name: at_least(0 if name in ("patience", "processes") else 1, getattr(self, name)) for name in counts},
+            **{name: at_least(0 if name in ("patience", "processes", "batch") else 1, getattr(self, name)) for name in counts},
             "warmup": from_0_to_1(self.warmup),
             "rate": above_0(self.rate),
             "clip": above_0(self.clip),

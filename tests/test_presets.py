@@ -1,0 +1,118 @@
+"""A preset holds a paper's settings: each line names its section, and a file or an option goes before it."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from conftest import ROOT
+
+from builder.augment.settings import make_settings
+from builder.bench.models.task import chosen
+from builder.cli import cli
+from builder.commands.augment import augment
+from builder.commands.bench import bench
+from builder.commands.presetting import with_preset_options
+from builder.config import flat, resolve
+from builder.errors import ConfigError
+from builder.presets import NAMES, preset_commands, preset_text, read_preset
+
+PLACE = re.compile(r"(section|sections|appendix|table|figure|equation|algorithm|footnote) \w", re.I)
+
+
+def run(*words: object) -> Result:
+    return CliRunner().invoke(cli, [str(word) for word in words])
+
+
+def test_every_file_of_the_package_is_a_preset_and_every_preset_has_its_file() -> None:
+    assert {path.stem for path in (ROOT / "builder" / "presets").glob("*.toml")} == set(NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_line_of_a_preset_names_its_place_in_the_paper(name: str) -> None:
+    lines = [line for line in preset_text(name).splitlines() if line and not line.startswith("#")]
+    read = {f"{command}.{key}": line for command in preset_commands(name) for key, line in read_preset(name, command).items()}
+    assert len(read) == len(lines) >= 5
+    assert [key for key, line in read.items() if not PLACE.match(line.source)] == []
+
+
+def test_a_build_by_preset_says_of_each_value_that_the_paper_sets_it() -> None:
+    made = resolve(preset="iws-2024")
+    assert made.config.self_train.variants == ("A", "B", "C", "D")
+    assert (made.config.paper.batch, made.config.paper.max_output) == (2, 512)
+    assert made.origin["paper.max_output"] == "preset iws-2024: appendix 11.1"
+    assert made.origin["release.licence"] == "default"
+    assert made.origin["self_train.confidence"].startswith("preset"), "a preset goes before what its profile sets"
+
+
+def test_a_file_goes_before_a_preset_and_an_option_before_both(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text("[paper]\nepochs = 4\nrate = 1e-3\n", "utf-8")
+    made = resolve(file, {"paper.rate": 2e-3}, "iws-2024")
+    numbers = {key: made.origin[key].partition(":")[0] for key in ("paper.epochs", "paper.rate", "paper.judge_epochs")}
+    assert numbers == {"paper.epochs": str(file), "paper.rate": "option", "paper.judge_epochs": "preset iws-2024"}
+    assert (made.config.paper.epochs, made.config.paper.rate, made.config.paper.judge_epochs) == (4, 2e-3, 3)
+
+
+def test_settings_printed_with_a_preset_are_read_back_to_the_same_build(tmp_path: Path) -> None:
+    shown = run("build", "--preset", "iws-2024", "--show-config", "--set", "seed=5")
+    assert shown.exit_code == 0, shown.output
+    assert "max_verdict = 64  # preset iws-2024: appendix 11.1" in shown.output
+    assert "seed = 5  # option" in shown.output and "licence = " in shown.output
+    (tmp_path / "back.toml").write_text(shown.output, "utf-8")
+    back = resolve(tmp_path / "back.toml").config
+    assert back.paper == resolve(preset="iws-2024").config.paper
+    assert back.self_train == resolve(preset="iws-2024").config.self_train
+
+
+def test_an_unknown_preset_and_one_of_another_command_are_errors_that_say_which_fits() -> None:
+    with pytest.raises(ConfigError, match="did you mean cbert-2019"):
+        read_preset("cbert-2018", "augment")
+    with pytest.raises(ConfigError, match="nothing for `builder augment`.*it is for `builder build`"):
+        read_preset("iws-2024", "augment")
+    assert "nothing for `builder build`" in str(run("build", "--preset", "cbert-2019", "--show-config").exception)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_preset_is_listed_whole_with_its_sections(name: str) -> None:
+    shown = run("config", "--preset", name)
+    assert shown.exit_code == 0, shown.output
+    values = tomllib.loads(preset_text(name))
+    for command in preset_commands(name):
+        assert command in values
+        assert all(line.source in shown.output and key in shown.output for key, line in read_preset(name, command).items())
+
+
+def test_the_settings_of_a_method_by_preset_exist_and_say_where_they_come_from() -> None:
+    for name in NAMES[1:]:
+        given = {key: line.value for key, line in read_preset(name, "augment").items() if "." in key}
+        values = flat(make_settings(given))
+        assert {key: values[key] for key in given} == given
+    shown = run("augment", "boostaug", "--preset", "boostaug-2022", "--show-config", "--set", "boostaug.folds=3")
+    assert shown.exit_code == 0, shown.output
+    assert 'boostaug.scale = "absolute"  # preset boostaug-2022: section 3.3, thresholds are fixed' in shown.output
+    assert "boostaug.folds = 3  # option" in shown.output
+    assert "eda.rate = 0.1  # preset boostaug-2022" in shown.output, "the back end's settings too"
+    assert "boostaug.epochs = 0  # default" in shown.output
+
+
+@pytest.mark.parametrize("name", NAMES[1:])
+def test_the_options_of_bench_by_preset_exist_and_its_models_are_known(name: str) -> None:
+    lines = read_preset(name, "bench")
+    assert set(lines) <= {parameter.name for parameter in bench.params}
+    task = str(lines["task"].value) if "task" in lines else "tc"
+    for written in str(lines["models"].value).split(","):
+        choice = chosen(written, task, "en")  # type: ignore[arg-type]
+        assert choice.config.rate > 0
+
+
+def test_an_option_of_the_command_goes_before_the_presets() -> None:
+    context = bench.make_context("bench", ["--preset", "boostaug-2022", "--train", "x", "--seeds", "2"])
+    options = with_preset_options(context, dict(context.params), "boostaug-2022", "bench")
+    assert (options["seeds"], options["copies"]) == (2, (8,))
+    assert options["methods"][:2] == ("none", "eda")
+    context = augment.make_context("augment", ["eda", "--preset", "boostaug-2022"])
+    assert with_preset_options(context, dict(context.params), "boostaug-2022", "augment")["copies"] == 8
