@@ -60,9 +60,7 @@ class Resolved:
         )
 
 
-def resolve(
-    path: Path | None = None, options: Mapping[str, object] | None = None, preset: str = ""
-) -> Resolved:
+def resolve(path: Path | None = None, options: Mapping[str, object] | None = None, preset: str = "") -> Resolved:
     """Defaults, then the preset of that name, then the TOML file, then `options` by dotted key ("release.licence")."""
     values = with_origins(read_preset(preset, "build")) if preset else {}
     if path is not None:

@@ -89,7 +89,9 @@ def test_a_classifier_that_has_learnt_a_word_points_at_it(tmp_path: Path) -> Non
     assert contributions(network, (17,), [(0,)], 1) == [0.0], "nothing would be left"
 
 
-def test_the_attention_of_a_classifier_is_a_share_of_the_sentence_and_lies_on_the_word_it_learnt(tmp_path: Path) -> None:
+def test_the_attention_of_a_classifier_is_a_share_of_the_sentence_and_lies_on_the_word_it_learnt(
+    tmp_path: Path,
+) -> None:
     network = classifier(20, 2, 16, 1, 1, attentive=True)
     assert isinstance(network, Attentive)
     draw = random.Random(1)
@@ -119,7 +121,7 @@ def test_style_words_can_be_chosen_by_attention_as_in_the_paper(tmp_path: Path) 
     proposed = list(attentive.propose(sentences, 2, 1))
     assert sum(map(len, proposed)) >= len(sentences)
     assert {one.label for candidates in proposed for one in candidates} == {"POS", "NEG"}
-    with pytest.raises(ConfigError, match="style_transfer.find = \"gradient\" is not one of leave-one-out, attention"):
+    with pytest.raises(ConfigError, match=r'style_transfer\.find = "gradient" is not one of leave-one-out, attention'):
         make_settings({"style_transfer.find": "gradient"})
 
 

@@ -20,7 +20,18 @@ from builder.augment import catalog
 from builder.augment.records import Edit, Mark, Rewrite, Sentence
 from builder.bench import augmented, cells, reading
 from builder.bench.augmented import Sources, by_method, first, of_file, rewritten
-from builder.bench.rows import BenchRow, example, folded, held_out, item, language, normalised, refuse_shared, sentences, share
+from builder.bench.rows import (
+    BenchRow,
+    example,
+    folded,
+    held_out,
+    item,
+    language,
+    normalised,
+    refuse_shared,
+    sentences,
+    share,
+)
 from builder.errors import InputError
 from builder.lexicon.resources import load_lexicon
 from builder.records import Element, Triplet
@@ -504,7 +515,9 @@ def test_a_bad_plan_stops_before_anything_is_trained(
 
 def test_folds_test_every_text_once_and_the_table_has_their_means(data: Path, tmp_path: Path, builder: Command) -> None:
     """Wu et al. 2019, table 1: a set without a test split is measured by cross-validation."""
-    ran = builder(*options(data, tmp_path / "w", test=None, folds=4, methods="none,eda", copies="1", **{"valid-count": 3}))
+    ran = builder(
+        *options(data, tmp_path / "w", test=None, folds=4, methods="none,eda", copies="1", **{"valid-count": 3})
+    )
     assert ran.code == 0, ran.err
     tested = [line for line in ran.err.splitlines() if ": test: " in line]
     assert len(tested) == 4 and all("10 rows of fold" in line for line in tested)

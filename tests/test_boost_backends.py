@@ -244,7 +244,8 @@ def test_random_numbers_of_two_methods_differ() -> None:
         (
             "spelling.kinds",
             "smell",
-            "spelling.kinds: unknown kind of mistake 'smell'; known, joined by +: sound, shape, rules, keyboard, dictionary",
+            "spelling.kinds: unknown kind of mistake 'smell'; known, joined by +: sound, shape, rules, keyboard, "
+            "dictionary",
         ),
     ],
 )
@@ -294,12 +295,16 @@ def test_a_dictionary_of_misspellings_is_read_as_nlpaug_writes_it(tmp_path: Path
 
 @pytest.mark.parametrize(
     ("content", "error"),
-    [("waiter\n", "dict.txt:1: no misspelling of 'waiter'"), ("# nothing\n", "no misspelling here"), (None, "cannot be read")],
+    [
+        ("waiter\n", "dict.txt:1: no misspelling of 'waiter'"),
+        ("# nothing\n", "no misspelling here"),
+        (None, "cannot be read"),
+    ],
 )
 def test_a_dictionary_that_holds_no_misspelling_is_an_error(content: str | None, error: str, tmp_path: Path) -> None:
     if content is not None:
         (tmp_path / "dict.txt").write_text(content, "utf-8")
     with pytest.raises(InputError, match=error):
         spelling.read_dictionary(tmp_path / "dict.txt")
-    with pytest.raises(ConfigError, match='spelling.dictionary = "" is not a file'):
+    with pytest.raises(ConfigError, match=r'spelling\.dictionary = "" is not a file'):
         make_settings({"spelling.kinds": "rules+dictionary"})

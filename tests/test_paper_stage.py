@@ -145,9 +145,7 @@ def test_a_settled_model_is_read_for_its_training_and_a_damaged_one_is_trained_a
 ) -> None:
     from builder.model.paper import fine_tuning
 
-    resolved = resolve(
-        options=SETTINGS | {"self_train.iterations": 0, "paper.base": built.resolved.config.paper.base}
-    )
+    resolved = resolve(options=SETTINGS | {"self_train.iterations": 0, "paper.base": built.resolved.config.paper.base})
     build = replace(built, workdir=tmp_path / "w", resolved=resolved)
     pipeline.run(build, until="self_train")
     trainings: list[int] = []

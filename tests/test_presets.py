@@ -34,7 +34,11 @@ def test_every_file_of_the_package_is_a_preset_and_every_preset_has_its_file() -
 @pytest.mark.parametrize("name", NAMES)
 def test_each_line_of_a_preset_names_its_place_in_the_paper(name: str) -> None:
     lines = [line for line in preset_text(name).splitlines() if line and not line.startswith("#")]
-    read = {f"{command}.{key}": line for command in preset_commands(name) for key, line in read_preset(name, command).items()}
+    read = {
+        f"{command}.{key}": line
+        for command in preset_commands(name)
+        for key, line in read_preset(name, command).items()
+    }
     assert len(read) == len(lines) >= 5
     assert [key for key, line in read.items() if not PLACE.match(line.source)] == []
 
@@ -71,7 +75,7 @@ def test_settings_printed_with_a_preset_are_read_back_to_the_same_build(tmp_path
 def test_an_unknown_preset_and_one_of_another_command_are_errors_that_say_which_fits() -> None:
     with pytest.raises(ConfigError, match="did you mean cbert-2019"):
         read_preset("cbert-2018", "augment")
-    with pytest.raises(ConfigError, match="nothing for `builder augment`.*it is for `builder build`"):
+    with pytest.raises(ConfigError, match=r"nothing for `builder augment`.*it is for `builder build`"):
         read_preset("iws-2024", "augment")
     assert "nothing for `builder build`" in str(run("build", "--preset", "cbert-2019", "--show-config").exception)
 
@@ -83,7 +87,9 @@ def test_a_preset_is_listed_whole_with_its_sections(name: str) -> None:
     values = tomllib.loads(preset_text(name))
     for command in preset_commands(name):
         assert command in values
-        assert all(line.source in shown.output and key in shown.output for key, line in read_preset(name, command).items())
+        assert all(
+            line.source in shown.output and key in shown.output for key, line in read_preset(name, command).items()
+        )
 
 
 def test_the_settings_of_a_method_by_preset_exist_and_say_where_they_come_from() -> None:

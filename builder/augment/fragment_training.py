@@ -53,7 +53,9 @@ def masked(
     )
 
 
-def noisy(item: MaskedSentence, ids: Sequence[int], mask: int, others: Sequence[int], draw: random.Random) -> MaskedSentence:
+def noisy(
+    item: MaskedSentence, ids: Sequence[int], mask: int, others: Sequence[int], draw: random.Random
+) -> MaskedSentence:
     """The example as MASS hides it: of the masked tokens some are others, and some are shown as they are."""
     shown = list(item.source)
     for at in (at for at, token in enumerate(item.source) if token == mask):
@@ -135,9 +137,7 @@ def train_fragments(
     key = training_key(NAME, (describe_training(settings), seed), data, base, __name__)
     parts = split_held_out([sentences[n].id for n in long_enough], 0.05, seed)
     learnt, held = ([tokens[long_enough[n]] for n in part] for part in parts)
-    source, checked = (
-        FragmentSource.of(part, inventory, settings.r, settings.masking) for part in (learnt, held)
-    )
+    source, checked = (FragmentSource.of(part, inventory, settings.r, settings.masking) for part in (learnt, held))
     network.labels.weight.requires_grad_(settings.label_embeddings)
 
     def phase(epochs: int, labelled: bool) -> Phase[MaskedSentence]:

@@ -63,7 +63,9 @@ def prepare(asked: BenchRequest) -> tuple[list[BenchPlan], list[str]]:
     train = load(asked.train, asked.task)
     if not asked.folds:
         if asked.test is None:
-            raise ConfigError("no test set", where="--test", fix="name one, or take parts of --train in turn: --folds 10")
+            raise ConfigError(
+                "no test set", where="--test", fix="name one, or take parts of --train in turn: --folds 10"
+            )
         plan, notes = _planned(asked, train, load(asked.test, asked.task, asked.split))
         return [plan], notes
     if asked.test is not None or asked.valid is not None:
@@ -154,7 +156,9 @@ def _validation(asked: BenchRequest, rows: Sequence[BenchRow]) -> tuple[list[Ben
 def _augmented(asked: BenchRequest, name: str, method: bool, sources: Sources) -> Augmented:
     if method:
         sets = {key.strip(): toml_value(value) for key, _, value in (option.partition("=") for option in asked.sets)}
-        return by_method(name, sources, {**asked.settings, **sets}, max(asked.copies, default=COPIES), asked.seed, asked.workdir)
+        return by_method(
+            name, sources, {**asked.settings, **sets}, max(asked.copies, default=COPIES), asked.seed, asked.workdir
+        )
     data = load(Path(name), asked.task)
     made = of_file(Path(name), data, sources.train, sources.valid)
     if asked.share < 1 and not made.named:

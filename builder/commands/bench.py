@@ -51,7 +51,9 @@ def _numbers(context: click.Context, option: click.Parameter, value: str) -> tup
     help="Instead of --test: so many parts of --train, each the test set in turn.",
 )
 @click.option("--valid", type=_PATH, help="For choosing the epoch; a tenth of the training texts if not given.")
-@click.option("--valid-count", type=click.IntRange(0), default=0, help="So many of the training texts instead of a tenth.")
+@click.option(
+    "--valid-count", type=click.IntRange(0), default=0, help="So many of the training texts instead of a tenth."
+)
 @click.option("--split", default="test", show_default=True, help="Split of a release given as --test.")
 @click.option(
     "--methods",
@@ -98,7 +100,9 @@ def _numbers(context: click.Context, option: click.Parameter, value: str) -> tup
     "not given.",
 )
 @click.option("--epochs", type=click.IntRange(0), default=0, help="Passes; the model's own number if not given.")
-@click.option("--vectors", type=_PATH, help="Word vectors in GloVe's format (lstm, cnn, rnn, bilstm-crf, seq2seq, de-cnn).")
+@click.option(
+    "--vectors", type=_PATH, help="Word vectors in GloVe's format (lstm, cnn, rnn, bilstm-crf, seq2seq, de-cnn)."
+)
 @click.option(
     "--domain-vectors", type=_PATH, help="Domain word vectors (de-cnn); made of the domain's text if not given."
 )

@@ -103,7 +103,9 @@ def read_dictionary(path: Path) -> dict[str, tuple[str, ...]]:
     try:
         lines = path.read_text("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot be read: {error}", where=str(path), fix="a word and its misspellings a line") from error
+        raise InputError(
+            f"cannot be read: {error}", where=str(path), fix="a word and its misspellings a line"
+        ) from error
     for number, line in enumerate(lines, start=1):
         word, *wrong = line.split() or [""]
         if not word or line.startswith("#"):

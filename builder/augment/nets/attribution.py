@@ -64,7 +64,8 @@ class Attentive(Classifier):
         """The weight of each word [B, T]; padding has none."""
         states, _ = self.reading(embedded)
         scores = self.heed(torch.tanh(self.turn(states)))[..., 0]
-        return scores.masked_fill(~seen, -1e9).softmax(-1)
+        weights: Tensor = scores.masked_fill(~seen, -1e9).softmax(-1)
+        return weights
 
     def forward(self, embedded: Tensor, seen: Tensor) -> Tensor:
         words = self.encoder.dropout(embedded)
@@ -79,9 +80,7 @@ class Attentive(Classifier):
         return [sum(weights[at] for at in word) for word in words]
 
 
-def classifier(
-    size: int, classes: int, width: int, layers: int, seed: int, attentive: bool = False
-) -> Classifier:
+def classifier(size: int, classes: int, width: int, layers: int, seed: int, attentive: bool = False) -> Classifier:
     """An untrained classifier, by attention if asked for; the same seed gives the same weights."""
     with scope(1, seed):
         return (Attentive if attentive else Classifier)(size, classes, width, layers)

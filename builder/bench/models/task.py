@@ -203,7 +203,7 @@ def chosen(written: str, task: Task, language: str) -> Choice:
 
 
 def _changes(settings: str, name: str) -> tuple[tuple[str, object], ...]:
-    """`:key=value:key=value` as settings of a training; ConfigError for an unknown key or a value that it cannot have."""
+    """`:key=value:key=value` as settings of a training; ConfigError for an unknown key or a value out of place."""
     pairs = dict(setting.split("=", 1) for setting in settings.split(":")[1:])
     values = {key: toml_value(value) for key, value in pairs.items()}
     made = filled(ClassifierConfig, values, f"--models {name}")

@@ -44,7 +44,10 @@ class Seq2SeqConfig:
     def limits(self) -> Limits:
         counts = [field_.name for field_ in fields(self) if field_.type == "int"]
         return {
-            **{name: at_least(0 if name in ("patience", "processes", "batch") else 1, getattr(self, name)) for name in counts},
+            **{
+                name: at_least(0 if name in ("patience", "processes", "batch") else 1, getattr(self, name))
+                for name in counts
+            },
             "warmup": from_0_to_1(self.warmup),
             "rate": above_0(self.rate),
             "clip": above_0(self.clip),
