@@ -25,7 +25,6 @@ from pathlib import Path
 import psutil
 import pytest
 from conftest import ROOT, Built, Command, contents, environment, settings
-from measure import fuzz
 
 from builder import pipeline
 from builder.builds import Build
@@ -490,36 +489,3 @@ def test_the_release_of_the_first_version_is_verified_compared_and_exported(here
     assert here("diff", first, ROOT / "releases" / "v0.2.0", "--format", "json").out.startswith("{")
     ran = here("export", first, "--format", "aste-v2", "--output", tmp_path / "x")
     assert ran.code == 0, ran.err
-
-
-# ---- files that nobody should write
-
-
-def test_three_hundred_generated_files_are_read_or_refused_and_lose_no_row() -> None:
-    told, failures = fuzz.run(300, seed=9, workers=1, traps=False)
-    assert failures == []
-    assert told.total() == 300
-    assert min(told[what] for what in ("read", "rejected rows", "refused")) > 20, told
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "zeros.csv.gz",
-        "bomb.xlsx",
-        "laughs.xlsx",
-        "gap.xlsx",
-        "deep.jsonl",
-        "depth.json",
-        "number.jsonl",
-        "zip.xlsx",
-        "mac.csv",
-        "strays.csv",
-    ],
-)
-def test_a_trap_costs_neither_time_nor_memory_nor_rows(name: str, tmp_path: Path) -> None:
-    import random
-
-    path = tmp_path / name
-    path.write_bytes(dict(fuzz.TRAPS)[name](random.Random(1)))
-    assert fuzz.outcome(path, None) in ("read", "rejected rows", "refused")
