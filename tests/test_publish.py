@@ -10,6 +10,7 @@ import json
 import shutil
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler
@@ -337,3 +338,33 @@ def test_without_the_extra_the_command_says_what_to_install(
 @pytest.mark.parametrize("name", ["alone", "a/b/c", "a b/c", "../x", "a/..", ""])
 def test_a_name_that_is_no_repository_is_refused(here: Command, release: Path, name: str) -> None:
     assert "is no name of a repository" in here("publish", release, "--repo", name).error
+
+
+@pytest.mark.parametrize("kind", ["endless", "slow", "silent"])
+def test_a_hub_that_never_ends_is_given_up(
+    here: Command, server: Hub, release: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    from builder.release import hub_client
+
+    monkeypatch.setattr(hub_client, "MOST_BYTES", 1 << 20)
+    monkeypatch.setattr(hub_client, "PATIENCE", 0.5)
+    ended = threading.Event()
+
+    def behave(handler: Handler) -> None:
+        handler.close_connection = True
+        if kind == "silent":
+            ended.wait(20)
+            return
+        handler.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n")
+        while not ended.is_set():
+            handler.wfile.write(b" " * 65_536 if kind == "endless" else b" ")
+            ended.wait(0.0 if kind == "endless" else 0.1)
+
+    monkeypatch.setattr(Handler, "do_POST", behave)
+    started = time.monotonic()
+    ran = here("publish", release, "--repo", REPOSITORY, "--yes")
+    ended.set()
+    assert "publishing did not finish" in ran.error
+    reason = {"endless": "over 1 MB", "slow": "did not end within", "silent": "timed out"}[kind]
+    assert reason in ran.error
+    assert time.monotonic() - started < 60

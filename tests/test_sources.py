@@ -20,7 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builder.errors import InputError
-from builder.sources import FORMATS, Columns, Row, digest, read
+from builder.sources import FORMATS, Columns, Row, digest, opening, read
 from builder.sources.columns import rating_of
 from builder.sources.rows import RawReview, RejectedRow
 
@@ -563,3 +563,42 @@ def test_any_bytes_give_rows_or_one_clear_error(
     except InputError as error:
         assert "\n" not in str(error)
         assert str(error).encode()
+
+
+def test_a_time_that_python_cannot_hold_costs_no_row(tmp_path: Path) -> None:
+    """Nanoseconds, a year beyond 9999 and an unknown zone, in columns that are only looked at to find the text."""
+    times = {
+        "nanoseconds": pa.array([1, None], pa.timestamp("ns")),
+        "year": pa.array([1 << 62, None], pa.timestamp("ms")),
+        "zone": pa.array([0, None], pa.timestamp("us", tz="Nowhere/Never")),
+    }
+    for name, column in times.items():
+        path = tmp_path / f"{name}.parquet"
+        pq.write_table(pa.table({"reviews here": ["湯頭很濃而且好喝", "等了一個小時才有"], "when": column}), path)
+        assert [row.text for row in read(path) if isinstance(row, RawReview)] == [
+            "湯頭很濃而且好喝",
+            "等了一個小時才有",
+        ]
+        pq.write_table(pa.table({"text": column}), path)
+        rejected = next(iter(read(path)))
+        assert isinstance(rejected, RejectedRow) and rejected.reason == "type"  # a Timestamp where pandas is installed
+
+
+def test_the_name_of_a_file_is_made_printable_once_and_not_for_every_row(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[str] = []
+    real = opening.one_line
+    monkeypatch.setattr(opening, "one_line", lambda *arguments: calls.append("") or real(*arguments))
+    (tmp_path / "a.csv").write_text("text\n" + "湯頭很濃\n" * 1_000, encoding="utf-8")
+    assert len(list(read(tmp_path / "a.csv"))) == 1_000
+    assert len(calls) < 20
+
+
+def test_a_file_may_have_a_row_for_two_of_its_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(opening, "ROWS", 10)
+    monkeypatch.setattr(opening, "LINES", 10)
+    for check in (opening.check_rows, opening.check_lines):
+        check(500, 1_000, "a")
+        with pytest.raises(InputError, match="501 .* or more in 1,000 bytes"):
+            check(501, 1_000, "a")

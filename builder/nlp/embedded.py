@@ -220,10 +220,11 @@ def _verified(folder: Path) -> dict[str, str]:
     fix = "reinstall builder or train with `builder nlp train`"
     try:
         expected = json.loads((folder / "config.json").read_text(encoding="utf-8"))["sha256"]
+        stated = {name: expected[name] for name in FILES}
         digests = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in FILES}
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise ResourceError(f"the embedded models cannot be read: {error}", where=where, fix=fix) from error
     for name, digest in digests.items():
-        if expected.get(name) != digest:
+        if stated[name] != digest:
             raise ResourceError(f"{name} is not the file that config.json describes", where=where, fix=fix)
     return digests

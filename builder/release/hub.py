@@ -74,6 +74,11 @@ def send(planned: UploadPlan, private: bool, report: Callable[[str], None]) -> P
     ReleaseError where the hub refuses, or where the tag is there with other content: a release is immutable.
     """
     hub = _client()
+    with _bounded(hub):
+        return _send(hub, planned, private, report)
+
+
+def _send(hub: Any, planned: UploadPlan, private: bool, report: Callable[[str], None]) -> Published:
     api, where = hub.HfApi(), planned.repository
     if hub.get_token() is None:
         raise ReleaseError("no token for the hub", where=where, fix="set HF_TOKEN, or log in with `hf auth login`")
@@ -138,6 +143,20 @@ def _client() -> Any:
     except ImportError as error:
         raise ConfigError("publishing needs huggingface_hub", fix=install_command("publish")) from error
     return huggingface_hub
+
+
+@contextmanager
+def _bounded(hub: Any) -> Iterator[None]:
+    """The hub's client with the limits of `hub_client`, for as long as we publish."""
+    from huggingface_hub.utils import _http
+
+    from builder.release.hub_client import make_client
+
+    hub.set_client_factory(make_client)
+    try:
+        yield
+    finally:
+        hub.set_client_factory(_http.default_client_factory)
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Any
 
 from builder.errors import InputError
@@ -54,11 +55,11 @@ def _sample(source: Source, parquet: Any) -> Iterator[tuple[object, ...]]:
 
 def _cells(column: Any) -> list[object]:
     """A column's values; strings of invalid UTF-8 with their bytes hidden in surrogates, so that only their rows are
-    rejected.
+    rejected. Times that Python cannot hold are the last that it can: no role of a review takes a time.
     """
     try:
         return list(column.to_pylist())
-    except UnicodeDecodeError:
+    except (ValueError, OverflowError):
         strings = column.dictionary_decode() if hasattr(column, "dictionary_decode") else column
         return [_cell(scalar) for scalar in strings]
 
@@ -71,3 +72,5 @@ def _cell(scalar: Any) -> object:
         return (
             scalar.as_buffer().to_pybytes().decode("utf-8", "surrogateescape") if hasattr(scalar, "as_buffer") else []
         )
+    except (ValueError, OverflowError):  # nanoseconds, a year beyond 9999, a zone that nobody knows
+        return datetime.max

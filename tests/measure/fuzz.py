@@ -1,11 +1,12 @@
-"""What nobody should send, through every door: `python tests/measure/fuzz.py [--count 10000] [--seed 1] [--family NAME]`.
+"""What nobody should send, through every door: `python tests/measure/fuzz.py [--count 10000] [--seed 1]`.
 
 Inputs of several families (`--list`) are made from a seed and their numbers alone: files of reviews, releases, servers,
 models. Each is used in a process of its own and may take ten seconds of one core and two gigabytes. It ends well, or
 with exactly one line of error; anything else is a failure.
 
 Prints a table in Markdown. What fails is kept under `--state` with its seed and number: `--replay FAMILY:SEED:NUMBER`
-makes and uses it again, `--replay FOLDER` uses one that was kept. A run that was stopped goes on; `--fresh` begins anew.
+makes and uses it again, `--replay FOLDER` uses one that was kept. A run that was stopped goes on; `--fresh` begins
+anew.
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ FAMILIES = {
     module.FAMILY.name: module.FAMILY
     for module in (reviews, bombs, workbooks, columnar, releases, models, servers, hubs)
 }
-os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "ARROW_DEFAULT_MEMORY_POOL": "system", "TQDM_DISABLE": "1"}  # fmt: skip
+os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "TQDM_DISABLE": "1"}
+os.environ["ARROW_DEFAULT_MEMORY_POOL"] = "system"
 
 
 def main() -> None:
@@ -58,7 +60,9 @@ def main() -> None:
         shutil.rmtree(state, ignore_errors=True)
     chosen = [FAMILIES[name] for name in options.family or FAMILIES]
     counts = shares(chosen, options.count)
-    outcomes = [outcome for family in chosen for outcome in run(family, counts[family.name], options.seed, state, options.workers)]  # fmt: skip
+    outcomes = []
+    for family in chosen:
+        outcomes += run(family, counts[family.name], options.seed, state, options.workers)
     print(table(outcomes, chosen))
     failures = [outcome for outcome in outcomes if outcome.failure]
     for outcome in failures:
@@ -182,7 +186,10 @@ def keep(family: Family, base: Path, to: Path, seed: int, outcome: Outcome) -> N
 def replay(name: str) -> int:
     """Use an input again, and print what becomes of it. Returns 1 for a failure."""
     kept = Path(name) / "case.json"
-    case = json.loads(kept.read_text()) if kept.exists() else dict(zip(("family", "seed", "number"), name.split(":"), strict=True))  # fmt: skip
+    if kept.exists():
+        case = json.loads(kept.read_text())
+    else:
+        case = dict(zip(("family", "seed", "number"), name.split(":"), strict=True))
     family, seed, number = FAMILIES[case["family"]], int(case["seed"]), int(case["number"])
     with tempfile.TemporaryDirectory() as scratch:
         base, folder = Path(scratch) / "base", Path(scratch) / "input"

@@ -81,7 +81,9 @@ def plain(rng: random.Random) -> tuple[str, bytes]:
     ending = rng.choice(list(STARTS))
     part = rng.choice(PARTS) + (rng.choice(PARTS) * rng.choice((1, 1, 30, 300)) if rng.random() < 0.5 else b"")
     ends = (b"", b"]", b'"', b'"}]', b"\n")
-    return f"plain{ending}", rng.choice(STARTS[ending]) + repeat(part, size(rng, MOST - 2_000, 1_000)) + rng.choice(ends)
+    return f"plain{ending}", rng.choice(STARTS[ending]) + repeat(part, size(rng, MOST - 2_000, 1_000)) + rng.choice(
+        ends
+    )
 
 
 def deep(rng: random.Random) -> tuple[str, bytes]:

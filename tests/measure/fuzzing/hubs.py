@@ -57,6 +57,9 @@ def use(base: Path, folder: Path) -> str:
     """`builder publish`, with a token that must stay secret."""
     from huggingface_hub import constants
 
+    from builder.release import hub_client
+
+    hub_client.PATIENCE = 1.0
     home = folder / "home"
     with serving(folder) as url:
         constants.ENDPOINT, constants.HF_TOKEN_PATH, constants.HF_HUB_DISABLE_XET = url, str(home / "token"), True

@@ -58,7 +58,7 @@ def answer(body: bytes, rng: random.Random) -> list[Action]:
     if not any(header.startswith(("Content-Length", "Transfer-Encoding")) for header in headers):
         headers.append(rng.choice((f"Content-Length: {len(body)}",) * 4 + ("Connection: close",)))
     if "Transfer-Encoding: chunked" in headers:
-        sizes = ("%x" % len(body),) * 3 + ("FFFFFFFFFFFFFFFF", "-1", "zz", "")
+        sizes = (f"{len(body):x}",) * 3 + ("FFFFFFFFFFFFFFFF", "-1", "zz", "")
         body = rng.choice(sizes).encode() + b"\r\n" + body + b"\r\n0\r\n\r\n"
     if not any(header.startswith("Content-Type") for header in headers):
         headers.append("Content-Type: application/json")

@@ -139,7 +139,10 @@ def _escaped(rng: Chance) -> str:
 
 def _styles(rng: Chance) -> str:
     own = rng.odd("0.00", FORMATS).replace('"', "&quot;")
-    ids = [rng.odd(rng.choice(("0", "14", "22", "45", "47", "164")), (165, -1, 9999, "x")) for _ in range(rng.choice((0, 1, 4)))]
+    ids = [
+        rng.odd(rng.choice(("0", "14", "22", "45", "47", "164")), (165, -1, 9999, "x"))
+        for _ in range(rng.choice((0, 1, 4)))
+    ]
     cells = "".join(f'<xf numFmtId="{i}" fontId="{rng.odd("0", (7, -1, "x"))}" fillId="0" borderId="0" xfId="0"/>' for i in ids)  # fmt: skip
     named = ("", "<cellStyle name='Normal' xfId='0' builtinId='0'/>", "<cellStyle name='a' xfId='9'/>")
     fonts = rng.odd('<fonts count="1"><font/></fonts>', ("<fonts><font><sz val='x'/></font></fonts>", "<fonts><font><color rgb='zz'/></font></fonts>", ""))  # fmt: skip
@@ -161,7 +164,9 @@ def _sheet(rng: Chance) -> str:
     front = ("<dimension ref='{}'/>", "<sheetPr><tabColor rgb='x'/></sheetPr>", "<sheetViews><sheetView workbookViewId='x'/></sheetViews>", "<cols><col min='1' max='99999999' width='x'/></cols>", "<sheetFormatPr defaultRowHeight='x'/>")  # fmt: skip
     behind = ("<mergeCells count='9'><mergeCell ref='{}'/><mergeCell ref='A1:C3'/></mergeCells>", "<hyperlinks><hyperlink ref='{}' r:id='x'/></hyperlinks>", "<conditionalFormatting sqref='{}'><cfRule type='x'/></conditionalFormatting>", "<dataValidations><dataValidation sqref='{}'/></dataValidations>", "<drawing r:id='x'/>", "<legacyDrawing r:id='x'/>", "<autoFilter ref='{}'/>", "<tableParts><tablePart r:id='x'/></tableParts>", "<extLst><ext/></extLst>")  # fmt: skip
     head, tail = (rng.odd("", some).format(rng.choice(REFERENCES)) for some in (front, behind))  # fmt: skip
-    return f'<worksheet xmlns="{_MAIN}" xmlns:r="{_OFFICE}">{head}<sheetData>{"".join(rows)}</sheetData>{tail}</worksheet>'
+    return (
+        f'<worksheet xmlns="{_MAIN}" xmlns:r="{_OFFICE}">{head}<sheetData>{"".join(rows)}</sheetData>{tail}</worksheet>'
+    )
 
 
 def _row(number: object, rng: Chance, header: bool = False) -> str:
@@ -177,7 +182,9 @@ def _row(number: object, rng: Chance, header: bool = False) -> str:
         style = f' s="{rng.odd("0", (1, 2, 3, 99, -1, "x"))}"' if rng.random() < 0.3 else ""
         formulas = ("<f>A1</f>", "<f t='shared' si='0' ref='A1:A9'>A1</f>", "<f t='shared' si='9'/>", "<f t='array' ref='x'>1</f>", "<f t='dataTable' ref='A1' r1='x'/>", "<f t='odd'/>")  # fmt: skip
         formula = rng.odd("", formulas)
-        inside = f"<is><t>{value}</t></is>" if kind == "inlineStr" and rng.random() >= rng.rate / 4 else f"<v>{value}</v>"
+        inside = (
+            f"<is><t>{value}</t></is>" if kind == "inlineStr" and rng.random() >= rng.rate / 4 else f"<v>{value}</v>"
+        )
         cells.append(f'<c r="{reference}"{style} t="{kind}">{formula}{inside}</c>')
     if rng.random() < rng.rate:
         rng.shuffle(cells)
