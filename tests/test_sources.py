@@ -600,5 +600,5 @@ def test_a_file_may_have_a_row_for_two_of_its_bytes(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(opening, "LINES", 10)
     for check in (opening.check_rows, opening.check_lines):
         check(500, 1_000, "a")
-        with pytest.raises(InputError, match="501 .* or more in 1,000 bytes"):
+        with pytest.raises(InputError, match=r"501 .* or more in 1,000 bytes"):
             check(501, 1_000, "a")
