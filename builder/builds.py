@@ -210,11 +210,11 @@ def _audit_digest(workdir: Path) -> str:
 
 
 def _base_digest(config: Config) -> object:
-    """The base model of the profile `paper`: its name, or what its folder holds. The embedded profile has none."""
-    base = Path(config.paper.base)
-    if config.profile != "paper" or not base.is_dir():
-        return config.paper.base if config.profile == "paper" else ""
-    return [(path.name, path.stat().st_size, _sha(path)) for path in sorted(base.iterdir()) if path.is_file()]
+    """The base model of the profile: its name, or what its folder holds. The embedded profile has none."""
+    source = kinds.base_of(config)
+    if not source or not Path(source).is_dir():
+        return source
+    return [(path.name, path.stat().st_size, _sha(path)) for path in sorted(Path(source).iterdir()) if path.is_file()]
 
 
 def _sha(content: bytes | Path) -> str:

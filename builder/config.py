@@ -27,6 +27,7 @@ _SPELLINGS = {"release.license": "release.licence"}
 PROFILES: Mapping[str, Mapping[str, object]] = {
     "embedded": {},
     "rules": {},
+    "encoder": {},
     "paper": {"self_train.confidence": 0.0, "self_train.variants": ("C",), "discriminate.mode": "paper"},
 }
 """What a profile changes in the defaults: the paper has one discriminator, its own variants, and adds every

@@ -88,7 +88,7 @@ STAGES: tuple[Stage, ...] = (
         about="the YY / YN / NX judge and its verdicts",
         reads=("proposals:rules",),
         writes=("verdicts",),
-        settings=("discriminate.", "seed", "threads", "shard", "profile", "paper."),
+        settings=("discriminate.", "seed", "threads", "shard", "profile", "device", "encoder.", "paper."),
         data=("base",),
     ),
     Stage(
@@ -96,7 +96,7 @@ STAGES: tuple[Stage, ...] = (
         about="Algorithm 1, variants A to E",
         reads=("proposals:rules", "verdicts"),
         writes=("training_sets", "proposals:models", "rounds"),
-        settings=("self_train.", "seed", "threads", "shard", "profile", "paper."),
+        settings=("self_train.", "seed", "threads", "shard", "profile", "device", "encoder.", "paper."),
         data=("base",),
     ),
     Stage(
@@ -116,7 +116,16 @@ STAGES: tuple[Stage, ...] = (
         data=("audit",),
     ),
 )
-_FILES = ("evaluate.gold", "annotate.models", "paper.base", "lexicons.dir", "lexicons.mode", "rules.dir", "rules.mode")
+_FILES = (
+    "evaluate.gold",
+    "annotate.models",
+    "paper.base",
+    "encoder.base",
+    "lexicons.dir",
+    "lexicons.mode",
+    "rules.dir",
+    "rules.mode",
+)
 """Settings that name files, whose digests go into the keys in their place."""
 _BY_NAME = {stage.name: stage for stage in STAGES}
 

@@ -6,6 +6,7 @@ reads and checks them.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Literal
@@ -215,6 +216,37 @@ class Paper:
 
 
 @dataclass(frozen=True, slots=True)
+class Encoder:
+    """The profile `encoder`: a pretrained encoder under the project's own tagger and judge."""
+
+    base: str = ""
+    """Encoder: a hub name such as `hfl/chinese-macbert-base`, or a folder. BERT, RoBERTa, ELECTRA, DeBERTa, ModernBERT."""
+    rate: float = 3e-5
+    """Learning rate of the encoder's top layer."""
+    layer_decay: float = 0.9
+    """Each layer learns at this share of the rate of the layer above; 1: all at the same rate."""
+    head_rate: float = 1e-3
+    """Learning rate of the layers above the encoder, which start from nothing."""
+    warmup: float = 0.1
+    """Share of the training in which the rates rise."""
+    batch_chars: int = 4096
+    """Characters in an optimiser step, padding included; taken in parts where memory is short."""
+    gradient_checkpointing: bool = False
+    """Compute activations twice to hold fewer: less memory, more time."""
+    precision: Literal["auto", "bf16", "fp32"] = "auto"
+    """`auto` takes bf16 where the device has it."""
+
+    def limits(self) -> Limits:
+        return {
+            "rate": above_0(self.rate),
+            "head_rate": above_0(self.head_rate),
+            "layer_decay": (0 < self.layer_decay <= 1, "a share above 0, at most 1"),
+            "warmup": from_0_to_1(self.warmup),
+            "batch_chars": at_least(1, self.batch_chars),
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class Evaluate:
     """What the build is scored against."""
 
@@ -283,8 +315,10 @@ class Config:
     """Address of the cluster's scheduler; empty starts one on this machine."""
     shard: int = 1024
     """Reviews predicted in one task; another number may change a score's last digit."""
-    profile: Literal["embedded", "rules", "paper"] = "embedded"
-    """`embedded` models run anywhere; `rules` trains none; `paper` fine-tunes a sequence-to-sequence model."""
+    profile: Literal["embedded", "rules", "encoder", "paper"] = "embedded"
+    """`embedded` models run anywhere; `rules` trains none; `encoder` and `paper` fine-tune pretrained models."""
+    device: str = "auto"
+    """Where the models of `encoder` run: `auto` (a GPU if there is one), `cpu`, `cuda`, `cuda:1` or `mps`."""
     input: Input = field(default_factory=Input)
     ingest: Ingest = field(default_factory=Ingest)
     annotate: Annotate = field(default_factory=Annotate)
@@ -292,6 +326,7 @@ class Config:
     rules: Rules = field(default_factory=Rules)
     discriminate: Discriminate = field(default_factory=Discriminate)
     self_train: SelfTrain = field(default_factory=SelfTrain)
+    encoder: Encoder = field(default_factory=Encoder)
     paper: Paper = field(default_factory=Paper)
     evaluate: Evaluate = field(default_factory=Evaluate)
     release: ReleaseSettings = field(default_factory=ReleaseSettings)
@@ -302,6 +337,7 @@ class Config:
             "workers": at_least(1, self.workers),
             "threads": at_least(1, self.threads),
             "shard": at_least(1, self.shard),
+            "device": (_is_device(self.device), "`auto`, `cpu`, `cuda`, `cuda:` with a number, or `mps`"),
             "scheduler": (not self.scheduler or self.engine == "dask", 'for the engine "local": set engine = "dask"'),
         }
         mode, variants = self.discriminate.mode, set(self.self_train.variants)
@@ -314,9 +350,16 @@ class Config:
             )
         elif self.profile == "rules":
             limits["self_train.variants"] = (variants == {"E"}, 'E, the only one that the profile "rules" has')
-        elif "E" in variants:
+        elif self.profile == "encoder":
+            base = bool(self.encoder.base), 'an encoder: set it to "hfl/chinese-macbert-base" or a folder'
+            limits["encoder.base"] = base
+        if self.profile in ("embedded", "encoder") and "E" in variants:
             limits["discriminate.mode"] = (mode == "cross-fit", '"cross-fit", which variant E starts from')
         return limits
+
+
+def _is_device(text: str) -> bool:
+    return text in ("auto", "cpu", "mps") or re.fullmatch(r"cuda(:\d+)?", text) is not None
 
 
 def _is_day(text: str) -> bool:

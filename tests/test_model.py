@@ -194,15 +194,16 @@ def test_training_leaves_the_random_state_and_the_settings_of_torch_alone(tmp_pa
 
 
 def test_a_character_starts_from_the_same_vector_whatever_the_vocabulary() -> None:
-    from builder.model.network import base_weights
+    from builder.model.foundation import CharacterFoundation
     from builder.model.tagger_network import TaggerNetwork
 
     states = []
     for text in ("湯頭好", "他家的湯真好"):
         vocabulary = Vocabulary.of([text], 1)
         torch.manual_seed(3)
-        network = TaggerNetwork(vocabulary, TINY)
-        base_weights(network.trunk, vocabulary, 9)
+        foundation = CharacterFoundation(vocabulary)
+        network = TaggerNetwork(foundation, TINY)
+        foundation.begin(network.trunk, 9)
         states.append((vocabulary, network.state_dict()))
     rows = [state["trunk.chars.weight"][vocabulary.codes.index(ord("湯")) + 2] for vocabulary, state in states]
     assert torch.equal(*rows)
@@ -412,7 +413,7 @@ def test_unknown_characters_are_told_apart_by_their_bigrams() -> None:
 
 
 def test_the_span_table_scores_every_span_up_to_the_longest_and_no_other(tagger: Tagger) -> None:
-    encoder = Encoder(tagger.vocabulary, TINY.bigram_buckets)
+    encoder = tagger.foundation.make_encoder(TINY)
     batch = collate([encoder("湯頭真的濃郁好香，麵條"), encoder("麵")])
     context = tagger.network.context(batch)
     table = torch.isfinite(tagger.network.table(context.hidden, batch.mask))

@@ -11,10 +11,11 @@ from __future__ import annotations
 import os
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
-from typing import Any, Protocol
+from functools import partial
+from typing import Any, Protocol, TypeVar
 
 import torch
 from torch import multiprocessing
@@ -23,6 +24,7 @@ from torch.multiprocessing.spawn import ProcessException, start_processes
 from builder.errors import ModelError, install_command
 from builder.learning.task import Progress
 
+Answer = TypeVar("Answer")
 Worker = Callable[[Progress | None, tuple[Any, ...]], None]
 
 
@@ -37,6 +39,68 @@ class DeviceConfig(Protocol):
 
     @property
     def precision(self) -> str: ...
+
+
+def choose(name: str) -> torch.device:
+    """The device of a setting: `auto` is this process's GPU where torch sees one, else the CPU. ModelError where there
+    is none of that name.
+    """
+    if name == "auto":
+        name = f"cuda:{os.environ.get('LOCAL_RANK', 0)}" if torch.cuda.is_available() else "cpu"
+    device = torch.device(name)
+    count = {"cpu": 1, "cuda": torch.cuda.device_count(), "mps": int(torch.backends.mps.is_available())}
+    if (device.index or 0) >= count.get(device.type, 0):
+        raise ModelError(f"torch sees no device {name!r} here", where="device", fix='set device = "auto"')
+    if device.type == "cuda":
+        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # read at the first product of two matrices
+    return device
+
+
+def device_of(network: torch.nn.Module) -> torch.device:
+    """Where the weights of a network lie."""
+    return next(network.parameters()).device
+
+
+def takes_bf16(precision: str, device: torch.device) -> bool:
+    """Whether bfloat16 is used there: as `precision` says, or for `auto` where a GPU has it and does not emulate it."""
+    if precision == "auto":
+        return device.type == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False)
+    return precision == "bf16"
+
+
+def in_parts(batches: Iterable[list[int]], work: Callable[[list[int]], Answer]) -> Iterator[tuple[list[int], Answer]]:
+    """Batches with the answers to them; one that the device has no memory for is halved. ModelError where one item
+    alone is too large.
+    """
+    for batch in batches:
+        waiting = [batch]
+        while waiting:
+            part = waiting.pop(0)
+            answer = attempt(partial(work, part))
+            if answer is not None:
+                yield part, answer
+            else:
+                waiting[:0] = halve(part)
+
+
+def attempt(work: Callable[[], Answer]) -> Answer | None:
+    """The answer of `work`; None, and what the device holds in reserve given back, where its memory ran out."""
+    try:
+        return work()
+    except torch.OutOfMemoryError:
+        pass  # the traceback holds the tensors: nothing can be freed inside
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()
+    return None
+
+
+def halve(batch: list[int]) -> list[list[int]]:
+    """A batch that was too large as two; ModelError for a single item."""
+    if len(batch) == 1:
+        fix = 'use a smaller model, a device with more memory, or `device = "cpu"`'
+        raise ModelError("the device has not enough memory for one text", where="device", fix=fix)
+    middle = len(batch) // 2
+    return [batch[:middle], batch[middle:]]
 
 
 @contextmanager
@@ -66,7 +130,8 @@ def accelerated(config: DeviceConfig) -> Iterator[Any]:
 def precision(config: DeviceConfig) -> str:
     """accelerate's name for the precision: `bf16` or `no` (float32)."""
     if config.precision == "auto":
-        return "bf16" if torch.cuda.is_available() and torch.cuda.is_bf16_supported() else "no"
+        there = torch.cuda.is_available() and torch.cuda.is_bf16_supported(including_emulation=False)
+        return "bf16" if there else "no"
     return {"bf16": "bf16", "fp32": "no"}[config.precision]
 
 

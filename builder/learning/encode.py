@@ -1,14 +1,15 @@
 """Texts as arrays: vocabulary, bigram buckets, clause numbers, windows and padded batches.
 
 In: views. Out: `Encoded` texts (numpy) and `Batch`es (torch). A character outside the vocabulary is UNK, but its
-bigrams keep telling it from others, since they are hashed from code points.
+bigrams keep telling it from others, since they are hashed from code points. A text that a pretrained encoder reads
+brings its tokens along.
 """
 
 from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -17,6 +18,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from builder.learning.token_rows import TokenBatch, TokenRows, collate_tokens
 from builder.records import Span
 from builder.text import clauses
 
@@ -45,13 +47,14 @@ class Vocabulary:
 @dataclass(frozen=True, slots=True, eq=False)
 class Encoded:
     """A text of n characters: ids [n], bigrams [n + 1] (before each character, and after the last), clause and
-    sentence numbers [n].
+    sentence numbers [n]. `tokens` are those of a pretrained encoder.
     """
 
     ids: IntArray
     bigrams: IntArray
     clause: IntArray
     sentence: IntArray
+    tokens: TokenRows | None = None
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -66,6 +69,19 @@ class Batch:
     clause: Tensor
     sentence: Tensor
     mask: Tensor
+    tokens: TokenBatch | None = None
+
+    def to(self, device: torch.device) -> Batch:
+        """The same on a device."""
+        if device == self.ids.device:
+            return self
+        ids, bigrams, clause, sentence, mask = (
+            tensor.to(device) for tensor in (self.ids, self.bigrams, self.clause, self.sentence, self.mask)
+        )
+        return Batch(ids, bigrams, clause, sentence, mask, self.tokens.to(device) if self.tokens else None)
+
+
+TextEncoder = Callable[[str], Encoded]
 
 
 class Encoder:
@@ -149,7 +165,15 @@ def collate(texts: Sequence[Encoded]) -> Batch:
             text.bigrams,
         )
     tensor = torch.from_numpy(ids)
-    return Batch(tensor, torch.from_numpy(bigrams), torch.from_numpy(clause), torch.from_numpy(sentence), tensor != PAD)
+    rows = [text.tokens for text in texts if text.tokens is not None]
+    return Batch(
+        tensor,
+        torch.from_numpy(bigrams),
+        torch.from_numpy(clause),
+        torch.from_numpy(sentence),
+        tensor != PAD,
+        collate_tokens(rows, longest) if rows else None,
+    )
 
 
 def batches(lengths: Sequence[int], budget: int, draw: random.Random | None = None) -> list[list[int]]:

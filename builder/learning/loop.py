@@ -10,17 +10,20 @@ from __future__ import annotations
 
 import math
 import random
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar, runtime_checkable
 
 import torch
 import torch.utils.deterministic as memory
 from torch import Tensor, nn
 
 from builder.errors import ModelError
+from builder.learning import devices
 from builder.learning.checkpoint import Checkpoints, TrainingPlace
 from builder.learning.encode import batches
 from builder.learning.seeds import seed_of
@@ -88,23 +91,28 @@ class Course(Generic[Batch]):
 
 
 @contextmanager
-def scope(threads: int, seed: int | None = None) -> Iterator[None]:
-    """Deterministic torch on `threads` threads; with `seed`, random numbers of our own. Everything is put back at the
-    end.
+def scope(threads: int, seed: int | None = None, device: torch.device | None = None) -> Iterator[None]:
+    """Deterministic torch on `threads` threads; with `seed`, random numbers of our own, on the CPU and on `device`.
+    Everything is put back at the end. A GPU has no deterministic way for some operations: it takes the other one.
     """
+    gpus = [device] if device is not None and device.type == "cuda" else []
     deterministic, warn = (
         torch.are_deterministic_algorithms_enabled(),
         torch.is_deterministic_algorithms_warn_only_enabled(),
     )
     before = torch.get_num_threads()
     filling = memory.fill_uninitialized_memory  # type: ignore[attr-defined]
-    torch.use_deterministic_algorithms(True)
+    torch.use_deterministic_algorithms(True, warn_only=bool(gpus))
     memory.fill_uninitialized_memory = False  # type: ignore[attr-defined]  # only guards against reading it, at a cost
     torch.set_num_threads(threads)
     try:
-        with torch.random.fork_rng(devices=[], enabled=seed is not None):
+        with torch.random.fork_rng(devices=gpus, enabled=seed is not None), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", ".*does not have a deterministic implementation")
             if seed is not None:
                 torch.default_generator.manual_seed(seed)
+                for gpu in gpus:
+                    with torch.cuda.device(gpu):
+                        torch.cuda.manual_seed(seed)
             yield
     finally:
         torch.set_num_threads(before)
@@ -139,7 +147,7 @@ def train(
             for index, batch in enumerate(islice(order, begin, None), begin):
                 step = TrainingStep(epoch, index, len(order), before)
                 for group in optimizer.param_groups:
-                    group["lr"] = course.rate(step)
+                    group["lr"] = course.rate(step) * group.get("scale", 1.0)
                 loss = course.gradient(batch, step)
                 if not math.isfinite(loss):
                     where = f"epoch {epoch + 1}, step {index + 1}"
@@ -198,8 +206,11 @@ def course_of(
     evaluate: Callable[[], float],
     config: NetworkConfig,
     seed: int,
+    weigh: Callable[[list[int]], float] = len,
 ) -> Course[list[int]]:
-    """The course of an embedded model; lengths that are drawn are drawn before every epoch."""
+    """The course of an embedded model; lengths that are drawn are drawn before every epoch. `loss` is a mean over what
+    `weigh` counts: a batch that the device has no memory for is taken in parts of that weight.
+    """
     now = list(lengths(0) if callable(lengths) else lengths)
 
     def begin(epoch: int) -> list[list[int]]:
@@ -207,11 +218,22 @@ def course_of(
             now[:] = lengths(epoch)
         return batches(now, config.batch_chars, random.Random(seed_of(seed, "order", epoch)))
 
-    def gradient(chosen: list[int], step: TrainingStep) -> float:
+    def backward(parts: list[list[int]]) -> float:
         network.zero_grad(set_to_none=True)
-        value = loss(chosen)
-        value.backward()  # type: ignore[no-untyped-call]
-        return value.item()
+        total, whole = 0.0, sum(map(weigh, parts))
+        for part in parts:
+            value = loss(part) if len(parts) == 1 else loss(part) * (weigh(part) / whole)
+            value.backward()  # type: ignore[no-untyped-call]
+            total += value.item()
+        return total
+
+    def gradient(chosen: list[int], step: TrainingStep) -> float:
+        parts = [chosen]
+        while (value := devices.attempt(partial(backward, parts))) is None:
+            longest = max(parts, key=len)
+            at = parts.index(longest)
+            parts[at : at + 1] = devices.halve(longest)
+        return value
 
     return Course(
         epochs=config.epochs,
@@ -224,7 +246,7 @@ def course_of(
         validate=evaluate,
         size=lambda chosen: sum(now[i] for i in chosen),
         expected=config.epochs * sum(now),
-        around=lambda epoch: scope(config.threads, seed_of(seed, "dropout", epoch)),
+        around=lambda epoch: scope(config.threads, seed_of(seed, "dropout", epoch), devices.device_of(network)),
     )
 
 
@@ -235,13 +257,32 @@ def optimizer_of(network: nn.Module, config: NetworkConfig) -> torch.optim.Optim
     )
 
 
+@runtime_checkable
+class LayerRates(Protocol):
+    """A module whose parameters learn at different rates."""
+
+    def rate_scales(self) -> dict[str, float]:
+        """By the names of parameters, their learning rate as a share of the common one; 1 where nothing is said."""
+        ...
+
+
 def decayed_groups(network: nn.Module, decay: float) -> list[dict[str, object]]:
-    """The parameters to train: weight decay for matrices, none for biases and norms."""
-    parameters = [p for p in network.parameters() if p.requires_grad]
-    return [
-        {"params": [p for p in parameters if p.dim() > 1], "weight_decay": decay},
-        {"params": [p for p in parameters if p.dim() <= 1], "weight_decay": 0.0},
-    ]
+    """The parameters to train: weight decay for matrices, none for biases and norms; a group for each rate."""
+    scales = {
+        f"{where}.{name}" if where else name: scale
+        for where, module in network.named_modules()
+        if isinstance(module, LayerRates)
+        for name, scale in module.rate_scales().items()
+    }
+    named = [(scales.get(name, 1.0), p) for name, p in network.named_parameters() if p.requires_grad]
+    groups: list[dict[str, object]] = []
+    for rate in sorted({1.0, *scales.values()}, reverse=True):
+        own = [p for scale, p in named if scale == rate]
+        groups += [
+            {"params": [p for p in own if p.dim() > 1], "weight_decay": decay, "scale": rate},
+            {"params": [p for p in own if p.dim() <= 1], "weight_decay": 0.0, "scale": rate},
+        ]
+    return [group for group in groups if group["params"]]
 
 
 def _schedule(at: float, warmup: float) -> float:

@@ -1,7 +1,7 @@
 """What a model is given and what it answers, without torch.
 
 `Example` and `JudgedReview` are training items; their texts are views (builder.text.view) and all spans are offsets
-into them. `TripletModel` and `Judge` are what training returns. The two configs hold every number that changes a
+into them. `TripletModel` and `Judge` are what training returns. The configs hold every number that changes a
 result.
 """
 
@@ -125,6 +125,18 @@ class DiscriminatorConfig(NetworkConfig):
     """A discriminator reads a whole review at once and scores the triplets it is given."""
 
     epochs: int = 4
+
+
+@dataclass(frozen=True, slots=True)
+class EncoderTuning:
+    """How a pretrained encoder is fine-tuned: `rate` is that of its top layer, each one below takes `layer_decay` of
+    the one above; `precision` is auto, bf16 or fp32; `gradient_checkpointing` trades time for memory.
+    """
+
+    rate: float = 3e-5
+    layer_decay: float = 0.9
+    precision: str = "auto"
+    gradient_checkpointing: bool = False
 
 
 Config = TypeVar("Config", bound=NetworkConfig)

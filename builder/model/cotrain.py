@@ -23,6 +23,7 @@ from builder.engine import Doc, RuleEngine
 from builder.errors import ModelError
 from builder.files import write_atomically
 from builder.learning.task import Example, Progress, TaggerConfig
+from builder.model.foundation import Foundation
 from builder.model.saved import load, save
 from builder.model.tagger import Proposal, Tagger, in_place, overlap, propose, settle, train_tagger
 from builder.model.trust import ADD, WIDEN, TrustLimits
@@ -72,6 +73,7 @@ def train_taggers(
     seed: int,
     folder: Path,
     progress: Progress | None = None,
+    foundation: Foundation | None = None,
 ) -> Taggers:
     """One tagger a fold, from the same base weights, saved as `folder`/0, /1 …; ModelError where a fold leaves
     nothing to learn from.
@@ -79,14 +81,14 @@ def train_taggers(
     members = []
     for fold in range(folds):
         others = [review for review in train if fold_of(review.id, folds) != fold]
-        members.append(train_tagger(others, valid, config, seed, folder / f"{fold}.training", progress))
+        members.append(train_tagger(others, valid, config, seed, folder / f"{fold}.training", progress, foundation))
         save(members[-1], folder / str(fold))
     taggers = Taggers(tuple(members))
     write_atomically(folder / "taggers.json", (json.dumps({"digest": taggers.digest}) + "\n").encode())
     return taggers
 
 
-def load_taggers(folder: Path) -> Taggers:
+def load_taggers(folder: Path, device: str = "auto") -> Taggers:
     """What `train_taggers` wrote; ModelError where a part is missing or another's."""
     path = folder / "taggers.json"
     try:
@@ -94,7 +96,7 @@ def load_taggers(folder: Path) -> Taggers:
         digest = settings["digest"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ModelError(f"no readable taggers: {error!r}", where=str(path), fix="train them again") from error
-    members = [load(path) for path in sorted(folder.iterdir()) if path.name.isdigit()]
+    members = [load(path, device) for path in sorted(folder.iterdir()) if path.name.isdigit()]
     taggers = Taggers(tuple(member for member in members if isinstance(member, Tagger)))
     if taggers.digest != digest:
         raise ModelError(
@@ -104,7 +106,7 @@ def load_taggers(folder: Path) -> Taggers:
 
 
 def _proposals(member: Tagger, texts: Sequence[str], progress: Progress | None) -> list[list[Proposal]]:
-    return propose(member.network, member.vocabulary, member.config, texts, FLOOR, progress)
+    return propose(member.network, member.foundation, member.config, texts, FLOOR, progress)
 
 
 def together(members: Sequence[Sequence[Proposal]]) -> list[Proposal]:

@@ -22,11 +22,14 @@ from torch.nn import functional
 
 from builder.errors import ModelError
 from builder.learning.checkpoint import Checkpoints, fingerprint, tensor_digest
-from builder.learning.encode import Encoded, Encoder, IntArray, Vocabulary, batches, collate
-from builder.learning.loop import fit, scope
+from builder.learning.devices import device_of, in_parts
+from builder.learning.encode import Encoded, IntArray, TextEncoder, batches, collate
+from builder.learning.loop import course_of, optimizer_of, scope
+from builder.learning.loop import train as learn
 from builder.learning.seeds import seed_of
 from builder.learning.task import DiscriminatorConfig, Example, JudgedReview, Progress
-from builder.model.network import PairScorer, Spans, TextContext, Trunk, base_weights
+from builder.model.foundation import CharacterFoundation, Foundation
+from builder.model.network import PairScorer, Spans, TextContext
 from builder.records import POLARITIES, VERDICTS, Verdict
 
 YY, YN, NX = (VERDICTS.index(verdict) for verdict in ("YY", "YN", "NX"))
@@ -44,18 +47,19 @@ class EncodedReview:
 class DiscriminatorNetwork(nn.Module):
     """Log-probabilities of YY, YN, NX for every triplet of a batch: [P, 3]."""
 
-    def __init__(self, vocabulary: Vocabulary, config: DiscriminatorConfig) -> None:
+    def __init__(self, foundation: Foundation, config: DiscriminatorConfig) -> None:
         super().__init__()
         self.pairs = PairScorer(config.width, config.pair_size, 0, config.dropout)
-        self.trunk = Trunk(vocabulary, config)
+        self.trunk = foundation.make_trunk(config)
 
     def forward(self, items: Sequence[EncodedReview]) -> Tensor:
-        batch = collate([item.text for item in items])
+        device = device_of(self)
+        batch = collate([item.text for item in items]).to(device)
         context = TextContext.of(batch, self.trunk(batch))
-        row = torch.from_numpy(np.repeat(np.arange(len(items)), [len(item.triplets) for item in items]))
-        flat = torch.from_numpy(np.concatenate([item.triplets for item in items]).astype(np.int64))
+        row = torch.from_numpy(np.repeat(np.arange(len(items)), [len(item.triplets) for item in items])).to(device)
+        flat = torch.from_numpy(np.concatenate([item.triplets for item in items]).astype(np.int64)).to(device)
         aspects, opinions = Spans(row, flat[:, 0], flat[:, 1]), Spans(row, flat[:, 2], flat[:, 3])
-        every = torch.arange(len(flat))
+        every = torch.arange(len(flat), device=device)
         pair, polarity = self.pairs(context, aspects, opinions, (every, every), context.hidden.new_zeros(len(flat), 1))
         right = polarity.log_softmax(-1)
         wrong = torch.stack([right[:, [j for j in range(3) if j != i]].logsumexp(-1) for i in range(3)], -1)
@@ -73,13 +77,13 @@ class Discriminator:
     """A trained judge; `facts` says how it was trained."""
 
     network: DiscriminatorNetwork
-    vocabulary: Vocabulary
+    foundation: Foundation
     config: DiscriminatorConfig
     facts: dict[str, float] = field(default_factory=dict)
 
     @property
     def digest(self) -> str:
-        settings = {"config": asdict(self.config), "vocabulary": self.vocabulary.codes}
+        settings = {"config": asdict(self.config), **self.foundation.settings}
         return tensor_digest(self.network.state_dict(), json.dumps(settings, sort_keys=True))[:16]
 
     def classify(
@@ -99,15 +103,19 @@ class Discriminator:
 
     def shares(self, items: Sequence[Example], progress: Progress | None = None) -> list[NDArray[np.float64]]:
         """Per item [n, 3]: the probabilities of YY, YN, NX."""
-        encoder = Encoder(self.vocabulary, self.config.bigram_buckets)
+        encoder = self.foundation.make_encoder(self.config)
         ready = [
             _item(encoder, JudgedReview(item.id, item.text, tuple((t, "YY") for t in item.triplets))) for item in items
         ]
-        return [rows.double().numpy() for rows in probabilities(self.network, self.config, ready, progress)]
+        return [
+            rows.double().numpy()
+            for rows in probabilities(self.network, self.foundation.device, self.config, ready, progress)
+        ]
 
 
 def probabilities(
     network: DiscriminatorNetwork,
+    device: torch.device,
     config: DiscriminatorConfig,
     items: Sequence[EncodedReview],
     progress: Progress | None = None,
@@ -117,11 +125,14 @@ def probabilities(
     asked = [i for i, item in enumerate(items) if len(item.triplets)]
     lengths = [len(items[i].text) for i in asked]
     done, total = 0, sum(lengths)
-    network.eval()
-    with scope(config.threads), torch.inference_mode():
-        for chosen in batches(lengths, config.batch_chars):
-            batch = [items[asked[i]] for i in chosen]
-            scored = network(batch).exp().split([len(item.triplets) for item in batch])
+    network.to(device).eval()
+
+    def score(chosen: list[int]) -> tuple[Tensor, ...]:
+        batch = [items[asked[i]] for i in chosen]
+        return torch.split(network(batch).exp().cpu(), [len(item.triplets) for item in batch])
+
+    with scope(config.threads, device=device), torch.inference_mode():
+        for chosen, scored in in_parts(batches(lengths, config.batch_chars), score):
             for i, rows in zip(chosen, scored, strict=True):
                 out[asked[i]] = rows
             done += sum(lengths[i] for i in chosen)
@@ -137,9 +148,10 @@ def train_discriminator(
     seed: int,
     checkpoints: Path,
     progress: Progress | None = None,
+    foundation: Foundation | None = None,
 ) -> Discriminator:
     """Train from the base weights of `seed`; the epoch with the best accuracy on `valid` wins, without `valid` the
-    last.
+    last. Without a `foundation` it stands on the characters of its training texts.
 
     Raises ModelError where there is nothing to learn.
     """
@@ -149,40 +161,36 @@ def train_discriminator(
             where="discriminator",
             fix="train on reviews with triplets",
         )
-    vocabulary = Vocabulary.of((item.text for item in train), config.min_count)
+    base = foundation or CharacterFoundation.of((item.text for item in train), config.min_count)
     with scope(config.threads, seed_of(seed, "base")):
-        network = DiscriminatorNetwork(vocabulary, config)
-        base_weights(network.trunk, vocabulary, seed)
-    items = encoded(vocabulary, config, (item for item in train if item.verdicts))
-    held_out = encoded(vocabulary, config, valid)
+        network = DiscriminatorNetwork(base, config)
+        base.begin(network.trunk, seed)
+    network.to(base.device)
+    items = encoded(base, config, (item for item in train if item.verdicts))
+    held_out = encoded(base, config, valid)
 
     def loss(chosen: list[int]) -> Tensor:
         batch = [items[i] for i in chosen]
         wanted = torch.from_numpy(np.concatenate([item.verdicts for item in batch]).astype(np.int64))
-        return functional.nll_loss(network(batch), wanted)
+        return functional.nll_loss(network(batch), wanted.to(base.device))
 
     def evaluate() -> float:
-        return accuracy(probabilities(network, config, held_out), held_out)
+        return accuracy(probabilities(network, base.device, config, held_out), held_out)
+
+    def count_verdicts(chosen: list[int]) -> float:
+        return float(sum(len(items[i].verdicts) for i in chosen))
 
     data = ([(item.text, item.verdicts) for item in part] for part in (train, valid))
-    unique = fingerprint("discriminator", config, seed, *data)
-    fitted = fit(
-        network,
-        [len(item.text) for item in items],
-        loss,
-        evaluate,
-        config,
-        seed,
-        Checkpoints(checkpoints, unique),
-        progress,
-    )
+    unique = fingerprint(f"discriminator{base.mark}", config, seed, *data)
+    course = course_of(network, [len(item.text) for item in items], loss, evaluate, config, seed, count_verdicts)
+    fitted = learn(network, optimizer_of(network, config), course, Checkpoints(checkpoints, unique), progress)
     facts = {
         "valid_accuracy": fitted.score,
         "epoch": fitted.epoch,
         "examples": len(train),
         "triplets": sum(len(item.verdicts) for item in items),
     }
-    return Discriminator(network, vocabulary, config, facts)
+    return Discriminator(network, base, config, facts)
 
 
 def accuracy(predictions: Sequence[Tensor], items: Sequence[EncodedReview]) -> float:
@@ -194,13 +202,13 @@ def accuracy(predictions: Sequence[Tensor], items: Sequence[EncodedReview]) -> f
     return right / max(1, sum(len(item.verdicts) for item in items))
 
 
-def encoded(vocabulary: Vocabulary, config: DiscriminatorConfig, items: Iterable[JudgedReview]) -> list[EncodedReview]:
+def encoded(foundation: Foundation, config: DiscriminatorConfig, items: Iterable[JudgedReview]) -> list[EncodedReview]:
     """What a network learns from."""
-    encoder = Encoder(vocabulary, config.bigram_buckets)
+    encoder = foundation.make_encoder(config)
     return [_item(encoder, item) for item in items]
 
 
-def _item(encoder: Encoder, item: JudgedReview) -> EncodedReview:
+def _item(encoder: TextEncoder, item: JudgedReview) -> EncodedReview:
     """The triplets stand at their terms and core opinions (aspect, opinion), from the first to the last character."""
     rows = [
         [t.aspect.start, t.aspect.end, t.opinion.start, t.opinion.end, POLARITIES.index(t.polarity)]

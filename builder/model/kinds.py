@@ -2,25 +2,37 @@
 import.
 
 A `Kind` trains the two models of the pipeline, writes them to a folder, and reads them back; what it returns meets
-the Protocols of builder.learning.task. The embedded profile is not in the table: its training is the stages' own.
+the Protocols of builder.learning.task. The profiles `embedded` and `encoder` are not in the table: their training is
+the stages' own, and they differ in what `load_foundation` gives.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
 from builder.errors import ModelError, install_command
-from builder.learning.task import Example, Judge, JudgedReview, Progress, TripletModel
+from builder.learning.task import (
+    EncoderTuning,
+    Example,
+    Judge,
+    JudgedReview,
+    NetworkConfig,
+    Progress,
+    TripletModel,
+    sized,
+)
 from builder.records import Triplet
 from builder.settings import Config
 
 if TYPE_CHECKING:
+    from builder.model.foundation import Foundation
     from builder.model.paper.settings import Asking, Seq2SeqConfig
 
+Settings = TypeVar("Settings", bound=NetworkConfig)
 TrainExtractor = Callable[[Config, Sequence[Example], Sequence[Example], Path, Path, Progress | None], TripletModel]
 TrainJudge = Callable[[Config, Sequence[JudgedReview], Sequence[JudgedReview], Path, Path, Progress | None], Judge]
 
@@ -92,24 +104,56 @@ KINDS: dict[str, Kind] = {
 }
 
 
+_EXTRA = {"encoder": ("transformers",), "paper": ("transformers", "accelerate")}
+
+
+def base_of(config: Config) -> str:
+    """The pretrained model of the config's profile, a hub name or a folder; empty for `embedded`."""
+    return {"embedded": "", "encoder": config.encoder.base, "paper": config.paper.base}[config.profile]
+
+
 def check(config: Config) -> None:
     """What would fail hours later fails now: the extra that is not installed, the folder that holds no model. No
     torch. Raises ModelError.
     """
-    if config.profile not in KINDS:
-        return
-    for name in ("transformers", "accelerate"):
+    for name in _EXTRA.get(config.profile, ()):
         if find_spec(name) is None:
             raise ModelError(f"the profile {config.profile} needs {name}", fix=install_command("paper"))
+    if not (source := base_of(config)):
+        return
     from builder.learning.hub import is_folder
 
-    base = Path(config.paper.base)
-    if is_folder(config.paper.base) and not (base / "config.json").is_file():
-        raise ModelError(
-            "no model here: there is no config.json",
-            where=str(base),
-            fix="set paper.base to a model's folder or a hub name",
-        )
+    if is_folder(source) and not (Path(source) / "config.json").is_file():
+        fix = f"set {config.profile}.base to a model's folder or a hub name"
+        raise ModelError("no model here: there is no config.json", where=source, fix=fix)
+
+
+def load_foundation(config: Config, texts: Iterable[str]) -> Foundation | None:
+    """The encoder that the models of the profile `encoder` stand on, checked to know the characters of `texts`; None
+    for `embedded`, whose models stand on the characters of their training texts.
+    """
+    if config.profile != "encoder":
+        return None
+    from builder.model.encoder import check_characters, load_encoder
+
+    foundation = load_encoder(config.encoder.base, tuning_of(config), config.device)
+    check_characters(foundation, texts, config.encoder.base)
+    return foundation
+
+
+def tuning_of(config: Config) -> EncoderTuning:
+    """How the profile `encoder` trains its encoder."""
+    own = config.encoder
+    return EncoderTuning(own.rate, own.layer_decay, own.precision, own.gradient_checkpointing)
+
+
+def training_settings(wanted: type[Settings], config: Config, epochs: int, chars: int) -> Settings:
+    """The numbers of a tagger's or a discriminator's training on `chars` characters of text."""
+    settings = wanted(epochs=epochs, threads=config.threads)
+    if config.profile == "encoder":
+        own = config.encoder
+        settings = replace(settings, batch_chars=own.batch_chars, rate=own.head_rate, warmup=own.warmup)
+    return sized(settings, chars)
 
 
 def unit(config: Config) -> str:
@@ -167,8 +211,8 @@ def problems(config: Config, folder: Path) -> dict[str, int]:
     return problem_counts(folder)
 
 
-def load_extractor(folder: Path) -> TripletModel:
-    """The extractor in a folder, of whatever kind it is. Raises ModelError."""
+def load_extractor(folder: Path, device: str = "auto") -> TripletModel:
+    """The extractor in a folder, of whatever kind it is; an encoder runs on `device`. Raises ModelError."""
     if _is_paper(folder):
         from builder.model.paper.fine_tuning import load
 
@@ -176,14 +220,14 @@ def load_extractor(folder: Path) -> TripletModel:
     from builder.model.saved import load as load_embedded
     from builder.model.tagger import Tagger
 
-    model = load_embedded(folder)
+    model = load_embedded(folder, device)
     if not isinstance(model, Tagger):
         raise ModelError("this model finds no triplets", where=str(folder), fix="`builder run self_train --force`")
     return model
 
 
-def load_judge(folder: Path) -> Judge:
-    """The discriminator in a folder, of whatever kind it is. Raises ModelError."""
+def load_judge(folder: Path, device: str = "auto") -> Judge:
+    """The discriminator in a folder, of whatever kind it is; an encoder runs on `device`. Raises ModelError."""
     if _is_paper(folder):
         from builder.model.paper.fine_tuning import load
         from builder.model.paper.models import Referee
@@ -195,7 +239,7 @@ def load_judge(folder: Path) -> Judge:
         from builder.model.discriminator import Discriminator
         from builder.model.saved import load as load_embedded
 
-        embedded = load_embedded(folder)
+        embedded = load_embedded(folder, device)
         if isinstance(embedded, Discriminator):
             return embedded
     raise ModelError("this is no discriminator", where=str(folder), fix="`builder run discriminate --force`")

@@ -182,22 +182,22 @@ def save_panel(panel: Panel, folder: Path) -> None:
     write_atomically(folder / "panel.json", (json.dumps(settings, sort_keys=True) + "\n").encode())
 
 
-def load_members(folder: Path) -> Panel:
+def load_members(folder: Path, device: str = "auto") -> Panel:
     """A panel's members without its thresholds: what lies in `folder` before `save_panel`."""
-    taggers = load_taggers(folder / "taggers")
-    judges = [load(folder / "discriminators" / str(fold)) for fold in range(len(taggers.members))]
+    taggers = load_taggers(folder / "taggers", device)
+    judges = [load(folder / "discriminators" / str(fold), device) for fold in range(len(taggers.members))]
     return Panel(taggers, tuple(judge for judge in judges if isinstance(judge, Discriminator)), 0.0, 0.0)
 
 
-def load_panel(folder: Path) -> Panel:
-    """The panel of `folder`; ModelError where a part is missing or another's."""
+def load_panel(folder: Path, device: str = "auto") -> Panel:
+    """The panel of `folder`, whose encoders run on `device`; ModelError where a part is missing or another's."""
     path, fix = folder / "panel.json", "`builder run discriminate --force`"
     try:
         settings = json.loads(path.read_text("utf-8"))
         cut, trust, digest = float(settings["cut"]), float(settings["trust"]), settings["digest"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ModelError(f"no readable panel: {error!r}", where=str(path), fix=fix) from error
-    panel = replace(load_members(folder), cut=cut, trust=trust)
+    panel = replace(load_members(folder, device), cut=cut, trust=trust)
     if panel.digest != digest:
         raise ModelError("the members are not those of this panel", where=str(folder), fix=fix)
     return panel

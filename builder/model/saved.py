@@ -1,13 +1,14 @@
 """A trained model on disk: `weights.safetensors` and `config.json`. Never pickle.
 
 config.json says what kind of model it is, its config, vocabulary, threshold, facts and digest. The digest covers
-weights and config, so that a damaged file, or files of two models in one folder, are found on loading.
+weights and config, so that a damaged file, or files of two models in one folder, are found on loading. A model on a
+pretrained encoder has its tokenizer beside it, and needs nothing else of the hub.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -20,6 +21,7 @@ from builder.learning.encode import Vocabulary
 from builder.learning.loop import scope
 from builder.learning.task import DiscriminatorConfig, TaggerConfig
 from builder.model.discriminator import Discriminator, DiscriminatorNetwork
+from builder.model.foundation import CharacterFoundation, Foundation
 from builder.model.tagger import Tagger
 from builder.model.tagger_network import TaggerNetwork
 
@@ -32,11 +34,12 @@ def save(model: Tagger | Discriminator, folder: Path) -> None:
     with refusals(folder / "config.json"):
         (folder / "config.json").unlink(missing_ok=True)
     write_tensors(folder / "weights.safetensors", model.network.state_dict(), {})
+    model.foundation.write_files(folder)
     settings: dict[str, object] = {
         "format": FORMAT,
         "kind": "tagger" if isinstance(model, Tagger) else "discriminator",
         "config": asdict(model.config),
-        "vocabulary": list(model.vocabulary.codes),
+        **model.foundation.settings,
         "facts": model.facts,
         "digest": model.digest,
     }
@@ -45,16 +48,18 @@ def save(model: Tagger | Discriminator, folder: Path) -> None:
     write_atomically(folder / "config.json", (json.dumps(settings, sort_keys=True) + "\n").encode())
 
 
-def load(folder: Path) -> Tagger | Discriminator:
-    """The model that `save` wrote; ModelError says what is missing, damaged or foreign, and where."""
+def load(folder: Path, device: str = "auto") -> Tagger | Discriminator:
+    """The model that `save` wrote; ModelError says what is missing, damaged or foreign, and where. One that stands on
+    a pretrained encoder will run on `device`.
+    """
     path = folder / "config.json"
     settings = _settings(path)
     weights = folder / "weights.safetensors"
     try:
-        vocabulary = Vocabulary(tuple(int(code) for code in settings["vocabulary"]))
+        foundation = _foundation(settings, folder, device)
         facts = {str(key): float(value) for key, value in settings["facts"].items()}
         with scope(1, 0):  # a new network draws random weights: not from the caller's random state
-            model = _build(settings, vocabulary, facts, weights)
+            model = _build(settings, foundation, facts, weights)
         digest = settings["digest"]
     except (KeyError, TypeError, ValueError, AttributeError, BuilderError) as error:
         if isinstance(error, ModelError):
@@ -81,16 +86,24 @@ def _settings(path: Path) -> dict[str, Any]:
     return settings
 
 
+def _foundation(settings: dict[str, Any], folder: Path, device: str) -> Foundation:
+    if "encoder" not in settings:
+        return CharacterFoundation(Vocabulary(tuple(int(code) for code in settings["vocabulary"])))
+    from builder.model.encoder import read_encoder
+
+    return replace(read_encoder(settings, folder), chosen_device=device)
+
+
 def _build(
-    settings: dict[str, Any], vocabulary: Vocabulary, facts: dict[str, float], weights: Path
+    settings: dict[str, Any], foundation: Foundation, facts: dict[str, float], weights: Path
 ) -> Tagger | Discriminator:
     if settings["kind"] == "tagger":
         config = TaggerConfig(**settings["config"])
-        network = _filled(TaggerNetwork(vocabulary, config), weights)
-        return Tagger(network, vocabulary, config, float(settings["threshold"]), facts)
+        network = _filled(TaggerNetwork(foundation, config), weights)
+        return Tagger(network, foundation, config, float(settings["threshold"]), facts)
     if settings["kind"] == "discriminator":
         judging = DiscriminatorConfig(**settings["config"])
-        return Discriminator(_filled(DiscriminatorNetwork(vocabulary, judging), weights), vocabulary, judging, facts)
+        return Discriminator(_filled(DiscriminatorNetwork(foundation, judging), weights), foundation, judging, facts)
     raise ModelError(
         f"unknown kind {settings['kind']!r}",
         where=str(weights.with_name("config.json")),

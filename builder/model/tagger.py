@@ -17,11 +17,13 @@ import torch
 
 from builder.errors import ModelError
 from builder.learning.checkpoint import Checkpoints, fingerprint, tensor_digest
-from builder.learning.encode import Encoded, Encoder, Vocabulary, batches, collate, windows
+from builder.learning.devices import device_of, in_parts
+from builder.learning.encode import Encoded, TextEncoder, batches, collate, windows
 from builder.learning.loop import fit, scope
 from builder.learning.seeds import seed_of
 from builder.learning.task import VALENCE, Example, Progress, TaggerConfig, element
-from builder.model.network import Spans, TextContext, base_weights
+from builder.model.foundation import CharacterFoundation, Foundation
+from builder.model.network import Spans, TextContext
 from builder.model.tagger_network import ASPECT, OPINION, Candidates, TaggerNetwork, Window
 from builder.records import POLARITIES, Element, Polarity, Span, Triplet
 
@@ -37,27 +39,27 @@ class Tagger:
     """
 
     network: TaggerNetwork
-    vocabulary: Vocabulary
+    foundation: Foundation
     config: TaggerConfig
     threshold: float = 0.5
     facts: dict[str, float] = field(default_factory=dict)
 
     @property
     def digest(self) -> str:
-        settings = {"config": asdict(self.config), "vocabulary": self.vocabulary.codes, "threshold": self.threshold}
+        settings = {"config": asdict(self.config), **self.foundation.settings, "threshold": self.threshold}
         return tensor_digest(self.network.state_dict(), json.dumps(settings, sort_keys=True))[:16]
 
     def predict(self, texts: Sequence[str], progress: Progress | None = None) -> list[tuple[Triplet, ...]]:
         """The triplets of each text in text order, none of them clashing; `confidence` is the probability of pair and
         polarity.
         """
-        proposals_by_text = propose(self.network, self.vocabulary, self.config, texts, self.threshold, progress)
+        proposals_by_text = propose(self.network, self.foundation, self.config, texts, self.threshold, progress)
         return [settle([triplet for _, triplet in proposals]) for proposals in proposals_by_text]
 
 
 def propose(
     network: TaggerNetwork,
-    vocabulary: Vocabulary,
+    foundation: Foundation,
     config: TaggerConfig,
     texts: Sequence[str],
     floor: float,
@@ -66,17 +68,19 @@ def propose(
     """Per text every triplet whose pair probability is at least `floor`, clashing ones included, behind that
     probability.
     """
-    encoder = Encoder(vocabulary, config.bigram_buckets)
+    encoder, device = foundation.make_encoder(config), foundation.device
     pieces = [(i, piece) for i, text in enumerate(texts) for piece in windows(text, config.window)]
     encoded = [encoder(texts[i][start:end]) for i, (start, end) in pieces]
     out: list[list[Proposal]] = [[] for _ in texts]
     done, total = 0, sum(len(text) for text in encoded)
-    network.eval()
-    with scope(config.threads), torch.inference_mode():
-        for chosen in batches([len(text) for text in encoded], config.batch_chars):
-            for row, proposal in _decode(
-                network, [encoded[i] for i in chosen], [pieces[i] for i in chosen], texts, floor
-            ):
+    network.to(device).eval()
+
+    def decode(chosen: list[int]) -> list[tuple[int, Proposal]]:
+        return _decode(network, [encoded[i] for i in chosen], [pieces[i] for i in chosen], texts, floor)
+
+    with scope(config.threads, device=device), torch.inference_mode():
+        for chosen, proposals in in_parts(batches([len(text) for text in encoded], config.batch_chars), decode):
+            for row, proposal in proposals:
                 out[row].append(proposal)
             done += sum(len(encoded[i]) for i in chosen)
             if progress:
@@ -87,7 +91,7 @@ def propose(
 def _decode(
     network: TaggerNetwork, encoded: list[Encoded], pieces: list[tuple[int, Span]], texts: Sequence[str], floor: float
 ) -> list[tuple[int, Proposal]]:
-    batch = collate(encoded)
+    batch = collate(encoded).to(device_of(network))
     context = network.context(batch)
     candidates = network.candidates(context, network.table(context.hidden, batch.mask))
     keep = (candidates.pair.sigmoid() >= floor).nonzero().squeeze(-1)
@@ -176,21 +180,24 @@ def train_tagger(
     seed: int,
     checkpoints: Path,
     progress: Progress | None = None,
+    foundation: Foundation | None = None,
 ) -> Tagger:
     """Train from the base weights of `seed`; the epoch and the threshold with the best exact micro triplet F1 on
     `valid` win.
 
-    Without `valid` the last epoch is taken at threshold 0.5. Raises ModelError where there is nothing to learn.
+    Without `valid` the last epoch is taken at threshold 0.5. Without a `foundation` the tagger stands on the
+    characters of its training texts. Raises ModelError where there is nothing to learn.
     """
     if not any(example.triplets for example in train):
         raise ModelError(
             f"no triplet in {len(train)} training examples", where="tagger", fix="train on reviews with triplets"
         )
-    vocabulary = Vocabulary.of((example.text for example in train), config.min_count)
+    base = foundation or CharacterFoundation.of((example.text for example in train), config.min_count)
     with scope(config.threads, seed_of(seed, "base")):
-        network = TaggerNetwork(vocabulary, config)
-        base_weights(network.trunk, vocabulary, seed)
-    encoder = Encoder(vocabulary, config.bigram_buckets)
+        network = TaggerNetwork(base, config)
+        base.begin(network.trunk, seed)
+    network.to(base.device)
+    encoder = base.make_encoder(config)
     cut = [learnable(example, encoder, config) for example in train]
     items = [window for pieces, _ in cut for window in pieces]
     gold = [{t.key for t in example.triplets} for example in valid]
@@ -198,13 +205,13 @@ def train_tagger(
     texts = [example.text for example in valid]
 
     def evaluate() -> float:
-        return best_threshold(propose(network, vocabulary, config, texts, THRESHOLDS[0]), gold)[1] if texts else 0.0
+        return best_threshold(propose(network, base, config, texts, THRESHOLDS[0]), gold)[1] if texts else 0.0
 
     def loss(chosen: list[int]) -> torch.Tensor:
         return network.loss([items[i] for i in chosen])
 
     data = ([(example.text, [(t, "") for t in example.triplets]) for example in part] for part in (train, valid))
-    unique = fingerprint("tagger", config, seed, *data)
+    unique = fingerprint(f"tagger{base.mark}", config, seed, *data)
     fitted = fit(
         network,
         [len(item.text) for item in items],
@@ -215,7 +222,7 @@ def train_tagger(
         Checkpoints(checkpoints, unique),
         progress,
     )
-    threshold = best_threshold(propose(network, vocabulary, config, texts, THRESHOLDS[0]), gold)[0] if texts else 0.5
+    threshold = best_threshold(propose(network, base, config, texts, THRESHOLDS[0]), gold)[0] if texts else 0.5
     facts = {
         "valid_f1": fitted.score,
         "epoch": fitted.epoch,
@@ -224,10 +231,10 @@ def train_tagger(
         "triplets": sum(len(example.triplets) for example in train),
         "triplets_lost": sum(lost for _, lost in cut),
     }
-    return Tagger(network, vocabulary, config, threshold, facts)
+    return Tagger(network, base, config, threshold, facts)
 
 
-def learnable(example: Example, encoder: Encoder, config: TaggerConfig) -> tuple[list[Window], int]:
+def learnable(example: Example, encoder: TextEncoder, config: TaggerConfig) -> tuple[list[Window], int]:
     """The windows of an example with their gold, and how many of its triplets no window can hold."""
     out, held = [], 0
     for start, end in windows(example.text, config.window):

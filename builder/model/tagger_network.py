@@ -16,9 +16,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from builder.learning.encode import Batch, Encoded, IntArray, Vocabulary, collate
+from builder.learning.devices import device_of
+from builder.learning.encode import Batch, Encoded, IntArray, collate
 from builder.learning.task import TaggerConfig
-from builder.model.network import PairScorer, Spans, SpanVector, TextContext, Trunk, gap
+from builder.model.foundation import Foundation
+from builder.model.network import PairScorer, Spans, SpanVector, TextContext, gap
 
 ASPECT, OPINION = 0, 1
 CUT = -2.2
@@ -81,7 +83,7 @@ class SpanTable(nn.Module):
         table = (
             table + (single[..., 0] - inside[..., :-1])[..., :, None] + (single[..., 1] + inside[..., 1:])[..., None, :]
         )
-        at = torch.arange(chars)
+        at = torch.arange(chars, device=hidden.device)
         length = at[None, :] - at[:, None]
         valid = (length >= 0) & (length < self.longest) & mask[:, None, :, None] & mask[:, None, None, :]
         scores: Tensor = table + self.length[:, length.clamp(0, self.longest - 1)]
@@ -99,7 +101,7 @@ class CoreBits(nn.Module):
         self.out = nn.Linear(size, 1)
 
     def forward(self, context: TextContext, spans: Spans, layer: int) -> Tensor:
-        at = spans.start[:, None] + torch.arange(self.longest)
+        at = spans.start[:, None] + torch.arange(self.longest, device=spans.start.device)
         chars = self.char(context.hidden[spans.row[:, None], at.clamp(max=context.hidden.shape[1] - 1)])
         bits: Tensor = self.out(functional.gelu(chars + self.spans[layer](context, spans)[:, None])).squeeze(-1)
         return bits
@@ -108,13 +110,13 @@ class CoreBits(nn.Module):
 class TaggerNetwork(nn.Module):
     """Trunk, span table, pair scorer and core bits."""
 
-    def __init__(self, vocabulary: Vocabulary, config: TaggerConfig) -> None:
+    def __init__(self, foundation: Foundation, config: TaggerConfig) -> None:
         super().__init__()
         self.max_span, self.max_gap = config.max_span, config.max_gap
         self.table = SpanTable(config.width, 64, config.max_span)
         self.pairs = PairScorer(config.width, config.pair_size, EXTRA, config.dropout)
         self.cores = CoreBits(config.width, 64, config.max_span)
-        self.trunk = Trunk(vocabulary, config)
+        self.trunk = foundation.make_trunk(config)
 
     def context(self, batch: Batch) -> TextContext:
         return TextContext.of(batch, self.trunk(batch))
@@ -136,11 +138,12 @@ class TaggerNetwork(nn.Module):
 
     def loss(self, windows: Sequence[Window]) -> Tensor:
         """Negative log-likelihood of spans, pairs, polarities and core bits, per window."""
-        batch = collate([window.text for window in windows])
-        gold = _gold(windows)
+        device = device_of(self)
+        batch = collate([window.text for window in windows]).to(device)
+        gold = _gold(windows, device)
         context = self.context(batch)
         table = self.table(context.hidden, batch.mask)
-        marked = torch.zeros(table.shape, dtype=torch.bool)
+        marked = torch.zeros(table.shape, dtype=torch.bool, device=device)
         for layer in (ASPECT, OPINION):
             marked[gold.pairs[:, 0], layer, gold.pairs[:, 1 + 2 * layer], gold.pairs[:, 2 + 2 * layer] - 1] = True
         valid = torch.isfinite(table)
@@ -159,7 +162,7 @@ class TaggerNetwork(nn.Module):
             if not len(rows):
                 continue
             bits = self.cores(context, Spans(rows[:, 0], rows[:, 2], rows[:, 3]), layer)
-            within = torch.arange(self.max_span) < (rows[:, 3] - rows[:, 2])[:, None]
+            within = torch.arange(self.max_span, device=rows.device) < (rows[:, 3] - rows[:, 2])[:, None]
             total = total + functional.binary_cross_entropy_with_logits(
                 bits[within], rows[:, 4:][within].to(bits.dtype), reduction="sum"
             )
@@ -208,10 +211,10 @@ def _extra(scores: Tensor, aspects: Spans, opinions: Spans, index: tuple[Tensor,
     return torch.stack([*own, *rivals, *near], -1)
 
 
-def _gold(windows: Sequence[Window]) -> Gold:
+def _gold(windows: Sequence[Window], device: torch.device) -> Gold:
     def flat(arrays: Sequence[IntArray]) -> Tensor:
         rows = np.repeat(np.arange(len(arrays)), [len(array) for array in arrays])
-        return torch.from_numpy(np.concatenate([rows[:, None], np.concatenate(arrays)], 1).astype(np.int64))
+        return torch.from_numpy(np.concatenate([rows[:, None], np.concatenate(arrays)], 1).astype(np.int64)).to(device)
 
     return Gold(flat([window.pairs for window in windows]), flat([window.cores for window in windows]))
 

@@ -13,10 +13,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from builder.errors import ModelError
-from builder.learning.task import DiscriminatorConfig, Example, Judge, JudgedReview, TaggerConfig, sized
+from builder.learning.task import DiscriminatorConfig, Example, Judge, JudgedReview, TaggerConfig
 from builder.model import kinds
 from builder.progress import ModelBar
-from builder.settings import Config
 from builder.stages.parts import judging, predictions
 from builder.stages.parts.context import Context
 from builder.stages.parts.examples import list_examples
@@ -104,9 +103,10 @@ def _train_cross_fit(
 
     config, folds, folder = context.config, context.config.discriminate.folds, context.models / "panel"
     chars = _count_chars(rule_examples["train"]) * (folds - 1) // folds
-    tagging = sized(TaggerConfig(epochs=config.discriminate.epochs, threads=config.threads), chars)
+    base = kinds.load_foundation(config, (example.text for example in rule_examples["train"]))
+    tagging = kinds.training_settings(TaggerConfig, config, config.discriminate.epochs, chars)
     taggers = train_taggers(
-        rule_examples["train"], rule_examples["valid"], folds, tagging, config.seed, folder / "taggers", shown
+        rule_examples["train"], rule_examples["valid"], folds, tagging, config.seed, folder / "taggers", shown, base
     )
     judged = {
         split: [discriminator_data(example, config.seed, hard=True) for example in examples]
@@ -116,10 +116,9 @@ def _train_cross_fit(
     for fold in range(folds):
         others = [review for review in judged["train"] if fold_of(review.id, folds) != fold]
         place = folder / "discriminators" / str(fold)
-        settings = sized(_discriminator_settings(config), chars)
-        members.append(
-            train_discriminator(others, judged["valid"], settings, config.seed, place.with_suffix(".training"), shown)
-        )
+        settings = kinds.training_settings(DiscriminatorConfig, config, config.discriminate.epochs, chars)
+        checkpoints = place.with_suffix(".training")
+        members.append(train_discriminator(others, judged["valid"], settings, config.seed, checkpoints, shown, base))
         save(members[-1], place)
     digest = Panel(taggers, tuple(members), 0.0, 0.0).digest
     shares = list(predictions.score_unseen(context, digest, folder, _judged_examples(judged["train"]), shown))
@@ -159,8 +158,10 @@ def _train(context: Context, judged: Mapping[str, list[JudgedReview]], shown: Mo
         return kinds.KINDS[config.profile].train_judge(
             config, judged["train"], judged["valid"], folder, checkpoints, shown
         )
-    settings = sized(_discriminator_settings(config), sum(len(review.text) for review in judged["train"]))
-    judge = train_discriminator(judged["train"], judged["valid"], settings, config.seed, checkpoints, shown)
+    chars = sum(len(review.text) for review in judged["train"])
+    settings = kinds.training_settings(DiscriminatorConfig, config, config.discriminate.epochs, chars)
+    base = kinds.load_foundation(config, (review.text for review in judged["train"]))
+    judge = train_discriminator(judged["train"], judged["valid"], settings, config.seed, checkpoints, shown, base)
     save(judge, folder)
     return judge
 
@@ -192,10 +193,6 @@ def _known_verdicts(items: list[JudgedReview], answers: Iterable[predictions.Ver
         review.id: labels[: sum(due == "YY" for _, due in review.verdicts)]
         for review, labels in zip(items, answers, strict=True)
     }
-
-
-def _discriminator_settings(config: Config) -> DiscriminatorConfig:
-    return DiscriminatorConfig(epochs=config.discriminate.epochs, threads=config.threads)
 
 
 def _count_chars(examples: Sequence[Example]) -> int:

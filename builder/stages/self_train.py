@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from builder.errors import ModelError
-from builder.learning.task import Example, Judge, TaggerConfig, TripletModel, sized
+from builder.learning.task import Example, Judge, TaggerConfig, TripletModel
 from builder.model import kinds
 from builder.progress import ModelBar
 from builder.reader import review_view, to_text, to_view
@@ -134,11 +134,10 @@ def _train(context: Context, name: str, ids: list[int], shown: ModelBar) -> Trip
     if config.profile in kinds.KINDS:
         folder = context.models / name
         return kinds.KINDS[config.profile].train_extractor(config, train, valid, folder, checkpoints, shown)
-    settings = sized(
-        TaggerConfig(epochs=config.self_train.epochs, threads=config.threads),
-        sum(len(example.text) for example in train),
-    )
-    extractor = train_tagger(train, valid, settings, config.seed, checkpoints, shown)
+    chars = sum(len(example.text) for example in train)
+    settings = kinds.training_settings(TaggerConfig, config, config.self_train.epochs, chars)
+    base = kinds.load_foundation(config, (example.text for example in train))
+    extractor = train_tagger(train, valid, settings, config.seed, checkpoints, shown, base)
     save(extractor, context.models / name)
     return extractor
 

@@ -117,14 +117,15 @@ def _training_data(context: Context, stored: list[StoredTriplet]) -> tuple[list[
     """What discriminate holds of the train split: triplets over views, the YN and NX that are made of them, and what
     a network sees of these.
     """
-    from builder.learning.encode import Vocabulary
     from builder.learning.task import DiscriminatorConfig
     from builder.model.discriminator import encoded
+    from builder.model.foundation import CharacterFoundation
     from builder.model.negatives import discriminator_data
 
     made = list_examples(context, stored)
     judged = [discriminator_data(example, context.config.seed, hard=True) for example in made]
-    return made, (judged, encoded(Vocabulary.of((example.text for example in made), 1), DiscriminatorConfig(), judged))
+    characters = CharacterFoundation.of((example.text for example in made), 1)
+    return made, (judged, encoded(characters, DiscriminatorConfig(), judged))
 
 
 def _measure_near_duplicates(texts: Sequence[str]) -> float:

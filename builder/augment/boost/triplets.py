@@ -56,7 +56,7 @@ class Triplets:
             for sentence, move in zip(sentences, moves, strict=True)
         ]
         predicted = propose(
-            self.tagger.network, self.tagger.vocabulary, self.tagger.config, [item.text for item in items], FLOOR
+            self.tagger.network, self.tagger.foundation, self.tagger.config, [item.text for item in items], FLOOR
         )
         shares = both(items, self.discriminator.shares(items), predicted)
         plain = self.language.read([bare(sentence) for sentence in sentences])

@@ -59,8 +59,8 @@ def load_judge(context: Context) -> Judge | None:
     if triplets.source_id(context.connection, NAME) is None:
         return None
     if context.config.discriminate.mode == "cross-fit":
-        return load_panel(folder_of(context))
-    return kinds.load_judge(folder_of(context))
+        return load_panel(folder_of(context), context.config.device)
+    return kinds.load_judge(folder_of(context), context.config.device)
 
 
 def read_trust(context: Context) -> float | None:

@@ -3,7 +3,8 @@
 In: a folder that a model was saved to, its digest, and a stream of examples. Out: a stream of answers, one for each
 example, in order; only a few shards are in memory. A worker loads the model once, on one thread, so that the answers
 do not depend on the number of workers. It refuses a model of another digest. The models of the profile `paper` run in
-this process on all examples at once: they have a GPU and processes of their own, and keep what they write.
+this process on all examples at once: they have a GPU and processes of their own, and keep what they write. Those of
+`encoder` run in this process where they have a GPU, else in the crew.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ from builder.learning.task import Example, Judge, TripletModel
 from builder.model import kinds
 from builder.progress import ModelBar
 from builder.records import Triplet, Verdict
+from builder.settings import Config
 from builder.shards import Job, Parcel
+from builder.shards.local import LocalCrew
 from builder.stages.parts.context import Context
 
 if TYPE_CHECKING:
@@ -40,7 +43,7 @@ Verdicts = tuple[tuple[Verdict | None, float], ...]
 State = TypeVar("State")
 Answer = TypeVar("Answer")
 Beside = TypeVar("Beside")
-_FILES = ("**/config.json", "**/weights.safetensors", "panel.json", "**/taggers.json")
+_FILES = ("**/config.json", "**/weights.safetensors", "**/tokenizer.json", "panel.json", "**/taggers.json")
 """What loading needs; checkpoints of the training stay here."""
 
 
@@ -85,7 +88,7 @@ def propose_sure(
 
 def _spread(
     context: Context,
-    prepare: Callable[[Path, str], State],
+    prepare: Callable[[Path, str, str], State],
     folder: Path,
     digest: str,
     work: Callable[[State, list[Example]], list[Answer]],
@@ -93,7 +96,7 @@ def _spread(
     progress: CharacterProgress,
     note: str,
 ) -> Iterator[Answer]:
-    job = Job(prepare, (Parcel.of(folder, *_FILES), digest), work)
+    job = Job(prepare, (Parcel.of(folder, *_FILES), digest, context.config.device), work)
     done, asked = 0, deque[int]()
 
     def shards() -> Iterator[list[Example]]:
@@ -102,10 +105,20 @@ def _spread(
             asked.append(sum(len(item.text) for item in shard))
             yield shard
 
-    for answers in context.crew.map(job, shards()):
+    crew = LocalCrew(1) if _on_own_gpu(context.config) else context.crew
+    for answers in crew.map(job, shards()):
         done += asked.popleft()
         progress.shown(done, max(done, progress.characters), note)
         yield from answers
+
+
+def _on_own_gpu(config: Config) -> bool:
+    """Whether this process has a GPU that the models use: processes beside it would only crowd the GPU's memory."""
+    if config.profile != "encoder" or config.engine != "local":
+        return False
+    from builder.learning import devices
+
+    return devices.choose(config.device).type != "cpu"
 
 
 def answer_pairs(
@@ -123,39 +136,39 @@ def answer_pairs(
         yield waiting.popleft(), answer
 
 
-def _judge(folder: Path, digest: str) -> Judge:
+def _judge(folder: Path, digest: str, device: str) -> Judge:
     """The panel or the one discriminator of the folder, on one thread: the number of threads may change the last
     digit of a score.
     """
     from builder.model.discriminator import Discriminator
 
     if (folder / "panel.json").is_file():
-        return _panel(folder, digest)
-    judge = kinds.load_judge(folder)
+        return _panel(folder, digest, device)
+    judge = kinds.load_judge(folder, device)
     _check_digest(judge.digest, digest, folder)
     return replace(judge, config=replace(judge.config, threads=1)) if isinstance(judge, Discriminator) else judge
 
 
-def _panel(folder: Path, digest: str) -> Panel:
+def _panel(folder: Path, digest: str, device: str) -> Panel:
     from builder.model.panel import load_panel, on_one_thread
 
-    panel = load_panel(folder)
+    panel = load_panel(folder, device)
     _check_digest(panel.digest, digest, folder)
     return on_one_thread(panel)
 
 
-def _members(folder: Path, digest: str) -> Panel:
+def _members(folder: Path, digest: str, device: str) -> Panel:
     from builder.model.panel import load_members, on_one_thread
 
-    panel = load_members(folder)
+    panel = load_members(folder, device)
     _check_digest(panel.digest, digest, folder)
     return on_one_thread(panel)
 
 
-def _extractor(folder: Path, digest: str) -> TripletModel:
+def _extractor(folder: Path, digest: str, device: str) -> TripletModel:
     from builder.model.tagger import Tagger
 
-    model = kinds.load_extractor(folder)
+    model = kinds.load_extractor(folder, device)
     _check_digest(model.digest, digest, folder)
     return replace(model, config=replace(model.config, threads=1)) if isinstance(model, Tagger) else model
 
