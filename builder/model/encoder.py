@@ -156,7 +156,8 @@ class EncoderFoundation:
         with hub.quiet():
             encoder = AutoModel.from_config(AutoConfig.for_model(**self.config))  # type: ignore[no-untyped-call]
         if self.tuning.gradient_checkpointing:
-            encoder.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
+            enable = getattr(encoder, "activation_checkpointing_enable", encoder.gradient_checkpointing_enable)
+            enable({"use_reentrant": False})
         return EncoderTrunk(_without_pooler(encoder).float(), config, self.tuning)
 
     def begin(self, trunk: nn.Module, seed: int) -> None:

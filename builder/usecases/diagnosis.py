@@ -38,7 +38,7 @@ EXTRAS = {
     "train": ("pycrfsuite", "`builder nlp train`"),
     "ckip": ("ckip_transformers", "the backend `ckip`"),
     "stanza": ("stanza", "the backend `ckip-stanza`"),
-    "paper": ("sentencepiece", "the profile `paper`"),
+    "paper": ("sentencepiece", "the profiles `encoder` and `paper`"),
 }
 """Extras by name: a module that comes with each, and what needs it."""
 
@@ -135,7 +135,7 @@ def _gpu() -> Diagnosis:
 
     found = describe_gpu()
     return (
-        Diagnosis("GPU", "ok", found) if found else Diagnosis("GPU", "missing", "none; the profile `paper` wants one")
+        Diagnosis("GPU", "ok", found) if found else Diagnosis("GPU", "missing", "none; the profiles `encoder` and `paper` want one")
     )
 
 

@@ -1,0 +1,331 @@
+"""The profile `encoder` on tiny models of the real classes: alignment, learning, disk, resuming, devices, and a whole build."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from click.testing import CliRunner
+from conftest import ROOT
+from test_model import TINY, TINY_JUDGE, review, weights
+from tiny_encoders import KINDS, make_encoder
+
+from builder.cli import cli
+from builder.config import resolve
+from builder.errors import ConfigError, ModelError
+from builder.learning.encode import collate
+from builder.learning.loop import TrainingStep, course_of, decayed_groups
+from builder.learning.task import EncoderTuning, Example
+from builder.learning.token_rows import PLACES, average_tokens
+from builder.model.discriminator import train_discriminator
+from builder.model.encoder import EncoderFoundation, EncoderTrunk, check_characters, load_encoder
+from builder.model.negatives import discriminator_data
+from builder.model.saved import load, save
+from builder.model.tagger import Tagger, train_tagger
+from builder.model.tagger_network import TaggerNetwork
+
+TRAIN, VALID = [review(i) for i in range(60)], [review(i) for i in range(1000, 1012)]
+TEXTS = [example.text for example in TRAIN]
+TUNING = EncoderTuning(rate=3e-3)
+CONFIG = replace(TINY, epochs=2, batch_chars=1024, rate=6e-3)
+
+
+@pytest.fixture(scope="module")
+def bases(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    folder = tmp_path_factory.mktemp("encoders")
+
+    def base(kind: str) -> Path:
+        place = folder / kind
+        return place if place.is_dir() else make_encoder(place, kind, TEXTS)
+
+    return base
+
+
+def foundation(base: Path) -> EncoderFoundation:
+    return load_encoder(str(base), TUNING, "cpu")
+
+
+# Characters and tokens
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_character_finds_the_tokens_that_stand_for_it(kind: str, bases: Callable[[str], Path]) -> None:
+    encode = foundation(bases(kind)).make_tokens()
+    text = "湯頭 真的濃郁，\U00020b9f麵\ud800 Soup好"
+    rows = encode(text)
+    assert len(rows.row) == len(rows.first) == len(rows.past) == len(rows.place) == len(text)
+    written = encode.tokenizer.encode(text.replace("\ud800", "\ufffd")) if len(rows.ids) == 1 else None
+    assert written is not None
+    for char, (first, past) in enumerate(zip(rows.first, rows.past, strict=True)):
+        covering = [at for at, (start, end) in enumerate(written.offsets) if start <= char < end]
+        assert list(range(first, past)) == covering or not text[char].strip()
+        assert (rows.place[char] == 0) == (past == 0)
+    assert all(rows.past[i] for i, char in enumerate(text) if char in "湯頭濃郁麵好，")
+    if kind in ("roberta", "modernbert"):
+        assert rows.past[text.index("\U00020b9f")] - rows.first[text.index("\U00020b9f")] == 4, (
+            "a character of four bytes"
+        )
+
+
+def test_the_vector_of_a_character_is_the_mean_of_its_tokens(bases: Callable[[str], Path]) -> None:
+    made = foundation(bases("modernbert"))
+    encode = made.make_encoder(CONFIG)
+    texts = ["湯頭\U00020b9f好", "", "麵條真的很香，飲料普通。店員不太好"]
+    batch = collate([encode(text) for text in texts])
+    assert batch.tokens is not None
+    vectors = torch.randn(*batch.tokens.ids.shape, 3)
+    averaged, flat = average_tokens(vectors, batch.tokens), vectors.flatten(0, 1)
+    for row, text in enumerate(texts):
+        for char in range(len(text)):
+            own = flat[batch.tokens.first[row, char] : batch.tokens.past[row, char]]
+            assert torch.allclose(averaged[row, char], own.mean(0), atol=1e-6)
+        assert not averaged[row, len(text) :].any()
+
+
+@pytest.mark.parametrize("kind", ["bert", "roberta"])
+def test_a_text_longer_than_the_encoder_reads_is_read_in_rows(kind: str, bases: Callable[[str], Path]) -> None:
+    made = foundation(bases(kind))
+    text = "湯頭真的濃郁，麵條普通。" * 30
+    rows = made.make_tokens()(text)
+    assert len(rows.ids) > 5
+    assert max(map(len, rows.ids)) <= 62
+    assert (np.diff(rows.row) >= 0).all()
+    assert rows.past.all()
+    with torch.no_grad():
+        trunk = made.make_trunk(CONFIG).eval()
+        out = trunk(collate([made.make_encoder(CONFIG)(text)]))
+    assert out.shape[1] >= len(text)
+    assert torch.isfinite(out).all()
+
+
+def test_the_characters_of_one_token_know_their_place_in_it(bases: Callable[[str], Path]) -> None:
+    rows = foundation(bases("bert")).make_tokens()("x" * 12)
+    assert rows.place.tolist() == [*range(1, PLACES), *[PLACES] * 5]
+
+
+# Learning
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_training_on_every_class_lowers_the_loss_and_comes_back_from_disk(
+    kind: str, bases: Callable[[str], Path], tmp_path: Path
+) -> None:
+    base = foundation(bases(kind))
+    tagger = train_tagger(TRAIN, VALID, replace(CONFIG, epochs=8), 1, tmp_path / "t", foundation=base)
+    untrained = TaggerNetwork(base, CONFIG)
+    base.begin(untrained.trunk, 1)
+    windows = [window for example in VALID for window in _windows(tagger, example)]
+    with torch.no_grad():
+        before, after = (float(network.eval().loss(windows)) for network in (untrained, tagger.network))
+    assert after < 0.5 * before
+    save(tagger, tmp_path / "m")
+    back = load(tmp_path / "m", "cpu")
+    assert isinstance(back, Tagger)
+    assert back.digest == tagger.digest
+    assert back.predict(TEXTS[:9]) == tagger.predict(TEXTS[:9])
+
+
+def _windows(tagger: Tagger, example: Example) -> list[object]:
+    from builder.model.tagger import learnable
+
+    return list(learnable(example, tagger.foundation.make_encoder(tagger.config), tagger.config)[0])
+
+
+def test_a_judge_on_an_encoder_learns_and_gives_shares(bases: Callable[[str], Path], tmp_path: Path) -> None:
+    judged, held = ([discriminator_data(e, 1) for e in part] for part in (TRAIN, VALID))
+    config = replace(TINY_JUDGE, epochs=10)
+    judge = train_discriminator(judged, held, config, 1, tmp_path / "d", foundation=foundation(bases("bert")))
+    assert judge.facts["valid_accuracy"] > 0.6
+    rows = judge.shares([Example(item.id, item.text, tuple(t for t, _ in item.verdicts)) for item in held])
+    assert all(np.allclose(shares.sum(1), 1, atol=1e-5) for shares in rows)
+    save(judge, tmp_path / "m")
+    assert load(tmp_path / "m", "cpu").digest == judge.digest
+
+
+def test_a_training_that_was_stopped_ends_with_the_same_bytes(bases: Callable[[str], Path], tmp_path: Path) -> None:
+    class Stopped(Exception):
+        pass
+
+    def stop(done: int, total: int, note: str) -> None:
+        if "epoch 2" in note:
+            raise Stopped
+
+    base = foundation(bases("electra"))
+    whole = train_tagger(TRAIN, VALID, CONFIG, 1, tmp_path / "whole", foundation=base)
+    with pytest.raises(Stopped):
+        train_tagger(TRAIN, VALID, CONFIG, 1, tmp_path / "part", stop, foundation=base)
+    again = foundation(bases("electra"))
+    resumed = train_tagger(TRAIN, VALID, CONFIG, 1, tmp_path / "part", foundation=again)
+    assert weights(resumed) == weights(whole)
+    other = train_tagger(TRAIN, VALID, CONFIG, 1, tmp_path / "part", foundation=replace(again, mark=" another encoder"))
+    assert weights(other) == weights(whole), "trained anew from the same weights, not resumed"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_deeper_layers_learn_at_lower_rates(kind: str, bases: Callable[[str], Path]) -> None:
+    base = replace(foundation(bases(kind)), tuning=EncoderTuning(rate=1e-4, layer_decay=0.5))
+    network = TaggerNetwork(base, replace(CONFIG, rate=1e-3))
+    trunk = network.trunk
+    assert isinstance(trunk, EncoderTrunk)
+    scales = trunk.rate_scales()
+    by_layer = {
+        n: {round(s, 6) for name, s in scales.items() if f"layer.{n}." in name or f"layers.{n}." in name}
+        for n in (0, 1)
+    }
+    assert by_layer == {0: {0.05}, 1: {0.1}}
+    embeddings = {round(scale, 6) for name, scale in scales.items() if "embeddings." in name and "layer" not in name}
+    assert embeddings == {0.025}
+    groups = decayed_groups(network, 0.01)
+    assert sum(len(group["params"]) for group in groups) == sum(1 for _ in network.parameters())  # type: ignore[arg-type]
+    assert {round(float(group["scale"]), 4) for group in groups} == {1.0, 0.1, 0.05, 0.025}  # type: ignore[arg-type]
+
+
+def test_gradient_checkpointing_changes_no_gradient(bases: Callable[[str], Path]) -> None:
+    gradients = []
+    for checkpointing in (False, True):
+        base = replace(foundation(bases("bert")), tuning=replace(TUNING, gradient_checkpointing=checkpointing))
+        torch.manual_seed(3)
+        network = TaggerNetwork(base, CONFIG)
+        base.begin(network.trunk, 1)
+        tagger = Tagger(network, base, CONFIG)
+        torch.manual_seed(4)
+        network.train().loss(_windows(tagger, TRAIN[0])).backward()  # type: ignore[arg-type, no-untyped-call]
+        gradients.append({name: p.grad for name, p in network.named_parameters() if p.grad is not None})
+    assert gradients[0].keys() == gradients[1].keys()
+    assert all(torch.allclose(gradients[0][name], grad, atol=1e-6) for name, grad in gradients[1].items())
+
+
+def test_a_batch_that_the_memory_does_not_hold_is_taken_in_parts(
+    bases: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base = foundation(bases("bert"))
+    tagger = train_tagger(TRAIN[:40], [], replace(CONFIG, epochs=1), 1, tmp_path / "t", foundation=base)
+    network, windows = tagger.network, [window for example in TRAIN[:20] for window in _windows(tagger, example)]
+    sizes, gradients = list[int](), []
+    for most in (99, 9):
+
+        def loss(chosen: list[int], most: int = most) -> torch.Tensor:
+            sizes.append(len(chosen))
+            if len(chosen) > most:
+                raise torch.OutOfMemoryError("there is no more")
+            return network.eval().loss([windows[i] for i in chosen])  # type: ignore[misc]
+
+        course = course_of(network, [len(TEXTS[0])] * len(windows), loss, lambda: 0.0, CONFIG, 1)
+        value = course.gradient(list(range(len(windows))), TrainingStep(0, 0, 1, 0))
+        gradients.append(
+            (value, {name: p.grad.clone() for name, p in network.named_parameters() if p.grad is not None})
+        )
+    assert sizes[0] == len(windows) > 18 and max(sizes[-3:]) <= 9
+    assert gradients[0][0] == pytest.approx(gradients[1][0], rel=1e-4)
+    for name, grad in gradients[0][1].items():
+        assert torch.allclose(grad, gradients[1][1][name], rtol=1e-3, atol=1e-4), name
+    decode = TaggerNetwork.context
+
+    def short(self: TaggerNetwork, batch: object) -> object:
+        if len(batch.ids) > 2:  # type: ignore[attr-defined]
+            raise torch.OutOfMemoryError("there is no more")
+        return decode(self, batch)  # type: ignore[arg-type]
+
+    answers = tagger.predict(TEXTS[:20])
+    monkeypatch.setattr(TaggerNetwork, "context", short)
+    assert [[t.key for t in row] for row in tagger.predict(TEXTS[:20])] == [[t.key for t in row] for row in answers]
+    monkeypatch.setattr(
+        TaggerNetwork, "context", lambda self, batch: (_ for _ in ()).throw(torch.OutOfMemoryError("none"))
+    )
+    with pytest.raises(ModelError, match="not enough memory for one text"):
+        tagger.predict(TEXTS[:2])
+
+
+# What cannot serve
+
+
+def test_what_cannot_serve_is_refused_with_its_reason(bases: Callable[[str], Path], tmp_path: Path) -> None:
+    from transformers import T5Config, T5ForConditionalGeneration
+
+    with pytest.raises(ModelError, match=r"no config\.json"):
+        load_encoder(str(tmp_path / "nothing"), TUNING)
+    size = {"d_model": 8, "d_ff": 8, "num_layers": 1, "num_heads": 1, "d_kv": 8, "vocab_size": 20}
+    T5ForConditionalGeneration(T5Config(**size)).save_pretrained(tmp_path / "t5")  # type: ignore[arg-type]
+    with pytest.raises(ModelError, match="'t5' model is no encoder"):
+        load_encoder(str(tmp_path / "t5"), TUNING)
+    made = foundation(bases("bert"))
+    assert check_characters(made, TEXTS, "base") == 0
+    with pytest.raises(
+        ModelError, match=r"does not know 100.0% of the reviews' characters, 鯖 for example \(at most 5%\)"
+    ):
+        check_characters(made, ["鯖鯖"], "base")
+    with pytest.raises(ConfigError, match=r"encoder\.base"):
+        resolve(options={"profile": "encoder"})
+    with pytest.raises(ConfigError, match='device = "gpu"'):
+        resolve(options={"device": "gpu"})
+
+
+def test_a_saved_model_without_its_tokenizer_is_refused(bases: Callable[[str], Path], tmp_path: Path) -> None:
+    save(
+        train_tagger(TRAIN[:9], [], replace(CONFIG, epochs=1), 1, tmp_path / "t", foundation=foundation(bases("bert"))),
+        tmp_path / "m",
+    )
+    path = tmp_path / "m" / "tokenizer.json"
+    text = path.read_text("utf-8")
+    path.write_text(text.replace("湯", "鯖"), "utf-8")
+    with pytest.raises(ModelError, match="tokenizer is another model's"):
+        load(tmp_path / "m")
+    path.unlink()
+    with pytest.raises(ModelError, match="no readable tokenizer"):
+        load(tmp_path / "m")
+
+
+# A whole build
+
+
+def test_a_build_with_an_encoder_ends_in_a_release_and_extract_uses_its_models(tmp_path: Path) -> None:
+    with (ROOT / "builder" / "sample" / "reviews.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.reader(file))[:41]
+    with (tmp_path / "reviews.csv").open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows(rows)
+    base = make_encoder(tmp_path / "base", "bert", [" ".join("".join(row)) for row in rows])
+    settings = {
+        "profile": '"encoder"',
+        "encoder.base": json.dumps(str(base)),
+        "encoder.rate": "1e-3",
+        "device": '"cpu"',
+        "workers": "1",
+        "threads": "1",
+        "discriminate.least": "0",
+        "discriminate.epochs": "1",
+        "self_train.epochs": "1",
+        "self_train.iterations": "1",
+        "self_train.variants": '["E", "D"]',
+        "ingest.valid_share": "0.2",
+    }
+    options = [part for key, value in settings.items() for part in ("--set", f"{key}={value}")]
+    place = ["--workdir", str(tmp_path / "w")]
+    done = CliRunner().invoke(
+        cli, ["build", str(tmp_path / "reviews.csv"), *place, "--out", str(tmp_path / "out"), *options]
+    )
+    assert done.exit_code == 0, done.output
+    assert (tmp_path / "out" / "v0.1.0" / "MANIFEST.json").is_file() or any((tmp_path / "out").iterdir())
+    for name in ("panel/taggers/0", "panel/discriminators/1", "D1"):
+        kept = json.loads((tmp_path / "w" / "models" / name / "config.json").read_text())
+        assert kept["encoder"]["model_type"] == "bert"
+        assert str(tmp_path) not in json.dumps(kept), "no path of this machine in a model"
+    (tmp_path / "one.jsonl").write_text(json.dumps({"id": "1", "text": "湯頭很濃郁"}) + "\n", "utf-8")
+    ask = [
+        "extract",
+        "--input",
+        str(tmp_path / "one.jsonl"),
+        "--output",
+        str(tmp_path / "two.jsonl"),
+        *place,
+        "--source",
+        "D",
+    ]
+    done = CliRunner().invoke(cli, ask)
+    assert done.exit_code == 0, done.output
+    assert json.loads((tmp_path / "two.jsonl").read_text("utf-8"))["id"] == "1"
