@@ -220,7 +220,7 @@ class Encoder:
     """The profile `encoder`: a pretrained encoder under the project's own tagger and judge."""
 
     base: str = ""
-    """Encoder: a hub name such as `hfl/chinese-macbert-base`, or a folder. BERT, RoBERTa, ELECTRA, DeBERTa, ModernBERT."""
+    """BERT, RoBERTa, ELECTRA, DeBERTa or ModernBERT: a hub name such as `hfl/chinese-macbert-base`, or a folder."""
     rate: float = 3e-5
     """Learning rate of the encoder's top layer."""
     layer_decay: float = 0.9

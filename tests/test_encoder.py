@@ -1,4 +1,4 @@
-"""The profile `encoder` on tiny models of the real classes: alignment, learning, disk, resuming, devices, and a whole build."""
+"""The profile `encoder` on tiny models of the real classes: alignment, learning, disk, resuming, a whole build."""
 
 from __future__ import annotations
 

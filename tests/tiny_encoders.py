@@ -1,5 +1,6 @@
-"""Tiny encoders of transformers' real classes in folders, as a hub would give them, with fast tokenizers made here: pieces of words,
-bytes, and sentencepiece's pieces."""
+"""Tiny encoders of transformers' real classes in folders, as a hub would give them, with fast tokenizers made here.
+
+The tokens are pieces of words, bytes, or sentencepiece's pieces."""
 
 from __future__ import annotations
 

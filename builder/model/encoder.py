@@ -26,6 +26,7 @@ from builder.files import write_atomically
 from builder.learning import devices, hub
 from builder.learning.checkpoint import load_weights, tensor_digest, weights_of
 from builder.learning.encode import Batch, Encoded, Encoder, TextEncoder, Vocabulary, windows
+from builder.learning.plainness import require_plain
 from builder.learning.task import EncoderTuning, NetworkConfig
 from builder.learning.token_rows import PLACES, TokenRows, average_tokens
 from builder.records import Span
@@ -195,6 +196,7 @@ def read_encoder(settings: Mapping[str, Any], folder: Path) -> EncoderFoundation
         tokenizer = path.read_text("utf-8")
     except (OSError, ValueError) as error:
         raise ModelError(f"no readable tokenizer: {error}", where=str(path), fix="train the model again") from error
+    require_plain(settings["encoder"], str(folder / "config.json"), known=True)
     made = EncoderFoundation(settings["encoder"], tokenizer, EncoderTuning(**settings["tuning"]))
     if made.settings["tokenizer"] != settings["tokenizer"]:
         raise ModelError("the tokenizer is another model's", where=str(path), fix="train the model again")

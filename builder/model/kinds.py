@@ -108,8 +108,8 @@ _EXTRA = {"encoder": ("transformers",), "paper": ("transformers", "accelerate")}
 
 
 def base_of(config: Config) -> str:
-    """The pretrained model of the config's profile, a hub name or a folder; empty for `embedded`."""
-    return {"embedded": "", "encoder": config.encoder.base, "paper": config.paper.base}[config.profile]
+    """The pretrained model of the config's profile, a hub name or a folder; empty where there is none."""
+    return {"encoder": config.encoder.base, "paper": config.paper.base}.get(config.profile, "")
 
 
 def check(config: Config) -> None:

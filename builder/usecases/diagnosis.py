@@ -135,7 +135,7 @@ def _gpu() -> Diagnosis:
 
     found = describe_gpu()
     return (
-        Diagnosis("GPU", "ok", found) if found else Diagnosis("GPU", "missing", "none; the profiles `encoder` and `paper` want one")
+        Diagnosis("GPU", "ok", found) if found else Diagnosis("GPU", "missing", "none; `encoder` and `paper` want one")
     )
 
 
