@@ -16,6 +16,7 @@ from builder import nlp
 from builder.engine import Doc, RuleEngine, make_engine
 from builder.lexicon.folders import SHIPPED, Folders
 from builder.lexicon.resources import Lexicon
+from builder.memory import uncollected
 from builder.records import Element, Review, Token, Triplet
 from builder.settings import Convention
 from builder.text import Script, Variants, View, from_source, view
@@ -75,9 +76,10 @@ class Reader:
 
 def make_reader(recipe: Recipe) -> Reader:
     """Load what a recipe names. ResourceError or ConfigError where something of it is missing or broken."""
-    lexicon = recipe.folders.load_lexicon()
-    backend = nlp.load(recipe.backend, lexicon.words(), recipe.models)
-    return Reader(lexicon, backend, make_engine(lexicon, recipe.folders.load_rules(), recipe.convention))
+    with uncollected():
+        lexicon = recipe.folders.load_lexicon()
+        backend = nlp.load(recipe.backend, lexicon.words(), recipe.models)
+        return Reader(lexicon, backend, make_engine(lexicon, recipe.folders.load_rules(), recipe.convention))
 
 
 def read(

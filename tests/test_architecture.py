@@ -21,7 +21,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("", "records", "errors"),
     ("licences", "limits", "presets"),
     ("settings",),
-    ("code", "config", "text", "files", "edges", "progress"),
+    ("code", "config", "text", "files", "edges", "progress", "memory"),
     ("kept",),
     ("learning", "lexicon", "privacy", "dedup", "shards", "sources", "metrics", "folding"),
     ("gold", "engine", "nlp", "export", "store"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builder.lexicon.folders import Folders
+from builder.nlp import parser
 from builder.reader import Reading, Recipe, extract, make_reader, restored, to_text, to_view
 from builder.records import NO_PATH, Element, Review, Triplet
 from builder.text import view
@@ -156,3 +158,22 @@ def test_own_rules_take_the_place_of_the_shipped_ones(tmp_path: Path) -> None:
 
 def test_a_reading_without_words_has_no_tokens() -> None:
     assert READER.read([""]) == [Reading("", view(""), ())]
+
+
+def test_a_reader_loads_on_one_thread_without_the_cycle_collector(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both cost more than they bring: a third of the time that `Extractor()` takes."""
+    seen: list[tuple[int, bool]] = []
+    build = parser.Network.__init__
+
+    def watched(network: parser.Network, *parts: object) -> None:
+        seen.append((torch.get_num_threads(), gc.isenabled()))
+        build(network, *parts)
+
+    monkeypatch.setattr(parser.Network, "__init__", watched)
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        make_reader(Recipe())
+        assert (seen, torch.get_num_threads(), gc.isenabled()) == ([(1, False)], 2, True)
+    finally:
+        torch.set_num_threads(before)

@@ -22,11 +22,12 @@ from builder.augment.views import ViewUnit, layer_row, parts, units
 from builder.dedup.near_duplicates import among, clusters, disputed, links, normal
 from builder.errors import ConfigError, ReleaseError
 from builder.export.records import ReviewRow, triplet
+from builder.memory import uncollected
 from builder.records import Triplet
 from builder.release import layers
 from builder.release.gates import unmasked
 from builder.release.layers import LayerRow
-from builder.release.reading import Existing, opened, rows, uncollected
+from builder.release.reading import Existing, opened, rows
 from builder.release.verify import verify
 from builder.shards import Crew
 

@@ -121,7 +121,7 @@ class Lexicon:
         out |= {word: self.general.get(word, _POS_OF.get(reason, "")) for word, reason in self.not_aspects.items()}
         out |= dict.fromkeys(self.aspects, "NOUN") | dict.fromkeys(self.opinions, "")
         out |= compounds(out.keys(), self._kinds(out), self.degree)
-        return {word: pos for word, pos in out.items() if not any(map(str.isspace, word))}
+        return {word: pos for word, pos in out.items() if word.split() == [word]}
 
     def _kinds(self, known: Iterable[str]) -> Kinds:
         before_dishes = [word for word, role in self.morphemes.items() if role in ("method", "flavour")]

@@ -30,7 +30,7 @@ def read_rows(path: Path, columns: int) -> Iterator[tuple[list[str], str]]:
         if not line.strip() or line.startswith("#"):
             continue
         cells = line.split("\t")
-        if len(cells) != columns or not all(cell and cell == cell.strip() for cell in cells):
+        if len(cells) != columns or "" in cells or [*map(str.strip, cells)] != cells:
             raise ResourceError(
                 f"{len(cells)} cells where {columns} are due, or a blank one: {line!r}", where=f"{path}:{number}"
             )

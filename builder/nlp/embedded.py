@@ -189,7 +189,7 @@ def load_segmenter(words: Mapping[str, str], models: Path | None = None) -> Segm
     _verified(models or MODELS)
     segmenter = crf.load((models or MODELS) / FILES[0])
     for word, tag in words.items():
-        if not word or any(map(str.isspace, word)):
+        if word.split() != [word]:
             raise ConfigError(f"user word {word!r} is empty or holds whitespace", fix="take it out or write it without")
         if " " in tag:
             if "".join(tag.split()) != word:

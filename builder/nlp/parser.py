@@ -243,11 +243,12 @@ def load(path: Path) -> Parser:
     from safetensors import SafetensorError, safe_open
 
     try:
-        with safe_open(str(path), "pt") as file:
+        with _one_thread(), safe_open(str(path), "pt") as file:
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
-        network = Network(ParserShape(**json.loads(_unpack(tensors["shape"]))))
-        network.load_state_dict({name[4:]: value.float() for name, value in tensors.items() if name.startswith("net.")})
-        packed = {name: _unpack(tensors[f"strings.{name}"]) for name in _STRINGS}
+            network = Network(ParserShape(**json.loads(_unpack(tensors["shape"]))))
+            weights = {name[4:]: value.float() for name, value in tensors.items() if name.startswith("net.")}
+            network.load_state_dict(weights)
+            packed = {name: _unpack(tensors[f"strings.{name}"]) for name in _STRINGS}
     except (OSError, SafetensorError, KeyError, TypeError, ValueError, RuntimeError) as error:
         raise ResourceError(
             f"not a parser of this version: {error}", where=str(path), fix="train it again or reinstall builder"

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Literal
 
 from builder.export.records import ReviewRow, TripletRow
-from builder.release.reading import opened, uncollected
+from builder.memory import uncollected
+from builder.release.reading import opened
 from builder.release.shelf import Shelf
 from builder.text import hashed
 

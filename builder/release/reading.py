@@ -4,11 +4,9 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -152,17 +150,3 @@ def row(line: bytes, where: str) -> ReviewRow:
         return completed(review)
     except (ValueError, KeyError, TypeError, AssertionError) as error:
         raise ReleaseError(f"no row of a release: {error!r}", where=where, fix="`builder verify` tells more") from error
-
-
-@contextmanager
-def uncollected() -> Iterator[None]:
-    """Without the cycle collector, which would walk millions of rows again and again:
-    there are no cycles among them.
-    """
-    before = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if before:
-            gc.enable()

@@ -16,12 +16,13 @@ from typing import Any
 
 from builder.errors import ReleaseError
 from builder.export.records import ReviewRow
+from builder.memory import uncollected
 from builder.records import POLARITIES
 from builder.release import layers, parquet
 from builder.release.gates import row_faults, schema_fault
 from builder.release.layers import LayerRow
 from builder.release.manifest import sums
-from builder.release.reading import FORMAT, NAME, rows, uncollected
+from builder.release.reading import FORMAT, NAME, rows
 from builder.release.whole import WholeRelease
 
 ALWAYS = ("README.md", "CHANGES.md", "CITATION.cff", "metadata.json")

@@ -10,10 +10,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from builder.memory import uncollected
 from builder.release import package, writing
 from builder.release.figures import as_rows
 from builder.release.origin import UNTRUSTED
-from builder.release.reading import rows, uncollected
+from builder.release.reading import rows
 from builder.release.statistics import Tally
 from builder.stages.parts import judging
 from builder.stages.parts.context import Context

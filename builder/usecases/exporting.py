@@ -15,8 +15,9 @@ from builder.export.formats import NAMES, Exported, export, skipped_lines
 from builder.export.labels import Opinion
 from builder.files import write_atomically
 from builder.lexicon.resources import Lexicon, load_lexicon
+from builder.memory import uncollected
 from builder.records import Span
-from builder.release.reading import opened, rows, uncollected
+from builder.release.reading import opened, rows
 from builder.shards import Job
 from builder.shards import opened as opened_crew
 from builder.text import view
