@@ -26,7 +26,7 @@ EXAMPLES = [
     for rule in RULES
     for example in rule.examples
 ]
-MAKERS = ("pair-", "conjunction", "excess")
+MAKERS = ("pair-", "conjunction", "excess", "predicate")
 """Kinds that make or turn triplets: they must show what they make.
 The others, apart from word lists, must show what they keep out.
 """
@@ -95,6 +95,15 @@ def test_switching_a_rule_off_takes_away_what_it_made(lexicon: Lexicon, extract:
     assert not any(name in triplet.rules for triplet in without.extract(reader().docs([text])[0]))
 
 
+@pytest.mark.parametrize("rule", [pytest.param(rule, id=rule.name) for rule in RULES if rule.kind == "predicate"])
+def test_what_a_predicate_finds_is_not_found_without_it(rule: Rule, lexicon: Lexicon, extract: Extract) -> None:
+    without = Engine(lexicon, [other for other in RULES if other is not rule])
+    for example in rule.examples:
+        if example.must:
+            made = {written(triplet) for triplet in without.extract(reader().docs([example.text])[0])}
+            assert not set(example.triplets) <= made, example.text
+
+
 # ---- rules that cannot run
 
 
@@ -152,6 +161,9 @@ def test_every_convention_has_exactly_one_rule_of_each_kind_of_grammar(lexicon: 
         ("pair-carry", {"foreign": {"price": "taste"}}, "foreign is not a table of lists of strings"),
         ("excess", {"below": "much"}, "below is not a number"),
         ("irrealis", {"kinds": [1]}, "kinds is not a list of strings"),
+        ("predicate", {"category": "staff.absent"}, "unknown category 'staff.absent'"),
+        ("predicate", {"pattern": "BAR UES"}, "unknown unit 'UES' in pattern 'BAR UES'; known: "),
+        ("predicate", {"words": {"BAR": ["@staff"], "USE": ["…味"]}}, "names no word"),
         ("conjunction", {"enabled": "no"}, "enabled is not true or false"),
         ("conjunction", {"conventions": ["papr"]}, "unknown convention 'papr'; known: natural, paper"),
     ],

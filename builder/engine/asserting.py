@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from builder.engine.comparing import ComparisonRule
 from builder.engine.symbols import ASPECT, DE, NEG, NOMINALS, VERB, symbol_set
-from builder.engine.vocabulary import Unit
+from builder.engine.vocabulary import Unit, entry_of
 from builder.lexicon.resources import Lexicon
 
 _MODIFIED = symbol_set("VERB ADV ASPECT DEG NEG NOUN AUX PRON NUM HAVE PREP")
@@ -60,6 +60,8 @@ def is_asserted(units: Sequence[Unit], k: int, plain: bool, rule: AssertionRule,
     verb. 比一般的店: what a thing is held against.
     """
     unit = units[k]
+    if unit.entry is not None:  # a construction judges wherever it is found
+        return True
     word = unit.word
     after = units[k + 1] if k + 1 < len(units) and units[k + 1].start == unit.end else None
     touches = k > 0 and units[k - 1].symbol == ASPECT and units[k - 1].end == unit.start
@@ -108,6 +110,6 @@ def names_kind_of_place(units: Sequence[Unit], k: int, lexicon: Lexicon, rule: A
     unit, after = units[k], units[k + 1] if k + 1 < len(units) else None
     if after is None or after.start != unit.end or after.symbol != ASPECT or (k and units[k - 1].symbol == ASPECT):
         return False
-    if not lexicon.opinions[unit.word.lower()].category.startswith(rule.naming):
+    if not entry_of(unit, lexicon).category.startswith(rule.naming):
         return False
     return not lexicon.aspects[after.word.lower()].cls.startswith(("food", "drink", "quality"))

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from builder.engine.constituents import Constituent
 from builder.engine.symbols import ASPECT, BLOCKED, DE, DE_WORDS, NEG, NOMINALS, NOUN, OPINION, THAN, symbol_set
-from builder.engine.vocabulary import Unit
+from builder.engine.vocabulary import Unit, entry_of
 from builder.lexicon.resources import Lexicon
 
 _STANDARD_UNITS = symbol_set("NOUN ASPECT BLOCKED PRON NUM DE DEGREE_DE ADJ PREP VERB COP THAN")
@@ -73,7 +73,7 @@ def is_denied(units: Sequence[Unit], at: int, k: int, lexicon: Lexicon, rule: Co
 
     不比 路邊攤 差, 沒有 一道 菜 好吃, 沒有 羊肉 的 羶味, 沒有 王品 的 好吃.
     """
-    negator, between, entry = units[at].word, units[at + 1 : k], lexicon.opinions[units[k].word.lower()]
+    negator, between, entry = units[at].word, units[at + 1 : k], entry_of(units[k], lexicon)
     if not negator.endswith(rule.denying):
         return False
     if negator[-1] == "比" or between[0].symbol == THAN or between[0].word[0] == "一":

@@ -20,6 +20,7 @@ from builder.engine.naming import DishGrammar, DishRule
 from builder.engine.params import NoParams, Params, in_force, read_params
 from builder.engine.phrases import JoinRule, PhraseGrammar
 from builder.engine.polarity import DenialRule, ExcessRule
+from builder.engine.predicates import PredicateRule, Predicates, compile_predicates
 from builder.engine.scene import Pairer
 from builder.engine.terms import TermGrammar, TermRule, find_leads
 from builder.engine.vocabulary import FunctionWordRule, UnitVocabulary, check_units
@@ -63,6 +64,7 @@ class BlockRule:
 
 DECLARED: Mapping[str, type] = {
     "function-words": FunctionWordRule,
+    "predicate": PredicateRule,
     "extent": ExtentRule,
     "assertion": AssertionRule,
     "join": JoinRule,
@@ -96,6 +98,7 @@ class Compiled:
 
     lexicon: Lexicon
     vocabulary: UnitVocabulary
+    predicates: Predicates
     phrases: PhraseGrammar
     terms: TermGrammar
     joining: frozenset[str]
@@ -172,6 +175,9 @@ def compile_rules(lexicon: Lexicon, rules: Sequence[Rule], convention: Conventio
     return Compiled(
         lexicon=lexicon,
         vocabulary=UnitVocabulary.of(lexicon, function_words, sorted(apart), join.had),
+        predicates=compile_predicates(
+            [(rule, read_params(rule, PredicateRule)) for rule in chosen.of_kind("predicate")], lexicon.categories
+        ),
         phrases=PhraseGrammar(
             extent=chosen.only("extent", ExtentRule),
             assertion=chosen.only("assertion", AssertionRule),

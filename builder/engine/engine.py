@@ -23,6 +23,7 @@ from builder.engine.paths import dependency_path, last_core_token
 from builder.engine.patterns import CURRENT
 from builder.engine.phrases import read_phrases
 from builder.engine.polarity import CONTEXT_ONLY, find_context_row, judge_valence
+from builder.engine.predicates import read_predicates
 from builder.engine.scene import AspectChoice, Scene, Topic
 from builder.engine.symbols import IRREALIS, JUDGING, OPINION
 from builder.engine.terms import bar_refused, join_terms
@@ -184,7 +185,8 @@ class Engine:
             label = doc.text[clause.end : clause.end + 1] in COLONS
             while at < stop:
                 piece = min(stop, at + LONGEST_CLAUSE)
-                units = read_units(text, doc.tokens, at, piece, lexicon, rules.vocabulary)
+                words = read_units(text, doc.tokens, at, piece, lexicon, rules.vocabulary)
+                units = read_predicates(words, lexicon, rules.predicates)
                 at = piece
                 if {unit.symbol for unit in units}.isdisjoint(JUDGING):
                     continue  # three clauses in ten name nothing and judge nothing

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from builder.engine.symbols import COP, DE, DEG, NEG, symbol_set
-from builder.engine.vocabulary import Unit
+from builder.engine.vocabulary import Unit, entry_of
 from builder.lexicon.resources import Lexicon
 
 _STRENGTHENING = symbol_set("NEG DEG")
@@ -123,4 +123,4 @@ def is_doubled(units: Sequence[Unit], k: int) -> bool:
 
 def is_wished(unit: Unit, before: Sequence[Unit], lexicon: Lexicon, rule: ExtentRule) -> bool:
     """甜一點, 再大一些: praise by comparison alone is what one would like; 偏甜一點 and 貴一點 say how it is."""
-    return lexicon.opinions[unit.word.lower()].valence >= 5 and all(u.word in rule.wishing for u in before)
+    return entry_of(unit, lexicon).valence >= 5 and all(u.word in rule.wishing for u in before)

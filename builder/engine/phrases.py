@@ -23,7 +23,7 @@ from builder.engine.extent import (
 )
 from builder.engine.naming import PRAISE
 from builder.engine.symbols import ADJ, ASPECT, DEG, HAVE, NEG, OPINION, POST, STATEMENT_ENDS
-from builder.engine.vocabulary import Unit
+from builder.engine.vocabulary import Unit, entry_of
 from builder.lexicon.resources import Lexicon
 from builder.records import Span
 
@@ -128,7 +128,7 @@ def _is_had(before: Unit, unit: Unit, lexicon: Lexicon) -> bool:
 
 def _make_phrase(unit: Unit, before: Sequence[Unit], begin: int, lexicon: Lexicon, extent: ExtentRule) -> Phrase:
     """The opinion word `unit`, its core from `begin` on, with the units of its phrase that stand before it."""
-    entry = lexicon.opinions[unit.word.lower()]
+    entry = entry_of(unit, lexicon)
     if not before:
         return Phrase((unit.start, unit.end), entry, (), (), ())
     negators = [u for u in before if u.symbol == NEG]
@@ -210,7 +210,7 @@ def _sign(valence: float) -> int:
 
 def _keep_word(unit: Unit, lexicon: Lexicon, leads: Mapping[str, int]) -> Constituent:
     """A unit that is part of no opinion phrase, as a constituent: an aspect entry becomes a term."""
-    start, end, word, symbol, _, last = unit
+    start, end, word, symbol, _, last, _ = unit
     if symbol == ASPECT:
         entry = lexicon.aspects[word.lower()]
         owner = _find_owner(unit, lexicon) if entry.cls[:8] == "quality." else None

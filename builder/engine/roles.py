@@ -42,7 +42,9 @@ def join_lacks(units: list[Unit], lexicon: Lexicon, rule: FunctionWordRule) -> l
         )
         if lack and (at := len(negator.word) - len(lack)):
             lead = negator.word[:at]
-            adverb = Unit(negator.start, negator.start + at, lead, DEG if lead in lexicon.degree else ADV, *negator[4:])
+            adverb = Unit(
+                negator.start, negator.start + at, lead, DEG if lead in lexicon.degree else ADV, *negator[4:6]
+            )
             whole = Unit(adverb.end, after.end, lack + after.word, OPINION, negator.last, after.last)
             out = [*out[:i], adverb, whole, *out[i + 2 :]]
     return out

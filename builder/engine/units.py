@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 
 from builder.engine.roles import join_lacks, settle_roles
-from builder.engine.symbols import NOUN, OTHER
+from builder.engine.symbols import NOUN, OPINION, OTHER, POST
 from builder.engine.vocabulary import SYMBOL_OF_TAG, Unit, UnitVocabulary
 from builder.lexicon.resources import Lexicon
 from builder.records import Token
@@ -37,7 +37,10 @@ def read_units(
             j = _find_longest(text, tokens, i, stop, vocabulary)
             end = tokens[j].end
             word = text[start:end]
-        if text[start] < "\x80" and (cut := _cut_behind_latin(text, tokens, start, j + 1, stop, vocabulary)):
+        if text[end - 1] == "到" and (cut := _cut_before_degree(text, tokens, start, j, stop, vocabulary)):
+            out += cut
+            j = cut[-1].last
+        elif text[start] < "\x80" and (cut := _cut_behind_latin(text, tokens, start, j + 1, stop, vocabulary)):
             out += cut
             j += 1
         elif symbol := known.get(word):
@@ -68,6 +71,22 @@ def _find_longest(text: str, tokens: Sequence[Token], i: int, stop: int, vocabul
     while j > i and text[start : tokens[j].end] not in known:
         j -= 1
     return j
+
+
+def _cut_before_degree(
+    text: str, tokens: Sequence[Token], start: int, j: int, stop: int, vocabulary: UnitVocabulary
+) -> list[Unit]:
+    """快到 不行 is 快 and 到不行: an opinion in one word with the first character of the degree behind it.
+
+    Nothing if there is none.
+    """
+    known, at = vocabulary.symbols, tokens[j].end - 1
+    if known.get(text[start:at]) != OPINION:
+        return []
+    for k in range(min(stop, j + 4) - 1, j, -1):
+        if known.get(degree := text[at : tokens[k].end]) == POST:
+            return [Unit(start, at, text[start:at], OPINION, j, j), Unit(at, tokens[k].end, degree, POST, j, k)]
+    return []
 
 
 def _cut_behind_latin(

@@ -33,7 +33,7 @@ from builder.engine.symbols import (
     VERB,
 )
 from builder.errors import ResourceError
-from builder.lexicon.resources import Lexicon
+from builder.lexicon.resources import Lexicon, OpinionEntry
 from builder.lexicon.rules import Rule
 
 SYMBOL_OF_TAG: Mapping[str, str] = {
@@ -55,7 +55,7 @@ Piece = tuple[int, int, str]
 
 class Unit(NamedTuple):
     """A word (or several tokens that make one lexicon entry): [start, end) in the view, symbol, and the tokens it
-    covers.
+    covers. `entry`: that of an opinion which a construction makes (`engine.predicates`); others are looked up.
 
     A tuple because the engine makes millions: a frozen dataclass takes three times as long to make.
     """
@@ -66,6 +66,7 @@ class Unit(NamedTuple):
     symbol: str
     first: int
     last: int
+    entry: OpinionEntry | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +148,11 @@ class UnitVocabulary:
             if len(self.splits) < _CACHE:
                 self.splits[word] = pieces
         return pieces
+
+
+def entry_of(unit: Unit, lexicon: Lexicon) -> OpinionEntry:
+    """The entry of an opinion unit: its own, or that of the lexicon."""
+    return unit.entry or lexicon.opinions[unit.word.lower()]
 
 
 def check_units(function_words: FunctionWordRule, rule: Rule) -> FunctionWordRule:
