@@ -1,5 +1,6 @@
-"""Predicates that judge by their make: 沒給, 忘記放, 會幫忙, 送錯. What a construction and a class of verbs say together no word of
-them says alone.
+"""Predicates that judge by their make: 沒通知, 忘記放, 會幫忙.
+
+What a construction and a class of verbs say together no word of them says alone.
 
 In: the units of a clause, the lexicon, rules of kind `predicate`. Out: the units with each such run as one opinion,
 which carries its own entry. Pure.
@@ -28,8 +29,8 @@ _FIRST = 0xE000
 class PredicateRule:
     """Parameters of a rule of kind `predicate`.
 
-    `pattern`: the units that become one opinion of `category`; `before` and `after`: what stands around them. Besides units
-    they name the classes of `words`: words as they are, classes of aspects (`@staff`), and endings of nouns (`…味`).
+    `pattern`: the units that become one opinion of `category`; `before` and `after`: what stands around them. Besides
+    units they name the classes of `words`: words as they are, classes of aspects (`@staff`), endings (`…味`).
     """
 
     pattern: str
@@ -57,7 +58,10 @@ class Predicates(NamedTuple):
 
 
 def compile_predicates(rules: Sequence[tuple[Rule, PredicateRule]], valences: Mapping[str, float]) -> Predicates:
-    """The rules made ready. ResourceError names an unknown category, an unknown unit, or a rule without a plain word."""
+    """The rules made ready.
+
+    ResourceError names an unknown category, an unknown unit, or a rule without a plain word.
+    """
     out: list[Predicate] = []
     anchors: set[str] = set()
     for rule, params in rules:
