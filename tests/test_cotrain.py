@@ -13,14 +13,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conftest import Built, Command
-from test_model import JUDGED, JUDGED_VALID, TINY, TINY_JUDGE, TRAIN, VALID, triplet
+from test_model import JUDGED, JUDGED_VALID, TINY, TRAIN, VALID, triplet
 
 from builder.config import resolve
 from builder.errors import ConfigError, ModelError
 from builder.learning.task import Example, JudgedReview
 from builder.model import cotrain
 from builder.model.cotrain import Taggers, fold_of, fresh, load_taggers, merged, together, train_taggers
-from builder.model.discriminator import Discriminator, train_discriminator
 from builder.model.negatives import discriminator_data
 from builder.model.panel import SURE, UNSURE, Noise, Panel, load_panel, noise, save_panel, trusted, unseen
 from builder.model.saved import save
@@ -105,38 +104,23 @@ def test_an_unsure_proposal_stays_out() -> None:
     assert merged([], [], [(cotrain.ADD - 0.01, NOODLE)], 1.0) == ()
 
 
-def test_a_panel_that_finds_the_rules_improbable_is_not_trusted(
-    taggers: tuple[Taggers, Path], discriminators: tuple[Discriminator, ...]
-) -> None:
+def test_a_panel_that_finds_the_rules_improbable_is_not_trusted(taggers: tuple[Taggers, Path]) -> None:
     for mean in (0.0, 0.4, UNSURE):
-        assert trusted(taggers[0], discriminators, Noise(0.4, 0.15, mean)).trust == 0
-    learnt = trusted(taggers[0], discriminators, Noise(0.04, 0.06, 0.8))
+        assert trusted(taggers[0], Noise(0.4, 0.15, mean)).trust == 0
+    learnt = trusted(taggers[0], Noise(0.04, 0.06, 0.8))
     assert (learnt.trust, learnt.drop, learnt.cut) == (1, DROP, DROP)
 
 
-def test_a_panel_that_has_read_little_is_trusted_less(
-    taggers: tuple[Taggers, Path], discriminators: tuple[Discriminator, ...]
-) -> None:
-    shares = [trusted(taggers[0], discriminators, Noise(0.04, 0.06, mean)).trust for mean in (UNSURE, 0.71, 0.73, SURE)]
+def test_a_panel_that_has_read_little_is_trusted_less(taggers: tuple[Taggers, Path]) -> None:
+    shares = [trusted(taggers[0], Noise(0.04, 0.06, mean)).trust for mean in (UNSURE, 0.71, 0.73, SURE)]
     assert shares == sorted(set(shares)) and (shares[0], shares[-1]) == (0, 1)
-    assert trusted(taggers[0], discriminators, Noise(0.04, 0.06, 0.71)).cut == 0.06, "confident learning asks for more"
+    assert trusted(taggers[0], Noise(0.04, 0.06, 0.71)).cut == 0.06, "confident learning asks for more"
 
 
 @pytest.fixture(scope="module")
 def taggers(tmp_path_factory: pytest.TempPathFactory) -> tuple[Taggers, Path]:
     folder = tmp_path_factory.mktemp("taggers")
     return train_taggers(TRAIN, VALID, 2, TINY, 3, folder), folder
-
-
-@pytest.fixture(scope="module")
-def discriminators(tmp_path_factory: pytest.TempPathFactory) -> tuple[Discriminator, ...]:
-    folder = tmp_path_factory.mktemp("judges")
-    return tuple(
-        train_discriminator(
-            [one for one in JUDGED if fold_of(one.id, 2) != fold], JUDGED_VALID, TINY_JUDGE, 3, folder / str(fold)
-        )
-        for fold in range(2)
-    )
 
 
 def test_on_a_training_review_only_the_tagger_speaks_that_was_not_trained_on_it(taggers: tuple[Taggers, Path]) -> None:
@@ -158,12 +142,10 @@ def test_taggers_are_read_back_and_a_missing_one_is_an_error(taggers: tuple[Tagg
         load_taggers(tmp_path)
 
 
-def test_the_panel_keeps_what_is_right_and_rejects_what_is_crossed(
-    taggers: tuple[Taggers, Path], discriminators: tuple[Discriminator, ...]
-) -> None:
-    told = noise(JUDGED, unseen(taggers[0], discriminators, items_of(JUDGED)))
+def test_the_panel_keeps_what_is_right_and_rejects_what_is_crossed(taggers: tuple[Taggers, Path]) -> None:
+    told = noise(JUDGED, unseen(taggers[0], items_of(JUDGED)))
     assert 0 <= told.share < 0.2
-    panel = trusted(taggers[0], discriminators, told)
+    panel = trusted(taggers[0], told)
     items = [Example(one.id, one.text, tuple(t for t, _ in one.verdicts)) for one in JUDGED_VALID]
     told = [label for labels in panel.classify(items) for label, _ in labels]
     given = [label for one in JUDGED_VALID for _, label in one.verdicts]
@@ -173,15 +155,13 @@ def test_the_panel_keeps_what_is_right_and_rejects_what_is_crossed(
     assert np.mean(wrong) > 0.85
 
 
-def test_noise_is_found_where_a_fifth_of_the_triplets_is_spoilt(
-    taggers: tuple[Taggers, Path], discriminators: tuple[Discriminator, ...]
-) -> None:
+def test_noise_is_found_where_a_fifth_of_the_triplets_is_spoilt(taggers: tuple[Taggers, Path]) -> None:
     spoilt = [
         replace(one, triplets=tuple(_flipped(t) for t in one.triplets)) if i % 5 == 0 else one
         for i, one in enumerate(VALID)
     ]
     judged = [discriminator_data(one, 1, hard=True) for one in spoilt]
-    told = noise(judged, unseen(taggers[0], discriminators, items_of(judged)))
+    told = noise(judged, unseen(taggers[0], items_of(judged)))
     assert 0.1 < told.share < 0.3
     assert 0.1 < told.cut <= 0.5
 
@@ -206,17 +186,13 @@ def test_hard_negatives_are_the_nearest_pairs() -> None:
     assert apart(True) < apart(False)
 
 
-def test_a_panel_is_read_back_and_a_foreign_member_is_an_error(
-    taggers: tuple[Taggers, Path], discriminators: tuple[Discriminator, ...], tmp_path: Path
-) -> None:
-    panel = Panel(taggers[0], discriminators, 0.25, 0.0)
+def test_a_panel_is_read_back_and_a_foreign_member_is_an_error(taggers: tuple[Taggers, Path], tmp_path: Path) -> None:
+    panel = Panel(taggers[0], 0.25, 0.0)
     shutil.copytree(taggers[1], tmp_path / "taggers")
-    for fold in range(2):
-        save(panel.discriminators[fold], tmp_path / "discriminators" / str(fold))
     save_panel(panel, tmp_path)
     assert load_panel(tmp_path).digest == panel.digest
-    save(panel.discriminators[0], tmp_path / "discriminators" / "1")
-    with pytest.raises(ModelError, match="not those of this panel"):
+    save(panel.taggers.members[0], tmp_path / "taggers" / "1")
+    with pytest.raises(ModelError, match="not those that were trained together"):
         load_panel(tmp_path)
 
 

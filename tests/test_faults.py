@@ -125,7 +125,7 @@ def test_reviews_edited_while_they_are_read_are_named_and_nothing_of_them_is_kep
 
 @pytest.mark.parametrize(
     "lost",
-    ["taggers/0/weights.safetensors", "taggers/1/config.json", "discriminators/0/weights.safetensors", "panel.json"],
+    ["taggers/0/weights.safetensors", "taggers/1/config.json", "panel.json"],
 )
 @pytest.mark.parametrize("harm", ["missing", "cut", "overwritten"])
 def test_a_model_file_that_is_lost_or_damaged_is_named_and_made_again(

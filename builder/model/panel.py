@@ -1,11 +1,11 @@
 """The cross-fitted judge: no triplet is judged by a model that was trained on it. In: triplets of reviews. Out: YY,
 YN, NX or nothing.
 
-There are k folds of reviews; a member of the panel is trained without one of them, and judges just that one. A member
-has two views of a triplet: the discriminator answers the questions of section 3.3.2 for a pair it is shown, the
-tagger says whether it would have found the pair by itself. A review that none was trained on is judged by all. A
+There are k folds of reviews; a member of the panel is a tagger, trained without one of them, and judges just that one:
+would it have found the pair by itself, and with this polarity? A review that none was trained on is judged by all. A
 triplet is rejected where its probability is lower than that of the share of the rules' triplets that confident
-learning (Northcutt et al. 2021) takes for noise; between that and even odds the panel abstains.
+learning (Northcutt et al. 2021) takes for noise; between that and even odds the panel abstains. A discriminator that
+is shown the pair (section 3.3.2) orders the rules' triplets no better (docs/results/models.md), and is not asked.
 """
 
 from __future__ import annotations
@@ -22,9 +22,7 @@ from numpy.typing import NDArray
 from builder.errors import ModelError
 from builder.files import write_atomically
 from builder.learning.task import Example, JudgedReview, Progress
-from builder.model.cotrain import Taggers, clashes, fold_of, load_taggers
-from builder.model.discriminator import Discriminator
-from builder.model.saved import load
+from builder.model.cotrain import Taggers, clashes, load_taggers
 from builder.model.tagger import Proposal
 from builder.model.trust import TrustLimits
 from builder.records import VERDICTS, Triplet, Verdict
@@ -33,22 +31,19 @@ UNSURE, SURE = 0.7, 0.76
 """What a panel gives the rules' triplets on average that is not trusted at all, and one that is trusted fully
 (docs/results/models.md).
 """
-LEAST = 3e-3
-"""No view is surer than this that a label is wrong."""
 YY, YN, NX = (VERDICTS.index(verdict) for verdict in ("YY", "YN", "NX"))
 Shares = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Panel:
-    """Both views by the fold they were trained without; `cut` is the probability of YY below which a triplet is
+    """The taggers by the fold they were trained without; `cut` is the probability of YY below which a triplet is
     rejected.
 
     `trust`, from 0 to 1, is how far variant E follows it: 0 where the panel has learnt too little (see `trusted`).
     """
 
     taggers: Taggers
-    discriminators: tuple[Discriminator, ...]
     cut: float
     trust: float
 
@@ -59,28 +54,20 @@ class Panel:
 
     @property
     def digest(self) -> str:
-        parts = [
-            self.taggers.digest,
-            [discriminator.digest for discriminator in self.discriminators],
-            self.cut,
-            self.trust,
-        ]
-        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
+        return hashlib.sha256(json.dumps([self.taggers.digest, self.cut, self.trust]).encode()).hexdigest()[:16]
 
     def classify(
         self, items: Sequence[Example], progress: Progress | None = None
     ) -> list[tuple[tuple[Verdict | None, float], ...]]:
         """The verdicts of all members together, for reviews that none was trained on."""
         proposals = self.taggers.proposals([item.text for item in items], progress)
-        every = [discriminator.shares(items, progress) for discriminator in self.discriminators]
-        asked = [np.mean(member_shares, axis=0) for member_shares in zip(*every, strict=True)]
-        return [self.verdicts(shares) for shares in both(items, asked, proposals)]
+        return [self.verdicts(shares) for shares in map(seen, [item.triplets for item in items], proposals)]
 
     def apart(
         self, items: Sequence[Example], progress: Progress | None = None
     ) -> list[tuple[tuple[Verdict | None, float], ...]]:
         """Each item's verdicts from the member that was not trained on it."""
-        return [self.verdicts(shares) for shares in unseen(self.taggers, self.discriminators, items, progress)]
+        return [self.verdicts(shares) for shares in unseen(self.taggers, items, progress)]
 
     def verdicts(self, shares: Shares) -> tuple[tuple[Verdict | None, float], ...]:
         """What the panel says of triplets to which its members give `shares` [n, 3]."""
@@ -92,28 +79,10 @@ class Panel:
         return "YY" if row[YY] >= 0.5 else None
 
 
-def both(items: Sequence[Example], asked: Sequence[Shares], proposals: Sequence[Sequence[Proposal]]) -> list[Shares]:
-    """Per item [n, 3]: the normalised geometric mean of what the discriminator and the tagger say."""
-    return [
-        _mean(shares, _seen(item.triplets, proposed))
-        for item, shares, proposed in zip(items, asked, proposals, strict=True)
-    ]
-
-
-def unseen(
-    taggers: Taggers,
-    discriminators: Sequence[Discriminator],
-    items: Sequence[Example],
-    progress: Progress | None = None,
-) -> list[Shares]:
+def unseen(taggers: Taggers, items: Sequence[Example], progress: Progress | None = None) -> list[Shares]:
     """The probabilities of YY, YN, NX of each item's triplets by the member that was not trained on the item."""
-    asked: list[Shares] = [np.empty((0, 3))] * len(items)
-    for fold, discriminator in enumerate(discriminators):
-        own = [i for i, item in enumerate(items) if fold_of(item.id, len(discriminators)) == fold]
-        for i, shares in zip(own, discriminator.shares([items[i] for i in own], progress), strict=True):
-            asked[i] = shares
     proposals = taggers.apart([item.id for item in items], [item.text for item in items], progress)
-    return both(items, asked, proposals)
+    return [seen(item.triplets, proposed) for item, proposed in zip(items, proposals, strict=True)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,17 +113,17 @@ def noise(judged: Sequence[JudgedReview], predicted: Sequence[Shares]) -> Noise:
     return Noise(share, min(0.5, float(np.quantile(shares[given == YY, YY], share))), float(means[YY]))
 
 
-def trusted(taggers: Taggers, discriminators: tuple[Discriminator, ...], measured: Noise) -> Panel:
+def trusted(taggers: Taggers, measured: Noise) -> Panel:
     """The panel with its thresholds. One that has read little doubts what is right as often as what is wrong, and
     gives the rules' triplets less on average: from SURE down to UNSURE it is trusted in proportion less, below that
     not at all. What a trusted panel drops it also rejects.
     """
     trust = round(min(1.0, max(0.0, (measured.mean - UNSURE) / (SURE - UNSURE))), 3)
-    return Panel(taggers, discriminators, max(measured.cut, TrustLimits.of(trust).drop), trust)
+    return Panel(taggers, max(measured.cut, TrustLimits.of(trust).drop), trust)
 
 
-def _seen(triplets: Sequence[Triplet], proposals: Sequence[Proposal]) -> Shares:
-    """[n, 3] as the tagger sees it: NX = 1 - P(pair), YY = P(pair) P(this polarity);
+def seen(triplets: Sequence[Triplet], proposals: Sequence[Proposal]) -> Shares:
+    """[n, 3] as a tagger sees it: NX = 1 - P(pair), YY = P(pair) P(this polarity);
     a pair it does not propose is NX.
     """
     out = np.zeros((len(triplets), 3))
@@ -167,26 +136,15 @@ def _seen(triplets: Sequence[Triplet], proposals: Sequence[Proposal]) -> Shares:
     return out
 
 
-def _mean(first: Shares, second: Shares) -> Shares:
-    logs = (np.log(np.maximum(first, LEAST)) + np.log(np.maximum(second, LEAST))) / 2
-    mixed = np.exp(logs)
-    total: Shares = mixed / mixed.sum(1, keepdims=True)
-    return total
-
-
 def save_panel(panel: Panel, folder: Path) -> None:
-    """Write what holds the members together; they lie beside it, in `taggers` and `discriminators`, since they were
-    trained.
-    """
+    """Write what holds the members together; they lie beside it, in `taggers`, since they were trained."""
     settings = {"cut": panel.cut, "trust": panel.trust, "drop": panel.drop, "digest": panel.digest}
     write_atomically(folder / "panel.json", (json.dumps(settings, sort_keys=True) + "\n").encode())
 
 
 def load_members(folder: Path, device: str = "auto") -> Panel:
     """A panel's members without its thresholds: what lies in `folder` before `save_panel`."""
-    taggers = load_taggers(folder / "taggers", device)
-    judges = [load(folder / "discriminators" / str(fold), device) for fold in range(len(taggers.members))]
-    return Panel(taggers, tuple(judge for judge in judges if isinstance(judge, Discriminator)), 0.0, 0.0)
+    return Panel(load_taggers(folder / "taggers", device), 0.0, 0.0)
 
 
 def load_panel(folder: Path, device: str = "auto") -> Panel:
@@ -208,8 +166,4 @@ def on_one_thread(panel: Panel) -> Panel:
     they say.
     """
     taggers = tuple(replace(member, config=replace(member.config, threads=1)) for member in panel.taggers.members)
-    discriminators = tuple(
-        replace(discriminator, config=replace(discriminator.config, threads=1))
-        for discriminator in panel.discriminators
-    )
-    return replace(panel, taggers=Taggers(taggers), discriminators=discriminators)
+    return replace(panel, taggers=Taggers(taggers))

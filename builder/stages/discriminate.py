@@ -94,12 +94,10 @@ def _train_paper(
 def _train_cross_fit(
     context: Context, rule_examples: ExamplesBySplit, shown: ModelBar
 ) -> tuple[Judge, Facts, KnownVerdicts]:
-    from builder.model.cotrain import fold_of, train_taggers
-    from builder.model.discriminator import train_discriminator
+    from builder.model.cotrain import train_taggers
     from builder.model.negatives import discriminator_data
     from builder.model.panel import Panel, save_panel, trusted
     from builder.model.panel import noise as estimate_noise
-    from builder.model.saved import save
 
     config, folds, folder = context.config, context.config.discriminate.folds, context.models / "panel"
     chars = _count_chars(rule_examples["train"]) * (folds - 1) // folds
@@ -112,25 +110,18 @@ def _train_cross_fit(
         split: [discriminator_data(example, config.seed, hard=True) for example in examples]
         for split, examples in rule_examples.items()
     }
-    members = []
-    for fold in range(folds):
-        others = [review for review in judged["train"] if fold_of(review.id, folds) != fold]
-        place = folder / "discriminators" / str(fold)
-        settings = kinds.training_settings(DiscriminatorConfig, config, config.discriminate.epochs, chars)
-        checkpoints = place.with_suffix(".training")
-        members.append(train_discriminator(others, judged["valid"], settings, config.seed, checkpoints, shown, base))
-        save(members[-1], place)
-    digest = Panel(taggers, tuple(members), 0.0, 0.0).digest
+    digest = Panel(taggers, 0.0, 0.0).digest
     shares = list(predictions.score_unseen(context, digest, folder, _judged_examples(judged["train"]), shown))
     noise = estimate_noise(judged["train"], shares)
-    panel = trusted(taggers, tuple(members), noise)
+    panel = trusted(taggers, noise)
     save_panel(panel, folder)
     answers = _classify(context, panel, judged["valid"], shown)
     facts: Facts = {
         "trained on": _count_items(judged["train"]),
         "agreement": _measure_agreement(judged["valid"], answers),
     }
-    facts |= {"noise": round(noise.share, 4), "cut": round(panel.cut, 4), "trust": panel.trust}
+    facts |= {"noise": round(noise.share, 4), "mean": round(noise.mean, 4)}
+    facts |= {"cut": round(panel.cut, 4), "trust": panel.trust}
     return (
         panel,
         facts,

@@ -21,6 +21,7 @@ from builder.store import db, runs, triplets
 if TYPE_CHECKING:
     from builder.model.calibration import Curve
     from builder.model.panel import Panel
+    from builder.model.tagger import Proposal
 
 Triplets = tuple[Triplet, ...]
 
@@ -74,24 +75,23 @@ def hold(
     from builder.model.trust import WIDEN
 
     panel = rated.panel
-    scores = _scores(panel, docs, ruled)
-    proposals = [
-        [pair for pair in pairs if pair[0] >= WIDEN] for pairs in panel.taggers.proposals([doc.text for doc in docs])
-    ]
-    both = [held(engine, *parts, panel.trust) for parts in zip(docs, ruled, scores, proposals, strict=True)]
+    proposals = panel.taggers.proposals([doc.text for doc in docs])
+    scores = _scores(panel, ruled, proposals)
+    likely = [[pair for pair in pairs if pair[0] >= WIDEN] for pairs in proposals]
+    both = [held(engine, *parts, panel.trust) for parts in zip(docs, ruled, scores, likely, strict=True)]
     return [
         tuple(
             replace(triplet, confidence=sure)
             for triplet, sure in zip(kept, map(rated.curve, own), strict=True)
             if sure >= least
         )
-        for kept, own in zip(both, _scores(panel, docs, both), strict=True)
+        for kept, own in zip(both, _scores(panel, both, proposals), strict=True)
     ]
 
 
-def _scores(panel: Panel, docs: Sequence[Doc], proposed: Sequence[Triplets]) -> list[list[float]]:
+def _scores(panel: Panel, proposed: Sequence[Triplets], proposals: Sequence[Sequence[Proposal]]) -> list[list[float]]:
     """The panel's probability of YY of each triplet, as the database keeps it."""
-    from builder.learning.task import Example
+    from builder.model.panel import seen
 
-    verdicts = panel.classify([Example("", doc.text, triplets) for doc, triplets in zip(docs, proposed, strict=True)])
+    verdicts = [panel.verdicts(shares) for shares in map(seen, proposed, proposals)]
     return [[round(score, 6) for _, score in judged] for judged in verdicts]

@@ -14,6 +14,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import numpy as np
+
 from builder.augment.boost.classes import Classes, bar
 from builder.augment.boost.classes import ClassTrainer as Plain
 from builder.augment.boost.filters import SurrogateReading
@@ -25,11 +27,13 @@ from builder.learning.task import Config, DiscriminatorConfig, Example, TaggerCo
 from builder.model.cotrain import FLOOR
 from builder.model.discriminator import Discriminator, train_discriminator
 from builder.model.negatives import discriminator_data
-from builder.model.panel import YY, both
+from builder.model.panel import YY, Shares, seen
 from builder.model.tagger import Tagger, propose, train_tagger
 from builder.records import Element, Span, Triplet
 
 Given = Mapping[str, tuple[Triplet, ...]]
+_LEAST = 3e-3
+"""No model is surer than this that a label is wrong."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,7 +62,10 @@ class Triplets:
         predicted = propose(
             self.tagger.network, self.tagger.foundation, self.tagger.config, [item.text for item in items], FLOOR
         )
-        shares = both(items, self.discriminator.shares(items), predicted)
+        asked = self.discriminator.shares(items)
+        shares = [
+            _mean(shown, seen(item.triplets, own)) for shown, item, own in zip(asked, items, predicted, strict=True)
+        ]
         plain = self.language.read([bare(sentence) for sentence in sentences])
         out = []
         for sentence, item, rows, proposals, reading in zip(sentences, items, shares, predicted, plain, strict=True):
@@ -173,3 +180,11 @@ def trainer(settings: AugmentSettings, own: BoostSettings) -> TripletTrainer:
             fix=f"leave boostaug.{changed[0]} out, or take another view (--view aspect or sentence)",
         )
     return TripletTrainer(settings.given.triplets, settings.threads, own.epochs)
+
+
+def _mean(first: Shares, second: Shares) -> Shares:
+    """[n, 3]: the normalised geometric mean of what the discriminator and the tagger say."""
+    logs = (np.log(np.maximum(first, _LEAST)) + np.log(np.maximum(second, _LEAST))) / 2
+    mixed = np.exp(logs)
+    total: Shares = mixed / mixed.sum(1, keepdims=True)
+    return total

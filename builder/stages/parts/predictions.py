@@ -197,7 +197,7 @@ def _predict(model: TripletModel, items: list[Example]) -> list[tuple[Triplet, .
 def _shares(panel: Panel, items: list[Example]) -> list[Shares]:
     from builder.model.panel import unseen
 
-    return unseen(panel.taggers, panel.discriminators, items)
+    return unseen(panel.taggers, items)
 
 
 def _sure(panel: Panel, items: list[Example]) -> list[list[Proposal]]:
