@@ -311,7 +311,7 @@ def test_a_build_with_an_encoder_ends_in_a_release_and_extract_uses_its_models(t
     )
     assert done.exit_code == 0, done.output
     assert (tmp_path / "out" / "v0.1.0" / "MANIFEST.json").is_file() or any((tmp_path / "out").iterdir())
-    for name in ("panel/taggers/0", "panel/discriminators/1", "D1"):
+    for name in ("panel/taggers/0", "panel/taggers/1", "D1"):
         kept = json.loads((tmp_path / "w" / "models" / name / "config.json").read_text())
         assert kept["encoder"]["model_type"] == "bert"
         assert str(tmp_path) not in json.dumps(kept), "no path of this machine in a model"

@@ -159,10 +159,10 @@ def test_a_panel_that_is_not_trusted_changes_nothing_and_rates_nothing(make: Mak
 def test_a_trusted_panel_rates_what_it_holds_and_every_split_is_filtered_by_it(
     make: Make, built: Built, here: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(panel, "UNSURE", 0.0)
-    monkeypatch.setattr(panel, "SURE", 0.01)
-    monkeypatch.setattr(trust, "DROP", 0.0)  # a panel of one epoch would leave next to nothing
-    made = make(release__min_confidence="0.9")
+    monkeypatch.setattr(panel, "UNSURE", -1.0)
+    monkeypatch.setattr(panel, "SURE", -0.5)
+    monkeypatch.setattr(trust, "DROP", 0.0)  # a panel of few epochs would leave next to nothing
+    made = make(release__min_confidence="0.9", discriminate__epochs="8")
     rated = made.ask("SELECT triplet, confidence FROM verdicts")
     assert rated and all(sure is not None and 0 < sure < 1 for _, sure in rated)
     unsure = (
@@ -211,9 +211,11 @@ def test_a_score_counts_by_its_rank_among_the_rules_triplets() -> None:
     assert (proud(0.1), modest(0.9)) == (MEASURED[0][1], MEASURED[-1][1])
 
 
-def test_equal_scores_make_no_step_down() -> None:
-    curve = ranked([0.9] * 10)
-    assert curve(0.1) == curve(0.9) == curve(1.0) == MEASURED[-1][1]
+def test_equal_scores_are_worth_the_middle_of_their_ranks() -> None:
+    curve, middle = ranked([0.9] * 10), (MEASURED[0][1] + MEASURED[-1][1]) / 2
+    assert curve(0.1) == curve(0.9) == curve(1.0) == pytest.approx(middle)
+    tied = ranked([0.0] * 300 + [n / 700 for n in range(1, 701)])
+    assert MEASURED[0][1] < tied(0.0) < tied(0.001) < tied(1.0) == MEASURED[-1][1]
 
 
 def test_gold_moves_the_curve_to_what_it_shows() -> None:

@@ -21,8 +21,8 @@ from builder.errors import ModelError
 from builder.files import write_atomically
 
 MEASURED: tuple[tuple[float, float], ...] = (
-    (0.0, 0.25), (0.14, 0.28), (0.235, 0.48), (0.273, 0.62), (0.4, 0.67), (0.464, 0.72), (0.53, 0.81), (0.595, 0.86),
-    (0.655, 0.9), (0.755, 0.92), (0.84, 0.945), (1.0, 0.97),
+    (0.0, 0.27), (0.05, 0.31), (0.12, 0.38), (0.175, 0.46), (0.225, 0.52), (0.275, 0.6), (0.35, 0.65), (0.45, 0.77),
+    (0.55, 0.82), (0.65, 0.88), (0.75, 0.92), (0.85, 0.96), (0.95, 0.98), (1.0, 0.99),
 )  # fmt: skip
 """Share of the rules' triplets that have a lower score -> share that is right on the development sets
 (docs/results/models.md).
@@ -54,14 +54,12 @@ class Curve:
 def ranked(scores: Sequence[float]) -> Curve:
     """The curve of a panel that gives the rules' triplets of train these scores."""
     ordered = sorted(scores)
-    knots: list[tuple[float, float]] = []
+    by_score: dict[float, list[float]] = {}
     for share, right in MEASURED:
-        score = ordered[min(len(ordered) - 1, int(share * len(ordered)))]
-        if knots and score <= knots[-1][0]:
-            knots[-1] = knots[-1][0], right
-        else:
-            knots.append((score, right))
-    return Curve(tuple(knots), "the development sets, by rank")
+        by_score.setdefault(ordered[min(len(ordered) - 1, int(share * len(ordered)))], []).append(right)
+    # ranks that share a score are worth what lies in the middle of them
+    knots = tuple((score, round((rights[0] + rights[-1]) / 2, 4)) for score, rights in by_score.items())
+    return Curve(knots, "the development sets, by rank")
 
 
 def fitted(judged: Sequence[tuple[float, bool]], before: Curve) -> Curve:

@@ -27,7 +27,7 @@ from builder.model.tagger import Proposal
 from builder.model.trust import TrustLimits
 from builder.records import VERDICTS, Triplet, Verdict
 
-UNSURE, SURE = 0.7, 0.76
+UNSURE, SURE = 0.46, 0.58
 """What a panel gives the rules' triplets on average that is not trusted at all, and one that is trusted fully
 (docs/results/models.md).
 """
