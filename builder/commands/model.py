@@ -1,4 +1,4 @@
-"""`builder model pretrain|trim`: the base of the profile `paper`."""
+"""`builder model check|convert|pretrain|trim`: the base of the profiles `encoder` and `paper`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _OUT = click.option(
 
 @click.group()
 def model() -> None:
-    """Prepare the base model of the profile `paper`."""
+    """Check and prepare the base model of the profile `encoder` or `paper`."""
 
 
 @model.command()
@@ -105,3 +105,42 @@ def trim(
         f"{out}: {done.before:,} rows cut to {done.after:,} ({done.used:,} used by {len(texts):,} reviews), "
         f"{done.parameters_before / 1e6:.1f} to {done.parameters / 1e6:.1f} million parameters"
     )
+
+
+@model.command()
+@click.argument("folder", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@click.option("--out", type=_PATH, required=True, help="New folder for the model with safetensors.")
+def convert(folder: Path, out: Path) -> None:
+    """Copy a model whose weights are pickles.
+
+    The weights of FOLDER become safetensors. They are read in a process of its own, without network.
+    """
+    from builder.learning.converting import convert as copy
+
+    for file in copy(folder, out):
+        click.echo(f"{out / file.target}: from {file.source}, sha256 {file.target_digest}")
+
+
+@model.command()
+@click.argument("base")
+@click.option(
+    "--reviews", "inputs", multiple=True, type=_PATH, help="Reviews to look for unknown characters in (repeatable)."
+)
+@click.option("--text-column", default="", help="Column with the review text; guessed if not given.")
+@click.option("--device", default="auto", show_default=True, help="Device to judge memory and precision for.")
+def check(base: str, inputs: tuple[Path, ...], text_column: str, device: str) -> None:
+    """Say what a base model is and can serve as.
+
+    BASE is a hub name or a folder. Without --reviews the shipped sample says which characters are needed.
+    """
+    from builder import sources
+    from builder.lexicon.resources import sample_dir
+    from builder.model.checking import check_base
+    from builder.sources.rows import RawReview
+
+    columns = sources.Columns(text=text_column or None)
+    rows = (row for path in inputs or (sample_dir() / "reviews.csv",) for row in sources.read(path, columns))
+    texts = [row.text for row in rows if isinstance(row, RawReview)]
+    where = ", ".join(path.name for path in inputs) or "the sample"
+    for name, finding in check_base(base, texts, where, device):
+        click.echo(f"{name + ':':11}{finding}")

@@ -97,7 +97,12 @@ def load_network(auto: str, source: str, *, wanted: str, optional: tuple[str, ..
             what = f"the weights cannot be read, cut short perhaps: {_first_line(error)}"
             if "ignore_mismatched_sizes" in str(error):
                 what = "the weights cannot be read: their shapes are not those of config.json"
-            raise ModelError(what, where=source, fix=f"fetch the model again; {SAFETENSORS_ONLY}") from error
+            fix = f"fetch the model again; {SAFETENSORS_ONLY}"
+            if not is_folder(source):
+                fix += (
+                    f". If it has pickles: `hf download {source} --local-dir DIR; builder model convert DIR --out NEW`"
+                )
+            raise ModelError(what, where=source, fix=fix) from error
     missing = (*sorted(map(str, info["missing_keys"])), *sorted(str(key) for key in info["mismatched_keys"]))
     lacking = [name for name in missing if not any(part in name for part in optional)]
     if lacking:
@@ -106,14 +111,18 @@ def load_network(auto: str, source: str, *, wanted: str, optional: tuple[str, ..
     return network.eval()
 
 
+def pickles_in(folder: Path) -> list[str]:
+    """The names of the files in a folder that are pickles by their endings."""
+    return sorted(path.name for pattern in _PICKLES for path in folder.glob(pattern))
+
+
 def _refuse_pickle(source: str) -> None:
     """A folder with weights in a pickle alone; from a hub transformers refuses the same."""
     folder = Path(source)
     if not folder.is_dir() or any(folder.glob("*.safetensors")):
         return
-    pickles = sorted(path.name for pattern in _PICKLES for path in folder.glob(pattern))
-    if pickles:
-        fix = f"{SAFETENSORS_ONLY}: save the model anew with `save_pretrained`, or use another"
+    if pickles := pickles_in(folder):
+        fix = f"{SAFETENSORS_ONLY}: `builder model convert {source} --out DIR`, and use DIR"
         raise ModelError(f"the weights stand in {pickles[0]}, a pickle", where=source, fix=fix)
 
 

@@ -205,7 +205,7 @@ def read_encoder(settings: Mapping[str, Any], folder: Path) -> EncoderFoundation
 
 def check_characters(foundation: EncoderFoundation, texts: Iterable[str], source: str) -> float:
     """The share of the characters of `texts` that the tokenizer does not know; ModelError above MAX_UNKNOWN."""
-    share, missing = unknown_characters(foundation, texts)
+    share, missing = unknown_characters(foundation.tokenizer, texts)
     if share > MAX_UNKNOWN:
         most = f"{100 * MAX_UNKNOWN:.0f}%"
         what = f"the tokenizer does not know {100 * share:.1f}% of the reviews' characters, {missing} for example"
@@ -213,14 +213,15 @@ def check_characters(foundation: EncoderFoundation, texts: Iterable[str], source
     return share
 
 
-def unknown_characters(foundation: EncoderFoundation, texts: Iterable[str]) -> tuple[float, str]:
-    """The share of the characters (spaces aside, each occurrence counted) that the tokenizer does not know, and the
-    commonest of those.
+def unknown_characters(written: str, texts: Iterable[str]) -> tuple[float, str]:
+    """The share of the characters (spaces aside, each occurrence counted) that a tokenizer, `written` as JSON, does not
+    know, and the commonest of those.
     """
     from tokenizers import Tokenizer
 
-    tokenizer = Tokenizer.from_str(foundation.tokenizer)
-    unknown = {i for i, token in _special_tokens(foundation.tokenizer) if "unk" in token.lower()}
+    tokenizer = Tokenizer.from_str(written)
+    tokenizer.no_padding()
+    unknown = {i for i, token in _special_tokens(written) if "unk" in token.lower()}
     seen = Counter(char for text in texts for char in text if not char.isspace())
 
     def is_unknown(char: str) -> bool:

@@ -1,0 +1,106 @@
+"""What a base model is, before anything is trained on it. In: a hub name or a folder, and texts. Out: findings, a line
+each.
+
+The network is built on the `meta` device, which holds shapes and no numbers: nothing but config and tokenizer is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from builder.learning import devices, hub
+from builder.model.encoder import MAX_UNKNOWN, unknown_characters
+
+_TRAINED = 16
+"""Bytes of a parameter in training: its value, its gradient, and two of AdamW, in float32."""
+_ROWS, _TOKENS = 16, 256
+"""The batch that activations are estimated for: 4,096 tokens, the default of `encoder.batch_chars`."""
+_PER_LAYER = 34
+"""Numbers that a transformer layer holds for its gradient, in widths a token (Korthikanti et al. 2022)."""
+
+
+def check_base(source: str, texts: Iterable[str], where: str, device: str = "auto") -> Iterator[tuple[str, str]]:
+    """(name, finding) of the class, the size, the weights, the tokenizer, the memory, the precision and the uses.
+
+    Raises ModelError where there is no such model.
+    """
+    chosen, config = devices.choose(device), hub.load_config(source)
+    network = _shape_of(config)
+    count = sum(parameter.numel() for parameter in network.parameters())
+    yield "class", f"{type(network).__name__} (type {config.model_type})"
+    yield "size", f"{count / 1e6:,.1f} million parameters, {_in_gb(4 * count)} in float32"
+    yield "weights", _describe_weights(source)
+    yield "tokenizer", _describe_tokenizer(source, texts, where)
+    yield "memory", f"{_describe_memory(config, count)}; {_describe_device(chosen)}"
+    half = devices.takes_bf16("auto", chosen)
+    yield "precision", f"{'bf16' if half else 'float32'} on {chosen}"
+    yield (
+        "serves as",
+        "; ".join(_uses(config)) or "nothing here: it is neither an encoder nor a seq2seq or causal model",
+    )
+
+
+def _shape_of(config: Any) -> Any:
+    from transformers import AutoModel
+
+    with hub.quiet(), torch.device("meta"):
+        return AutoModel.from_config(config)  # type: ignore[no-untyped-call]
+
+
+def _in_gb(size: float) -> str:
+    return f"{size / (1 << 30):.1f} GB" if size >= 1 << 30 else f"{size / (1 << 20):.1f} MB"
+
+
+def _describe_weights(source: str) -> str:
+    folder = Path(source)
+    if not folder.is_dir():
+        return "of a hub; safetensors are needed there"
+    if any(folder.glob("*.safetensors")):
+        return "safetensors"
+    pickles = ", ".join(hub.pickles_in(folder))
+    return f"pickles ({pickles}): run `builder model convert {source} --out DIR`" if pickles else "none in the folder"
+
+
+def _describe_tokenizer(source: str, texts: Iterable[str], where: str) -> str:
+    tokenizer = hub.load_tokenizer(source)
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    if backend is None:
+        return f"{type(tokenizer).__name__}, without offsets: the profile `encoder` cannot use it"
+    share, missing = unknown_characters(backend.to_str(), texts)
+    lacking = f", lacks {missing}" if missing else ""
+    verdict = f"; more than {100 * MAX_UNKNOWN:.0f}% are unknown, too many to train on" if share > MAX_UNKNOWN else ""
+    return f"covers {100 * (1 - share):.1f}% of the characters of {where}{lacking}{verdict}"
+
+
+def _describe_memory(config: Any, count: int) -> str:
+    layers = int(getattr(config, "num_hidden_layers", 0) or 0) + int(getattr(config, "num_decoder_layers", 0) or 0)
+    activations = _ROWS * _TOKENS * int(getattr(config, "hidden_size", 0) or 0) * layers * _PER_LAYER
+    training, writing = _TRAINED * count + 2 * activations, 4 * count
+    return f"about {_in_gb(training)} in training (float32, 4,096 tokens a step), {_in_gb(writing)} in prediction"
+
+
+def _describe_device(device: torch.device) -> str:
+    if device.type != "cuda":
+        return f"the device is {device}"
+    return f"{device} has {_in_gb(torch.cuda.get_device_properties(device).total_memory)}"
+
+
+def _uses(config: Any) -> Iterator[str]:
+    from transformers import (
+        AutoModelForCausalLM,
+        AutoModelForMaskedLM,
+        AutoModelForSeq2SeqLM,
+    )
+
+    kind, decodes = type(config), bool(getattr(config, "is_encoder_decoder", False))
+    if decodes and kind in AutoModelForSeq2SeqLM._model_mapping:
+        yield "base of the profile paper (paper.base)"
+    elif kind in AutoModelForMaskedLM._model_mapping:
+        yield "encoder of the profile encoder (encoder.base)"
+        yield "masked model of `builder augment` (cbert, boostaug)"
+    elif kind in AutoModelForCausalLM._model_mapping:
+        yield "causal model of `builder augment gpt2`"
