@@ -25,7 +25,7 @@ MEASURED: tuple[tuple[float, float], ...] = (
     (0.55, 0.82), (0.65, 0.88), (0.75, 0.92), (0.85, 0.96), (0.95, 0.98), (1.0, 0.99),
 )  # fmt: skip
 """Share of the rules' triplets that have a lower score -> share that is right on the development sets
-(docs/results/models.md).
+(tests/measure/limits.py).
 """
 LEAST = 100
 """Triplets on gold reviews from which gold moves the curve."""
