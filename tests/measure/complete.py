@@ -43,7 +43,8 @@ def vary(rules: Sequence[Rule]) -> Iterator[tuple[str, Sequence[Rule]]]:
         if " of " not in name or " of the " in name or " of its " in name
     }
     yield "without what fits what", change(rules, "decision", weights=plain)
-    for name in ("carried-topic", "object-noun", "too-ordinary"):
+    yield "without predicates", [rule for rule in rules if rule.kind != "predicate"]
+    for name in ("carried-topic", "object-noun", "too-ordinary", "no-charge", "helpful"):
         yield f"without {name}", [rule for rule in rules if rule.name != name]
 
 
