@@ -27,8 +27,9 @@ class TermRule:
     `attributes`: classes that take an owner (餐點口感). `separate`: pairs of classes, "food service", that are never
     one term: side by side they are a list without a comma (餐點服務都好); a blank alone stands for all pairs.
     `list_touching`: whether such lists share an opinion behind a word of `gathering`. `heads`: last words to
-    which an aspect is cut (服務態度 to 態度, convention `paper`). `wholes`: words for all of a place or dish that belong to `aspect_full` alone
-    (整體 口感, 店裡 座位), as does the first of two classes that are `leading` (餐廳 餐點). `houses`: words for a house, which a dish before them
+    which an aspect is cut (服務態度 to 態度, convention `paper`). `wholes`: words for all of a place
+    or dish that belong to `aspect_full` alone (整體 口感, 店裡 座位), as does the first of two classes that are
+    `leading` (餐廳 餐點). `houses`: words for a house, which a dish before them
     names (炸雞 店). `refusals`: negators before what one does without (不 沾醬). `pointing` and `measures`: what names
     a dish again, as this kind of dish (豬腳 這道 菜). `dishes`: classes of whole dishes, of which two that touch are a
     list before a word of `gathering`. `determiners`: first characters of what belongs to `aspect_full` in front of an
