@@ -85,7 +85,17 @@ FILES: dict[str, tuple[str, str | bytes, str]] = {
     "every row rejected": (
         "in.csv",
         HEAD + "a,,,\nb,,,only english\nc,,,  \n",
-        r"in\.csv: no usable review; all 3 rows were rejected: empty 2, no-han 1",
+        r"in\.csv: no usable review: all 3 rows were rejected \(empty 2, no-han 1\); name the column .* --text-column",
+    ),
+    "only emoji": (
+        "in.csv",
+        HEAD + "a,,,😀😀\nb,,,👍\n",
+        r"in\.csv: no usable review: all 2 rows were rejected \(no-han 2\); give reviews in Chinese, or name",
+    ),
+    "a review as long as a book": (
+        "in.csv",
+        HEAD + "a,,," + "湯頭很濃郁" * 20_000 + "\n",
+        r"in\.csv: no usable review: the only row was rejected \(too-long 1\); split them .* raise .*ingest\.max_chars",
     ),
     "Big5": (
         "in.csv",

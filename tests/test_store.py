@@ -423,7 +423,7 @@ def test_a_review_comes_back_as_it_went_in(filled: sqlite3.Connection) -> None:
 def test_the_counts_of_ingest_add_up(filled: sqlite3.Connection) -> None:
     counts = reviews.ingest_counts(filled)
     assert counts == {"rows": 7, "rejected": 2, "duplicates": 2, "reviews": 3, "train": 2, "valid": 0, "test": 1}
-    assert reviews.reasons(filled) == "empty 1, no_han 1"
+    assert reviews.rejection_counts(filled) == {"empty": 1, "no_han": 1}
 
 
 def test_clearing_ingest_leaves_no_trace_of_reviews(filled: sqlite3.Connection) -> None:

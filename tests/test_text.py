@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from builder.lexicon.resources import load_lexicon
 from builder.records import Span
 from builder.text import (
     HAN,
@@ -174,6 +175,13 @@ def test_a_traditional_review_is_read_as_it_stands(text: str) -> None:
 def test_a_character_of_both_scripts_does_not_make_a_short_traditional_review_mixed(text: str) -> None:
     assert script_of(text) == "traditional"
     assert view(text).text == text
+
+
+def test_the_mended_fang_mian_leaves_noodles_alone() -> None:
+    """OpenCC writes 方麵 for 方面 at times; 北方麵食 and 東方麵館 are about noodles."""
+    variants = load_lexicon().variants
+    assert view("這方麵不錯", variants).text == "這方面不錯"
+    assert view("北方麵食，東方麵館", variants).text == "北方麵食，東方麵館"
 
 
 def test_variants_are_read_as_one_spelling_longest_first_and_once() -> None:

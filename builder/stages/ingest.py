@@ -50,12 +50,23 @@ def run(context: Context) -> runs.Counts:
             )  # now, not after the training
         counts = reviews.ingest_counts(connection) | reviews.near_counts(connection)
         if not counts["reviews"]:
+            rejected = reviews.rejection_counts(connection)
+            rows = "the only row was" if counts["rejected"] == 1 else f"all {counts['rejected']:,} rows were"
+            reasons = ", ".join(f"{reason} {number:,}" for reason, number in rejected.items())
             raise InputError(
-                "no usable review",
+                f"no usable review: {rows} rejected ({reasons})",
                 where=", ".join(map(str, context.inputs)),
-                fix=f"all {counts['rejected']} rows were rejected: {reviews.reasons(connection)}",
+                fix=_MENDS.get(next(iter(rejected), ""), _OTHER_COLUMN),
             )
     return counts
+
+
+_OTHER_COLUMN = "name the column that holds the reviews with --text-column"
+_MENDS = {
+    "no-han": f"give reviews in Chinese, or {_OTHER_COLUMN}",
+    "too-long": "split them into reviews, or raise the setting ingest.max_chars",
+}
+"""Reason code of rejected rows -> what to do where most rows have it."""
 
 
 def columns_of(settings: Input) -> sources.Columns:

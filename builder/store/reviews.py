@@ -250,10 +250,10 @@ def near_counts(connection: sqlite3.Connection) -> dict[str, int | float | str]:
     return {"near_duplicates": int(near), "in_no_split": int(nowhere)}
 
 
-def reasons(connection: sqlite3.Connection) -> str:
-    """What was rejected, as one line: each reason with its number of rows."""
-    rows = connection.execute("SELECT reason, count(*) FROM rejected GROUP BY reason ORDER BY count(*) DESC, reason")
-    return ", ".join(f"{reason} {number}" for reason, number in rows)
+def rejection_counts(connection: sqlite3.Connection) -> dict[str, int]:
+    """The reasons for which rows were rejected, the most frequent first, each with its number of rows."""
+    sql = "SELECT reason, count(*) FROM rejected GROUP BY reason ORDER BY count(*) DESC, reason"
+    return dict(connection.execute(sql).fetchall())
 
 
 def ids(connection: sqlite3.Connection, keys: Sequence[str]) -> dict[str, int]:

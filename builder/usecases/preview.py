@@ -53,7 +53,8 @@ class Preview:
     def lines(self) -> Iterator[str]:
         """For people, the file first."""
         encoding = f", {self.encoding}" if self.encoding else ""
-        yield f"{printable(self.file)}: {'' if self.exact else 'about '}{self.rows:,} rows{encoding}"
+        noun = "row" if self.rows == 1 else "rows"
+        yield f"{printable(self.file)}: {'' if self.exact else 'about '}{self.rows:,} {noun}{encoding}"
         guess = " (known by its content; --text-column names another)" if self.by_content else ""
         for role, name in self.columns.items():
             if name is not None:
