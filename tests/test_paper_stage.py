@@ -18,6 +18,7 @@ from builder.builds import Build
 from builder.cli import cli
 from builder.config import resolve
 from builder.errors import ConfigError, ModelError
+from builder.settings import Config
 from builder.store import db, runs, training_sets, triplets
 
 LINES = (
@@ -190,6 +191,67 @@ def test_extract_uses_the_trained_writer(built: Build, tmp_path: Path) -> None:
     assert row["id"] == "a"
     for one in row["triplets"]:
         assert "".join(LINES[0][a:b] for a, b in one["opinion_spans"]) == one["opinion"]
+
+
+def questions(built: Build) -> list[str]:
+    """What the last model was asked so far."""
+    (path,) = (built.workdir / "models" / "D1").glob("answers-*.jsonl")
+    return [json.loads(line)["question"] for line in path.read_text("utf-8").splitlines()]
+
+
+def extracted(built: Build, folder: Path, text: str, *more: object) -> Result:
+    (folder / "in.jsonl").write_text(json.dumps({"id": "a", "text": text}) + "\n", "utf-8")
+    files = ("--input", folder / "in.jsonl", "--output", folder / "out.jsonl", "--workdir", built.workdir)
+    return run("extract", *files, *more)
+
+
+def test_extract_names_the_aspects_of_the_rules_to_the_model_as_its_training_did(built: Build, tmp_path: Path) -> None:
+    before = len(questions(built))
+    done = extracted(built, tmp_path, "牛肉麵很香，湯頭普通。", "--source", "D")
+    assert done.exit_code == 0, done.output
+    (asked,) = questions(built)[before:]
+    assert [name for name in ("牛肉麵", "湯頭") if f"對{name}的描述為何" in asked] == ["牛肉麵", "湯頭"]
+
+
+def test_aspects_of_the_user_are_named_where_they_stand_in_a_text(built: Build, tmp_path: Path) -> None:
+    before = len(questions(built))
+    (tmp_path / "aspects.txt").write_text("配菜\n\n雞腿飯\n店面\n", "utf-8")
+    text = "雞腿飯配菜很多，服務好。"
+    done = extracted(built, tmp_path, text, "--source", "D", "--aspects", tmp_path / "aspects.txt")
+    assert done.exit_code == 0, done.output
+    (asked,) = questions(built)[before:]
+    assert asked.count("的描述為何") == 2
+    assert "對配菜的描述" in asked and "對雞腿飯的描述" in asked
+    (tmp_path / "aspects.txt").write_text("\n", "utf-8")
+    for words, error in (
+        (("--source", "D"), "no aspect here"),
+        (("--source", "rules"), "no aspect here"),
+    ):
+        done = extracted(built, tmp_path, text, *words, "--aspects", tmp_path / "aspects.txt")
+        assert error in str(done.exception)
+    (tmp_path / "aspects.txt").write_text("配菜\n", "utf-8")
+    done = extracted(built, tmp_path, text, "--source", "rules", "--aspects", tmp_path / "aspects.txt")
+    assert "the rules find aspects themselves" in str(done.exception)
+
+
+def test_extract_reads_with_the_backend_and_the_convention_of_the_build(built: Build, tmp_path: Path) -> None:
+    from builder.usecases.extraction import RuleSystem, build_settings, open_build_system
+
+    assert build_settings(tmp_path) == Config()
+    with db.writing(built.workdir) as connection:
+        kept = json.loads(runs.setting(connection, "build") or "")
+        changed = kept["config"] | {"rules.convention": "described", "annotate.models": str(tmp_path / "models")}
+        with db.atomic(connection):
+            runs.set_setting(connection, "build", json.dumps(kept | {"config": changed}))
+    try:
+        system = open_build_system(built.workdir, "rules")
+        assert isinstance(system, RuleSystem)
+        assert (system.recipe.convention, system.recipe.models) == ("described", tmp_path / "models")
+        natural = open_build_system(built.workdir, "rules", "natural")
+        assert isinstance(natural, RuleSystem) and natural.recipe.convention == "natural"
+    finally:
+        with db.writing(built.workdir) as connection, db.atomic(connection):
+            runs.set_setting(connection, "build", json.dumps(kept))
 
 
 def run(*words: object) -> Result:

@@ -85,16 +85,11 @@ class Extractor:
         Example: `Extractor.from_workdir("workdir", source="E")("湯頭濃郁")`
         """
         from builder.builds import remembered
-        from builder.usecases.extraction import open_system
+        from builder.usecases.extraction import open_build_system
 
-        settings = remembered(Path(workdir)).resolved.config
-        models = Path(settings.annotate.models) if settings.annotate.models else None
+        remembered(Path(workdir))  # WorkdirError where no build was begun
         made = cls.__new__(cls)
-        made._begin(
-            open_system(
-                Path(workdir), source, convention or settings.rules.convention, settings.annotate.backend, models
-            )
-        )
+        made._begin(open_build_system(Path(workdir), source, convention))
         return made
 
     def _begin(self, system: System) -> None:

@@ -51,7 +51,14 @@ if TYPE_CHECKING:
     help="Working directory with the trained models; not needed for rules.",
 )
 @click.option(
-    "--convention", type=click.Choice(["natural", "paper", "described"]), default="natural", show_default=True
+    "--convention",
+    type=click.Choice(["natural", "paper", "described"]),
+    help="As the build's in --workdir if not given, else natural.",
+)
+@click.option(
+    "--aspects",
+    type=click.Path(path_type=Path),
+    help="File of aspects, one a line, that a model of the profile paper is asked about; the rules' if not given.",
 )
 @click.option("--workers", type=click.IntRange(min=1), default=2, show_default=True)
 def extract(
@@ -61,7 +68,8 @@ def extract(
     shape: str | None,
     system: str,
     workdir: Path | None,
-    convention: str,
+    convention: str | None,
+    aspects: Path | None,
     workers: int,
     **reading: str | None,
 ) -> None:
@@ -71,9 +79,10 @@ def extract(
     in the same order, one for each text.
     """
     from builder.usecases.answers import writer
-    from builder.usecases.extracting import extract_texts
-    from builder.usecases.extraction import open_system
+    from builder.usecases.extracting import extract_texts, read_aspects
+    from builder.usecases.extraction import build_settings, open_build_system
 
+    convention = convention or build_settings(workdir).rules.convention
     texts = _given_texts(given, source, reading)
     to_screen = target is None or (target == Path("-") and sys.stdout.isatty())
     shape = shape or ("table" if target is None else "csv" if target.suffix.lower() == ".csv" else "jsonl")
@@ -85,7 +94,8 @@ def extract(
     typed = "-" in (*given, str(source)) and sys.stdin.isatty()
     if typed:
         click.echo("Type a review and press Enter; Ctrl-D ends.", err=True)
-    chosen = open_system(workdir, system, cast("Convention", convention))
+    named = read_aspects(aspects) if aspects else None
+    chosen = open_build_system(workdir, system, cast("Convention", convention), named)
     counts = extract_texts(texts, place, chosen, write, workers, at_once=typed)
     if not (given and given != ("-",) and source is None and target is None):
         name = "" if target is None or to_screen else f"{target}: "

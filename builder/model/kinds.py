@@ -46,6 +46,18 @@ class Informed(Protocol):
     ) -> list[tuple[Triplet, ...]]: ...
 
 
+@runtime_checkable
+class Asked(Protocol):
+    """An extractor whose question may name the aspects of a text."""
+
+    @property
+    def names_aspects(self) -> bool: ...
+
+    def predict_named(
+        self, texts: Sequence[str], aspects: Sequence[Sequence[str]], progress: Progress | None = None
+    ) -> list[tuple[Triplet, ...]]: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Kind:
     """`train_*`(config, train, valid, folder, checkpoints, progress) leave the trained model in `folder`; `unit` is

@@ -16,12 +16,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO, cast
 
+from builder.errors import InputError
 from builder.files import replacing
 from builder.progress import bar
 from builder.settings import Convention
 from builder.sources.texts import STANDARD, Text, texts
 from builder.usecases.answers import AnsweredText, Writer, writer
-from builder.usecases.extraction import System, open_system
+from builder.usecases.extraction import System, open_build_system
 
 
 @dataclass(slots=True)
@@ -37,7 +38,7 @@ def extract_file(
     source: Path, target: Path, system: str, workdir: Path | None, convention: str, workers: int
 ) -> Counts:
     """Extract from a file into JSON lines. InputError names the line that holds no text."""
-    chosen = open_system(workdir, system, cast(Convention, convention))
+    chosen = open_build_system(workdir, system, cast(Convention, convention))
     return extract_texts(texts(source), target, chosen, writer("jsonl", convention != "natural"), workers)
 
 
@@ -82,6 +83,18 @@ def _answers(given: Iterable[Text], system: System, workers: int, at_once: bool)
 
     for triplets in system.stream(read_texts(), workers):
         yield AnsweredText(*waiting.popleft(), triplets)
+
+
+def read_aspects(path: Path) -> list[str]:
+    """The aspects of a file, one a line, each once. InputError where it cannot be read or holds none."""
+    try:
+        lines = path.read_text("utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot be read: {error}", where=str(path), fix="write an aspect a line, UTF-8") from error
+    aspects = list(dict.fromkeys(line.strip() for line in lines if line.strip()))
+    if not aspects:
+        raise InputError("no aspect here", where=str(path), fix="write an aspect a line")
+    return aspects
 
 
 @contextmanager

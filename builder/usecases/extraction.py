@@ -11,10 +11,11 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Protocol, TypeVar
 
+from builder.builds import remembered
 from builder.errors import ConfigError
 from builder.reader import Reader, Recipe, make_reader, to_text
 from builder.records import Triplet
-from builder.settings import Convention
+from builder.settings import Config, Convention
 from builder.shards import Job, opened
 from builder.stages.parts.folders import folders_in
 from builder.store import db, runs
@@ -51,14 +52,14 @@ class RuleSystem:
     name = "rules"
 
     def __init__(self, recipe: Recipe) -> None:
-        self._recipe = recipe
+        self.recipe = recipe
         self._reader: Reader | None = None
 
     @property
     def reader(self) -> Reader:
         """Lexicon, backend and engine."""
         if self._reader is None:
-            self._reader = make_reader(self._recipe)
+            self._reader = make_reader(self.recipe)
         return self._reader
 
     def extract(self, texts: Sequence[str]) -> list[Triplets]:
@@ -74,7 +75,7 @@ class RuleSystem:
                 yield from self.reader.extract(batch)
             return
         with opened("local", workers) as crew:
-            for answers in crew.map(Job(make_reader, (self._recipe,), _extract), batches):
+            for answers in crew.map(Job(make_reader, (self.recipe,), _extract), batches):
                 yield from answers
 
 
@@ -106,16 +107,23 @@ def open_system(
     convention: Convention = "natural",
     backend: str = "embedded",
     models: Path | None = None,
+    aspects: Sequence[str] | None = None,
 ) -> System:
     """What finds triplets as a working directory does. `backend` and its `models` read for the rules.
+
+    A model whose question named aspects in training is asked about those of `aspects` that stand in a text, and about
+    those that the rules find in it where none are given.
 
     `source`: `rules`, the last model of a variant (`C`), that of a round (`C2`), or of the last round of all ("").
     The rules are a part of variant E.
 
-    ConfigError where the working directory has no such model, or where a model is wanted without one.
+    ConfigError where the working directory has no such model, or where a model is wanted without one; and where
+    `aspects` are given to a system that is not asked about any.
     """
     recipe = Recipe(convention, folders_in(workdir), backend, models)
     if source == "rules":
+        if aspects is not None:
+            raise _not_asked("the rules find aspects themselves")
         return RuleSystem(recipe)
     if workdir is None:
         raise ConfigError(
@@ -123,8 +131,32 @@ def open_system(
             fix="name the working directory that trained it, or use --source rules",
         )
     name = _model_name(workdir, source)
-    predict = holder(workdir, recipe) if name == "E0" else _tagging(workdir, name)
+    if name == "E0" and aspects is not None:
+        raise _not_asked("E0 finds aspects itself")
+    predict = holder(workdir, recipe) if name == "E0" else _tagging(workdir, name, recipe, aspects)
     return ModelSystem(name, predict, recipe.folders.load_lexicon().variants)
+
+
+def open_build_system(
+    workdir: Path | None,
+    source: str = "",
+    convention: Convention | None = None,
+    aspects: Sequence[str] | None = None,
+) -> System:
+    """What finds triplets as the build of a working directory does: with its backend and words, and by its convention
+    if no other is given. Without a build: the embedded backend and `natural`.
+    """
+    settings = build_settings(workdir)
+    models = Path(settings.annotate.models) if settings.annotate.models else None
+    chosen = convention or settings.rules.convention
+    return open_system(workdir, source, chosen, settings.annotate.backend, models, aspects)
+
+
+def build_settings(workdir: Path | None) -> Config:
+    """The settings of the build in a working directory; the defaults where none was begun."""
+    if workdir is None or not (workdir / db.NAME).is_file():
+        return Config()
+    return remembered(workdir).resolved.config
 
 
 def _model_name(workdir: Path, source: str) -> str:
@@ -147,7 +179,26 @@ def _extract(reader: Reader, texts: list[str]) -> list[Triplets]:
     return reader.extract(texts)
 
 
-def _tagging(workdir: Path, name: str) -> Predict:
-    from builder.model.kinds import load_extractor
+def _tagging(workdir: Path, name: str, recipe: Recipe, aspects: Sequence[str] | None) -> Predict:
+    from builder.model.kinds import Asked, load_extractor
+    from builder.model.paper.templates import aspect_text
 
-    return load_extractor(workdir / "models" / name).predict
+    model = load_extractor(workdir / "models" / name)
+    if not isinstance(model, Asked) or not model.names_aspects:
+        if aspects is not None:
+            raise _not_asked(f"{name} was trained without aspects in its question")
+        return model.predict
+    asked = model
+    rules = RuleSystem(recipe)
+
+    def predict(texts: Sequence[str]) -> list[Triplets]:
+        if aspects is not None:
+            return asked.predict_named(texts, [[name for name in aspects if name in text] for text in texts])
+        by_rules = rules.extract(texts)
+        return asked.predict_named(texts, [list(map(aspect_text, triplets)) for triplets in by_rules])
+
+    return predict
+
+
+def _not_asked(why: str) -> ConfigError:
+    return ConfigError(f"aspects cannot be given: {why}", where="--aspects", fix="leave --aspects out")

@@ -72,9 +72,26 @@ class Writer:
         """
         return [written.triplets for written in self.answers(examples, progress)]
 
+    @property
+    def names_aspects(self) -> bool:
+        """Whether the question names aspects, as it did in training."""
+        return self.asking.given and self.asking.template == "2"
+
+    def predict_named(
+        self, texts: Sequence[str], aspects: Sequence[Sequence[str]], progress: Progress | None = None
+    ) -> list[tuple[Triplet, ...]]:
+        """The triplets of each text, asked about its `aspects` as well."""
+        asked = [question(text, self.asking.template, named) for text, named in zip(texts, aspects, strict=True)]
+        examples = [Example("", text, ()) for text in texts]
+        return [written.triplets for written in self._answers(examples, asked, progress)]
+
     def answers(self, examples: Sequence[Example], progress: Progress | None = None) -> list[WrittenAnswer]:
         """What the model writes about each example."""
-        asked = [ask(example, self.asking) for example in examples]
+        return self._answers(examples, [ask(example, self.asking) for example in examples], progress)
+
+    def _answers(
+        self, examples: Sequence[Example], asked: Sequence[str], progress: Progress | None
+    ) -> list[WrittenAnswer]:
         kept = self._kept()
         new = {key: example for key, example in zip(asked, examples, strict=True) if key not in kept}
         for key, output in self._write(new, progress):
