@@ -94,6 +94,7 @@ def test_a_sound_lexicon_has_no_findings(tmp_path: Path) -> None:
         ("unknown-kind", {"degree": "滿\tvery\n"}, ("滿", "degree.tsv:7")),
         ("unused-category", {"opinion_categories": "idle\t5\tnone\n"}, ("idle", "opinion_categories.tsv:5")),
         ("valence", {"opinion_categories": "taste.odd\t11\todd\n"}, ("taste.odd", "opinion_categories.tsv:5")),
+        ("variant", {"variants": "方麵\t方面\n方麵食\t方麵食\n台\t台\n"}, ("台", "variants.tsv:5")),
         ("variant", {"variants": "喫飯\t吃\n"}, ("喫飯", "variants.tsv:3")),
         ("simplified", {"aspects_food": "汤圆\tfood.dish\n"}, ("汤圆", "aspects/food.tsv:6")),
         (

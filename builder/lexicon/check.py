@@ -117,12 +117,14 @@ def _kinds(lists: _Lists) -> Iterator[Finding]:
 
 def _variants(lists: _Lists) -> Iterator[Finding]:
     table: dict[str, str] = {}
+    read = {row.cells[0] for row in lists.rows["variants"] if row.cells[0] != row.cells[1]}
     for row in lists.rows["variants"]:
         variant, canonical = row.cells
         if len(variant) != len(canonical):
             yield Finding("variant", variant, row.where, f"{canonical!r} has another length: offsets would shift")
-        elif variant == canonical:
-            yield Finding("variant", variant, row.where, "a variant of itself")
+        elif variant == canonical:  # 方麵食 keeps what 方麵 would change
+            if not any(part in variant for part in read if part != variant):
+                yield Finding("variant", variant, row.where, "a variant of itself")
         elif table.setdefault(variant, canonical) != canonical:
             yield Finding("contradiction", variant, row.where, f"a variant of {table[variant]!r} and of {canonical!r}")
     for row in lists.rows["variants"]:
