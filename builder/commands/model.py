@@ -15,7 +15,7 @@ _OUT = click.option(
 
 @click.group()
 def model() -> None:
-    """Check and prepare the base model of the profile `encoder` or `paper`."""
+    """Check, convert and prepare base models."""
 
 
 @model.command()
