@@ -13,6 +13,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -91,7 +92,7 @@ class EncoderTrunk(nn.Module):
         tokens = batch.tokens
         assert tokens is not None, "the foundation's own encoder made the batch"
         half = devices.takes_bf16(self.tuning.precision, tokens.ids.device)
-        with torch.autocast(tokens.ids.device.type, torch.bfloat16, enabled=half):
+        with torch.autocast(tokens.ids.device.type, torch.bfloat16) if half else nullcontext():
             hidden = self.encoder(input_ids=tokens.ids, attention_mask=tokens.mask).last_hidden_state
         vectors = average_tokens(self.project(hidden.float()), tokens)
         out: Tensor = self.dropout(self.norm(vectors + self.place(tokens.place))) * batch.mask[:, :, None]

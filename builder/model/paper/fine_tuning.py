@@ -51,7 +51,7 @@ def train_writer(
     due = [answer([triple_of(triplet) for triplet in example.triplets], asking.template) for example in train]
     texts = [(example.id, ask(example, asking), target) for example, (target, _) in zip(train, due, strict=True)]
     pairs, cut = _pairs(base, texts, config)
-    score = AnswerScore(base, asking, config, tuple(valid))
+    score = AnswerScore(base.without_network(), asking, config, tuple(valid))
     trained = fine_tune(base, pairs, score, config, seed, checkpoints, progress)
     facts = _facts(trained, len(train), cut, share) | {
         "triplets_lost": float(sum(len(left) for _, left in due)),
@@ -88,7 +88,9 @@ def train_referee(
         )
         for example in valid
     )
-    trained = fine_tune(base, pairs, VerdictScore(base, config, held_out), config, seed, checkpoints, progress)
+    trained = fine_tune(
+        base, pairs, VerdictScore(base.without_network(), config, held_out), config, seed, checkpoints, progress
+    )
     facts = _facts(trained, len(train), cut, share) | {"triplets": float(len(pairs)), "valid_accuracy": trained.score}
     asking = Asking(constrained=constrained)
     return Referee(base, config, _digest(base, settings("referee", config, asking)), constrained, facts)

@@ -146,7 +146,7 @@ class Watch:
         scores = scores.float()
         logs = scores.log_softmax(-1)
         if self._grammars is not None:
-            scores = scores + self._barred(scores)
+            scores = self._bar(scores)
         chosen = scores.argmax(-1, keepdim=True)
         sure = logs.gather(-1, chosen).squeeze(-1).double().cpu()
         self.logs += sure.masked_fill(~self._open, 0.0)
@@ -158,16 +158,19 @@ class Watch:
         for row in self._open.nonzero().flatten().tolist() if self._grammars is not None else ():
             self._states[row] = self._grammars[row].advance(self._states[row], int(last[row]))  # type: ignore[index]
 
-    def _barred(self, scores: Tensor) -> Tensor:
+    def _bar(self, scores: Tensor) -> Tensor:
+        """-inf for what may not follow. Only the places of what may are sent to the device: a mask of all is large."""
         assert self._grammars is not None
         still = self._open.tolist()
         ids = [
             self._grammars[row].allowed(state) if still[row] else (self._eos,) for row, state in enumerate(self._states)
         ]
-        rows = torch.tensor([row for row, allowed in enumerate(ids) for _ in allowed])
-        out = torch.full(scores.shape, -math.inf)
-        out[rows, torch.tensor([i for allowed in ids for i in allowed])] = 0.0
-        return out.to(scores.device)
+        places = torch.tensor(
+            [[row for row, allowed in enumerate(ids) for _ in allowed], [i for allowed in ids for i in allowed]]
+        ).to(scores.device)
+        out = torch.full_like(scores, -math.inf)
+        out[places[0], places[1]] = scores[places[0], places[1]]
+        return out
 
 
 def weigh(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -46,6 +46,10 @@ class Base:
             type(tokenizer.backend_tokenizer.decoder).__name__,
             frozenset(tokenizer.all_special_ids),
         )
+
+    def without_network(self) -> Base:
+        """For a score, which is given the network: it travels to other processes without hundreds of megabytes."""
+        return replace(self, network=None)
 
     @property
     def pad(self) -> int:

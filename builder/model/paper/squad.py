@@ -130,7 +130,7 @@ def pretrain(
     trained = fine_tune(
         base,
         pairs,
-        ExactMatch(base, config, tuple(valid)),
+        ExactMatch(base.without_network(), config, tuple(valid)),
         config,
         seed,
         out.with_name(f"{out.name}.training"),

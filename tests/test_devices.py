@@ -1,0 +1,146 @@
+"""Where networks run: names of devices, what is sent there, and the same on a GPU where there is one."""
+
+from __future__ import annotations
+
+import math
+import pickle
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from test_encoder import CONFIG, TEXTS, TRAIN, TUNING, VALID
+from tiny_encoders import make_encoder
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from builder.errors import ModelError
+from builder.learning import devices
+from builder.learning.encode import collate
+from builder.learning.loop import scope
+from builder.model.encoder import load_encoder
+from builder.model.foundation import CharacterFoundation
+from builder.model.network import Spans, TextContext
+from builder.model.paper.generate import Watch
+from builder.model.paper.models import VerdictScore
+from builder.model.paper.pretrained import Base
+from builder.model.paper.settings import Seq2SeqConfig
+from builder.model.tagger import train_tagger
+from builder.model.tagger_network import TaggerNetwork
+
+needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA GPU")
+
+
+class CopyCounter(TorchDispatchMode):
+    """Counts the numbers that are copied from the host to another device."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.copied = 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        out = func(*args, **(kwargs or {}))
+        if func is torch.ops.aten._to_copy.default and args[0].device.type == "cpu" and out.device.type != "cpu":
+            self.copied += out.numel()
+        return out
+
+
+class Letters:
+    """A grammar that lets three tokens follow."""
+
+    def start(self) -> int:
+        return 0
+
+    def allowed(self, state: int) -> tuple[int, ...]:
+        return (3, 5, 8)
+
+
+def test_a_device_that_is_not_there_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
+    assert devices.choose("auto") == devices.choose("cpu") == torch.device("cpu")
+    with pytest.raises(ModelError, match="torch sees no device 'cuda:1' here"):
+        devices.choose("cuda:1")
+
+
+def test_a_gpu_that_emulates_bf16_does_not_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[bool] = []
+
+    def supported(including_emulation: bool = True) -> bool:
+        asked.append(including_emulation)
+        return including_emulation
+
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", supported)
+    assert not devices.takes_bf16("auto", torch.device("cuda"))
+    assert devices.precision(Seq2SeqConfig()) == "no"
+    assert asked == [False, False]
+    assert devices.takes_bf16("bf16", torch.device("cpu"))
+    assert not devices.takes_bf16("auto", torch.device("cpu"))
+
+
+def test_only_the_places_of_allowed_tokens_are_sent_to_the_device() -> None:
+    rows, vocabulary = 7, 5000
+    watch = Watch(1, rows, [Letters()] * rows)  # type: ignore[list-item]
+    with CopyCounter() as counter:
+        out = watch._bar(torch.zeros(rows, vocabulary, device="meta"))
+    assert out.device.type == "meta"
+    assert counter.copied == 2 * 3 * rows, "not a mask of rows times vocabulary"
+    scores = torch.randn(rows, vocabulary)
+    barred = watch._bar(scores)
+    assert torch.equal(barred[:, [3, 5, 8]], scores[:, [3, 5, 8]])
+    assert int((barred == -math.inf).sum()) == rows * (vocabulary - 3)
+
+
+def test_a_score_travels_to_other_processes_without_the_network() -> None:
+    class Large:
+        def __reduce__(self) -> tuple[Any, ...]:
+            raise AssertionError("the network was pickled")
+
+    base = Base(Large(), None, "a base", "Metaspace", frozenset())
+    score = VerdictScore(base.without_network(), Seq2SeqConfig(), ())
+    assert pickle.loads(pickle.dumps(score)).base.source == "a base"
+    with pytest.raises(AssertionError, match="was pickled"):
+        pickle.dumps(VerdictScore(base, Seq2SeqConfig(), ()))
+
+
+@pytest.mark.parametrize("kind", ["characters", "bert"])
+def test_no_tensor_of_a_tagger_stays_behind_on_the_host(kind: str, tmp_path: Path) -> None:
+    """On `meta` an operation with a tensor of the host fails, but for single numbers."""
+    if kind == "characters":
+        base: Any = CharacterFoundation.of(TEXTS, 1)
+    else:
+        base = load_encoder(str(make_encoder(tmp_path / "base", kind, TEXTS)), TUNING, "cpu")
+    network = TaggerNetwork(base, CONFIG).to("meta").eval()
+    batch = collate([base.make_encoder(CONFIG)(text) for text in TEXTS[:3]]).to(torch.device("meta"))
+    context = network.context(batch)
+    assert isinstance(context, TextContext)
+    table = network.table(context.hidden, batch.mask)
+    numbers = torch.zeros(4, dtype=torch.int64, device="meta")
+    spans = Spans(numbers, numbers, numbers)
+    bits = network.cores(context, spans, 0)
+    extra = torch.zeros(4, 6, device="meta")
+    answers: Sequence[torch.Tensor] = network.pairs(context, spans, spans, (numbers, numbers), extra)
+    assert {tensor.device.type for tensor in (table, bits, *answers)} == {"meta"}
+
+
+@needs_gpu
+@pytest.mark.gpu
+def test_a_tagger_on_a_gpu_learns_and_finds_what_it_finds_on_the_cpu(tmp_path: Path) -> None:
+    source = str(make_encoder(tmp_path / "base", "bert", TEXTS))
+    base = load_encoder(source, TUNING, "cuda")
+    tagger = train_tagger(TRAIN, VALID, CONFIG, 1, tmp_path / "t", foundation=base)
+    assert next(tagger.network.parameters()).is_cuda
+    again = train_tagger(TRAIN, VALID, CONFIG, 1, tmp_path / "again", foundation=base)
+    assert tagger.facts == again.facts
+
+
+@needs_gpu
+@pytest.mark.gpu
+def test_random_numbers_of_a_gpu_are_drawn_from_the_seed() -> None:
+    device = devices.choose("cuda")
+    drawn = []
+    for _ in range(2):
+        with scope(1, 5, device):
+            drawn.append(torch.rand(4, device=device))
+    assert torch.equal(*drawn)
