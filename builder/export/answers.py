@@ -23,7 +23,7 @@ from builder.metrics import Answer
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class AnswersRead:
     """Answers by review id; `texts` where the file has them; `null` triplets left out; `given` rows whose question
     names aspects; `faults` what is wrong with each line that was left out, with its file and number.
     """
@@ -41,7 +41,7 @@ class File:
 
     rows: tuple[tuple[str, str, Any], ...]
 
-    def read(self, opinion: str = "opinion", strict: bool = True) -> Read:
+    def read(self, opinion: str = "opinion", strict: bool = True) -> AnswersRead:
         """A row that does not hold what its kind promises is an InputError with its line; not `strict`, it is left
         out and stands in `faults`.
         """
@@ -67,10 +67,10 @@ class File:
                 texts[key] = text
         if faults and not answers:
             raise faults[0]
-        return Read(answers, texts, null, given, tuple(map(str, faults)))
+        return AnswersRead(answers, texts, null, given, tuple(map(str, faults)))
 
 
-def read(path: Path, opinion: str = "opinion") -> Read:
+def read(path: Path, opinion: str = "opinion") -> AnswersRead:
     """InputError with the line where a row is of no known kind. `opinion` chooses the key in our own rows."""
     return load(path).read(opinion)
 

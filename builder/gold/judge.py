@@ -68,7 +68,7 @@ MOST_BYTES = 1 << 20
 _MOST_TOKENS = 1 << 40
 
 
-class AnswerTooLarge(Exception):
+class JudgeAnswerTooLarge(Exception):
     """A server sends more than MOST_BYTES."""
 
 
@@ -180,7 +180,7 @@ def _bounded_client(endpoint: Endpoint) -> Any:
                     async for part in response.aiter_bytes():
                         body += part
                         if len(body) > MOST_BYTES:
-                            raise AnswerTooLarge
+                            raise JudgeAnswerTooLarge
                 finally:
                     await response.aclose()
             headers = [(name, value) for name, value in response.headers.items() if name not in _OF_TRANSFER]
@@ -215,7 +215,7 @@ async def _outcome(client: AsyncOpenAI, question: Question, key: str, retries: i
             return Failure(question, "timeout")
         except openai.APIConnectionError as error:
             return Failure(question, f"no connection ({type(error.__cause__).__name__})")
-        except AnswerTooLarge:
+        except JudgeAnswerTooLarge:
             return Failure(question, f"an answer of over {MOST_BYTES >> 20} MB")
         except TimeoutError:
             last = Failure(question, "timeout")

@@ -1,6 +1,6 @@
 """`builder lexicon diff`: what one lexicon says otherwise than another.
 
-In: two loaded lexicons. Out: a `Difference` for each word of each table that was added, removed or changed, in the
+In: two loaded lexicons. Out: a `WordDifference` for each word of each table that was added, removed or changed, in the
 order of TABLES and of the words.
 """
 
@@ -16,7 +16,7 @@ Change = Literal["added", "removed", "changed"]
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class WordDifference:
     """A word of a table and what is said of it before and after; empty where nothing is."""
 
     change: Change
@@ -27,7 +27,7 @@ class Difference:
     where: str
 
 
-def compare_lexicons(before: Lexicon, after: Lexicon) -> Iterator[Difference]:
+def compare_lexicons(before: Lexicon, after: Lexicon) -> Iterator[WordDifference]:
     """Every difference between two lexicons. `where` is the file and line of the later entry, or of the one removed."""
     for table, old in _tables(before).items():
         new = _tables(after)[table]
@@ -35,7 +35,7 @@ def compare_lexicons(before: Lexicon, after: Lexicon) -> Iterator[Difference]:
             (was, first), (now, last) = old.get(word, ("", "")), new.get(word, ("", ""))
             if was != now:
                 change: Change = "added" if word not in old else "removed" if word not in new else "changed"
-                yield Difference(change, table, word, was, now, last or first)
+                yield WordDifference(change, table, word, was, now, last or first)
 
 
 def _tables(lexicon: Lexicon) -> dict[str, dict[str, tuple[str, str]]]:

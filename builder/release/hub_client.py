@@ -16,7 +16,7 @@ MOST_BYTES = 16 << 20
 _OF_TRANSFER = ("content-encoding", "content-length", "transfer-encoding")
 
 
-class AnswerTooLarge(Exception):
+class HubAnswerTooLarge(Exception):
     """A server sends more than MOST_BYTES."""
 
     def __init__(self) -> None:
@@ -63,7 +63,7 @@ def _read_body(response: Any) -> bytes:
     for part in response.iter_bytes():
         body += part
         if len(body) > MOST_BYTES:
-            raise AnswerTooLarge
+            raise HubAnswerTooLarge
         if time.monotonic() > ended:
             raise AnswerTooSlow
     return bytes(body)

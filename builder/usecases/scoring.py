@@ -12,7 +12,7 @@ from pathlib import Path
 
 from builder.errors import ConfigError
 from builder.export import answers
-from builder.export.answers import File, Read
+from builder.export.answers import AnswersRead, File
 from builder.export.answers_complete import is_complete, load_complete
 from builder.metrics import Answer
 from builder.metrics.complete import agreement, count_optional
@@ -115,7 +115,7 @@ def _answers_of(files: Mapping[str, File], key: str) -> tuple[dict[str, list[Ans
     return files["pred"].read(key).answers, files["against"].read(key).answers if "against" in files else None
 
 
-def _join(head: str, gold: Mapping[str, object], predicted: Read) -> str:
+def _join(head: str, gold: Mapping[str, object], predicted: AnswersRead) -> str:
     missing, other = len(gold.keys() - predicted.answers.keys()), len(predicted.answers.keys() - gold.keys())
     parts = [head]
     parts += [f"{missing} reviews have no prediction"] if missing else []
@@ -123,7 +123,7 @@ def _join(head: str, gold: Mapping[str, object], predicted: Read) -> str:
     return "; ".join(parts)
 
 
-def _ceiling(rows: Rows, due: Read) -> list[str]:
+def _ceiling(rows: Rows, due: AnswersRead) -> list[str]:
     low = next((row.ceiling for _, row in rows if row.ceiling < 100), None)
     if low is None:
         return []
@@ -133,7 +133,7 @@ def _ceiling(rows: Rows, due: Read) -> list[str]:
     ]
 
 
-def _notes(gold: Mapping[str, object], read: Mapping[str, Read], mode: str) -> list[str]:
+def _notes(gold: Mapping[str, object], read: Mapping[str, AnswersRead], mode: str) -> list[str]:
     notes = []
     for name, predictions in read.items():
         if not predictions.answers.keys() & gold.keys():
@@ -146,7 +146,7 @@ def _notes(gold: Mapping[str, object], read: Mapping[str, Read], mode: str) -> l
     return notes
 
 
-def _faults(due: Read) -> list[str]:
+def _faults(due: AnswersRead) -> list[str]:
     if not due.faults:
         return []
     what = "faulty gold line is left out" if len(due.faults) == 1 else "faulty gold lines are left out"
