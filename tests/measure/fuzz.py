@@ -28,7 +28,7 @@ if __name__ == "__main__" or "measure" not in sys.modules:
     sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[2])]
 
 from measure.fuzzing import bombs, columnar, hubs, models, releases, reviews, servers, workbooks
-from measure.fuzzing.case import Family, Outcome, make_input, use_input
+from measure.fuzzing.case import Family, Outcome, load_modules, make_input, use_input
 
 FAMILIES = {
     module.FAMILY.name: module.FAMILY
@@ -156,10 +156,12 @@ def _prepare(name: str, base: Path) -> None:
 
 def _work(name: str, numbers: Sequence[int], seed: int, state: Path, scratch: Path, first: int) -> None:
     """Make and use some inputs, one behind the other; note each outcome, keep each failure."""
-    family = FAMILIES[name]
-    family.load()
+    family, boss = FAMILIES[name], os.getppid()
+    load_modules(family, scratch / "base", scratch / f"{first}" / "tried")
     with (state / f"{name}-{seed}.jsonl").open("a", encoding="utf-8") as results:
         for number in numbers:
+            if os.getppid() != boss:  # killed: nobody waits for us
+                return
             folder = scratch / f"{first}" / f"{number}"
             broken = make_input(family, scratch / "base", folder, seed, number)
             outcome = (

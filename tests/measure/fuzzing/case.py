@@ -7,6 +7,7 @@ input is a folder that is made from its seed and number alone; whatever the code
 from __future__ import annotations
 
 import contextlib
+import importlib
 import json
 import os
 import random
@@ -24,7 +25,8 @@ SECONDS = 10
 """Of a core, for an input."""
 MEMORY = 2 << 30
 """Resident bytes of a process, the libraries included."""
-_MAKING = 60
+_MAKING = 300
+_TRIED = 12
 _REPLIES = 4_000
 
 
@@ -70,6 +72,26 @@ class Outcome:
 def chance(family: Family, seed: int, number: int) -> random.Random:
     """All randomness of an input."""
     return random.Random(f"{family.name} {seed} {number}")
+
+
+def load_modules(family: Family, base: Path, folder: Path) -> None:
+    """Import what the family's cases import: else each would pay for it, for each has a process of its own. Some are
+    made and used in a process, and what that has imported is imported here.
+    """
+    family.load()
+
+    def try_some() -> str:
+        for number in range(_TRIED):
+            with contextlib.suppress(BaseException):
+                (folder / str(number)).mkdir(parents=True)
+                family.make(base, folder / str(number), chance(family, -1, number))
+                family.use(base, folder / str(number))
+        return "\n".join(sys.modules)
+
+    names, _ = _in_child(try_some, _MAKING, None)
+    for name in names.split("\n"):
+        with contextlib.suppress(BaseException):
+            importlib.import_module(name)
 
 
 def make_input(family: Family, base: Path, folder: Path, seed: int, number: int) -> str:
@@ -132,8 +154,8 @@ def _answer(work: Callable[[], str], sending: int, core: int | None) -> None:
     except BaseException:
         resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
         answer = "!" + traceback.format_exc()[-_REPLIES:]
-    with contextlib.suppress(BaseException):
-        os.write(sending, answer.encode("utf-8", "replace"))
+    with contextlib.suppress(BaseException), open(sending, "wb") as pipe:
+        pipe.write(answer.encode("utf-8", "replace"))
     os._exit(0)
 
 
