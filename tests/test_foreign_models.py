@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import shutil
 from collections.abc import Callable
@@ -167,3 +168,32 @@ def test_a_tokenizer_that_cannot_be_read_is_one_line(name: str, content: bytes, 
     with pytest.raises(ModelError, match="no tokenizer can be loaded") as refused:
         hub.load_tokenizer(str(folder))
     assert is_one_line(refused.value, folder)
+
+
+@pytest.mark.parametrize("named", [5, "BertForMaskedLM", [None], {"a": 1}])
+def test_architectures_that_are_no_list_of_names_are_one_line(named: Any, bert: Path, tmp_path: Path) -> None:
+    from builder.augment.nets.hub import MASKED, load
+
+    folder = Path(shutil.copytree(bert, tmp_path / "model"))
+    setting(architectures=named)(folder)
+    with pytest.raises(ModelError, match=r"config\.json has architectures = ") as raised:
+        load(str(folder), MASKED)
+    assert is_one_line(raised.value, folder)
+
+
+@pytest.mark.parametrize(
+    ("module", "function", "name"),
+    [
+        ("builder.model.saved", "load", "config.json"),
+        ("builder.model.panel", "load_panel", "panel.json"),
+        ("builder.model.cotrain", "load_taggers", "taggers.json"),
+        ("builder.model.calibration", "load_curve", "confidence.json"),
+        ("builder.model.paper.fine_tuning", "load", "paper.json"),
+    ],
+)
+def test_a_model_of_ours_whose_json_is_nested_too_deep_is_one_line(
+    module: str, function: str, name: str, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_bytes(b"[" * 100_000)
+    with pytest.raises(ModelError, match=name):
+        getattr(importlib.import_module(module), function)(tmp_path)

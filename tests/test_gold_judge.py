@@ -560,3 +560,9 @@ def dripping(seconds: float, part: bytes = b" ", status: int = 200) -> Iterator[
     finally:
         http.shutdown()
         http.server_close()
+
+
+def test_a_header_that_is_not_ascii_is_no_fault_of_the_answer(judge: Judge, work: tuple[Path, Pool]) -> None:
+    odd = {"x-odd": "湯".encode().decode("latin-1")}
+    with serving(lambda number, payload: (200, odd, completion("1: YY"), 0.0)) as server:
+        assert judge(server).code == 0

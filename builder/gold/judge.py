@@ -183,13 +183,13 @@ def _bounded_client(endpoint: Endpoint) -> Any:
                             raise JudgeAnswerTooLarge
                 finally:
                     await response.aclose()
-            headers = [(name, value) for name, value in response.headers.items() if name not in _OF_TRANSFER]
+            headers = [pair for pair in response.headers.raw if pair[0].lower() not in _OF_TRANSFER]  # as they came
             return type(response)(response.status_code, headers=headers, content=bytes(body), request=request)
 
     return Bounded(base_url=endpoint.url, timeout=2 * endpoint.timeout, follow_redirects=False)
 
 
-_OF_TRANSFER = ("content-encoding", "content-length", "transfer-encoding")
+_OF_TRANSFER = (b"content-encoding", b"content-length", b"transfer-encoding")
 
 
 async def _outcome(client: AsyncOpenAI, question: Question, key: str, retries: int) -> Reply | Failure:

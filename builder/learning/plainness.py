@@ -38,6 +38,9 @@ def require_plain(config: Any, where: str, known: bool) -> None:
         if isinstance(value, int) and value > most:
             what = f"config.json has {key} = {_short(value)}, more than {most}"
             raise _refused(what, where, "fetch the model again")
+    named = config.get("architectures")
+    if named is not None and not (isinstance(named, list) and all(isinstance(name, str) for name in named)):
+        raise _refused(f"config.json has architectures = {_short(named)}, no list", where, "fetch the model again")
     if config.get(_OWN_CODE) and not known:
         what = f"the model of type {_short(config.get('model_type'))} needs Python code of its own (`{_OWN_CODE}`)"
         raise _refused(what, where, "code of a model is never run: use one that transformers knows")

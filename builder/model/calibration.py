@@ -134,7 +134,7 @@ def load_curve(folder: Path) -> Curve | None:
         return (
             None if kept is None else Curve(tuple((float(a), float(b)) for a, b in kept["knots"]), str(kept["source"]))
         )
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise ModelError(
             f"no readable calibration: {error!r}", where=str(path), fix="`builder run self_train --force`"
         ) from error

@@ -94,7 +94,7 @@ def load_taggers(folder: Path, device: str = "auto") -> Taggers:
     try:
         settings = json.loads(path.read_text("utf-8"))
         digest = settings["digest"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise ModelError(f"no readable taggers: {error!r}", where=str(path), fix="train them again") from error
     members = [load(path, device) for path in sorted(folder.iterdir()) if path.name.isdigit()]
     taggers = Taggers(tuple(member for member in members if isinstance(member, Tagger)))

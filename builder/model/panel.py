@@ -153,7 +153,7 @@ def load_panel(folder: Path, device: str = "auto") -> Panel:
     try:
         settings = json.loads(path.read_text("utf-8"))
         cut, trust, digest = float(settings["cut"]), float(settings["trust"]), settings["digest"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise ModelError(f"no readable panel: {error!r}", where=str(path), fix=fix) from error
     panel = replace(load_members(folder, device), cut=cut, trust=trust)
     if panel.digest != digest:

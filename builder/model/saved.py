@@ -77,7 +77,7 @@ def load(folder: Path, device: str = "auto") -> Tagger | Discriminator:
 def _settings(path: Path) -> dict[str, Any]:
     try:
         settings = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise ModelError(
             f"no readable model config: {error}", where=str(path), fix="name a folder that `save` wrote"
         ) from error

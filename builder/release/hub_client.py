@@ -13,7 +13,7 @@ PATIENCE = 90.0
 """Seconds of silence, and for the whole body of an answer; the hub itself gives up after 60."""
 MOST_BYTES = 16 << 20
 """Bytes of an answer; a list of ten thousand files takes some megabytes."""
-_OF_TRANSFER = ("content-encoding", "content-length", "transfer-encoding")
+_OF_TRANSFER = (b"content-encoding", b"content-length", b"transfer-encoding")
 
 
 class HubAnswerTooLarge(Exception):
@@ -49,7 +49,7 @@ def make_client() -> Any:
                 body = _read_body(response)
             finally:
                 response.close()
-            headers = [(name, value) for name, value in response.headers.items() if name not in _OF_TRANSFER]
+            headers = [pair for pair in response.headers.raw if pair[0].lower() not in _OF_TRANSFER]  # as they came
             whole = type(response)(response.status_code, headers=headers, content=body, request=response.request)
             whole.history = response.history
             return whole

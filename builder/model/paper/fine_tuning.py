@@ -229,7 +229,7 @@ def load(folder: Path) -> Writer | Referee:
             str(kept["digest"]),
         )
         kind = {"writer": "writer", "referee": "referee"}[kept["kind"]]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise ModelError(
             f"no readable model of the paper profile: {error!r}", where=str(path), fix="train the model again"
         ) from error

@@ -57,7 +57,7 @@ def make(base: Path, folder: Path, rng: random.Random) -> None:
         with contextlib.suppress(OSError, ValueError, KeyError, IndexError, RecursionError):  # broken before
             rng.choice(CHANGES)(release, rng)
     if rng.random() < 7 / 8:
-        with contextlib.suppress(ValueError, KeyError, TypeError, AttributeError, OSError):
+        with contextlib.suppress(ValueError, KeyError, TypeError, AttributeError, OSError, RecursionError):
             seal(release)
     if rng.random() < 0.15:
         _change_sums(release, rng)
