@@ -9,7 +9,7 @@ import pytest
 from reading import reader
 
 from builder.engine import Engine
-from builder.engine.deciding import DecisionRule
+from builder.engine.candidates import DecisionRule
 from builder.errors import ResourceError
 from builder.lexicon.rules import Rule
 
@@ -33,7 +33,7 @@ def test_a_verdict_on_the_visit_goes_to_no_attribute_named_before() -> None:
 
 
 def test_a_candidate_that_no_rule_proposes_wins_by_its_weights() -> None:
-    weights = {"any": 1.0, "clauses back 2": 5.0}
+    weights = {"any": 1.0, "further back": 5.0}
     text = "雞排很脆，醬料很香，真的不錯"
     assert "雞排|不錯|decision" in made(decision_with(weights=weights), text)
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from builder.engine import pairing
 from builder.engine.asserting import AssertionRule
+from builder.engine.candidates import DecisionRule
 from builder.engine.comparing import ComparisonRule
-from builder.engine.deciding import DecisionRule
 from builder.engine.described import steps
 from builder.engine.extent import ExtentRule
 from builder.engine.lexicon_changes import VocabularyRule, change_lexicon

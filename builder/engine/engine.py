@@ -14,10 +14,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
+from builder.engine.candidates import Before
 from builder.engine.comparing import bar_standards
 from builder.engine.compiled import compile_rules
 from builder.engine.constituents import Constituent, Phrase, Term
-from builder.engine.deciding import Before, Weighed, weigh_candidates
+from builder.engine.deciding import Weighed, weigh_candidates
 from builder.engine.elements import find_full_start, list_candidates, make_element, make_opinion
 from builder.engine.paths import dependency_path, last_core_token
 from builder.engine.patterns import CURRENT

@@ -37,13 +37,16 @@ def vary(rules: Sequence[Rule]) -> Iterator[tuple[str, Sequence[Rule]]]:
     yield "candidates of the own clause alone", change(rules, "decision", clauses=0)
     weights = next(rule.params["weights"] for rule in rules if rule.kind == "decision")
     assert isinstance(weights, dict)
-    plain = {
-        name: weight
-        for name, weight in weights.items()
-        if " of " not in name or " of the " in name or " of its " in name
-    }
+    plain = {name: weight for name, weight in weights.items() if name not in ("fits", "does not fit")}
     yield "without what fits what", change(rules, "decision", weights=plain)
     yield "without predicates", [rule for rule in rules if rule.kind != "predicate"]
+    for part, prefixes in (
+        ("what stands between the two", ("same clause,", "behind the opinion,")),
+        ("groups of opinions", ("any ", "earlier clause of ")),
+        ("what stands behind the opinion", ("before ", "ends its clause")),
+    ):
+        rest = {name: weight for name, weight in weights.items() if not name.startswith(prefixes)}
+        yield f"without {part}", change(rules, "decision", weights=rest)
     for name in ("carried-topic", "object-noun", "too-ordinary", "no-charge", "helpful"):
         yield f"without {name}", [rule for rule in rules if rule.name != name]
 

@@ -1,47 +1,67 @@
-"""Choose the weights of the decision: `python tests/measure/decision.py COMPLETE_DIR DIMABSA_DIR [--write]`.
+"""Choose the weights of the decision: `python tests/measure/decision.py COMPLETE_DIR DIMABSA_DIR SCORER [--write]`.
 
-COMPLETE_DIR holds whole reviews that two people annotated completely (texts.jsonl, A.jsonl, B.jsonl), of which those
-whose id has an even SHA-256 are taught on; DIMABSA_DIR the dimABSA files, of which the two training sets count a tenth
-each. Every opinion that the rules weigh, and that the annotators name, is a case: the candidates that are its aspect
-are right, else none is. The weights are those of a conditional log-linear model with a Gaussian prior. --write puts
-them into rules/15_decision.toml.
+COMPLETE_DIR holds whole reviews that two people annotated completely (texts.jsonl, A.jsonl, B.jsonl), DIMABSA_DIR the
+dimABSA files, of which the 2024 training sets count a tenth each and the set of 2026 half; the examples of the rules
+are taught on as well. SCORER is the script that
+scores whole reviews. Every opinion that the rules weigh is a case: the candidates that the annotators name for it are
+right, else none is. The weights are those of a conditional log-linear model with a Gaussian prior. Prints the scores
+of cross-validation, in which no review is scored with weights that saw it; --write puts the weights of all texts
+into rules/15_decision.toml.
 """
 
 from __future__ import annotations
 
 import argparse
 import hashlib
+import importlib.util
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from types import MappingProxyType
+from types import MappingProxyType, ModuleType
 from typing import NamedTuple
 
 import numpy as np
-from dimabsa import gold as dimabsa_gold
+from dimabsa import gold as read_dimabsa
 from scipy.optimize import minimize
+from scipy.sparse import csr_matrix
 
 from builder.engine import Engine, engine
 from builder.engine.deciding import Weighed, weigh_candidates
-from builder.lexicon.rules import load_rules
-from builder.reader import Reader, Recipe, make_reader
+from builder.engine.params import in_force
+from builder.export.records import extracted
+from builder.lexicon.rules import Rule, load_rules
+from builder.reader import Reader, Reading, Recipe, extract, make_reader
 from builder.text import view
 
 RULES = Path(__file__).parents[2] / "rules" / "15_decision.toml"
-LEAST = 8
-"""How often a feature occurs that gets a weight."""
-Named = tuple[str, str]
-"""Aspect and opinion as annotated, in the view's script."""
+LEAST = 15
+"""How many candidates a feature holds of that gets a weight."""
+PRIOR = 2.0
+FOLDS = 6
+DIMABSA_SHARES = {"Training": 0.1, "2026": 0.5}
+Named = tuple[str, str, str]
+"""Aspect, opinion and longest form of the opinion as annotated, in the view's script."""
+
+
+class Text(NamedTuple):
+    """A text with what is annotated in it, `required` by both people or by one alone, and what its cases count."""
+
+    reading: Reading
+    required: Sequence[Named]
+    optional: Sequence[Named]
+    share: float
+    fold: int
 
 
 class Case(NamedTuple):
-    """The candidates of an opinion, which of them are right, and what the case counts."""
+    """The candidates of an opinion, which of them are right, none last, with what the case counts and its fold."""
 
     candidates: Sequence[Weighed]
     right: Sequence[bool]
-    count: float
+    share: float
+    fold: int
 
 
 def is_part(part: str, whole: str) -> bool:
@@ -55,52 +75,85 @@ def meets(named: str, ours: str) -> bool:
     return bool(named and ours) and (named in ours or ours in named)
 
 
-def annotated(complete: Path, dimabsa: Path, reader: Reader) -> Iterator[tuple[str, list[Named], float]]:
-    """Texts with what is annotated in them, and what a case of theirs counts."""
-    labels: dict[str, list[Named]] = {}
-    for name in ("A", "B"):
-        for row in map(json.loads, (complete / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()):
-            labels.setdefault(row["id"], []).extend((t["aspect"], t["opinion"]) for t in row["triplets"])
-    for row in map(json.loads, (complete / "texts.jsonl").read_text(encoding="utf-8").splitlines()):
-        if int(hashlib.sha256(row["id"].encode()).hexdigest(), 16) % 2 == 0:
-            shown = [tuple(view(part, reader.lexicon.variants).text for part in pair) for pair in labels[row["id"]]]
-            yield row["text"], shown, 1.0  # type: ignore[misc]
-    for key, (text, triplets) in dimabsa_gold(dimabsa).items():
-        if "Training" in key:
-            yield text, [(aspect, opinion) for aspect, opinion, _ in triplets], 0.1
+def load_scorer(path: Path, complete: Path) -> ModuleType:
+    """The scorer's module, which reads the annotation of `complete`."""
+    spec = importlib.util.spec_from_file_location("scorer", path)
+    assert spec is not None
+    assert spec.loader is not None
+    scorer = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(scorer)
+    scorer.HERE = complete
+    return scorer
 
 
-def collect(complete: Path, dimabsa: Path) -> list[Case]:
-    """The cases of all texts, as an engine without weights takes the first proposal."""
-    reader = make_reader(Recipe())
-    bare = [
-        replace(rule, params=MappingProxyType({**rule.params, "weights": {"any": 1.0, "rule": 1.0}}))
-        if rule.kind == "decision"
-        else rule
-        for rule in load_rules()
-    ]
-    reading_engine = Engine(reader.lexicon, bare)
+def read_whole(complete: Path, scorer: ModuleType, reader: Reader) -> dict[str, Text]:
+    """The whole reviews by id; the fold comes from the id."""
+    rows = [json.loads(line) for line in (complete / "texts.jsonl").read_text(encoding="utf-8").splitlines()]
+    required, optional = scorer.gold()
+
+    def show(triplets: Sequence[Mapping[str, str]]) -> list[Named]:
+        keys = ("aspect", "opinion", "opinion_full")
+        return [tuple(view(t[key], reader.lexicon.variants).text for key in keys) for t in triplets]  # type: ignore[misc]
+
+    return {
+        row["id"]: Text(
+            reading,
+            show(required[row["id"]]),
+            show(optional[row["id"]]),
+            1.0,
+            int(hashlib.sha256(row["id"].encode()).hexdigest(), 16) // 2 % FOLDS,
+        )
+        for row, reading in zip(rows, reader.read([row["text"] for row in rows]), strict=True)
+    }
+
+
+def read_sentences(dimabsa: Path, reader: Reader) -> Iterator[Text]:
+    """The sentences of dimABSA, which are in no fold."""
+    gold = read_dimabsa(dimabsa)
+    readings = reader.read([text for text, _ in gold.values()])
+    for (key, (_, triplets)), reading in zip(gold.items(), readings, strict=True):
+        share = next(share for part, share in DIMABSA_SHARES.items() if part in key)
+        yield Text(reading, [(aspect, opinion, opinion) for aspect, opinion, _ in triplets], [], share, -1)
+
+
+def read_examples(reader: Reader) -> Iterator[Text]:
+    """The examples of the rules, which are in no fold."""
+    hits = [example for rule in load_rules() if in_force(rule, "natural") for example in rule.examples if example.must]
+    readings = reader.read([example.text for example in hits])
+    for example, reading in zip(hits, readings, strict=True):
+        pairs = [triplet.split("|")[:2] for triplet in example.triplets]
+        yield Text(reading, [(aspect, opinion, opinion) for aspect, opinion in pairs], [], 1.0, -1)
+
+
+def collect(texts: Sequence[Text], reader: Reader) -> list[Case]:
+    """The cases of all texts, read with the present weights."""
+    reading_engine = Engine(reader.lexicon, load_rules())
     seen: list[tuple[str, list[Weighed]]] = []
 
     def record(scene, proposal, before, fits, rule):  # type: ignore[no-untyped-def]
         weighed = weigh_candidates(scene, proposal, before, fits, rule)
         seen.append((scene.opinion.word, weighed))
-        first = [candidate for candidate in weighed if candidate.choice is not None]
-        return [candidate._replace(score=1.0) for candidate in first]
+        return weighed
 
     engine.weigh_candidates = record
     cases = []
-    for text, named, count in annotated(complete, dimabsa, reader):
+    for text in texts:
         seen.clear()
-        reading_engine.extract(reader.read([text])[0].doc)
+        reading_engine.extract(text.reading.doc)
         for opinion, weighed in seen:
-            aspects = [a for a, o in named if is_part(o, opinion) or is_part(opinion, o)]
-            right = [any(meets(a, candidate.aspect.word) for a in aspects) for candidate in weighed]
-            cases.append(Case(weighed, right, count))
+            required, optional = (
+                [aspect for aspect, core, full in named if is_part(core, opinion) or is_part(opinion, full)]
+                for named in (text.required, text.optional)
+            )
+            right = [any(meets(aspect, item.aspect.word) for aspect in required + optional) for item in weighed]
+            none = not any(meets(aspect, item.aspect.word) for aspect in required for item in weighed)
+            if weighed:
+                cases.append(Case(weighed, [*right, none], text.share, text.fold))
+    engine.weigh_candidates = weigh_candidates
     return cases
 
 
-def fit(cases: Sequence[Case], prior: float) -> dict[str, float]:
+def fit(cases: Sequence[Case]) -> dict[str, float]:
     """Weights of the features by the likelihood of right candidates, or of none where none is right.
 
     That a rule proposes a candidate never counts against it.
@@ -108,43 +161,63 @@ def fit(cases: Sequence[Case], prior: float) -> dict[str, float]:
     counts = Counter(name for case in cases for candidate in case.candidates for name in set(candidate.features))
     names = sorted(name for name, count in counts.items() if count >= LEAST)
     column = {name: i for i, name in enumerate(names)}
-    matrices = []
-    for case in cases:
-        if not case.candidates:
-            continue
-        matrix = np.zeros((len(case.candidates) + 1, len(names)))
-        for row, candidate in enumerate(case.candidates):
-            for name in candidate.features:
-                if name in column:
-                    matrix[row, column[name]] += 1
-        matrices.append((matrix, np.array([*case.right, not any(case.right)], float), case.count))
+    options = [features for case in cases for features in (*(item.features for item in case.candidates), ())]
+    cells = [(row, column[name]) for row, features in enumerate(options) for name in features if name in column]
+    matrix = csr_matrix((np.ones(len(cells)), np.array(cells).T), shape=(len(options), len(names)))
+    sizes = [len(case.right) for case in cases]
+    starts = np.cumsum([0, *sizes[:-1]])
+    of = np.repeat(np.arange(len(cases)), sizes)
+    right = np.array([good for case in cases for good in case.right], float)
+    share = np.array([case.share for case in cases])
 
     def loss(weights: np.ndarray) -> tuple[float, np.ndarray]:
-        total, slope = prior * float(weights @ weights) / 2, prior * weights
-        for matrix, right, count in matrices:
-            scores = matrix @ weights
-            chance = np.exp(scores - scores.max())
-            chance /= chance.sum()
-            good = float(chance @ right) + 1e-12
-            total -= count * float(np.log(good))
-            slope = slope - count * ((chance * right / good - chance) @ matrix)
-        return total, slope
+        scores = matrix @ weights
+        chance = np.exp(scores - np.maximum.reduceat(scores, starts)[of])
+        chance /= np.add.reduceat(chance, starts)[of]
+        good = np.add.reduceat(chance * right, starts) + 1e-12
+        slope = share[of] * (chance * right / good[of] - chance)
+        return PRIOR * float(weights @ weights) / 2 - float(share @ np.log(good)), PRIOR * weights - matrix.T @ slope
 
-    best = minimize(loss, np.zeros(len(names)), jac=True, method="L-BFGS-B").x
-    weights = {name: round(float(weight), 2) for name, weight in zip(names, best, strict=True)}
-    return {name: max(weight, 0.0) if name.startswith("rule ") else weight for name, weight in weights.items()}
+    bounds = [(0 if name.startswith("rule ") else None, None) for name in names]
+    best = minimize(loss, np.zeros(len(names)), jac=True, method="L-BFGS-B", bounds=bounds).x
+    return {name: round(float(weight), 2) for name, weight in zip(names, best, strict=True) if abs(weight) >= 0.05}
+
+
+def change_weights(rules: Sequence[Rule], weights: Mapping[str, float]) -> list[Rule]:
+    """The rules with other weights of the decision."""
+    return [
+        replace(rule, params=MappingProxyType({**rule.params, "weights": weights})) if rule.kind == "decision" else rule
+        for rule in rules
+    ]
+
+
+def answer(whole: Mapping[str, Text], weights: Mapping[str, float], reader: Reader) -> dict[str, list[object]]:
+    """The triplets of whole reviews with these weights."""
+    reading_engine = Engine(reader.lexicon, change_weights(load_rules(), weights))
+    return {key: [dict(extracted(t)) for t in extract(reading_engine, text.reading)] for key, text in whole.items()}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("complete", type=Path)
     parser.add_argument("dimabsa", type=Path)
-    parser.add_argument("--prior", type=float, default=1.0)
+    parser.add_argument("scorer", type=Path)
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
-    cases = collect(options.complete, options.dimabsa)
-    weights = fit(cases, options.prior)
-    table = [f'"{name}" = {weight}' for name, weight in sorted(weights.items()) if abs(weight) >= 0.05]
+    scorer = load_scorer(options.scorer, options.complete)
+    reader = make_reader(Recipe())
+    whole = read_whole(options.complete, scorer, reader)
+    texts = [*whole.values(), *read_sentences(options.dimabsa, reader), *read_examples(reader)]
+    cases = collect(texts, reader)
+    held: dict[str, list[object]] = {}
+    for fold in range(FOLDS):
+        weights = fit([case for case in cases if case.fold != fold])
+        held |= answer({key: text for key, text in whole.items() if text.fold == fold}, weights, reader)
+    weights = fit(cases)
+    halves = [[key for key in whole if int(hashlib.sha256(key.encode()).hexdigest(), 16) % 2 == n] for n in (0, 1)]
+    for name, answers in (("cross-validation", held), ("all texts", answer(whole, weights, reader))):
+        print(name, scorer.score(answers), *(scorer.score(answers, True, half)["F1"] for half in halves))
+    table = [f'"{name}" = {weight}' for name, weight in sorted(weights.items())]
     print(f"{len(cases):,} cases, {len(table)} weights", *table, sep="\n")
     if options.write:
         head, mark, _ = RULES.read_text(encoding="utf-8").partition("[decision.weights]\n")

@@ -1,0 +1,101 @@
+"""The aspects that an opinion may be about where no construction is certain, in the order of the text.
+
+In: a scene, what a rule proposes, and the clauses before. Out: `Candidate`s. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import NamedTuple
+
+from builder.engine.constituents import Constituent
+from builder.engine.scene import Scene
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionRule:
+    """Parameters of a rule of kind `decision`.
+
+    `sure`: rules whose aspect stands as it is. `clauses`: how many clauses back candidates are looked for. `opinions`:
+    group -> opinion categories, `aspects`: group -> aspect classes, both prefixes of which the longest counts.
+    `fitting` and `unfitting`: group of opinions -> groups of aspects that they are usually, or hardly ever, said of.
+    `weights`: feature of a candidate -> what it adds to the score; a feature without a weight adds nothing.
+    """
+
+    sure: frozenset[str]
+    clauses: int
+    opinions: Mapping[str, tuple[str, ...]]
+    aspects: Mapping[str, tuple[str, ...]]
+    weights: Mapping[str, float]
+    fitting: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    unfitting: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    opinion_group: Callable[[str], str] = field(init=False, compare=False)
+    aspect_group: Callable[[str], str] = field(init=False, compare=False)
+    fits: Mapping[tuple[str, str], str] = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "opinion_group", _compile_groups(self.opinions))
+        object.__setattr__(self, "aspect_group", _compile_groups(self.aspects))
+        pairs = (("fits", self.fitting), ("does not fit", self.unfitting))
+        fits = {(group, about): name for name, table in pairs for group, groups in table.items() for about in groups}
+        object.__setattr__(self, "fits", fits)
+
+
+class Before(NamedTuple):
+    """What stands before the clause of an opinion: its own clause last, each with its sentence and whether a colon
+    ends it.
+
+    `described`: where the aspects start that have an opinion already.
+    """
+
+    clauses: Sequence[tuple[Sequence[Constituent], int, bool]]
+    described: Collection[int]
+
+
+class Candidate(NamedTuple):
+    """An aspect with its clause, how many clauses back it stands and how many borders of sentences away."""
+
+    aspect: Constituent
+    clause: Sequence[Constituent]
+    back: int
+    borders: int
+
+
+def find_candidates(scene: Scene, proposed: Constituent | None, before: Before) -> Iterator[Candidate]:
+    """The aspects of the clauses in text order.
+
+    What a rule proposes may be no constituent of its clause: a noun, or the owner of an attribute.
+    """
+    own = before.clauses[-1][1]
+    last = len(before.clauses) - 1
+    seen = False
+    for at, (clause, sentence, _) in enumerate(before.clauses):
+        for item in clause:
+            if proposed is not None and item.start == proposed.start:
+                seen = True
+                yield Candidate(proposed, clause, last - at, own - sentence)
+                if item.end == proposed.end:
+                    continue
+            if item.term is not None:
+                yield Candidate(item, clause, last - at, own - sentence)
+    if proposed is not None and not seen:
+        yield Candidate(proposed, scene.items, 0, 0)
+
+
+def _compile_groups(groups: Mapping[str, tuple[str, ...]]) -> Callable[[str], str]:
+    """The group of a category or class by the longest prefix that it begins with; `other` if there is none."""
+    prefixes = sorted(((prefix, group) for group, members in groups.items() for prefix in members), key=_by_length)
+
+    @cache
+    def find_group(name: str) -> str:
+        if not name:
+            return "none listed"
+        return next((group for prefix, group in prefixes if name.startswith(prefix)), "other")
+
+    return find_group
+
+
+def _by_length(item: tuple[str, str]) -> tuple[int, str]:
+    return -len(item[0]), item[0]

@@ -1,0 +1,108 @@
+"""What holds of a candidate for the aspect of an opinion, in features that a person can read.
+
+In: a scene and a `Candidate` in it. Out: names of features, each of which a weight may belong to. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from builder.engine.candidates import Before, Candidate
+from builder.engine.constituents import Constituent, is_dish
+from builder.engine.scene import Scene
+from builder.engine.symbols import (
+    ASPECT,
+    BLOCKED,
+    CONJ,
+    COP,
+    DE,
+    HAVE,
+    LIST,
+    NOUN,
+    OPINION,
+    PREP,
+    PRON,
+    VERB,
+)
+
+_NAMES: Mapping[str, str] = {
+    NOUN: "a noun",
+    BLOCKED: "a noun",
+    VERB: "a verb",
+    PRON: "a pronoun",
+    DE: "的",
+    OPINION: "an opinion",
+    ASPECT: "an aspect",
+    CONJ: "a joiner",
+    LIST: "a joiner",
+    COP: "a copula",
+    HAVE: "having",
+    PREP: "a preposition",
+}
+"""Unit -> what features call it."""
+_SUBJECTS = (NOUN, BLOCKED, VERB, PRON, ASPECT)
+"""Units before an opinion that may be what it is about instead of an aspect of an earlier clause."""
+_FAR = 5
+_GENERAL = ("food", "house")
+"""Groups of aspects that name food or the house in general."""
+
+
+def describe_opinion(scene: Scene, group: str) -> list[str]:
+    """Features of the opinion itself, which tell how likely it is about anything that is named."""
+    phrase = scene.opinion.phrase
+    assert phrase is not None
+    out = ["any", f"any {group}"]
+    if phrase.negators:
+        out.append("denied")
+    elif not phrase.degrees:
+        out.append("bare")
+    if len(scene.opinion.word) == 1:
+        out.append("one character")
+    after = scene.symbols[scene.at + 1 : scene.at + 2]
+    out.append(f"before {_NAMES.get(after, 'another unit')}" if after else "ends its clause")
+    return out
+
+
+def describe_clause(scene: Scene, group: str) -> list[str]:
+    """Features of the opinion's clause, which tell how likely it goes on about an earlier one."""
+    out = ["clauses back 1", f"earlier clause of {group}"]
+    if len(scene.symbols) == 1:
+        out.append("alone in its clause")
+    else:
+        out += sorted({f"behind {_NAMES[symbol]}" for symbol in scene.symbols[: scene.at] if symbol in _SUBJECTS})
+    return out
+
+
+def describe_earlier(candidate: Candidate, before: Before, about: str) -> list[str]:
+    """Features of an aspect of an earlier clause."""
+    aspect, clause, back, borders = candidate
+    out = ["further back"] * (back - 1) + ["sentence border"] * min(borders, 2)
+    if aspect is clause[-1]:
+        out.append("ends its clause before")
+        if back == 1 and before.clauses[-2][2]:
+            out.append("label of the clause")
+    if about in _GENERAL:
+        out.append("general, earlier clause")
+    if is_dish(aspect):
+        out.append("dish, earlier clause")
+    return out
+
+
+def describe_same(scene: Scene, aspect: Constituent) -> list[str]:
+    """Features of an aspect of the opinion's own clause: what stands between the two."""
+    behind = aspect.start > scene.opinion.start
+    side = "behind the opinion" if behind else "same clause"
+    if behind:
+        between = _cut_between(scene.items, scene.opinion.end, aspect.start)
+    else:
+        between = _cut_between(scene.items, aspect.end, scene.opinion.start)
+    out = [side, *sorted({f"{side}, over {_NAMES[item.symbol]}" for item in between if item.symbol in _NAMES})]
+    if aspect.end == scene.opinion.start or scene.opinion.end == aspect.start:
+        out.append(f"{side}, touches")
+    elif len(between) >= _FAR:
+        out.append(f"{side}, far")
+    return out
+
+
+def _cut_between(items: Sequence[Constituent], start: int, end: int) -> list[Constituent]:
+    return [item for item in items if start <= item.start < end]
