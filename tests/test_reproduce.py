@@ -1,0 +1,206 @@
+"""The page on repeating the papers: its commands of filtered augmentation run, on tiny models in a cache of
+the hub; those of all papers name their presets.
+
+Only sizes are changed, by options behind those of the page: reviews, passes, seeds.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import shlex
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import tiny_hub
+from click.testing import CliRunner
+from conftest import ROOT
+
+from builder.cli import cli
+
+PAGE = ROOT / "docs" / "guide" / "reproduce.md"
+
+
+def commands() -> Iterator[tuple[str, list[str]]]:
+    """(section, words) of every command of builder on the page."""
+    section, inside, begun = "", False, ""
+    for line in PAGE.read_text("utf-8").splitlines():
+        if line.startswith("## "):
+            section = line[3:]
+        inside = line == "```bash" or (inside and line != "```")
+        if inside and line != "```bash":
+            begun += line.removesuffix("\\")
+            if not line.endswith("\\"):
+                words = shlex.split(begun)
+                if words[0] == "builder":
+                    yield section, words[1:]
+                begun = ""
+
+
+def cached(cache: Path, name: str, model: Path) -> None:
+    """A model as the hub's cache holds it."""
+    repository = cache / f"models--{name.replace('/', '--')}"
+    (repository / "refs").mkdir(parents=True)
+    (repository / "refs" / "main").write_text("0" * 40)
+    shutil.copytree(model, repository / "snapshots" / ("0" * 40))
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache of the hub; nothing outside it can be reached."""
+    from huggingface_hub import constants
+
+    folder = tmp_path / "hub"
+    folder.mkdir()
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(folder))
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    work = tmp_path / "work"
+    work.mkdir()
+    monkeypatch.chdir(work)
+    return folder
+
+
+def run(words: list[str]) -> str:
+    done = CliRunner().invoke(cli, words)
+    assert done.exit_code == 0, (words, done.output, repr(done.exception))
+    return done.output
+
+
+def of_section(name: str) -> list[list[str]]:
+    found = [words for section, words in commands() if section.startswith(name)]
+    assert found, name
+    return found
+
+
+THINGS, GOOD, BAD = ("screen", "battery", "keyboard", "mouse"), ("great", "lovely", "fast"), ("awful", "slow", "dull")
+
+
+def write_english(count: int, seed: int) -> list[tuple[str, str, str]]:
+    """(text with $T$, aspect, polarity), each text once."""
+    draw = random.Random(seed)
+    out = {}
+    for n in range(count):
+        good = n % 2 == 0
+        text = f"the $T$ of number {seed} {n} was {draw.choice(GOOD if good else BAD)} and rather often so"
+        out[text] = text, draw.choice(THINGS), "Positive" if good else "Negative"
+    return list(out.values())
+
+
+def write_sets() -> None:
+    """What the page calls the sets of the papers, a few sentences each."""
+    for name, count, seed in (("train", 24, 1), ("dev", 6, 2), ("test", 8, 3)):
+        rows = write_english(count, seed)
+        plain = [(text.replace("$T$", thing), label) for text, thing, label in rows]
+        Path(f"laptop14-{name}.apc").write_text("".join(f"{a}\n{b}\n{c}\n" for a, b, c in rows), "utf-8")
+        Path(f"sst2-{name}.tsv").write_text(
+            "sentence\tlabel\n" + "".join(f"{text}\t{label}\n" for text, label in plain), "utf-8"
+        )
+        bio = ["\n".join(f"{word} {'B-ASP' if word in THINGS else 'O'}" for word in text.split()) for text, _ in plain]
+        Path(f"laptop-{name}.bio").write_text("\n\n".join(bio) + "\n", "utf-8")
+    shutil.copy("sst2-train.tsv", "rt.tsv")
+    texts = [text.replace("$T$", thing) for text, thing, _ in write_english(30, 9)]
+    Path("amazon.txt").write_text("\n".join(texts), "utf-8")
+    words = sorted({word for text in texts for word in text.split()})
+    Path("glove.840B.300d.txt").write_text(
+        "".join(f"{word} {n % 3}.5 -1.0 {n % 5}.0 0.25\n" for n, word in enumerate(words)), "utf-8"
+    )
+    paragraphs = [
+        {
+            "context": text,
+            "qas": [{"id": str(n), "question": "what?", "answers": [{"text": "number", "answer_start": 0}]}],
+        }
+        for n, text in enumerate(texts)
+    ]
+    Path("squad.json").write_text(json.dumps({"data": [{"paragraphs": paragraphs}]}), "utf-8")
+    Path("spelling_en.txt").write_text("number nummer\nrather rathar rahter\noften offen\n", "utf-8")
+    write_wordnet(Path("wordnet/dict"))
+
+
+def write_wordnet(folder: Path) -> None:
+    """A WordNet of four words in its own format."""
+    folder.mkdir(parents=True)
+    synsets = {"noun": [("n", ["number", "figure"])], "verb": [], "adj": [], "adv": [("r", ["often", "frequently"])]}
+    for name, sets in synsets.items():
+        data, index = "", "  1 licence\n"
+        for kind, words in sets:
+            index += "".join(f"{word} {kind} 1 0 1 0 {len(data):08d}  \n" for word in words)
+            data += (
+                f"{len(data):08d} 00 {kind} {len(words):02x} " + " ".join(f"{word} 0" for word in words) + " 000 | x\n"
+            )
+        (folder / f"data.{name}").write_text(data, "utf-8")
+        (folder / f"index.{name}").write_text(index, "utf-8")
+        (folder / f"{name}.exc").write_text("", "utf-8")
+    (folder / "cntlist.rev").write_text("", "utf-8")
+
+
+def save_masked(folder: Path, kind: str) -> Path:
+    """A RoBERTa or DeBERTa v2 with random weights."""
+    import torch
+    from transformers import DebertaV2Config, DebertaV2ForMaskedLM, RobertaConfig, RobertaForMaskedLM
+
+    made = tiny_hub.tokenizer(folder, tiny_hub.texts(), "bytes" if kind == "roberta" else "characters")
+    sizes = {
+        "vocab_size": len(made),
+        "hidden_size": 32,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+        "intermediate_size": 48,
+        "max_position_embeddings": 140,
+    }
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(2)
+        network = (
+            RobertaForMaskedLM(RobertaConfig(**sizes))
+            if kind == "roberta"
+            else DebertaV2ForMaskedLM(DebertaV2Config(**sizes))
+        )
+    network.save_pretrained(folder)
+    return folder
+
+
+SMALL = {
+    "Filtered augmentation": [
+        "boostaug.epochs=1", "monoaug.epochs=1", "boostaug.folds=3", "boostaug.confidence=0.1",
+        "monoaug.confidence=0.1",
+        "boostaug.by_perplexity=false", "monoaug.by_perplexity=false", "boostaug.by_label=false",
+        "monoaug.by_label=false",
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("section", list(SMALL))
+def test_the_commands_of_an_augmentation_paper_run(section: str, cache: Path) -> None:
+    models = {
+        "google-bert/bert-base-uncased": ("bert", tiny_hub.save),
+        "facebook/bart-base": ("bart", tiny_hub.save),
+        "FacebookAI/roberta-base": ("roberta", save_masked),
+        "microsoft/deberta-v3-base": ("deberta", save_masked),
+    }
+    for name, (kind, save) in models.items():
+        folder = cache.parent / kind
+        save(folder, kind)
+        cached(cache, name, folder)
+    write_sets()
+    for words in of_section(section):
+        given = [*words, *(word for setting in SMALL[section] for word in ("--set", setting))]
+        if words[0] == "bench":
+            given += ["--seeds", "1", "--epochs", "1", "--copies", "1"]
+            given = ["3" if before == "--folds" else word for before, word in zip(["", *given], given, strict=False)]
+        else:
+            given += ["--copies", "1"]
+        run(given)
+        if words[0] == "bench":
+            workdir = Path(words[words.index("--workdir") + 1])
+            lines = json.loads((workdir / "bench.json").read_text("utf-8"))["cells"]
+            assert {cell["method"] for cell in lines} >= {"none"} and len(lines) >= 2
+        else:
+            assert Path(words[words.index("--output") + 1]).stat().st_size
+
+
+def test_the_page_has_the_commands_of_all_four_papers_with_their_presets() -> None:
+    from builder.presets import NAMES
+
+    presets = [words[words.index("--preset") + 1] for _, words in commands() if "--preset" in words]
+    assert list(dict.fromkeys(presets)) == list(NAMES)
