@@ -58,11 +58,12 @@ def verify(release: Path) -> None:
 
     Checksums, counts, schema, spans, splits, leaks, polarities, personal data.
     """
+    from builder.errors import printable
     from builder.release.verify import verify as check
 
     faults = check(release)
     for fault in faults:
-        click.echo(fault)
+        click.echo(printable(fault))
     click.echo(f"{release}: {len(faults)} faults" if faults else f"{release}: sound")
     if faults:
         sys.exit(1)

@@ -6,6 +6,7 @@ the release stage ask the same questions.
 from __future__ import annotations
 
 import json
+import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -18,7 +19,9 @@ from builder.export.records import ReviewRow, TripletRow, element, mismatch
 from builder.privacy import masking as privacy
 from builder.records import POLARITIES, VERDICTS
 from builder.release.reading import FORMAT
+from builder.release.shape import is_bounded
 
+_HALF = re.compile("[\ud800-\udfff]")
 _NAMED = (str, type(None))
 _OLD_REVIEW: dict[str, tuple[type, ...]] = {
     "id": (str,), "text": (str,), "language": (str,), "rating": (int, float, type(None)), "annotation": (str,),
@@ -91,17 +94,25 @@ def _keys(what: str, value: Any, due: Mapping[str, tuple[type, ...]]) -> str | N
         return f"a {what} is an object"
     if value.keys() != due.keys():
         return f"the keys of a {what} are {', '.join(due)}; not {', '.join(sorted(value.keys() ^ due.keys()))}"
-    wrong = [key for key, types in due.items() if not isinstance(value[key], types) or isinstance(value[key], bool)]
-    return f"{what} has {wrong[0]} = {value[wrong[0]]!r}" if wrong else None
+    wrong = [key for key, types in due.items() if not isinstance(value[key], types) or not _is_storable(value[key])]
+    return f"{what} has {wrong[0]} = {value[wrong[0]]!r:.200}" if wrong else None
+
+
+def _is_storable(value: object) -> bool:
+    """Whether every format holds a value: no truth value (no field is one), no half character, no endless number."""
+    if isinstance(value, str):
+        return value.isascii() or not _HALF.search(value)
+    return not isinstance(value, bool) and (not isinstance(value, int | float) or is_bounded(value))
 
 
 def _element(name: str, value: Any) -> str | None:
     if fault := _keys(name, value, _ELEMENT):
         return fault
     good = all(
-        isinstance(span, list) and len(span) == 2 and all(type(i) is int for i in span) for span in value["spans"]
+        isinstance(span, list) and len(span) == 2 and all(type(i) is int and 0 <= i < 1 << 31 for i in span)
+        for span in value["spans"]
     )
-    return None if good else f"{name} has spans {value['spans']!r}"
+    return None if good else f"{name} has spans {value['spans']!r:.200}"
 
 
 def row_faults(row: ReviewRow, counted: Counter[str]) -> Iterator[str]:

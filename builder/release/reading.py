@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from typing import Any
 
 from builder.errors import ReleaseError
 from builder.export.records import ReviewRow, completed
+from builder.release.shape import manifest_fault, parse, read_json
 
 FORMAT = 3
 """The layout that is written. 1 had no `format` key, and neither Parquet, Croissant nor the gates of verify that came
@@ -95,17 +95,18 @@ def opened(release: Path) -> Existing:
     """A release by its directory; ReleaseError if it has no manifest that can be read."""
     path = release / "manifest.json"
     try:
-        manifest = json.loads(path.read_text(encoding="utf-8"))
+        manifest = read_json(path)
+        if fault := manifest_fault(manifest):
+            raise ValueError(fault)
         existing_release = Existing(release, manifest)
-        assert existing_release.version and isinstance(manifest["files"], dict)
         if strange := [name for name in existing_release.splits if not NAME.fullmatch(name)]:
             raise ValueError(f"a split is called {strange[0]!r}")
     except OSError as error:
         raise ReleaseError(
             "no manifest.json here", where=str(release), fix="name the directory of a release, such as releases/v0.1.0"
         ) from error
-    except (ValueError, KeyError, TypeError, AssertionError, AttributeError) as error:
-        raise ReleaseError(f"not a manifest: {error!r}", where=str(path), fix="`builder verify` tells more") from error
+    except ValueError as error:
+        raise ReleaseError(f"not a manifest: {error}", where=str(path), fix="`builder verify` tells more") from error
     return existing_release
 
 
@@ -144,7 +145,7 @@ def rows_path(release: Path, split: str) -> Path:
 def row(line: bytes, where: str) -> ReviewRow:
     """A line of a release's data; ReleaseError if it is none."""
     try:
-        review: dict[str, Any] = json.loads(line)
+        review: dict[str, Any] = parse(line)
         assert isinstance(review, dict) and isinstance(review["text"], str) and isinstance(review["triplets"], list)
         assert isinstance(review["id"], str) and review["id"]
         return completed(review)

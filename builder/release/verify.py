@@ -7,7 +7,6 @@ with what its entries render to, so that a changed line end is noticed too.
 from __future__ import annotations
 
 import hashlib
-import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
@@ -23,6 +22,7 @@ from builder.release.gates import row_faults, schema_fault
 from builder.release.layers import LayerRow
 from builder.release.manifest import sums
 from builder.release.reading import FORMAT, NAME, rows
+from builder.release.shape import croissant_fault, manifest_fault, parse, read_json
 from builder.release.whole import WholeRelease
 
 ALWAYS = ("README.md", "CHANGES.md", "CITATION.cff", "metadata.json")
@@ -85,28 +85,34 @@ def _sha256(path: Path) -> str:
 def _content(release: Path) -> Iterator[str]:
     """What the checksums cannot see: a release that was wrong when it was written."""
     try:
-        manifest = json.loads((release / "manifest.json").read_text(encoding="utf-8"))
-        files, splits, layout = dict(manifest["files"]), dict(manifest["splits"]), manifest.get("format", 1)
+        manifest = read_json(release / "manifest.json")
+        if fault := manifest_fault(manifest):
+            yield f"manifest.json: not a manifest: {fault}"
+            return
+        layout = manifest.get("format", 1)
         if layout not in range(1, FORMAT + 1):
             yield f"manifest.json: format {layout!r}; this builder knows 1 to {FORMAT}"
             return
+        files, splits = manifest["files"], manifest["splits"]
         if strange := [name for name in splits if not NAME.fullmatch(name)]:
             yield f"manifest.json: a split is called {strange[0]!r}"
             return
         if links := sorted(path for path in release.rglob("*") if path.is_symlink()):
             yield f"{links[0].relative_to(release)}: a link, where a release holds files"
         yield from _files(release, files, layout)
-    except (ValueError, KeyError, TypeError, OSError, AttributeError) as error:
+        if layout > 1:
+            yield from _metadata(release / "metadata.json", manifest)
+    except (ValueError, OSError) as error:
         yield f"manifest.json: not a manifest: {error!r}"
         return
     with closing(WholeRelease(manifest.get("privacy", {}).get("masked", ()))) as seen:
         for split, facts in splits.items():
             yield from _reviews(release, split, facts, manifest, layout, seen)
         augmented = manifest.get("augmentations", {})
-        if not isinstance(augmented, dict):
-            yield f"manifest.json: augmentations are {augmented!r}"
-            augmented = {}
         for layer, description in augmented.items():
+            if not layers.NAME.fullmatch(layer) or description["split"] not in splits:
+                yield f"manifest.json: a layer is called {layer!r}, of the split {description['split']!r}"
+                continue
             yield from _layer(release, layer, description, layout, seen)
         yield from seen.repeats()
         if layout > 1:
@@ -117,6 +123,16 @@ def _content(release: Path) -> Iterator[str]:
                 if name.startswith("parquet/") and name not in due
             )
             yield from seen.faults()
+
+
+def _metadata(path: Path, manifest: Mapping[str, Any]) -> Iterator[str]:
+    """What is wrong with the Croissant description; whether it is there is asked elsewhere."""
+    try:
+        fault = croissant_fault(read_json(path), manifest) if path.is_file() else None
+    except ValueError as error:
+        fault = f"cannot be read: {error}"
+    if fault:
+        yield f"metadata.json: {fault}"
 
 
 def _reviews(
@@ -171,14 +187,14 @@ def _layer(release: Path, layer: str, description: Mapping[str, Any], layout: in
                 twin.take(row)
             if not twin.end():
                 yield f"{parquet.path(split, layer)}: holds other rows than {path}"
-    except (OSError, ValueError, TypeError) as error:
+    except (OSError, ValueError, TypeError, OverflowError) as error:
         yield f"{parquet.path(split, layer)}: cannot be read: {' '.join(str(error).split())}"
 
 
 def _row(line: str, layer: str, sources: Mapping[str, str], layout: int) -> LayerRow | list[str]:
     """A row of a layer, or its faults."""
     try:
-        row = json.loads(line)
+        row = parse(line)
     except ValueError as error:
         return [f"no row of a layer: {error!r}"]
     named = layers.renamed(row) if layout < 3 and isinstance(row, dict) else row
@@ -210,7 +226,7 @@ def _split(path: Path, name: str, counted: Counter[str], layout: int) -> Iterato
     for number, line in enumerate(_lines(path), start=1):
         where = f"{name}:{number}"
         try:
-            row = json.loads(line)
+            row = parse(line)
         except ValueError as error:
             yield f"{where}: no row of a release: {error!r}"
             continue
@@ -250,7 +266,7 @@ class _Twins:
             if path not in self._open:
                 self._open[path] = parquet.Twin(self._release / path, self._shape)
             use(self._open[path])
-        except (OSError, ValueError, TypeError) as error:
+        except (OSError, ValueError, TypeError, OverflowError) as error:
             self._broken.add(path)
             yield f"{path}: cannot be read: {' '.join(str(error).split())}"
 

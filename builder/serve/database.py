@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from builder.errors import ReleaseError
 from builder.export.records import ReviewRow, TripletRow, completed
 from builder.export.records import triplet as triplet_of
 from builder.release.reading import NAME, inside
+from builder.release.shape import manifest_fault, parse, read_json
 from builder.sources.batches import read_bounded
 from builder.store import browse, db, released, reviews, runs, search
 
@@ -53,12 +53,12 @@ def read_manifest(release: Path) -> dict[str, Any]:
     """manifest.json of a release; ReleaseError if this is none."""
     path = release / "manifest.json"
     try:
-        manifest = json.loads(path.read_text(encoding="utf-8"))
-        if not isinstance(manifest["splits"], dict):
-            raise TypeError("splits is no object")
+        manifest = read_json(path)
+        if fault := manifest_fault(manifest):
+            raise ValueError(fault)
         if strange := [name for name in manifest["splits"] if not NAME.fullmatch(name)]:
             raise ValueError(f"a split is called {strange[0]!r}")
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError) as error:
         raise ReleaseError(
             f"no release here ({error})",
             where=str(path),
@@ -74,8 +74,8 @@ def rows(release: Path, split: str) -> Iterator[ReviewRow]:
         with inside(release, lines[0]).open(encoding="utf-8", newline="\n") as file:
             for number, line in enumerate(file, start=1):
                 try:
-                    yield completed(json.loads(line))
-                except ValueError as error:
+                    yield completed(parse(line))
+                except (ValueError, KeyError, TypeError, AttributeError) as error:
                     raise ReleaseError(
                         f"no row of a release ({error})",
                         where=f"{lines[0]}:{number}",

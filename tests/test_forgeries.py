@@ -1,0 +1,136 @@
+"""A release that a forger sealed again, checksums and all, does not verify, and is never a traceback."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import ROOT, Command
+from forgeries import forge, seal
+from test_export import facts, files_of, release, reviews
+
+from builder.api.release import Release
+from builder.errors import BuilderError
+from builder.release.reading import opened, rows
+from builder.release.verify import verify
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = release(tmp_path_factory.mktemp("sound") / "v1.2.0", files_of(reviews(), facts(reviews())))
+    assert verify(folder) == []
+    return folder
+
+
+def put(path: str, *keys: str | int) -> Callable[[Path, Any], None]:
+    """What sets one value of a JSON file of a release, or of the first line of one."""
+
+    def change(folder: Path, value: Any) -> None:
+        file = folder / path
+        text = file.read_text(encoding="utf-8")
+        lines = text.splitlines() if path.endswith("l") else [text]
+        body = json.loads(lines[0])
+        place = body
+        for key in keys[:-1]:
+            place = place[key]
+        place[keys[-1]] = value
+        file.write_text("\n".join([json.dumps(body), *lines[1:]]) + "\n", encoding="utf-8")
+
+    return change
+
+
+FORGED = (
+    (put("manifest.json", "splits", "train"), 0, "`splits.train` is 0, where an object belongs"),
+    (put("manifest.json", "version"), [], "`version` is a list of 0, where MAJOR.MINOR.PATCH belongs"),
+    (put("manifest.json", "version"), "1.2", "`version` is '1.2', where MAJOR.MINOR.PATCH belongs"),
+    (put("manifest.json", "format"), "3", "`format` is '3', where a count belongs"),
+    (put("manifest.json", "format"), True, "`format` is True, where a count belongs"),
+    (put("manifest.json", "splits"), [], "`splits` is a list of 0, where an object belongs"),
+    (put("manifest.json", "splits", "train", "reviews"), 2.0, "`splits.train.reviews` is 2.0, where count belongs"),
+    (put("manifest.json", "splits", "train", "reviews"), 10**30, "a number of many digits, where count belongs"),
+    (put("manifest.json", "statistics", "train"), None, "`statistics.train` is None, where an object belongs"),
+    (put("manifest.json", "privacy", "masked"), 5, "`privacy.masked` is 5, where an object belongs"),
+    (put("manifest.json", "augmentations"), {"x": 1}, "`augmentations.x` is 1, where an object belongs"),
+    (put("manifest.json", "augmentations"), {"../x": {"split": "train", "rows": 1}}, "a layer is called '../x'"),
+    (put("manifest.json", "files"), [], "`files` is a list of 0, where an object belongs"),
+    (put("manifest.json", "metrics", 0, "value"), float("nan"), "`metrics[0].value` is nan, where number belongs"),
+    (put("manifest.json", "name"), {}, "`name` is an object of 0, where text belongs"),
+    (put("metadata.json", "distribution"), 0, "metadata.json: `distribution` is 0, where a list belongs"),
+    (put("metadata.json", "recordSet", 0, "field"), {}, "`recordSet[0].field` is an object of 0, where a list"),
+    (put("metadata.json", "version"), "9.9.9", "`version` is '9.9.9', manifest.json says '1.2.0'"),
+    (put("metadata.json", "distribution", 0, "sha256"), "0" * 64, "the checksum of 'parquet/train-silver.parquet' is"),
+    (put("data/train.jsonl", "triplets"), {}, "row has triplets = {}"),
+    (put("data/train.jsonl", "rating"), 10**400, "rating"),
+    (put("data/train.jsonl", "rating"), float("inf"), "rating"),
+    (put("data/train.jsonl", "triplets", 0, "aspect", "spans"), [[0, 10**30]], "spans"),
+    (put("data/train.jsonl", "triplets", 0, "valence"), float("nan"), "triplet has valence = nan"),
+    (put("data/train.jsonl", "triplets", 0, "sources"), [[]], "sources and rules are names"),
+)
+
+
+@pytest.mark.parametrize(("change", "value", "fault"), FORGED)
+def test_a_value_of_the_wrong_type_under_right_checksums_is_named(
+    change: Callable[[Path, Any], None], value: Any, fault: str, sound: Path, tmp_path: Path
+) -> None:
+    forged = shutil.copytree(sound, tmp_path / "v1.2.0")
+    change(forged, value)
+    seal(forged)
+    assert fault in "\n".join(verify(forged))
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "metadata.json", "data/train.jsonl"])
+@pytest.mark.parametrize("content", [b"[" * 100_000, b'{"a":' * 100_000, b"", b"null", b"\xff", b"9" * 10_000])
+def test_a_file_that_is_nothing_of_a_release_is_named(name: str, content: bytes, sound: Path, tmp_path: Path) -> None:
+    forged = shutil.copytree(sound, tmp_path / "v1.2.0")
+    (forged / name).write_bytes(content)
+    seal(forged)
+    assert any(Path(name).stem in fault for fault in verify(forged))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_hundred_random_forgeries_are_faults_and_never_a_traceback(seed: int, sound: Path, tmp_path: Path) -> None:
+    """A change of free text may be left; whoever reads what verifies meets no surprise either."""
+    draw = random.Random(seed)
+    for number in range(100):
+        forged = shutil.copytree(sound, tmp_path / str(number) / "v1.2.0")
+        done = forge(forged, draw)
+        faults = verify(forged)
+        assert all("\n" not in fault and len(fault) < 10_000 for fault in faults), done
+        try:
+            dataset = Release(forged)
+            read = [row["id"] for split in dataset.splits for row in rows(forged, split)]
+        except BuilderError:
+            assert faults, done
+        else:
+            assert faults or len(read) == 4, done
+        shutil.rmtree(forged)
+
+
+@pytest.mark.parametrize("version", ["v0.1.0", "v0.2.0", "v1.0.0"])
+def test_releases_of_every_layout_are_forged_without_a_traceback(version: str, tmp_path: Path) -> None:
+    draw = random.Random(version)
+    for number in range(3):
+        forged = shutil.copytree(ROOT / "releases" / version, tmp_path / str(number) / version)
+        seal(forged)
+        forge(forged, draw)
+        verify(forged)
+
+
+def test_the_command_shows_a_forged_text_as_its_codes(sound: Path, tmp_path: Path, here: Command) -> None:
+    forged = shutil.copytree(sound, tmp_path / "v1.2.0")
+    put("data/train.jsonl", "annotation")(forged, "\x1b[2J\u202e")
+    seal(forged)
+    ran = here("verify", forged)
+    assert ran.code == 1 and "\x1b" not in ran.out and "\u202e" not in ran.out
+
+
+def test_a_release_whose_manifest_is_forged_is_not_opened(sound: Path, tmp_path: Path) -> None:
+    forged = shutil.copytree(sound, tmp_path / "v1.2.0")
+    (forged / "manifest.json").write_bytes(b"[" * 100_000)
+    with pytest.raises(BuilderError, match="not a manifest: nested too deeply"):
+        opened(forged)
