@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -46,7 +47,7 @@ class Page:
         """One request with exactly these headers (and a Host, if none is given)."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=300)
         connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
-        told = json.dumps(body).encode() if body is not None else b""
+        told = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
         sent = {"Host": f"127.0.0.1:{self.port}"} | {name.replace("_", "-"): value for name, value in headers.items()}
         for name, value in (sent | ({"Content-Length": str(len(told))} if told else {})).items():
             connection.putheader(name, value)
@@ -172,6 +173,30 @@ def test_an_answer_that_cannot_be_is_refused_and_nothing_is_stored(body: object,
     status, _, text = page.ask("POST", "/api/answer", body, Content_Type="application/json", X_Key=page.key)
     assert (status, "error" in json.loads(text)) == (400, True)
     assert page.said() == {}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b'{"place": 1e400, "op": "label"}', b"[" * 90_000, b'{"a":' * 15_000, b"\xff", b"", b"{", b'{"place": NaN}', b"5"],
+)
+def test_a_body_that_is_no_answer_is_refused_with_a_sentence(body: bytes, page: Page) -> None:
+    status, _, text = page.ask("POST", "/api/answer", body, Content_Type="application/json", X_Key=page.key)
+    assert (status, json.loads(text)["error"][:27]) == (400, "no answer that can be kept:")
+    assert page.said() == {}
+
+
+def test_a_database_that_another_program_holds_is_said_to_be_in_use_and_the_answer_can_be_repeated(page: Page) -> None:
+    body = {"place": 0, "op": "check"}
+    with sqlite3.connect(page.workdir / db.NAME, isolation_level=None) as other:
+        other.execute("BEGIN IMMEDIATE")
+        status, _, text = page.ask("POST", "/api/answer", body, Content_Type="application/json", X_Key=page.key)
+        other.execute("ROLLBACK")
+    other.close()
+    assert status == 503
+    assert "the database is in use (database is locked); try again" in json.loads(text)["error"]
+    for op in ("check", "uncheck"):
+        again = page.ask("POST", "/api/answer", body | {"op": op}, Content_Type="application/json", X_Key=page.key)
+        assert again[0] == 200
 
 
 def test_long_bodies_and_wild_windows_are_refused(page: Page) -> None:

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT
+from packaging.requirements import Requirement
+from pins import brought, canonical, pinned
 
 from builder import errors
 from builder.errors import DISTRIBUTION, install_command
@@ -48,3 +50,23 @@ def test_code_asks_only_for_extras_that_there_are_and_only_through_the_one_funct
 def test_the_extra_dev_brings_every_other_extra() -> None:
     (ours,) = [one for one in EXTRAS["dev"] if one.startswith(DISTRIBUTION)]
     assert set(re.findall(r"\w+", ours.removeprefix(DISTRIBUTION))) == EXTRAS.keys() - {"dev"}
+
+
+def test_every_package_that_the_extras_bring_stands_in_the_constraints_once() -> None:
+    """What a fresh install takes is told by the packages that are installed, so that no network is needed."""
+    names = [name for name, _ in pinned((ROOT / "constraints.txt").read_text(encoding="utf-8"))]
+    assert len(names) == len(set(names))
+    try:
+        needed = brought()
+    except SystemExit as error:
+        pytest.skip(str(error))
+    assert sorted(names) == sorted(needed), "write it anew: python tests/pins.py > constraints.txt"
+
+
+def test_the_constraints_lie_within_what_the_project_asks_for() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    versions = dict(pinned((ROOT / "constraints.txt").read_text(encoding="utf-8")))
+    asked = [*project["dependencies"], *(line for extra in project["optional-dependencies"].values() for line in extra)]
+    for requirement in map(Requirement, asked):
+        if requirement.name != DISTRIBUTION:
+            assert requirement.specifier.contains(versions[canonical(requirement.name)]), str(requirement)

@@ -64,10 +64,12 @@ def app(book: Book, key: str, hosts: frozenset[str]) -> Starlette:
                 return Response(refusal, 403, _HEADERS, "text/plain; charset=utf-8")
             try:
                 answer: Response = await handler(request)
-            except (ValueError, KeyError, TypeError, IndexError) as error:
-                answer = JSONResponse({"error": str(error)}, 400)
+            except (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError) as error:
+                answer = JSONResponse({"error": f"no answer that can be kept: {str(error)[:300]}"}, 400)
+            except RecursionError:
+                answer = JSONResponse({"error": "no answer that can be kept: it is nested too deeply"}, 400)
             except BuilderError as error:
-                answer = JSONResponse({"error": str(error)}, 500)
+                answer = JSONResponse({"error": str(error)}, 503)
             answer.headers.update(_HEADERS)
             return answer
 

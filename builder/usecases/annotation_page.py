@@ -10,6 +10,7 @@ import json
 import sqlite3
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 from builder.gold.audit import READ
@@ -59,8 +60,11 @@ class DatabaseBook:
         if not 0 <= place < len(self._places):
             raise ValueError("no such place")
         before = self._is_done(place)
-        with db.atomic(self._connection):
-            _ANSWERS[str(answer["op"])](self, place, answer)
+        try:
+            with db.atomic(self._connection):
+                _ANSWERS[str(answer["op"])](self, place, answer)
+        except sqlite3.OperationalError as error:
+            raise db.translated(error, Path(db.NAME)) from error
         self._done += self._is_done(place) - before
         return {"item": self._item(place), "done": self._done}
 
