@@ -354,7 +354,11 @@ def resealed(child: Path, to: Path, row: dict[str, Any], **about: object) -> Pat
         ({"language": 3}, {}, "data/train-marked.jsonl:1: row has language = 3"),
         ({"edits": [3], "aspects": [4]}, {}, "data/train-marked.jsonl:1: its edits cannot be applied"),
         ({"score": 2.5}, {}, "parquet/train-marked.parquet: holds other rows than data/train-marked.jsonl"),
-        ({}, {"marked": ["x"]}, "manifest.json: augmentations are ['x']"),
+        (
+            {},
+            {"marked": ["x"]},
+            "manifest.json: not a manifest: `augmentations` is a list of 1, where an object belongs",
+        ),
         ({}, {"gone": {"split": "train", "rows": 1}}, "the layer gone: cannot be read"),
     ],
 )

@@ -8,6 +8,8 @@ import base64
 import hashlib
 import json
 import shutil
+import socket
+import subprocess
 import sys
 import threading
 import time
@@ -18,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import ROOT, Command, LocalServer
+from conftest import ROOT, Command, LocalServer, environment
 
 from builder.errors import install_command
 
@@ -368,3 +370,28 @@ def test_a_hub_that_never_ends_is_given_up(
     reason = {"endless": "over 1 MB", "slow": "did not end within", "silent": "timed out"}[kind]
     assert reason in ran.error
     assert time.monotonic() - started < 60
+
+
+def test_a_hub_that_hangs_ends_with_one_line_in_the_time_that_was_set(release: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # connects and never answers
+        address = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        command = [
+            sys.executable,
+            "-m",
+            "builder",
+            "publish",
+            str(release),
+            "--repo",
+            "amy/x",
+            "--yes",
+            "--seconds",
+            "3",
+        ]
+        given = environment() | {"HF_ENDPOINT": address, "HF_TOKEN": "hf_x", "HF_HUB_OFFLINE": "0", "NO_PROXY": "*"}
+        ran = subprocess.run(command, env=given, capture_output=True, text=True, timeout=300, check=False)
+    assert ran.returncode == 2
+    assert ran.stderr.strip().splitlines()[-1] == (
+        "builder: error: amy/x: the hub has not taken all within 3 seconds; run the same command again, "
+        "or raise --seconds: what has arrived is not sent twice"
+    )
+    assert "Traceback" not in ran.stderr

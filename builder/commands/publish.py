@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 
 import click
@@ -13,14 +15,19 @@ import click
     "--repo", "repository", required=True, metavar="USER/NAME", help="Dataset repository; made if it is not there."
 )
 @click.option("--private", is_flag=True, help="Make a new repository private.")
+@click.option(
+    "--seconds", type=click.FloatRange(min=0, min_open=True), default=3600, show_default=True,
+    help="Give up after so long.",
+)  # fmt: skip
 @click.option("--yes", is_flag=True, help="Send; without it, only tell what would be sent.")
-def publish(release: Path, repository: str, private: bool, yes: bool) -> None:
+def publish(release: Path, repository: str, private: bool, yes: bool, seconds: float) -> None:
     """Send a RELEASE directory to the hub.
 
     In one commit, with a tag. Needs the extra `publish`.
     """
     from tabulate import tabulate
 
+    from builder.errors import printable
     from builder.release import hub
 
     planned = hub.plan(release, repository)
@@ -38,7 +45,12 @@ def publish(release: Path, repository: str, private: bool, yes: bool) -> None:
             "sends"
         )
         return
-    done = hub.send(planned, private, report=lambda line: click.echo(line, err=True))
+    try:
+        done = hub.send_within(seconds, planned, private, report=lambda line: click.echo(line, err=True))
+    except hub.HubTimeout as error:
+        click.echo(f"builder: error: {printable(str(error))}", err=True)
+        sys.stderr.flush()
+        os._exit(2)  # an ordinary exit would wait for the requests that hang
     what = f"{done.sent} files sent, {done.removed} removed" if done.sent or done.removed else "nothing to send"
     click.echo(
         f"{done.url}: {what}, tag {planned.tag} {'set' if done.tagged else 'was there'}, commit {done.commit[:12]}"

@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from queue import Empty, Queue
+from threading import Thread
 from typing import Any
 
 from builder.errors import ConfigError, ReleaseError, install_command
@@ -66,6 +68,33 @@ def plan(release: Path, repository: str) -> UploadPlan:
         if path.is_file()
     }
     return UploadPlan(release, repository, release.resolve().name, files)
+
+
+class HubTimeout(ReleaseError):
+    """The hub has not answered in time; requests of its client may still hang in threads."""
+
+
+def send_within(seconds: float, planned: UploadPlan, private: bool, report: Callable[[str], None]) -> Published:
+    """`send`, but HubTimeout after so many seconds: the hub's client itself waits for an answer without end."""
+    outcomes: Queue[Published | Exception] = Queue()
+
+    def run() -> None:
+        try:
+            outcomes.put(send(planned, private, report))
+        except Exception as error:
+            outcomes.put(error)
+
+    Thread(target=run, daemon=True).start()
+    try:
+        outcome = outcomes.get(timeout=seconds)
+    except Empty:
+        raise HubTimeout(
+            f"the hub has not taken all within {seconds:g} seconds", where=planned.repository,
+            fix="run the same command again, or raise --seconds: what has arrived is not sent twice",
+        ) from None  # fmt: skip
+    if isinstance(outcome, Exception):
+        raise outcome
+    return outcome
 
 
 def send(planned: UploadPlan, private: bool, report: Callable[[str], None]) -> Published:

@@ -11,7 +11,7 @@ from builder.errors import ReleaseError
 from builder.export.records import ReviewRow, TripletRow, completed
 from builder.export.records import triplet as triplet_of
 from builder.release.reading import NAME, inside
-from builder.release.shape import manifest_fault, parse, read_json
+from builder.release.shape import parse, read_json
 from builder.sources.batches import read_bounded
 from builder.store import browse, db, released, reviews, runs, search
 
@@ -54,11 +54,11 @@ def read_manifest(release: Path) -> dict[str, Any]:
     path = release / "manifest.json"
     try:
         manifest = read_json(path)
-        if fault := manifest_fault(manifest):
-            raise ValueError(fault)
+        if not isinstance(manifest["splits"], dict):
+            raise TypeError("splits is no object")
         if strange := [name for name in manifest["splits"] if not NAME.fullmatch(name)]:
             raise ValueError(f"a split is called {strange[0]!r}")
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, KeyError, TypeError) as error:
         raise ReleaseError(
             f"no release here ({error})",
             where=str(path),
