@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from builder.errors import ConfigError
 from builder.export import annotation_tools, aste, bio, gts, paper, semeval, table
 from builder.export.formats import CARRIES, FORMATS, NAMES, OTHERS, export, skipped_lines
-from builder.export.labels import REVIEW_DETAILS, TRIPLET_DETAILS, Label, Labelled, Spans, labelled, surface
+from builder.export.labels import REVIEW_DETAILS, TRIPLET_DETAILS, Labelled, Spans, TripletLabel, labelled, surface
 from builder.export.records import ElementRow, ReviewRow, TripletRow
 from builder.records import POLARITIES, Span
 
@@ -47,7 +47,9 @@ def reviews(draw: st.DrawFn) -> list[Labelled]:
     found = []
     for n, text in enumerate(texts, start=1):
         labels = draw(
-            st.lists(st.builds(Label, spans(len(text)), spans(len(text)), st.sampled_from(POLARITIES)), max_size=5)
+            st.lists(
+                st.builds(TripletLabel, spans(len(text)), spans(len(text)), st.sampled_from(POLARITIES)), max_size=5
+            )
         )
         found.append(Labelled(str(n), text, tuple(sorted(set(labels)))))
     return found
@@ -96,9 +98,9 @@ def test_a_review_comes_back_with_all_its_labels_or_is_left_out_and_counted(name
     assert all(one.reason for one in made.skipped)
 
 
-def fitted(name: str, label: Label) -> Label:
+def fitted(name: str, label: TripletLabel) -> TripletLabel:
     """The label with its full opinion where the format cannot hold the core."""
-    return Label(label.aspect, in_full(label.opinion), label.polarity) if FORMATS[name].label(label) else label
+    return TripletLabel(label.aspect, in_full(label.opinion), label.polarity) if FORMATS[name].label(label) else label
 
 
 @pytest.mark.parametrize("name", ["csv", "xlsx"])
@@ -138,8 +140,8 @@ def test_bio_gives_back_each_text_and_each_aspect_that_tags_can_show(listed: lis
 
 
 TEXT = "餐點不會太鹹，店員 很親切#"
-SALT = Label(((0, 2),), ((2, 4), (5, 6)), "POS")
-KIND = Label(((7, 9),), ((10, 13),), "POS")
+SALT = TripletLabel(((0, 2),), ((2, 4), (5, 6)), "POS")
+KIND = TripletLabel(((7, 9),), ((10, 13),), "POS")
 SPACED = "餐 點 不 會 太 鹹 ， 店 員 \u2581 很 親 切 #"
 
 
@@ -151,10 +153,10 @@ def test_each_line_format_is_written_as_its_own_tools_read_it() -> None:
     assert aste.span_aste(one) == f"{SPACED} #### #### ####[([7, 8], [10, 12], 'POS')]\n", "first and last"
     assert aste.pyabsa(one) == f"{SPACED} ####[((7, 8), (10, 12), 'POS')]\n"
     assert (
-        aste.span_aste([Labelled("x", "湯好", (Label(((0, 1),), ((1, 2),), "NEG"),))])
+        aste.span_aste([Labelled("x", "湯好", (TripletLabel(((0, 1),), ((1, 2),), "NEG"),))])
         == "湯 好#### #### ####[([0], [1], 'NEG')]\n"
     )
-    entry = json.loads(gts.dump([Labelled("r1", "湯好喝", (Label(((0, 1),), ((1, 3),), "NEU"),))]))[0]
+    entry = json.loads(gts.dump([Labelled("r1", "湯好喝", (TripletLabel(((0, 1),), ((1, 3),), "NEU"),))]))[0]
     assert entry == {
         "id": "r1", "sentence": "湯 好 喝",
         "triples": [{"uid": "r1-0", "target_tags": "湯\\B 好\\O 喝\\O", "opinion_tags": "湯\\O 好\\B 喝\\I",
@@ -179,11 +181,11 @@ def test_a_line_of_pyabsa_holds_all_triplets_of_its_sentence() -> None:
     a, b, c = ((0, 1),), ((2, 3),), ((8, 9),)
     good, dear, bad = ((3, 5),), ((6, 7),), ((9, 11),)
     labels = (
-        Label(a, good, "POS"),
-        Label(a, dear, "NEG"),
-        Label(b, good, "POS"),
-        Label(b, dear, "NEG"),
-        Label(c, bad, "NEG"),
+        TripletLabel(a, good, "POS"),
+        TripletLabel(a, dear, "NEG"),
+        TripletLabel(b, good, "POS"),
+        TripletLabel(b, dear, "NEG"),
+        TripletLabel(c, bad, "NEG"),
     )
     lines = aste.pyabsa([Labelled("1", text, labels)]).splitlines()
     assert len(lines) == 1
@@ -195,7 +197,7 @@ def test_a_line_of_pyabsa_holds_all_triplets_of_its_sentence() -> None:
 
 def test_semeval_and_the_annotation_tools_keep_interrupted_opinions_and_count_as_their_tools_do() -> None:
     text = "\U0001f35c" + TEXT
-    moved = Label(((1, 3),), ((3, 5), (6, 7)), "POS")
+    moved = TripletLabel(((1, 3),), ((3, 5), (6, 7)), "POS")
     one = [Labelled("r1", text, (moved,))]
     assert json.loads(semeval.dump(one))[0]["opinions"][0]["Polar_expression"] == [["不會", "鹹"], ["3:5", "6:7"]]
     task = json.loads(annotation_tools.label_studio(one))[0]
@@ -218,7 +220,7 @@ def test_what_people_corrected_in_label_studio_goes_before_what_was_predicted() 
     task = json.loads(annotation_tools.label_studio([Labelled("r1", TEXT, (KIND,))]))[0]
     task["annotations"] = [{"result": json.loads(json.dumps(task["predictions"][0]["result"]).replace("POS", "NEG"))}]
     (found,) = annotation_tools.read_label_studio(json.dumps([task]))
-    assert found.labels == (Label(KIND.aspect, KIND.opinion, "NEG"),)
+    assert found.labels == (TripletLabel(KIND.aspect, KIND.opinion, "NEG"),)
 
 
 @pytest.mark.parametrize(
@@ -252,7 +254,7 @@ def test_the_paper_comes_back_as_words_and_says_where_they_may_stand() -> None:
             Labelled(
                 "r1",
                 "餐點不會太鹹，餐點好",
-                (Label(((0, 2),), ((2, 4), (5, 6)), "POS"), Label(((7, 9),), ((9, 10),), "POS")),
+                (TripletLabel(((0, 2),), ((2, 4), (5, 6)), "POS"), TripletLabel(((7, 9),), ((9, 10),), "POS")),
             )
         )
     ]
@@ -275,7 +277,7 @@ def test_a_name_that_is_no_format_is_an_error_that_lists_them() -> None:
     assert set(NAMES) == {*FORMATS, *OTHERS}
 
 
-SPLIT = Label(((0, 1), (7, 8)), ((10, 13),), "POS")
+SPLIT = TripletLabel(((0, 1), (7, 8)), ((10, 13),), "POS")
 """Its aspect is interrupted."""
 
 
@@ -283,7 +285,7 @@ def test_an_opinion_that_is_interrupted_is_written_in_full_and_counted() -> None
     made = export("aste-v2", "train", [row(Labelled("r1", TEXT, (SALT, KIND)))])
     assert (made.reviews, made.labels, made.in_full, made.skipped) == (1, 2, 1, ())
     (review,) = aste.read_v2(made.content)
-    assert review.labels == (Label(SALT.aspect, ((2, 6),), "POS"), KIND)
+    assert review.labels == (TripletLabel(SALT.aspect, ((2, 6),), "POS"), KIND)
 
 
 def test_no_review_is_written_without_a_triplet_that_it_has() -> None:
@@ -297,7 +299,7 @@ def test_no_review_is_written_without_a_triplet_that_it_has() -> None:
 
 def test_two_polarities_that_only_the_full_opinion_brings_together_leave_the_review_out() -> None:
     text = "湯不太鹹"
-    core, whole = Label(((0, 1),), ((1, 2), (3, 4)), "POS"), Label(((0, 1),), ((1, 4),), "NEG")
+    core, whole = TripletLabel(((0, 1),), ((1, 2), (3, 4)), "POS"), TripletLabel(((0, 1),), ((1, 4),), "NEG")
     made = export("aste-v2", "train", [row(Labelled("r1", text, (core, whole)))])
     assert [one.reason for one in made.skipped] == ["written in full, the opinion has two polarities"]
 
@@ -305,7 +307,9 @@ def test_two_polarities_that_only_the_full_opinion_brings_together_leave_the_rev
 def test_the_paper_leaves_a_review_out_whole_and_keeps_the_numbers_of_the_others() -> None:
     text = "湯、麵好"
     rows = [
-        row(Labelled("r1", text, (Label(((0, 3),), ((3, 4),), "POS"), Label(((2, 3),), ((3, 4),), "POS")))),
+        row(
+            Labelled("r1", text, (TripletLabel(((0, 3),), ((3, 4),), "POS"), TripletLabel(((2, 3),), ((3, 4),), "POS")))
+        ),
         row(Labelled("r2", TEXT, (KIND,))),
     ]
     made = export("paper", "test", rows)
@@ -456,7 +460,7 @@ def details_in(name: str, made: str | bytes) -> list[dict[str, object]]:
     }[name]()
 
 
-ROW = row(Labelled("r1", TEXT, (Label(((0, 2),), ((4, 6),), "NEG"), KIND)))
+ROW = row(Labelled("r1", TEXT, (TripletLabel(((0, 2),), ((4, 6),), "NEG"), KIND)))
 ROW |= {"rating": 4.0, "source": "invented"}
 ROW["triplets"][0] |= {"confidence": 0.75, "verdict": "YN", "aspect_category": "food", "rules": ["subject"]}
 ROW["triplets"][1] |= {"confidence": 0.5, "verdict": "YY", "opinion_category": "service.warm", "valence": 8.0}

@@ -18,7 +18,7 @@ from builder.builds import Build
 from builder.config import resolve
 from builder.export import bio, paper, table
 from builder.export.formats import FORMATS, NAMES
-from builder.export.labels import Label, Labelled, label, labelled
+from builder.export.labels import Labelled, TripletLabel, label, labelled
 from builder.export.records import ReviewRow
 from builder.export.records import triplet as read_row
 from builder.release.reading import rows
@@ -92,7 +92,7 @@ def words(review: Any) -> tuple[str, Counter[tuple[str, str, str]]]:
     def of(spans: Any) -> str:
         return "".join(review.text[start:end] for start, end in spans)
 
-    def said(label: Label) -> tuple[str, str, str]:
+    def said(label: TripletLabel) -> tuple[str, str, str]:
         return of(label.aspect), of(label.opinion), label.polarity
 
     return review.text, Counter(map(said, review.labels))

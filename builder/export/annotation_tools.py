@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from itertools import accumulate
 from typing import Any
 
-from builder.export.labels import Label, Labelled, Spans, checked, review_details, triplet_details
+from builder.export.labels import Labelled, Spans, TripletLabel, checked, review_details, triplet_details
 from builder.records import POLARITIES, Polarity, Span
 
 ASPECT, OPINION, CONTINUES = "ASPECT", "OPINION", "continues"
@@ -26,7 +26,7 @@ _Relation = tuple[str, str, str]
 """(from, to, polarity or `continues`)"""
 
 
-def _graph(labels: Iterable[Label]) -> tuple[list[_Region], list[_Relation]]:
+def _graph(labels: Iterable[TripletLabel]) -> tuple[list[_Region], list[_Relation]]:
     """Regions, and relations in the order of the labels where they are none of `continues`. An element that several
     triplets share is a single region.
     """
@@ -47,7 +47,7 @@ def _graph(labels: Iterable[Label]) -> tuple[list[_Region], list[_Relation]]:
     return regions, relations
 
 
-def _labels(regions: dict[str, Span], relations: list[_Relation]) -> Iterator[Label]:
+def _labels(regions: dict[str, Span], relations: list[_Relation]) -> Iterator[TripletLabel]:
     following = {a: b for a, b, kind in relations if kind == CONTINUES}
 
     def spans(name: str) -> Spans:
@@ -64,7 +64,7 @@ def _labels(regions: dict[str, Span], relations: list[_Relation]) -> Iterator[La
             if kind not in POLARITIES:
                 raise ValueError(f"a relation {kind!r}")
             polarity: Polarity = kind
-            yield Label(spans(a), spans(b), polarity)
+            yield TripletLabel(spans(a), spans(b), polarity)
 
 
 # ---- Label Studio
@@ -99,7 +99,7 @@ def _task(review: Labelled, model: str) -> Node:
     return {"data": {"id": review.id, "text": review.text} | details, "predictions": [prediction]}
 
 
-def _score(labels: Iterable[Label]) -> Node:
+def _score(labels: Iterable[TripletLabel]) -> Node:
     """How sure the least sure label is, if that is known of all."""
     sure = [label.row["confidence"] if label.row else None for label in labels]
     known = [confidence for confidence in sure if confidence is not None]

@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from builder.export.labels import (
     STAND_INS,
-    Label,
     Labelled,
     Spans,
+    TripletLabel,
     checked,
     continuous,
     indices,
@@ -38,7 +38,7 @@ def refused_text(text: str) -> str | None:
     return untokenisable(text)
 
 
-def refused(label: Label) -> str | None:
+def refused(label: TripletLabel) -> str | None:
     """Why a label cannot be written, or None."""
     return continuous(label)
 
@@ -92,7 +92,9 @@ def _read(
 ) -> list[Labelled]:
     return [
         checked(
-            Labelled(str(number), text_of(words, stand_ins), tuple(Label(span(a), span(o), p) for a, o, p in triplets))
+            Labelled(
+                str(number), text_of(words, stand_ins), tuple(TripletLabel(span(a), span(o), p) for a, o, p in triplets)
+            )
         )
         for number, words, triplets in _parsed(content, mark)
     ]
@@ -122,7 +124,7 @@ def pyabsa_refused_text(text: str) -> str | None:
     return untokenisable(text, _NO_HYPHEN)
 
 
-def pyabsa_refused(label: Label) -> str | None:
+def pyabsa_refused(label: TripletLabel) -> str | None:
     """Its loader drops a pair of equal spans."""
     return continuous(label) or ("aspect and opinion are the same place" if label.aspect == label.opinion else None)
 

@@ -15,7 +15,7 @@ from functools import partial
 
 from builder.errors import ConfigError, did_you_mean
 from builder.export import annotation_tools, aste, bio, gts, paper, semeval, table
-from builder.export.labels import Label, Labelled, Opinion, Skipped, label, labelled, surface, untokenisable
+from builder.export.labels import Labelled, Opinion, Skipped, TripletLabel, label, labelled, surface, untokenisable
 from builder.export.records import ReviewRow
 from builder.export.records import triplet as released
 from builder.records import Span
@@ -44,7 +44,7 @@ class Format:
     write: Callable[[Iterable[Labelled]], str]
     read: Callable[[str], list[Labelled]]
     text: Refused = _nothing
-    label: Callable[[Label], str | None] = _nothing
+    label: Callable[[TripletLabel], str | None] = _nothing
     called: Mapping[str, str] = field(default_factory=dict)
 
     def file_of(self, split: str) -> str:
@@ -167,11 +167,11 @@ def _labels(form: Format, split: str, rows: Iterable[ReviewRow], opinion: Opinio
     return Exported(form.file_of(split), form.write(kept), len(kept), written, tuple(skipped), in_full)
 
 
-def _fitted(form: Format, row: ReviewRow, opinion: Opinion) -> tuple[list[Label], Skipped | None]:
+def _fitted(form: Format, row: ReviewRow, opinion: Opinion) -> tuple[list[TripletLabel], Skipped | None]:
     """The labels of a review, in full where the format cannot hold their opinion's core; or the first that it cannot
     hold at all.
     """
-    fitted: list[Label] = []
+    fitted: list[TripletLabel] = []
     polarities: dict[object, str] = {}
     for triplet in row["triplets"]:
         core = label(triplet, opinion)
@@ -207,7 +207,7 @@ def _paper(file: str, rows: Sequence[ReviewRow], given: bool) -> Exported:
         refusals = ((triplet, reason) for triplet in triplets if (reason := paper.refused(triplet)))
         if refusal := next(refusals, None):
             triplet, reason = refusal
-            fault = Label(triplet.aspect.spans, triplet.opinion.spans, triplet.polarity)
+            fault = TripletLabel(triplet.aspect.spans, triplet.opinion.spans, triplet.polarity)
             skipped.append(Skipped(row["id"], fault, reason, len(triplets)))
         else:
             kept += len(triplets)

@@ -10,7 +10,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 
-from builder.export.labels import Label, Labelled, Spans, checked, review_details, text_of, tokens, triplet_details
+from builder.export.labels import (
+    Labelled,
+    Spans,
+    TripletLabel,
+    checked,
+    review_details,
+    text_of,
+    tokens,
+    triplet_details,
+)
 from builder.records import Polarity
 
 SENTIMENTS: Mapping[Polarity, str] = {"POS": "positive", "NEG": "negative", "NEU": "neutral"}
@@ -28,7 +37,7 @@ def _entry(review: Labelled) -> dict[str, object]:
     return {"id": review.id, "sentence": " ".join(words)} | review_details(review) | {"triples": triples}
 
 
-def _triple(uid: str, words: list[str], group: Sequence[Label]) -> dict[str, object]:
+def _triple(uid: str, words: list[str], group: Sequence[TripletLabel]) -> dict[str, object]:
     triple: dict[str, object] = {
         "uid": uid,
         "target_tags": _tags(words, [group[0].aspect]),
@@ -39,9 +48,9 @@ def _triple(uid: str, words: list[str], group: Sequence[Label]) -> dict[str, obj
     return triple | {"triplets": details} if any(details) else triple
 
 
-def _grouped(labels: Iterable[Label]) -> list[list[Label]]:
+def _grouped(labels: Iterable[TripletLabel]) -> list[list[TripletLabel]]:
     """A group for each aspect and polarity, and more where its opinions overlap, which tags cannot show."""
-    groups: list[list[Label]] = []
+    groups: list[list[TripletLabel]] = []
     for label in labels:
         for group in groups:
             last = group[-1]
@@ -53,7 +62,7 @@ def _grouped(labels: Iterable[Label]) -> list[list[Label]]:
     return groups
 
 
-def _follows(label: Label, last: Label) -> bool:
+def _follows(label: TripletLabel, last: TripletLabel) -> bool:
     return last.opinion[0][1] <= label.opinion[0][0]
 
 
@@ -69,7 +78,7 @@ def read(content: str) -> list[Labelled]:
     reviews = []
     for entry in json.loads(content):
         labels = [
-            Label(aspect, opinion, _POLARITIES[triple["sentiment"]])
+            TripletLabel(aspect, opinion, _POLARITIES[triple["sentiment"]])
             for triple in entry["triples"]
             for aspect in _spans(triple["target_tags"])
             for opinion in _spans(triple["opinion_tags"])

@@ -20,7 +20,7 @@ Spans = tuple[Span, ...]
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Label:
+class TripletLabel:
     """Half-open code-point spans of an aspect and its opinion. `row` is the triplet in full, for formats that have
     room for more; it takes no part in comparisons.
     """
@@ -39,7 +39,7 @@ class Labelled:
 
     id: str
     text: str
-    labels: tuple[Label, ...]
+    labels: tuple[TripletLabel, ...]
     row: ReviewRow | None = field(default=None, compare=False, repr=False)
 
 
@@ -50,7 +50,7 @@ class Skipped:
     """
 
     id: str
-    label: Label | None
+    label: TripletLabel | None
     reason: str
     labels: int
 
@@ -63,9 +63,9 @@ def labelled(row: ReviewRow, opinion: Opinion = "opinion") -> Labelled:
     return Labelled(row["id"], row["text"], tuple(sorted(labels)), row)
 
 
-def label(triplet: TripletRow, opinion: Opinion) -> Label:
+def label(triplet: TripletRow, opinion: Opinion) -> TripletLabel:
     """A triplet of ours with one of its opinions."""
-    return Label(_spans(triplet["aspect"]), _spans(triplet[opinion]), triplet["polarity"], triplet)
+    return TripletLabel(_spans(triplet["aspect"]), _spans(triplet[opinion]), triplet["polarity"], triplet)
 
 
 REVIEW_DETAILS = ("language", "rating", "source", "annotation", "unverified_negative")
@@ -79,7 +79,7 @@ def review_details(review: Labelled) -> dict[str, Any]:
     return {key: row.get(key) for key in REVIEW_DETAILS} if row is not None else {}
 
 
-def triplet_details(label: Label) -> dict[str, Any]:
+def triplet_details(label: TripletLabel) -> dict[str, Any]:
     """What the row of a triplet says of it; nothing where it was made without a row."""
     row = label.row
     return {key: row.get(key) for key in TRIPLET_DETAILS} if row is not None else {}
@@ -142,7 +142,7 @@ def untokenisable(text: str, stand_ins: Mapping[str, str] = STAND_INS) -> str | 
     return None
 
 
-def continuous(label: Label) -> str | None:
+def continuous(label: TripletLabel) -> str | None:
     """Why a format of continuous spans cannot hold a label, or None."""
     for what, spans in (("aspect", label.aspect), ("opinion", label.opinion)):
         if len(spans) != 1:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 
-from builder.export.labels import Label, Labelled, Spans, checked, review_details, triplet_details
+from builder.export.labels import Labelled, Spans, TripletLabel, checked, review_details, triplet_details
 from builder.records import Polarity
 
 NAMES: Mapping[Polarity, str] = {"POS": "Positive", "NEG": "Negative", "NEU": "Neutral"}
@@ -46,7 +46,7 @@ def read(content: str) -> list[Labelled]:
     reviews = []
     for entry in json.loads(content):
         labels = [
-            Label(
+            TripletLabel(
                 _spans(entry["text"], opinion["Target"]),
                 _spans(entry["text"], opinion["Polar_expression"]),
                 _POLARITIES[opinion["Polarity"]],
