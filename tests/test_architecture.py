@@ -20,6 +20,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("markup",),
     ("", "records", "errors"),
     ("licences", "limits", "presets"),
+    ("model_settings",),
     ("settings",),
     ("code", "config", "text", "files", "edges", "progress", "memory"),
     ("kept",),

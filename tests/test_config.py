@@ -11,7 +11,8 @@ import pytest
 from builder.config import Resolved, filled, flat, resolve
 from builder.errors import ConfigError
 from builder.limits import Limits, at_least, from_0_to_1
-from builder.settings import Config, SelfTrain
+from builder.model_settings import SelfTrain
+from builder.settings import Config
 
 WHOLE = """\
 seed = 7

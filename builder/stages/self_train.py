@@ -19,10 +19,10 @@ from functools import partial
 from builder.errors import ModelError
 from builder.learning.task import Example, Judge, TaggerConfig, TripletModel
 from builder.model import kinds
+from builder.model_settings import VARIANTS
 from builder.progress import ModelBar
 from builder.reader import review_view, to_text, to_view
 from builder.records import Review, StoredTriplet, Triplet
-from builder.settings import VARIANTS
 from builder.stages.parts import judging, predictions, variant_e
 from builder.stages.parts.context import Context
 from builder.stages.parts.examples import join_rows, list_examples
