@@ -121,7 +121,7 @@ class Paper:
 
 
 @dataclass(frozen=True, slots=True)
-class Encoder:
+class EncoderSettings:
     """The profile `encoder`: a pretrained encoder under the project's own tagger and judge."""
 
     base: str = ""

@@ -11,7 +11,7 @@ from datetime import date
 from typing import Literal
 
 from builder.limits import Limits, at_least, from_0_to_1
-from builder.model_settings import Discriminate, Encoder, Paper, SelfTrain, is_device
+from builder.model_settings import Discriminate, EncoderSettings, Paper, SelfTrain, is_device
 
 Convention = Literal["natural", "paper", "described"]
 ReleaseScript = Literal["keep", "traditional", "simplified"]
@@ -188,7 +188,7 @@ class Config:
     rules: Rules = field(default_factory=Rules)
     discriminate: Discriminate = field(default_factory=Discriminate)
     self_train: SelfTrain = field(default_factory=SelfTrain)
-    encoder: Encoder = field(default_factory=Encoder)
+    encoder: EncoderSettings = field(default_factory=EncoderSettings)
     paper: Paper = field(default_factory=Paper)
     evaluate: Evaluate = field(default_factory=Evaluate)
     release: ReleaseSettings = field(default_factory=ReleaseSettings)

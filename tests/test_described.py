@@ -15,8 +15,8 @@ from reading import reader, written
 from builder import Extractor
 from builder.engine import Doc, RuleEngine, make_engine
 from builder.engine.described.mentions import (
-    Lexicons,
     Mention,
+    MentionLexicons,
     collect_aspects,
     collect_opinions,
     detect_aspects,
@@ -113,14 +113,14 @@ def test_words_that_only_a_context_values_are_no_opinions_here() -> None:
 
 def test_an_adverb_is_no_opinion_though_the_lexicon_has_the_word() -> None:
     text, tokens = make_tree("湯/NOUN/2/nsubj 特別/ADV/2/advmod 好喝/ADJ/-1/root")
-    lexicons = Lexicons.of(reader().lexicon, STEPS)
+    lexicons = MentionLexicons.of(reader().lexicon, STEPS)
     assert "特別" in lexicons.opinions
     assert [found.word for found in detect_opinions(text, tokens, lexicons)] == ["好喝"]
 
 
 def test_an_entry_of_several_words_is_one_opinion_whose_node_leads_out_of_it() -> None:
     text, tokens = make_tree("服務/NOUN/2/nsubj 令人/VERB/2/cop 失望/ADJ/-1/root")
-    (found,) = detect_opinions(text, tokens, Lexicons.of(reader().lexicon, STEPS))
+    (found,) = detect_opinions(text, tokens, MentionLexicons.of(reader().lexicon, STEPS))
     assert (found.word, found.node) == ("令人失望", 2)
 
 
@@ -141,7 +141,7 @@ def test_how_a_dish_is_cooked_is_no_aspect() -> None:
 
 
 def test_a_word_of_both_lexicons_is_an_aspect_where_it_is_a_noun() -> None:
-    lexicons = Lexicons.of(reader().lexicon, STEPS)
+    lexicons = MentionLexicons.of(reader().lexicon, STEPS)
     word = "特色"
     assert word in lexicons.opinions and word in lexicons.aspects
     for pos, opinions, aspects in (("NOUN", [], [word]), ("ADJ", [word], [])):

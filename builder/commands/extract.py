@@ -69,9 +69,8 @@ def extract(
     system: str,
     workdir: Path | None,
     convention: str | None,
-    aspects: Path | None,
     workers: int,
-    **reading: str | None,
+    **options: str | Path | None,
 ) -> None:
     """Extract triplets from texts.
 
@@ -82,8 +81,8 @@ def extract(
     from builder.usecases.extracting import extract_texts, read_aspects
     from builder.usecases.extraction import build_settings, open_build_system
 
-    convention = convention or build_settings(workdir).rules.convention
-    texts = _given_texts(given, source, reading)
+    convention, aspects = convention or build_settings(workdir).rules.convention, options.pop("aspects")
+    texts = _given_texts(given, source, cast("dict[str, str | None]", options))
     to_screen = target is None or (target == Path("-") and sys.stdout.isatty())
     shape = shape or ("table" if target is None else "csv" if target.suffix.lower() == ".csv" else "jsonl")
     colour = to_screen and shows_colour(sys.stdout)
@@ -94,7 +93,7 @@ def extract(
     typed = "-" in (*given, str(source)) and sys.stdin.isatty()
     if typed:
         click.echo("Type a review and press Enter; Ctrl-D ends.", err=True)
-    named = read_aspects(aspects) if aspects else None
+    named = read_aspects(Path(aspects)) if aspects else None
     chosen = open_build_system(workdir, system, cast("Convention", convention), named)
     counts = extract_texts(texts, place, chosen, write, workers, at_once=typed)
     if not (given and given != ("-",) and source is None and target is None):

@@ -186,13 +186,14 @@ def induce(workdir: Path, out: Path | None, support: int) -> None:
     target = out or workdir / "candidates.tsv"
     known = folders_in(workdir).load_lexicon()
     with db.reading(workdir) as connection:
-        found = induced(
+        induction = induced(
             documents(connection, known), known, InductionSettings(support=support, ratings=ratings(connection))
         )
-    write_candidates(found, target)
-    click.echo(f"{target}: {len(found.opinions)} opinions, {len(found.aspects)} aspects from {found.reviews:,} reviews")
+    write_candidates(induction, target)
+    counts = f"{len(induction.opinions)} opinions, {len(induction.aspects)} aspects"
+    click.echo(f"{target}: {counts} from {induction.reviews:,} reviews")
     click.echo(
-        f"the sign of a known opinion is found in {100 * found.agreement:.0f}% of cases; "
+        f"the sign of a known opinion is found in {100 * induction.agreement:.0f}% of cases; "
         "write yes or no into the column accept, then `builder lexicon accept`"
     )
 

@@ -1,6 +1,6 @@
 """The aspects that an opinion may be about where no construction is certain, in the order of the text.
 
-In: a scene, what a rule proposes, and the clauses before. Out: `Candidate`s. Pure.
+In: a scene, what a rule proposes, and the clauses before. Out: `AspectCandidate`s. Pure.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Before(NamedTuple):
     described: Collection[int]
 
 
-class Candidate(NamedTuple):
+class AspectCandidate(NamedTuple):
     """An aspect with its clause, how many clauses back it stands and how many borders of sentences away."""
 
     aspect: Constituent
@@ -63,7 +63,7 @@ class Candidate(NamedTuple):
     borders: int
 
 
-def find_candidates(scene: Scene, proposed: Constituent | None, before: Before) -> Iterator[Candidate]:
+def find_candidates(scene: Scene, proposed: Constituent | None, before: Before) -> Iterator[AspectCandidate]:
     """The aspects of the clauses in text order.
 
     What a rule proposes may be no constituent of its clause: a noun, or the owner of an attribute.
@@ -75,13 +75,13 @@ def find_candidates(scene: Scene, proposed: Constituent | None, before: Before) 
         for item in clause:
             if proposed is not None and item.start == proposed.start:
                 seen = True
-                yield Candidate(proposed, clause, last - at, own - sentence)
+                yield AspectCandidate(proposed, clause, last - at, own - sentence)
                 if item.end == proposed.end:
                     continue
             if item.term is not None:
-                yield Candidate(item, clause, last - at, own - sentence)
+                yield AspectCandidate(item, clause, last - at, own - sentence)
     if proposed is not None and not seen:
-        yield Candidate(proposed, scene.items, 0, 0)
+        yield AspectCandidate(proposed, scene.items, 0, 0)
 
 
 def _compile_groups(groups: Mapping[str, tuple[str, ...]]) -> Callable[[str], str]:

@@ -1,13 +1,13 @@
 """What holds of a candidate for the aspect of an opinion, in features that a person can read.
 
-In: a scene and a `Candidate` in it. Out: names of features, each of which a weight may belong to. Pure.
+In: a scene and a `AspectCandidate` in it. Out: names of features, each of which a weight may belong to. Pure.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from builder.engine.candidates import Before, Candidate
+from builder.engine.candidates import AspectCandidate, Before
 from builder.engine.constituents import Constituent, is_dish
 from builder.engine.scene import Scene
 from builder.engine.symbols import (
@@ -73,7 +73,7 @@ def describe_clause(scene: Scene, group: str) -> list[str]:
     return out
 
 
-def describe_earlier(candidate: Candidate, before: Before, about: str) -> list[str]:
+def describe_earlier(candidate: AspectCandidate, before: Before, about: str) -> list[str]:
     """Features of an aspect of an earlier clause."""
     aspect, clause, back, borders = candidate
     out = ["further back"] * (back - 1) + ["sentence border"] * min(borders, 2)

@@ -73,14 +73,14 @@ def compile_predicates(rules: Sequence[tuple[Rule, PredicateRule]], valences: Ma
             compile_pattern(part, rule.at(key), names).pattern
             for key, part in (("before", params.before), ("pattern", params.pattern), ("after", params.after))
         )
-        listed = [(word, char) for name, char in names for word in params.words[name]]
-        plain = {word: char for word, char in listed if word[0] not in "@…"}
+        symbols = [(word, char) for name, char in names for word in params.words[name]]
+        plain = {word: char for word, char in symbols if word[0] not in "@…"}
         if not plain:
             raise ResourceError(f"rule {rule.name!r} names no word", where=rule.at("words"), fix="name one")
         anchors |= plain.keys()
         entry = OpinionEntry(rule.name, params.category, valences[params.category], rule.where)
         expression = re.compile(f"(?:{before})(?P<core>{pattern})(?={after})")
-        aspects, endings = ([(word[1:], char) for word, char in listed if word[0] == mark] for mark in "@…")
+        aspects, endings = ([(word[1:], char) for word, char in symbols if word[0] == mark] for mark in "@…")
         out.append(Predicate(expression, entry, plain, aspects, endings))
     return Predicates(tuple(out), frozenset(anchors))
 

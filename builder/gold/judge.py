@@ -168,7 +168,7 @@ def _bounded_client(endpoint: Endpoint) -> Any:
     """The HTTP client of openai, whichever library that is, with limits for what a server may do."""
     from openai import DefaultAsyncHttpxClient
 
-    class Bounded(DefaultAsyncHttpxClient):
+    class BoundedJudgeClient(DefaultAsyncHttpxClient):
         """openai's own time limit is for each piece of an answer: a byte a second would never end."""
 
         async def send(self, request: Any, **options: Any) -> Any:
@@ -186,7 +186,7 @@ def _bounded_client(endpoint: Endpoint) -> Any:
             headers = [pair for pair in response.headers.raw if pair[0].lower() not in _OF_TRANSFER]  # as they came
             return type(response)(response.status_code, headers=headers, content=bytes(body), request=request)
 
-    return Bounded(base_url=endpoint.url, timeout=2 * endpoint.timeout, follow_redirects=False)
+    return BoundedJudgeClient(base_url=endpoint.url, timeout=2 * endpoint.timeout, follow_redirects=False)
 
 
 _OF_TRANSFER = (b"content-encoding", b"content-length", b"transfer-encoding")

@@ -14,6 +14,17 @@ HUB_SPLITS = {"train": "train", "valid": "validation", "test": "test"}
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 
 
+_FILES = """## Files
+
+`parquet/SPLIT-LAYER.parquet` and `data/SPLIT.jsonl` hold the same reviews. `paper/*.json`: the format of Lu et al.; \
+its questions name the
+aspects of the answer (input mode `given-aspects`), and `review_id` is the id of the review here. \
+`metadata.json`: Croissant 1.1.
+`manifest.json`: counts, signatures, configuration. `CHANGES.md`: what changed since the parent. \
+`CITATION.cff`: how to cite. `SHA256SUMS`:
+check with `sha256sum --check` or `builder verify`. Other formats: `builder export`."""
+
+
 def card(facts: Facts, content: Mapping[str, Content]) -> str:
     """`content` holds the Parquet files."""
     front = chr(10).join(_front(facts, content))
@@ -63,15 +74,7 @@ dataset = load_dataset("PATH")              # all reviews; load_dataset("PATH", 
 Masks are found by pattern. Not found, and may remain: {UNMASKED}. Place and author columns are not released. \
 {_ids(facts)}
 
-## Files
-
-`parquet/SPLIT-LAYER.parquet` and `data/SPLIT.jsonl` hold the same reviews. `paper/*.json`: the format of Lu et al.; \
-its questions name the
-aspects of the answer (input mode `given-aspects`), and `review_id` is the id of the review here. \
-`metadata.json`: Croissant 1.1.
-`manifest.json`: counts, signatures, configuration. `CHANGES.md`: what changed since the parent. \
-`CITATION.cff`: how to cite. `SHA256SUMS`:
-check with `sha256sum --check` or `builder verify`. Other formats: `builder export`.
+{_FILES}
 
 {sections.agreement(facts)}## Maintenance and contact
 

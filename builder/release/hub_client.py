@@ -38,7 +38,7 @@ def make_client() -> Any:
     usual.close()
     kind: Any = type(usual)
 
-    class Bounded(kind):  # type: ignore[misc]
+    class BoundedHubClient(kind):  # type: ignore[misc]
         """The limits hold for every request, however the hub's client makes it."""
 
         def send(self, request: Any, *, stream: bool = False, **options: Any) -> Any:
@@ -54,7 +54,7 @@ def make_client() -> Any:
             whole.history = response.history
             return whole
 
-    return Bounded(event_hooks=usual.event_hooks, follow_redirects=True, timeout=PATIENCE)
+    return BoundedHubClient(event_hooks=usual.event_hooks, follow_redirects=True, timeout=PATIENCE)
 
 
 def _read_body(response: Any) -> bytes:

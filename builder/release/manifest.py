@@ -167,7 +167,7 @@ def manifest(facts: Facts, files: Mapping[str, Content]) -> str:
         ],
         "paper_input": "given-aspects",
         **(
-            {"augmentations": {layer: dict(told) for layer, told in facts.augmentations.items()}}
+            {"augmentations": {layer: dict(counts) for layer, counts in facts.augmentations.items()}}
             if facts.augmentations
             else {}
         ),

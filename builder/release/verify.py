@@ -66,11 +66,8 @@ def _checksums(release: Path, path: Path) -> Iterator[str]:
         if not present[name].is_file() or _sha256(present[name]) != digests[name]:
             yield f"{name}: its bytes have changed"
     due = {folder.as_posix() for name in digests for folder in Path(name).parents}
-    for folder in sorted(
-        folder.relative_to(release).as_posix()
-        for folder in release.rglob("*")
-        if folder.is_dir() and not folder.is_symlink()
-    ):
+    folders = (folder for folder in release.rglob("*") if folder.is_dir() and not folder.is_symlink())
+    for folder in sorted(folder.relative_to(release).as_posix() for folder in folders):
         if folder not in due:
             yield f"{folder}/: not part of the release"
     if "manifest.json" not in digests:

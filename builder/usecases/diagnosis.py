@@ -133,10 +133,8 @@ def _extras() -> Iterator[Diagnosis]:
 def _gpu() -> Diagnosis:
     from builder.learning.devices import describe_gpu
 
-    found = describe_gpu()
-    return (
-        Diagnosis("GPU", "ok", found) if found else Diagnosis("GPU", "missing", "none; `encoder` and `paper` want one")
-    )
+    gpu = describe_gpu()
+    return Diagnosis("GPU", "ok", gpu) if gpu else Diagnosis("GPU", "missing", "none; `encoder` and `paper` want one")
 
 
 def _memory() -> str:

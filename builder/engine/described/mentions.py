@@ -33,7 +33,7 @@ class Mention(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Lexicons:
+class MentionLexicons:
     """The two lexicons of the described system.
 
     `barred`: parts of speech that are no opinions. `composed`: entries that count where they are one word alone.
@@ -47,7 +47,7 @@ class Lexicons:
     longest: int
 
     @classmethod
-    def of(cls, lexicon: Lexicon, steps: Steps) -> Lexicons:
+    def of(cls, lexicon: Lexicon, steps: Steps) -> MentionLexicons:
         """Both lexicons as their sections describe them."""
         opinions = collect_opinions(lexicon)
         aspects = collect_aspects(lexicon, steps.aspects)
@@ -102,7 +102,7 @@ def _segment_name(name: str, lexicon: Lexicon) -> tuple[str, ...]:
     return best[-1] or ()
 
 
-def detect_opinions(text: str, tokens: Sequence[Token], lexicons: Lexicons) -> list[Mention]:
+def detect_opinions(text: str, tokens: Sequence[Token], lexicons: MentionLexicons) -> list[Mention]:
     """Opinion lexicon detection (section 3.2.1): the segmented words that match an entry, with their part of speech.
 
     A word of both lexicons is an opinion where it is no noun.
@@ -116,7 +116,7 @@ def detect_opinions(text: str, tokens: Sequence[Token], lexicons: Lexicons) -> l
 
 
 def detect_aspects(
-    text: str, tokens: Sequence[Token], lexicons: Lexicons, opinions: Sequence[Mention]
+    text: str, tokens: Sequence[Token], lexicons: MentionLexicons, opinions: Sequence[Mention]
 ) -> list[Mention]:
     """Aspect lexicon detection (section 3.2.2): the segmented words that match an entry and are no opinions here."""
     taken = {token for mention in opinions for token in range(mention.first, mention.last + 1)}
@@ -127,7 +127,7 @@ def _match_words(
     text: str,
     tokens: Sequence[Token],
     entries: Mapping[str, OpinionEntry] | Mapping[str, AspectEntry],
-    lexicons: Lexicons,
+    lexicons: MentionLexicons,
     taken: Container[int] = (),
 ) -> Iterator[Mention]:
     """The longest entries over the edges of words, from the left: an entry of several words (令人 失望) is one."""
@@ -146,7 +146,7 @@ def _find_last(
     text: str,
     tokens: Sequence[Token],
     entries: Container[str],
-    lexicons: Lexicons,
+    lexicons: MentionLexicons,
     taken: Container[int],
     i: int,
 ) -> int:

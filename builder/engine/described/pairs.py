@@ -1,6 +1,6 @@
 """Aspects and opinions paired and expanded in the dependency tree (Lu et al. 2024, section 3.2.3).
 
-In: tokens with their heads, and the sets O and A. Out: `Pair`s, the set P of the paper, each with what led to it.
+In: tokens with their heads, and the sets O and A. Out: `PathPair`s, the set P of the paper, each with what led to it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from builder.records import Token
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class PathPair:
     """An aspect with its attributes and an opinion; `path` are the arcs between them.
 
     `detail` says why they are paired. `conjunct_of`: the aspect over whose `conj` arc this one came in.
@@ -34,7 +34,7 @@ def pair_by_shortest_path(
     sentence_of: Sequence[int],
     opinions: Sequence[Mention],
     aspects: Sequence[Mention],
-) -> list[Pair]:
+) -> list[PathPair]:
     """Shortest path (section 3.2.3): each opinion with the aspect of its sentence that is closest in the tree.
 
     Of two that are as close in the tree, the one fewer characters away counts, then the first. An opinion in a tree
@@ -53,18 +53,18 @@ def pair_by_shortest_path(
             arcs, _, aspect, path = min(reached, key=lambda candidate: candidate[:2])
             noun = "arc" if arcs == 1 else "arcs"
             detail = f"{arcs} {noun}, the shortest path of {len(reached)} in the sentence"
-            out.append(Pair(aspect, opinion, path, detail))
+            out.append(PathPair(aspect, opinion, path, detail))
     return out
 
 
 def add_conjuncts(
-    pairs: Sequence[Pair],
+    pairs: Sequence[PathPair],
     tokens: Sequence[Token],
     text: str,
     mention_of: Mapping[int, Mention],
     opinion_tokens: frozenset[int],
     step: ConjunctionStep,
-) -> list[Pair]:
+) -> list[PathPair]:
     """Conjunction detection (section 3.2.3): what a `conj` arc joins to an aspect shares its opinion.
 
     Pairs that come in are looked at in their turn, so that the third of three aspects is reached from the second.
@@ -81,18 +81,18 @@ def add_conjuncts(
             known.add((conjunct.node, pair.opinion.node))
             path = tuple(dependency_path(tokens, conjunct.node, pair.opinion.node) or ())
             detail = f"{conjunct.word} {relation} {pair.aspect.word}"
-            out.append(Pair(conjunct, pair.opinion, path, detail, conjunct_of=pair.aspect))
+            out.append(PathPair(conjunct, pair.opinion, path, detail, conjunct_of=pair.aspect))
     return out
 
 
 def add_attributes(
-    pair: Pair,
+    pair: PathPair,
     tokens: Sequence[Token],
     text: str,
     mention_of: Mapping[int, Mention],
     opinion_tokens: frozenset[int],
     step: AttributeStep,
-) -> Pair:
+) -> PathPair:
     """Attribute detection (section 3.2.3): `assmod` and nominal `amod` neighbours join the aspect (肉的份量)."""
     attributes = []
     for token, relation in find_neighbours(tokens, pair.aspect):
@@ -105,7 +105,7 @@ def add_attributes(
     return replace(pair, attributes=tuple(attributes)) if attributes else pair
 
 
-def find_marks(tokens: Sequence[Token], pair: Pair, step: AttributeStep) -> list[int]:
+def find_marks(tokens: Sequence[Token], pair: PathPair, step: AttributeStep) -> list[int]:
     """The 的 below the parts of an aspect that stands between two of them (肉 的 份量)."""
     parts = (pair.aspect, *pair.attributes)
     marks = [mark for part in parts if (mark := _find_mark(tokens, part.node, step)) is not None]
@@ -143,6 +143,6 @@ def _name_token(tokens: Sequence[Token], text: str, token: int) -> Mention:
     return Mention(start, end, text[start:end], token, token, token)
 
 
-def _count_between(one: Mention, other: Mention) -> int:
+def _count_between(first: Mention, second: Mention) -> int:
     """The characters between two mentions."""
-    return max(other.start - one.end, one.start - other.end)
+    return max(second.start - first.end, first.start - second.end)

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from builder.engine.constituents import Constituent, Phrase, Term
-from builder.engine.described.mentions import Lexicons, Mention, detect_aspects, detect_opinions
-from builder.engine.described.pairs import Pair, add_attributes, add_conjuncts, find_marks, pair_by_shortest_path
+from builder.engine.described.mentions import Mention, MentionLexicons, detect_aspects, detect_opinions
+from builder.engine.described.pairs import PathPair, add_attributes, add_conjuncts, find_marks, pair_by_shortest_path
 from builder.engine.described.polarity import classify, find_negators
 from builder.engine.described.steps import Steps
 from builder.engine.elements import make_element
@@ -49,7 +49,7 @@ class DescribedEngine:
     def __init__(self, lexicon: Lexicon, rules: Sequence[Rule]) -> None:
         self._steps = Steps.of(rules)
         self._lexicon = lexicon
-        self._lexicons = Lexicons.of(lexicon, self._steps)
+        self._lexicons = MentionLexicons.of(lexicon, self._steps)
 
     def extract(self, doc: Doc) -> tuple[Triplet, ...]:
         """The triplets of a review in text order of their opinions, each once."""
@@ -99,7 +99,7 @@ class DescribedEngine:
         opinions = detect_opinions(text, doc.tokens, self._lexicons)
         return _Reading(text, doc.tokens, opinions, detect_aspects(text, doc.tokens, self._lexicons, opinions))
 
-    def _find_closest(self, doc: Doc, reading: _Reading) -> list[Pair]:
+    def _find_closest(self, doc: Doc, reading: _Reading) -> list[PathPair]:
         sentence_of, at = [], 0
         for token in doc.tokens:
             while at + 1 < len(doc.clauses) and doc.clauses[at + 1].start <= token.start:
@@ -107,7 +107,7 @@ class DescribedEngine:
             sentence_of.append(doc.clauses[at].sentence if doc.clauses else 0)
         return pair_by_shortest_path(doc.tokens, sentence_of, reading.opinions, reading.aspects)
 
-    def _pair(self, doc: Doc, reading: _Reading) -> list[Pair]:
+    def _pair(self, doc: Doc, reading: _Reading) -> list[PathPair]:
         """Section 3.2.3: the set P, expanded."""
         pairs, steps = self._find_closest(doc, reading), self._steps
         mention_of, opinion_tokens = reading.aspect_of, reading.opinion_tokens
@@ -117,7 +117,7 @@ class DescribedEngine:
             for pair in pairs
         ]
 
-    def _make_triplet(self, doc: Doc, reading: _Reading, pair: Pair) -> Triplet:
+    def _make_triplet(self, doc: Doc, reading: _Reading, pair: PathPair) -> Triplet:
         steps, tokens = self._steps, doc.tokens
         negators = find_negators(reading.text, tokens, pair.opinion, self._lexicon, steps.polarity)
         valence, reasons = classify(pair.opinion, negators)
@@ -144,7 +144,7 @@ class DescribedEngine:
             evidence=tuple(evidence),
         )
 
-    def _make_aspect(self, doc: Doc, pair: Pair) -> tuple[Element, Element | None]:
+    def _make_aspect(self, doc: Doc, pair: PathPair) -> tuple[Element, Element | None]:
         """The aspect with its attributes, and its owner: the first part of one of two parts (肉 of 肉的份量)."""
         parts = sorted([pair.aspect, *pair.attributes])
         marks = find_marks(doc.tokens, pair, self._steps.attribute)
