@@ -48,7 +48,7 @@ def test_proposals_of_several_taggers_are_averaged_and_the_heavier_polarity_wins
 
 
 def test_an_improbable_rule_triplet_goes_and_a_sure_proposal_comes() -> None:
-    out = merged([SOUP, WRONG], [0.9, 0.05], [(0.9, SOUP), (0.8, NOODLE), (0.05, WRONG)], 1.0)
+    out = merged([SOUP, WRONG], [0.9, 0.01], [(0.9, SOUP), (0.8, NOODLE), (0.05, WRONG)], 1.0)
     assert [t.key for t in out] == [SOUP.key, NOODLE.key]
 
 
@@ -59,8 +59,8 @@ def test_without_trust_nothing_is_dropped_added_or_lengthened() -> None:
 
 
 def test_half_the_trust_drops_half_as_far_and_adds_and_lengthens_all_the_same() -> None:
-    assert merged([SHORT], [0.08], [], 1.0) == ()
-    assert merged([SHORT], [0.08], [], 0.5) == (SHORT,)
+    assert merged([SHORT], [0.04], [], 1.0) == ()
+    assert merged([SHORT], [0.04], [], 0.5) == (SHORT,)
     for trust in (0.5, 1.0):
         assert merged([], [], [(0.6, NOODLE)], trust) == (NOODLE,)
         assert merged([], [], [(0.5, NOODLE)], trust) == ()

@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-DROP = 0.1
+DROP = 0.05
 """A rule triplet that a panel of full trust gives less is left out."""
 ADD = 0.55
 """A proposal of at least this much is taken in."""
