@@ -106,7 +106,7 @@ def test_an_unsure_proposal_stays_out() -> None:
 def test_a_panel_that_finds_the_rules_improbable_is_not_trusted(taggers: tuple[Taggers, Path]) -> None:
     for mean in (0.0, 0.4, UNSURE):
         assert trusted(taggers[0], Noise(0.4, 0.15, mean)).trust == 0
-    learnt = trusted(taggers[0], Noise(0.04, 0.06, 0.8))
+    learnt = trusted(taggers[0], Noise(0.04, 0.03, 0.8))
     assert (learnt.trust, learnt.drop, learnt.cut) == (1, DROP, DROP)
 
 

@@ -334,6 +334,8 @@ def test_nothing_of_ours_reads_or_writes_a_pickle() -> None:
                 found += [where for alias in node.names if alias.name != "UnpicklingError"]
             elif isinstance(node, ast.Call):
                 called = ast.unparse(node.func)
+                if path.name == "unpickling.py" and "weights_only=True" in ast.unparse(node):
+                    continue  # `builder model convert`, in a process of its own
                 found += (
                     [where]
                     if called in ("torch.load", "torch.save", "eval", "exec", "np.load", "numpy.load", "yaml.load")

@@ -299,7 +299,7 @@ def test_a_base_is_trimmed_and_trained_by_command_and_serves_the_stages(built: B
             {"profile": "paper", "paper.base": "a/b", "paper.template": "3"},
             "paper.template = '3' is not one of '1', '2'",
         ),
-        ({"profile": "papers"}, "profile = 'papers' is not one of 'embedded', 'rules', 'paper'"),
+        ({"profile": "papers"}, "profile = 'papers' is not one of 'embedded', 'rules', 'encoder', 'paper'"),
     ],
 )
 def test_settings_that_no_model_can_be_trained_with_are_errors(settings: dict[str, object], error: str) -> None:

@@ -336,7 +336,10 @@ def test_a_parquet_twin_that_says_something_else_is_found(tmp_path: Path) -> Non
     files["parquet/valid-silver.parquet"] = parquet.dump(
         [review("c", "服務差", triplet("服務差", (0, 2), ((2, 3),), (2, 3), "NEG"))]
     )
-    assert verify(release(tmp_path, rebuilt(files))) == ["parquet/valid-silver.parquet: holds other reviews than data/"]
+    assert verify(release(tmp_path, rebuilt(files))) == [
+        "metadata.json: the checksum of 'parquet/valid-silver.parquet' is not that of manifest.json",
+        "parquet/valid-silver.parquet: holds other reviews than data/",
+    ]
 
 
 def test_a_release_that_does_not_verify_is_not_written(

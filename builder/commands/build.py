@@ -85,8 +85,8 @@ def _column_options(command: click.decorators.FC) -> click.decorators.FC:
 @click.option("--licence", help="Licence of the release, as an SPDX name.")
 @click.option(
     "--profile",
-    type=click.Choice(["embedded", "rules", "paper"]),
-    help="Models: small ones that run anywhere (default), none, or those of the paper.",
+    type=click.Choice(["embedded", "rules", "encoder", "paper"]),
+    help="`embedded` models run anywhere (default), `rules` has none, `encoder` and `paper` fine-tune pretrained ones.",
 )
 @click.option("--workers", type=int, help="Worker processes; the result does not depend on them.")
 @ENGINE

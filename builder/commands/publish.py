@@ -17,7 +17,7 @@ import click
 @click.option("--private", is_flag=True, help="Make a new repository private.")
 @click.option(
     "--seconds", type=click.FloatRange(min=0, min_open=True), default=3600, show_default=True,
-    help="Give up after so long.",
+    help="Give up after this many seconds in all.",
 )  # fmt: skip
 @click.option("--yes", is_flag=True, help="Send; without it, only tell what would be sent.")
 def publish(release: Path, repository: str, private: bool, yes: bool, seconds: float) -> None:

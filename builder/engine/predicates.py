@@ -74,6 +74,8 @@ def compile_predicates(rules: Sequence[tuple[Rule, PredicateRule]], valences: Ma
             for key, part in (("before", params.before), ("pattern", params.pattern), ("after", params.after))
         )
         symbols = [(word, char) for name, char in names for word in params.words[name]]
+        if any(not word.lstrip("@…") for word, _ in symbols):
+            raise ResourceError(f"rule {rule.name!r} has an empty word", where=rule.at("words"), fix="remove it")
         plain = {word: char for word, char in symbols if word[0] not in "@…"}
         if not plain:
             raise ResourceError(f"rule {rule.name!r} names no word", where=rule.at("words"), fix="name one")

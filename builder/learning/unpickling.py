@@ -15,7 +15,11 @@ from typing import Any
 
 _NEW_USER, _NEW_NETWORK = 0x10000000, 0x40000000
 _REFUSED = ("socket.", "subprocess.", "os.system", "os.exec", "os.fork", "os.posix_spawn", "os.spawn", "ctypes.dlopen")
-_CHANGING = ("os.remove", "os.rename", "os.rmdir", "os.mkdir", "os.link", "os.symlink", "os.truncate", "shutil.")
+_CHANGING = (
+    "os.remove", "os.rename", "os.rmdir", "os.mkdir", "os.link", "os.symlink", "os.truncate", "os.chmod", "os.chown",
+    "os.utime", "os.setxattr", "shutil.",
+)  # fmt: skip
+_WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 
 def leave_network() -> None:
@@ -26,12 +30,17 @@ def leave_network() -> None:
             system.unshare(_NEW_USER | _NEW_NETWORK)
 
 
+def _writes(mode: object, flags: int) -> bool:
+    """Whether a file is opened to be written: by its mode, or by the flags of `os.open`, which has none."""
+    return not set(mode) <= {"r", "b", "t"} if isinstance(mode, str) else bool(flags & _WRITING)
+
+
 def cut_off(target: str) -> None:
     """From here on this process opens no socket, starts no process, changes no file but `target`. Never undone."""
     allowed = os.path.abspath(target)
 
     def refuse(event: str, arguments: tuple[Any, ...]) -> None:
-        written = event == "open" and isinstance(arguments[1], str) and not set(arguments[1]) <= {"r", "b", "t"}
+        written = event == "open" and _writes(arguments[1], arguments[2])
         elsewhere = written and os.path.abspath(os.fsdecode(arguments[0])) != allowed
         if event.startswith((*_REFUSED, *_CHANGING)) or elsewhere:
             raise PermissionError(f"reading weights asked for {event}")

@@ -5,15 +5,16 @@ The rules know words and grammar, the models know what stands where in reviews; 
 Mitchell 1998). A rule triplet that the cross-fitted panel (builder.model.panel) finds improbable goes; one whose
 aspect the taggers take longer gets their aspect (the rules stop at a word they do not know: 豆花 of 三色豆花); a
 proposal of which the taggers are sure and that no rule triplet contradicts comes in, with the polarity that the rules
-would give it. All three go as far as the panel's trust: without any, the rules' triplets stay as they are. A tagger
-never speaks of a review that it was trained on: there are k folds of reviews, and k taggers, each trained without one
-of them; on a review that none has seen they speak together.
+would give it. Any trust in the panel adds and lengthens, and drops in proportion; without any, the rules' triplets
+stay. A tagger never speaks of a review that it was trained on: there are k folds of reviews, and k taggers, each
+trained without one of them; on a review that none has seen they speak together.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -83,6 +84,9 @@ def train_taggers(
         others = [review for review in train if fold_of(review.id, folds) != fold]
         members.append(train_tagger(others, valid, config, seed, folder / f"{fold}.training", progress, foundation))
         save(members[-1], folder / str(fold))
+    for other in filter(_is_member, folder.iterdir()):  # of a training with more folds
+        if _fold_in_name(other) >= folds:
+            shutil.rmtree(other)
     taggers = Taggers(tuple(members))
     write_atomically(folder / "taggers.json", (json.dumps({"digest": taggers.digest}) + "\n").encode())
     return taggers
@@ -96,13 +100,21 @@ def load_taggers(folder: Path, device: str = "auto") -> Taggers:
         digest = settings["digest"]
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise ModelError(f"no readable taggers: {error!r}", where=str(path), fix="train them again") from error
-    members = [load(path, device) for path in sorted(folder.iterdir()) if path.name.isdigit()]
+    members = [load(path, device) for path in sorted(filter(_is_member, folder.iterdir()), key=_fold_in_name)]
     taggers = Taggers(tuple(member for member in members if isinstance(member, Tagger)))
     if taggers.digest != digest:
         raise ModelError(
             "the members are not those that were trained together", where=str(folder), fix="train them again"
         )
     return taggers
+
+
+def _is_member(path: Path) -> bool:
+    return path.name.isdigit()
+
+
+def _fold_in_name(path: Path) -> int:
+    return int(path.name)
 
 
 def _proposals(member: Tagger, texts: Sequence[str], progress: Progress | None) -> list[list[Proposal]]:

@@ -38,6 +38,8 @@ MAX_UNKNOWN = 0.05
 """The highest share of the reviews' characters that a tokenizer may not know."""
 _READ_AT_ONCE = 512
 """Tokens of a row, marks included, at most: what most encoders were trained on."""
+_LEAST_ROOM = 8
+"""Tokens of a row, marks aside, at least."""
 _UNSTABLE = ("_name_or_path", "transformers_version", "dtype", "torch_dtype")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _LAYER = re.compile(r"\blayers?\.(\d+)\.")
@@ -136,12 +138,19 @@ class EncoderFoundation:
 
     def make_tokens(self) -> CharacterTokens:
         """What cuts texts into this encoder's tokens."""
-        from tokenizers import Tokenizer
+        with hub.quiet():
+            from tokenizers import Tokenizer
 
-        tokenizer = Tokenizer.from_str(self.tokenizer)
+            tokenizer = Tokenizer.from_str(self.tokenizer)
         tokenizer.no_padding()
         tokenizer.no_truncation()
         room = int(self.config.get("max_position_embeddings") or _READ_AT_ONCE) - 2  # RoBERTa keeps two for itself
+        if room < _LEAST_ROOM:
+            raise ModelError(
+                f"it reads {room + 2} tokens at once",
+                where="encoder.base",
+                fix="name an encoder of 128 and more",
+            )
         return CharacterTokens(tokenizer, int(self.config.get("pad_token_id") or 0), min(_READ_AT_ONCE, room))
 
     def make_encoder(self, config: NetworkConfig) -> TextEncoder:
@@ -153,9 +162,9 @@ class EncoderFoundation:
         return encode
 
     def make_trunk(self, config: NetworkConfig) -> nn.Module:
-        from transformers import AutoConfig, AutoModel
-
         with hub.quiet():
+            from transformers import AutoConfig, AutoModel
+
             encoder = AutoModel.from_config(AutoConfig.for_model(**self.config))  # type: ignore[no-untyped-call]
         if self.tuning.gradient_checkpointing:
             enable = getattr(encoder, "activation_checkpointing_enable", encoder.gradient_checkpointing_enable)

@@ -183,7 +183,7 @@ def _tagging(workdir: Path, name: str, recipe: Recipe, aspects: Sequence[str] | 
     from builder.model.kinds import Asked, load_extractor
     from builder.model.paper.templates import aspect_text
 
-    model = load_extractor(workdir / "models" / name)
+    model = load_extractor(workdir / "models" / name, build_settings(workdir).device)
     if not isinstance(model, Asked) or not model.names_aspects:
         if aspects is not None:
             raise _not_asked(f"{name} was trained without aspects in its question")

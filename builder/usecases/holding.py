@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from builder.engine import Doc, RuleEngine
 from builder.reader import Recipe, make_reader
@@ -48,9 +48,13 @@ def holder(workdir: Path, recipe: Recipe) -> Callable[[Sequence[str]], list[Trip
 
 def least_confidence(workdir: Path) -> float:
     """`release.min_confidence` of the build; 0 of one that was begun before there was such a setting."""
+    return float(_setting(workdir, "release.min_confidence", 0))
+
+
+def _setting(workdir: Path, key: str, otherwise: Any) -> Any:
     with db.reading(workdir) as connection:
         config = json.loads(runs.setting(connection, "build") or '{"config": {}}')["config"]
-    return float(config.get("release.min_confidence", 0))
+    return config.get(key, otherwise)
 
 
 def rated_panel(workdir: Path) -> Rated | None:
@@ -62,7 +66,7 @@ def rated_panel(workdir: Path) -> Rated | None:
         if triplets.source_id(connection, "discriminator") is None:
             return None
     folder = workdir / "models" / "panel"
-    panel = load_panel(folder)
+    panel = load_panel(folder, str(_setting(workdir, "device", "auto")))
     curve = load_curve(folder) if panel.trust else None
     return None if curve is None else Rated(panel, curve)
 

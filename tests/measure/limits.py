@@ -37,7 +37,7 @@ from builder.text import View, view
 
 LIMITS = (
     *((0.0, add, widen) for add in (math.inf, ADD) for widen in (math.inf, WIDEN)),
-    *((drop, ADD, WIDEN) for drop in (0.02, 0.05, DROP, 0.15, 0.2)),
+    *((drop, ADD, WIDEN) for drop in (0.02, DROP, 0.1, 0.15, 0.2)),
     *((DROP, add, WIDEN) for add in (0.5, 0.6, 0.7)),
 )
 """Drop below, add from, lengthen from."""
