@@ -51,11 +51,12 @@ def _save_own(base: Path) -> None:
     from builder.learning.encode import Vocabulary
     from builder.learning.task import DiscriminatorConfig, TaggerConfig
     from builder.model.discriminator import Discriminator, DiscriminatorNetwork
+    from builder.model.foundation import CharacterFoundation
     from builder.model.saved import save
     from builder.model.tagger import Tagger
     from builder.model.tagger_network import TaggerNetwork
 
-    known = Vocabulary(tuple(ord(char) for char in "湯頭很濃服務親切"))
+    known = CharacterFoundation(Vocabulary(tuple(ord(char) for char in "湯頭很濃服務親切")))
     tagging, judging = TaggerConfig(), DiscriminatorConfig()
     save(Tagger(TaggerNetwork(known, tagging), known, tagging, 0.5, {"f": 1.0}), base / "tagger")
     save(Discriminator(DiscriminatorNetwork(known, judging), known, judging, {"f": 1.0}), base / "discriminator")

@@ -125,7 +125,8 @@ def _change_document(release: Path, rng: random.Random) -> None:
     if isinstance(value, dict) and rng.random() < 0.5:  # the parts that are used, not the long tables beside them
         keys = [key for key in ("format", "splits", "statistics", "privacy", "augmentations", "version", "files", "quality", "dropped", "date") if key in value]  # fmt: skip
         key = rng.choice(keys or list(value))
-        value[key] = change_json({"part": value[key]}, rng).get("part", None)
+        changed = change_json({"part": value[key]}, rng)
+        value[key] = changed.get("part", None) if isinstance(changed, dict) else changed
     else:
         value = change_json(value, rng, rng.choice((1, 1, 3)))
     path.write_bytes(write_json(value, rng, 2))
