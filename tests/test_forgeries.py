@@ -134,3 +134,16 @@ def test_a_release_whose_manifest_is_forged_is_not_opened(sound: Path, tmp_path:
     (forged / "manifest.json").write_bytes(b"[" * 100_000)
     with pytest.raises(BuilderError, match="not a manifest: nested too deeply"):
         opened(forged)
+
+
+@pytest.mark.parametrize("name", ["aste-v2", "label-studio", "csv"])
+def test_a_release_with_malformed_rows_is_exported_with_one_line_or_not_at_all(
+    sound: Path, tmp_path: Path, here: Command, name: str
+) -> None:
+    forged = tmp_path / "v1.2.0"
+    shutil.copytree(sound, forged)
+    put("data/train.jsonl", "triplets", 0, "opinion", "spans")(forged, [[3]])
+    seal(forged)
+    ran = here("export", forged, "--format", name, "--output", tmp_path / "out")
+    assert ran.code == 2
+    assert ran.err.count("\n") == 1 and "`builder verify` names the faults" in ran.err

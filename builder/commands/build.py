@@ -220,8 +220,7 @@ def _build(
 
 def _settings(sets: tuple[str, ...]) -> dict[str, object]:
     """KEY=VALUE pairs with values as TOML writes them; a bare word is a string."""
-    import tomllib
-
+    from builder.config import toml_value
     from builder.errors import ConfigError
 
     out: dict[str, object] = {}
@@ -231,8 +230,5 @@ def _settings(sets: tuple[str, ...]) -> dict[str, object]:
             raise ConfigError(
                 f"{setting!r} is no KEY=VALUE", where="--set", fix="for example --set self_train.iterations=1"
             )
-        try:
-            out[key.strip()] = tomllib.loads(f"value = {value}")["value"]
-        except tomllib.TOMLDecodeError:
-            out[key.strip()] = value
+        out[key.strip()] = toml_value(value)
     return out

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from builder.errors import ConfigError, did_you_mean
+from builder.errors import ConfigError, ReleaseError, did_you_mean
 from builder.export.formats import NAMES, Exported, export, skipped_lines
 from builder.export.labels import Opinion
 from builder.files import write_atomically
@@ -18,6 +18,7 @@ from builder.lexicon.resources import Lexicon, load_lexicon
 from builder.memory import uncollected
 from builder.records import Span
 from builder.release.reading import opened, rows
+from builder.release.verify import verify
 from builder.shards import Job
 from builder.shards import opened as opened_crew
 from builder.text import view
@@ -63,7 +64,16 @@ def export_release(
 
 def _export(release: Path, name: str, to: Path, split: str, opinion: Opinion) -> Written:
     reviews = list(rows(release, split))
-    made = export(name, split, reviews, opinion, segmented if name == "bio-words" else None)
+    try:
+        made = export(name, split, reviews, opinion, segmented if name == "bio-words" else None)
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
+        if not verify(release):
+            raise
+        raise ReleaseError(
+            f"its split {split} cannot be read as a release's",
+            where=str(release),
+            fix="`builder verify` names the faults",
+        ) from error
     write_atomically(to / made.file, made.payload)
     aside = to / f"{made.file}.skipped.jsonl"
     if made.skipped:
