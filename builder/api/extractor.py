@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from builder.api.document import Document
 from builder.errors import ConfigError
 from builder.files import PathLike
+from builder.memory import uncollected
 from builder.records import Token
 from builder.settings import Convention
 
@@ -52,21 +53,8 @@ class Extractor:
         backend: str = "embedded",
         models: PathLike | None = None,
     ) -> None:
-        from builder.lexicon.folders import Folders
-        from builder.reader import Recipe
-        from builder.usecases.extraction import RuleSystem
-
-        folders = [Path(folder) for folder in ([lexicons] if isinstance(lexicons, (str, os.PathLike)) else lexicons)]
-        whole = [folder for folder in folders if (folder / "variants.tsv").is_file()]
-        if len(whole) > 1:
-            raise ConfigError(
-                f"{' and '.join(map(str, whole))} are whole lexicons",
-                fix="name one of them; the others are to be overlays",
-            )
-        overlays = tuple(folder for folder in folders if folder not in whole)
-        added = Folders(whole[0] if whole else None, overlays, Path(rules) if rules else None)
-        recipe = Recipe(convention, added, backend, Path(models) if models else None)
-        self._begin(RuleSystem(recipe))
+        with uncollected():
+            self._begin(_rule_system(convention, lexicons, rules, backend, models))
 
     @classmethod
     def from_workdir(cls, workdir: PathLike, source: str = "", *, convention: Convention | None = None) -> Extractor:
@@ -84,12 +72,13 @@ class Extractor:
 
         Example: `Extractor.from_workdir("workdir", source="E")("湯頭濃郁")`
         """
-        from builder.builds import remembered
-        from builder.usecases.extraction import open_build_system
+        with uncollected():
+            from builder.builds import remembered
+            from builder.usecases.extraction import open_build_system
 
-        remembered(Path(workdir))  # WorkdirError where no build was begun
-        made = cls.__new__(cls)
-        made._begin(open_build_system(Path(workdir), source, convention))
+            remembered(Path(workdir))  # WorkdirError where no build was begun
+            made = cls.__new__(cls)
+            made._begin(open_build_system(Path(workdir), source, convention))
         return made
 
     def _begin(self, system: System) -> None:
@@ -147,7 +136,7 @@ class Extractor:
         >>> [(text[token.start:token.end], token.pos, token.rel) for token in Extractor().tokens(text)]
         [('湯頭', 'NOUN', 'nsubj'), ('濃郁', 'ADJ', 'root')]
         """
-        from builder.usecases.extraction import RuleSystem
+        from builder.usecases.rule_system import RuleSystem
 
         if not isinstance(self._system, RuleSystem):
             raise ConfigError(
@@ -157,6 +146,29 @@ class Extractor:
 
     def __repr__(self) -> str:
         return f"<Extractor: {self.source}>"
+
+
+def _rule_system(
+    convention: Convention,
+    lexicons: PathLike | Sequence[PathLike],
+    rules: PathLike | None,
+    backend: str,
+    models: PathLike | None,
+) -> System:
+    from builder.lexicon.folders import Folders
+    from builder.reader import Recipe
+    from builder.usecases.rule_system import RuleSystem
+
+    folders = [Path(folder) for folder in ([lexicons] if isinstance(lexicons, (str, os.PathLike)) else lexicons)]
+    whole = [folder for folder in folders if (folder / "variants.tsv").is_file()]
+    if len(whole) > 1:
+        raise ConfigError(
+            f"{' and '.join(map(str, whole))} are whole lexicons",
+            fix="name one of them; the others are to be overlays",
+        )
+    overlays = tuple(folder for folder in folders if folder not in whole)
+    added = Folders(whole[0] if whole else None, overlays, Path(rules) if rules else None)
+    return RuleSystem(Recipe(convention, added, backend, Path(models) if models else None))
 
 
 def _checked(text: object) -> str:

@@ -207,7 +207,8 @@ def _row(where: str, cells: dict[str, str]) -> Filled:
     given = cell("aspect"), cell("opinion"), cell("polarity")
     none = cell("label").lower() == NONE
     label = "" if none or (any(given) and cell("label").lower() in ("yy", "missing")) else cell("label")
-    return Filled(n="", label=label, missing=(given,) if any(given) else (), checked=none, **start)  # type: ignore[arg-type]
+    missing = (given,) if any(given) else ()
+    return Filled(n="", label=label, missing=missing, checked=none, **start)  # type: ignore[arg-type]
 
 
 def _coded(cell: str) -> str:

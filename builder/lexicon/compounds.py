@@ -82,7 +82,7 @@ class Kinds:
 
     @classmethod
     def of(cls, claims: Sequence[tuple[str, Iterable[str]]], general: Iterable[str]) -> Kinds:
-        """`listed`: kinds in the order of their claims (A opinions, N nouns, V verbs, M methods and flavours, Y
+        """`claims`: kinds in the order of their claims (A opinions, N nouns, V verbs, M methods and flavours, Y
         amounts, X others).
 
         Words of `general` are cut in fewer constructions.

@@ -175,7 +175,7 @@ def load(words: Mapping[str, str], models: Path | None = None) -> Embedded:
     """
     folder = models or MODELS
     digests = _verified(folder)
-    segmenter = load_segmenter(words, folder)
+    segmenter = _segmenter(words, folder)
     from builder.nlp import parser
 
     user_words = "\n".join(f"{word}\t{tag}" for word, tag in sorted(words.items()))
@@ -186,8 +186,13 @@ def load(words: Mapping[str, str], models: Path | None = None) -> Embedded:
 
 def load_segmenter(words: Mapping[str, str], models: Path | None = None) -> Segmenter:
     """What cuts texts into words, with the user's words; ConfigError for a word that it cannot have."""
-    _verified(models or MODELS)
-    segmenter = crf.load((models or MODELS) / FILES[0])
+    folder = models or MODELS
+    _verified(folder)
+    return _segmenter(words, folder)
+
+
+def _segmenter(words: Mapping[str, str], folder: Path) -> Segmenter:
+    segmenter = crf.load(folder / FILES[0])
     for word, tag in words.items():
         if word.split() != [word]:
             raise ConfigError(f"user word {word!r} is empty or holds whitespace", fix="take it out or write it without")

@@ -47,11 +47,16 @@ class Words:
     @classmethod
     def of(cls, words: Mapping[str, str]) -> Words:
         """The words of a user's dictionary {word: UPOS, "" or its parts with blanks between}."""
-        parts = {word.lower(): tuple(tag.lower().split()) for word, tag in words.items() if " " in tag}
-        tags = {word.lower(): "" if " " in tag else TAGS_V1.get(tag, tag) for word, tag in words.items()}
+        tags: dict[str, str] = {}
+        parts: dict[str, tuple[str, ...]] = {}
         lengths: dict[str, set[int]] = {}
-        for word in tags:
-            lengths.setdefault(word[:2], set()).add(len(word))
+        for word, tag in words.items():
+            shown = word.lower()
+            if " " in tag:
+                parts[shown] = tuple(tag.lower().split())
+                tag = ""
+            tags[shown] = TAGS_V1.get(tag, tag)
+            lengths.setdefault(shown[:2], set()).add(len(shown))
         return cls(tags, {key: tuple(sorted(sizes, reverse=True)) for key, sizes in lengths.items()}, parts)
 
     def matches(self, chain: str) -> Iterator[Span]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from builder.licences import known_to_hubs
 from builder.release import layers, origin, parquet, sections
 from builder.release.manifest import MASKED, UNMASKED, Content, Facts, size_of
 from builder.release.quality import quality_section
@@ -174,8 +175,8 @@ def _front(facts: Facts, content: Mapping[str, Content]) -> Iterator[str]:
     yield "language: [zh]"
     if languages:
         yield f"language_details: {json.dumps(', '.join(languages))}"
-    yield f"license: {facts.licence.lower() if known_licence(facts.licence) else 'other'}"
-    if not known_licence(facts.licence):
+    yield f"license: {facts.licence.lower() if known_to_hubs(facts.licence) else 'other'}"
+    if not known_to_hubs(facts.licence):
         yield f"license_name: {json.dumps(facts.licence or 'not-stated', ensure_ascii=False)}"
     yield f"pretty_name: {json.dumps(facts.name, ensure_ascii=False)}"
     yield f"size_categories: [{size(facts.reviews)}]"
@@ -249,45 +250,6 @@ def _info(
     used = [path for paths in splits.values() for path in paths]
     yield f"  download_size: {sum(size_of(content[path]) for path in used)}"
     yield f"  dataset_size: {sum(sizes[path][1] for path in used)}"
-
-
-LICENCES = frozenset(
-    (
-        "apache-2.0",
-        "mit",
-        "cc0-1.0",
-        "cc-by-2.0",
-        "cc-by-2.5",
-        "cc-by-3.0",
-        "cc-by-4.0",
-        "cc-by-sa-3.0",
-        "cc-by-sa-4.0",
-        "cc-by-nc-2.0",
-        "cc-by-nc-3.0",
-        "cc-by-nc-4.0",
-        "cc-by-nd-4.0",
-        "cc-by-nc-nd-3.0",
-        "cc-by-nc-nd-4.0",
-        "cc-by-nc-sa-2.0",
-        "cc-by-nc-sa-3.0",
-        "cc-by-nc-sa-4.0",
-        "odbl-1.0",
-        "odc-by-1.0",
-        "pddl-1.0",
-        "gpl-3.0",
-        "lgpl-3.0",
-        "bsd-3-clause",
-        "cdla-permissive-2.0",
-        "cdla-sharing-1.0",
-        "unlicense",
-    )
-)
-"""Those that dataset hubs know, in their spelling; every other one is `other` with its name."""
-
-
-def known_licence(licence: str) -> bool:
-    """Whether the hub knows a licence by this name."""
-    return licence.lower() in LICENCES
 
 
 def size(number: int) -> str:

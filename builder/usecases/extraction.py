@@ -7,26 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, islice
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 from builder.builds import remembered
 from builder.errors import ConfigError
-from builder.reader import Reader, Recipe, make_reader, to_text
-from builder.records import Triplet
+from builder.reader import Recipe, to_text
 from builder.settings import Config, Convention
-from builder.shards import Job, opened
 from builder.stages.parts.folders import folders_in
 from builder.store import db, runs
 from builder.text import Variants, view
 from builder.usecases.holding import holder
+from builder.usecases.rule_system import RuleSystem, Triplets, split_batches
 
-_CHUNK, _MODEL_CHUNK = 256, 8192
-Triplets = tuple[Triplet, ...]
+_CHUNK = 8192
 Predict = Callable[[Sequence[str]], list[Triplets]]
 """Views to triplets of views."""
-Part = TypeVar("Part")
 
 
 class System(Protocol):
@@ -44,39 +40,6 @@ class System(Protocol):
     def stream(self, texts: Iterable[str], workers: int) -> Iterator[Triplets]:
         """The same of any number of texts, in order; batches are read ahead."""
         ...
-
-
-class RuleSystem:
-    """The rule engine. It loads with the first text that is read in this process."""
-
-    name = "rules"
-
-    def __init__(self, recipe: Recipe) -> None:
-        self.recipe = recipe
-        self._reader: Reader | None = None
-
-    @property
-    def reader(self) -> Reader:
-        """Lexicon, backend and engine."""
-        if self._reader is None:
-            self._reader = make_reader(self.recipe)
-        return self._reader
-
-    def extract(self, texts: Sequence[str]) -> list[Triplets]:
-        return self.reader.extract(texts)
-
-    def stream(self, texts: Iterable[str], workers: int) -> Iterator[Triplets]:
-        """A short input is read here: it would be done before a second process has started."""
-        left = iter(texts)
-        head = list(islice(left, 4 * _CHUNK + 1)) if workers > 1 else []
-        batches = _batches(chain(head, left), _CHUNK)
-        if workers <= 1 or len(head) <= 4 * _CHUNK:
-            for batch in batches:
-                yield from self.reader.extract(batch)
-            return
-        with opened("local", workers) as crew:
-            for answers in crew.map(Job(make_reader, (self.recipe,), _extract), batches):
-                yield from answers
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +60,7 @@ class ModelSystem:
 
     def stream(self, texts: Iterable[str], workers: int) -> Iterator[Triplets]:
         """In this process, whatever `workers` is: a model uses the cores itself."""
-        for batch in _batches(iter(texts), _MODEL_CHUNK):
+        for batch in split_batches(iter(texts), _CHUNK):
             yield from self.extract(batch)
 
 
@@ -169,14 +132,6 @@ def _model_name(workdir: Path, source: str) -> str:
             f"{missing} in {workdir}", fix="trained there: " + (", ".join(name for _, name in rounds) or "none")
         )
     return chosen[-1]
-
-
-def _batches(items: Iterator[Part], size: int) -> Iterator[list[Part]]:
-    return iter(lambda: list(islice(items, size)), [])
-
-
-def _extract(reader: Reader, texts: list[str]) -> list[Triplets]:
-    return reader.extract(texts)
 
 
 def _tagging(workdir: Path, name: str, recipe: Recipe, aspects: Sequence[str] | None) -> Predict:
