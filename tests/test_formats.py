@@ -8,11 +8,12 @@ import ast
 import csv
 import io
 import json
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from conftest import Command
+from conftest import Built, Command
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -22,6 +23,7 @@ from builder.export.formats import CARRIES, FORMATS, NAMES, OTHERS, export, skip
 from builder.export.labels import REVIEW_DETAILS, TRIPLET_DETAILS, Labelled, Spans, TripletLabel, labelled, surface
 from builder.export.records import ElementRow, ReviewRow, TripletRow
 from builder.records import POLARITIES, Span
+from builder.store import db
 
 HOSTILE = (
     "湯頭很鹹服務好不 "
@@ -444,6 +446,22 @@ def test_words_of_the_embedded_segmenter_tile_the_text_of_a_release(here: Comman
     aspects = [surface(text, (span,)) for _, text, _, those in found for span in those]
     assert set(aspects) <= {one["aspect"]["text"] for review in due for one in review["triplets"]}
     assert len(aspects) > 30
+
+
+def test_words_of_a_build_are_taken_as_its_backend_read_them(here: Command, built: Built, tmp_path: Path) -> None:
+    workdir, (release,) = tmp_path / "workdir", built.out.glob("v*")
+    shutil.copytree(built.workdir, workdir)
+    with db.writing(workdir) as connection, db.atomic(connection):
+        connection.execute("UPDATE annotations SET words = '[[0,3,\"NOUN\",0,\"root\"]]'")
+    ran = here("export", release, "--format", "bio-words", "--output", tmp_path / "kept", "--workdir", workdir)
+    assert ran.code == 0, ran.err
+    found = bio.read((tmp_path / "kept" / "train.bio").read_text(encoding="utf-8"))
+    with db.reading(workdir) as connection:
+        stored = {text for (text,) in connection.execute("SELECT text FROM reviews")}
+    unmasked = [(text, words) for _, text, words, _ in found if text in stored]
+    assert unmasked
+    for text, words in unmasked:
+        assert words == [(0, 3), *((i, i + 1) for i in range(3, len(text)))]
 
 
 def details_in(name: str, made: str | bytes) -> list[dict[str, object]]:

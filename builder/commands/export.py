@@ -24,7 +24,14 @@ import click
     show_default=True,
     help="The core with its negator, or the whole phrase, which is never interrupted.",
 )
-def export(release: Path | None, name: str | None, to: Path | None, splits: tuple[str, ...], opinion: str) -> None:
+@click.option(
+    "--workdir",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    help="Of the build: bio-words takes its words, in place of segmenting anew.",
+)
+def export(
+    release: Path | None, name: str | None, to: Path | None, splits: tuple[str, ...], opinion: str, workdir: Path | None
+) -> None:
     """Write a RELEASE in another format.
 
     A review is written with all its triplets or not at all. An opinion that a format cannot hold, because it is
@@ -48,7 +55,7 @@ def export(release: Path | None, name: str | None, to: Path | None, splits: tupl
         raise click.UsageError("name the directory of a release, such as releases/v0.1.0")
     manifest = opened(release).manifest
     target = to or Path(f"{manifest['name']}-{manifest['version']}-{name}")
-    written = export_release(release, name, target, splits, cast("Opinion", opinion))
+    written = export_release(release, name, target, splits, cast("Opinion", opinion), workdir)
     for split in written:
         click.echo(
             f"{split.path}: {split.reviews:,} reviews, {split.labels:,} "

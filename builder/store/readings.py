@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from builder.records import Review, Token
 from builder.store.reviews import REVIEW_COLUMNS
@@ -59,6 +59,13 @@ def annotated(connection: sqlite3.Connection, after: int, limit: int) -> list[tu
         (after, limit),
     )
     return [(Review(*row[:-1]), row[-1]) for row in rows]
+
+
+def texts_with_words(connection: sqlite3.Connection) -> Iterator[tuple[str, str]]:
+    """Every stored text with the words that the current backend gave it, as `dump_tokens` makes them."""
+    yield from connection.execute(
+        f"SELECT r.text, a.words FROM annotations a JOIN reviews r ON r.id = a.review WHERE a.backend = {_CURRENT}"
+    )
 
 
 def words(connection: sqlite3.Connection, review: int) -> list[tuple[int, int, str, int, str]]:

@@ -1,5 +1,7 @@
 """`builder export`: a release in another format, a file for each split, and beside it the reviews that the format
 cannot hold.
+
+In: the directory of a release; for words, the working directory of its build, if there is one. Out: files.
 """
 
 from __future__ import annotations
@@ -7,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,13 +17,15 @@ from builder.errors import ConfigError, ReleaseError, did_you_mean
 from builder.export.formats import NAMES, Exported, export, skipped_lines
 from builder.export.labels import Opinion
 from builder.files import write_atomically
-from builder.lexicon.resources import Lexicon, load_lexicon
+from builder.lexicon.resources import Lexicon
 from builder.memory import uncollected
 from builder.records import Span
 from builder.release.reading import opened, rows
 from builder.release.verify import verify
 from builder.shards import Job
 from builder.shards import opened as opened_crew
+from builder.stages.parts.folders import folders_in
+from builder.store import db, readings
 from builder.text import view
 
 if TYPE_CHECKING:
@@ -46,11 +51,17 @@ class Written:
 
 
 def export_release(
-    release: Path, name: str, to: Path, splits: Sequence[str] = (), opinion: Opinion = "opinion"
+    release: Path,
+    name: str,
+    to: Path,
+    splits: Sequence[str] = (),
+    opinion: Opinion = "opinion",
+    workdir: Path | None = None,
 ) -> list[Written]:
     """Write the chosen splits (all if none is named); ConfigError for a split or format that is not known.
 
-    An augmentation layer is written where it is named: train-synonym.
+    An augmentation layer is written where it is named: train-synonym. `workdir` gives bio-words the words as the
+    build's backend read them; other texts, and all without it, are segmented anew.
     """
     if name not in NAMES:
         raise ConfigError(f"unknown format {name!r}", fix=f"{did_you_mean(name, NAMES)}known: {', '.join(NAMES)}")
@@ -59,13 +70,14 @@ def export_release(
     if strange := [split for split in splits if split not in known]:
         raise ConfigError(f"no split {strange[0]!r}", where=str(release), fix=f"there are {', '.join(known)}")
     with uncollected():
-        return [_export(release, name, to, split, opinion) for split in splits or source.splits]
+        return [_export(release, name, to, split, opinion, workdir) for split in splits or source.splits]
 
 
-def _export(release: Path, name: str, to: Path, split: str, opinion: Opinion) -> Written:
+def _export(release: Path, name: str, to: Path, split: str, opinion: Opinion, workdir: Path | None) -> Written:
     reviews = list(rows(release, split))
+    segment = partial(segment_texts, workdir=workdir) if name == "bio-words" else None
     try:
-        made = export(name, split, reviews, opinion, segmented if name == "bio-words" else None)
+        made = export(name, split, reviews, opinion, segment)
     except (ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
         if not verify(release):
             raise
@@ -88,19 +100,36 @@ def _counted(split: str, path: Path, made: Exported) -> Written:
     return Written(split, path, made.reviews, made.labels, made.in_full, len(made.skipped), lost)
 
 
-def segmented(texts: Sequence[str]) -> list[Sequence[Span]]:
-    """The words of texts as a build cuts them: the embedded segmenter with the lexicon's words, so that few aspects
-    end inside one. What stands between words, such as spaces, is cut into characters. Nothing is parsed.
+def segment_texts(texts: Sequence[str], workdir: Path | None = None) -> list[Sequence[Span]]:
+    """The words that tile each text: those that the build in `workdir` keeps, else those of the embedded segmenter with
+    the lexicon's words, so that few aspects end inside one. What stands between words, such as spaces, is cut into
+    characters. Nothing is parsed.
     """
+    words = _read_words(workdir, frozenset(texts)) if workdir else {}
+    missing = [text for text in dict.fromkeys(texts) if text not in words]
+    words.update(zip(missing, _segment_anew(missing, workdir), strict=True))
+    return [words[text] for text in texts]
+
+
+def _read_words(workdir: Path, texts: frozenset[str]) -> dict[str, Sequence[Span]]:
+    with db.reading(workdir) as connection:
+        return {
+            text: _tiled([(start, end) for start, end, *_ in readings.load_words(words)], len(text))
+            for text, words in readings.texts_with_words(connection)
+            if text in texts
+        }
+
+
+def _segment_anew(texts: Sequence[str], workdir: Path | None) -> list[Sequence[Span]]:
     parts = [texts[first : first + _PART] for first in range(0, len(texts), _PART)]
     with opened_crew("local", _WORKERS if len(parts) > 1 else 1) as crew:
-        return [words for part in crew.map(Job(_prepare, (), _segment), parts) for words in part]
+        return [words for part in crew.map(Job(_prepare, (workdir,), _segment), parts) for words in part]
 
 
-def _prepare() -> tuple[Lexicon, Segmenter]:
+def _prepare(workdir: Path | None) -> tuple[Lexicon, Segmenter]:
     from builder.nlp.embedded import load_segmenter
 
-    lexicon = load_lexicon()
+    lexicon = folders_in(workdir).load_lexicon()
     return lexicon, load_segmenter(lexicon.words())
 
 
