@@ -174,7 +174,7 @@ def test_seconds_are_said_as_people_say_them(seconds: float, shown: str) -> None
     [
         ("There were too few reviews for a judge: 20,000 are needed.", "there are too few reviews to train a model"),
         ("The profile rules trains no judge. The release holds", "the profile rules trains no model"),
-        ("The discriminator's panel is not trusted: it learnt from too few reviews", "too few reviews to be trusted"),
+        ("The panel of taggers is not trusted: it learnt from too few reviews", "too few reviews to be trusted"),
         ("", ""),
     ],
 )

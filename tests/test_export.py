@@ -355,8 +355,8 @@ def release(folder: Path, files: Files) -> Path:
 
 
 def test_the_card_says_what_the_panel_did_and_how_sure_a_score_is() -> None:
-    told = card(replace(facts(reviews()), panel="The discriminator's panel is not trusted: it dropped nothing."))
-    assert "\n- The discriminator's panel is not trusted: it dropped nothing.\n- Left out" in told
+    told = card(replace(facts(reviews()), panel="The panel of taggers is not trusted: it dropped nothing."))
+    assert "\n- The panel of taggers is not trusted: it dropped nothing.\n- Left out" in told
     assert "| the rules alone | test | micro F1 | 61.5 | 58.2 to 64.0 |" in told
     assert "panel" not in card(facts(reviews()))
 
@@ -369,7 +369,7 @@ def test_the_card_states_measured_quality_or_that_none_was_and_never_shows_agree
     assert f"## Quality\n\n{NOT_MEASURED}\n" in unmeasured
     assert "93.3" not in unmeasured.partition("## Agreement with the rules (no measure of quality)")[0]
     assert (
-        "| rules and judges together (E0) against the rules alone | valid | precision, exact match | 93.3 |"
+        "| rules and taggers together (E0) against the rules alone | valid | precision, exact match | 93.3 |"
         in unmeasured
     )
     figure = QualityFigure("precision, exact match", "silver labels", "150 answers of one person", 81.25, 74.5, 86.5)
@@ -414,14 +414,14 @@ def test_the_card_explains_every_field_with_an_example_and_every_name_it_uses() 
         ("rules", "", "No judge or tagger was trained.", ["E0", "`A0`", "YY, the", "filter by `confidence`"]),
         (
             "rules",
-            "The discriminator's panel is not trusted: it learnt too little.",
+            "The panel of taggers is not trusted: it learnt too little.",
             "A judge was trained, was not trusted, and changed nothing.",
             ["E0", "`A0`", "YY, the", "filter by `confidence`"],
         ),
         (
             "rules and panel together",
-            "The discriminator's panel is trusted to 80%.",
-            "Taggers and judges, trained on the rules' output, added some, left others out and rated them.",
+            "The panel of taggers is trusted to 80%.",
+            "Taggers, trained on the rules' output, added some, left others out and rated them.",
             ["null throughout", "`A0`"],
         ),
         (
@@ -441,7 +441,7 @@ def test_card_croissant_and_citation_claim_what_was_done_and_no_more(
     shown, metadata = files["README.md"].decode(), json.loads(files["metadata.json"])
     assert claims in shown and claims in metadata["rai:dataAnnotationProtocol"]
     assert [word for word in denied if word in shown] == []
-    by = "rules, judges and taggers" if "panel" in source else "rules"
+    by = "rules and taggers" if "panel" in source else "rules"
     assert metadata["description"].endswith(f"found by {by}.") and f"found by {by}." in files["CITATION.cff"].decode()
     assert "No person labelled any of them." in shown
     example = json.loads(shown.partition("```json\n")[2].partition("```")[0])

@@ -452,7 +452,7 @@ def test_words_of_a_build_are_taken_as_its_backend_read_them(here: Command, buil
     workdir, (release,) = tmp_path / "workdir", built.out.glob("v*")
     shutil.copytree(built.workdir, workdir)
     with db.writing(workdir) as connection, db.atomic(connection):
-        connection.execute("UPDATE annotations SET words = '[[0,3,\"NOUN\",0,\"root\"]]'")
+        connection.execute('UPDATE annotations SET words = \'[[0,3,"NOUN",0,"root"]]\'')
     ran = here("export", release, "--format", "bio-words", "--output", tmp_path / "kept", "--workdir", workdir)
     assert ran.code == 0, ran.err
     found = bio.read((tmp_path / "kept" / "train.bio").read_text(encoding="utf-8"))

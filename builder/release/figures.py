@@ -72,7 +72,7 @@ def system_name(code: str) -> str:
     """A system of the build in words: rules, E0 (variant and round)."""
     if match := re.fullmatch(r"([A-E])(\d+)", code):
         if match[1] == "E":
-            return f"rules and judges together ({code})"
+            return f"rules and taggers together ({code})"
         return f"tagger of variant {match[1]}, round {match[2]} ({code})"
     return {"rules": "the rules alone", "gold": "people (gold)"}.get(code, code)
 

@@ -8,48 +8,50 @@ from __future__ import annotations
 
 from builder.release.manifest import Facts
 
-UNTRUSTED = "The discriminator's panel is not trusted"
+UNTRUSTED = "The panel of taggers is not trusted"
 """How `Facts.panel` begins where a judge was trained and changed nothing."""
+_START = "builder {} found them by weak supervision: a rule engine with lexicons proposed"
 
 
 def is_tagged(facts: Facts) -> bool:
     """Whether taggers proposed some of the triplets."""
-    return any("panel" in split.source or "variant" in split.source for split in facts.splits)
+    return _has_panel(facts) or any("variant" in split.source for split in facts.splits)
 
 
 def is_judged(facts: Facts) -> bool:
-    """Whether a judge decided on the triplets."""
-    return any("panel" in split.source or "judge" in split.source for split in facts.splits)
+    """Whether a judge decided on the triplets: the discriminator, or the taggers of a panel."""
+    return _has_panel(facts) or any("judge" in split.source for split in facts.splits)
+
+
+def _has_panel(facts: Facts) -> bool:
+    return any("panel" in split.source for split in facts.splits)
 
 
 def makers(facts: Facts) -> str:
     """Who made the triplets, in a few words."""
-    machine = "rules, judges and taggers" if is_tagged(facts) and is_judged(facts) else "rules"
-    if is_tagged(facts) and not is_judged(facts):
-        machine = "rules and taggers"
+    machine = "rules"
+    if is_tagged(facts):
+        machine = "rules and taggers" if _has_panel(facts) or not is_judged(facts) else "rules, a judge and taggers"
     return f"{machine}, and by people in {facts.gold:,} reviews" if facts.gold else machine
 
 
 def sentences(facts: Facts) -> str:
     """How the triplets were made: by whom, what no model did, and after which method."""
-    return f"{_machine(facts)} {_people(facts)} {_method(facts)}"
+    return f"{_START.format(facts.builder)} {_machine(facts)} {_people(facts)} {_method(facts)}"
 
 
 def _machine(facts: Facts) -> str:
-    start = f"builder {facts.builder} found them by weak supervision: a rule engine with lexicons"
+    if _has_panel(facts):
+        return "triplets. Taggers, trained on the rules' output, added some, left others out and rated them."
     if is_tagged(facts) and is_judged(facts):
-        return (
-            f"{start} proposed triplets. Taggers and judges, trained on the rules' output, added some, "
-            "left others out and"
-            " rated them."
-        )
+        return "triplets. Taggers, trained on the rules' output, added some, and a judge left others out."
     if is_tagged(facts):
-        return f"{start} proposed triplets, and taggers trained on the rules' output added some."
+        return "triplets, and taggers trained on the rules' output added some."
     if is_judged(facts):
-        return f"{start} proposed every triplet, and a judge trained on the rules' output left some out."
+        return "every triplet, and a judge trained on the rules' output left some out."
     if facts.panel.startswith(UNTRUSTED):
-        return f"{start} proposed every triplet. A judge was trained, was not trusted, and changed nothing."
-    return f"{start} proposed every triplet. No judge or tagger was trained."
+        return "every triplet. A judge was trained, was not trusted, and changed nothing."
+    return "every triplet. No judge or tagger was trained."
 
 
 def _people(facts: Facts) -> str:

@@ -90,11 +90,12 @@ def made(facts: Facts) -> str:
             "`S_n` is a variant's training set in round n."
         )
     if "panel" in named or "E0" in named:
-        terms.append("The *panel* is the judges and taggers that cross-fitting trained.")
+        terms.append("The *panel* is the taggers of cross-fitting: each rates reviews that it was not trained on.")
         terms.append("`E0` is what rules and panel hold together.")
     if origin.is_judged(facts):
+        judge = "the panel" if "panel" in named else "the discriminator"
         terms.append(
-            "The *judge* (discriminator) gives each candidate a verdict: YY, the opinion describes the aspect with this"
+            f"The *judge*, here {judge}, gives each candidate a verdict: YY, the opinion describes the aspect with this"
             " polarity; YN, with another polarity; NX, not at all."
         )
     return f"""## How it was made

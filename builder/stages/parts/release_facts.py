@@ -137,14 +137,13 @@ def _describe_panel(context: Context) -> str:
         )
         return f"{UNTRUSTED}: it learnt from too few reviews to doubt what rules say. {effect}"
     if variant != "E":
-        return "The discriminator's panel is trusted."
+        return "The panel of taggers is trusted."
     limits, curve = TrustLimits.of(trust), load_curve(context.models / "panel")
     rated = f" Its confidences are calibrated on {curve.source}." if curve else ""
     return (
-        f"The discriminator's panel is trusted to {trust:.0%}: variant E holds no triplet of the rules that it gives "
-        f"less than {limits.drop:g},"
-        f" and adds what its taggers give {limits.add:g} or more, with the polarity of the lexicon where that "
-        f"speaks.{rated}"
+        f"The panel of taggers is trusted to {trust:.0%}. Variant E leaves out triplets of the rules that the panel "
+        f"gives less than {limits.drop:g}, and adds proposals of {limits.add:g} or more. "
+        f"Where the lexicon knows a polarity, it decides.{rated}"
     )
 
 
