@@ -102,30 +102,27 @@ def _time_prediction(context: Context, count: int) -> tuple[dict[str, float], fl
         return {}, bytes_
     from builder.model.panel import load_panel, on_one_thread
 
-    panel = on_one_thread(load_panel(folder))
+    taggers = on_one_thread(load_panel(folder)).taggers
     items = made[:_PREDICTED]
-    judging = _timed(lambda: panel.apart(items)) / len(items) * count
-    tagging = (
-        _timed(lambda: panel.taggers.apart([item.id for item in items], [item.text for item in items]))
-        / len(items)
-        * count
-    )
-    return {"discriminate": 2 * judging, "self_train": tagging}, bytes_
+    seconds = _timed(lambda: taggers.apart([item.id for item in items], [item.text for item in items]))
+    # discriminate asks the panel about the rules' triplets, self_train for proposals: the same reading each time
+    return dict.fromkeys(("discriminate", "self_train"), seconds / len(items) * count), bytes_
 
 
 def _training_data(context: Context, stored: list[StoredTriplet]) -> tuple[list[Example], object]:
-    """What discriminate holds of the train split: triplets over views, the YN and NX that are made of them, and what
-    a network sees of these.
+    """What discriminate holds of the train split: the examples, the YN and NX that are made of them, and the windows
+    that a tagger learns from.
     """
-    from builder.learning.task import DiscriminatorConfig
-    from builder.model.discriminator import encoded
+    from builder.learning.task import TaggerConfig
     from builder.model.foundation import CharacterFoundation
     from builder.model.negatives import discriminator_data
+    from builder.model.tagger import learnable
 
     made = list_examples(context, stored)
     judged = [discriminator_data(example, context.config.seed, hard=True) for example in made]
-    characters = CharacterFoundation.of((example.text for example in made), 1)
-    return made, (judged, encoded(characters, DiscriminatorConfig(), judged))
+    settings = TaggerConfig()
+    encoder = CharacterFoundation.of((example.text for example in made), 1).make_encoder(settings)
+    return made, (judged, [learnable(example, encoder, settings) for example in made])
 
 
 def _measure_near_duplicates(texts: Sequence[str]) -> float:
