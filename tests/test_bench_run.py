@@ -20,6 +20,7 @@ from builder.augment import catalog
 from builder.augment.records import Edit, Mark, Rewrite, Sentence
 from builder.bench import augmented, cells, reading
 from builder.bench.augmented import Sources, by_method, first, of_file, rewritten
+from builder.bench.models.task import chosen
 from builder.bench.rows import (
     BenchRow,
     example,
@@ -33,6 +34,7 @@ from builder.bench.rows import (
     share,
 )
 from builder.errors import InputError
+from builder.learning.encode import batches
 from builder.lexicon.resources import load_lexicon
 from builder.records import Element, Triplet
 
@@ -552,6 +554,8 @@ def test_rows_of_one_text_are_in_one_fold() -> None:
         ({"folds": 4}, "each fold is the test set in turn"),
         ({"test": None}, "no test set.*--folds 10"),
         ({"test": None, "folds": 90}, "90 folds of 40 texts"),
+        ({"valid": "test.txt", "valid-count": 3}, "--valid-count: 3 training texts are to be held out, and a file"),
+        ({"valid-count": 40}, "--valid-count: 40 texts are to be held out of 40.*hold out 39 at most"),
         ({"models": "cnn:rete=1"}, "unknown key 'rete'.*did you mean 'rate'"),
         ({"models": "cnn:layers=some"}, "layers = 'some' is no int"),
     ],
@@ -561,3 +565,11 @@ def test_what_no_bench_can_be_made_of_is_an_error(
 ) -> None:
     ran = builder(*options(data, tmp_path / "w", **changes))
     assert ran.code == 2 and re.search(error, ran.err), ran.err
+
+
+def test_a_batch_of_a_classifier_may_count_texts() -> None:
+    lengths = [4, 90, 30, 8, 60, 5, 7]
+    assert sorted(map(len, batches(lengths, 64))) == [1, 1, 1, 4]
+    assert list(map(len, batches(lengths, 64, items=3))) == [3, 3, 1]
+    assert chosen("lstm:batch=16", "tc", "en").config.step_items == 16
+    assert chosen("lstm", "tc", "en").config.step_items == 0

@@ -259,7 +259,7 @@ def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_an_encoder_of_a_folder_is_fine_tuned_with_both_heads(bert: Path, tmp_path: Path) -> None:
-    config = hub.HubConfig(rate=5e-3, epochs=8, threads=1, batch_chars=400)
+    config = hub.HubConfig(rate=5e-3, epochs=8, threads=1, batch=8)
     train, valid, fresh = english(120, 1, aspects=False), english(20, 2, aspects=False), english(30, 3, aspects=False)
     made = hub.HubTrainer(str(bert), config).fit(train, valid, 1, tmp_path)
     found = made.read(fresh)
@@ -270,7 +270,7 @@ def test_an_encoder_of_a_folder_is_fine_tuned_with_both_heads(bert: Path, tmp_pa
 
 
 def test_an_encoder_reads_each_aspect_where_it_stands(bert: Path, tmp_path: Path) -> None:
-    config = hub.HubConfig(rate=5e-3, epochs=1, threads=1, batch_chars=400)
+    config = hub.HubConfig(rate=5e-3, epochs=1, threads=1, batch=8)
     made = hub.HubTrainer(str(bert), config).fit(english(30, 1), (), 1, tmp_path)
     one = english(1, 9)[0]
     assert [len(one.label.split()) for one in made.read([one])] == [2]
@@ -479,12 +479,38 @@ def test_the_papers_numbers_reach_the_surrogate_and_its_texts_are_cut_where_aske
         {"boostaug.base": str(bert), "boostaug.rate": 1e-5, "boostaug.batch": 16, "boostaug.longest": 80}
     )
     config = hub.trainer(made, made.boostaug).config
-    assert (config.rate, config.batch_chars, config.longest) == (1e-5, 16 * 80, 80)
+    assert (config.rate, config.step_items, config.longest) == (1e-5, 16, 80)
     plain = hub.trainer(make_settings({}), BoostSettings(base=str(bert))).config
-    assert (plain.rate, plain.batch_chars, plain.longest) == (2e-5, 16 * 80, 128)
+    assert (plain.rate, plain.step_items, plain.longest) == (2e-5, 16, 128)
     assert classes.trainer(made, BoostSettings(rate=0.5)).config.rate == 0.5
     model = replace(load_masked(str(bert)), longest=8)
     assert len(model.ids("the soup is good and the staff is kind here")) == 8
+
+
+def test_a_step_of_a_base_has_as_many_texts_as_batch_says_however_long_they_may_be(
+    bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes: list[int] = []
+    loss = hub.Heads.loss
+
+    def counting(self: hub.Heads, items: Sequence[hub.TokenItem], language: float) -> torch.Tensor:
+        sizes.append(len(items))
+        return loss(self, items, language)
+
+    monkeypatch.setattr(hub.Heads, "loss", counting)
+    for longest in (128, 16):
+        made = make_settings({"boostaug.base": str(bert), "boostaug.batch": 6, "boostaug.longest": longest})
+        config = replace(hub.trainer(made, made.boostaug).config, epochs=1, threads=1)
+        hub.HubTrainer(str(bert), config).fit(english(24, 1, aspects=False), (), 1, tmp_path / str(longest))
+    assert sizes == [6] * 8
+
+
+def test_an_error_about_the_surrogate_of_monoaug_names_its_own_setting() -> None:
+    given = replace(make_settings({"monoaug.base": "some/model"}), given=Given(triplets=reviews(2)[1]))
+    with pytest.raises(ConfigError, match=r"^monoaug: monoaug.base is set.*leave monoaug.base out"):
+        catalog.load("monoaug", given)
+    with pytest.raises(ConfigError, match=r"^monoaug.backend: a filter cannot be its own back end"):
+        catalog.load("monoaug", make_settings({"monoaug.backend": "boostaug"}))
 
 
 @pytest.mark.parametrize(("key", "value"), [("base", "some/model"), ("rate", 1e-5)])

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 from conftest import ROOT
+from test_reproduce import commands
 
 from builder.augment.settings import make_settings
 from builder.bench.models.task import chosen
@@ -122,3 +123,54 @@ def test_an_option_of_the_command_goes_before_the_presets() -> None:
     assert options["methods"][:2] == ("none", "eda")
     context = augment.make_context("augment", ["eda", "--preset", "boostaug-2022"])
     assert with_preset_options(context, dict(context.params), "boostaug-2022", "augment")["copies"] == 8
+
+
+def test_what_a_preset_holds_out_gives_way_to_a_file_for_validation(tmp_path: Path) -> None:
+    (tmp_path / "a.bio").write_text("the O\nsoup B\n\n" * 3, "utf-8")
+    words = ["bench", "--preset", "masked-seq2seq-2020", "--train", tmp_path / "a.bio", "--test", tmp_path / "a.bio"]
+    options = [*words, "--workdir", tmp_path / "w"]
+    shared = run(*options, "--valid", tmp_path / "a.bio").exception
+    assert "in the test set too" in str(shared), "so far it comes: 150 held out of 1 is no question any more"
+    assert "150 texts are to be held out of 1" in str(run(*options, "--test", write_other(tmp_path)).exception)
+
+
+def write_other(folder: Path) -> Path:
+    (folder / "b.bio").write_text("a O\nroom B\n", "utf-8")
+    return folder / "b.bio"
+
+
+@pytest.mark.parametrize(
+    ("preset", "key", "lines"),
+    [
+        ("iws-2024", "paper.epochs", ["  here     5 (preset iws-2024: appendix 11.1, each iteration)"]),
+        ("boostaug-2022", "boostaug.batch", ["  here     16 (preset boostaug-2022: section 3.3)"]),
+        (
+            "cbert-2019",
+            "cbert.epochs",
+            ["set it   builder augment METHOD --set cbert.epochs=", "here     50 (preset cbert-2019"],
+        ),
+        ("cbert-2019", "models", ["--models of builder bench", '  here     "cnn,rnn" (preset cbert-2019: section 4.2']),
+        (
+            "masked-seq2seq-2020",
+            "masked_seq2seq",
+            ["masked_seq2seq.r = 0.5 (preset masked-seq2seq-2020: section 4.2.1"],
+        ),
+        ("masked-seq2seq-2020", "release.licence", ["the preset masked-seq2seq-2020 does not set it"]),
+        ("iws-2024", "boostaug.batch", ["Texts in an optimiser step of a base.", "does not set it"]),
+    ],
+)
+def test_one_setting_is_explained_with_what_a_preset_makes_of_it(preset: str, key: str, lines: list[str]) -> None:
+    shown = run("config", key, "--preset", preset)
+    assert shown.exit_code == 0, repr(shown.exception)
+    assert [line for line in lines if line not in shown.output] == []
+
+
+def test_a_model_that_a_page_names_has_the_training_of_its_preset() -> None:
+    """A model behind --models stands in place of the preset's, with all its settings: none may be forgotten."""
+    for words in (words for _, words in commands() if "boostaug-2022" in words and "--models" in words):
+        for written in words[words.index("--models") + 1].split(","):
+            config = chosen(written, "absc", "en").config
+            assert (config.rate, config.step_items, config.longest, config.weight_decay) == (1e-5, 16, 80, 1e-8), words
+    for written in str(read_preset("boostaug-2022", "bench")["models"].value).split(","):
+        config = chosen(written, "absc", "en").config
+        assert (config.step_items, config.longest, config.weight_decay) == (16, 80, 1e-8)

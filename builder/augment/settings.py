@@ -120,7 +120,7 @@ class BoostSettings:
     rate: float = 0.0
     """Learning rate of the surrogate; 0: its own, 2e-5 for a base and 3e-3 for the embedded one."""
     batch: int = 16
-    """Texts of `longest` tokens in an optimiser step of a base."""
+    """Texts in an optimiser step of a base."""
     longest: int = 128
     """Tokens of a text that a base reads at most."""
     train_on_valid: bool = False
@@ -128,6 +128,7 @@ class BoostSettings:
 
     def limits(self) -> Limits:
         return {
+            "folds": at_least(3, self.folds),
             "rate": (self.rate >= 0, "at least 0"),
             "batch": at_least(1, self.batch),
             "longest": at_least(8, self.longest),

@@ -60,6 +60,11 @@ def prepare(asked: BenchRequest) -> tuple[list[BenchPlan], list[str]]:
     """The plan, or one for each fold, and what a user should be told of its making. Every check that needs no training
     is made here.
     """
+    if asked.valid is not None and asked.valid_count:
+        raise ConfigError(
+            f"{asked.valid_count} training texts are to be held out, and a file of others is given",
+            where="--valid-count", fix="leave --valid or --valid-count out",
+        )  # fmt: skip
     train = load(asked.train, asked.task)
     if not asked.folds:
         if asked.test is None:
@@ -148,6 +153,12 @@ def _validation(asked: BenchRequest, rows: Sequence[BenchRow]) -> tuple[list[Ben
         valid = list(load(asked.valid, asked.task, "valid").rows)
         keys = {row.key for row in valid}
         return [row for row in rows if row.key not in keys], valid
+    texts = len({row.key for row in rows})
+    if asked.valid_count >= texts:
+        raise ConfigError(
+            f"{asked.valid_count} texts are to be held out of {texts}, which leaves none to train on",
+            where="--valid-count", fix=f"hold out {texts - 1} at most, or leave the option out for a tenth",
+        )  # fmt: skip
     valid = held_out(rows, VALID_SHARE, "valid", asked.valid_count)
     keys = {row.key for row in valid}
     return [row for row in rows if row.key not in keys], valid

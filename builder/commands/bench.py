@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from builder.commands.build import PRESET
 from builder.commands.presetting import preset_settings, with_preset_options
@@ -52,7 +53,10 @@ def _numbers(context: click.Context, option: click.Parameter, value: str) -> tup
 )
 @click.option("--valid", type=_PATH, help="For choosing the epoch; a tenth of the training texts if not given.")
 @click.option(
-    "--valid-count", type=click.IntRange(0), default=0, help="So many of the training texts instead of a tenth."
+    "--valid-count",
+    type=click.IntRange(0),
+    default=0,
+    help="So many of the training texts instead of a tenth; not with --valid.",
 )
 @click.option("--split", default="test", show_default=True, help="Split of a release given as --test.")
 @click.option(
@@ -148,6 +152,8 @@ def bench(context: click.Context, /, shift: bool, preset: str | None, **options:
     if shift and options["folds"]:
         raise click.UsageError("--shift reads one test set: give --test instead of --folds")
     options["folds"] = options["folds"] or 0
+    if options["valid"] and context.get_parameter_source("valid_count") is not ParameterSource.COMMANDLINE:
+        options["valid_count"] = 0  # what a preset holds out gives way to a file of one's own
     settings = {key: line.value for key, line in preset_settings(preset).items()}
     command, asked = "builder " + " ".join(sys.argv[1:]), planning.BenchRequest(**options, settings=settings)
     with lock(asked.workdir), closing(ModelBar("shift" if shift else "bench", " cells")) as shown:

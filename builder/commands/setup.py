@@ -48,8 +48,10 @@ def config(key: str | None, file: Path | None, workdir: Path | None, preset: str
     from operator import attrgetter
 
     from builder import builds
+    from builder.augment.settings import AugmentSettings
     from builder.config import resolve
-    from builder.usecases.settings_file import all_settings, explained, preset_rows
+    from builder.presets import preset_commands
+    from builder.usecases.settings_file import all_settings, explained, explained_by_preset, preset_rows
 
     if key is None:
         from tabulate import tabulate
@@ -59,16 +61,15 @@ def config(key: str | None, file: Path | None, workdir: Path | None, preset: str
         headers = ["command", "key", "value", "from"] if preset else ["key", "default", "meaning"]
         click.echo(tabulate(rows, headers=headers, maxcolwidths=None if preset else widths, disable_numparse=True))
         return
-    resolved = (
-        builds.remembered(workdir).resolved
-        if workdir
-        else resolve(file, preset=preset or "")
-        if file or preset
-        else None
-    )
+    others: dict[str, type] = {"builder augment METHOD": AugmentSettings}
+    if preset and not file and not workdir:
+        click.echo("\n".join(explained_by_preset(key, preset, others)))
+        return
+    by_preset = preset if preset and "build" in preset_commands(preset) else ""
+    resolved = builds.remembered(workdir).resolved if workdir else resolve(file, preset=by_preset) if file else None
     value = attrgetter(key)(resolved.config) if resolved and key in resolved.origin else None
     origin = (str(workdir) if workdir else resolved.origin.get(key, "")) if resolved else ""
-    click.echo("\n".join(explained(key, value, origin)))
+    click.echo("\n".join(explained(key, value, origin, others)))
 
 
 @click.command()

@@ -176,11 +176,11 @@ def collate(texts: Sequence[Encoded]) -> Batch:
     )
 
 
-def batches(lengths: Sequence[int], budget: int, draw: random.Random | None = None) -> list[list[int]]:
+def batches(lengths: Sequence[int], budget: int, draw: random.Random | None = None, items: int = 0) -> list[list[int]]:
     """Indices in batches of one padded length, of at most `budget` characters with padding (one text at least).
 
-    What is left of a length joins the next longer one. With `draw` the order within a length and that of the batches
-    is random.
+    With `items` above 0 a batch has so many texts instead, whatever their lengths. What is left of a length joins the
+    next longer one. With `draw` the order within a length and that of the batches is random.
     """
     sizes: dict[int, list[int]] = {}
     for i, length in enumerate(lengths):
@@ -190,7 +190,7 @@ def batches(lengths: Sequence[int], budget: int, draw: random.Random | None = No
     for size in sorted(sizes):
         if draw:
             draw.shuffle(sizes[size])
-        count = max(1, budget // size)
+        count = items or max(1, budget // size)
         if len(left) >= count:  # left over where more short texts made a batch
             out.append(left)
             left = []

@@ -216,7 +216,7 @@ def course_of(
     def begin(epoch: int) -> list[list[int]]:
         if callable(lengths):
             now[:] = lengths(epoch)
-        return batches(now, config.batch_chars, random.Random(seed_of(seed, "order", epoch)))
+        return batches(now, config.batch_chars, random.Random(seed_of(seed, "order", epoch)), config.step_items)
 
     def backward(parts: list[list[int]]) -> float:
         network.zero_grad(set_to_none=True)

@@ -98,6 +98,11 @@ class NetworkConfig:
     def __post_init__(self) -> None:
         check_limits(self, lambda key: "model config")
 
+    @property
+    def step_items(self) -> int:
+        """Texts of an optimiser step; 0: as many as `batch_chars` holds."""
+        return 0
+
     def limits(self) -> Limits:
         counts = [field.name for field in fields(self) if field.type == "int"]
         return {

@@ -1,12 +1,14 @@
 """A settings file to begin with, and what one setting means.
 
-In: nothing but the settings' own sentences. Out: TOML in which every setting stands commented out, and lines of text.
+In: nothing but the settings' own sentences, and presets. Out: TOML in which every setting stands commented out, and
+lines of text.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import groupby
+from types import MappingProxyType
 
 from builder.config import written_value
 from builder.errors import ConfigError, did_you_mean
@@ -33,32 +35,66 @@ def commented_settings(name: str) -> str:
     return "\n".join(parts).rstrip() + "\n"
 
 
-def explained(key: str, value: object = None, origin: str = "") -> Iterator[str]:
+def explained(
+    key: str, value: object = None, origin: str = "", others: Mapping[str, type] = MappingProxyType({})
+) -> Iterator[str]:
     """What a setting means, in lines; those of a section, a line each. `value` and `origin`: as it is set somewhere.
 
-    ConfigError for a key that there is not.
+    `others`: the settings of other commands than `builder build`. ConfigError for a key that there is not.
     """
-    known = {fact.key: fact for fact in setting_facts(Config)}
-    if key in section_sentences(Config):
-        yield section_sentences(Config)[key]
-        yield ""
-        width = max(len(name) for name, fact in known.items() if fact.section == f"{key}.")
-        yield from (f"  {name:<{width}}  {fact.sentence}" for name, fact in known.items() if fact.section == f"{key}.")
-        return
-    if key not in known:
-        ending = [name for name in known if name.rpartition(".")[2] == key]
-        hint = f"did you mean {ending[0]}? " if ending else did_you_mean(key, known)
-        raise ConfigError(f"unknown setting {key!r}", fix=f"{hint}`builder config` lists all")
-    fact = known[key]
+    for command, settings in (("builder build", Config), *others.items()):
+        known = {fact.key: fact for fact in setting_facts(settings)}
+        if key in section_sentences(settings) and any(name.startswith(f"{key}.") for name in known):
+            yield section_sentences(settings)[key]
+            yield ""
+            within = [fact for fact in known.values() if fact.section == f"{key}."]
+            width = max(len(fact.key) for fact in within)
+            yield from (f"  {fact.key:<{width}}  {fact.sentence}" for fact in within)
+            return
+        if key in known:
+            yield from _fact_lines(known[key], command, value, origin)
+            return
+    names = [fact.key for fact in setting_facts(Config)]
+    ending = [name for name in names if name.rpartition(".")[2] == key]
+    hint = f"did you mean {ending[0]}? " if ending else did_you_mean(key, names)
+    raise ConfigError(f"unknown setting {key!r}", fix=f"{hint}`builder config` lists all")
+
+
+def _fact_lines(fact: SettingFacts, command: str, value: object, origin: str) -> Iterator[str]:
     shown = written_value(fact.default)
-    yield f"{key}: {fact.sentence}"
+    yield f"{fact.key}: {fact.sentence}"
     yield f"  value    {', '.join(map(written_value, fact.choices)) if fact.choices else fact.kind}"
     yield f"  default  {shown}"
     if origin:
         yield f"  here     {written_value(value)} ({origin})"
-    section = f"[{fact.section[:-1]}] " if fact.section else ""
-    yield f"  in TOML  {section}{fact.name} = {shown}"
-    yield f"  or       builder build --set {key}={_on_command_line(fact)}"
+    if command == "builder build":
+        section = f"[{fact.section[:-1]}] " if fact.section else ""
+        yield f"  in TOML  {section}{fact.name} = {shown}"
+        yield f"  or       {command} --set {fact.key}={_on_command_line(fact)}"
+    else:
+        yield f"  set it   {command} --set {fact.key}={_on_command_line(fact)}"
+
+
+def explained_by_preset(key: str, preset: str, others: Mapping[str, type]) -> Iterator[str]:
+    """As `explained`, with what a preset sets; its values for options of commands are explained too."""
+    for command in preset_commands(preset):
+        lines = read_preset(preset, command)
+        if within := {name: line for name, line in lines.items() if name.startswith(f"{key}.")}:
+            yield from explained(key, others=others)
+            yield ""
+            yield from (f"  {name} = {written_value(line.value)} ({line.origin})" for name, line in within.items())
+            return
+        line = lines.get(key)
+        if line is None:
+            continue
+        if command == "build" or "." in key:
+            yield from explained(key, line.value, line.origin, others)
+        else:
+            yield f"--{key.replace('_', '-')} of builder {command}: `builder {command} --help` explains it."
+            yield f"  here     {written_value(line.value)} ({line.origin})"
+        return
+    yield from explained(key, others=others)
+    yield f"  here     the preset {preset} does not set it"
 
 
 def all_settings() -> Iterator[tuple[str, str, str]]:

@@ -185,7 +185,7 @@ def bar(note: str) -> Iterator[Progress]:
         yield report
 
 
-def trainer(settings: AugmentSettings, own: BoostSettings) -> ClassTrainer:
-    """As builder.augment.methods.boostaug asks for it."""
+def trainer(settings: AugmentSettings, own: BoostSettings, name: str = "boostaug") -> ClassTrainer:
+    """As builder.augment.methods.boostaug asks for it; `name` of the method is for errors."""
     plain = TwoWayConfig()
     return ClassTrainer(replace(plain, rate=own.rate or plain.rate), own.epochs, settings.threads)

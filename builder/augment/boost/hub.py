@@ -37,15 +37,19 @@ MASKED = 0.15
 @dataclass(frozen=True, slots=True)
 class HubConfig(NetworkConfig):
     """Section 3.3 of the paper: 16 texts of at most 80 tokens a batch, rate 1e-5; `language` is the weight of the
-    language model's loss, `longest` how many tokens of a text are read.
+    language model's loss, `longest` how many tokens of a text are read, `batch` how many texts a step has.
     """
 
     longest: int = LONGEST
     epochs: int = 4
-    batch_chars: int = 16 * 80
+    batch: int = 16
     rate: float = 2e-5
     weight_decay: float = 1e-8
     language: float = 0.3
+
+    @property
+    def step_items(self) -> int:
+        return self.batch
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -210,15 +214,15 @@ class HubTrainer:
         return replace(made, facts={"valid_accuracy": fitted.score, "epoch": fitted.epoch, "examples": len(train)})
 
 
-def trainer(settings: AugmentSettings, own: BoostSettings) -> HubTrainer:
-    """As builder.augment.methods.boostaug asks for it."""
+def trainer(settings: AugmentSettings, own: BoostSettings, name: str = "boostaug") -> HubTrainer:
+    """As builder.augment.methods.boostaug asks for it; `name` of the method is for errors."""
     plain = HubConfig()
     config = HubConfig(
         threads=settings.threads,
         epochs=own.epochs or plain.epochs,
         rate=own.rate or plain.rate,
         longest=own.longest,
-        batch_chars=own.batch * min(own.longest, 80),
+        batch=own.batch,
     )
     device = "cuda" if settings.device != "cpu" and torch.cuda.is_available() else "cpu"
     return HubTrainer(own.base, config, device)

@@ -165,19 +165,19 @@ class TripletTrainer:
         return replace(made, epochs=self.epochs) if self.epochs else made
 
 
-def trainer(settings: AugmentSettings, own: BoostSettings) -> TripletTrainer:
+def trainer(settings: AugmentSettings, own: BoostSettings, name: str = "boostaug") -> TripletTrainer:
     """As builder.augment.methods.boostaug asks for it, where the frame gives triplets.
 
     Raises:
         ConfigError: a base or a rate is set, which this surrogate has no use for.
     """
-    changed = [name for name, plain in (("base", ""), ("rate", 0.0)) if getattr(own, name) != plain]
+    changed = [key for key, plain in (("base", ""), ("rate", 0.0)) if getattr(own, key) != plain]
     if changed:
         raise ConfigError(
-            f"boostaug.{changed[0]} is set, but the surrogate for triplets is the embedded tagger and discriminator: "
+            f"{name}.{changed[0]} is set, but the surrogate for triplets is the embedded tagger and discriminator: "
             "a base tells labels, not which opinion is whose",
-            where="boostaug",
-            fix=f"leave boostaug.{changed[0]} out, or take another view (--view aspect or sentence)",
+            where=name,
+            fix=f"leave {name}.{changed[0]} out, or take another view (--view aspect or sentence)",
         )
     return TripletTrainer(settings.given.triplets, settings.threads, own.epochs)
 

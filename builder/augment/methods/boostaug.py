@@ -270,9 +270,10 @@ def load_mono(settings: AugmentSettings) -> BoostAug:
 
 
 def _made(settings: AugmentSettings, own: BoostSettings, folds: int) -> BoostAug:
+    name = "boostaug" if folds else "monoaug"
     if own.backend in ("boostaug", "monoaug"):
         raise ConfigError(
-            "a filter cannot be its own back end", where="boostaug.backend", fix="use eda, spelling, split, word-embs …"
+            "a filter cannot be its own back end", where=f"{name}.backend", fix="use eda, spelling, split, word-embs …"
         )
     limits = Thresholds(
         own.confidence if own.by_confidence else None,
@@ -282,7 +283,7 @@ def _made(settings: AugmentSettings, own: BoostSettings, folds: int) -> BoostAug
     )
     kind = "triplets" if settings.given.triplets else "hub" if own.base else "classes"
     module, _, function = TRAINERS[kind].partition(":")
-    trainer = cast(Trainer, getattr(importlib.import_module(module), function)(settings, own))
+    trainer = cast(Trainer, getattr(importlib.import_module(module), function)(settings, own, name))
     return BoostAug(
         catalog.load(own.backend, settings),
         trainer,

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 from builder.config import filled, toml_value
 from builder.errors import ConfigError, ModelError
 from builder.learning.task import NetworkConfig
+from builder.limits import Limits, at_least
 from builder.records import Span
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ class ClassifierConfig(NetworkConfig):
 
     `vector_size` is the width of word embeddings (a vector file decides it where one is given), `longest` how many
     words are read, `unknown` the share of words that training hides so that unknown ones are known, `srd` the
-    semantic-relative distance of local context focus.
+    semantic-relative distance of local context focus. `batch` above 0: so many texts a step, whatever their lengths.
     """
 
     width: int = 128
@@ -89,6 +90,14 @@ class ClassifierConfig(NetworkConfig):
     freeze: bool = False
     min_count: int = 1
     threads: int = 1
+    batch: int = 0
+
+    @property
+    def step_items(self) -> int:
+        return self.batch
+
+    def limits(self) -> Limits:
+        return NetworkConfig.limits(self) | {"batch": at_least(0, self.batch)}
 
 
 @dataclass(frozen=True, slots=True)
