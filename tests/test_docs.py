@@ -4,13 +4,16 @@ and a reader's eyes are spared.
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import shutil
+import sqlite3
 import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -114,6 +117,27 @@ def test_a_reader_meets_every_command_on_a_page_that_people_wrote() -> None:
         if f"builder {name}" not in text and not hidden(command)
     ]
     assert missing == []
+
+
+def test_every_option_says_what_it_does_in_words_that_are_explained() -> None:
+    options = [
+        (name, option.opts[0], option.help or "")
+        for name, command in commands.walk_commands(commands.cli)
+        for option in command.params
+        if isinstance(option, click.Option) and not option.hidden
+    ]
+    assert [option for option in options if not option[2].endswith(".")] == []
+    assert [option for option in options if re.search(r"\b(S_0|YN|NX|panel|cell|told)\b", option[2])] == []
+
+
+def test_every_line_of_a_story_is_explained(shell: Path) -> None:
+    """Those of the rules, as the sample's build stored them."""
+    with closing(sqlite3.connect(shell / "workdir" / "builder.db")) as connection:
+        stories = [json.loads(story) for (story,) in connection.execute("SELECT story FROM proposals")]
+    kinds = {kind for story in stories for kind, _ in story}
+    text = (DOCS / "guide" / "inspect.md").read_text(encoding="utf-8")
+    assert len(kinds) > 6
+    assert [kind for kind in sorted(kinds) if f"`{kind}`" not in text] == []
 
 
 def hidden(command: click.Command) -> bool:

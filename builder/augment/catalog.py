@@ -35,7 +35,7 @@ METHODS: dict[str, tuple[str, str]] = {
     ),
     "context": ("the same without the label", "builder.augment.neural:load_context"),
     "gpt2": (
-        "half of the sentence written anew by a causal language model, its aspects told first",
+        "half of the sentence written anew by a causal language model, given its aspects first",
         "builder.augment.neural:load_gpt2",
     ),
     "style-transfer": (

@@ -25,7 +25,7 @@ FORCE = click.option("--force", is_flag=True, help="Replace a file that is there
 def annotate() -> None:
     """Let people label the candidates of a pool.
 
-    YY, YN or NX, corrections, and what is missing.
+    They say which candidates are right, correct the others, and add what is missing.
     """
 
 

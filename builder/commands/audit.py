@@ -72,7 +72,14 @@ def import_(path: Path, annotator: str, pool_id: str | None, workdir: Path) -> N
 
 @audit.command()
 @AUDIT
-@click.option("--format", "shape", type=click.Choice(["table", "json"]), default="table", show_default=True)
+@click.option(
+    "--format",
+    "shape",
+    type=click.Choice(["table", "json"]),
+    default="table",
+    show_default=True,
+    help="How to print it.",
+)
 @WORKDIR
 def show(pool_id: str | None, shape: str, workdir: Path) -> None:
     """Show precision and recall by the answers so far."""

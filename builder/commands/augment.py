@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from builder.commands.build import ENGINE, PRESET, SCHEDULER, SET, WORKDIR
+from builder.commands.build import ENGINE, PRESET, SCHEDULER, WORKDIR
 from builder.commands.presetting import preset_settings, with_preset_options
 
 
@@ -58,16 +58,28 @@ from builder.commands.presetting import preset_settings, with_preset_options
     "--copies", type=click.IntRange(1, 64), default=4, show_default=True, help="Kept rows a sentence, at most."
 )
 @click.option("--candidates", type=click.IntRange(1, 256), help="Proposals a sentence; as many as copies if not given.")
-@click.option("--seed", type=int, default=13, show_default=True)
+@click.option("--seed", type=int, default=13, show_default=True, help="Another seed chooses and writes other rows.")
 @click.option(
     "--limit", type=click.IntRange(0), default=0, help="So many sentences, drawn by the seed; all if not given."
 )
-@click.option("--workers", type=click.IntRange(1), default=1, show_default=True)
+@click.option(
+    "--workers",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="Worker processes; the result does not depend on them.",
+)
 @ENGINE
 @SCHEDULER
 @WORKDIR
 @PRESET
-@SET
+@click.option(
+    "--set",
+    "sets",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="One setting of the method, for example synonym.rate=0.3 (repeatable).",
+)
 @click.option("--show-config", is_flag=True, help="Print the method's settings, with where each came from, and stop.")
 @click.pass_context
 def augment(

@@ -81,7 +81,13 @@ def _numbers(context: click.Context, option: click.Parameter, value: str) -> tup
     help="A setting of the methods, as in `builder augment` (repeatable); of one of them alone: --methods "
     "NAME:key=value.",
 )
-@click.option("--seeds", type=click.IntRange(1, 100), default=5, show_default=True, help="Trainings of each cell.")
+@click.option(
+    "--seeds",
+    type=click.IntRange(1, 100),
+    default=5,
+    show_default=True,
+    help="Trainings of each model on each set, from different seeds.",
+)
 @click.option(
     "--seed",
     type=click.IntRange(0),
@@ -126,7 +132,7 @@ def _numbers(context: click.Context, option: click.Parameter, value: str) -> tup
     type=_PATH,
     default="bench",
     show_default=True,
-    help="Where cells, tables and figures are kept; the same command goes on there.",
+    help="Where trainings, tables and figures are kept; the same command goes on there.",
 )
 @PRESET
 @click.pass_context

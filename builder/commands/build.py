@@ -34,7 +34,7 @@ PRESET = click.option(
     "--preset",
     metavar="NAME",
     shell_complete=complete_presets,
-    help="Settings of a paper, such as iws-2024; a file and --set go before them.",
+    help="Settings of a paper; a settings file and --set override them. The guide lists the presets.",
 )
 SET = click.option(
     "--set",
@@ -46,7 +46,7 @@ SET = click.option(
 ENGINE = click.option(
     "--engine",
     type=click.Choice(["local", "dask"]),
-    help="Who works: processes of this machine, or a dask cluster (extra: scale).",
+    help="Where workers run: in processes of this machine, or in a dask cluster (extra `scale`).",
 )
 SCHEDULER = click.option(
     "--scheduler",
@@ -99,7 +99,7 @@ def _column_options(command: click.decorators.FC) -> click.decorators.FC:
     shell_complete=complete_stages,
     help="Stop after this stage, such as seed; `builder resume` goes on.",
 )
-@click.option("--dry-run", is_flag=True, help="Say what was understood of the input, and stop.")
+@click.option("--dry-run", is_flag=True, help="Report what was understood of the input, and stop.")
 @voice_options
 @click.option("--show-config", is_flag=True, help="Print every setting as TOML, with where it came from, and stop.")
 def build(

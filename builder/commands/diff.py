@@ -36,7 +36,7 @@ import click
 def diff(before: Path, after: Path, shape: str, samples: int, fail_on: str) -> None:
     """Compare the releases BEFORE and AFTER.
 
-    Reviews and triplets added, removed, edited, turned, moved.
+    Counts reviews and triplets that were added, removed, edited or moved, or that changed their polarity.
 
     Exits with 0 if the data is the same (or the change is below --fail-on), else with 1.
     """

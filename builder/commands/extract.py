@@ -60,7 +60,13 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path),
     help="File of aspects, one a line, that a model of the profile paper is asked about; the rules' if not given.",
 )
-@click.option("--workers", type=click.IntRange(min=1), default=2, show_default=True)
+@click.option(
+    "--workers",
+    type=click.IntRange(min=1),
+    default=2,
+    show_default=True,
+    help="Worker processes; the result does not depend on them.",
+)
 def extract(
     given: tuple[str, ...],
     source: Path | None,

@@ -9,6 +9,7 @@ import click
 from builder.commands.build import WORKDIR
 from builder.commands.completion import complete_queries
 from builder.commands.printing import FORMAT, LIMIT, OUTPUT, SAFE, fetched, put_rows
+from builder.commands.terminal import counted
 
 _FILE = 16
 """How many times more an answer may hold that is written to a file."""
@@ -91,7 +92,7 @@ def search(
 ) -> None:  # fmt: skip
     """Find the reviews that hold all WORDS.
 
-    In Traditional or Simplified characters; a word with blanks is searched as it is.
+    They may be in Traditional or Simplified characters. A word with blanks is searched as it is.
     """
     from builder.store import db
     from builder.store import search as index
@@ -103,7 +104,8 @@ def search(
     rows: list[tuple[object, ...]] = [(hit.key, hit.split, hit.triplets, hit.text) for hit in hits.shown]
     put_rows(("review", "split", "triplets", "text"), rows, shape, limit, safe)
     click.echo(
-        f"{hits.total:,} reviews" + (f", the first {limit} shown; --limit takes more" if hits.total > limit else ""),
+        counted(hits.total, "review")
+        + (f", the first {limit} shown; --limit takes more" if hits.total > limit else ""),
         err=True,
     )
 

@@ -174,7 +174,7 @@ def _report_import(overlay: Overlay, path: Path, folder: Path, show: int) -> Non
 def induce(workdir: Path, out: Path | None, support: int) -> None:
     """Find words that no lexicon holds.
 
-    In the reviews of a working directory, after its stage annotate.
+    They come from the reviews of a working directory whose stage annotate is done.
     """
     from builder.lexicon.candidates import write_candidates
     from builder.lexicon.induce import InductionSettings
@@ -205,7 +205,7 @@ def induce(workdir: Path, out: Path | None, support: int) -> None:
 def accept(candidates: Path, workdir: Path, confident: float | None) -> None:
     """Take accepted CANDIDATES into the lexicon.
 
-    That of the working directory; its next build uses them.
+    They go into the lexicon of the working directory, which its next build uses.
     """
     from builder.lexicon.candidates import accept as accepted
     from builder.stages.parts.folders import folders_in

@@ -29,7 +29,7 @@ def model() -> None:
 )
 @_BASE
 @_OUT
-@click.option("--seed", default=13, show_default=True)
+@click.option("--seed", default=13, show_default=True, help="Another seed trains other weights.")
 @click.option(
     "--epochs",
     default=3,
@@ -44,7 +44,7 @@ def pretrain(
 ) -> None:
     """Fine-tune a base on reading comprehension.
 
-    As in section 4.2 of the paper. A run that was stopped goes on.
+    Section 4.2 of Lu et al. (2024) does this first. A run that was stopped goes on.
     """
     from builder.model.paper.settings import Seq2SeqConfig
     from builder.model.paper.squad import pretrain as learn
@@ -78,7 +78,8 @@ def trim(
 ) -> None:
     """Cut a base's vocabulary to what reviews need.
 
-    Those of INPUTS, and a safety set. The logits stay the same.
+    Kept are the pieces that the reviews in INPUTS need, and every Han character, letter, digit and mark.
+    The logits stay the same.
     """
     from builder import sources
     from builder.errors import ConfigError
@@ -129,7 +130,7 @@ def convert(folder: Path, out: Path) -> None:
 @click.option("--text-column", default="", help="Column with the review text; guessed if not given.")
 @click.option("--device", default="auto", show_default=True, help="Device to judge memory and precision for.")
 def check(base: str, inputs: tuple[Path, ...], text_column: str, device: str) -> None:
-    """Say what a base model is and can serve as.
+    """Report what a base model is and can serve as.
 
     BASE is a hub name or a folder. Without --reviews the shipped sample says which characters are needed.
     """

@@ -13,20 +13,20 @@ _PATH = click.Path(path_type=Path)
 def nlp() -> None:
     """Train and evaluate the embedded backend.
 
-    Its segmenter, tagger and parser.
+    The backend finds words, their parts of speech and their dependencies.
     """
 
 
 @nlp.command()
 @click.argument("treebanks", nargs=-1, required=True, type=_PATH)
 @click.option(
-    "--v2", "others", multiple=True, type=_PATH, help="Treebank with UD v2 labels, retold in those of v1 (repeatable)."
+    "--v2", "others", multiple=True, type=_PATH, help="Treebank with UD v2 labels, converted to v1 (repeatable)."
 )
 @click.option("--raw", multiple=True, type=_PATH, help="Text file, one text a line, for word vectors (repeatable).")
 @click.option(
     "--out", type=_PATH, required=True, help="Directory for the models; use it with --set annotate.models=DIR."
 )
-@click.option("--seed", default=1, show_default=True)
+@click.option("--seed", default=1, show_default=True, help="Another seed trains other weights.")
 @click.option("--epochs", default=32, show_default=True, help="Epochs of the parser.")
 def train(
     treebanks: tuple[Path, ...], others: tuple[Path, ...], raw: tuple[Path, ...], out: Path, seed: int, epochs: int
@@ -42,7 +42,7 @@ def train(
 
 @nlp.command()
 @click.argument("treebank", type=_PATH)
-@click.option("--backend", default="embedded", show_default=True)
+@click.option("--backend", default="embedded", show_default=True, help="embedded, ckip or ckip-stanza.")
 @click.option("--models", type=_PATH, help="Directory with models; those shipped if not given.")
 @click.option(
     "--lexicon/--no-lexicon", default=False, show_default=True, help="Whether the lexicons steer segmentation."

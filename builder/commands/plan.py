@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 def plan(count: int, workers: int, workdir: Path | None, form: str) -> None:
     """Predict time, memory and disk of a build.
 
-    From what this machine measured."""
+    The prediction follows from what this machine measured in a build, or in a trial with the sample."""
     import json
 
     from builder.usecases.planning import predict

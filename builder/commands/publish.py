@@ -19,11 +19,11 @@ import click
     "--seconds", type=click.FloatRange(min=0, min_open=True), default=3600, show_default=True,
     help="Give up after this many seconds in all.",
 )  # fmt: skip
-@click.option("--yes", is_flag=True, help="Send; without it, only tell what would be sent.")
+@click.option("--yes", is_flag=True, help="Send; without it, only show what would be sent.")
 def publish(release: Path, repository: str, private: bool, yes: bool, seconds: float) -> None:
-    """Send a RELEASE directory to the hub.
+    """Send a RELEASE to the Hugging Face hub.
 
-    In one commit, with a tag. Needs the extra `publish`.
+    It goes in one commit, with a tag. Needs the extra `publish`.
     """
     from tabulate import tabulate
 

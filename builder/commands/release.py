@@ -58,12 +58,13 @@ def verify(release: Path) -> None:
 
     Checksums, counts, schema, spans, splits, leaks, polarities, personal data.
     """
+    from builder.commands.terminal import counted
     from builder.errors import printable
     from builder.release.verify import verify as check
 
     faults = check(release)
     for fault in faults:
         click.echo(printable(fault))
-    click.echo(f"{release}: {len(faults)} faults" if faults else f"{release}: sound")
+    click.echo(f"{release}: {counted(len(faults), 'fault')}" if faults else f"{release}: sound")
     if faults:
         sys.exit(1)

@@ -73,7 +73,12 @@ class _ScoreOptions:
 )
 @click.option("--seed", type=click.IntRange(0), default=13, show_default=True, help="Seed of the samples.")
 @click.option(
-    "--format", "shape", type=click.Choice(["table", "markdown", "csv", "json"]), default="table", show_default=True
+    "--format",
+    "shape",
+    type=click.Choice(["table", "markdown", "csv", "json"]),
+    default="table",
+    show_default=True,
+    help="How to print the scores.",
 )
 @click.option("--strict", is_flag=True, help="Refuse gold with a faulty line; else the line is named and left out.")
 def score(gold: Path, pred: Path, against: Path | None, **options: Any) -> None:
