@@ -52,7 +52,8 @@ def list_candidates(weighed: Sequence[Weighed]) -> list[tuple[str, str]]:
 
 def make_opinion(text: str, item: Constituent, phrase: Phrase) -> tuple[Element, Element]:
     """The opinion of a phrase, its core with its negators, and the whole stretch."""
-    full = make_element(text, ((item.start, item.end),))
+    start = min(item.start, phrase.negators[0][0]) if phrase.negators else item.start
+    full = make_element(text, ((start, item.end),))
     bare = not phrase.negators and phrase.core == full.spans[0]
     return (full if bare else make_element(text, (*phrase.negators, phrase.core))), full
 

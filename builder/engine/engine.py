@@ -202,7 +202,7 @@ class Engine:
         """
         phrase = scene.opinion.phrase
         assert phrase is not None
-        if phrase.entry.word in self._rules.blocked:
+        if phrase.entry.word in self._rules.blocked and not phrase.kinds:
             return None
         proposal = self._propose(scene, phrase)
         decision = self._rules.decision

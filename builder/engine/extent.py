@@ -15,6 +15,8 @@ from builder.engine.vocabulary import Unit, entry_of
 from builder.lexicon.resources import Lexicon
 
 _STRENGTHENING = symbol_set("NEG DEG")
+_STATING = symbol_set("OPINION IRREALIS CONJ")
+"""Units that end the reach of a negator of feeling."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +26,8 @@ class ExtentRule:
     `fillers`: words that may stand between a negator and its opinion, at most `gap` of them. `levels`: words of level
     (那麼 好吃); a word of `unequal` at most `level_gap` units before them denies the opinion, unless one that begins
     with one of `meeting` stands between (好久沒有吃到這麼好喝的). `scope`: adverbs of the clause, with which no phrase
-    begins before a degree word or negator (還 很好吃). `trailing`: words behind an opinion that give its degree (偏鹹
+    begins before a degree word or negator (還 很好吃). `feeling`: verbs at the end of a negator that denies the first
+    opinion at most `feeling_gap` units behind it, over what it is felt of (不覺得 雞排 好吃). `trailing`: words behind an opinion that give its degree (偏鹹
     一點), a wish where it praises and nothing but `wishing` stands before it (再 甜 一點). `bits`: those that say a
     bit too much (甜 了點).
     """
@@ -36,6 +39,8 @@ class ExtentRule:
     level_gap: int = 0
     meeting: tuple[str, ...] = ()
     scope: tuple[str, ...] = ()
+    feeling: tuple[str, ...] = ()
+    feeling_gap: int = 0
     trailing: frozenset[str] = frozenset()
     bits: frozenset[str] = frozenset()
     wishing: frozenset[str] = frozenset()
@@ -79,6 +84,21 @@ def _find_unequal(units: Sequence[Unit], edge: int, taken: int, rule: ExtentRule
         if units[j].word.startswith(rule.meeting):
             break
     return edge
+
+
+def find_unfelt(units: Sequence[Unit], k: int, taken: int, rule: ExtentRule) -> int:
+    """不覺得 這裡 的 雞排 有 多 好吃: the negator that ends in a verb of feeling before opinion k; k if there is none.
+
+    What is judged stands between the two.
+    """
+    if not rule.feeling:
+        return k
+    for at in range(k - 1, max(taken, k - rule.feeling_gap - 1) - 1, -1):
+        if units[at].symbol == NEG:
+            return at if units[at].word.endswith(rule.feeling) else k
+        if units[at].symbol in _STATING:
+            break
+    return k
 
 
 def find_start(units: Sequence[Unit], first: int, k: int, lexicon: Lexicon, rule: ExtentRule) -> int:

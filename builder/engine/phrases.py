@@ -17,11 +17,13 @@ from builder.engine.extent import (
     count_lead,
     find_left_edge,
     find_start,
+    find_unfelt,
     is_doubled,
     is_wished,
     strip_negator,
 )
 from builder.engine.naming import PRAISE
+from builder.engine.opening import open_clause
 from builder.engine.symbols import ADJ, ASPECT, DEG, HAVE, NEG, OPINION, POST, STATEMENT_ENDS
 from builder.engine.vocabulary import Unit, entry_of
 from builder.lexicon.resources import Lexicon
@@ -37,7 +39,8 @@ class JoinRule:
 
     `merge`: whether opinions of one sign that touch are one (親切熱情), but for those of the categories `apart`, which
     say something of their own, and those that begin with one of `having` (厚實有彈性). `amounts`: words that say by how
-    much (好吃很多). `had`: whether a quality and the word of having before it are an opinion (帶有嚼勁).
+    much (好吃很多). `had`: whether a quality and the word of having before it are an opinion (帶有嚼勁). `openers`: aspects with
+    which an opinion begins (料多實在) that are aspects of their own where none stands before them in the clause.
     """
 
     merge: bool = False
@@ -45,6 +48,7 @@ class JoinRule:
     having: tuple[str, ...] = ()
     amounts: frozenset[str] = frozenset()
     had: bool = False
+    openers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +68,7 @@ def read_phrases(units: Sequence[Unit], text: str, lexicon: Lexicon, grammar: Ph
     """Join each opinion word with the degree words and negators that stand before it, and a post degree word behind."""
     out: list[Constituent] = []
     taken = 0
+    units = open_clause(units, lexicon, grammar.join.openers)
     for k, unit in enumerate(units):
         if unit.symbol != OPINION:
             continue
@@ -79,6 +84,8 @@ def read_phrases(units: Sequence[Unit], text: str, lexicon: Lexicon, grammar: Ph
         start = unit.start if first == k else find_start(units, first, k, lexicon, grammar.extent)
         end = unit.end if last == k else units[last].end
         phrase = _make_phrase(unit, units[first:k], units[begin].start, lexicon, grammar.extent)
+        if (at := find_unfelt(units, first, taken, grammar.extent)) < first:
+            phrase = _deny_feeling(phrase, units[at], lexicon, grammar.extent)
         after = units[last + 1 : last + 2]
         if last > k and units[last].word in grammar.extent.bits and (not after or after[0].symbol in STATEMENT_ENDS):
             phrase = phrase._replace(degrees=(*phrase.degrees, BIT))
@@ -142,6 +149,14 @@ def _make_phrase(unit: Unit, before: Sequence[Unit], begin: int, lexicon: Lexico
         negators=tuple(spans),
         kinds=tuple([lexicon.negators[u.word] for u in negators]),
         degrees=tuple([lexicon.degree.get(u.word, "") for u in before if u.symbol == DEG]),
+    )
+
+
+def _deny_feeling(phrase: Phrase, negator: Unit, lexicon: Lexicon, extent: ExtentRule) -> Phrase:
+    """The phrase with a negator that stands before what it is felt of (不覺得 雞排 好吃)."""
+    span = negator.start, negator.start + len(strip_negator(negator.word, lexicon, extent.fillers))
+    return phrase._replace(
+        negators=(span, *phrase.negators), kinds=(lexicon.negators[negator.word], *phrase.kinds)
     )
 
 
