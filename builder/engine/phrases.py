@@ -155,9 +155,7 @@ def _make_phrase(unit: Unit, before: Sequence[Unit], begin: int, lexicon: Lexico
 def _deny_feeling(phrase: Phrase, negator: Unit, lexicon: Lexicon, extent: ExtentRule) -> Phrase:
     """The phrase with a negator that stands before what it is felt of (不覺得 雞排 好吃)."""
     span = negator.start, negator.start + len(strip_negator(negator.word, lexicon, extent.fillers))
-    return phrase._replace(
-        negators=(span, *phrase.negators), kinds=(lexicon.negators[negator.word], *phrase.kinds)
-    )
+    return phrase._replace(negators=(span, *phrase.negators), kinds=(lexicon.negators[negator.word], *phrase.kinds))
 
 
 def _add_opinion(out: list[Constituent], item: Constituent, after: Sequence[Unit], text: str, rule: JoinRule) -> None:
