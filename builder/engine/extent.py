@@ -27,9 +27,9 @@ class ExtentRule:
     (那麼 好吃); a word of `unequal` at most `level_gap` units before them denies the opinion, unless one that begins
     with one of `meeting` stands between (好久沒有吃到這麼好喝的). `scope`: adverbs of the clause, with which no phrase
     begins before a degree word or negator (還 很好吃). `feeling`: verbs at the end of a negator that denies the first
-    opinion at most `feeling_gap` units behind it, over what it is felt of (不覺得 雞排 好吃). `trailing`: words behind an opinion that give its degree (偏鹹
-    一點), a wish where it praises and nothing but `wishing` stands before it (再 甜 一點). `bits`: those that say a
-    bit too much (甜 了點).
+    opinion at most `feeling_gap` units behind it, over what it is felt of (不覺得 雞排 好吃). `trailing`: words behind
+    an opinion that give its degree (偏鹹 一點), a wish where it praises and nothing but `wishing` stands before it
+    (再 甜 一點). `bits`: those that say a bit too much (甜 了點).
     """
 
     fillers: frozenset[str] = frozenset()

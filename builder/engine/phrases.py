@@ -39,8 +39,8 @@ class JoinRule:
 
     `merge`: whether opinions of one sign that touch are one (親切熱情), but for those of the categories `apart`, which
     say something of their own, and those that begin with one of `having` (厚實有彈性). `amounts`: words that say by how
-    much (好吃很多). `had`: whether a quality and the word of having before it are an opinion (帶有嚼勁). `openers`: aspects with
-    which an opinion begins (料多實在) that are aspects of their own where none stands before them in the clause.
+    much (好吃很多). `had`: whether a quality and the word of having before it are an opinion (帶有嚼勁). `openers`:
+    aspects with which an opinion begins (料多實在) that are aspects of their own where none stands before them.
     """
 
     merge: bool = False
