@@ -7,6 +7,7 @@ input is a folder that is made from its seed and number alone; whatever the code
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib
 import json
 import os
@@ -92,6 +93,7 @@ def load_modules(family: Family, base: Path, folder: Path) -> None:
     for name in names.split("\n"):
         with contextlib.suppress(BaseException):
             importlib.import_module(name)
+    gc.freeze()  # else each child's first collection copies all the memory that it shares with this process
 
 
 def make_input(family: Family, base: Path, folder: Path, seed: int, number: int) -> str:
