@@ -71,6 +71,16 @@ def test_a_parquet_file_that_refers_thousands_of_times_to_one_long_text_is_refus
     assert "unpacks to over 200 times its size" in limited(READ, path)
 
 
+@pytest.mark.parametrize("nested", [False, True], ids=["column", "struct"])
+def test_a_column_that_stays_a_dictionary_counts_with_each_text_that_it_refers_to(nested: bool, tmp_path: Path) -> None:
+    path, indices = tmp_path / "a.parquet", pa.array([0] * 5_000, pa.int32())
+    column: Any = pa.DictionaryArray.from_arrays(indices, ["湯" * 100_000])
+    if nested:
+        column = pa.StructArray.from_arrays([column], ["inner"])
+    pq.write_table(pa.table({"text": column}), path, compression="zstd")
+    assert "unpacks to over 200 times its size" in limited(READ, path)
+
+
 def test_a_parquet_file_of_long_common_beginnings_is_refused(tmp_path: Path) -> None:
     texts: list[object] = ["湯" * 100_000 + str(number) for number in range(2000)]
     path = write(tmp_path / "a.parquet", texts, use_dictionary=False, column_encoding={"text": "DELTA_BYTE_ARRAY"})

@@ -183,13 +183,14 @@ def _bounded_client(endpoint: Endpoint) -> Any:
                             raise JudgeAnswerTooLarge
                 finally:
                     await response.aclose()
-            headers = [pair for pair in response.headers.raw if pair[0].lower() not in _OF_TRANSFER]  # as they came
+            headers = [pair for pair in response.headers.raw if pair[0].lower() not in _OF_BODY]  # as they came
+            headers.append((b"content-type", b"application/json; charset=utf-8"))  # JSON has no other encoding
             return type(response)(response.status_code, headers=headers, content=bytes(body), request=request)
 
     return BoundedJudgeClient(base_url=endpoint.url, timeout=2 * endpoint.timeout, follow_redirects=False)
 
 
-_OF_TRANSFER = (b"content-encoding", b"content-length", b"transfer-encoding")
+_OF_BODY = (b"content-encoding", b"content-length", b"content-type", b"transfer-encoding")
 
 
 async def _outcome(client: AsyncOpenAI, question: Question, key: str, retries: int) -> Reply | Failure:

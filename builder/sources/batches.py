@@ -42,10 +42,24 @@ def read_bounded(file: Any, size: int, names: Sequence[str], where: str) -> Iter
     check_claims(file, size, names, where)
     total = 0
     for batch in read_batches(file, names):
-        total += batch.nbytes
+        total += sum(map(_decoded_bytes, batch.columns))
         if total > max(BOMB, RATIO * size):
             raise _bomb(f"unpacks to over {RATIO} times its size", where)
         yield batch
+
+
+def _decoded_bytes(column: Any) -> int:
+    """Bytes of a column's values once each stands for itself: a dictionary is counted with every reference to it."""
+    if hasattr(column, "dictionary_decode"):
+        return int(column.dictionary_decode().nbytes)
+    if not column.type.num_fields:
+        return int(column.nbytes)
+    if hasattr(column, "items"):  # a map
+        inside = [column.keys, column.items]
+    else:
+        content = column.flatten()  # the columns of a struct, the elements of a list
+        inside = content if isinstance(content, list) else [content]
+    return int(column.nbytes) + sum(map(_decoded_bytes, inside))
 
 
 def _batch_size(file: Any, names: Sequence[str]) -> int:

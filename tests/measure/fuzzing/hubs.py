@@ -8,8 +8,10 @@ from __future__ import annotations
 import os
 import random
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from measure.fuzzing.case import Family, check_ran, run_command
 from measure.fuzzing.changes import change_json, write_json
@@ -61,10 +63,10 @@ def use(base: Path, folder: Path) -> str:
 
     hub_client.PATIENCE = 1.0
     home = folder / "home"
-    with serving(folder) as url:
+    with serving(folder) as url, patch.object(os, "_exit", sys.exit):  # else the case would end without an answer
         constants.ENDPOINT, constants.HF_TOKEN_PATH, constants.HF_HUB_DISABLE_XET = url, str(home / "token"), True
         os.environ |= {"HF_TOKEN": _TOKEN, "HF_HUB_DISABLE_PROGRESS_BARS": "1", "NO_PROXY": "*"}
-        ran = run_command(folder, "publish", base / "v0.1.0", "--repo", "somebody/some-reviews", "--yes")
+        ran = run_command(folder, "publish", base / "v0.1.0", "--repo", "somebody/some-reviews", "--yes", "--seconds", 20)
     assert _TOKEN not in ran.out + ran.err, "the token is shown"
     return check_ran(ran)
 

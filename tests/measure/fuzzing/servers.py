@@ -160,7 +160,7 @@ def _play(connection: socket.socket, kind: str, *parts: Any) -> None:
                 connection.sendall(bytes([byte]))
                 time.sleep(parts[1])
         case "forever":
-            block = content * max(1, 65_536 // len(content))
+            block = (content or b" ") * max(1, 65_536 // max(len(content), 1))
             while True:
                 connection.sendall(block)
         case "wait":
