@@ -319,6 +319,23 @@ def test_a_link_that_leads_out_of_a_release_is_not_followed(built: Built, tmp_pa
     assert any("a link" in fault or "leads out" in fault for fault in verify(release))
 
 
+@pytest.mark.parametrize("name", ["manifest.json", "data/train.jsonl"])
+@pytest.mark.parametrize("kind", ["loop", "pipe"])
+def test_a_file_of_a_release_that_is_a_loop_or_a_pipe_is_one_line_and_waited_for_by_nobody(
+    name: str, kind: str, built: Built, tmp_path: Path
+) -> None:
+    release = Path(shutil.copytree(built.release, tmp_path / "v0.1.0"))
+    path = release / name
+    path.unlink()
+    if kind == "loop":
+        path.symlink_to(path.name)
+    else:
+        os.mkfifo(path)
+    words = [sys.executable, "-m", "builder", "export", release, "--format", "aste-v2", "--output", tmp_path / "x"]
+    done = subprocess.run(words, env=environment(), capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 2 and done.stderr.count("\n") == 1, done.stderr
+
+
 def test_nothing_of_ours_reads_or_writes_a_pickle() -> None:
     """Weights are safetensors; what travels between processes of one build is the business of multiprocessing and dask
     alone.

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import gzip
 import hashlib
 import io
 import json
+import re
 import sys
 import tracemalloc
 from collections.abc import Callable
@@ -489,6 +491,27 @@ def test_missing_files_and_folders_are_refused_before_anything_is_read(tmp_path:
     for name, what in {"none.csv": "no such file", "folder.csv": "is a directory"}.items():
         with pytest.raises(InputError, match=what):
             read(tmp_path / name)
+
+
+def test_a_workbook_with_a_style_that_is_not_there_writes_nothing_to_standard_output(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from zipfile import ZipFile
+
+    book = openpyxl.Workbook()
+    book.active.append(["text"])
+    book.active.append(["湯很鹹"])
+    book.save(tmp_path / "sound.xlsx")
+    with ZipFile(tmp_path / "sound.xlsx") as sound, ZipFile(tmp_path / "odd.xlsx", "w") as odd:
+        for name in sound.namelist():
+            content = sound.read(name)
+            if name == "xl/styles.xml":
+                assert b'xfId="0" builtinId' in content or b'builtinId="0"' in content
+                content = re.sub(rb"(<cellStyle [^>]*xfId=)\"0\"", rb'\1"9"', content)
+            odd.writestr(name, content)
+    with contextlib.suppress(InputError):
+        list(read(tmp_path / "odd.xlsx"))
+    assert capsys.readouterr().out == ""
 
 
 def test_a_workbook_with_a_gap_an_escape_and_a_second_sheet_loses_nothing_silently(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -111,13 +112,17 @@ def opened(release: Path) -> Existing:
 
 
 def inside(release: Path, path: Path) -> Path:
-    """`path`, if neither its name nor a link leads out of the release; ReleaseError otherwise."""
-    if not path.resolve().is_relative_to(release.resolve()):
+    """`path`, if neither its name nor a link leads out of the release and it is no pipe or device; ReleaseError
+    otherwise.
+    """
+    if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(release)):  # resolve() raises on a loop
         raise ReleaseError(
             "leads out of the release",
             where=str(path),
             fix="copy the release with its files in place of links (`cp -rL`)",
         )
+    if path.exists() and not path.is_file():
+        raise ReleaseError("is not a regular file", where=str(path), fix="`builder verify` tells more")
     return path
 
 

@@ -105,6 +105,8 @@ _CROISSANT: dict[str, Any] = {
 
 def read_json(path: Path) -> Any:
     """A JSON file of a release; ValueError where it is none, whatever keeps it from being read as one."""
+    if path.exists() and not path.is_file():  # a pipe would be waited for without end
+        raise ValueError("not a regular file")
     return parse(path.read_text(encoding="utf-8"))
 
 

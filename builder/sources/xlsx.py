@@ -5,6 +5,8 @@ openpyxl keeps the table of strings in memory, so memory grows with the texts (a
 
 from __future__ import annotations
 
+import contextlib
+import io
 import re
 import warnings
 import zipfile
@@ -51,7 +53,8 @@ def read(source: Source, columns: Columns) -> Iterator[Row]:
     library = door("openpyxl", "openpyxl", source)
     with opened(source) as stream:
         _guarded(source, 0, lambda: _check_members(stream, source))
-        with warnings.catch_warnings():
+        # openpyxl prints what it misses among the styles; standard output is for what a command answers
+        with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
             warnings.simplefilter("ignore")  # styles and extensions that openpyxl does not know change no text
             book = _guarded(source, 0, lambda: library.load_workbook(stream, read_only=True, data_only=True))
         try:
