@@ -66,7 +66,8 @@ def use(base: Path, folder: Path) -> str:
     with serving(folder) as url, patch.object(os, "_exit", sys.exit):  # else the case would end without an answer
         constants.ENDPOINT, constants.HF_TOKEN_PATH, constants.HF_HUB_DISABLE_XET = url, str(home / "token"), True
         os.environ |= {"HF_TOKEN": _TOKEN, "HF_HUB_DISABLE_PROGRESS_BARS": "1", "NO_PROXY": "*"}
-        ran = run_command(folder, "publish", base / "v0.1.0", "--repo", "somebody/some-reviews", "--yes", "--seconds", 20)
+        words = ("--repo", "somebody/some-reviews", "--yes", "--seconds", 20)
+        ran = run_command(folder, "publish", base / "v0.1.0", *words)
     assert _TOKEN not in ran.out + ran.err, "the token is shown"
     return check_ran(ran)
 
