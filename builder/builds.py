@@ -75,7 +75,14 @@ def changed(build: Build, settings: Mapping[str, object]) -> Build:
 
 
 def remembered(workdir: Path, out: Path | None = None) -> Build:
-    """The build that a working directory was made for."""
+    """The build that a working directory was made for: its inputs, settings and output.
+
+    Args:
+        out: where releases go from now on; as before if not given.
+
+    Raises:
+        WorkdirError: no build was begun there.
+    """
     with db.reading(workdir) as connection:
         text = runs.setting(connection, "build")
     if text is None:

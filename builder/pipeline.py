@@ -220,7 +220,11 @@ def status(workdir: Path) -> list[tuple[Stage, str, runs.Run | None]]:
 
 
 def stage_keys(build: Build, lexicon: Lexicon) -> dict[str, str]:
-    """The completion key of every stage, in order."""
+    """The completion key of every stage, by name and in order.
+
+    A key is the hash of the keys before it, the stage's settings and data, and the source of every module that it
+    imports. A stage whose stored key differs is stale.
+    """
     config = flat(build.resolved.config)
     digests = data_digests(build, lexicon)
     keys: dict[str, str] = {}

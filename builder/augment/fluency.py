@@ -60,7 +60,11 @@ class Kneser:
 
 
 def fit(texts: Iterable[Sequence[str]], order: int = ORDER) -> Kneser:
-    """A model of tokenised texts."""
+    """A Kneser-Ney model of tokenised texts.
+
+    Args:
+        order: tokens in an n-gram, the predicted one among them.
+    """
     raw: Counter[Gram] = Counter()
     for tokens in texts:
         padded = [_EDGE] * (order - 1) + [*tokens, _EDGE]

@@ -114,7 +114,11 @@ def swaps(sentence: Sentence, words: Sequence[int]) -> Iterator[Change]:
 
 
 def of(texts: Iterable[str]) -> Usage:
-    """What training texts show; MOST_TEXTS of them are enough."""
+    """What stands so in training texts: their character n-grams, with which edits of a sentence are compared.
+
+    Args:
+        texts: the training texts; MOST_TEXTS of them are enough.
+    """
     grams: set[str] = set()
     for text in texts:
         shown = f"\n{fold(text)}\n"

@@ -74,7 +74,16 @@ def describe_clause(scene: Scene, group: str) -> list[str]:
 
 
 def describe_earlier(candidate: AspectCandidate, before: Before, about: str) -> list[str]:
-    """Features of an aspect of an earlier clause."""
+    """Features of an aspect that stands in an earlier clause than its opinion, for the decision's weights.
+
+    Args:
+        candidate: the aspect, its clause, how many clauses back it is, and how many ends of sentences lie between.
+        before: what stands before the opinion.
+        about: what the opinion is about, by its category: `food`, `house` …
+
+    Returns:
+        Names of features; one that counts twice stands twice.
+    """
     aspect, clause, back, borders = candidate
     out = ["further back"] * (back - 1) + ["sentence border"] * min(borders, 2)
     if aspect is clause[-1]:

@@ -59,7 +59,7 @@ def make_opinion(text: str, item: Constituent, phrase: Phrase) -> tuple[Element,
 
 
 def make_element(text: str, spans: Sequence[Span]) -> Element:
-    """The element that covers `spans`, those that touch made one."""
+    """The element of `text` that covers `spans` ([start, end) in code points); spans that touch become one."""
     if len(spans) == 1:  # nearly all of them
         start, end = spans[0]
         return Element(text[start:end], (spans[0],))

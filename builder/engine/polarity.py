@@ -75,7 +75,14 @@ def judge_valence(
     excess: Sequence[ExcessRule],
     denials: Sequence[DenialRule],
 ) -> tuple[float, list[tuple[str, str]]]:
-    """Valence in 1..10 and the evidence for it."""
+    """The valence of an opinion about an aspect, and the story of how it came about.
+
+    The lexicon gives the value (paper, section 3.2.4), context and degree words may change it, and a negator mirrors it
+    at the middle of the scale. What is lacking (不夠冷) is negative whatever it is worth.
+
+    Returns:
+        A valence from 1 (bad) to 10 (good), and (kind, detail) steps in the order in which they apply.
+    """
     base, evidence = _find_base(phrase, term, aspect, lexicon)
     good = base >= 5  # 沒有太多 denies that there is much, not that it is too much
     if phrase.degrees and (rule := next((rule for rule in excess if rule.applies(base, phrase, term)), None)):

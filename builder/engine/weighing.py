@@ -36,7 +36,17 @@ class Read:
 
 
 def weigh(text: str, read: Read, triplet: Triplet, valued: Valued) -> Triplet | None:
-    """The triplet as the rules would weigh it."""
+    """A triplet of a model, with the valence and polarity that the rules give its words.
+
+    Args:
+        text: the view that the triplet's offsets count in.
+        read: the same text as the engine read it.
+        triplet: what the model proposes; its polarity stands where the rules do not know the opinion.
+        valued: gives valence and evidence of a phrase about an aspect; None where it has none.
+
+    Returns:
+        None for what the rules know to be no triplet: aspects that name too much, opinions that are not asserted.
+    """
     tidy = tidied(text, triplet)
     if tidy is None or _names_too_much(read, tidy.aspect_full):
         return None

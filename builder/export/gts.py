@@ -74,7 +74,7 @@ def _tags(words: list[str], elements: list[Spans]) -> str:
 
 
 def read(content: str) -> list[Labelled]:
-    """ValueError if it is not in the format."""
+    """The rows of a GTS file, a JSON list. ValueError where it is not in the format."""
     reviews = []
     for entry in json.loads(content):
         labels = [

@@ -124,7 +124,7 @@ def _ordered(kind: type, values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def triplet(row: TripletRow) -> Triplet:
-    """The triplet of a row, without what judges say of it."""
+    """The triplet of a row of a release, without what judges say of it. Offsets are code points of the row's text."""
     return Triplet(
         element(row["aspect"]),
         element(row["aspect_full"]),

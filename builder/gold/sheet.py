@@ -100,7 +100,7 @@ def write_xlsx(path: Path, items: Iterable[LabelItem]) -> None:
 
 
 def read_csv(path: Path) -> Iterator[Filled | Fault]:
-    """The rows of a sheet; InputError where it is none."""
+    """The rows of a filled-in CSV sheet, each with its line. InputError where it is no such sheet."""
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -118,7 +118,7 @@ def read_csv(path: Path) -> Iterator[Filled | Fault]:
 
 
 def read_xlsx(path: Path) -> Iterator[Filled | Fault]:
-    """The rows of a workbook; InputError where it cannot be read."""
+    """The rows of a filled-in workbook, each with its row number. InputError where it cannot be read."""
     from openpyxl import load_workbook
 
     try:

@@ -152,7 +152,11 @@ def inference(network: Any, config: DeviceConfig) -> Iterator[torch.device]:
 
 
 def agreed(accelerator: Any, value: float, how: str) -> float:
-    """The sum or the maximum of a number over all processes."""
+    """A number on which all processes of a training agree: the sum of their values, or with `how="max"` the largest.
+
+    Args:
+        accelerator: accelerate's; with one process the value comes back as it is.
+    """
     if accelerator.num_processes == 1:
         return value
     every = accelerator.gather(

@@ -152,7 +152,7 @@ def padded(length: int) -> int:
 
 
 def collate(texts: Sequence[Encoded]) -> Batch:
-    """Pad to the longest text's padded length."""
+    """Pad encoded texts into one batch of [texts, longest padded length]; bigrams have a column more."""
     longest = padded(max(len(text) for text in texts))
     ids, clause, sentence = (np.zeros((len(texts), longest), np.int64) for _ in range(3))
     bigrams = np.zeros((len(texts), longest + 1), np.int64)

@@ -45,7 +45,14 @@ def is_folder(source: str) -> bool:
 
 
 def load_config(source: str) -> Any:
-    """The config of a model."""
+    """The configuration of a model of Transformers. No code of its repository is run.
+
+    Args:
+        source: a folder, or the name of a model on the hub.
+
+    Raises:
+        ModelError: no model is there, or its configuration asks for more than plain weights.
+    """
     with quiet():
         from transformers import AutoConfig
 

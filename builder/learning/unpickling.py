@@ -49,7 +49,15 @@ def cut_off(target: str) -> None:
 
 
 def main(source: str, target: str) -> int:
-    """Read `source`, write `target`; the exit code."""
+    """Copy the tensors of a pickle to a safetensors file, without network and with writing allowed in one folder alone.
+
+    Args:
+        source: the pickle (`pytorch_model.bin`).
+        target: the file to write.
+
+    Returns:
+        The exit code: 0, or 1 with the reason on standard error.
+    """
     leave_network()
     import safetensors.torch
     import torch

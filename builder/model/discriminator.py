@@ -120,7 +120,11 @@ def probabilities(
     items: Sequence[EncodedReview],
     progress: Progress | None = None,
 ) -> list[Tensor]:
-    """Per item [n, 3]: the probabilities of YY, YN, NX."""
+    """What the discriminator says of the triplets of each review (paper, section 3.3.2).
+
+    Returns:
+        For each review a tensor [triplets, 3]: the probabilities of YY, YN and NX, in the order of its triplets.
+    """
     out = [torch.empty(0, 3)] * len(items)
     asked = [i for i, item in enumerate(items) if len(item.triplets)]
     lengths = [len(items[i].text) for i in asked]

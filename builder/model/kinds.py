@@ -174,7 +174,12 @@ def unit(config: Config) -> str:
 
 
 def seq2seq(config: Config, epochs: int, longest: int) -> Seq2SeqConfig:
-    """The numbers of one fine-tuning."""
+    """The numbers of one fine-tuning of the profile `paper`, from the settings `[paper]` (appendix 11.1).
+
+    Args:
+        epochs: passes at most; the best one by validation counts.
+        longest: tokens of the longest answer.
+    """
     from builder.model.paper.settings import Seq2SeqConfig
 
     paper = config.paper

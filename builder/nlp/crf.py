@@ -223,7 +223,7 @@ def spans(labels: Ints, lengths: Sequence[int], tags: int) -> list[list[tuple[in
 
 
 def tag_words(crf: Crf, sentences: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
-    """The best tags of given words, sentence by sentence."""
+    """The best universal tags of words that are given, sentence by sentence: what is segmented stays as it is."""
     chains: list[str] = []
     gaps: list[int] = []
     for words in sentences:

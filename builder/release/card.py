@@ -27,7 +27,12 @@ check with `sha256sum --check` or `builder verify`. Other formats: `builder expo
 
 
 def card(facts: Facts, content: Mapping[str, Content]) -> str:
-    """`content` holds the Parquet files."""
+    """README.md of a release: front matter for dataset hubs, then what a reader needs to know.
+
+    Args:
+        facts: counts, statistics, settings and measures of the release.
+        content: the release's Parquet files by path; splits, sizes and features are read from them.
+    """
     front = chr(10).join(_front(facts, content))
     return f"""---
 {front}

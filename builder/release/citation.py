@@ -20,7 +20,7 @@ PAPER = (
 
 
 def citation(facts: Facts) -> str:
-    """CITATION.cff of a release."""
+    """CITATION.cff of a release: who made which version when, and the paper whose method it follows."""
 
     def text(value: str) -> str:
         return json.dumps(value, ensure_ascii=False)

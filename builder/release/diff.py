@@ -194,7 +194,11 @@ def _shown(i: str, triplet: TripletRow) -> str:
 
 
 def markdown(diff: Diff, title: str = "") -> str:
-    """For CHANGES.md and people."""
+    """A comparison as Markdown, for `CHANGES.md` and `builder diff`.
+
+    Args:
+        title: the first line; by default the two versions and the level of the change.
+    """
     lines = [title or f"# {diff.before} to {diff.after}: {diff.level}", ""]
     if diff.same:
         lines += ["No review and no triplet differs.", ""]
@@ -223,7 +227,7 @@ def _one_line(text: str) -> str:
 
 
 def as_json(diff: Diff) -> dict[str, object]:
-    """A comparison as `builder diff --json` prints it."""
+    """A comparison as `builder diff --format json` prints it: level, counts by kind of change, sizes, samples."""
     sides = ("before", "after")
     sizes = {
         name: {side: {"reviews": pair[n][0], "triplets": pair[n][1]} for n, side in enumerate(sides)}

@@ -75,7 +75,7 @@ def schema(layout: int = FORMAT) -> Any:
 
 
 def features() -> list[dict[str, object]]:
-    """The same as a dataset card writes it."""
+    """The columns of an augmentation layer, as the front matter of a dataset card lists them."""
     edit = [{"name": "start", "dtype": "int32"}, {"name": "end", "dtype": "int32"}, {"name": "text", "dtype": "string"}]
     aspect = [
         {"name": "text", "dtype": "string"},

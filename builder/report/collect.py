@@ -22,7 +22,15 @@ _LONGEST = 120
 
 
 def collect(connection: sqlite3.Connection, lexicon: Lexicon, settings: Settings, examples: int = 12) -> Report:
-    """Same database, lexicon and settings: the same report."""
+    """Everything that the report shows, read from the database in one pass.
+
+    Args:
+        lexicon: says which words no lexicon holds.
+        settings: samples and seed of the bootstrap intervals.
+        examples: triplets that are quoted, at most.
+
+    The same database, lexicon and settings give the same report.
+    """
     measured = yardsticks.find_yardsticks(connection)
     scores, head = quality.scored(measured, yardsticks.final_systems(connection), settings)
     scores = replace(

@@ -105,7 +105,7 @@ def written(value: object) -> str:
 
 
 def check_readable(path: Path) -> None:
-    """A regular file with something in it, or an `InputError`."""
+    """Check that a path is a regular file with something in it. InputError with the reason where it is not."""
     where = one_line(str(path), 500)
     try:
         if path.is_dir():

@@ -14,7 +14,7 @@ from builder.sources.opening import Source, door, one_line
 
 
 def read(source: Source, columns: Columns) -> Iterator[Row]:
-    """The rows of a Parquet file."""
+    """The reviews of a Parquet file in order, a row group at a time; a row that cannot be used is a RejectedRow."""
     arrow, parquet = door("pyarrow", "pyarrow", source), door("pyarrow.parquet", "pyarrow", source)
     row = 0
     try:

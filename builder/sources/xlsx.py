@@ -49,7 +49,7 @@ MOST_ROWS = 1_048_576
 
 
 def read(source: Source, columns: Columns) -> Iterator[Row]:
-    """The rows of a sheet of a workbook."""
+    """The reviews of one sheet of a workbook in order; a row that cannot be used is a RejectedRow."""
     library = door("openpyxl", "openpyxl", source)
     with opened(source) as stream:
         _guarded(source, 0, lambda: _check_members(stream, source))

@@ -198,7 +198,11 @@ def atomic(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 def translated(error: sqlite3.Error, path: Path) -> WorkdirError | QueryError:
-    """SQLite's error as one a user can act on."""
+    """SQLite's error as one that a user can act on: what, in which file, and how to fix it.
+
+    Returns:
+        A WorkdirError for the disk, permissions, damage and locks; a QueryError for what is wrong with the query.
+    """
     text = str(error)
     if "disk is full" in text or "disk I/O" in text:
         return WorkdirError(

@@ -155,7 +155,7 @@ def cached(connection: sqlite3.Connection, hashes: Iterable[str]) -> dict[str, s
 
 
 def keep(connection: sqlite3.Connection, answer: JudgeAnswer) -> None:
-    """Store a raw answer; a known payload keeps its first."""
+    """Store the raw answer of a language model, under the hash of the request; the first answer to a request stays."""
     connection.execute(
         "INSERT INTO judge_answers (payload_hash, model, endpoint, payload, raw, asked, parsed, prompt_tokens,"
         " completion_tokens, at)"

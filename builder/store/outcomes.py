@@ -39,7 +39,16 @@ class _Known:
 def outcomes(
     connection: sqlite3.Connection, review: int, key: str, split: str | None, ids: Collection[int]
 ) -> dict[int, Outcome]:
-    """Triplet id -> outcome, for the triplets of one review."""
+    """What became of the triplets of one review in the last release.
+
+    Args:
+        review: row id of the review; `key` is its id in the input.
+        split: None where the review is in no split.
+        ids: row ids of the triplets that are asked about.
+
+    Returns:
+        For each id whether the release holds it (None: unknown), with the version or the reason in words.
+    """
     last = connection.execute("SELECT version FROM releases ORDER BY rowid DESC LIMIT 1").fetchone()
     if last is None:
         return dict.fromkeys(ids, Outcome(None, "this build is not released yet; `builder release` does that"))

@@ -51,7 +51,7 @@ def proposals(connection: sqlite3.Connection, sources: Iterable[str], reviews: I
 
 
 def write(connection: sqlite3.Connection, pool: Pool) -> None:
-    """Store a pool with its reviews and candidates."""
+    """Store a pool with its reviews and candidates, in one transaction of the caller."""
     connection.execute(
         "INSERT INTO pools (id, seed, split, config, digest, created) VALUES (?,?,?,?,?,?)",
         (pool.id, pool.seed, pool.split, json.dumps(pool.config), pool.digest, now()),

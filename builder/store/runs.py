@@ -68,7 +68,7 @@ def rounds(connection: sqlite3.Connection, variant: str | None = None) -> list[R
 
 
 def finish_round(connection: sqlite3.Connection, done: Round) -> None:
-    """Store a round of self-training."""
+    """Store a finished round of self-training: its variant, number, model and counts."""
     connection.execute(
         "INSERT OR REPLACE INTO rounds (variant, round, key, model, reviews, triplets, predicted, accepted, added,"
         " seconds) VALUES (?,?,?,?,?,?,?,?,?,?)",

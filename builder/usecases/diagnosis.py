@@ -54,7 +54,11 @@ class Diagnosis:
 
 
 def diagnose(folder: Path) -> Iterator[Diagnosis]:
-    """Look at everything; `folder` is where a build would be."""
+    """Check the installation as `builder doctor` does: packages, models, lexicons, extras, hardware, disk, fonts.
+
+    Args:
+        folder: where a build would be; its disk is measured.
+    """
     yield _python()
     yield Diagnosis("builder", "ok", f"{__version__} in {Path(__file__).resolve().parents[1]}")
     yield from _packages()

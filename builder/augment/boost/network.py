@@ -79,7 +79,12 @@ class WordBatch:
 
 
 def collate(items: Sequence[WordItem]) -> WordBatch:
-    """Pad the words of texts into one batch."""
+    """Pad the words of texts into one batch.
+
+    Returns:
+        Words [texts, longest + 2] with marks of begin and end, a mask of the words, and a target and a class for each
+        labelled place.
+    """
     longest = max(len(item.words) for item in items)
     words = np.full((len(items), longest + 2), PAD, np.int64)
     for row, item in enumerate(items):

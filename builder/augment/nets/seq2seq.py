@@ -58,7 +58,11 @@ class Rows:
 
 
 def collate(items: Sequence[MaskedSentence], pad: int) -> Rows:
-    """Pad masked sentences into one batch."""
+    """Pad masked sentences into one batch: source [sentences, longest source], target [sentences, longest target].
+
+    Args:
+        pad: number of the padding in source and decoder input; in the target it is ignored by the loss.
+    """
     source = padded([list(item.source) for item in items], pad)
     lengths = torch.tensor([len(item.source) for item in items])
     return Rows(

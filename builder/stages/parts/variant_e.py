@@ -34,7 +34,11 @@ if TYPE_CHECKING:
 
 
 def run_round(context: Context, judge: Judge | None) -> None:
-    """Round 0 of variant E, its only one."""
+    """Round 0 of variant E, its only one: what the rules and the panel hold together becomes training set and result.
+
+    Args:
+        judge: the panel; None where it was not trained or is not trusted, and the rules stand as they are.
+    """
     from builder.model.panel import Panel
 
     assert judge is None or isinstance(judge, Panel), "the config was checked"
