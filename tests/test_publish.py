@@ -41,12 +41,22 @@ class Hub:
     tags: dict[str, str] = field(default_factory=dict)
     large: dict[str, bytes] = field(default_factory=dict)
     uploads: list[str] = field(default_factory=list)
+    kind: str = "dataset"
     fail: str = ""
     seen: list[str] = field(default_factory=list)
     tokens: set[str] = field(default_factory=set)
 
     def is_large(self, path: str) -> bool:
-        return path.endswith((".jsonl", ".parquet"))
+        return path.endswith((".jsonl", ".parquet", ".safetensors"))
+
+    @property
+    def api(self) -> str:
+        return f"/api/{self.kind}s/{REPOSITORY}"
+
+    @property
+    def page(self) -> str:
+        """Datasets have a prefix on the hub, models have none."""
+        return f"/datasets/{REPOSITORY}" if self.kind == "dataset" else f"/{REPOSITORY}"
 
 
 def git_hash(content: bytes) -> str:
@@ -91,7 +101,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         path = self.path.partition("?")[0]
-        own = f"/api/datasets/{REPOSITORY}"
+        own = self.hub.api
         if path == f"{own}/refs":
             if self.step("refs"):
                 branches = [{"name": "main", "ref": "refs/heads/main", "targetCommit": self.hub.head}]
@@ -127,13 +137,17 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         path, content = self.path.partition("?")[0], self.body()
-        own = f"/api/datasets/{REPOSITORY}"
+        own = self.hub.api
         if path == "/api/repos/create":
             if self.step("create"):
                 asked = json.loads(content)
-                assert (asked["type"], asked["name"], asked["organization"]) == ("dataset", "some-reviews", "somebody")
+                assert (asked["type"], asked["name"], asked["organization"]) == (
+                    self.hub.kind,
+                    "some-reviews",
+                    "somebody",
+                )
                 status, self.hub.exists = (409 if self.hub.exists else 200), True
-                self.answer(status, {"url": f"{self.hub.url}/datasets/{REPOSITORY}"})
+                self.answer(status, {"url": f"{self.hub.url}{self.hub.page}"})
         elif path == "/api/validate-yaml":
             self.answer(200, {"errors": [], "warnings": []})
         elif path == f"{own}/preupload/main":
@@ -149,7 +163,7 @@ class Handler(BaseHTTPRequestHandler):
                     for one in json.loads(content)["files"]
                 ]
                 self.answer(200, {"files": told})
-        elif path == f"/datasets/{REPOSITORY}.git/info/lfs/objects/batch":
+        elif path == f"{self.hub.page}.git/info/lfs/objects/batch":
             if self.step("batch"):
                 self.answer(
                     200, {"transfer": "basic", "objects": [self.object(one) for one in json.loads(content)["objects"]]}
@@ -187,7 +201,7 @@ class Handler(BaseHTTPRequestHandler):
         oid = hashlib.sha1(repr(sorted(files.items())).encode()).hexdigest()
         self.hub.commits[oid], self.hub.head = files, oid
         self.answer(
-            200, {"success": True, "commitUrl": f"{self.hub.url}/datasets/{REPOSITORY}/commit/{oid}", "commitOid": oid}
+            200, {"success": True, "commitUrl": f"{self.hub.url}{self.hub.page}/commit/{oid}", "commitOid": oid}
         )
 
 

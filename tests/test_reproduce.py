@@ -107,6 +107,7 @@ def _sinica(pos: str) -> int:
     return test_nlp_ckip.POS.index(names.get(pos, "Na"))
 
 
+@test_nlp_ckip.needs_ckip
 def test_the_commands_of_iterative_weak_supervision_run(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
     cached(cache, "google/mt5-base", make_base(cache.parent / "mt5", REVIEWS))
@@ -139,6 +140,7 @@ def test_the_commands_of_iterative_weak_supervision_run(cache: Path, monkeypatch
     assert {(done.variant, done.round) for done in rounds("iws")} == {(name, 0) for name in "ABCD"}
     assert Path("gold.jsonl").stat().st_size and Path("silver.jsonl").stat().st_size
     assert list(Path("releases").glob("*/manifest.json"))
+    assert Path("iws/published/C0/model.safetensors").stat().st_size
     assert "Table 5" in Path("report.html").read_text("utf-8")
 
 

@@ -81,6 +81,22 @@ class Extractor:
             made._begin(open_build_system(Path(workdir), source, convention))
         return made
 
+    @classmethod
+    def from_model(cls, folder: PathLike) -> Extractor:
+        """A model that was published, from its folder: what `builder publish --model` sends.
+
+        Raises:
+            ModelError: the folder holds no such model, or one that is damaged.
+
+        Example: `Extractor.from_model("C3")("湯頭濃郁")`
+        """
+        with uncollected():
+            from builder.usecases.extraction import open_build_system
+
+            made = cls.__new__(cls)
+            made._begin(open_build_system(None, os.path.join(folder, "")))
+        return made
+
     def _begin(self, system: System) -> None:
         self._system = system
         system.extract(

@@ -43,7 +43,8 @@ if TYPE_CHECKING:
     "system",
     default="rules",
     show_default=True,
-    help="rules, or a variant built in --workdir: E, or A to D (the last round; C1: a round).",
+    help="rules, or a variant built in --workdir: E, or A to D (the last round; C1: a round); or ./FOLDER of a model "
+    "that `publish --model` sent.",
 )
 @click.option(
     "--workdir",
@@ -87,7 +88,7 @@ def extract(
     from builder.usecases.extracting import extract_texts, read_aspects
     from builder.usecases.extraction import build_settings, open_build_system
 
-    convention, aspects = convention or build_settings(workdir).rules.convention, options.pop("aspects")
+    convention, aspects = convention or build_settings(workdir, system).rules.convention, options.pop("aspects")
     texts = _given_texts(given, source, cast("dict[str, str | None]", options))
     to_screen = target is None or (target == Path("-") and sys.stdout.isatty())
     shape = shape or ("table" if target is None else "csv" if target.suffix.lower() == ".csv" else "jsonl")

@@ -30,6 +30,7 @@ from builder.settings import Config
 
 if TYPE_CHECKING:
     from builder.model.foundation import Foundation
+    from builder.model.paper.models import Writer
     from builder.model.paper.settings import Asking, Seq2SeqConfig
 
 Settings = TypeVar("Settings", bound=NetworkConfig)
@@ -228,12 +229,16 @@ def problems(config: Config, folder: Path) -> dict[str, int]:
     return problem_counts(folder)
 
 
-def load_extractor(folder: Path, device: str = "auto") -> TripletModel:
-    """The extractor in a folder, of whatever kind it is; an encoder runs on `device`. Raises ModelError."""
+def load_extractor(folder: Path, device: str = "auto", keep: bool = True) -> TripletModel:
+    """The extractor in a folder, of whatever kind it is; an encoder runs on `device`. Raises ModelError.
+
+    `keep`: a model that writes its answers keeps them in the folder, as it does in a working directory.
+    """
     if _is_paper(folder):
         from builder.model.paper.fine_tuning import load
 
-        return _extractor(load(folder), folder)
+        writer = _extractor(load(folder), folder)
+        return writer if keep else replace(writer, folder=None)
     from builder.model.saved import load as load_embedded
     from builder.model.tagger import Tagger
 
@@ -266,7 +271,7 @@ def _is_paper(folder: Path) -> bool:
     return (folder / "paper.json").is_file()
 
 
-def _extractor(model: object, folder: Path) -> TripletModel:
+def _extractor(model: object, folder: Path) -> Writer:
     from builder.model.paper.models import Writer
 
     if not isinstance(model, Writer):

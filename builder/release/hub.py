@@ -1,8 +1,8 @@
-"""A release on the Hugging Face hub: every file in one commit, then a tag with the version.
+"""A release or a model on the Hugging Face hub: every file in one commit, then a tag with the version.
 
-In: a release directory that verifies, USER/NAME of a dataset repository. The hub's own client reads the token from
-the environment or its login; we never see, store or print it. A run that broke off is repeated: the hub keeps large
-files that arrived, the commit is whole or not there, and a tag that is missing is set.
+In: a release directory that verifies, or the folder of a model; USER/NAME of a repository. The hub's own client reads
+the token from the environment or its login; we never see, store or print it. A run that broke off is repeated: the hub
+keeps large files that arrived, the commit is whole or not there, and a tag that is missing is set.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, Queue
 from threading import Thread
-from typing import Any
+from typing import Any, Literal
 
 from builder.errors import ConfigError, ReleaseError, install_command
 from builder.release.verify import verify
@@ -27,16 +27,19 @@ _KEPT = frozenset({".gitattributes"})
 
 @dataclass(frozen=True, slots=True)
 class UploadPlan:
-    """What publishing would send: a sound release's files with their sizes in bytes, and where to."""
+    """What publishing would send: the files of a sound release or of a model with their sizes in bytes, and where
+    to.
+    """
 
-    release: Path
+    folder: Path
     repository: str
     tag: str
     files: Mapping[str, int]
+    kind: Literal["dataset", "model"] = "dataset"
 
     @property
     def title(self) -> str:
-        return f"Release {self.tag}"
+        return f"{'Release' if self.kind == 'dataset' else 'Model'} {self.tag}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,20 +57,32 @@ class Published:
 
 def plan(release: Path, repository: str) -> UploadPlan:
     """Check name and release without any network; ReleaseError names the first fault."""
-    if not _REPOSITORY.fullmatch(repository) or ".." in repository or "--" in repository:
-        raise ConfigError(f"{repository!r} is no name of a repository", where="--repo", fix="write it as USER/NAME")
+    check_repository(repository)
     faults = verify(release)
     if faults:
         more = f" and {len(faults) - 1} more faults" if len(faults) > 1 else ""
         raise ReleaseError(
             f"the release is not sound: {faults[0]}{more}", where=str(release), fix="`builder verify` lists all faults"
         )
-    files = {
-        path.relative_to(release).as_posix(): path.stat().st_size
-        for path in sorted(release.rglob("*"))
-        if path.is_file()
+    return UploadPlan(release, repository, release.resolve().name, _sizes(release))
+
+
+def plan_model(folder: Path, repository: str, tag: str) -> UploadPlan:
+    """What would be sent of the folder of a model, without any network."""
+    check_repository(repository)
+    return UploadPlan(folder, repository, tag, _sizes(folder), "model")
+
+
+def check_repository(repository: str) -> None:
+    """ConfigError for what is no USER/NAME."""
+    if not _REPOSITORY.fullmatch(repository) or ".." in repository or "--" in repository:
+        raise ConfigError(f"{repository!r} is no name of a repository", where="--repo", fix="write it as USER/NAME")
+
+
+def _sizes(folder: Path) -> dict[str, int]:
+    return {
+        path.relative_to(folder).as_posix(): path.stat().st_size for path in sorted(folder.rglob("*")) if path.is_file()
     }
-    return UploadPlan(release, repository, release.resolve().name, files)
 
 
 class HubTimeout(ReleaseError):
@@ -108,26 +123,26 @@ def send(planned: UploadPlan, private: bool, report: Callable[[str], None]) -> P
 
 
 def _send(hub: Any, planned: UploadPlan, private: bool, report: Callable[[str], None]) -> Published:
-    api, where = hub.HfApi(), planned.repository
+    api, where, kind = hub.HfApi(), planned.repository, planned.kind
     if hub.get_token() is None:
         raise ReleaseError("no token for the hub", where=where, fix="set HF_TOKEN, or log in with `hf auth login`")
-    local = {path: planned.release / path for path in planned.files}
+    local = {path: planned.folder / path for path in planned.files}
     with _translate_errors(where):
-        url = str(api.create_repo(where, repo_type="dataset", private=private or None, exist_ok=True))
-        refs = api.list_repo_refs(where, repo_type="dataset")
+        url = str(api.create_repo(where, repo_type=kind, private=private or None, exist_ok=True))
+        refs = api.list_repo_refs(where, repo_type=kind)
         head = next((branch.target_commit for branch in refs.branches if branch.name == "main"), None)
         tagged = next((tag.target_commit for tag in refs.tags if tag.name == planned.tag), None)
     if tagged is not None:
         with _translate_errors(where):
-            changed, gone = _difference(api, where, planned.tag, local)
+            changed, gone = _difference(api, planned, planned.tag, local)
         if changed or gone:
             raise ReleaseError(
                 f"{planned.tag} is published already, with other content ({(changed + gone)[0]} differs)", where=where,
-                fix="a release is immutable: make a new version with `builder release`",
+                fix="a version is immutable: make a new one with `builder release`",
             )  # fmt: skip
         return Published(url, tagged, 0, 0, tagged=False)
     with _translate_errors(where):
-        changed, gone = _difference(api, where, "main", local) if head else (list(local), [])
+        changed, gone = _difference(api, planned, "main", local) if head else (list(local), [])
     commit = head
     if changed or gone or head is None:
         report(f"{where}: sending {len(changed)} files" + (f", removing {len(gone)}" if gone else ""))
@@ -135,18 +150,18 @@ def _send(hub: Any, planned: UploadPlan, private: bool, report: Callable[[str], 
         operations += [hub.CommitOperationDelete(path) for path in gone]
         with _translate_errors(where):  # parent: somebody else's commit in between is not overwritten
             commit = api.create_commit(
-                where, operations, commit_message=planned.title, repo_type="dataset", parent_commit=head
+                where, operations, commit_message=planned.title, repo_type=kind, parent_commit=head
             ).oid
     with _translate_errors(where):
-        api.create_tag(where, tag=planned.tag, revision=commit, tag_message=planned.title, repo_type="dataset")
+        api.create_tag(where, tag=planned.tag, revision=commit, tag_message=planned.title, repo_type=kind)
     return Published(url, str(commit), len(changed), len(gone), tagged=True)
 
 
-def _difference(api: Any, repository: str, revision: str, local: Mapping[str, Path]) -> tuple[list[str], list[str]]:
+def _difference(api: Any, planned: UploadPlan, revision: str, local: Mapping[str, Path]) -> tuple[list[str], list[str]]:
     """(files that the revision lacks or holds otherwise, files that it has and the release has not)."""
     there = {
         entry.path: entry
-        for entry in api.list_repo_tree(repository, repo_type="dataset", revision=revision, recursive=True)
+        for entry in api.list_repo_tree(planned.repository, repo_type=planned.kind, revision=revision, recursive=True)
         if hasattr(entry, "blob_id")
     }
     changed = [path for path, file in local.items() if path not in there or not _same(there[path], file)]

@@ -139,6 +139,12 @@ def set_setting(connection: sqlite3.Connection, name: str, value: str) -> None:
     connection.execute("INSERT OR REPLACE INTO settings (name, value) VALUES (?,?)", (name, value))
 
 
+def last_release(connection: sqlite3.Connection) -> tuple[str, str] | None:
+    """The version that was released last, and the digest of its data; None where nothing was."""
+    row = connection.execute("SELECT version, digest FROM releases ORDER BY rowid DESC LIMIT 1").fetchone()
+    return None if row is None else (str(row[0]), str(row[1]))
+
+
 def set_release(connection: sqlite3.Connection, version: str, path: str, digest: str) -> None:
     """Remember where a version was released, and the digest of its files."""
     connection.execute(

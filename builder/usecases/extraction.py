@@ -1,23 +1,28 @@
-"""What finds triplets in texts outside a build: the rules, or a variant's last model from a working directory.
+"""What finds triplets in texts outside a build: the rules, a variant's last model from a working directory, or a model
+that was published, from its folder.
 
 In: texts, from any iterable. Out: their triplets in order, in offsets of the texts. `extracting` does it for files.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
 from builder.builds import remembered
+from builder.config import filled
 from builder.errors import ConfigError
 from builder.reader import Recipe, to_text
+from builder.release.model_card import DESCRIPTION
 from builder.settings import Config, Convention
 from builder.stages.parts.folders import folders_in
 from builder.store import db, runs
 from builder.text import Variants, view
 from builder.usecases.holding import holder
+from builder.usecases.model_folder import read_description
 from builder.usecases.rule_system import RuleSystem, Triplets, split_batches
 
 _CHUNK = 8192
@@ -78,7 +83,7 @@ def open_system(
     those that the rules find in it where none are given.
 
     `source`: `rules`, the last model of a variant (`C`), that of a round (`C2`), or of the last round of all ("").
-    The rules are a part of variant E.
+    The rules are a part of variant E. A path with a separator is the folder of a published model.
 
     ConfigError where the working directory has no such model, or where a model is wanted without one; and where
     `aspects` are given to a system that is not asked about any.
@@ -88,15 +93,20 @@ def open_system(
         if aspects is not None:
             raise _not_asked("the rules find aspects themselves")
         return RuleSystem(recipe)
+    if is_model_folder(source):
+        device = build_settings(workdir, source).device
+        predict = _tagging(Path(source), device, recipe, aspects, keep=False)
+        return ModelSystem(read_description(Path(source)).name, predict, recipe.folders.load_lexicon().variants)
     if workdir is None:
         raise ConfigError(
             f"--source {source} needs --workdir",
-            fix="name the working directory that trained it, or use --source rules",
+            fix="name the working directory that trained it, a model's folder as ./NAME, or use --source rules",
         )
     name = _model_name(workdir, source)
     if name == "E0" and aspects is not None:
         raise _not_asked("E0 finds aspects itself")
-    predict = holder(workdir, recipe) if name == "E0" else _tagging(workdir, name, recipe, aspects)
+    folder, device = workdir / "models" / name, build_settings(workdir).device
+    predict = holder(workdir, recipe) if name == "E0" else _tagging(folder, device, recipe, aspects)
     return ModelSystem(name, predict, recipe.folders.load_lexicon().variants)
 
 
@@ -107,16 +117,27 @@ def open_build_system(
     aspects: Sequence[str] | None = None,
 ) -> System:
     """What finds triplets as the build of a working directory does: with its backend and words, and by its convention
-    if no other is given. Without a build: the embedded backend and `natural`.
+    if no other is given. Without a build: the embedded backend and `natural`; a published model names its own.
     """
-    settings = build_settings(workdir)
+    settings = build_settings(workdir, source)
     models = Path(settings.annotate.models) if settings.annotate.models else None
     chosen = convention or settings.rules.convention
     return open_system(workdir, source, chosen, settings.annotate.backend, models, aspects)
 
 
-def build_settings(workdir: Path | None) -> Config:
-    """The settings of the build in a working directory; the defaults where none was begun."""
+def is_model_folder(source: str) -> bool:
+    """Whether a system is named by the folder of a published model: variants have no separator in their names."""
+    return "/" in source or os.sep in source
+
+
+def build_settings(workdir: Path | None, source: str = "") -> Config:
+    """The settings of the build in a working directory; the defaults where none was begun. A published model reads by
+    its own convention and backend.
+    """
+    if is_model_folder(source):
+        made = read_description(Path(source))
+        read_by = {"rules.convention": made.convention, "annotate.backend": made.backend}
+        return filled(Config, read_by, str(Path(source) / DESCRIPTION))
     if workdir is None or not (workdir / db.NAME).is_file():
         return Config()
     return remembered(workdir).resolved.config
@@ -134,14 +155,14 @@ def _model_name(workdir: Path, source: str) -> str:
     return chosen[-1]
 
 
-def _tagging(workdir: Path, name: str, recipe: Recipe, aspects: Sequence[str] | None) -> Predict:
+def _tagging(folder: Path, device: str, recipe: Recipe, aspects: Sequence[str] | None, keep: bool = True) -> Predict:
     from builder.model.kinds import Asked, load_extractor
     from builder.model.paper.templates import aspect_text
 
-    model = load_extractor(workdir / "models" / name, build_settings(workdir).device)
+    model = load_extractor(folder, device, keep)
     if not isinstance(model, Asked) or not model.names_aspects:
         if aspects is not None:
-            raise _not_asked(f"{name} was trained without aspects in its question")
+            raise _not_asked(f"{folder.name} was trained without aspects in its question")
         return model.predict
     asked = model
     rules = RuleSystem(recipe)
