@@ -22,8 +22,8 @@ from builder.records import Element, Span
 Script = Literal["traditional", "simplified", "mixed", "none"]
 
 # Blocks written with \U so that a character beyond the BMP is as much Han as one inside it.
-_HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-HAN = re.compile(f"[{_HAN}]")
+HAN_RANGES = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+HAN = re.compile(f"[{HAN_RANGES}]")
 INVISIBLE = re.compile(
     "[\u00ad\u034f\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0100-\U000e01ef]"
 )

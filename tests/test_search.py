@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import sqlite_utils
 from conftest import Built, Command
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 from builder.errors import QueryError
 from builder.folding import fold, folded_spans
 from builder.store import db, queries, reviews, runs, search, stories
+from builder.store.descriptions import describe_tables
 
 # Pairs that differ by script only, widths, cases, marks, emoji, a character beyond the BMP, an invisible one, FTS5's
 # own syntax.
@@ -177,6 +179,46 @@ def test_ingest_indexes_and_a_second_ingest_replaces(connection: sqlite3.Connect
     store(connection, ["服務很好"])
     assert search.find(connection, ["湯頭"]).total == 0
     assert found(connection, "服務") == {"r0"}
+
+
+# ---- other tools
+
+
+HAN_WORDS = st.text(st.sampled_from("湯頭麵鮮的服務\U00020bb7"), min_size=1, max_size=4)
+
+
+@SETTINGS
+@given(st.lists(TEXTS, min_size=1, max_size=8), HAN_WORDS)
+def test_tools_without_functions_of_ours_find_every_string_of_up_to_four_han_characters(
+    connection: sqlite3.Connection, texts: list[str], word: str
+) -> None:
+    store(connection, texts)
+    rows = connection.execute("SELECT rowid FROM reviews_fts WHERE reviews_fts MATCH ?", (word,))
+    due = connection.execute("SELECT id FROM reviews WHERE instr(text, ?)", (word,))
+    assert {i for (i,) in rows} == {i for (i,) in due}
+
+
+def test_sqlite_utils_searches_a_build_and_reads_what_its_columns_mean(built: Built) -> None:
+    database = sqlite_utils.Database(built.workdir / db.NAME)
+    table = database.table("reviews")
+    assert table.detect_fts() == "reviews_fts"
+    hits = [row["text"] for row in table.search("服務")]
+    assert len(hits) == database.execute("SELECT count(*) FROM reviews WHERE text LIKE '%服務%'").fetchone()[0] > 0
+    assert all("服務" in text for text in hits)
+    for name, description in describe_tables().items():
+        rows = database.query('SELECT "column", meaning FROM descriptions WHERE name = ?', [name])
+        assert {row["column"]: row["meaning"] for row in rows} == {"": description.about, **description.columns}
+    database.conn.close()
+
+
+def test_the_wide_view_has_a_row_for_each_distinct_review_and_counts_what_was_released(built: Built) -> None:
+    with db.reading(built.workdir) as connection:
+        rows = connection.execute("SELECT key, triplets, positive + negative + neutral FROM reviews_wide").fetchall()
+        keys = {key for (key,) in connection.execute("SELECT key FROM reviews WHERE duplicate_of IS NULL")}
+        released = dict(connection.execute("SELECT review, count(*) FROM released_triplets GROUP BY review").fetchall())
+    assert len(rows) == len(keys) and {key for key, *_ in rows} == keys
+    assert {key: count for key, count, _ in rows if count} == released
+    assert all(count == polarities for _, count, polarities in rows)
 
 
 def test_search_says_how_many_there_are_and_how_many_it_shows(built: Built, here: Command) -> None:

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from builder.errors import QueryError, WorkdirError
 from builder.store import limits
+from builder.store.descriptions import describe_tables
 
 APPLICATION_ID = 0x41535445  # "ASTE"
 NAME = "builder.db"
@@ -248,3 +249,17 @@ def _migrate(connection: sqlite3.Connection) -> None:
                 f"BEGIN IMMEDIATE;\n{script}\nPRAGMA application_id = {APPLICATION_ID};\n"
                 f"PRAGMA user_version = {number};\nCOMMIT;"
             )
+    if version < schema()[-1][0]:
+        _describe(connection)
+
+
+def _describe(connection: sqlite3.Connection) -> None:
+    """Write what each table and column means into the file itself."""
+    rows = [
+        (name, column, meaning)
+        for name, table in describe_tables().items()
+        for column, meaning in {"": table.about, **table.columns}.items()
+    ]
+    with atomic(connection):
+        connection.execute("DELETE FROM descriptions")
+        connection.executemany("INSERT INTO descriptions VALUES (?, ?, ?)", rows)

@@ -3,22 +3,28 @@
 The index holds each text folded (`text.fold`) as a row of pairs of neighbouring characters: 湯頭鮮 is 湯頭, 頭鮮,
 鮮-and-the-end. A wanted string is the phrase of its own pairs, a single character the beginning of a pair; so a hit is
 a hit wherever segmenters put word edges.
+
+A second index, `reviews_fts`, serves tools that have SQLite's own tokenizers alone, such as sqlite-utils and Datasette.
 """
 
 from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from builder.errors import QueryError, WorkdirError
 from builder.folding import fold
 from builder.store import db, runs
+from builder.text import HAN, HAN_RANGES
 
-_SCHEMA = 5
+_SCHEMA = 11
 _STATE = "search.at"
+_BATCH = 1000
+_LONGEST = 4
+_WORD = re.compile(rf"[{HAN_RANGES}]+|[^\W{HAN_RANGES}]+")
 _END = "\n"  # `fold` makes every white space a blank, so this stands in no text
 
 
@@ -48,6 +54,17 @@ def pairs(folded: str) -> str:
     return " ".join(f"{ord(a):x}z{ord(b):x}" for a, b in zip(folded, folded[1:] + _END, strict=False))
 
 
+def strings(text: str) -> str:
+    """A text as `reviews_fts` stores it: every string of one to four Han characters, and other words whole."""
+    out: list[str] = []
+    for run in _WORD.findall(text):
+        if HAN.match(run):
+            out += [run[i : i + n] for i in range(len(run)) for n in range(1, min(_LONGEST, len(run) - i) + 1)]
+        else:
+            out.append(run)
+    return " ".join(out)
+
+
 def match(words: Sequence[str]) -> str:
     """An FTS5 expression for texts that hold every one of `words`; QueryError if nothing can be looked for."""
     folded = [word for word in map(fold, words) if word]
@@ -68,25 +85,28 @@ def words_of(query: str) -> list[str]:
 def clear(connection: sqlite3.Connection) -> None:
     """Empty the index."""
     connection.execute("INSERT INTO search (search) VALUES ('delete-all')")
+    connection.execute("INSERT INTO reviews_fts (reviews_fts) VALUES ('delete-all')")
     runs.set_setting(connection, _STATE, "0")
 
 
 def index(connection: sqlite3.Connection) -> int:
     """Add the reviews that the index does not hold yet; returns how many. A review's text never changes."""
     after = int(runs.setting(connection, _STATE) or 0)
-    rows = connection.execute("SELECT id, text FROM reviews WHERE id > ? ORDER BY id", (after,))
     done = 0
-
-    def rows_of_pairs() -> Iterator[tuple[int, str]]:
-        nonlocal done, after
-        for i, text in rows:
-            done, after = done + 1, i
-            yield i, pairs(fold(text))
-
     with db.atomic(connection):
-        connection.executemany("INSERT INTO search (rowid, pairs) VALUES (?, ?)", rows_of_pairs())
+        while rows := connection.execute(
+            "SELECT id, text FROM reviews WHERE id > ? ORDER BY id LIMIT ?", (after, _BATCH)
+        ).fetchall():
+            connection.executemany(
+                "INSERT INTO search (rowid, pairs) VALUES (?, ?)", ((i, pairs(fold(text))) for i, text in rows)
+            )
+            connection.executemany(
+                "INSERT INTO reviews_fts (rowid, text) VALUES (?, ?)", ((i, strings(text)) for i, text in rows)
+            )
+            done, after = done + len(rows), rows[-1][0]
         if done:
             connection.execute("INSERT INTO search (search) VALUES ('optimize')")
+            connection.execute("INSERT INTO reviews_fts (reviews_fts) VALUES ('optimize')")
         runs.set_setting(connection, _STATE, str(after))
     return done
 

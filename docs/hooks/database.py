@@ -42,7 +42,7 @@ def read_schema() -> dict[str, dict[str, Columns]]:
             connection.executescript(script)
         rows = connection.execute(
             "SELECT type, name FROM sqlite_master WHERE type IN ('table', "
-            "'view') AND name NOT LIKE 'search!_%' ESCAPE '!'"
+            "'view') AND name NOT LIKE 'search!_%' ESCAPE '!' AND name NOT LIKE 'reviews!_fts!_%' ESCAPE '!'"
         )
         kinds: dict[str, dict[str, Columns]] = {"table": {}, "view": {}}
         for kind, name in rows.fetchall():
