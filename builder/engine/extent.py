@@ -121,6 +121,15 @@ def count_lead(word: str, lexicon: Lexicon, rule: ExtentRule) -> int:
     return 1 if leads else 0
 
 
+def count_degree(word: str, lexicon: Lexicon) -> int:
+    """How many characters of a negator are a degree word: 完全 of 完全沒有, which is no part of the opinion."""
+    return next((cut for cut in range(len(word) - 1, 1, -1) if _denies_by_degree(word, cut, lexicon)), 0)
+
+
+def _denies_by_degree(word: str, cut: int, lexicon: Lexicon) -> bool:
+    return word[:cut] in lexicon.degree and lexicon.negators.get(word[cut:]) == lexicon.negators[word]
+
+
 def strip_negator(word: str, lexicon: Lexicon, fillers: frozenset[str]) -> str:
     """A negator without the degree word or filler it ends in: 不會太 is 不會, 沒有想像中 is 沒有, 不夠 stays."""
     for cut in range(1, len(word)):

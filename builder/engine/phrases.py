@@ -14,6 +14,7 @@ from builder.engine.comparing import ComparisonRule, find_denier, is_denied
 from builder.engine.constituents import Constituent, Phrase, Term
 from builder.engine.extent import (
     ExtentRule,
+    count_degree,
     count_lead,
     find_left_edge,
     find_start,
@@ -140,7 +141,10 @@ def _make_phrase(unit: Unit, before: Sequence[Unit], begin: int, lexicon: Lexico
         return Phrase((unit.start, unit.end), entry, (), (), ())
     negators = [u for u in before if u.symbol == NEG]
     spans = [
-        (u.start + count_lead(u.word, lexicon, extent), u.start + len(strip_negator(u.word, lexicon, extent.fillers)))
+        (
+            u.start + (count_degree(u.word, lexicon) or count_lead(u.word, lexicon, extent)),
+            u.start + len(strip_negator(u.word, lexicon, extent.fillers)),
+        )
         for u in negators
     ]
     return Phrase(
