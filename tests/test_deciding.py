@@ -56,6 +56,13 @@ def test_the_story_names_the_candidates_with_their_scores_and_none() -> None:
     assert "none 0.0" in story["candidates"]
 
 
+def test_a_topic_from_before_the_clauses_that_are_weighed_is_described_as_of_its_own_clause() -> None:
+    text = "雞排很脆，很香，很酥，很燙，很鹹，很油，很多汁"
+    weights = {"rule carried-topic": 1.0, "same clause": -9.0}
+    assert "雞排|多汁|carried-topic" in made(decision_with(weights=weights), text)
+    assert made(decision_with(weights={**weights, "further back": -1.0}), text) == ["雞排|香|carried-topic"]
+
+
 def test_groups_are_named_by_the_longest_prefix() -> None:
     rule = DecisionRule(frozenset(), 1, {}, {"dish": ("food",), "part": ("food.part",)}, {})
     assert [rule.aspect_group(cls) for cls in ("food.part", "food.soup", "place", "")] == [

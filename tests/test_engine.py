@@ -87,6 +87,12 @@ def reader() -> Reader:
         ("環境小但是很乾淨", {"環境|小|NEG", "環境|乾淨|POS"}),
         ("環境乾淨不過小", {"環境|小|NEG", "環境|乾淨|POS"}),
         ("停車不過方便", {"停車|方便|POS"}),
+        ("服務好也很快", {"服務|好|POS", "服務|快|POS"}),
+        ("肉超好吃", {"肉|好吃|POS"}),
+        ("湯超濃", {"湯|濃|POS"}),
+        ("餐點口感：好吃", {"餐點口感|好吃|POS"}),
+        ("低消是飲料但是甜點超棒", {"甜點|棒|POS"}),
+        ("薯條可是漢堡很好吃", {"漢堡|好吃|POS"}),
         ("還有雞排也吃了蛋糕很好吃", {"蛋糕|好吃|POS"}),
         ("這裡的Lungo好喝", {"Lungo|好喝|POS"}),
         # comparison: about what is compared, never about the standard
@@ -365,6 +371,22 @@ def test_what_is_wished_supposed_past_or_hearsay_yields_nothing(reader: Reader, 
 def test_a_marker_reaches_to_the_end_of_its_clause_only(reader: Reader) -> None:
     assert reader.found("聽說牛肉麵很好吃，服務很差") == {"服務|差|NEG"}
     assert reader.found("上次雞排很難吃。牛肉麵很好吃") == {"牛肉麵|好吃|POS"}
+
+
+@pytest.mark.parametrize(
+    ("text", "triplets"),
+    [
+        ("希望座位可以多一點餐點很好吃服務也很好", {"餐點|好吃|POS", "服務|好|POS"}),
+        ("建議牛肉麵可以淡一點肉很嫩", {"肉|嫩|POS"}),
+        ("希望能有好吃的牛肉麵", set()),
+        ("聽說牛肉麵很好吃雞排很嫩", set()),
+        ("以前很好吃現在牛肉麵很難吃", {"牛肉麵|難吃|NEG"}),
+    ],
+)
+def test_a_wish_ends_with_its_predicate_and_the_past_with_a_word_for_the_present(
+    reader: Reader, text: str, triplets: set[str]
+) -> None:
+    assert reader.found(text) == triplets
 
 
 @pytest.mark.parametrize(

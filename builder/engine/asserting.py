@@ -11,12 +11,17 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from builder.engine.comparing import ComparisonRule
-from builder.engine.symbols import ASPECT, DE, NEG, NOMINALS, VERB, symbol_set
+from builder.engine.symbols import ASPECT, DE, NEG, VERB, symbol_set
 from builder.engine.vocabulary import Unit, entry_of
 from builder.lexicon.resources import Lexicon
 
 _MODIFIED = symbol_set("VERB ADV ASPECT DEG NEG NOUN AUX PRON NUM HAVE PREP")
 """Behind an adverb: what it modifies (可惜 沒 位子)."""
+_MODIFIED_VERB = symbol_set("VERB")
+"""Behind an adverb that has a degree word or negator itself."""
+_BEHIND_PREDICATE = symbol_set("NOUN ASPECT ADV")
+"""What may follow a word that is said of the aspect right before it."""
+_NAMES = symbol_set("ASPECT")
 _COUNTED = symbol_set("NOUN BLOCKED NUM")
 """Behind a quantity: what there is much or little of (很多 人)."""
 _NAMED = symbol_set("NOUN ASPECT BLOCKED ADJ NUM VERB")
@@ -85,12 +90,17 @@ def is_asserted(units: Sequence[Unit], k: int, plain: bool, rule: AssertionRule,
 def _belongs_to_next(word: str, after: Unit, plain: bool, touches: bool, rule: AssertionRule) -> bool:
     """Whether an opinion word modifies, counts or continues the unit behind it.
 
-    動作快翻桌率高: what `touches` an aspect before it is no adverb of a noun behind it.
+    動作快翻桌率高, 服務好也: what `touches` an aspect before it is no adverb of a noun or an adverb behind it.
+    好食物: an adjective of one character modifies a name as an adjective.
     """
-    if word in rule.adverbial and (
-        after.symbol in _MODIFIED if plain and not (touches and after.symbol in NOMINALS) else after.symbol == VERB
-    ):
-        return True
+    if word in rule.adverbial:
+        modified = _MODIFIED if plain else _MODIFIED_VERB
+        if touches:
+            modified -= _BEHIND_PREDICATE
+        if word in rule.bare:
+            modified -= _NAMES
+        if after.symbol in modified:
+            return True
     if word in rule.quantities and after.symbol in _COUNTED and (plain or not after.word.startswith(rule.numerals)):
         return True
     return word in rule.verbal and (after.symbol == VERB or after.word.startswith(rule.adding)) and after.word != "到"

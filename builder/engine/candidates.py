@@ -44,13 +44,13 @@ class DecisionRule:
 
 
 class Before(NamedTuple):
-    """What stands before the clause of an opinion: its own clause last, each with its sentence and whether a colon
-    ends it.
+    """What stands before an opinion: all clauses of its text, each with its sentence and whether a colon ends it.
 
-    `described`: where the aspects start that have an opinion already.
+    `number`: which of them is the opinion's own. `described`: where the aspects start that have an opinion already.
     """
 
     clauses: Sequence[tuple[Sequence[Constituent], int, bool]]
+    number: int
     described: Collection[int]
 
 
@@ -63,25 +63,41 @@ class AspectCandidate(NamedTuple):
     borders: int
 
 
-def find_candidates(scene: Scene, proposed: Constituent | None, before: Before) -> Iterator[AspectCandidate]:
-    """The aspects of the clauses in text order.
+def find_candidates(
+    scene: Scene, proposed: Constituent | None, before: Before, reach: int
+) -> Iterator[AspectCandidate]:
+    """The aspects of the clauses in text order, from `reach` clauses back on.
 
-    What a rule proposes may be no constituent of its clause: a noun, or the owner of an attribute.
+    What a rule proposes may be no constituent of its clause: a noun, or the owner of an attribute. It may stand
+    further back, too.
     """
-    own = before.clauses[-1][1]
-    last = len(before.clauses) - 1
-    seen = False
-    for at, (clause, sentence, _) in enumerate(before.clauses):
+    first = max(0, before.number - reach)
+    if proposed is not None and (far := _find_further_back(proposed, before, first)) is not None:
+        yield far
+        proposed = None
+    own = before.clauses[before.number][1]
+    seen = proposed is None
+    for at in range(first, before.number + 1):
+        clause, sentence, _ = before.clauses[at]
         for item in clause:
             if proposed is not None and item.start == proposed.start:
                 seen = True
-                yield AspectCandidate(proposed, clause, last - at, own - sentence)
+                yield AspectCandidate(proposed, clause, before.number - at, own - sentence)
                 if item.end == proposed.end:
                     continue
             if item.term is not None:
-                yield AspectCandidate(item, clause, last - at, own - sentence)
+                yield AspectCandidate(item, clause, before.number - at, own - sentence)
     if proposed is not None and not seen:
         yield AspectCandidate(proposed, scene.items, 0, 0)
+
+
+def _find_further_back(proposed: Constituent, before: Before, first: int) -> AspectCandidate | None:
+    """What is proposed, with its own clause, where that stands before clause `first`."""
+    if not first or proposed.start >= before.clauses[first][0][0].start:
+        return None
+    at = next(at for at in range(first - 1, -1, -1) if before.clauses[at][0][0].start <= proposed.start)
+    clause, sentence, _ = before.clauses[at]
+    return AspectCandidate(proposed, clause, before.number - at, before.clauses[before.number][1] - sentence)
 
 
 def _compile_groups(groups: Mapping[str, tuple[str, ...]]) -> Callable[[str], str]:

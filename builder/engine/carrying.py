@@ -112,6 +112,8 @@ def pair_carried(rule: Rule) -> Pairer:
             return None
         if about is None or not reads(category, about.cls):
             return None
+        if topic.label:
+            return AspectChoice(topic.aspects, "label before a colon")
         of_dish = category.startswith(params.wholes) or is_foreign(category, about.cls)
         if of_dish and about.owner and about.cls.startswith(("quality", "price")) and len(topic.aspects) == 1:
             owner = _cut_to_owner(topic.aspects[0], about.owner, scene.tokens)

@@ -34,10 +34,15 @@ from builder.settings import Convention
 class IrrealisRule:
     """`kinds`: kinds of irrealis.tsv under which nothing is stated; `contrast`: kinds of contrast.tsv that end their
     reach.
+
+    `short`: kinds that end with their predicate, where another aspect follows it. `present`: words that end the reach
+    of kind `past` (以前好吃現在難吃).
     """
 
     kinds: tuple[str, ...] = ()
     contrast: tuple[str, ...] = ()
+    short: tuple[str, ...] = ()
+    present: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +114,8 @@ class Compiled:
     excess: tuple[ExcessRule, ...]
     denials: tuple[DenialRule, ...]
     irrealis: frozenset[str]
+    short: frozenset[str]
+    present: frozenset[str]
     contrast: frozenset[str]
     questions: tuple[str, ...]
     compatible: Mapping[str, tuple[tuple[str, ...], ...]]
@@ -196,6 +203,8 @@ def compile_rules(lexicon: Lexicon, rules: Sequence[Rule], convention: Conventio
         excess=tuple(chosen.params("excess", ExcessRule)),
         denials=tuple(chosen.params("denial", DenialRule)),
         irrealis=frozenset(kind for params in irrealis for kind in params.kinds),
+        short=frozenset(kind for params in irrealis for kind in params.short),
+        present=frozenset(word for params in irrealis for word in params.present),
         contrast=frozenset(
             word for params in irrealis for word, kind in lexicon.contrast.items() if kind in params.contrast
         ),
@@ -216,9 +225,12 @@ def _find_blocked(lexicon: Lexicon, rule: BlockRule) -> set[str]:
 
 
 def _limit_categories(lexicon: Lexicon, rules: Sequence[CompatibleRule]) -> dict[str, tuple[tuple[str, ...], ...]]:
-    """For each category that a rule limits, the classes that each such rule allows."""
+    """For each category that a rule limits, the classes that each such rule allows.
+
+    All categories count: those that a construction alone gives its opinions (absent.charge) are of no entry.
+    """
     allowed = {prefix: classes for rule in rules for prefix, classes in rule.classes.items()}
-    categories = sorted({entry.category for entry in lexicon.opinions.values()})
+    categories = sorted(lexicon.categories)
     limits = {
         category: tuple(classes for prefix, classes in allowed.items() if category.startswith(prefix))
         for category in categories

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from builder.engine.candidates import Before, DecisionRule, find_candidates
 from builder.engine.constituents import Constituent
-from builder.engine.describing import describe_clause, describe_earlier, describe_opinion, describe_same
+from builder.engine.describing import describe_clause, describe_earlier, describe_fit, describe_opinion, describe_same
 from builder.engine.scene import AspectChoice, Scene
 
 _MANY = 3
@@ -45,7 +45,7 @@ def weigh_candidates(
     assert opinion.phrase is not None
     group = rule.opinion_group(opinion.phrase.entry.category)
     proposed = proposal[1].aspects[0] if proposal else None
-    candidates = list(find_candidates(scene, proposed, before))
+    candidates = list(find_candidates(scene, proposed, before, rule.clauses))
     if not candidates:
         return []
     shared = describe_opinion(scene, group)
@@ -57,7 +57,7 @@ def weigh_candidates(
             continue
         assert aspect.term is not None
         about = rule.aspect_group(aspect.term.cls)
-        features = [*shared]
+        features = [*shared, describe_fit(opinion.phrase.entry.category, aspect.term.cls)]
         fitting = rule.fits.get((group, about))
         if fitting:
             features.append(fitting)
@@ -73,6 +73,10 @@ def weigh_candidates(
             features += carried + describe_earlier(candidate, before, about)
         else:
             features += describe_same(scene, aspect)
+        if number == 0 and before.number <= rule.clauses:
+            features.append("first aspect of the text")
+        if len(candidates) == 1:
+            features.append("only candidate")
         if aspect.start in before.described:
             features.append("described before")
         terms = [item for item in candidate.clause if item.term is not None]

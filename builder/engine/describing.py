@@ -5,14 +5,17 @@ In: a scene and a `AspectCandidate` in it. Out: names of features, each of which
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from functools import cache
 
 from builder.engine.candidates import AspectCandidate, Before
 from builder.engine.constituents import Constituent, is_dish
+from builder.engine.patterns import spell_symbols
 from builder.engine.scene import Scene
 from builder.engine.symbols import (
     ASPECT,
     BLOCKED,
+    BUT,
     CONJ,
     COP,
     DE,
@@ -35,6 +38,7 @@ _NAMES: Mapping[str, str] = {
     ASPECT: "an aspect",
     CONJ: "a joiner",
     LIST: "a joiner",
+    BUT: "a contrast",
     COP: "a copula",
     HAVE: "having",
     PREP: "a preposition",
@@ -42,7 +46,11 @@ _NAMES: Mapping[str, str] = {
 """Unit -> what features call it."""
 _SUBJECTS = (NOUN, BLOCKED, VERB, PRON, ASPECT)
 """Units before an opinion that may be what it is about instead of an aspect of an earlier clause."""
+_NEAR = 3
 _FAR = 5
+_FURTHEST = 4
+"""Clauses between an aspect and the opinion are counted so far."""
+_SIDES = ("same clause", "behind the opinion")
 _GENERAL = ("food", "house")
 """Groups of aspects that name food or the house in general."""
 
@@ -85,10 +93,10 @@ def describe_earlier(candidate: AspectCandidate, before: Before, about: str) -> 
         Names of features; one that counts twice stands twice.
     """
     aspect, clause, back, borders = candidate
-    out = ["further back"] * (back - 1) + ["sentence border"] * min(borders, 2)
+    out = ["further back"] * min(back - 1, _FURTHEST) + ["sentence border"] * min(borders, 2)
     if aspect is clause[-1]:
         out.append("ends its clause before")
-        if back == 1 and before.clauses[-2][2]:
+        if back == 1 and before.clauses[before.number - 1][2]:
             out.append("label of the clause")
     if about in _GENERAL:
         out.append("general, earlier clause")
@@ -99,19 +107,31 @@ def describe_earlier(candidate: AspectCandidate, before: Before, about: str) -> 
 
 def describe_same(scene: Scene, aspect: Constituent) -> list[str]:
     """Features of an aspect of the opinion's own clause: what stands between the two."""
-    behind = aspect.start > scene.opinion.start
-    side = "behind the opinion" if behind else "same clause"
-    if behind:
-        between = _cut_between(scene.items, scene.opinion.end, aspect.start)
-    else:
-        between = _cut_between(scene.items, aspect.end, scene.opinion.start)
-    out = [side, *sorted({f"{side}, over {_NAMES[item.symbol]}" for item in between if item.symbol in _NAMES})]
-    if aspect.end == scene.opinion.start or scene.opinion.end == aspect.start:
-        out.append(f"{side}, touches")
-    elif len(between) >= _FAR:
-        out.append(f"{side}, far")
+    opinion = scene.opinion
+    behind = aspect.start > opinion.start
+    start, end = (opinion.end, aspect.start) if behind else (aspect.end, opinion.start)
+    between = "".join([item.symbol for item in scene.items if start <= item.start < end])
+    out = [*_describe_between(behind, between)]
+    if start == end:
+        out.append(f"{_SIDES[behind]}, touches")
     return out
 
 
-def _cut_between(items: Sequence[Constituent], start: int, end: int) -> list[Constituent]:
-    return [item for item in items if start <= item.start < end]
+@cache
+def _describe_between(behind: bool, symbols: str) -> tuple[str, ...]:
+    """Features of the units between an aspect and the opinion: which there are, and in what order."""
+    side = _SIDES[behind]
+    out = [side, *sorted({f"{side}, over {_NAMES[symbol]}" for symbol in symbols if symbol in _NAMES})]
+    if len(symbols) <= _NEAR:
+        out.append(f"{side}, over {spell_symbols(symbols)}" if symbols else f"{side}, over nothing")
+    else:
+        out += [f"{side}, over {spell_symbols(symbols[:2])} …", f"{side}, over … {spell_symbols(symbols[-2:])}"]
+    if len(symbols) >= _FAR:
+        out.append(f"{side}, far")
+    return tuple(out)
+
+
+@cache
+def describe_fit(category: str, cls: str) -> str:
+    """What kind of opinion is said of what kind of aspect: `taste of food`."""
+    return f"{category.partition('.')[0]} of {cls.partition('.')[0] or 'no class'}"

@@ -26,10 +26,11 @@ from builder.engine.phrases import read_phrases
 from builder.engine.polarity import CONTEXT_ONLY, find_context_row, judge_valence
 from builder.engine.predicates import read_predicates
 from builder.engine.scene import AspectChoice, Scene, Topic
-from builder.engine.symbols import IRREALIS, JUDGING, OPINION
+from builder.engine.symbols import JUDGING, OPINION
 from builder.engine.terms import bar_refused, join_terms
 from builder.engine.topics import next_topic, share
 from builder.engine.units import lower_case, read_units
+from builder.engine.unreal import is_unreal
 from builder.engine.weighing import Read, weigh
 from builder.lexicon.resources import Lexicon
 from builder.lexicon.rules import Rule
@@ -126,7 +127,7 @@ class Engine:
             for index, item in enumerate(clause.items):
                 if item.phrase is not None:
                     opinions.append((item, *make_opinion(doc.text, item, item.phrase)))
-                    if clause.asked or self._is_unreal(clause.items, index):
+                    if clause.asked or is_unreal(clause.items, index, self._rules):
                         unstated.add(item.start)
         read = Read(opinions, frozenset(unstated), [item for clause in read_clauses for item in clause.items])
         return [weigh(doc.text, read, triplet, self._weight) for triplet in proposed]
@@ -150,14 +151,11 @@ class Engine:
         for clause in read if self._rules.wide else ():
             sentences.setdefault(clause.sentence, []).extend(clause.items)
         described: set[int] = set()
-        reach = self._rules.decision.clauses if self._rules.decision else 0
+        parts = [(clause.items, clause.sentence, clause.label) for clause in read]
         for number, clause in enumerate(read):
             line = "".join([item.symbol for item in clause.items])
             paired: list[Constituent] = []
-            before = Before(
-                [(part.items, part.sentence, part.label) for part in read[max(0, number - reach) : number + 1]],
-                described,
-            )
+            before = Before(parts, number, described)
             for index, item in enumerate(clause.items) if OPINION in line else ():
                 if item.phrase is None:
                     continue
@@ -167,8 +165,12 @@ class Engine:
                 if pairing is not None:
                     paired += pairing.aspects
                     described.update(aspect.start for aspect in pairing.aspects)
-                yield scene, pairing, pairing is not None and (clause.asked or self._is_unreal(clause.items, index))
-            topic = next_topic(clause.items, paired, topic, self._rules)
+                yield (
+                    scene,
+                    pairing,
+                    pairing is not None and (clause.asked or is_unreal(clause.items, index, self._rules)),
+                )
+            topic = next_topic(clause.items, paired, topic, clause.label, self._rules)
 
     def _read_clauses(self, doc: Doc) -> list[_Clause]:
         """Constituents per clause. Tokens lie in one clause or, being marks or spaces, in none."""
@@ -238,20 +240,6 @@ class Engine:
             return False
         limits = self._rules.compatible.get(phrase.entry.category) if aspect.term.cls else None
         return limits is None or all(aspect.term.cls.startswith(classes) for classes in limits)
-
-    def _is_unreal(self, clause: Sequence[Constituent], index: int) -> bool:
-        """Whether a marker before the opinion takes it out of what is stated (wish, condition, past, hearsay,
-        question).
-
-        A word of contrast ends the marker's reach: 以為會很乾但超多汁.
-        """
-        contrast = self._rules.contrast
-        for item in reversed(clause[:index]):
-            if item.symbol == IRREALIS and self._lexicon.irrealis[item.word] in self._rules.irrealis:
-                return True
-            if item.word in contrast:
-                return False
-        return False
 
     def _make_triplet(self, doc: Doc, scene: Scene, aspect: Constituent, rule: str, pairing: Pairing) -> Triplet:
         item = scene.opinion

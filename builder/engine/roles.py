@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from builder.engine.symbols import ADV, ASPECT, CONJ, DE, DEG, NEG, NOMINALS, OPINION, POST, VERB, symbol_set
+from builder.engine.symbols import ADV, ASPECT, BUT, CONJ, DE, DEG, NEG, NOMINALS, OPINION, POST, VERB, symbol_set
 from builder.engine.vocabulary import FunctionWordRule, Unit
 from builder.lexicon.resources import Lexicon
 
@@ -101,13 +101,13 @@ def _settle_role(
     if word in rule.degrees and after == OPINION and _gives_degree(units, i, lexicon, rule):
         return DEG
     if word in rule.barely and not (before == ASPECT and after == OPINION and _denies_excess(units, i, lexicon, rule)):
-        return ADV
+        return BUT
     return symbol
 
 
 def _closes_phrase(word: str, before: str, after: str) -> bool:
     """Whether a lack (不夠) stands where nothing is left that it could deny."""
-    if not after or after in _LACK_ENDS or after == CONJ:
+    if not after or after in _LACK_ENDS or after in (CONJ, BUT):
         return True
     return after in _LACK_ENDS_BEHIND_ASPECT and before == ASPECT and word[-1] != "了"
 

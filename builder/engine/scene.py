@@ -16,12 +16,14 @@ from builder.records import Token
 class Topic(NamedTuple):
     """What an earlier clause was about: the aspects last paired there (or merely named, if `named`).
 
-    `whole`: where those are attributes or parts (口感, 外皮), the dish or drink named before them.
+    `whole`: where those are attributes or parts (口感, 外皮), the dish or drink named before them. `label`: a colon
+    stands behind them.
     """
 
     aspects: tuple[Constituent, ...]
     named: bool
     whole: Constituent | None = None
+    label: bool = False
 
 
 class Scene(NamedTuple):

@@ -22,6 +22,7 @@ ADV = "r"
 PRON = "p"
 NUM = "m"
 CONJ = "c"
+BUT = "y"
 LIST = "l"
 PREP = "P"
 THAN = "b"
@@ -48,6 +49,7 @@ SYMBOLS: Mapping[str, str] = {
     "PRON": PRON,
     "NUM": NUM,
     "CONJ": CONJ,
+    "BUT": BUT,
     "LIST": LIST,
     "PREP": PREP,
     "THAN": THAN,
@@ -70,8 +72,9 @@ def symbol_set(names: str) -> frozenset[str]:
 NOMINALS = symbol_set("NOUN ASPECT")
 JUDGING = symbol_set("OPINION ASPECT")
 """Units without which a clause judges nothing."""
+PREDICATES = symbol_set("OPINION ADJ")
 JOINERS = symbol_set("CONJ LIST")
 """What stands between the parts of a coordination: 和, 、."""
 DE_WORDS = symbol_set("DE DEGREE_DE")
-STATEMENT_ENDS = symbol_set("PART CONJ ADV")
+STATEMENT_ENDS = symbol_set("PART CONJ BUT ADV")
 """What may follow a finished statement: a particle, or the beginning of the next one."""

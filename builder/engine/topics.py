@@ -21,9 +21,12 @@ def share(clause: Sequence[Constituent], aspects: tuple[Constituent, ...], rules
 
 
 def next_topic(
-    clause: Sequence[Constituent], paired: list[Constituent], topic: Topic | None, rules: Compiled
+    clause: Sequence[Constituent], paired: list[Constituent], topic: Topic | None, label: bool, rules: Compiled
 ) -> Topic | None:
-    """What the next clause may leave unsaid: the aspect paired last, else the last one named, else the old topic."""
+    """What the next clause may leave unsaid: the aspect paired last, else the last one named, else the old topic.
+
+    `label`: whether a colon ends the clause.
+    """
     named = [item for item in clause if item.term is not None]
     if not paired and not named:
         return topic
@@ -31,10 +34,10 @@ def next_topic(
     terms = rules.terms.rule
     aspects = add_coordinated(clause, (last,), terms.gathering, terms.list_touching)
     if is_dish(last):
-        return Topic(aspects, not paired, None)
+        return Topic(aspects, not paired, None, label)
     dishes = [item for item in named if item.start < last.start and is_dish(item)]
     before = (topic.aspects[-1] if is_dish(topic.aspects[-1]) else topic.whole) if topic else None
-    return Topic(aspects, not paired, dishes[-1] if dishes else before)
+    return Topic(aspects, not paired, dishes[-1] if dishes else before, label)
 
 
 def _find_subject(clause: Sequence[Constituent], named: Sequence[Constituent], joining: Collection[str]) -> Constituent:

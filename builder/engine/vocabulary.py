@@ -136,7 +136,8 @@ class UnitVocabulary:
     def split(self, word: str) -> tuple[Piece, ...]:
         """偏甜 太乾 皮脆肉嫩: the parts of a word that no lexicon holds.
 
-        Only of one that falls apart into known words, an opinion among them; else nothing.
+        Only of one that falls apart into known words: with an opinion among them, or an aspect and a degree word
+        (肉超 of 肉超好吃); else nothing.
         """
         if pieces := self.pieces.get(word):
             return pieces
@@ -178,7 +179,9 @@ def _cut_longest_first(word: str, symbols: Mapping[str, str]) -> tuple[Piece, ..
 
 
 def _cut_into_fewest(word: str, symbols: Mapping[str, str]) -> tuple[Piece, ...]:
-    """The fewest known words that make up `word`; nothing if none of them is an opinion."""
+    """The fewest known words that make up `word`; nothing if none of them is an opinion, or an aspect with a degree
+    word behind it.
+    """
     best: list[list[Piece] | None] = [[]] + [None] * len(word)
     for stop in range(1, len(word) + 1):
         for at in range(stop):
@@ -188,4 +191,5 @@ def _cut_into_fewest(word: str, symbols: Mapping[str, str]) -> tuple[Piece, ...]
             if usable and before is not None and (known is None or len(before) + 1 < len(known)):
                 best[stop] = [*before, (at, stop, symbol)]
     pieces = best[-1] or []
-    return tuple(pieces) if any(symbol == OPINION for _, _, symbol in pieces) else ()
+    judges = any(symbol == OPINION for _, _, symbol in pieces)
+    return tuple(pieces) if judges or [symbol for _, _, symbol in pieces] == [ASPECT, DEG] else ()

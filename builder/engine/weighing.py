@@ -16,7 +16,7 @@ from builder.engine.constituents import Constituent, Phrase, Term
 from builder.engine.symbols import symbol_set
 from builder.records import Element, Triplet, polarity_of
 
-NO_NAME = symbol_set("OPINION NEG DEG ADV CONJ IRREALIS AUX PART PREP THAN LIST COP")
+NO_NAME = symbol_set("OPINION NEG DEG ADV CONJ BUT IRREALIS AUX PART PREP THAN LIST COP")
 """Units that no aspect holds."""
 Valued = Callable[[Phrase, Term, str], tuple[float, list[tuple[str, str]]] | None]
 """Phrase, term and word of the aspect -> valence and evidence as the rules have them; None where the lexicon does not

@@ -36,11 +36,13 @@ from builder.reader import Reader, Reading, Recipe, extract, make_reader
 from builder.text import view
 
 RULES = Path(__file__).parents[2] / "rules" / "15_decision.toml"
-LEAST = 15
+LEAST = 40
 """How many candidates a feature holds of that gets a weight."""
 PRIOR = 2.0
 FOLDS = 6
 DIMABSA_SHARES = {"Training": 0.1, "2026": 0.5}
+EXAMPLE_SHARE = 1.5
+"""An example of a rule must hold, so it counts for more than a review."""
 Named = tuple[str, str, str]
 """Aspect, opinion and longest form of the opinion as annotated, in the view's script."""
 
@@ -122,7 +124,7 @@ def read_examples(reader: Reader) -> Iterator[Text]:
     readings = reader.read([example.text for example in hits])
     for example, reading in zip(hits, readings, strict=True):
         pairs = [triplet.split("|")[:2] for triplet in example.triplets]
-        yield Text(reading, [(aspect, opinion, opinion) for aspect, opinion in pairs], [], 1.0, -1)
+        yield Text(reading, [(aspect, opinion, opinion) for aspect, opinion in pairs], [], EXAMPLE_SHARE, -1)
 
 
 def collect(texts: Sequence[Text], reader: Reader) -> list[Case]:
