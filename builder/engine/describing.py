@@ -114,6 +114,8 @@ def describe_same(scene: Scene, aspect: Constituent) -> list[str]:
     out = [*_describe_between(behind, between)]
     if start == end:
         out.append(f"{_SIDES[behind]}, touches")
+        if not behind and scene.symbols[scene.at + 1 : scene.at + 2] == ASPECT:  # 湯濃肉硬青菜老
+            out.append("touches, before an aspect")
     return out
 
 
