@@ -147,12 +147,13 @@ def run(
     report: Callable[[str], None] = lambda line: None,
     overwrite: bool = False,
     progress: Callable[[int, int, str], None] = lambda finished, total, note: None,
+    ended: Callable[[Done], None] = lambda stage: None,
 ) -> list[Done]:
     """Run what is not done up to the stage `until`, and `force` in any case. Holds the build lock.
 
     `report` is called with a line for each stage that runs; `progress` with how many are finished, how many there are
-    and which one begins. WorkdirError where the working directory holds another dataset, unless `overwrite` allows to
-    replace it.
+    and which one begins; `ended` with each stage that is done, at once. WorkdirError where the working directory holds
+    another dataset, unless `overwrite` allows to replace it.
     """
     for name in (until, *force):
         known_stage(name)
@@ -197,6 +198,7 @@ def run(
             if stage is STAGES[0]:
                 with db.atomic(connection):
                     runs.set_setting(connection, "dataset", json.dumps(dataset_of(build)))
+            ended(finished[-1])
     progress(len(due), len(due), "done")
     return finished
 

@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 from conftest import Built, Command
 
 from builder.commands.build_voice import TITLES, Voice, spoken_seconds
+from builder.commands.remaining import RemainingTime
 from builder.config import resolve
-from builder.pipeline import STAGES
+from builder.pipeline import STAGES, Done
+from builder.settings import Config
 from builder.usecases import preview as previews
 from builder.usecases.outcome import read_outcome
 from builder.usecases.preview import preview
@@ -150,18 +153,55 @@ def test_two_manners_of_speaking_are_one_too_many(here: Command) -> None:
 # ---- how far it is
 
 
-def test_a_stage_says_what_is_left_where_all_that_comes_ran_before(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    voice = Voice("people", tmp_path, {"evaluate": 5.0, "release": 60.0})
-    for number, name in enumerate(("discriminate", "evaluate"), start=4):
-        voice.progress(number - 1 if name == "discriminate" else 5, 7, name)
-        voice.report(f"{name}: scores")
+def test_a_stage_says_how_long_the_rest_takes(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    voice = Voice("people", tmp_path, Config())
+    voice.progress(0, 7, "ingest")
+    voice.report("ingest: reviews")
+    voice.stage_ended(Done("ingest", {"reviews": 47_850, "train": 38_000}, 8.0, ran=True))
+    voice.progress(1, 7, "annotate")
+    voice.report("annotate: words")
     assert capsys.readouterr().err.splitlines() == [
-        "4/7 discriminate: judging the triplets (0 s so far)",
-        "6/7 evaluate: measuring against human labels (0 s so far, about 1 min 05 s left)",
+        "1/7 ingest: reading the reviews",
+        "2/7 annotate: finding words and grammar (0 s so far, about 9 min 32 s left)",
     ]
     assert TITLES.keys() == {stage.name for stage in STAGES}
+
+
+def test_an_estimate_follows_the_pace_of_this_machine_and_whether_a_judge_is_trained() -> None:
+    names = [stage.name for stage in STAGES]
+    big = [
+        Done("ingest", {"reviews": 47_850, "train": 38_000}, 8.0, ran=True),
+        Done("annotate", {}, 134.0, ran=True),
+        Done("seed", {"reviews": 40_000}, 44.0, ran=True),
+    ]
+    small = [Done("ingest", {"reviews": 4_785, "train": 3_800}, 1.0, ran=True), Done("annotate", {}, 6.7, ran=True)]
+
+    default = Config()
+
+    def left(done: list[Done], config: Config = default, before: Mapping[str, float] | None = None) -> float | None:
+        return RemainingTime(config, before or {}, done).seconds(names[len(done) :])
+
+    assert left([]) is None
+    assert left(big) == pytest.approx(2 * (346 + 106 + 1 + 30))
+    assert left(big, Config(profile="rules")) == pytest.approx(2 * (5 + 5 + 1 + 30))
+    assert left(big, Config(profile="encoder")) is None
+    assert left(small) == pytest.approx((22 + 5 + 5 + 1 + 30) / 10)
+    assert left(small, before=dict.fromkeys(names, 2.0)) == 10.0, "what it took here before says more"
+    kept = [*small[:1], Done("annotate", {}, 6.7, ran=False)]
+    assert left(kept) == left(small), "a stage that did not run says nothing of the pace"
+
+
+def test_a_program_hears_of_a_stage_as_soon_as_it_is_done(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    voice = Voice("json", tmp_path, Config())
+    voice.stage_ended(Done("ingest", {"reviews": 2, "train": 2}, 0.5, ran=True))
+    (event,) = map(json.loads, capsys.readouterr().out.splitlines())
+    assert event == {
+        "event": "done",
+        "stage": "ingest",
+        "ran": True,
+        "seconds": 0.5,
+        "counts": {"reviews": 2, "train": 2},
+    }
 
 
 @pytest.mark.parametrize(("seconds", "shown"), [(0.4, "0 s"), (65, "1 min 05 s"), (7_810, "2 h 10 min")])

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from builder.commands.build_tables import counts_text, stage_table
-from builder.commands.build_voice import DEFAULT_WORKDIR, Manner, Voice, seconds_before, voice_options
+from builder.commands.build_voice import DEFAULT_WORKDIR, Manner, Voice, voice_options
 from builder.commands.completion import complete_columns, complete_presets, complete_stages
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def build(
         for folder in made.folders.describe():
             click.echo(f"# {folder.role}: {printable(str(folder.path))} ({folder.digest})")
         return
-    voice = Voice(manner, workdir, seconds_before(workdir))
+    voice = Voice(manner, workdir, made.resolved.config)
     last = pipeline.known_stage(until or pipeline.STAGES[-1].name)
 
     def read_inputs() -> list[Preview]:
@@ -134,7 +134,11 @@ def build(
         check_build(made)
     voice.preview(read_inputs, dry_run)
     if not dry_run:
-        voice.ended(pipeline.run(made, last, report=voice.report, overwrite=bool(force), progress=voice.progress))
+        voice.ended(
+            pipeline.run(
+                made, last, report=voice.report, overwrite=bool(force), progress=voice.progress, ended=voice.stage_ended
+            )
+        )
 
 
 @click.command()
@@ -154,9 +158,9 @@ def run(
 
     made = builds.changed(builds.remembered(workdir), crew(engine, scheduler) | _settings(sets))
     last = pipeline.known_stage(stage)
-    voice = Voice(manner, workdir, seconds_before(workdir))
+    voice = Voice(manner, workdir, made.resolved.config)
     forced = (stage,) if force else ()
-    voice.ended(pipeline.run(made, last, forced, report=voice.report, progress=voice.progress))
+    voice.ended(pipeline.run(made, last, forced, report=voice.report, progress=voice.progress, ended=voice.stage_ended))
 
 
 @click.command()
@@ -183,8 +187,8 @@ def resume(workdir: Path, out: Path | None, engine: str | None, scheduler: str |
     from builder import builds, pipeline
 
     made = builds.changed(builds.remembered(workdir, out), crew(engine, scheduler))
-    voice = Voice(manner, workdir, seconds_before(workdir))
-    voice.ended(pipeline.run(made, report=voice.report, progress=voice.progress))
+    voice = Voice(manner, workdir, made.resolved.config)
+    voice.ended(pipeline.run(made, report=voice.report, progress=voice.progress, ended=voice.stage_ended))
 
 
 def crew(engine: str | None, scheduler: str | None) -> dict[str, object]:

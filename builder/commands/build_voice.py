@@ -10,7 +10,7 @@ import functools
 import json
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -22,6 +22,7 @@ from builder.errors import BuilderError
 
 if TYPE_CHECKING:
     from builder.pipeline import Done
+    from builder.settings import Config
     from builder.usecases.preview import Preview
 
 Manner = Literal["people", "verbose", "quiet", "json"]
@@ -65,10 +66,13 @@ def _chosen_manner(quiet: bool, verbose: bool, json: bool) -> Manner:
 
 
 class Voice:
-    """Speaks of one build in a manner. `before`: seconds that each stage took in this working directory before."""
+    """Speaks of one build in a manner."""
 
-    def __init__(self, manner: Manner, workdir: Path, before: Mapping[str, float] | None = None) -> None:
-        self.manner, self.workdir, self._before = manner, workdir, dict(before or {})
+    def __init__(self, manner: Manner, workdir: Path, config: Config) -> None:
+        from builder.commands.remaining import RemainingTime
+
+        self.manner, self.workdir = manner, workdir
+        self._remaining = RemainingTime(config, seconds_before(workdir))
         self._started = time.monotonic()
         self._number, self._total, self._name = 0, 0, ""
         if manner in ("quiet", "json"):
@@ -102,22 +106,26 @@ class Voice:
         click.echo(f"{self._number}/{self._total} {self._name}: {what}{self._clock()}", err=True)
 
     def _clock(self) -> str:
-        """How long it has taken, and how long the rest took the last time it ran here."""
+        """How long it has taken, and how long the rest will take."""
         elapsed = time.monotonic() - self._started
         coming = list(TITLES)[self._number - 1 : self._total]
         parts = [f"{spoken_seconds(elapsed)} so far"] if self._number > 1 else []
-        if all(stage in self._before for stage in coming):
-            parts.append(f"about {spoken_seconds(sum(self._before[stage] for stage in coming))} left")
+        left = self._remaining.seconds(coming)
+        if left is not None:
+            parts.append(f"about {spoken_seconds(left)} left")
         return f" ({', '.join(parts)})" if parts else ""
+
+    def stage_ended(self, stage: Done) -> None:
+        """A stage is done, now or since an earlier build; a program hears of it."""
+        self._remaining.done.append(stage)
+        if self.manner == "json":
+            self._event(
+                "done", stage=stage.stage, ran=stage.ran, seconds=round(stage.seconds, 3), counts=dict(stage.counts)
+            )
 
     def ended(self, done: list[Done]) -> None:
         """The outcome, or where the build stopped as it was asked to."""
         last = done[-1]
-        if self.manner == "json":
-            for stage in done:
-                self._event(
-                    "done", stage=stage.stage, ran=stage.ran, seconds=round(stage.seconds, 3), counts=dict(stage.counts)
-                )
         if last.stage == "release":
             self._released(done)
         elif self.manner == "json":
