@@ -87,7 +87,7 @@ def describe_earlier(candidate: AspectCandidate, before: Before, about: str) -> 
     Args:
         candidate: the aspect, its clause, how many clauses back it is, and how many ends of sentences lie between.
         before: what stands before the opinion.
-        about: what the opinion is about, by its category: `food`, `house` …
+        about: the group of the aspect's class, such as `food` or `house`.
 
     Returns:
         Names of features; one that counts twice stands twice.
