@@ -17,7 +17,7 @@ from conftest import Built, Command
 from goldwork import triplet, work
 
 from builder import builds, pipeline
-from builder.gold.audit import READ, AuditSettings, describe_audit, draw_audit, measure_audit, stratum_of
+from builder.gold.audit_estimates import READ, AuditSettings, describe_audit, draw_audit, measure_audit, stratum_of
 from builder.metrics.sampling import Share, Stratum, ratio_share, stratified_share, wilson
 from builder.records import Candidate, Label, Pool, PoolReview
 from builder.release.verify import verify

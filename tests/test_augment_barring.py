@@ -18,7 +18,7 @@ from builder.augment.cues import Cue
 from builder.augment.fragment_settings import MaskedSeq2SeqSettings
 from builder.augment.methods.masked_seq2seq import MaskedSeq2Seq, load
 from builder.augment.nets.beam import SearchRows, SearchRules, banned, search
-from builder.augment.nets.writing import pairs
+from builder.augment.nets.fragment_writing import pairs
 from builder.augment.records import Sentence
 from builder.code import code_digest
 from builder.learning.pieces import BOS, SPECIAL, Units

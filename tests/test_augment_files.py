@@ -16,9 +16,9 @@ from builder.augment.catalog import METHODS, load
 from builder.augment.constraints import make_trial
 from builder.augment.cues import english_cues
 from builder.augment.file_sentence import Language, language_of
-from builder.augment.files import FORMATS
 from builder.augment.methods import synonym
 from builder.augment.records import Edit, Rewrite, Sentence, applied
+from builder.augment.sentence_files import FORMATS
 from builder.augment.settings import Given, make_settings
 from builder.errors import ConfigError, ResourceError
 

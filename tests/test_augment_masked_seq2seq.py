@@ -24,11 +24,11 @@ from builder.augment.mask_frag import chosen_fragments, fragment, mask_frag, sta
 from builder.augment.methods.masked_seq2seq import MaskedSeq2Seq, load
 from builder.augment.nets.beam import SearchRows, SearchRules, banned, search
 from builder.augment.nets.fitting import alone, around, likely
+from builder.augment.nets.fragment_writing import Writing, trimmed
+from builder.augment.nets.fragment_writing import write as write_fragments
 from builder.augment.nets.fragments import embedded
-from builder.augment.nets.layers import TwoWayReading
 from builder.augment.nets.seq2seq import LabelledSeq2Seq, MaskedSentence, Seq2SeqShape, collate
-from builder.augment.nets.writing import Writing, trimmed
-from builder.augment.nets.writing import write as write_fragments
+from builder.augment.nets.transformer import TwoWayReading
 from builder.augment.records import Edit, Mark, Sentence, applied, moved
 from builder.augment.settings import make_settings
 from builder.augment.token_labels import LABELS, bio

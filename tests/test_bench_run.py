@@ -20,8 +20,7 @@ from builder.augment import catalog
 from builder.augment.records import Edit, Mark, Rewrite, Sentence
 from builder.bench import augmented, cells, reading
 from builder.bench.augmented import Sources, by_method, first, of_file, rewritten
-from builder.bench.models.task import chosen
-from builder.bench.rows import (
+from builder.bench.labelled_texts import (
     BenchRow,
     example,
     folded,
@@ -33,6 +32,7 @@ from builder.bench.rows import (
     sentences,
     share,
 )
+from builder.bench.models.classifier_items import chosen
 from builder.errors import InputError
 from builder.learning.encode import batches
 from builder.lexicon.resources import load_lexicon

@@ -16,9 +16,17 @@ import pytest
 import torch
 
 from builder.bench.models import encoders, inputs, posttrain, seq2seq_tagger, taggers, vectors
-from builder.bench.models.fitting import fit
+from builder.bench.models.classifier_items import (
+    MODELS,
+    ClassifierConfig,
+    ClassifierItem,
+    Means,
+    check,
+    chosen,
+    words_of,
+)
 from builder.bench.models.learn import quality
-from builder.bench.models.task import MODELS, ClassifierConfig, ClassifierItem, Means, check, chosen, words_of
+from builder.bench.models.predictors import fit
 from builder.errors import ConfigError, InputError, ModelError
 
 GOOD, BAD = ("great", "lovely", "fast", "tasty"), ("awful", "slow", "bland", "rude")

@@ -9,8 +9,8 @@ import pytest
 from test_classify import items, opinions
 
 from builder.bench.models import encoders
-from builder.bench.models.fitting import fit
-from builder.bench.models.task import ClassifierItem, chosen, words_of
+from builder.bench.models.classifier_items import ClassifierItem, chosen, words_of
+from builder.bench.models.predictors import fit
 from builder.errors import ModelError
 
 

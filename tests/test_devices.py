@@ -25,7 +25,7 @@ from builder.model.network import Spans, TextContext
 from builder.model.paper.generate import Watch
 from builder.model.paper.models import VerdictScore
 from builder.model.paper.pretrained import Base
-from builder.model.paper.settings import Seq2SeqConfig
+from builder.model.paper.seq2seq_settings import Seq2SeqConfig
 from builder.model.tagger import train_tagger
 from builder.model.tagger_network import TaggerNetwork
 

@@ -25,7 +25,7 @@ from builder.release.card import card as card_of
 from builder.release.figures import QualityFigure, of_manifest
 from builder.release.gates import schema_fault
 from builder.release.manifest import Facts, SplitFacts, checksums, manifest, sha256
-from builder.release.quality import NOT_MEASURED
+from builder.release.stated_quality import NOT_MEASURED
 from builder.release.statistics import statistics
 from builder.release.verify import verify
 

@@ -20,8 +20,16 @@ from hypothesis import strategies as st
 from builder.errors import ConfigError
 from builder.export import annotation_tools, aste, bio, gts, paper, semeval, table
 from builder.export.formats import CARRIES, FORMATS, NAMES, OTHERS, export, skipped_lines
-from builder.export.labels import REVIEW_DETAILS, TRIPLET_DETAILS, Labelled, Spans, TripletLabel, labelled, surface
 from builder.export.records import ElementRow, ReviewRow, TripletRow
+from builder.export.triplet_labels import (
+    REVIEW_DETAILS,
+    TRIPLET_DETAILS,
+    Labelled,
+    Spans,
+    TripletLabel,
+    labelled,
+    surface,
+)
 from builder.records import POLARITIES, Span
 from builder.store import db
 

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builder.errors import ConfigError, InputError
-from builder.gold.formats import FORMATS, named
+from builder.gold.file_formats import FORMATS, named
 from builder.gold.mention import MentionError, from_utf16, locate, shown, to_utf16
 from builder.gold.sheet import escaped, unescaped
 from builder.records import Candidate, Label, Pool

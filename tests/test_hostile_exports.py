@@ -18,9 +18,9 @@ from builder.builds import Build
 from builder.config import resolve
 from builder.export import bio, paper, table
 from builder.export.formats import FORMATS, NAMES
-from builder.export.labels import Labelled, TripletLabel, label, labelled
 from builder.export.records import ReviewRow
 from builder.export.records import triplet as read_row
+from builder.export.triplet_labels import Labelled, TripletLabel, label, labelled
 from builder.release.reading import rows
 from builder.release.verify import verify
 from builder.store import db, runs, training_sets, triplets

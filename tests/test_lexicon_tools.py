@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from builder.errors import ConfigError, InputError, ResourceError
-from builder.lexicon.candidates import COLUMNS, accept, write_candidates
+from builder.lexicon.candidate_files import COLUMNS, accept, write_candidates
 from builder.lexicon.check import KINDS, check
 from builder.lexicon.importers import import_lexicon
 from builder.lexicon.induce import InductionSettings, induce

@@ -174,7 +174,7 @@ def test_check_says_what_an_encoder_is_and_can_serve_as(bert: Path, pickled: Pat
 
 
 def test_check_counts_the_parameters_that_loading_gives(bert: Path, tmp_path: Path) -> None:
-    from builder.model.checking import check_base
+    from builder.model.base_findings import check_base
 
     count = sum(
         p.numel() for p in hub.load_network("AutoModel", str(bert), wanted="another", optional=("pooler",)).parameters()

@@ -20,8 +20,8 @@ from builder import nlp
 from builder.errors import ConfigError, InputError, ResourceError
 from builder.nlp import conllu, crf, embedded
 from builder.nlp.conllu import TreebankSentence
-from builder.nlp.evaluate import evaluate
 from builder.nlp.relabel import v1_like
+from builder.nlp.treebank_scores import evaluate
 from builder.nlp.trees import repair
 from builder.nlp.variants import clauses, review_like, without_final_mark
 from builder.nlp.words import Words, chosen

@@ -27,7 +27,7 @@ from builder.model.paper.fine_tuning import load, save, train_referee, train_wri
 from builder.model.paper.generate import write
 from builder.model.paper.models import AnswerScore, Referee, Writer, problem_counts
 from builder.model.paper.pretrained import MAX_UNKNOWN, Base, check_characters, decode, load_base, unknown
-from builder.model.paper.settings import Asking, Seq2SeqConfig
+from builder.model.paper.seq2seq_settings import Asking, Seq2SeqConfig
 from builder.model.paper.squad import pretrain, read_squad
 from builder.model.paper.templates import triple_of
 from builder.model.paper.trim import MULTIPLE, trim

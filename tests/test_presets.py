@@ -12,7 +12,7 @@ from conftest import ROOT
 from test_reproduce import commands
 
 from builder.augment.settings import make_settings
-from builder.bench.models.task import chosen
+from builder.bench.models.classifier_items import chosen
 from builder.cli import cli
 from builder.commands.augment import augment
 from builder.commands.bench import bench

@@ -12,8 +12,8 @@ import pytest
 
 from builder.errors import ResourceError
 from builder.lexicon.resources import AspectEntry, Lexicon, OpinionEntry, data_dir, load_lexicon
-from builder.lexicon.rows import read_rows
 from builder.lexicon.rules import load_rules, rules_digest
+from builder.lexicon.tsv_rows import read_rows
 from builder.records import Polarity
 from builder.text import HAN, converter, view
 

@@ -25,7 +25,7 @@ from builder.learning.devices import spread
 from builder.model.paper.fine_tuning import fine_tune
 from builder.model.paper.pretrained import Base, load_base
 from builder.model.paper.seq2seq import FineTuned, TokenPair, batches, cut, fit
-from builder.model.paper.settings import Seq2SeqConfig
+from builder.model.paper.seq2seq_settings import Seq2SeqConfig
 from builder.model.paper.templates import answer, question
 
 CONFIG = Seq2SeqConfig(epochs=2, max_output=60, batch_tokens=160, threads=1, rate=3e-3)

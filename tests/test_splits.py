@@ -22,7 +22,7 @@ from builder.config import resolve
 from builder.dedup import assignment, near_duplicates, rare_pairs
 from builder.dedup.assignment import Groups, assign, by_hash, norm_hash
 from builder.dedup.near_duplicates import alike, bigrams, clusters, links, normal, pairs
-from builder.dedup.texts import Texts
+from builder.dedup.text_store import Texts
 from builder.errors import ConfigError
 from builder.release.reading import Existing
 from builder.stages.parts import splits

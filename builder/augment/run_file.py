@@ -15,9 +15,9 @@ from builder import __version__, shards
 from builder.augment import catalog, measures, proposing
 from builder.augment.constraints import Trial
 from builder.augment.file_sentence import FileSentence, Language, language_of
-from builder.augment.files import FORMATS
 from builder.augment.judging import Judgement, Rejected, Seen, count_reasons
 from builder.augment.run import Request, draw_places, judge_proposals, load_method
+from builder.augment.sentence_files import FORMATS
 from builder.augment.settings import AugmentSettings, Given, relevant_settings
 from builder.augment.tagged_files import by_characters
 from builder.errors import ConfigError, InputError

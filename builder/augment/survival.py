@@ -15,7 +15,7 @@ from builder.augment.proposing import cached_reader
 from builder.augment.records import Sentence, written
 from builder.reader import to_view
 from builder.records import Span, Triplet
-from builder.stages.parts.folders import folders_in
+from builder.stages.parts.build_folders import folders_in
 from builder.text import view
 from builder.usecases.extraction import open_system
 

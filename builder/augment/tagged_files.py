@@ -12,7 +12,7 @@ from itertools import pairwise
 from builder.augment.constraints import Trial
 from builder.augment.file_sentence import FileSentence, Language
 from builder.augment.records import Mark, Sentence, moved, written
-from builder.export.labels import text_of, tokens
+from builder.export.triplet_labels import text_of, tokens
 from builder.records import Span
 from builder.text import HAN
 

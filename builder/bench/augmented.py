@@ -19,7 +19,7 @@ from builder.augment.records import Edit, Mark, applied, moved, stretched
 from builder.augment.run import Request, judge_proposals, load_method
 from builder.augment.settings import AugmentSettings, Given, make_settings
 from builder.augment.survival import label_lost
-from builder.bench.rows import BenchRow, Data, digest, language, normalised, sentences
+from builder.bench.labelled_texts import BenchRow, Data, digest, language, normalised, sentences
 from builder.code import code_digest
 from builder.config import toml_value
 from builder.errors import ConfigError, InputError

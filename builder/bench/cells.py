@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from builder.bench.augmented import NONE, Augmented, first
-from builder.bench.models.fitting import fit
-from builder.bench.models.task import Choice, ClassifierConfig, Means, check
-from builder.bench.rows import BenchRow, Task, digest, example, item
+from builder.bench.labelled_texts import BenchRow, Task, digest, example, item
+from builder.bench.models.classifier_items import Choice, ClassifierConfig, Means, check
+from builder.bench.models.predictors import fit
 from builder.bench.scores import classes, collapsed, spans, triplets
 from builder.code import code_digest
 from builder.errors import ConfigError, InputError, ModelError
@@ -26,7 +26,7 @@ from builder.learning.task import Progress, TaggerConfig, sized
 
 TAGGER = "tagger"
 """The model of the task aste: the project's own (builder.model.tagger)."""
-CODE = ("builder.bench.models", "builder.bench.scores", "builder.bench.rows")
+CODE = ("builder.bench.models", "builder.bench.scores", "builder.bench.labelled_texts")
 """What a score depends on: an edit of these makes other cells."""
 
 

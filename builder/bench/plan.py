@@ -13,9 +13,9 @@ from pathlib import Path
 from builder.bench import plots, tables
 from builder.bench.augmented import NONE, Augmented, Sources, by_method, is_method, of_file, parsed
 from builder.bench.cells import BenchPlan, Cell, check_plan, mean_cell, run
-from builder.bench.models.task import Choice, Means, chosen
+from builder.bench.labelled_texts import BenchRow, Data, Task, folded, held_out, language, refuse_shared, share
+from builder.bench.models.classifier_items import Choice, Means, chosen
 from builder.bench.reading import load
-from builder.bench.rows import BenchRow, Data, Task, folded, held_out, language, refuse_shared, share
 from builder.config import toml_value
 from builder.errors import ConfigError, InputError
 from builder.files import write_atomically

@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from builder.augment.file_sentence import FileSentence, language_of
-from builder.augment.files import FORMATS
 from builder.augment.records import Mark
+from builder.augment.sentence_files import FORMATS
 from builder.augment.views import ViewUnit, units
-from builder.bench.rows import BenchRow, Data, Task
+from builder.bench.labelled_texts import BenchRow, Data, Task
 from builder.errors import InputError
 from builder.export.answers_text import polarity, polarity_at
 from builder.export.records import triplet

@@ -13,9 +13,9 @@ from dataclasses import replace
 
 from builder.bench import plots
 from builder.bench.cells import BenchPlan, config_of
-from builder.bench.models.fitting import fit
+from builder.bench.labelled_texts import BenchRow, item
+from builder.bench.models.predictors import fit
 from builder.bench.plan import write_files
-from builder.bench.rows import BenchRow, item
 from builder.bench.scores import Spread
 from builder.bench.shift import Shift, analyse
 from builder.errors import ConfigError

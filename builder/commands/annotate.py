@@ -38,7 +38,7 @@ def annotate() -> None:
 @WORKDIR
 def export(path: Path, form: str | None, pool_id: str | None, annotator: str, force: bool, workdir: Path) -> None:
     """Write a pool to FILE, to be labelled there."""
-    from builder.gold.formats import named
+    from builder.gold.file_formats import named
     from builder.usecases.labelling import export as exported
 
     made, candidates = exported(workdir, pool_id, path, named(form, path), annotator, force=force)
@@ -53,7 +53,7 @@ def export(path: Path, form: str | None, pool_id: str | None, annotator: str, fo
 @WORKDIR
 def import_(path: Path, form: str | None, pool_id: str | None, annotator: str, workdir: Path) -> None:
     """Take the labels of FILE, all rows or none."""
-    from builder.gold.formats import named
+    from builder.gold.file_formats import named
     from builder.usecases.labelling import import_labels
 
     report_import(path, import_labels(workdir, pool_id, path, named(form, path), annotator))
@@ -130,7 +130,7 @@ def adjudicate(
     """
     from tabulate import tabulate
 
-    from builder.gold.formats import SHEETS, named
+    from builder.gold.file_formats import SHEETS, named
     from builder.usecases import labelling
 
     if target and source:

@@ -11,7 +11,7 @@ from builder.commands.annotate import FORCE, report_import
 from builder.commands.build import WORKDIR
 
 if TYPE_CHECKING:
-    from builder.gold.audit import AuditResult
+    from builder.gold.audit_estimates import AuditResult
     from builder.metrics.sampling import Share
 
 _PATH = click.Path(path_type=Path)
@@ -38,7 +38,7 @@ def audit() -> None:
 @WORKDIR
 def draw(triplets: int, reviews: int, seed: int, sheet: Path | None, force: bool, workdir: Path) -> None:
     """Draw a stratified sample of the last release."""
-    from builder.gold.audit import AuditSettings
+    from builder.gold.audit_estimates import AuditSettings
     from builder.usecases import audit as audits
 
     drawn = audits.draw(workdir, AuditSettings(triplets, reviews, seed), sheet, force=force)

@@ -40,7 +40,7 @@ def export(
     from typing import cast
 
     from builder.export.formats import FORMATS, OTHERS
-    from builder.export.labels import Opinion
+    from builder.export.triplet_labels import Opinion
     from builder.release.reading import opened
     from builder.usecases.exporting import export_release
 

@@ -15,7 +15,7 @@ from builder.commands.terminal import counted, shows_colour, styled_output
 if TYPE_CHECKING:
     from builder.settings import Convention
     from builder.sources.texts import Text
-    from builder.usecases.answers import Writer
+    from builder.usecases.extract_output import Writer
 
 
 @click.command()
@@ -84,7 +84,7 @@ def extract(
     TEXT is a text, or a file in any format that `build` reads, or - for standard input, one text a line. Answers come
     in the same order, one for each text.
     """
-    from builder.usecases.answers import writer
+    from builder.usecases.extract_output import writer
     from builder.usecases.extracting import extract_texts, read_aspects
     from builder.usecases.extraction import build_settings, open_build_system
 

@@ -138,7 +138,7 @@ def rules(workdir: Path, reviews: int, shape: str | None) -> None:
 
     from builder import builds
     from builder.engine import make_engine
-    from builder.stages.parts.folders import folders_in
+    from builder.stages.parts.build_folders import folders_in
     from builder.store import db
     from builder.usecases.rule_report import report
 

@@ -42,7 +42,7 @@ def check(lexicons: Path | None, workdir: Path, corpus: Path | None, segment: bo
     from builder.lexicon.check import check as find_faults
     from builder.lexicon.folders import Folders
     from builder.sources.rows import RawReview
-    from builder.stages.parts.folders import folders_in
+    from builder.stages.parts.build_folders import folders_in
 
     texts = (row.text for row in sources.read(corpus) if isinstance(row, RawReview)) if corpus else None
     folders = Folders(lexicons) if lexicons else folders_in(workdir)
@@ -72,7 +72,7 @@ def diff(before: Path | None, after: Path | None, workdir: Path) -> None:
 
     from builder.lexicon.differences import compare_lexicons
     from builder.lexicon.resources import load_lexicon
-    from builder.stages.parts.folders import folders_in
+    from builder.stages.parts.build_folders import folders_in
 
     def load(folder: Path) -> Lexicon:
         whole = (folder / "variants.tsv").is_file()
@@ -115,7 +115,7 @@ def import_(
     from builder.lexicon.layouts import Options
     from builder.lexicon.overlay import write
     from builder.nlp import labels
-    from builder.stages.parts.folders import folders_in
+    from builder.stages.parts.build_folders import folders_in
 
     folders = folders_in(workdir)
     options = Options(keep_known=not replace, tags=labels.load().parts_of_speech, **given)
@@ -176,10 +176,10 @@ def induce(workdir: Path, out: Path | None, support: int) -> None:
 
     They come from the reviews of a working directory whose stage annotate is done.
     """
-    from builder.lexicon.candidates import write_candidates
+    from builder.lexicon.candidate_files import write_candidates
     from builder.lexicon.induce import InductionSettings
     from builder.lexicon.induce import induce as induced
-    from builder.stages.parts.folders import folders_in
+    from builder.stages.parts.build_folders import folders_in
     from builder.store import db
     from builder.usecases.induction import documents, ratings
 
@@ -207,8 +207,8 @@ def accept(candidates: Path, workdir: Path, confident: float | None) -> None:
 
     They go into the lexicon of the working directory, which its next build uses.
     """
-    from builder.lexicon.candidates import accept as accepted
-    from builder.stages.parts.folders import folders_in
+    from builder.lexicon.candidate_files import accept as accepted
+    from builder.stages.parts.build_folders import folders_in
 
     overlay = accepted(candidates, workdir / "lexicon", folders_in(workdir).load_lexicon(), confident)
     click.echo(f"{workdir / 'lexicon'}: {len(overlay.opinions)} opinions, {len(overlay.aspects)} aspects")

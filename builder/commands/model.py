@@ -46,7 +46,7 @@ def pretrain(
 
     Section 4.2 of Lu et al. (2024) does this first. A run that was stopped goes on.
     """
-    from builder.model.paper.settings import Seq2SeqConfig
+    from builder.model.paper.seq2seq_settings import Seq2SeqConfig
     from builder.model.paper.squad import pretrain as learn
     from builder.progress import ModelBar
 
@@ -136,7 +136,7 @@ def check(base: str, inputs: tuple[Path, ...], text_column: str, device: str) ->
     """
     from builder import sources
     from builder.lexicon.resources import sample_dir
-    from builder.model.checking import check_base
+    from builder.model.base_findings import check_base
     from builder.sources.rows import RawReview
 
     columns = sources.Columns(text=text_column or None)

@@ -53,7 +53,7 @@ def evaluate(treebank: Path, backend: str, models: Path | None, lexicon: bool) -
 
     from builder import nlp as backends
     from builder.lexicon.resources import load_lexicon
-    from builder.nlp.evaluate import evaluate as scored
+    from builder.nlp.treebank_scores import evaluate as scored
 
     loaded = backends.load(backend, load_lexicon().words() if lexicon else {}, models)
     click.echo(tabulate(list(scored(loaded, treebank).items()), headers=["score", "percent"], floatfmt=".2f"))

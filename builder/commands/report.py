@@ -44,7 +44,7 @@ def report(workdir: Path, out: Path | None, data: Path | None, markdown: bool, s
     """
     from builder.metrics.systems import Settings
     from builder.report.collect import collect
-    from builder.stages.parts.folders import folders_in
+    from builder.stages.parts.build_folders import folders_in
     from builder.store import db
 
     with db.reading(workdir) as connection:

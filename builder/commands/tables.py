@@ -18,7 +18,7 @@ def tables(workdir: Path, counts: bool, shape: str | None) -> None:
     """List tables and views with what they hold."""
     from builder.store import db
     from builder.store.descriptions import describe_tables
-    from builder.store.tables import count_rows, table_kinds
+    from builder.store.table_views import count_rows, table_kinds
 
     sentences = describe_tables()
     with db.reading(workdir) as connection:
@@ -41,7 +41,7 @@ def schema(table: str | None, workdir: Path, shape: str | None, as_sql: bool) ->
     A view is named like a table.
     """
     from builder.store import db
-    from builder.store.tables import known_table, statements, table_columns, table_kinds
+    from builder.store.table_views import known_table, statements, table_columns, table_kinds
 
     with db.reading(workdir) as connection:
         names = [known_table(connection, table)] if table else list(table_kinds(connection))

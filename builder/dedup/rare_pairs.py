@@ -15,7 +15,7 @@ from typing import IO
 import numpy as np
 from numpy.typing import NDArray
 
-from builder.dedup.texts import named
+from builder.dedup.text_store import named
 
 Ints = NDArray[np.int64]
 Words = NDArray[np.uint64]

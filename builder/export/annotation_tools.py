@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from itertools import accumulate
 from typing import Any
 
-from builder.export.labels import Labelled, Spans, TripletLabel, checked, review_details, triplet_details
+from builder.export.triplet_labels import Labelled, Spans, TripletLabel, checked, review_details, triplet_details
 from builder.records import POLARITIES, Polarity, Span
 
 ASPECT, OPINION, CONTINUES = "ASPECT", "OPINION", "continues"

@@ -12,7 +12,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from builder.export.labels import (
+from builder.export.triplet_labels import (
     STAND_INS,
     Labelled,
     Spans,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from builder.export.labels import Labelled, Skipped, Spans, text_of, tokens
+from builder.export.triplet_labels import Labelled, Skipped, Spans, text_of, tokens
 from builder.records import Span
 
 Words = Sequence[Span]

@@ -15,9 +15,18 @@ from functools import partial
 
 from builder.errors import ConfigError, did_you_mean
 from builder.export import annotation_tools, aste, bio, gts, paper, semeval, table
-from builder.export.labels import Labelled, Opinion, Skipped, TripletLabel, label, labelled, surface, untokenisable
 from builder.export.records import ReviewRow
 from builder.export.records import triplet as released
+from builder.export.triplet_labels import (
+    Labelled,
+    Opinion,
+    Skipped,
+    TripletLabel,
+    label,
+    labelled,
+    surface,
+    untokenisable,
+)
 from builder.records import Span
 
 Refused = Callable[[str], str | None]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 
-from builder.export.labels import (
+from builder.export.triplet_labels import (
     Labelled,
     Spans,
     TripletLabel,

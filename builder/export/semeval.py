@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 
-from builder.export.labels import Labelled, Spans, TripletLabel, checked, review_details, triplet_details
+from builder.export.triplet_labels import Labelled, Spans, TripletLabel, checked, review_details, triplet_details
 from builder.records import Polarity
 
 NAMES: Mapping[Polarity, str] = {"POS": "Positive", "NEG": "Negative", "NEU": "Neutral"}

@@ -1,7 +1,7 @@
 """What goes into every annotation file and what comes back, whatever its format.
 
 A `LabelItem` is a candidate of a pool (or a review without one), with the labels given so far. A `Filled` is an item
-as a file returns it, not yet checked: `builder.gold.checking` compares it with the pool.
+as a file returns it, not yet checked: `builder.gold.label_checks` compares it with the pool.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Literal, Protocol
 
-from builder.learning.vocabulary import TokenVocabulary
+from builder.learning.token_numbers import TokenVocabulary
 from builder.records import Span
 
 PAD, UNK, MASK, BOS, EOS, ASPECT = range(6)

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from builder.lexicon.lenient_rows import Finding, LexiconRow, read
 from builder.lexicon.reach import never_fire, unreachable
-from builder.lexicon.tables import Finding, LexiconRow, read
 from builder.records import Token
 from builder.text import Variants, script_of
 

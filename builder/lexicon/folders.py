@@ -12,8 +12,8 @@ from pathlib import Path
 
 from builder.errors import ConfigError
 from builder.lexicon.resources import Lexicon, data_dir, load_lexicon, overlays
-from builder.lexicon.rows import folder_digest
 from builder.lexicon.rules import Rule, load_rules, rules_digest
+from builder.lexicon.tsv_rows import folder_digest
 from builder.settings import Lexicons
 from builder.settings import Rules as RuleSettings
 

@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal
 
+from builder.lexicon.candidate_scores import Endings, WordScore, aspect_scores, opinion_scores, valences
 from builder.lexicon.links import Uses, gather
 from builder.lexicon.names import like_name
 from builder.lexicon.resources import Lexicon
-from builder.lexicon.scoring import Endings, WordScore, aspect_scores, opinion_scores, valences
 from builder.lexicon.slots import ParsedReview
 from builder.text import HAN, script_of
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from builder.errors import ResourceError
 from builder.files import write_atomically
-from builder.lexicon.rows import read_rows
+from builder.lexicon.tsv_rows import read_rows
 
 _NAME = re.compile(r"[\w-]+")
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from builder.lexicon.tables import Finding, LexiconRow
+from builder.lexicon.lenient_rows import Finding, LexiconRow
 from builder.records import Token
 from builder.text import Variants, view
 

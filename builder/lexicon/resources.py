@@ -16,7 +16,7 @@ from typing import TypeVar
 
 from builder.errors import ResourceError
 from builder.lexicon.compounds import Kinds, compounds
-from builder.lexicon.rows import (
+from builder.lexicon.tsv_rows import (
     MARKS,
     PLAIN,
     WHOLE,

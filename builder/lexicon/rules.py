@@ -15,7 +15,7 @@ from types import MappingProxyType
 
 from builder.errors import ResourceError
 from builder.lexicon.resources import data_dir
-from builder.lexicon.rows import folder_digest
+from builder.lexicon.tsv_rows import folder_digest
 
 _HEADING = re.compile(r"""^\s*\[\s*["']?([\w-]+)["']?\s*(?:\.\s*["']?([\w-]+)["']?\s*)?\]""")
 _KEY = re.compile(r"""^\s*["']?([\w-]+)["']?\s*=""")

@@ -31,7 +31,7 @@ from builder.settings import Config
 if TYPE_CHECKING:
     from builder.model.foundation import Foundation
     from builder.model.paper.models import Writer
-    from builder.model.paper.settings import Asking, Seq2SeqConfig
+    from builder.model.paper.seq2seq_settings import Asking, Seq2SeqConfig
 
 Settings = TypeVar("Settings", bound=NetworkConfig)
 TrainExtractor = Callable[[Config, Sequence[Example], Sequence[Example], Path, Path, Progress | None], TripletModel]
@@ -181,7 +181,7 @@ def seq2seq(config: Config, epochs: int, longest: int) -> Seq2SeqConfig:
         epochs: passes at most; the best one by validation counts.
         longest: tokens of the longest answer.
     """
-    from builder.model.paper.settings import Seq2SeqConfig
+    from builder.model.paper.seq2seq_settings import Seq2SeqConfig
 
     paper = config.paper
     return Seq2SeqConfig(
@@ -204,7 +204,7 @@ def seq2seq(config: Config, epochs: int, longest: int) -> Seq2SeqConfig:
 
 def asking(config: Config) -> Asking:
     """How the profile `paper` asks its model."""
-    from builder.model.paper.settings import Asking
+    from builder.model.paper.seq2seq_settings import Asking
 
     return Asking(config.paper.template, config.paper.given_aspects, config.paper.constrained)
 

@@ -59,7 +59,7 @@ def train(
     """
     from builder.nlp import embedded, parser
     from builder.nlp.fit_parser import fit_parser
-    from builder.nlp.vectors import word_vectors
+    from builder.nlp.word_vectors import word_vectors
 
     model = [sentence for path in files.v1 for sentence in conllu.read(path)]
     trees = [*model, *v1_like([traditional(sentence) for path in files.v2 for sentence in conllu.read(path)], model)]

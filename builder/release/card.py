@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from builder.licences import known_to_hubs
 from builder.release import layers, origin, parquet, sections
 from builder.release.manifest import MASKED, UNMASKED, Content, Facts, size_of
-from builder.release.quality import quality_section
+from builder.release.stated_quality import quality_section
 from builder.release.statistics import table
 
 HUB_SPLITS = {"train": "train", "valid": "validation", "test": "test"}

@@ -15,7 +15,7 @@ from builder.release.card import HUB_SPLITS
 from builder.release.citation import cite_as, creator
 from builder.release.fields import LINEAGE, REVIEW, TRIPLET
 from builder.release.manifest import MASKED, UNMASKED, Content, Facts, digest_of, size_of
-from builder.release.quality import quality_sentence
+from builder.release.stated_quality import quality_sentence
 
 Node = dict[str, object]
 CONTEXT: Node = {

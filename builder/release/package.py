@@ -10,9 +10,9 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from builder.export import bio, paper
-from builder.export.labels import labelled, untokenisable
 from builder.export.records import ElementRow, ReviewRow, TripletRow
 from builder.export.records import triplet as released
+from builder.export.triplet_labels import labelled, untokenisable
 from builder.release import layers, parquet
 from builder.release.card import card
 from builder.release.citation import citation

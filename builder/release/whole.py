@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator
 import numpy as np
 
 from builder.dedup.near_duplicates import normal
-from builder.dedup.texts import Texts
+from builder.dedup.text_store import Texts
 from builder.export.records import ReviewRow
 from builder.release.gates import leaks, unmasked
 from builder.text import hashed

@@ -11,7 +11,7 @@ from functools import cache
 from itertools import combinations
 
 from builder.gold import agreement
-from builder.gold.audit import describe_audit
+from builder.gold.audit_estimates import describe_audit
 from builder.lexicon.resources import Lexicon
 from builder.metrics.systems import Settings
 from builder.records import VERDICTS
@@ -19,7 +19,7 @@ from builder.release.figures import interval, of_manifest
 from builder.report import scores
 from builder.report.blocks import Cell, ReportFigure, Section, Table
 from builder.report.yardsticks import NO_GOLD, Yardstick, answers, final_systems
-from builder.stages.parts.audit import measured
+from builder.stages.parts.measured_quality import measured
 from builder.store import audits, labels
 from builder.store import report as asked
 

@@ -13,7 +13,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from builder.gold.audit import READ
+from builder.gold.audit_estimates import READ
 from builder.gold.items import triplet as added_triplet
 from builder.gold.mention import surface
 from builder.records import POLARITIES, VERDICTS, Candidate, Element, Label, Polarity, PoolReview, Span

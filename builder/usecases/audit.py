@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from builder.errors import ConfigError, WorkdirError
-from builder.gold.audit import READ, AuditResult, AuditSettings, draw_audit
-from builder.gold.formats import SHEETS, named
+from builder.gold.audit_estimates import READ, AuditResult, AuditSettings, draw_audit
+from builder.gold.file_formats import SHEETS, named
 from builder.gold.items import LabelItem, items
 from builder.records import Pool
-from builder.stages.parts.audit import measured
+from builder.stages.parts.measured_quality import measured
 from builder.store import audits, db, pools
 from builder.usecases.labelling import Imported, import_labels, opened, write_items
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from builder.errors import ConfigError, ReleaseError, did_you_mean
 from builder.export.formats import NAMES, Exported, export, skipped_lines
-from builder.export.labels import Opinion
+from builder.export.triplet_labels import Opinion
 from builder.files import write_atomically
 from builder.lexicon.resources import Lexicon
 from builder.memory import uncollected
@@ -24,7 +24,7 @@ from builder.release.reading import opened, rows
 from builder.release.verify import verify
 from builder.shards import Job
 from builder.shards import opened as opened_crew
-from builder.stages.parts.folders import folders_in
+from builder.stages.parts.build_folders import folders_in
 from builder.store import db, readings
 from builder.text import view
 

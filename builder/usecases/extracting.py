@@ -1,4 +1,4 @@
-"""`builder extract`: texts from anywhere, answered by a system, written in one of the shapes of `answers`.
+"""`builder extract`: texts from anywhere, answered by a system, written in one of the shapes of `extract_output`.
 
 In: texts of the command line, standard input or a file, and the system that reads them. Out: a file that is written
 beside its place and renamed, so that there is a whole one or none; or a stream.
@@ -21,7 +21,7 @@ from builder.files import replacing
 from builder.progress import bar
 from builder.settings import Convention
 from builder.sources.texts import STANDARD, Text, texts
-from builder.usecases.answers import AnsweredText, Writer, writer
+from builder.usecases.extract_output import AnsweredText, Writer, writer
 from builder.usecases.extraction import System, open_build_system
 
 

@@ -18,7 +18,7 @@ from builder.errors import ConfigError
 from builder.reader import Recipe, to_text
 from builder.release.model_card import DESCRIPTION
 from builder.settings import Config, Convention
-from builder.stages.parts.folders import folders_in
+from builder.stages.parts.build_folders import folders_in
 from builder.store import db, runs
 from builder.text import Variants, view
 from builder.usecases.holding import holder

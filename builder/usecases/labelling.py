@@ -14,9 +14,9 @@ from pathlib import Path
 from builder.errors import ConfigError, InputError
 from builder.files import write_atomically
 from builder.gold import agreement
-from builder.gold.checking import CheckedAnswer, Checker
-from builder.gold.formats import LabelFormat
+from builder.gold.file_formats import LabelFormat
 from builder.gold.items import Fault, LabelItem, items, label_text
+from builder.gold.label_checks import CheckedAnswer, Checker
 from builder.records import Candidate, Label, Pool
 from builder.store import db, gold, pools
 

@@ -18,14 +18,14 @@ from typing import TypeVar
 
 from builder.dedup.assignment import HASH
 from builder.dedup.near_duplicates import HELD, links, normal, room
-from builder.dedup.texts import Texts
+from builder.dedup.text_store import Texts
 from builder.errors import WorkdirError
 from builder.learning.task import Example
 from builder.records import StoredTriplet
 from builder.settings import Config
+from builder.stages.parts.build_folders import folders_in
 from builder.stages.parts.context import Context
 from builder.stages.parts.examples import list_examples
-from builder.stages.parts.folders import folders_in
 from builder.stages.parts.release_rows import KNOWN
 from builder.stages.parts.splits import PLACED
 from builder.store import db, readings, reviews, runs, triplets

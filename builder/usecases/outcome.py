@@ -14,7 +14,7 @@ from typing import Any
 
 from builder.export.records import triplet
 from builder.release import reading
-from builder.usecases.answers import AnsweredText, laid_out
+from builder.usecases.extract_output import AnsweredText, laid_out
 
 _EXAMPLES = 3
 _SHORT = range(8, 41)

@@ -15,7 +15,7 @@ from builder.errors import printable
 from builder.settings import Config
 from builder.sources.rows import RawReview
 from builder.stages.ingest import columns_of, unusable
-from builder.usecases.answers import display_width
+from builder.usecases.extract_output import display_width
 
 MOST_ROWS = 20_000
 """Rows that are read for a preview; how many a larger file has is estimated from its bytes."""

@@ -39,7 +39,7 @@ from builder.augment.measures import characters
 from builder.augment.methods import cbert, gpt2, masked_seq2seq, synonym
 from builder.augment.methods.cbert import CBertSettings
 from builder.augment.methods.gpt2 import Gpt2Settings
-from builder.augment.nets.layers import padded
+from builder.augment.nets.transformer import padded
 from builder.augment.records import Mark, Method, Rewrite, Sentence, applied, moved
 from builder.augment.settings import make_settings
 from builder.augment.token_labels import bio

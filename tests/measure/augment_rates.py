@@ -21,8 +21,8 @@ from pathlib import Path
 
 from builder.augment import wordnet
 from builder.augment.catalog import load
-from builder.augment.files import FORMATS
 from builder.augment.records import Sentence, applied
+from builder.augment.sentence_files import FORMATS
 from builder.augment.settings import Given, make_settings
 from builder.errors import install_command
 

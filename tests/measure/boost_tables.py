@@ -15,8 +15,8 @@ import shlex
 import sys
 from pathlib import Path
 
+from builder.bench.labelled_texts import held_out, normalised
 from builder.bench.reading import load
-from builder.bench.rows import held_out, normalised
 from builder.cli import main as builder
 
 TABLES = {

@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from goldwork import triplet, work
 
-from builder.gold.formats import FORMATS
+from builder.gold.file_formats import FORMATS
 from builder.gold.pool import PoolSettings
 from builder.records import Label, Triplet
 from builder.store import gold, pools

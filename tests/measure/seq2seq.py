@@ -31,7 +31,7 @@ from builder.learning.hub import quiet
 from builder.model.paper.generate import _write
 from builder.model.paper.pretrained import Base
 from builder.model.paper.seq2seq import TokenPair, batches, cut, gradient
-from builder.model.paper.settings import Seq2SeqConfig
+from builder.model.paper.seq2seq_settings import Seq2SeqConfig
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 from tiny_mt5 import fresh

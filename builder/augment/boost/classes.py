@@ -24,8 +24,8 @@ from tqdm import tqdm
 
 from builder.augment.boost.filters import SurrogateReading
 from builder.augment.boost.folds import Labels, labels
-from builder.augment.boost.network import TwoWay, TwoWayConfig, WordItem
 from builder.augment.boost.tokens import UNKNOWN, FoldVocabulary, cut, pieces
+from builder.augment.boost.word_network import TwoWay, TwoWayConfig, WordItem
 from builder.augment.records import Edit, Sentence
 from builder.augment.settings import AugmentSettings, BoostSettings
 from builder.learning.checkpoint import Checkpoints, tensor_digest

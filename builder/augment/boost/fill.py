@@ -19,8 +19,8 @@ import torch
 
 from builder.augment.boost.classes import bar, sized
 from builder.augment.boost.masked import MaskedModel, load_masked
-from builder.augment.boost.network import TwoWay, TwoWayConfig, WordItem, collate
 from builder.augment.boost.tokens import SPECIAL, UNKNOWN, FoldVocabulary
+from builder.augment.boost.word_network import TwoWay, TwoWayConfig, WordItem, collate
 from builder.augment.methods.word_embs import Options
 from builder.augment.records import Sentence
 from builder.augment.settings import AugmentSettings

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from builder.learning.vocabulary import TokenVocabulary
+from builder.learning.token_numbers import TokenVocabulary
 from builder.records import Span
 from builder.text import HAN
 

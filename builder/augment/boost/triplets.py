@@ -19,7 +19,7 @@ import numpy as np
 from builder.augment.boost.classes import Classes, bar
 from builder.augment.boost.classes import ClassTrainer as Plain
 from builder.augment.boost.filters import SurrogateReading
-from builder.augment.boost.network import TwoWayConfig
+from builder.augment.boost.word_network import TwoWayConfig
 from builder.augment.records import Edit, Sentence, moved, stretched
 from builder.augment.settings import AugmentSettings, BoostSettings
 from builder.errors import ConfigError, ModelError

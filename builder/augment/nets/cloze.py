@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from builder.augment.nets.layers import EncoderLayer, begun, padded
+from builder.augment.nets.transformer import EncoderLayer, begun, padded
 from builder.errors import ModelError
 
 

@@ -14,9 +14,9 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from builder.augment.nets.layers import padded
 from builder.augment.nets.margins import rounded, settled
 from builder.augment.nets.seq2seq import LabelledSeq2Seq, MaskedSentence, collate
+from builder.augment.nets.transformer import padded
 from builder.learning.loop import scope
 
 BESIDE = 4

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from builder.augment.nets.layers import DecoderLayer, EncoderLayer, TwoWayReading, begun, padded
+from builder.augment.nets.transformer import DecoderLayer, EncoderLayer, TwoWayReading, begun, padded
 
 IGNORED = -100
 

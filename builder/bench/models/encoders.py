@@ -13,9 +13,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from builder.bench.models.classifier_items import ClassifierConfig
 from builder.bench.models.inputs import MOST_ASPECT, EncoderReader, PieceBatch
 from builder.bench.models.taggers import mean, most_probable, tag_loss
-from builder.bench.models.task import ClassifierConfig
 from builder.errors import ModelError
 from builder.learning import hub
 

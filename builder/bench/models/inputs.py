@@ -14,9 +14,9 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
-from builder.bench.models.task import ClassifierItem
+from builder.bench.models.classifier_items import ClassifierItem
 from builder.learning.encode import PAD, SPECIAL, UNK, padded
-from builder.learning.vocabulary import TokenVocabulary
+from builder.learning.token_numbers import TokenVocabulary
 from builder.records import Span
 
 OUTSIDE, BEGIN, INSIDE = 0, 1, 2

@@ -16,6 +16,16 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from builder.bench.models.classifier_items import (
+    ATE_CLASSES,
+    Choice,
+    ClassifierConfig,
+    ClassifierItem,
+    Means,
+    Prediction,
+    Task,
+    words_of,
+)
 from builder.bench.models.encoders import Small, load
 from builder.bench.models.inputs import (
     EncoderReader,
@@ -29,16 +39,6 @@ from builder.bench.models.inputs import (
     written,
 )
 from builder.bench.models.posttrain import post_train
-from builder.bench.models.task import (
-    ATE_CLASSES,
-    Choice,
-    ClassifierConfig,
-    ClassifierItem,
-    Means,
-    Prediction,
-    Task,
-    words_of,
-)
 from builder.bench.models.vectors import tables
 from builder.learning.checkpoint import Checkpoints
 from builder.learning.encode import batches
@@ -102,7 +102,7 @@ def learn(
     means: Means,
     config: ClassifierConfig,
 ) -> TrainedClassifier:
-    """See `fitting.fit`, which is the way in."""
+    """Train the model of a choice; `predictors.fit` is the way in."""
     labels = ATE_CLASSES if task == "ate" else tuple(sorted({item.label for item in train}))
     unique = fingerprint(choice, task, train, valid, seed, means, config)
     with scope(config.threads, seed_of(seed, "network")):

@@ -16,9 +16,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from builder.bench.models.classifier_items import ClassifierConfig, ClassifierItem, words_of
 from builder.bench.models.encoders import PretrainedEncoder, Small
 from builder.bench.models.inputs import EncoderReader, PieceBatch, PieceReader, PieceRow, collate
-from builder.bench.models.task import ClassifierConfig, ClassifierItem, words_of
 from builder.errors import ModelError
 from builder.learning.loop import fit
 from builder.learning.obtain import TrainingRun

@@ -13,8 +13,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
+from builder.bench.models.classifier_items import ClassifierConfig
 from builder.bench.models.inputs import PieceBatch
-from builder.bench.models.task import ClassifierConfig
 from builder.learning.encode import PAD, UNK
 
 

@@ -14,10 +14,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from builder.bench.models.classifier_items import ClassifierConfig
 from builder.bench.models.inputs import BEGIN, OUTSIDE, PieceBatch
 from builder.bench.models.sentences import recurrent
 from builder.bench.models.taggers import TAGS, Vectors, mean, tag_loss
-from builder.bench.models.task import ClassifierConfig
 from builder.bench.models.vectors import Tables
 
 _START = TAGS

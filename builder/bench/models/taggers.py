@@ -10,9 +10,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from builder.bench.models.classifier_items import ClassifierConfig
 from builder.bench.models.inputs import IGNORED, INSIDE, OUTSIDE, PieceBatch
 from builder.bench.models.sentences import recurrent
-from builder.bench.models.task import ClassifierConfig
 from builder.bench.models.vectors import Tables
 from builder.learning.encode import UNK
 

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from builder.errors import InputError
 from builder.learning.encode import SPECIAL
-from builder.nlp.vectors import word_vectors
+from builder.nlp.word_vectors import word_vectors
 
 
 @dataclass(frozen=True, slots=True, eq=False)

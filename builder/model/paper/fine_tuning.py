@@ -27,7 +27,7 @@ from builder.learning.task import Example, JudgedReview, Progress
 from builder.model.paper.models import AnswerScore, Referee, VerdictScore, Writer, ask, nothing_to_learn, settings
 from builder.model.paper.pretrained import Base, check_characters, load_base
 from builder.model.paper.seq2seq import FineTuned, ShareScore, TokenPair, finish, finished, fit
-from builder.model.paper.settings import Asking, Seq2SeqConfig
+from builder.model.paper.seq2seq_settings import Asking, Seq2SeqConfig
 from builder.model.paper.shared import MANIFEST, saved_model
 from builder.model.paper.templates import answer, judge_answers, judge_question, triple_of
 

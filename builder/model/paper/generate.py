@@ -24,7 +24,7 @@ from builder.learning.task import Progress
 from builder.model.paper.grammar import AnswerGrammar, State
 from builder.model.paper.pretrained import Base
 from builder.model.paper.seq2seq import IGNORED, TokenPair, collate, cut
-from builder.model.paper.settings import Seq2SeqConfig
+from builder.model.paper.seq2seq_settings import Seq2SeqConfig
 
 Ids = tuple[int, ...]
 

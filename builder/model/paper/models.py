@@ -22,7 +22,7 @@ from builder.metrics import Answer, paper
 from builder.model.paper.generate import Output, weigh, write
 from builder.model.paper.grammar import AnswerGrammar
 from builder.model.paper.pretrained import Base, decode, pieces
-from builder.model.paper.settings import Asking, Seq2SeqConfig
+from builder.model.paper.seq2seq_settings import Asking, Seq2SeqConfig
 from builder.model.paper.templates import (
     WrittenTriplet,
     aspect_text,

@@ -30,7 +30,7 @@ from builder.learning.checkpoint import BEST, Checkpoints
 from builder.learning.devices import accelerated, agreed
 from builder.learning.loop import Course, Fitted, TrainingStep, decayed_groups, train
 from builder.learning.task import Progress
-from builder.model.paper.settings import Seq2SeqConfig
+from builder.model.paper.seq2seq_settings import Seq2SeqConfig
 
 POOL = 1024
 """Items that are sorted by length together: long enough that batches hold like lengths, short enough that epochs

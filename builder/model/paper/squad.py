@@ -20,7 +20,7 @@ from builder.model.paper.generate import write
 from builder.model.paper.locate import fold
 from builder.model.paper.pretrained import Base, check_characters, decode, load_base
 from builder.model.paper.seq2seq import TokenPair
-from builder.model.paper.settings import Seq2SeqConfig
+from builder.model.paper.seq2seq_settings import Seq2SeqConfig
 
 VALID_SHARE = 0.05
 

@@ -21,8 +21,8 @@ from builder.release.manifest import Facts, SplitFacts
 from builder.release.origin import UNTRUSTED
 from builder.release.statistics import Tally
 from builder.stages.parts import judging
-from builder.stages.parts.audit import quality
 from builder.stages.parts.context import Context
+from builder.stages.parts.measured_quality import quality
 from builder.stages.parts.release_rows import SplitDraft, train_source
 from builder.store import readings, reviews, runs, triplets
 

@@ -17,7 +17,7 @@ from itertools import groupby
 from pathlib import Path
 
 from builder.dedup.near_duplicates import among, clusters, disputed, links, normal
-from builder.dedup.texts import Texts
+from builder.dedup.text_store import Texts
 from builder.export.records import ReviewRow
 from builder.lexicon.categories import Categories
 from builder.metrics import Answer

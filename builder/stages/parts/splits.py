@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from builder.config import flat
 from builder.dedup.assignment import Groups, assign, norm_hash
 from builder.dedup.near_duplicates import alike, among, bigrams, clusters, disputed, links, normal
-from builder.dedup.texts import Texts
+from builder.dedup.text_store import Texts
 from builder.privacy import masking as privacy
 from builder.release.reading import Existing, existing, rows
 from builder.stages.parts.context import Context

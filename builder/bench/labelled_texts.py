@@ -14,7 +14,7 @@ from typing import Literal
 from builder.augment.proposing import segmented
 from builder.augment.records import Mark, Sentence
 from builder.augment.views import cut
-from builder.bench.models.task import ClassifierItem, words_of
+from builder.bench.models.classifier_items import ClassifierItem, words_of
 from builder.errors import InputError
 from builder.folding import fold
 from builder.learning.task import Example

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from builder.lexicon.rows import MARKS, table_files
+from builder.lexicon.tsv_rows import MARKS, table_files
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from dataclasses import asdict
 
-from builder.gold.audit import AuditResult, describe_audit, measure_audit
+from builder.gold.audit_estimates import AuditResult, describe_audit, measure_audit
 from builder.store import audits, gold, pools
 
 

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from builder.bench.models.task import Choice, ClassifierConfig, ClassifierItem, Means, Predictor, Task, check
+from builder.bench.models.classifier_items import (
+    Choice,
+    ClassifierConfig,
+    ClassifierItem,
+    Means,
+    Predictor,
+    Task,
+    check,
+)
 from builder.errors import ModelError, install_command
 
 
