@@ -2,7 +2,7 @@
 it loads.
 
 A biaffine parser (Dozat and Manning 2017) on a small BiLSTM: a word is its own vector if the treebank knew it, a
-fixed vector if raw text knew it (`word_vectors.py`), its first, second and last character, its tag and its length, so that
+fixed vector if raw text knew it (`word_vectors.py`), its first, second and last character, its tag and length, so that
 unknown dishes still parse by their characters and tags. Units are parsed in batches of like length, formed from the
 call's units alone: the same call gives the same trees on every machine layout.
 """
