@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+import runpy
+import sys
 import tomllib
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from conftest import ROOT
@@ -70,3 +73,27 @@ def test_the_constraints_lie_within_what_the_project_asks_for() -> None:
     for requirement in map(Requirement, asked):
         if requirement.name != DISTRIBUTION:
             assert requirement.specifier.contains(versions[canonical(requirement.name)]), str(requirement)
+
+
+def test_the_image_is_built_from_what_the_project_has() -> None:
+    lines = (ROOT / "Dockerfile").read_text(encoding="utf-8").splitlines()
+    arguments = dict(line.removeprefix("ARG ").split("=", 1) for line in lines if line.startswith("ARG "))
+    assert set(arguments["EXTRAS"].split(",")) <= EXTRAS.keys()
+    constraints = (ROOT / "constraints.txt").read_text(encoding="utf-8")
+    assert len(re.findall(r"^torch==", constraints, re.MULTILINE)) == 1, "the image takes this line for its torch"
+    assert lines.index("USER builder") < lines.index('ENTRYPOINT ["builder"]'), "it does not run as root"
+    ignored = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
+    for needed in ("builder", "lexicons", "rules", "pyproject.toml", "constraints.txt", "README.md", "LICENSE"):
+        assert (ROOT / needed).exists() and needed not in ignored
+
+
+def test_the_app_of_a_space_shows_a_review_and_its_triplets(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With gradio's names alone: the library is no dependency of the project."""
+    gradio = ModuleType("gradio")
+    for name in ("Interface", "Textbox", "HTML", "Dataframe"):
+        setattr(gradio, name, lambda *given, **options: None)
+    monkeypatch.setitem(sys.modules, "gradio", gradio)
+    find_triplets = runpy.run_path(str(ROOT / "examples" / "space" / "app.py"))["find_triplets"]
+    html, rows = find_triplets("湯頭濃郁，可惜麵條煮得太爛")
+    assert 'class="text"' in html
+    assert [row[:3] for row in rows] == [["湯頭", "濃郁", "POS"], ["麵條", "煮得太爛", "NEG"]]
