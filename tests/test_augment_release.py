@@ -22,6 +22,7 @@ from builder.augment.release_plan import AugmentPlan
 from builder.augment.settings import Given, make_settings
 from builder.augment.views import ViewUnit, units
 from builder.errors import ConfigError
+from builder.lexicon.folders import Folders
 from builder.records import Element, Polarity, Triplet
 from builder.release.layers import faults
 from builder.release.manifest import checksums, sha256
@@ -200,8 +201,9 @@ def test_settings_travel_as_they_are(tmp_path: Path) -> None:
         confidence=0.5,
         evidence=(("path", "x"), ("rule", "y")),
     )
+    own = Folders(None, (tmp_path / "words",), tmp_path / "rules", (), (tmp_path / "w" / "lexicon",))
     told = Sentence("r:0-4", "湯\ud800頭", ((0, 1), (1, 3)), (Mark(0, 1, "opinion", "NEG"), Mark(1, 3)), "POS", "en")
-    given = Given(tmp_path, (told,), ("一", "二"), frozenset({"三", "四"}), {"r:0-4": (known,)}, "en")
+    given = Given(tmp_path, (told,), ("一", "二"), frozenset({"三", "四"}), {"r:0-4": (known,)}, "en", own)
     made = replace(make_settings({"synonym.rate": 0.3, "boostaug.backend": "eda", "gpt2.base": "x"}), given=given)
     assert travel.loaded(travel.dumped(made), tmp_path) == made
 

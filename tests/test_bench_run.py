@@ -35,7 +35,6 @@ from builder.bench.labelled_texts import (
 from builder.bench.models.classifier_items import chosen
 from builder.errors import InputError
 from builder.learning.encode import batches
-from builder.lexicon.resources import load_lexicon
 from builder.records import Element, Triplet
 
 THINGS, GOOD, BAD = (
@@ -408,8 +407,10 @@ def test_what_other_code_or_lexicons_made_is_made_again(tmp_path: Path, monkeypa
     assert [files(), files()] == [1, 1]
     monkeypatch.setattr(augmented, "code_digest", lambda *parts: "of edited constraints")
     assert [files(), files()] == [2, 2]
-    monkeypatch.setattr(augmented, "load_lexicon", lambda: replace(load_lexicon(), digest="of an edited lexicon"))
-    assert files() == 3
+    words = tmp_path / "lexicon" / "aspects"
+    words.mkdir(parents=True)
+    (words / "imported_mine.tsv").write_text("word\tclass\n星空炒飯糰\tfood.dish\n", "utf-8")
+    assert [files(), files()] == [3, 3], "words that were imported into the working directory count"
 
 
 @dataclass(frozen=True)

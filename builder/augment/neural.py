@@ -12,13 +12,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from builder.augment import cues, fragment_settings
+from builder.augment.cues import Cues
 from builder.augment.methods import cbert, context, gpt2, masked_seq2seq, style_transfer
 from builder.augment.one_script import in_one_script
 from builder.augment.records import Method, Sentence
 from builder.augment.settings import AugmentSettings
 from builder.augment.training import InDomain, raw
 from builder.learning.task import Progress
-from builder.lexicon.resources import load_lexicon
 
 Loader = Callable[[AugmentSettings], Method]
 
@@ -44,10 +44,14 @@ def load_masked_seq2seq(settings: AugmentSettings) -> Method:
     """The method `masked-seq2seq`, trained or read."""
     own = replace(settings.masked_seq2seq, keep=_keep(settings))
     with _place(settings, fragment_settings.NAME) as (folder, progress):
-        words = cues.chinese(load_lexicon()) if settings.given.language == "zh" and own.base == "embedded" else None
+        words = _cues(settings) if settings.given.language == "zh" and own.base == "embedded" else None
         return masked_seq2seq.load(
             own, settings.given.sentences, folder, settings.seed, progress, _corpus(own, settings), words
         )
+
+
+def _cues(settings: AugmentSettings) -> Cues:
+    return cues.chinese(settings.given.folders.load_lexicon())
 
 
 @_one_script("cbert")
@@ -92,7 +96,7 @@ def load_gpt2(settings: AugmentSettings) -> Method:
 @_one_script("style_transfer")
 def load_style_transfer(settings: AugmentSettings) -> Method:
     """The method `style-transfer`, trained or read."""
-    valences = {word: opinion.valence for word, opinion in load_lexicon().opinions.items()}
+    valences = {word: opinion.valence for word, opinion in settings.given.folders.load_lexicon().opinions.items()}
     own, given = settings.style_transfer, settings.given
     with _place(settings, style_transfer.NAME) as (folder, progress):
         return style_transfer.load(

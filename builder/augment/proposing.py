@@ -29,6 +29,7 @@ from builder.reader import Reader, Recipe, make_reader
 from builder.records import Span
 from builder.release.manifest import sha256
 from builder.shards import Crew, Job, Parcel
+from builder.stages.parts.folders import folders_in
 
 CHUNK = 256
 _MODELS = ("**/weights.safetensors", "**/model.json")
@@ -38,10 +39,15 @@ Task = TypeVar("Task")
 
 
 def worded(units: Sequence[ViewUnit], workdir: Path, crew: Crew) -> list[ViewUnit]:
-    """The same units, their sentences with words by the embedded segmenter, cut at the marks."""
+    """The same units, their sentences with words by the embedded segmenter and the words of the working directory, cut
+    at the marks.
+    """
+    folders = folders_in(workdir)
     texts = list(dict.fromkeys(unit.sentence.text for unit in units))
-    folder = workdir / "augment" / f"words-{_sha([cached_reader().backend.signature, texts])}"
-    chunks = kept(folder, _chunks(texts), Job(cached_reader, (), _words), crew, "words", " sentences")
+    folder = (
+        workdir / "augment" / f"words-{_sha([cached_reader(folders).backend.signature, *_own_words(folders), texts])}"
+    )
+    chunks = kept(folder, _chunks(texts), Job(cached_reader, (folders,), _words), crew, "words", " sentences")
     by_text = dict(zip(texts, (words for chunk in chunks for words in chunk), strict=True))
     return [
         replace(
@@ -72,7 +78,8 @@ def proposals(
             method.keep(number, copies, seed, rows)
         yield from method.propose(sentences, copies, seed)
         return
-    key = _sha([code_digest(*CODE), method.signature, copies, seed, [asdict(sentence) for sentence in sentences]])
+    key_parts = [code_digest(*CODE), method.signature, copies, seed, [asdict(sentence) for sentence in sentences]]
+    key = _sha([*key_parts, *_own_words(settings.given.folders)])
     tasks = [(chunk, copies, seed) for chunk in _chunks(sentences)]
     for chunk in kept(
         workdir / "augment" / f"{name}-{key}", tasks, Job(_beside, arguments, _propose), crew, name, " sentences"
@@ -115,9 +122,14 @@ def cached_reader(folders: Folders = SHIPPED) -> Reader:
     return make_reader(Recipe(folders=folders))
 
 
-def segmented(sentences: Sequence[Sentence]) -> list[Sentence]:
+def _own_words(folders: Folders) -> list[str]:
+    """What sentences' words and candidates depend on where a working directory has words or rules of its own."""
+    return [] if folders == SHIPPED else [folders.files_digest]
+
+
+def segmented(sentences: Sequence[Sentence], folders: Folders = SHIPPED) -> list[Sentence]:
     """Chinese sentences with the words of the embedded segmenter, cut at the marks, whatever words they had."""
-    segments = _segments(tuple(sentence.text for sentence in sentences))
+    segments = _segments(tuple(sentence.text for sentence in sentences), folders)
     return [
         replace(sentence, words=tuple(cut(map(_span, words), sentence.marks)))
         for sentence, words in zip(sentences, segments, strict=True)
@@ -125,8 +137,8 @@ def segmented(sentences: Sequence[Sentence]) -> list[Sentence]:
 
 
 @lru_cache(maxsize=2)
-def _segments(texts: tuple[str, ...]) -> list[Any]:
-    return _words(cached_reader(), texts)
+def _segments(texts: tuple[str, ...], folders: Folders) -> list[Any]:
+    return _words(cached_reader(folders), texts)
 
 
 def _words(reader: Reader, texts: Sequence[str]) -> list[Any]:

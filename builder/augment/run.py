@@ -15,7 +15,6 @@ from builder.augment import catalog, cues, proposing
 from builder.augment.judging import Judgement, Seen, judge
 from builder.augment.records import Method
 from builder.augment.settings import AugmentSettings, Given
-from builder.lexicon.resources import load_lexicon
 from builder.release.manifest import sha256
 from builder.shards import Crew
 
@@ -53,7 +52,9 @@ def judge_proposals(
         proposals = proposing.proposals(
             request.method, settings, method, request.candidates, request.seed, workdir, crew
         )
-    words = cues.chinese(load_lexicon()) if request.given.language == "zh" else cues.english_cues()
+    words = (
+        cues.chinese(request.given.folders.load_lexicon()) if request.given.language == "zh" else cues.english_cues()
+    )
     return judge(zip(sentences, proposals, strict=True), request.copies, words, request.seen, request.private)
 
 

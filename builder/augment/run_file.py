@@ -23,6 +23,7 @@ from builder.augment.tagged_files import by_characters
 from builder.errors import ConfigError, InputError
 from builder.files import write_atomically
 from builder.release.manifest import sha256
+from builder.stages.parts.folders import folders_in
 
 Tell = Callable[[str], None]
 
@@ -78,10 +79,11 @@ def augment_file(plan: FilePlan, tell: Tell = lambda line: None) -> AugmentedFil
     chosen = [allowed[at] for at in draw_places([item.sentence.id for item in allowed], plan.limit, plan.seed)]
     skipped = [Rejected(item.sentence.id, "held-out") for item in items if _key(item.sentence.text) in held]
     sentences = tuple(item.sentence for item in chosen)
+    folders = folders_in(plan.workdir)
     if language == "zh" and all(map(by_characters, sentences)):
-        sentences = tuple(proposing.segmented(sentences))
+        sentences = tuple(proposing.segmented(sentences, folders))
     texts = tuple(dict.fromkeys(sentence.text for sentence in sentences))
-    given = Given(plan.workdir / "models" / "augment", sentences, texts, out, language=language)
+    given = Given(plan.workdir / "models" / "augment", sentences, texts, out, language=language, folders=folders)
     tell(f"{plan.method}: {len(sentences):,} sentences of {plan.source}")
     judged_at = {
         item.sentence.id: item.sentence.marks[item.judged].start if item.judged >= 0 else -1 for item in chosen

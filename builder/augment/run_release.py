@@ -30,6 +30,7 @@ from builder.release.layers import LayerRow
 from builder.release.reading import Existing, opened, rows
 from builder.release.verify import verify
 from builder.shards import Crew
+from builder.stages.parts.folders import folders_in
 
 Tell = Callable[[str], None]
 
@@ -79,6 +80,7 @@ def _run(plan: AugmentPlan, parent: Existing, crew: Crew, tell: Tell) -> ChildRe
         tuple(row["text"] for row in source),
         frozenset(_texts(held)),
         {unit.sentence.id: tuple(_held(unit)[1]) for unit in chosen} if plan.view == "triplets" else {},
+        folders=folders_in(plan.workdir),
     )
     seen = Seen(normal, {normal(text) for text in _texts(source)}, {normal(text) for text in _texts(held)})
     request = Request(
@@ -101,7 +103,7 @@ def _run(plan: AugmentPlan, parent: Existing, crew: Crew, tell: Tell) -> ChildRe
     if plan.view == "triplets":
         pairs = _pairs(chosen, judged, layer_rows)
         turned = any(trial.relabelled for trial in judged.kept)
-        gone = unconfirmed(list(map(_flipped, pairs)), plan.judge) if turned else label_lost(pairs)
+        gone = unconfirmed(list(map(_flipped, pairs)), plan.judge) if turned else label_lost(pairs, given.folders)
         layer_rows, judged = (
             [row for n, row in enumerate(layer_rows) if n not in gone],
             lost(judged, gone, "flip-unconfirmed" if turned else "label-lost"),

@@ -20,6 +20,7 @@ from builder.augment.methods.style_transfer import StyleTransferSettings
 from builder.augment.records import Sentence
 from builder.config import filled, flat, written_value
 from builder.errors import ConfigError, printable
+from builder.lexicon.folders import SHIPPED, Folders
 from builder.limits import Limits, above_0, at_least, from_0_to_1, share_above_0
 from builder.records import Triplet
 
@@ -159,7 +160,7 @@ class Given:
     """What the frame gives: `models` is where trained models are kept (by their signature), `sentences` what may be
     learned from: all that are augmented, and no other; `texts` raw text of the train split, `held` that of the
     others, which no model may read; `triplets` those of each sentence, by its id, where the task is to find them:
-    marks do not say which opinion is whose.
+    marks do not say which opinion is whose. `folders` are those of the words and rules of a working directory.
     """
 
     models: Path | None = None
@@ -168,6 +169,7 @@ class Given:
     held: frozenset[str] = frozenset()
     triplets: Mapping[str, tuple[Triplet, ...]] = field(default_factory=dict)
     language: Literal["zh", "en"] = "zh"
+    folders: Folders = SHIPPED
 
 
 @dataclass(frozen=True, slots=True)

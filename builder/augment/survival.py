@@ -13,6 +13,7 @@ from pathlib import Path
 from builder.augment.constraints import Trial
 from builder.augment.proposing import cached_reader
 from builder.augment.records import Sentence, written
+from builder.lexicon.folders import SHIPPED, Folders
 from builder.reader import to_view
 from builder.records import Span, Triplet
 from builder.stages.parts.build_folders import folders_in
@@ -50,11 +51,12 @@ def _before_and_after(pairs: Sequence[tuple[Held, Held]], judge: Judge) -> list[
     return [list(zip(before[_key(held)], new, strict=True)) for (held, _), new in zip(pairs, after, strict=True)]
 
 
-def label_lost(pairs: Sequence[tuple[Held, Held]]) -> set[int]:
-    """The indices of texts in which the rule engine no longer finds a triplet that it finds in their source."""
-    return {
-        n for n, row in enumerate(_before_and_after(pairs, _rules(None))) if any(old and not new for old, new in row)
-    }
+def label_lost(pairs: Sequence[tuple[Held, Held]], folders: Folders = SHIPPED) -> set[int]:
+    """The indices of texts in which the rule engine, with words and rules of `folders`, no longer finds a triplet that
+    it finds in their source.
+    """
+    rules = _finding(cached_reader(folders).extract)
+    return {n for n, row in enumerate(_before_and_after(pairs, rules)) if any(old and not new for old, new in row)}
 
 
 def unconfirmed(flipped: Sequence[Held], workdir: Path | None) -> set[int]:

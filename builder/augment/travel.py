@@ -16,6 +16,7 @@ from typing import Any
 from builder.augment.records import Mark, Sentence
 from builder.augment.settings import AugmentSettings, Given
 from builder.config import filled, flat
+from builder.lexicon.folders import Folders
 from builder.records import Element, Triplet
 
 
@@ -23,7 +24,8 @@ def dumped(settings: AugmentSettings) -> bytes:
     """All of `settings` but where models are kept."""
     given = asdict(replace(settings.given, models=None)) | {"held": sorted(settings.given.held)}
     own = {key: value for key, value in flat(replace(settings, given=Given())).items() if not key.startswith("given.")}
-    return json.dumps({"own": own, "given": given}, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    content = json.dumps({"own": own, "given": given}, ensure_ascii=False, default=str)  # str: paths of folders
+    return content.encode("utf-8", "surrogatepass")
 
 
 def loaded(content: bytes, models: Path | None) -> AugmentSettings:
@@ -37,8 +39,16 @@ def loaded(content: bytes, models: Path | None) -> AugmentSettings:
         held=frozenset(given["held"]),
         triplets={key: tuple(map(_triplet, sentence)) for key, sentence in given["triplets"].items()},
         language=given["language"],
+        folders=_folders(given["folders"]),
     )
     return replace(filled(AugmentSettings, document["own"]), given=moved)
+
+
+def _folders(row: Mapping[str, Any]) -> Folders:
+    """Folders are read where they lie: workers see the same files."""
+    whole = {name: Path(row[name]) if row[name] else None for name in ("lexicons", "rules")}
+    laid_over = {name: tuple(map(Path, row[name])) for name in ("overlays", "added_rules", "imported")}
+    return Folders(**whole, **laid_over)  # type: ignore[arg-type]  # each name has its type in one of the two
 
 
 def _sentence(row: Mapping[str, Any]) -> Sentence:

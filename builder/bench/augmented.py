@@ -24,9 +24,9 @@ from builder.code import code_digest
 from builder.config import toml_value
 from builder.errors import ConfigError, InputError
 from builder.kept import Kept
-from builder.lexicon.resources import load_lexicon
-from builder.lexicon.rules import rules_digest
+from builder.lexicon.folders import SHIPPED, Folders
 from builder.records import Element, Span, Triplet
+from builder.stages.parts.folders import folders_in
 
 NONE = "none"
 CODE = (__name__, "builder.augment.methods", "builder.engine")
@@ -121,7 +121,8 @@ def parsed(written: str, sets: Mapping[str, object], seed: int) -> tuple[str, Au
 
 def given(sources: Sources, workdir: Path) -> Given:
     """What a method may learn from."""
-    train = tuple(sentences(sources.train))
+    folders = folders_in(workdir)
+    train = tuple(sentences(sources.train, folders))
     triplets = {row.id: row.triplets for row in sources.train if row.triplets}
     texts, held = (
         tuple(dict.fromkeys(example.text for example in train)),
@@ -134,6 +135,7 @@ def given(sources: Sources, workdir: Path) -> Given:
         held=held,
         triplets=triplets,
         language=language(sources.train),
+        folders=folders,
     )
 
 
@@ -149,14 +151,14 @@ def by_method(
     seen = Seen(normalised, {row.key for row in train}, held, lambda sentence: str(by_id[sentence.id].aspect))
     request = Request(name, chosen, known, copies, 2 * copies, seed, seen)
     method = load_method(request)
-    lexicon = load_lexicon()
-    made_by = code_digest(*CODE), lexicon.digest, rules_digest(), method.signature
+    lexicon = known.folders.load_lexicon()
+    made_by = code_digest(*CODE), lexicon.digest, known.folders.rules_digest, method.signature
     unique = hashlib.sha256(
         repr((made_by, digest(train), known.sentences, sorted(held), copies, seed)).encode("utf-8", "surrogatepass")
     ).hexdigest()[:16]
 
     def make() -> dict[str, object]:
-        return _as_json(followed(judge_proposals(request, method), by_id))
+        return _as_json(followed(judge_proposals(request, method), by_id, known.folders))
 
     augmented = _of_json(written, Kept(workdir / "augmented").get(f"{name}-{unique}", make), by_id)
     if not augmented.rows:
@@ -167,7 +169,7 @@ def by_method(
     return augmented
 
 
-def followed(judged: Judgement, by_id: Mapping[str, BenchRow]) -> Judgement:
+def followed(judged: Judgement, by_id: Mapping[str, BenchRow], folders: Folders = SHIPPED) -> Judgement:
     """Without the rows of which a label or triplet could not be followed, or in which the rules no longer find a
     triplet that they find in its source.
     """
@@ -177,7 +179,8 @@ def followed(judged: Judgement, by_id: Mapping[str, BenchRow]) -> Judgement:
     ]
     judged = lost(judged, {n for n, (_, new) in enumerate(pairs) if new is None}, "phrase-broken")
     held = [((old.text, old.triplets), (new.text, new.triplets)) for old, new in pairs if new]
-    return lost(judged, label_lost(held), "label-lost") if any(triplets for (_, triplets), _ in held) else judged
+    labelled = any(triplets for (_, triplets), _ in held)
+    return lost(judged, label_lost(held, folders), "label-lost") if labelled else judged
 
 
 def rewritten(

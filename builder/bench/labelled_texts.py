@@ -18,6 +18,7 @@ from builder.bench.models.classifier_items import ClassifierItem, words_of
 from builder.errors import InputError
 from builder.folding import fold
 from builder.learning.task import Example
+from builder.lexicon.folders import SHIPPED, Folders
 from builder.reader import to_view
 from builder.records import Span, Triplet
 from builder.text import HAN, view
@@ -126,7 +127,7 @@ def item(row: BenchRow, task: Task) -> ClassifierItem:
     )
 
 
-def sentences(rows: Sequence[BenchRow]) -> list[Sentence]:
+def sentences(rows: Sequence[BenchRow], folders: Folders = SHIPPED) -> list[Sentence]:
     """Rows as augmentation methods read them: with words, Chinese ones by the embedded segmenter, cut where a mark
     begins or ends.
     """
@@ -135,7 +136,7 @@ def sentences(rows: Sequence[BenchRow]) -> list[Sentence]:
         Sentence(row.id, row.text, tuple(cut(words_of(row.text), row.marks)), row.marks, row.label or None, tongue)
         for row in rows
     ]
-    return segmented(made) if tongue == "zh" else made
+    return segmented(made, folders) if tongue == "zh" else made
 
 
 def example(row: BenchRow) -> Example:

@@ -23,7 +23,7 @@ from builder.augment.settings import SynonymSettings as Options
 from builder.augment.wordlists import english_sets, english_words
 from builder.errors import ResourceError
 from builder.folding import fold
-from builder.lexicon.resources import load_lexicon
+from builder.lexicon.folders import Folders
 from builder.records import Span
 from builder.text import converter, script_of
 
@@ -151,12 +151,16 @@ def _fixed() -> frozenset[str]:
 def load(settings: AugmentSettings) -> Synonym:
     """ResourceError where a thesaurus that is named cannot be read."""
     options = settings.synonym
-    return Synonym(_chinese(options) if settings.given.language == "zh" else _english(options), options.rate)
+    if settings.given.language != "zh":
+        return Synonym(_english(options), options.rate)
+    folders = settings.given.folders
+    return Synonym(_chinese(options, folders, folders.files_digest), options.rate)
 
 
 @cache
-def _chinese(options: Options) -> Sets:
-    lexicon = load_lexicon()
+def _chinese(options: Options, folders: Folders, files: str) -> Sets:
+    """The sets of a lexicon whose files have the digest `files`."""
+    lexicon = folders.load_lexicon()
     groups: dict[str, list[str]] = {}
     for word, entry in lexicon.opinions.items():
         if not entry.category.startswith("context"):
