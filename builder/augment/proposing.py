@@ -29,7 +29,7 @@ from builder.reader import Reader, Recipe, make_reader
 from builder.records import Span
 from builder.release.manifest import sha256
 from builder.shards import Crew, Job, Parcel
-from builder.stages.parts.folders import folders_in
+from builder.stages.parts.build_folders import folders_in
 
 CHUNK = 256
 _MODELS = ("**/weights.safetensors", "**/model.json")

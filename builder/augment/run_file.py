@@ -23,7 +23,7 @@ from builder.augment.tagged_files import by_characters
 from builder.errors import ConfigError, InputError
 from builder.files import write_atomically
 from builder.release.manifest import sha256
-from builder.stages.parts.folders import folders_in
+from builder.stages.parts.build_folders import folders_in
 
 Tell = Callable[[str], None]
 

@@ -30,7 +30,7 @@ from builder.release.layers import LayerRow
 from builder.release.reading import Existing, opened, rows
 from builder.release.verify import verify
 from builder.shards import Crew
-from builder.stages.parts.folders import folders_in
+from builder.stages.parts.build_folders import folders_in
 
 Tell = Callable[[str], None]
 

@@ -26,7 +26,7 @@ from builder.errors import ConfigError, InputError
 from builder.kept import Kept
 from builder.lexicon.folders import SHIPPED, Folders
 from builder.records import Element, Span, Triplet
-from builder.stages.parts.folders import folders_in
+from builder.stages.parts.build_folders import folders_in
 
 NONE = "none"
 CODE = (__name__, "builder.augment.methods", "builder.engine")
