@@ -24,6 +24,7 @@ from builder.lexicon.resources import Lexicon, sample_dir
 from builder.model import kinds
 from builder.settings import Config
 from builder.sources.opening import check_readable
+from builder.stages.parts import pool_layers
 from builder.store import audits, db, runs
 
 
@@ -103,10 +104,10 @@ def remembered(workdir: Path, out: Path | None = None) -> Build:
 def data_digests(build: Build, lexicon: Lexicon) -> dict[str, object]:
     """The digests of what a build reads beside the database, by the names that `Stage.data` uses."""
     config = build.resolved.config
-    gold = config.evaluate.gold
     return {
         "inputs": [(path.name, sources.digest(path)) for path in build.inputs],
-        "gold": sources.digest(Path(gold)) if gold else "",
+        "gold": [(name, sources.digest(path)) for name, path in pool_layers.named_files(config.evaluate).items()],
+        "labels": pool_layers.digest_labels(build.workdir, config.evaluate),
         "lexicons": lexicon.digest,
         "rules": build.folders.rules_digest,
         "models": _backend_signature(config),
@@ -117,8 +118,7 @@ def data_digests(build: Build, lexicon: Lexicon) -> dict[str, object]:
 
 def file_states(build: Build) -> dict[str, object]:
     """The state of the files that a build reads more than once: an edit in the middle would mix two versions."""
-    gold = build.resolved.config.evaluate.gold
-    files = [*build.inputs, *([Path(gold)] if gold else [])]
+    files = [*build.inputs, *pool_layers.named_files(build.resolved.config.evaluate).values()]
     looks: dict[str, object] = {}
     for path in files:
         check_readable(path)
@@ -138,8 +138,9 @@ def check_unchanged(began: Mapping[str, object], now: Mapping[str, object]) -> N
 def check_build(build: Build) -> None:
     """Fail now what would fail after an hour: unreadable files, bad release settings, a folder that is not writable."""
     config = build.resolved.config
-    for path in (*build.inputs, *([Path(config.evaluate.gold)] if config.evaluate.gold else [])):
+    for path in (*build.inputs, *pool_layers.named_files(config.evaluate).values()):
         check_readable(path)
+    pool_layers.check_pools(build.workdir, config.evaluate)
     kinds.check(config)
     variants = config.self_train.variants
     if config.release.train_source and config.release.train_source not in variants:
@@ -190,8 +191,8 @@ def remember_build(connection: sqlite3.Connection, build: Build) -> None:
     config = flat(build.resolved.config)
     config |= {
         key: str(Path(str(config[key])).resolve())
-        for key in ("evaluate.gold", "annotate.models", "lexicons.dir", "rules.dir")
-        if config[key]
+        for key in ("evaluate.gold", "evaluate.silver", "annotate.models", "lexicons.dir", "rules.dir")
+        if config[key] and not pool_layers.is_pool(str(config[key]))
     }
     if config["paper.base"] and (base := Path(str(config["paper.base"]))).is_dir():
         config["paper.base"] = str(base.resolve())

@@ -105,7 +105,7 @@ STAGES: tuple[Stage, ...] = (
         reads=("proposals:rules", "proposals:models"),
         writes=("metrics",),
         settings=("evaluate.",),
-        data=("gold",),
+        data=("gold", "labels"),
     ),
     Stage(
         name="release",
@@ -118,6 +118,7 @@ STAGES: tuple[Stage, ...] = (
 )
 _FILES = (
     "evaluate.gold",
+    "evaluate.silver",
     "annotate.models",
     "paper.base",
     "encoder.base",
@@ -126,7 +127,7 @@ _FILES = (
     "rules.dir",
     "rules.mode",
 )
-"""Settings that name files, whose digests go into the keys in their place."""
+"""Settings that name files or pools, whose digests go into the keys in their place."""
 _BY_NAME = {stage.name: stage for stage in STAGES}
 
 

@@ -113,7 +113,11 @@ class Evaluate:
     """What the build is scored against."""
 
     gold: str = ""
-    """Labelled reviews as JSON lines of `id` and `triplets`; they become the test split."""
+    """Reviews that people labelled: JSON lines of `id` and `triplets`, which become the test split; or `pool:ID`, the
+    labels of a pool."""
+    silver: str = ""
+    """Reviews of test that a language model labelled: such a file, or `pool:ID`, or `pool:ID/MODEL`. They are released
+    with its labels."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,7 +54,7 @@ def test_reviews_with_an_open_candidate_are_left_out_and_counted(tmp_path: Path)
     workdir, pool = pooled(tmp_path)
     label(workdir, pool, "amy", "human", but=1)
     made = write_gold(workdir, None, tmp_path / "g.jsonl")
-    assert (made.kind, made.reviews, made.open) == ("gold", 3, 2), "one is open, nobody checked the empty one"
+    assert (made.layer.name, made.reviews, made.layer.open) == ("gold", 3, 2), "one is open, nobody checked the empty one"
     keys = [row["id"] for row in gold_files.rows(str(tmp_path / "g.jsonl"))]
     first = next(review for review in pool.reviews if review.candidates)
     assert first.key not in keys
@@ -64,7 +64,7 @@ def test_the_labels_of_a_language_model_are_silver(tmp_path: Path) -> None:
     workdir, pool = pooled(tmp_path)
     label(workdir, pool, "model-x", "llm")
     made = write_gold(workdir, None, tmp_path / "s.jsonl", "model-x")
-    assert (made.kind, made.reviews, made.triplets, made.open) == ("silver", 5, 10, 0)
+    assert (made.layer.name, made.reviews, made.labels, made.layer.open) == ("silver", 5, 10, 0)
     with pytest.raises(InputError, match="has all of its answers; label it, or adjudicate"):
         write_gold(workdir, None, tmp_path / "g.jsonl")
     with pytest.raises(ConfigError, match=r"'bo' has no label in pool .*; known: .*model-x"):

@@ -62,19 +62,31 @@ def import_(path: Path, form: str | None, pool_id: str | None, annotator: str, w
 @annotate.command("gold")
 @POOL
 @click.option("--annotator", default="", help="Take this annotator's labels, a language model's too.")
-@click.option("--out", type=_PATH, required=True, help="File of JSON lines to write.")
+@click.option("--out", type=_PATH, required=True, help="File to write.")
+@click.option(
+    "--format", "form", default="jsonl", show_default=True, help="`jsonl`, or a format that `builder export` lists."
+)
 @FORCE
 @WORKDIR
-def gold_(pool_id: str | None, annotator: str, out: Path, force: bool, workdir: Path) -> None:
-    """Write the labels of a pool as gold.
+def gold_(pool_id: str | None, annotator: str, out: Path, form: str, force: bool, workdir: Path) -> None:
+    """Write the labels of a pool as gold or silver.
 
-    What people decided, or the labels of one annotator. Reviews with an open candidate are left out.
+    What people decided is gold, the labels of a language model are silver. Reviews with an open candidate are left out.
     """
     from builder.usecases.pool_gold import write_gold
 
-    made = write_gold(workdir, pool_id, out, annotator, force=force)
-    left = f"; {made.open:,} reviews are left out, their labels are open" if made.open else ""
-    click.echo(f"{out}: {made.kind}, {made.reviews:,} reviews, {made.triplets:,} triplets of pool {made.pool}{left}")
+    made = write_gold(workdir, pool_id, out, annotator, form, force=force)
+    layer = made.layer
+    notes = [
+        f"{layer.open:,} reviews are left out, their labels are open" if layer.open else "",
+        f"{layer.without_polarity:,} wrong polarities without the right one give no triplet"
+        if layer.without_polarity
+        else "",
+        f"{made.skipped:,} reviews do not fit the format, see {out.name}.skipped.jsonl" if made.skipped else "",
+    ]
+    labels = "triplets" if form == "jsonl" else "labels"
+    head = f"{out}: {layer.name}, {made.reviews:,} reviews, {made.labels:,} {labels} of pool {layer.pool}"
+    click.echo("; ".join([head, *filter(None, notes)]))
 
 
 @annotate.command()

@@ -112,12 +112,21 @@ def _splits(facts: Facts) -> str:
         "| split | triplets from | annotation | reviews | triplets | POS | NEG | NEU |\n"
         "|---|---|---|---|---|---|---|---|\n"
     )
-    return head + "\n".join(
+    table = head + "\n".join(
         f"| {s.name} | {s.source} | {s.annotation} | {s.reviews:,} | {s.triplets:,} | "
         + " | ".join(f"{s.polarities.get(p, 0):,}" for p in ("POS", "NEG", "NEU"))
         + " |"
         for s in facts.splits
     )
+    if not facts.layers:
+        return table
+    lines = [
+        f"| {s.name} | {layer.annotation} | {layer.labelled_by} | {layer.reviews:,} | {layer.triplets:,} |"
+        for s in facts.splits
+        for layer in s.layers
+    ]
+    head = "\n\n| split | layer | labelled by | reviews | triplets |\n|---|---|---|---|---|\n"
+    return table + head + "\n".join(lines)
 
 
 def _dropped(facts: Facts) -> str:

@@ -74,7 +74,7 @@ def system_name(code: str) -> str:
         if match[1] == "E":
             return f"rules and taggers together ({code})"
         return f"tagger of variant {match[1]}, round {match[2]} ({code})"
-    return {"rules": "the rules alone", "gold": "people (gold)"}.get(code, code)
+    return {"rules": "the rules alone", "gold": "people (gold)", "silver": "a language model (silver)"}.get(code, code)
 
 
 def metric_name(code: str) -> str:

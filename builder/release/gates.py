@@ -119,6 +119,8 @@ def row_faults(row: ReviewRow, counted: Counter[str]) -> Iterator[str]:
     """Spans, their order, one pair with two polarities; counts go to `counted`."""
     counted["reviews"] += 1
     counted["gold"] += row["annotation"] == "gold"
+    counted[f"{row['annotation']} layer"] += 1
+    counted[f"{row['annotation']} triplets"] += len(row["triplets"])
     counted["unverified negatives"] += row.get("unverified_negative", False)
     polarities: dict[str, str] = {}
     for triplet in row["triplets"]:

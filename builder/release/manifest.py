@@ -7,7 +7,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from builder.release.figures import QualityFigure, as_rows
@@ -29,8 +29,20 @@ Content = bytes | Stored
 
 
 @dataclass(frozen=True, slots=True)
+class LayerFacts:
+    """A labelled layer of a split: gold or silver, who labelled it, and its counts."""
+
+    annotation: str
+    labelled_by: str
+    reviews: int
+    triplets: int
+
+
+@dataclass(frozen=True, slots=True)
 class SplitFacts:
-    """What a split holds: where its triplets come from, how it was labelled, and its counts."""
+    """What a split holds: where its triplets come from, how it was labelled, its counts; and its layers, where it is
+    known who labelled them.
+    """
 
     name: str
     source: str
@@ -38,6 +50,7 @@ class SplitFacts:
     reviews: int
     triplets: int
     polarities: Mapping[str, int]
+    layers: tuple[LayerFacts, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +102,11 @@ class Facts:
     def gold(self) -> int:
         """Reviews that people labelled."""
         return sum(int(str(counts.get("gold_reviews", 0))) for counts in self.statistics.values())
+
+    @property
+    def layers(self) -> list[LayerFacts]:
+        """The layers of which it is known who labelled them."""
+        return [layer for split in self.splits for layer in split.layers]
 
     @property
     def inputs(self) -> dict[str, int]:
@@ -148,6 +166,7 @@ def manifest(facts: Facts, files: Mapping[str, Content]) -> str:
                 "reviews": s.reviews,
                 "triplets": s.triplets,
                 "polarities": dict(s.polarities),
+                **({"layers": [asdict(layer) for layer in s.layers]} if s.layers else {}),
             }
             for s in facts.splits
         },

@@ -27,6 +27,16 @@ def _has_panel(facts: Facts) -> bool:
     return any("panel" in split.source for split in facts.splits)
 
 
+def model_labels(facts: Facts) -> str:
+    """The reviews that a language model labelled, in a sentence; empty where none did."""
+    layers = [layer for layer in facts.layers if layer.annotation == "silver"]
+    return " ".join(
+        f"In {layer.reviews:,} reviews of test a language model ({layer.labelled_by}) said which of the "
+        "triplets proposed are right."
+        for layer in layers
+    )
+
+
 def makers(facts: Facts) -> str:
     """Who made the triplets, in a few words."""
     machine = "rules"
@@ -37,7 +47,8 @@ def makers(facts: Facts) -> str:
 
 def sentences(facts: Facts) -> str:
     """How the triplets were made: by whom, what no model did, and after which method."""
-    return f"{_START.format(facts.builder)} {_machine(facts)} {_people(facts)} {_method(facts)}"
+    start = _START.format(facts.builder)
+    return " ".join(filter(None, (start, _machine(facts), model_labels(facts), _people(facts), _method(facts))))
 
 
 def _machine(facts: Facts) -> str:

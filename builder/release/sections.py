@@ -20,6 +20,7 @@ REASONS = {
     "near-duplicate": "reviews like one of another split",
     "emptied": "reviews that lost all of their triplets on the way",
     "empty": "reviews in which nothing was found",
+    "unlabelled": "reviews of test that nobody labelled",
 }
 """Reason codes of the stage release in words."""
 _FIELDS = f"""## Fields
@@ -83,6 +84,8 @@ def made(facts: Facts) -> str:
     terms = ["A *source* proposes triplets.", "`rules` is the rule engine with its lexicons."]
     if facts.gold:
         terms.append("`gold` is people.")
+    if any(layer.annotation == "silver" for layer in facts.layers):
+        terms.append("`silver` is a language model.")
     named = " ".join([*(split.source for split in facts.splits), *(metric[0] for metric in facts.metrics)])
     if re.search(r"variant [A-D]|\b[A-D]\d", named):
         terms.append(
@@ -124,13 +127,19 @@ def agreement(facts: Facts) -> str:
     """Scores of the build's systems: against gold as they are;
     against the rules under a name that claims no quality.
     """
-    gold = [metric for metric in facts.metrics if not metric[0].endswith("against rules")]
+    gold = [metric for metric in facts.metrics if metric[0].endswith("against gold")]
+    silver = [metric for metric in facts.metrics if metric[0].endswith("against silver")]
     rules = [metric for metric in facts.metrics if metric[0].endswith("against rules")]
     parts = []
     if gold:
         parts.append(
             "## Scores of the build's systems\n\nCandidates of each system on the gold reviews, "
             f"before the release chose from them.\n\n{_scores(gold)}\n\n"
+        )
+    if silver:
+        parts.append(
+            "## Scores by a language model's labels\n\nCandidates of each system on the reviews that a language model "
+            f"labelled. They are as right as that model is.\n\n{_scores(silver)}\n\n"
         )
     if rules:
         parts.append(

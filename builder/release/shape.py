@@ -54,7 +54,15 @@ _LEAVES: Mapping[str, Callable[[Any], bool]] = {
 _TREE = "JSON of finite numbers"
 _METRIC = {"system": "text", "split": "text", "metric": "text", "value": "number", "*": "number or null"}
 _FIGURE = {"figure": "text", "of": "text", "by": "text", "value": "number", "*": "number or null"}
-_SPLIT = {"source": "text", "annotation": "text", "reviews": "count", "triplets": "count", "polarities": {"*": "count"}}
+_LAYER = {"annotation": "text", "labelled_by": "text", "reviews": "count", "triplets": "count"}
+_SPLIT = {
+    "source": "text",
+    "annotation": "text",
+    "reviews": "count",
+    "triplets": "count",
+    "polarities": {"*": "count"},
+    "layers?": [_LAYER],
+}
 _FIRST: dict[str, Any] = {
     "name": "text",
     "version": "MAJOR.MINOR.PATCH",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from statistics import mean, median
@@ -30,6 +30,14 @@ def of(rows: Iterable[ReviewRow]) -> Numbers:
 
 
 @dataclass(slots=True)
+class LayerTally:
+    """Reviews and triplets of one annotation."""
+
+    reviews: int = 0
+    triplets: int = 0
+
+
+@dataclass(slots=True)
 class Tally:
     """Counts reviews one at a time; what it holds grows with the number of different words. `confidences` counts
     tenths, from 0.0 on.
@@ -47,6 +55,7 @@ class Tally:
     aspects: set[str] = field(default_factory=set)
     opinions: set[str] = field(default_factory=set)
     masks: Counter[str] = field(default_factory=Counter)
+    layers: defaultdict[str, LayerTally] = field(default_factory=lambda: defaultdict(LayerTally))
 
     def over(self, rows: Iterable[ReviewRow]) -> Iterator[ReviewRow]:
         """The same rows, counted as they pass."""
@@ -63,6 +72,9 @@ class Tally:
         self.counts["negatives"] += row["unverified_negative"]
         self.counts["rated"] += row["rating"] is not None
         self.counts["gold"] += row["annotation"] == "gold"
+        layer = self.layers[row["annotation"]]
+        layer.reviews += 1
+        layer.triplets += len(row["triplets"])
         self.inputs[row["source"] or ""] += 1
         for triplet in row["triplets"]:
             self.counts["triplets"] += 1

@@ -293,6 +293,14 @@ def _counts(
     polarities = {name: counted[name] for name in POLARITIES}
     if facts.get("polarities") != polarities:
         yield f"{split}: polarities {polarities}, manifest.json says {facts.get('polarities')}"
+    for layer in facts.get("layers", ()):
+        name, said = layer["annotation"], (layer["reviews"], layer["triplets"])
+        actual = counted[f"{name} layer"], counted[f"{name} triplets"]
+        if said != actual:
+            yield (
+                f"{split}, layer {name}: {actual[0]} reviews and {actual[1]} triplets, "
+                f"manifest.json says {said[0]} and {said[1]}"
+            )
     for name, key in (("gold", "gold_reviews"), ("unverified negatives", "unverified_negatives")):
         if statistics is not None and statistics.get(key, 0) != counted[name]:
             yield f"{split}: {counted[name]} reviews are {name}, manifest.json says {statistics.get(key, 0)}"

@@ -1,8 +1,8 @@
-"""evaluate: score the rules and every final model on the test split against gold, or against the rules where there is
+"""evaluate: score the rules and every final model on the layers of the test split, or against the rules where there is
 none.
 
-Gold (config `evaluate.gold`) is stored as proposals of the human source `gold`; scores are rows of `metrics` with 95%
-intervals and signature.
+Gold (config `evaluate.gold`) is what people labelled, silver (`evaluate.silver`) what a language model labelled. Each
+is stored as proposals of a source of its name; scores are rows of `metrics` with 95% intervals and signature.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from builder.metrics import Answer
 from builder.metrics.scores import Metric
 from builder.metrics.systems import Settings, measure
 from builder.records import StoredTriplet
-from builder.stages.parts import gold
 from builder.stages.parts.context import Context
-from builder.store import db, reviews, runs, triplets
+from builder.stages.parts.gold import TestLayer, read_layers
+from builder.store import db, labelled, reviews, runs, triplets
 
 SignedScore = tuple[runs.Score, str]
 """A score and its signature."""
@@ -26,32 +26,38 @@ def run(context: Context) -> runs.Counts:
     """Score the rules and the last model of every variant; the F1 scores with their intervals."""
     connection = context.connection
     with db.atomic(connection):
-        triplets.drop_sources(connection, "human")
-        rows = gold.rows(context.config.evaluate.gold)
-        if rows:
-            source = triplets.source(connection, "gold", "human", context.key)
-            labelled = reviews.in_split(connection, "test")
-            triplets.propose(
-                connection, source, gold.labelled(rows, labelled, context.config.evaluate.gold), overrule=True
-            )
-        # the test split may hold silver reviews of earlier releases as well
-        labelled_keys = {str(row["id"]) for row in rows}
-        split = "test" if rows else "valid"
-        against = "gold" if rows else "rules"
+        for kind in labelled.KINDS.values():
+            triplets.drop_sources(connection, kind)
+        layers = list(read_layers(connection, context.config.evaluate))
+        for layer in layers:
+            _store(context, layer)
         last = [
             f"{variant}{runs.rounds(connection, variant)[-1].round}" for variant in context.config.self_train.variants
         ]
         signatures = triplets.signatures(connection)
         systems = ["rules", *(name for name in last if signatures[name] != triplets.RULES_REPEATED)]
+        split = "test" if layers else "valid"
+        yardsticks: list[tuple[str, set[str]]] = [(layer.name, set(layer.reviews.values())) for layer in layers]
         scores = [
             row
+            for against, only in yardsticks or [("rules", set())]
             for system in systems
             if system != against
-            for row in _measure_system(context, system, against, split, labelled_keys)
+            for row in _measure_system(context, system, against, split, only)
         ]
         runs.set_metrics(connection, scores)
+    against = " and ".join(layer.name for layer in layers) or "rules"
     counts: dict[str, int | float | str] = {"split": split, "against": against}
     return counts | {f"{score[0]} {score[2]}": _describe_score(score) for score, _ in scores if score[2].endswith("F1")}
+
+
+def _store(context: Context, layer: TestLayer) -> None:
+    """Write a layer: its source, its reviews, its triplets. People overrule what is known of a triplet."""
+    connection, by_people = context.connection, layer.name == labelled.GOLD
+    kind = labelled.KINDS[layer.name]
+    source = triplets.source(connection, layer.name, kind, layer.signature, layer.labelled_by)
+    labelled.put(connection, source, layer.reviews)
+    triplets.propose(connection, source, layer.triplets, overrule=by_people)
 
 
 def _describe_score(score: runs.Score) -> str:

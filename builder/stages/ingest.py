@@ -18,6 +18,7 @@ from builder.sources.opening import one_line, storable
 from builder.sources.rows import RawReview, RejectedRow
 from builder.stages.parts import gold, splits
 from builder.stages.parts.context import Context
+from builder.stages.parts.pool_layers import named_files
 from builder.store import db, reviews, runs, search
 from builder.text import HAN, script_of
 
@@ -36,18 +37,13 @@ def run(context: Context) -> runs.Counts:
             _ingest(context, path)
         reviews.mark_duplicates(connection)
         search.index(connection)
-        labelled = gold.rows(context.config.evaluate.gold)
-        keys = frozenset(str(row["id"]) for row in labelled)
-        if strange := sorted(keys - reviews.distinct_keys(connection, sorted(keys))):
-            what = f"gold names review {strange[0]!r}" + (f" and {len(strange) - 1} more" if len(strange) > 1 else "")
-            raise InputError(
-                f"{what}, not among the distinct reviews", where=context.config.evaluate.gold, fix="correct the ids"
-            )
-        splits.assign_splits(context, keys)
-        if labelled:
-            gold.labelled(
-                labelled, reviews.in_split(connection, "test"), context.config.evaluate.gold
-            )  # now, not after the training
+        files = [str(path) for path in named_files(context.config.evaluate).values()]
+        labelled = {path: gold.rows(path) for path in files}
+        for file, given in labelled.items():
+            _check_keys(context, file, frozenset(str(row["id"]) for row in given))
+        splits.assign_splits(context, frozenset(str(row["id"]) for given in labelled.values() for row in given))
+        for file, given in labelled.items():  # now, not after the training
+            gold.labelled(given, reviews.in_split(connection, "test"), file)
         counts = reviews.ingest_counts(connection) | reviews.near_counts(connection)
         if not counts["reviews"]:
             rejected = reviews.rejection_counts(connection)
@@ -59,6 +55,13 @@ def run(context: Context) -> runs.Counts:
                 fix=_MENDS.get(next(iter(rejected), ""), _OTHER_COLUMN),
             )
     return counts
+
+
+def _check_keys(context: Context, path: str, keys: frozenset[str]) -> None:
+    """InputError for labelled reviews that are not among the distinct ones."""
+    if strange := sorted(keys - reviews.distinct_keys(context.connection, sorted(keys))):
+        what = f"gold names review {strange[0]!r}" + (f" and {len(strange) - 1} more" if len(strange) > 1 else "")
+        raise InputError(f"{what}, not among the distinct reviews", where=path, fix="correct the ids")
 
 
 _OTHER_COLUMN = "name the column that holds the reviews with --text-column"

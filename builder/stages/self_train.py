@@ -41,7 +41,7 @@ def run(context: Context) -> runs.Counts:
         with db.atomic(connection):
             for variant in VARIANTS:
                 runs.forget_rounds(connection, variant)
-            for kind in ("model", "human"):  # gold comes after the models: what it shares with them is theirs again
+            for kind in ("model", "human", "llm"):  # labels come after the models: what they share is theirs again
                 triplets.drop_sources(connection, kind)
             runs.set_setting(connection, "self_train.key", context.key)
     judge = judging.load_judge(context)

@@ -64,7 +64,6 @@ def writing(workdir: Path) -> Iterator[sqlite3.Connection]:
     workdir.mkdir(parents=True, exist_ok=True)
     path = workdir / NAME
     with _explained(path), closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        connection.execute("PRAGMA foreign_keys = ON")
         _check(connection, path)
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")
@@ -241,14 +240,19 @@ def _check(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def _migrate(connection: sqlite3.Connection) -> None:
-    """Apply the schema files that are missing, each in one transaction with its version number."""
+    """Apply the schema files that are missing, each in one transaction with its version number.
+
+    Foreign keys are off meanwhile: a table that is made anew would take along all that refers to it.
+    """
     version = connection.execute("PRAGMA user_version").fetchone()[0]
+    connection.execute("PRAGMA foreign_keys = OFF")
     for number, script in schema():
         if number > version:
             connection.executescript(
                 f"BEGIN IMMEDIATE;\n{script}\nPRAGMA application_id = {APPLICATION_ID};\n"
                 f"PRAGMA user_version = {number};\nCOMMIT;"
             )
+    connection.execute("PRAGMA foreign_keys = ON")
     if version < schema()[-1][0]:
         _describe(connection)
 

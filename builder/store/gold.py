@@ -4,6 +4,7 @@ answers of judges.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sqlite3
 from collections.abc import Iterable, Mapping
@@ -101,6 +102,25 @@ def of_pool(connection: sqlite3.Connection, pool: str, kind: str | None = None) 
     ):
         out.setdefault(name, {})[candidate] = _label(label, polarity, spans, note)
     return out
+
+
+def labels_digest(connection: sqlite3.Connection, pool: str) -> str:
+    """The digest of all that was said of a pool; when and with which tool leaves no trace in it."""
+    total = hashlib.sha256()
+    for query in (
+        "SELECT c.name, r.key, a.name, l.label, l.polarity, l.spans FROM labels l"
+        " JOIN annotators a ON a.id = l.annotator JOIN candidates c ON c.id = l.candidate"
+        " JOIN pool_reviews r ON r.id = c.review WHERE r.pool = ? ORDER BY r.n, c.name, a.name",
+        "SELECT c.name, r.key, d.label, d.polarity, d.spans FROM adjudications d"
+        " JOIN candidates c ON c.id = d.candidate JOIN pool_reviews r ON r.id = c.review"
+        " WHERE r.pool = ? ORDER BY r.n, c.name",
+        "SELECT r.key, a.name FROM checked_reviews k JOIN annotators a ON a.id = k.annotator"
+        " JOIN pool_reviews r ON r.id = k.review WHERE r.pool = ? ORDER BY r.n, a.name",
+    ):
+        for row in connection.execute(query, (pool,)):
+            total.update(json.dumps(row).encode())
+        total.update(b"\0")
+    return total.hexdigest()
 
 
 def decide(connection: sqlite3.Connection, annotator_id: int, rows: Iterable[tuple[int, Label]], tool: str) -> None:

@@ -46,10 +46,13 @@ _OVERRULE = """UPDATE SET aspect_full = excluded.aspect_full, owner = excluded.o
 _PROPOSE = "INSERT INTO proposals (source, triplet, confidence, rule, story) VALUES (?,?,?,?,?) ON CONFLICT DO NOTHING"
 
 
-def source(connection: sqlite3.Connection, name: str, kind: str, signature: str) -> int:
+def source(connection: sqlite3.Connection, name: str, kind: str, signature: str, labelled_by: str | None = None) -> int:
     """The id of a source, after dropping what it said before: a rerun replaces."""
     connection.execute("DELETE FROM sources WHERE name = ?", (name,))
-    cursor = connection.execute("INSERT INTO sources (name, kind, signature) VALUES (?,?,?)", (name, kind, signature))
+    cursor = connection.execute(
+        "INSERT INTO sources (name, kind, signature, labelled_by) VALUES (?,?,?,?)",
+        (name, kind, signature, labelled_by),
+    )
     assert cursor.lastrowid is not None
     return cursor.lastrowid
 

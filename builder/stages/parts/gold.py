@@ -1,22 +1,76 @@
-"""Gold: a file of hand-labelled reviews as triplets of the stored texts. A wrong line, id or span is an error, never
-a guess.
+"""The layers of the test split: gold that people labelled, silver that a language model labelled, as triplets of the
+stored texts. A wrong line, id or span is an error, never a guess.
 
-`ingest` reads it to make its reviews the test split, and checks all of it; `evaluate` stores it as the human source
-`gold`.
+In: what `evaluate.gold` and `evaluate.silver` name, a file or a pool. `ingest` reads files to make their reviews the
+test split, and checks all of them; a pool is drawn from a build that has its splits. `evaluate` stores each layer as
+the source of its name.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Iterable
+import sqlite3
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from builder.errors import InputError
 from builder.records import Element, Polarity, Review, Triplet, polarity_of
+from builder.settings import Evaluate
+from builder.stages.parts import pool_layers
+from builder.store import reviews
 from builder.text import in_order
 
 _VALENCE: dict[Polarity, float] = {"POS": 8.0, "NEG": 3.0, "NEU": 5.0}
+
+
+@dataclass(frozen=True, slots=True)
+class TestLayer:
+    """A layer over stored reviews: its name, who labelled it, its reviews by row id and key, and (review, triplet)."""
+
+    name: str
+    labelled_by: str
+    reviews: dict[int, str]
+    triplets: list[tuple[int, Triplet]]
+
+    @property
+    def signature(self) -> str:
+        """What decides the layer: who labelled it, and what its reviews hold by these labels."""
+        held = [(self.reviews[review], triplet.key) for review, triplet in self.triplets]
+        content = repr([sorted(self.reviews.values()), held]).encode("utf-8", "surrogatepass")
+        return f"labels of {self.labelled_by}, {hashlib.sha256(content).hexdigest()[:16]}"
+
+
+def read_layers(connection: sqlite3.Connection, settings: Evaluate) -> Iterator[TestLayer]:
+    """The layers that the settings name, gold first; InputError where the test split lacks a review of one."""
+    in_test = {review.key: review for review in reviews.in_split(connection, "test")}
+    for name, value in (("gold", settings.gold), ("silver", settings.silver)):
+        if pool_layers.is_pool(value):
+            yield _of_pool(connection, name, value, in_test)
+        elif value:
+            given = rows(value)
+            keys = {in_test[str(row["id"])].id: str(row["id"]) for row in given}
+            who = "people" if name == "gold" else "a language model"
+            yield TestLayer(name, who, keys, labelled(given, in_test.values(), value))
+
+
+def _of_pool(connection: sqlite3.Connection, name: str, value: str, in_test: dict[str, Review]) -> TestLayer:
+    read, where = pool_layers.read_finished(connection, name, value), pool_layers.SETTINGS[name]
+    astray = [
+        review.key for review in read.reviews if review.key not in in_test or in_test[review.key].text != review.text
+    ]
+    if astray:
+        more = f" and {len(astray) - 1:,} more" if len(astray) > 1 else ""
+        raise InputError(
+            f"review {astray[0]!r}{more} of pool {read.pool} is not in the test split as it was",
+            where=where,
+            fix="draw another pool with `builder pool --split test`",
+        )
+    keys = {in_test[review.key].id: review.key for review in read.reviews}
+    triplets = [(in_test[review.key].id, triplet) for review in read.reviews for triplet in review.triplets]
+    return TestLayer(name, read.labelled_by, keys, triplets)
 
 
 def rows(path: str) -> list[dict[str, object]]:

@@ -11,13 +11,14 @@ from builder import __version__
 from builder.config import flat
 from builder.errors import ConfigError
 from builder.licences import by_source
+from builder.metrics import Answer
 from builder.metrics.scores import Metric
 from builder.metrics.systems import Settings, measure
 from builder.model.calibration import load_curve
 from builder.model.trust import TrustLimits
 from builder.records import POLARITIES
 from builder.release.figures import QualityFigure, metric_name
-from builder.release.manifest import Facts, SplitFacts
+from builder.release.manifest import Facts, LayerFacts, SplitFacts
 from builder.release.origin import UNTRUSTED
 from builder.release.statistics import Tally
 from builder.stages.parts import judging
@@ -25,6 +26,7 @@ from builder.stages.parts.context import Context
 from builder.stages.parts.measured_quality import quality
 from builder.stages.parts.release_rows import SplitDraft, train_source
 from builder.store import readings, reviews, runs, triplets
+from builder.store.labelled import GOLD, SILVER
 
 REASONS = (
     "unsure",
@@ -36,12 +38,13 @@ REASONS = (
     "near-duplicate",
     "emptied",
     "empty",
+    "unlabelled",
 )
 NO_JUDGE = "There were too few reviews for a judge"
 RULES_ALONE = "The profile rules trains no judge"
 _WITHOUT_EFFECT = (
-    "workers", "engine", "scheduler", "evaluate.gold", "annotate.models", "lexicons.dir", "rules.dir",
-    "release.version", "release.bump", "release.max_drop", "release.drop_reason", "release.date",
+    "workers", "engine", "scheduler", "evaluate.gold", "evaluate.silver", "annotate.models", "lexicons.dir",
+    "rules.dir", "release.version", "release.bump", "release.max_drop", "release.drop_reason", "release.date",
 )  # fmt: skip
 """Settings that do not change the data stay out of the manifest: the same data is the same bytes."""
 
@@ -58,7 +61,7 @@ def gather_facts(context: Context, drafts: Mapping[str, SplitDraft], tallies: Ma
         licence=settings.licence,
         licences=_check_licences(context),
         builder=__version__,
-        splits=[_describe_split(context, name, tally) for name, tally in tallies.items()],
+        splits=[_describe_split(context, drafts[name], tally) for name, tally in tallies.items()],
         signatures={
             name: signature
             for name, signature in triplets.signatures(context.connection).items()
@@ -74,7 +77,7 @@ def gather_facts(context: Context, drafts: Mapping[str, SplitDraft], tallies: Ma
         panel=_describe_panel(context),
         quality=quality(context.connection),
         contact=settings.contact,
-        figures=_silver_figures(drafts),
+        figures=_silver_figures(drafts["test"]),
         statistics=numbers,
         folders=[
             {"role": folder.role, "name": folder.path.resolve().name, "digest": folder.digest}
@@ -95,17 +98,27 @@ def _check_licences(context: Context) -> dict[str, str]:
     return licences
 
 
-def _silver_figures(drafts: Mapping[str, SplitDraft]) -> list[QualityFigure]:
-    """Scores of the silver labels against gold, on reviews that people labelled and no model learnt from."""
-    compared = {key: both for draft in drafts.values() for key, both in draft.compared.items()}
-    if not compared:
-        return []
-    gold, silver = ({key: both[side] for key, both in compared.items()} for side in (0, 1))
-    by = f"{len(compared):,} gold reviews, labelled by people"
+def _silver_figures(draft: SplitDraft) -> list[QualityFigure]:
+    """Scores against gold on reviews that people labelled and no model learnt from: of what the build would release,
+    and of a language model's labels.
+    """
+    model = draft.labelled_by.get(SILVER, "")
+    names = {"": "the build's labels" if model else "silver labels", SILVER: f"labels of {model}"}
+    return [
+        figure
+        for other, pairs in draft.compared.items()
+        for figure in _compare(names[other], {key: both[0] for key, both in pairs.items()},
+                               {key: both[1] for key, both in pairs.items()})
+    ]  # fmt: skip
+
+
+def _compare(of: str, gold: Mapping[str, list[Answer]], silver: Mapping[str, list[Answer]]) -> list[QualityFigure]:
+    """Precision, recall and F1 of some labels by people's."""
+    by = f"{len(gold):,} gold reviews, labelled by people"
     return [
         QualityFigure(
             metric_name(f"{result.metric.match} {part}"),
-            "silver labels",
+            of,
             by,
             round(estimate.value, 4),
             estimate.low and round(estimate.low, 4),
@@ -147,16 +160,35 @@ def _describe_panel(context: Context) -> str:
     )
 
 
-def _describe_split(context: Context, name: str, tally: Tally) -> SplitFacts:
-    """A split with its source and the counts of its rows."""
+def _describe_split(context: Context, draft: SplitDraft, tally: Tally) -> SplitFacts:
+    """A split with its source and the counts of its rows; and who labelled its layers."""
     variant, last = train_source(context)
     count, by_people = tally.counts["reviews"], tally.counts["gold"]
-    source = _split_source(variant, last, name, bool(judging.read_trust(context)))
+    source = _split_source(variant, last, draft.name, bool(judging.read_trust(context)))
+    if SILVER in draft.labelled_by:
+        source = f"labels of {draft.labelled_by[SILVER]}"
     if by_people:
         source = "gold" if by_people == count else f"gold, and {source} where there is none"
-    annotations = [kind for kind, number in (("gold", by_people), ("silver", count - by_people)) if number]
-    polarities: dict[str, int] = {polarity: tally.polarities[polarity] for polarity in POLARITIES}
-    return SplitFacts(name, source, " and ".join(annotations) or "silver", count, tally.counts["triplets"], polarities)
+    annotations = [kind for kind, number in ((GOLD, by_people), (SILVER, count - by_people)) if number]
+    return SplitFacts(
+        draft.name,
+        source,
+        " and ".join(annotations) or SILVER,
+        count,
+        tally.counts["triplets"],
+        {polarity: tally.polarities[polarity] for polarity in POLARITIES},
+        _describe_layers(draft.labelled_by, tally),
+    )
+
+
+def _describe_layers(labelled_by: Mapping[str, str], tally: Tally) -> tuple[LayerFacts, ...]:
+    """The layers of a split that a language model labelled, or people in a pool; a file says no more than gold."""
+    if set(labelled_by.values()) <= {"people"}:
+        return ()
+    return tuple(
+        LayerFacts(name, who, tally.layers[name].reviews, tally.layers[name].triplets)
+        for name, who in labelled_by.items()
+    )
 
 
 def _split_source(variant: str, last: int, name: str, trusted: bool) -> str:

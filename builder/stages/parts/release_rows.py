@@ -1,9 +1,10 @@
 """The splits of a release: which triplets of which reviews, each review with its row, no text in two of them.
 
-With variant E every split holds what rules and panel hold together; gold replaces it in test where people labelled.
-With variants A to D train comes from the last training set and valid from the rules. Test is the union of rules and
-last model (Table 7 of the paper). Valid and test leave out what the variant's judge rejects in train. Reviews without
-a triplet stay as unverified negatives. Whatever is left out is named with its reason.
+With variant E every split holds what rules and panel hold together. With variants A to D train comes from the last
+training set and valid from the rules; test is the union of rules and last model. Valid and test leave out what the
+variant's judge rejects in train. In test the labels of people (gold) come in place of that. So do those of a language
+model (silver, Table 7 of the paper), and then a review that nobody labelled is left out. Reviews without a triplet
+stay as unverified negatives. Whatever is left out is named with its reason.
 """
 
 from __future__ import annotations
@@ -22,12 +23,13 @@ from builder.export.records import ReviewRow
 from builder.lexicon.categories import Categories
 from builder.metrics import Answer
 from builder.records import StoredTriplet
-from builder.stages.parts import gold, judging
+from builder.stages.parts import judging
 from builder.stages.parts.context import Context
 from builder.stages.parts.examples import join_rows
 from builder.stages.parts.release_triplets import Dropped, build_row
 from builder.stages.parts.rounds import accepts
-from builder.store import reviews, runs, training_sets, triplets
+from builder.store import labelled, reviews, runs, training_sets, triplets
+from builder.store.labelled import GOLD, SILVER, LabelledLayer
 from builder.text import hashed
 
 SPLITS = ("train", "valid", "test")
@@ -44,7 +46,9 @@ class SplitDraft:
     Attributes:
         ids: the row ids of the reviews, line by line.
         near: the lines of reviews that are near-duplicates of one in a split that goes first.
-        compared: for each review that people labelled their triplets, and those that would be released without them.
+        compared: for each review that people labelled their triplets, and those that would be released without them;
+            under "" those of the build, under "silver" those of a language model.
+        labelled_by: who labelled each layer of the split; empty where nobody did.
     """
 
     name: str
@@ -52,7 +56,8 @@ class SplitDraft:
     ids: array[int] = field(default_factory=lambda: array("q"))
     near: set[int] = field(default_factory=set)
     dropped: list[Dropped] = field(default_factory=list)
-    compared: dict[str, tuple[list[Answer], list[Answer]]] = field(default_factory=dict)
+    compared: dict[str, dict[str, tuple[list[Answer], list[Answer]]]] = field(default_factory=dict)
+    labelled_by: dict[str, str] = field(default_factory=dict)
 
     def rows(self) -> Iterator[ReviewRow]:
         """The reviews that are released, in the order of the database."""
@@ -79,18 +84,14 @@ class SplitDraft:
 
 def write_drafts(context: Context, folder: Path) -> dict[str, SplitDraft]:
     """Train, valid and test. Near-duplicates, once masked, stand in one of them only: in the one that comes first."""
-    labelled = _labelled_keys(context)
+    layers = labelled.layers(context.connection)
     drafts = {name: SplitDraft(name, folder / f"{name}.draft") for name in _FIRST}
+    drafts["test"].labelled_by = {name: layer.labelled_by for name, layer in layers.items()}
     seen: set[bytes] = set()
-    written = (_write(context, drafts[name], labelled if name == "test" else frozenset(), seen) for name in _FIRST)
+    written = (_write(context, drafts[name], layers if name == "test" else {}, seen) for name in _FIRST)
     with Texts(normal(text) for texts in written for text in texts) as texts:
         _mark_near_duplicates(drafts, texts)
     return {name: drafts[name] for name in SPLITS}
-
-
-def _labelled_keys(context: Context) -> frozenset[str]:
-    """Keys of the reviews that people labelled, those without a triplet too."""
-    return frozenset(str(row["id"]) for row in gold.rows(context.config.evaluate.gold))
 
 
 def train_source(context: Context) -> tuple[str, int]:
@@ -99,13 +100,13 @@ def train_source(context: Context) -> tuple[str, int]:
     return variant, runs.rounds(context.connection, variant)[-1].round
 
 
-def _write(context: Context, draft: SplitDraft, labelled: frozenset[str], seen: set[bytes]) -> Iterator[str]:
+def _write(context: Context, draft: SplitDraft, layers: Mapping[str, LabelledLayer], seen: set[bytes]) -> Iterator[str]:
     """Write a split, and yield its texts. A review that masks made equal to an earlier one is left out.
 
     `seen` holds the hashes of the texts that are written.
     """
     with draft.path.open("wb") as out:
-        for i, row in _rows(context, draft, labelled):
+        for i, row in _rows(context, draft, layers):
             text = hashed(row["text"])
             if text in seen:
                 why = "masked, its text equals that of a review released already"
@@ -117,50 +118,59 @@ def _write(context: Context, draft: SplitDraft, labelled: frozenset[str], seen: 
             yield row["text"]
 
 
-def _rows(context: Context, draft: SplitDraft, labelled: frozenset[str]) -> Iterator[tuple[int, ReviewRow]]:
-    """The reviews of a split by row id."""
+def _rows(context: Context, draft: SplitDraft, layers: Mapping[str, LabelledLayer]) -> Iterator[tuple[int, ReviewRow]]:
+    """The reviews of a split by row id. Labels of people go before those of a language model, and these before what
+    the build says.
+    """
     categories = Categories(context.lexicon)
     heeded = train_source(context)[0] != "E" or judging.read_trust(context) != 0
-    gold_triplets = ((True, triplet) for triplet in (_gold(context, draft.name) if labelled else ()))
-    silver_triplets = ((False, triplet) for triplet in _silver(context, draft.name))
-    everything = merge(gold_triplets, silver_triplets, key=lambda marked: marked[1].id)
+    built = (("", triplet) for triplet in _silver(context, draft.name))
+    labels = (_marked(context, layer, draft.name) for layer in layers.values())
+    everything = merge(*labels, built, key=lambda marked: marked[1].id)
     in_split = reviews.in_split(context.connection, draft.name)
     for review, marked in join_rows(in_split, everything, lambda pair: pair[1].review):
-        by_people = review.key in labelled
-        stored = [triplet for is_gold, triplet in marked if is_gold is by_people]
-        row, left_out = build_row(context, categories, review, "gold" if by_people else "silver", stored)
+        by = next((name for name in (GOLD, SILVER) if name in layers and review.id in layers[name].reviews), "")
+        stored = [triplet for layer, triplet in marked if layer == by]
+        row, left_out = build_row(context, categories, review, by or SILVER, stored, labelled=bool(by))
+        if not by and SILVER in layers:
+            draft.dropped.append((row["id"], "unlabelled", _UNLABELLED, review.id, None))
+            continue
         draft.dropped += left_out
         if not heeded:  # verdicts of a judge that is not trusted decide nothing, and would read as if they did
             for triplet in row["triplets"]:
                 triplet["verdict"] = None
-        if by_people:
-            silver = [triplet for is_gold, triplet in marked if not is_gold]
-            draft.compared[row["id"]] = (
-                _answers(row),
-                _answers(build_row(context, categories, review, "silver", silver)[0]),
-            )
-        if row["triplets"] or not (reason := _unfit(context, stored, by_people)):
+        if by == GOLD:
+            for other in ("", SILVER):
+                if not other or (other in layers and review.id in layers[other].reviews):
+                    silver = [triplet for layer, triplet in marked if layer == other]
+                    instead = build_row(context, categories, review, SILVER, silver, labelled=bool(other))[0]
+                    draft.compared.setdefault(other, {})[row["id"]] = _answers(row), _answers(instead)
+        if row["triplets"] or not (reason := _unfit(context, stored, bool(by))):
             yield review.id, row
         else:
             draft.dropped.append((row["id"], *reason, review.id, None))
+
+
+_UNLABELLED = "the layers of test were labelled, and nobody labelled this review"
+
+
+def _marked(context: Context, layer: LabelledLayer, split: str) -> Iterator[tuple[str, StoredTriplet]]:
+    """The triplets of a layer with its name."""
+    for triplet in triplets.proposed(context.connection, layer.source, split):
+        yield layer.name, triplet
 
 
 def _answers(row: ReviewRow) -> list[Answer]:
     return [(triplet["aspect"]["text"], triplet["opinion"]["text"], triplet["polarity"]) for triplet in row["triplets"]]
 
 
-def _unfit(context: Context, stored: Sequence[StoredTriplet], by_people: bool) -> tuple[str, str] | None:
+def _unfit(context: Context, stored: Sequence[StoredTriplet], is_labelled: bool) -> tuple[str, str] | None:
     """Why a review whose row has no triplet is no example of a review without one."""
     if stored:
         return "emptied", "all that was found in it was left out, so it is no example of a review without a triplet"
-    if not by_people and context.config.release.empty == "drop":
+    if not is_labelled and context.config.release.empty == "drop":
         return "empty", 'no triplet was found in it, and release.empty is "drop"'
     return None
-
-
-def _gold(context: Context, name: str) -> Iterable[StoredTriplet]:
-    source = triplets.source_id(context.connection, "gold")
-    return triplets.proposed(context.connection, source, name) if source is not None else ()
 
 
 def _silver(context: Context, name: str) -> Iterable[StoredTriplet]:

@@ -26,9 +26,15 @@ _Kept = list[tuple[Triplet, TripletRow]]
 
 
 def build_row(
-    context: Context, categories: Categories, review: Review, annotation: str, stored: Sequence[StoredTriplet]
+    context: Context,
+    categories: Categories,
+    review: Review,
+    annotation: str,
+    stored: Sequence[StoredTriplet],
+    labelled: bool,
 ) -> tuple[ReviewRow, list[Dropped]]:
-    """A review as it is released, and the triplets that it loses.
+    """A review as it is released, and the triplets that it loses. `labelled`: people or a language model decided on
+    them, so no confidence is asked.
 
     Where two sources mark one place differently, the rules win, then the triplet that stands first.
     """
@@ -41,7 +47,8 @@ def build_row(
     for candidate in sorted(stored, key=lambda triplet: _precedence(triplet, known)):
         origin = known.get(candidate.id, _UNKNOWN)
         id_ = f"{key}:{candidate.id & (1 << triplets.BITS) - 1:08x}"
-        released = _release(context, review, candidate.triplet, annotation, origin, masked, text)
+        doubt = None if labelled else _doubt(context, origin)
+        released = doubt or _release(review, candidate.triplet, annotation, masked, text)
         reason = released if isinstance(released, tuple) else _conflict(kept, released)
         if reason is not None:
             dropped.append((id_, *reason, review.id, candidate.id))
@@ -64,19 +71,18 @@ def _precedence(stored: StoredTriplet, known: Mapping[int, Provenance]) -> tuple
     return not by_rules, stored.triplet.opinion.start, stored.triplet.aspect.start, stored.id
 
 
+def _doubt(context: Context, origin: Provenance) -> tuple[str, str] | None:
+    """The (reason, detail) why a triplet is not sure enough; None where it is."""
+    least = context.config.release.min_confidence
+    if origin.confidence is None or origin.confidence >= least:
+        return None
+    return "unsure", f"its confidence is {origin.confidence:.2f}, below release.min_confidence {least:g}"
+
+
 def _release(
-    context: Context,
-    review: Review,
-    triplet: Triplet,
-    annotation: str,
-    origin: Provenance,
-    masked: privacy.Masked,
-    text: str,
+    review: Review, triplet: Triplet, annotation: str, masked: privacy.Masked, text: str
 ) -> Triplet | tuple[str, str]:
     """The triplet over the released text, or the (reason, detail) why it is left out."""
-    least = context.config.release.min_confidence
-    if annotation == "silver" and origin.confidence is not None and origin.confidence < least:
-        return "unsure", f"its confidence is {origin.confidence:.2f}, below release.min_confidence {least:g}"
     tidy = tidied(review.text, triplet) if annotation == "silver" else triplet
     if tidy is None:
         return "span", "aspect and opinion overlap, or a mark stands inside the aspect"

@@ -24,6 +24,7 @@ from builder.records import Review, Triplet
 from builder.stages.parts import gold, judging, predictions
 from builder.stages.parts.context import Context
 from builder.stages.parts.examples import join_rows
+from builder.stages.parts.pool_layers import is_pool
 from builder.stages.parts.rounds import SPLITS, RoundResult, finish_round
 from builder.store import confidence, readings, reviews, triplets
 from builder.store.triplets import JudgedTriplet
@@ -121,7 +122,7 @@ def _fit_curve(context: Context, source: int) -> Curve:
     """
     connection, path = context.connection, context.config.evaluate.gold
     curve = ranked(confidence.scores(connection, judging.NAME, "rules", "train"))
-    rows = gold.rows(path)
+    rows = gold.rows(path) if not is_pool(path) else []  # what a pool unites comes after this
     if not rows:
         return curve
     keys = {str(row["id"]) for row in rows}
