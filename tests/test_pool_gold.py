@@ -54,7 +54,7 @@ def test_reviews_with_an_open_candidate_are_left_out_and_counted(tmp_path: Path)
     workdir, pool = pooled(tmp_path)
     label(workdir, pool, "amy", "human", but=1)
     made = write_gold(workdir, None, tmp_path / "g.jsonl")
-    assert (made.layer.name, made.reviews, made.layer.open) == ("gold", 3, 2), "one is open, nobody checked the empty one"
+    assert (made.layer.name, made.reviews, made.layer.open) == ("gold", 3, 2), "one open, one unchecked"
     keys = [row["id"] for row in gold_files.rows(str(tmp_path / "g.jsonl"))]
     first = next(review for review in pool.reviews if review.candidates)
     assert first.key not in keys

@@ -676,7 +676,7 @@ def test_every_named_query_runs_and_says_what_it_is_about(filled: sqlite3.Connec
             "top-aspects",
             [("湯頭", 1, 1, 0, 0, 1), ("牛肉麵", 0, 0, 0, 0, 2), ("地點", 0, 0, 0, 0, 1), ("服務", 0, 0, 0, 0, 1)],
         ),
-        ("released-summary", [("0.1.0", "train", 2, 1, 1, 1, 0, 0)]),
+        ("released-summary", [("0.1.0", "train", "silver", 2, 1, 1, 1, 0, 0, None)]),
         ("negation-flipped", [("r1", "湯頭", "不會鹹", "POS", "不會", TEXTS["r1"])]),
         ("conflicts", [("r2", "牛肉麵", "好吃", {"POS", "NEG"}, TEXTS["r2"])]),
         ("without-triplet", []),

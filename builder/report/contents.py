@@ -5,6 +5,7 @@ In: the open database. Out: sections of tables and figures.
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections import Counter
 
@@ -57,7 +58,12 @@ def in_and_out(connection: sqlite3.Connection) -> Section:
         "rejects", "What was left out, by stage and reason", columns, tuple(left), note, "Nothing was left out."
     )
     lead = _lead_in(counts)
-    return Section("in-and-out", "What went in, what came out", lead, (flow, rejected, _released(connection)))
+    return Section(
+        "in-and-out",
+        "What went in, what came out",
+        lead,
+        (flow, rejected, _released(connection), _distribution(connection)),
+    )
 
 
 def _lead_in(counts: runs.Counts) -> str:
@@ -77,8 +83,28 @@ def _released(connection: sqlite3.Connection) -> Table:
     if done:
         rows = tuple((name, done.counts[name]) for name in ("train", "valid", "test") if name in done.counts)
     version = f" {done.counts['version']}" if done else ""
-    missing = "Nothing released yet: `builder run release`."
+    missing = _UNRELEASED
     return Table("release", f"Triplets in release{version}", ("split", "triplets"), rows, look="bars", missing=missing)
+
+
+_UNRELEASED = "Nothing released yet: `builder run release`."
+
+
+def _distribution(connection: sqlite3.Connection) -> Table:
+    """Table 7: the reviews of each split and layer of the release, what proposed their triplets, and who labelled."""
+    config = json.loads(runs.setting(connection, "build") or "{}").get("config", {})
+    variant = config.get("release.train_source") or (config.get("self_train.variants") or ["E"])[0]
+    together = f"rules and self-train-{variant}" if variant != "E" else "rules and panel"
+    sources = {"train": f"self-train-{variant}", "valid": "rules"} if variant != "E" else {}
+    people = released.labelled_by(connection)
+    rows: list[tuple[Cell, ...]] = []
+    for split, annotation, reviews, number in released.layers(connection):
+        labelled_by = people.get(annotation, "") if split == "test" else ""
+        union = f"union of {', '.join(final_systems(connection))}" if "pool" in labelled_by else together
+        rows.append((split, annotation, reviews, number, sources.get(split, union), labelled_by or "-"))
+    columns = ("split", "layer", "reviews", "triplets", "source", "golden answer by")
+    title = "Table 7 of the paper: the dataset"
+    return Table("table-7", title, columns, tuple(rows), missing="" if rows else _UNRELEASED)
 
 
 def triplets(connection: sqlite3.Connection) -> Section:

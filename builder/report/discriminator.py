@@ -30,7 +30,7 @@ def discriminator(connection: sqlite3.Connection, yardsticks: list[Yardstick]) -
         tuple(asked.discriminator_data(connection, rules.id)) if rules else (),
         missing="No triplets yet: `builder run seed`.",
         note="Counted by section 3.3.2: each rule triplet as YY, once more with a wrong polarity as YN, and twice as "
-            "many unpaired aspects and opinions as NX.",
+            "many unpaired aspects and opinions as NX. Words that stand twice in a review count once.",
     )  # fmt: skip
     rows = (
         [(*row, 100.0 * int(row[2] or 0) / max(1, int(row[1] or 0))) for row in asked.accepted(connection, judge.id)]

@@ -20,6 +20,7 @@ from builder.report import scores
 from builder.report.blocks import Cell, ReportFigure, Section, Table
 from builder.report.yardsticks import NO_GOLD, Yardstick, answers, final_systems
 from builder.stages.parts.measured_quality import measured
+from builder.stages.parts.template_models import TEMPLATE_SOURCES
 from builder.store import audits, labels
 from builder.store import report as asked
 
@@ -155,17 +156,17 @@ def beyond_lexicon(connection: sqlite3.Connection, lexicon: Lexicon, yardsticks:
 
 
 def templates(connection: sqlite3.Connection, settings: Settings) -> Table:
-    """Table 3 from the test split."""
+    """Table 3 from the test split: the models of the two templates where they were trained, then the final models."""
     by_name = {source.name: source for source in asked.sources(connection)}
     judge = next((source for source in by_name.values() if source.kind == "discriminator"), None)
     keys = asked.reviews(connection, "test")
-    rows = asked.accepted(connection, judge.id) if judge else []
+    rows = asked.accepted(connection, judge.id, "test") if judge else []
     accepted = {str(name): 100.0 * int(yes or 0) / max(1, int(number or 0)) for name, number, yes, *_ in rows}
     rules = answers(keys, asked.proposed(connection, by_name["rules"].id, "test")) if "rules" in by_name else {}
+    compared = [name for name in TEMPLATE_SOURCES if name in by_name]
     systems = {
-        name: answers(keys, asked.proposed(connection, source.id, "test"))
-        for name, source in by_name.items()
-        if name in final_systems(connection)[1:]
+        name: answers(keys, asked.proposed(connection, by_name[name].id, "test"))
+        for name in (*compared, *final_systems(connection)[1:])
     }
     return scores.template_table(rules, systems, accepted, "test", settings)
 

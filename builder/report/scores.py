@@ -158,11 +158,9 @@ def template_table(
         values = [paper.values[value].value for value in ("accuracy", "precision", "recall", "f1")]
         rows.append((name, sum(map(len, predicted.values())), accepted.get(name), *values))
     note = (
-        f"Against the rules' output of the {split} split, as in the paper: fidelity to the rules, not quality. YY "
-        "over all splits. "
-    )
-    note += (
-        "The paper compares its two templates so; the systems here are the models that this working directory holds."
+        f"Against the rules' output of the {split} split, as in the paper: fidelity to the rules, not quality. "
+        "template-1 and template-2 learnt from all of the rules' triplets of train "
+        "(`paper.compare_templates`); the others are the last models of the variants."
     )
     columns = ("model", "triplets", "YY %", "A", "P", "R", "F1")
     missing = "" if rows else "No model yet: `builder run self_train`."

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from builder.metrics import Answer
 from builder.metrics.matching import near_label
-from builder.store import labels, runs
+from builder.store import labels, released, runs
 from builder.store import report as asked
 from builder.store.labels import LabelCandidate, LabelPool, StoredLabel
 from builder.store.report import ProposedTriplet, StoredSource
@@ -45,7 +45,12 @@ class Yardstick:
 def find_yardsticks(connection: sqlite3.Connection) -> list[Yardstick]:
     """All there are, the best first; the rules themselves only where there is no other."""
     sources = asked.sources(connection)
-    out = [_human(connection, sources, source) for source in sources if source.kind == "human"]
+    pooled = released.labelled_by(connection)  # a pool's labels are read from the pool
+    out = [
+        _human(connection, sources, source)
+        for source in sources
+        if source.kind == "human" and "pool" not in pooled.get(source.name, "")
+    ]
     for pool in labels.pools(connection):
         out += _pooled(pool)
     return out or [_rules(connection, sources)] if any(source.name == "rules" for source in sources) else out

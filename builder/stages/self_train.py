@@ -12,26 +12,19 @@ E is builder.stages.parts.variant_e.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 
 from builder.errors import ModelError
-from builder.learning.task import Example, Judge, TaggerConfig, TripletModel
+from builder.learning.task import Judge
 from builder.model import kinds
 from builder.model_settings import VARIANTS
 from builder.progress import ModelBar
-from builder.reader import review_view, to_text, to_view
-from builder.records import Review, StoredTriplet, Triplet
-from builder.stages.parts import judging, predictions, variant_e
+from builder.records import StoredTriplet
+from builder.stages.parts import judging, template_models, variant_e
 from builder.stages.parts.context import Context
-from builder.stages.parts.examples import join_rows, list_examples
-from builder.stages.parts.rounds import SPLITS, RoundCounts, RoundResult, accepts, finish_round, readable_reviews
-from builder.store import db, reviews, runs, training_sets, triplets
-from builder.text import View
-
-_SHARED = {"A0": "AC0", "C0": "AC0", "B0": "BD0", "D0": "BD0"}
-"""Rounds with the same training set share their checkpoints: the second finds its training done."""
+from builder.stages.parts.extractors import predict_splits, train_extractor
+from builder.stages.parts.rounds import RoundCounts, RoundResult, accepts, finish_round
+from builder.store import db, runs, training_sets, triplets
 
 
 def run(context: Context) -> runs.Counts:
@@ -66,6 +59,8 @@ def run(context: Context) -> runs.Counts:
         counts[f"{variant} S_{rounds[-1].round}"] = rounds[-1].triplets
         problems = kinds.problems(context.config, context.models / f"{variant}{rounds[-1].round}")
         counts |= {f"{variant}{rounds[-1].round} {reason}": number for reason, number in problems.items()}
+    if context.config.profile == "paper" and context.config.paper.compare_templates and judge is not None:
+        counts |= template_models.compare(context, judge)
     return counts
 
 
@@ -83,8 +78,8 @@ def _run_round(context: Context, variant: str, number: int, judge: Judge) -> Non
             fix="use variant B or D, or more reviews",
         )
     shown = ModelBar(f"self-train {variant}{number}", kinds.unit(context.config))
-    extractor = _train(context, f"{variant}{number}", after, shown)
-    predicted = _predict(context, extractor, f"{variant}{number}", after, shown)
+    extractor = train_extractor(context, f"{variant}{number}", after, shown)
+    predicted = predict_splits(context, extractor, f"{variant}{number}", after, shown)
     counts = RoundCounts(proposed.predicted, len(proposed.accepted), len(after) - len(before))
     result = RoundResult(variant, number, extractor.digest, predicted, after)
     finish_round(context, judge, result, counts, started, shown)
@@ -119,55 +114,3 @@ def _in_lexicon(context: Context, stored: StoredTriplet) -> bool:
     not).
     """
     return context.lexicon.knows(stored.triplet.opinion.text)
-
-
-def _train(context: Context, name: str, ids: list[int], shown: ModelBar) -> TripletModel:
-    from builder.model.saved import save
-    from builder.model.tagger import train_tagger
-
-    connection, config = context.connection, context.config
-    rules = triplets.source_id(connection, "rules")
-    assert rules is not None
-    train = list_examples(context, triplets.subset(connection, ids, config.self_train.most))
-    valid = list_examples(context, triplets.proposed(connection, rules, "valid", config.self_train.most // 10))
-    checkpoints = context.models / f"{_SHARED.get(name, name)}.training"
-    if config.profile in kinds.KINDS:
-        folder = context.models / name
-        return kinds.KINDS[config.profile].train_extractor(config, train, valid, folder, checkpoints, shown)
-    chars = sum(len(example.text) for example in train)
-    settings = kinds.training_settings(TaggerConfig, config, config.self_train.epochs, chars)
-    base = kinds.load_foundation(config, (example.text for example in train))
-    extractor = train_tagger(train, valid, settings, config.seed, checkpoints, shown, base)
-    save(extractor, context.models / name)
-    return extractor
-
-
-def _predict(
-    context: Context, model: TripletModel, name: str, after: list[int], shown: ModelBar
-) -> Iterator[tuple[int, Triplet]]:
-    """The triplets that M_i predicts for every review that models read, in offsets of the stored text.
-
-    A model may see what is known of a review: S_i in the train split, the rules' triplets elsewhere.
-    """
-    connection = context.connection
-    rules = triplets.source_id(connection, "rules")
-    assert rules is not None
-    for split in SPLITS:
-        stored = triplets.subset(connection, after) if split == "train" else triplets.proposed(connection, rules, split)
-        pairs = (
-            _known_example(context, review, known)
-            for review, known in join_rows(readable_reviews(context, split), stored, lambda triplet: triplet.review)
-        )
-        progress = predictions.CharacterProgress(shown, reviews.characters(connection, split))
-        ask = partial(predictions.extract, context, model, context.models / name, progress)
-        for (review, seen), predicted in predictions.answer_pairs(pairs, ask):
-            for triplet in predicted:
-                yield review.id, to_text(triplet, seen, review.text)
-
-
-def _known_example(
-    context: Context, review: Review, stored: list[StoredTriplet]
-) -> tuple[Example, tuple[Review, View]]:
-    seen = review_view(review, context.lexicon.variants)
-    known = tuple(moved for triplet in stored if (moved := to_view(triplet.triplet, seen)))
-    return Example(review.key, seen.text, known), (review, seen)

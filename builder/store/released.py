@@ -137,6 +137,23 @@ def set_public_ids(connection: sqlite3.Connection, hashed: bool) -> None:
     connection.execute(f"UPDATE reviews SET public_id = CASE WHEN duplicate_of IS NULL THEN {shown} END")
 
 
+def labelled_by(connection: sqlite3.Connection) -> dict[str, str]:
+    """Layer (gold, silver) -> who labelled it; empty where nobody is named."""
+    rows = connection.execute("SELECT name, labelled_by FROM sources WHERE labelled_by IS NOT NULL")
+    return dict(rows.fetchall())
+
+
+def layers(connection: sqlite3.Connection) -> list[tuple[str, str, int, int]]:
+    """(split, annotation, reviews, triplets) of the last release, in the order train, valid, test."""
+    rows = connection.execute(
+        "SELECT r.split, r.annotation, count(*), sum((SELECT count(*) FROM released e"
+        " WHERE e.triplet BETWEEN r.review << ?1 AND r.review << ?1 | ?2)) FROM released_reviews r"
+        " GROUP BY r.split, r.annotation ORDER BY r.split = 'test', r.split = 'valid', r.annotation",
+        (BITS, HASH),
+    )
+    return list(rows)
+
+
 def totals(connection: sqlite3.Connection) -> dict[str, int]:
     """Numbers of the last release: reviews, those with a triplet, triplets, different aspects and opinions; all 0
     without one.

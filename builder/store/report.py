@@ -96,14 +96,16 @@ def per_review(connection: sqlite3.Connection, source: int) -> Rows:
 
 
 def discriminator_data(connection: sqlite3.Connection, rules: int) -> Rows:
-    """(split, triplets, YY, YN, NX) of the discriminator's data (paper, section 3.3.2 and Table 1), counted from the
+    """(split, rows, YY, YN, NX) of the discriminator's data (paper, section 3.3.2 and Table 1), counted from the
     rules' triplets: a YY and a YN each, and twice as many NX pairs as there are YY, or all unpaired ones where there
-    are fewer.
+    are fewer. A row is its words: a triplet whose words stand twice in a review counts once.
     """
     return connection.execute(
-        "SELECT split, sum(2 * n + nx), sum(n), sum(n), sum(nx) FROM (SELECT r.split, count(*) AS n, min(2 * count(*),"
-        " count(DISTINCT t.spans ->> '$.aspect') * count(DISTINCT t.spans ->> '$.opinion')"
-        " - count(DISTINCT (t.spans ->> '$.aspect') || (t.spans ->> '$.opinion'))) AS nx"
+        "SELECT split, sum(2 * n + nx), sum(n), sum(n), sum(nx) FROM (SELECT r.split,"
+        " count(DISTINCT t.aspect || char(31) || t.opinion || char(31) || t.polarity) AS n,"
+        " min(2 * count(DISTINCT t.aspect || char(31) || t.opinion || char(31) || t.polarity),"
+        " count(DISTINCT t.aspect) * count(DISTINCT t.opinion)"
+        " - count(DISTINCT t.aspect || char(31) || t.opinion)) AS nx"
         " FROM proposals p JOIN triplets t ON t.id = p.triplet JOIN reviews r ON r.id = t.review WHERE p.source = ?"
         " GROUP BY t.review)"
         " GROUP BY split ORDER BY split = 'test', split = 'valid'",
@@ -123,14 +125,14 @@ def verdicts(connection: sqlite3.Connection, judge: int, split: str) -> dict[int
     )
 
 
-def accepted(connection: sqlite3.Connection, judge: int) -> Rows:
-    """(source, judged, YY, YN, NX, abstained) by a judge."""
+def accepted(connection: sqlite3.Connection, judge: int, split: str = "") -> Rows:
+    """(source, judged, YY, YN, NX, abstained) by a judge, in one split if it is named."""
     return connection.execute(
         "SELECT s.name, count(*), sum(v.label = 'YY'), sum(v.label = 'YN'), sum(v.label = 'NX'),"
-        " sum(v.label IS NULL) FROM verdicts v"
-        " JOIN proposals p ON p.triplet = v.triplet JOIN sources s ON s.id = p.source WHERE v.source = ? GROUP BY s.id"
-        " ORDER BY s.id",
-        (judge,),
+        " sum(v.label IS NULL) FROM verdicts v JOIN proposals p ON p.triplet = v.triplet"
+        " JOIN sources s ON s.id = p.source JOIN reviews r ON r.id = v.triplet >> 31"
+        " WHERE v.source = ?1 AND (?2 = '' OR r.split = ?2) GROUP BY s.id ORDER BY s.id",
+        (judge, split),
     ).fetchall()
 
 
