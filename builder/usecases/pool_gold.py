@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from builder.errors import ConfigError, InputError, did_you_mean
-from builder.export.formats import NAMES, export, skipped_lines
+from builder.export.formats import NAMES, Words, export, skipped_lines
 from builder.export.records import ReviewRow, triplet_row
 from builder.files import write_atomically
 from builder.gold.layer import LayerReview, PoolLayer
@@ -21,7 +22,7 @@ from builder.stages.parts.pool_layers import read_layer
 from builder.store import pools
 from builder.store.triplets import triplet_id
 from builder.text import script_of
-from builder.usecases.exporting import segmented
+from builder.usecases.exporting import segment_texts
 from builder.usecases.labelling import opened
 
 OWN = "jsonl"
@@ -58,7 +59,8 @@ def write_gold(
             f"no review of pool {layer.pool} has all of its answers", where=str(workdir), fix="label it, or adjudicate"
         )
     path.parent.mkdir(parents=True, exist_ok=True)
-    return _write_own(layer, path) if form == OWN else _write_format(layer, path, form)
+    segment = partial(segment_texts, workdir=workdir) if form == "bio-words" else None
+    return _write_own(layer, path) if form == OWN else _write_format(layer, path, form, segment)
 
 
 def _write_own(layer: PoolLayer, path: Path) -> PoolGold:
@@ -67,9 +69,9 @@ def _write_own(layer: PoolLayer, path: Path) -> PoolGold:
     return PoolGold(layer, len(layer.reviews), layer.triplets)
 
 
-def _write_format(layer: PoolLayer, path: Path, form: str) -> PoolGold:
+def _write_format(layer: PoolLayer, path: Path, form: str, segment: Words | None) -> PoolGold:
     rows = [_release_row(review, layer.name) for review in layer.reviews]
-    made = export(form, "test", rows, words=segmented if form == "bio-words" else None)
+    made = export(form, "test", rows, words=segment)
     write_atomically(path, made.payload)
     aside = path.with_name(f"{path.name}.skipped.jsonl")
     if made.skipped:
