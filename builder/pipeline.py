@@ -171,8 +171,7 @@ def run(
             refuse_other_dataset(connection, build)
         remember_build(connection, build)
         out_folder = shelf_of(build.out, config.release.name)
-        began = file_states(build)
-        keys = stage_keys(build, lexicon)
+        began, keys = file_states(build), stage_keys(build, lexicon)
         finished: list[Done] = []
         for stage in due:
             progress(len(finished), len(due), stage.name)
