@@ -11,10 +11,11 @@ from pathlib import Path
 import pytest
 from conftest import Built, Command
 
-from builder.commands.build_voice import TITLES, Voice, spoken_seconds
+from builder.commands.build_voice import TITLES, Voice
 from builder.commands.remaining import RemainingTime
 from builder.config import resolve
 from builder.pipeline import STAGES, Done
+from builder.report.numbers import spoken_seconds
 from builder.settings import Config
 from builder.usecases import preview as previews
 from builder.usecases.outcome import read_outcome

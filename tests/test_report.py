@@ -21,7 +21,7 @@ from builder.errors import ConfigError, install_command
 from builder.lexicon.resources import load_lexicon
 from builder.metrics.systems import Settings
 from builder.records import Element, Polarity, Triplet, polarity_of
-from builder.report import charts, terminal
+from builder.report import charts, glance, terminal
 from builder.report.blocks import ChartBar, ChartLine, Report, ReportFigure, Table
 from builder.report.collect import collect
 from builder.report.page import page
@@ -238,6 +238,31 @@ def test_what_went_in_is_what_came_out_or_was_left_out(report: Report) -> None:
 # ---- labels of pools
 
 
+def test_the_first_section_says_what_is_praised_and_criticised_most_and_where(built: Built, tmp_path: Path) -> None:
+    workdir = built.copy(tmp_path)
+    with db.writing(workdir) as connection, db.atomic(connection):
+        connection.execute("UPDATE reviews SET place = CASE WHEN id % 3 THEN '東店' ELSE '西店' END")
+    with db.reading(workdir) as connection:
+        report = collect(connection, load_lexicon(), Settings(samples=0))
+        counted = connection.execute(
+            "SELECT polarity, aspect, count(*) FROM released_triplets WHERE polarity <> 'NEU' GROUP BY 1, 2"
+        ).fetchall()
+        by_place = connection.execute(
+            "SELECT r.place, count(*) FROM released_triplets t JOIN reviews r ON r.key = t.review GROUP BY 1"
+        ).fetchall()
+    assert report.sections[0].name == "glance"
+    for name, polarity in (("likes", "POS"), ("dislikes", "NEG")):
+        due = sorted((times for label, _, times in counted if label == polarity), reverse=True)[:10]
+        assert [row["times"] for row in rows(report, name)] == due
+        assert all(re.match(r"\S+ \d", row["in these words"]) for row in rows(report, name))
+    assert {row["place"]: row["triplets"] for row in rows(report, "places")} == dict(by_place)
+
+
+def test_both_scripts_of_an_aspect_and_its_words_count_as_one() -> None:
+    judged = [("服務", "親切", 3), ("湯", "好喝", 4), ("服务", "亲切", 2)]
+    assert glance._top(judged, 1) == (("服務", 5, "親切 5"),)
+
+
 def label_pool(workdir: Path) -> None:
     """Two reviews of the test split: three candidates labelled by two people and a model,
     one triplet that nobody had proposed.
@@ -427,7 +452,7 @@ def test_a_build_that_has_only_begun_has_a_report_too(tmp_path: Path) -> None:
 def test_a_real_build_reports_itself(built: Built, here: Command, tmp_path: Path) -> None:
     ran = here("report", "--workdir", built.workdir, "--out", tmp_path / "a.html", "--samples", "20")
     assert ran.code == 0, ran.err
-    assert re.fullmatch(r".*a\.html: 13 sections, \d+ tables, \d+ not there yet, \d+ kB\n", ran.out)
+    assert re.fullmatch(r".*a\.html: 14 sections, \d+ tables, \d+ not there yet, \d+ kB\n", ran.out)
     text = Tags((tmp_path / "a.html").read_text(encoding="utf-8")).said
     assert "human labels (gold)" in text
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.html"]

@@ -19,6 +19,7 @@ import click
 from builder.commands.build_tables import counts_text, stage_table
 from builder.commands.terminal import shows_colour, styled_output
 from builder.errors import BuilderError
+from builder.report.numbers import spoken_seconds
 
 if TYPE_CHECKING:
     from builder.pipeline import Done
@@ -202,10 +203,3 @@ def seconds_before(workdir: Path) -> dict[str, float]:
             return {name: run.seconds for name, run in runs.runs(connection).items()}
     except BuilderError:  # the build will say what is wrong with it
         return {}
-
-
-def spoken_seconds(seconds: float) -> str:
-    """12 s, 3 min 05 s, 2 h 10 min."""
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes:02} min" if hours else f"{minutes} min {rest:02} s" if minutes else f"{rest} s"

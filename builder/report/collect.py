@@ -11,8 +11,9 @@ from builder import __version__
 from builder.lexicon.resources import Lexicon
 from builder.metrics.systems import Settings
 from builder.privacy import masking as privacy
-from builder.report import contents, discriminator, process, quality, yardsticks
+from builder.report import contents, discriminator, glance, process, quality, yardsticks
 from builder.report.blocks import MarkedExample, Report, Section
+from builder.report.numbers import spoken_seconds
 from builder.store import released, runs
 from builder.store import report as asked
 from builder.store.queries import public_id
@@ -43,6 +44,7 @@ def collect(connection: sqlite3.Connection, lexicon: Lexicon, settings: Settings
         ),
     )
     sections = (
+        glance.likes_and_dislikes(connection),
         contents.in_and_out(connection),
         contents.triplets(connection),
         _examples(connection, examples),
@@ -91,7 +93,7 @@ def _tiles(connection: sqlite3.Connection, head: tuple[float, str] | None) -> tu
     ]
     tiles += [(f"{100 * covered / max(1, reviews):.0f}%", names[4])]
     tiles += [(f"{head[0]:.1f}", head[1])] if head else []
-    tiles += [(f"{sum(run.seconds for run in done.values()) / 60:.0f} min", "computing time")]
+    tiles += [(spoken_seconds(sum(run.seconds for run in done.values())), "computing time")]
     return tuple(tiles)
 
 

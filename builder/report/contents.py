@@ -240,6 +240,6 @@ def sharing(connection: sqlite3.Connection) -> Section:
     return Section(
         "sharing",
         "Agreement of the sources",
-        "Where two independent sources agree, a triplet is more likely right.",
+        "Models learnt from the rules, so agreement with them says little about quality; agreement with people does.",
         (table,),
     )

@@ -12,7 +12,7 @@ from collections import defaultdict
 from pathlib import PurePath
 
 from builder.report.blocks import Cell, ChartLine, ReportFigure, Section, Table
-from builder.report.numbers import percent
+from builder.report.numbers import percent, spoken_seconds
 from builder.store import report as asked
 from builder.store import runs
 
@@ -57,14 +57,16 @@ def growth(connection: sqlite3.Connection) -> Section:
         tuple(ChartLine(name, tuple(points)) for name, points in lines.items()),
     )
     lead = (
-        "Self-training adds what its models find to what the rules found." if rounds else "Self-training has not run."
+        "Self-training adds what its models find to what the rules found. Variant E has one round."
+        if rounds
+        else "Self-training has not run."
     )
     return Section(
         "growth",
         "Self-training",
         lead,
         (Table("rounds", "Rounds of self-training", columns, rows, note=note, missing=missing),),
-        (figure,) if rounds else (),
+        (figure,) if any(len(points) > 1 for points in lines.values()) else (),
     )
 
 
@@ -137,7 +139,7 @@ def running(connection: sqlite3.Connection, lexicon: str) -> Section:
     )
     total = sum(run.seconds for run in done.values())
     return Section(
-        "running", "How it was made", f"{total / 60:.1f} minutes of computing in all.", (times, signatures, settings)
+        "running", "How it was made", f"It took {spoken_seconds(total)} in all.", (times, signatures, settings)
     )
 
 

@@ -172,6 +172,25 @@ def words(connection: sqlite3.Connection, column: str) -> list[tuple[str, int, i
     ).fetchall()
 
 
+def judged(connection: sqlite3.Connection, polarity: str) -> list[tuple[str, str, int]]:
+    """(aspect, opinion, triplets) of a polarity in the release, as the texts write them; of the candidates where
+    nothing is released yet.
+    """
+    chosen = "released_triplets" if released.totals(connection)["triplets"] else "triplets"
+    return connection.execute(
+        f"SELECT aspect, opinion, count(*) FROM {chosen} WHERE polarity = ? GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2",
+        (polarity,),
+    ).fetchall()
+
+
+def judged_places(connection: sqlite3.Connection) -> list[tuple[str, str, str, int]]:
+    """(place, aspect, polarity, triplets) of the release, for reviews whose place is known."""
+    return connection.execute(
+        "SELECT r.place, t.aspect, t.polarity, count(*) FROM released_triplets t JOIN reviews r ON r.key = t.review"
+        " WHERE r.place <> '' AND r.duplicate_of IS NULL GROUP BY 1, 2, 3 ORDER BY 4 DESC, 1, 2, 3"
+    ).fetchall()
+
+
 def overlaps(connection: sqlite3.Connection, ids: Sequence[int]) -> dict[tuple[int, int], int]:
     """(source, source) -> triplets that both propose."""
     rows = connection.execute(

@@ -1,0 +1,72 @@
+"""The first section, for whoever runs the place: what customers like, what they complain about, and where.
+
+In: the open database. Out: a section of tables. Both scripts of a word count as one, under the form that is written
+more.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+
+from builder.report.blocks import Cell, Section, Table
+from builder.report.numbers import percent
+from builder.store import report as asked
+from builder.text import converter
+
+_MOST_WORDS = 3
+_LEAST_PLACES, _MOST_PLACES = 2, 30
+
+
+def likes_and_dislikes(connection: sqlite3.Connection, most: int = 10) -> Section:
+    """The aspects that are praised and criticised most, with the words for it, and each place's own."""
+    missing = "No triplets yet: `builder run seed`."
+    tables = [
+        Table(name, title, ("aspect", "times", "in these words"), _top(asked.judged(connection, polarity), most),
+              missing=missing, look="bars")
+        for name, title, polarity in (
+            ("likes", "What customers like", "POS"), ("dislikes", "What customers criticise", "NEG"),
+        )
+    ]  # fmt: skip
+    places = _places(asked.judged_places(connection))
+    if len(places) >= _LEAST_PLACES:
+        columns = ("place", "triplets", "positive %", "liked most", "criticised most")
+        note = f"The {_MOST_PLACES} places with most triplets of {len(places):,}." if len(places) > _MOST_PLACES else ""
+        tables.append(Table("places", "Place by place", columns, tuple(places[:_MOST_PLACES]), note))
+    lead = "How often each aspect is praised or criticised. Machines read the reviews: single numbers may be wrong."
+    return Section("glance", "At a glance", lead, tuple(tables))
+
+
+def _top(rows: Iterable[tuple[str, str, int]], most: int) -> tuple[tuple[Cell, ...], ...]:
+    """The most frequent aspects, each with its most frequent opinions."""
+    simplified = converter("t2s")
+    names: dict[str, str] = {}
+    words: dict[str, Counter[str]] = defaultdict(Counter)
+    forms: dict[str, str] = {}
+    for aspect, opinion, times in rows:
+        key = simplified(aspect)
+        names.setdefault(key, aspect)
+        words[key][forms.setdefault(simplified(opinion), opinion)] += times
+    ordered = sorted(words.items(), key=lambda item: (-item[1].total(), names[item[0]]))
+    return tuple((names[key], said.total(), _listing(said)) for key, said in ordered[:most])
+
+
+def _places(rows: Iterable[tuple[str, str, str, int]]) -> list[tuple[Cell, ...]]:
+    """Places by their number of triplets: its share of positive ones, and what is praised and criticised most."""
+    simplified = converter("t2s")
+    forms: dict[str, str] = {}
+    counted: dict[str, dict[str, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
+    for place, aspect, polarity, times in rows:
+        counted[place][polarity][forms.setdefault(simplified(aspect), aspect)] += times
+    sums = {place: sum(said.total() for said in by.values()) for place, by in counted.items()}
+    return [
+        (place, sums[place], percent(by["POS"].total(), sums[place]), _listing(by["POS"]), _listing(by["NEG"]))
+        for place, by in sorted(counted.items(), key=lambda item: (-sums[item[0]], item[0]))
+    ]
+
+
+def _listing(counted: Counter[str]) -> str:
+    """The most frequent words, each with how often."""
+    ordered = sorted(counted.items(), key=lambda item: (-item[1], item[0]))[:_MOST_WORDS]
+    return "、".join(f"{word} {times:,}" for word, times in ordered)
