@@ -107,7 +107,9 @@ def converter(name: str) -> Callable[[str], str]:
 
 @cache
 def _script_of_char(char: str) -> int:
-    """+1 if only Traditional texts write it, -1 if only Simplified ones do, 0 for both."""
+    """+1 if only Traditional texts write it, -1 if only Simplified ones do, 0 for both and for what is no Han."""
+    if char in _SHARED or not HAN.match(char):
+        return 0
     simplified, traditional = converter("t2s")(char), converter("s2tw")(char)
     return (simplified != char and traditional == char) - (traditional != char and simplified == char)
 
@@ -125,7 +127,7 @@ def tells_script(text: str) -> bool:
 
 
 def _votes(text: str) -> list[int]:
-    return [vote for c in text if c not in _SHARED and HAN.match(c) and (vote := _script_of_char(c))]
+    return [vote for char in text if (vote := _script_of_char(char))]
 
 
 def script_of(text: str) -> Script:

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builder import __version__
-from builder.metrics import Answer, Answers, Match, Part, Score, micro, paper, polarity_accuracy
+from builder.metrics import Answer, Answers, Match, Part, Score, intervals, micro, paper, polarity_accuracy
+from builder.metrics.scores import Metric, f1, share, tally
 
 TOOL = Path(__file__).parents[2] / "shared/tools/score_lenient.py"
 WORDS = st.sampled_from(
@@ -222,3 +223,51 @@ def test_the_triplet_score_agrees_with_the_shared_tool(
         assert (theirs["P"], theirs["R"], theirs["F1"]) == pytest.approx(
             (ours.precision, ours.recall, ours.f1), abs=0.051
         )
+
+
+# ---- edges that a score's arithmetic turns on
+
+
+def test_a_share_of_nothing_is_all_right_only_where_the_other_side_has_nothing() -> None:
+    assert [share(0, 0, 0), share(0, 0, 1), share(1, 2, 0), share(1, 2, 5)] == [100.0, 0.0, 50.0, 50.0]
+    assert [f1(0, 0), f1(100, 50)] == [0.0, pytest.approx(200 / 3)]
+    assert polarity_accuracy(GOLD, {}) == 100.0
+    assert numbers(micro({}, {})) == (0, 0, 0) and paper({}, {}).f1 == 0
+
+
+METRICS = [Metric("exact", "triplet"), Metric("lenient", "polarity"), Metric("paper", "triplet")]
+
+
+@given(ANSWERS, ANSWERS)
+def test_estimates_without_samples_are_the_scores(gold: Answers, predicted: Answers) -> None:
+    tallies = [tally(gold, predicted, metric) for metric in METRICS]
+    exact, polarity, example = intervals.estimates(tallies, METRICS, 0, 1)
+    scored, meant = micro(gold, predicted), paper(gold, predicted)
+    assert [made.value for made in exact.values()] == pytest.approx([scored.precision, scored.recall, scored.f1])
+    assert [made.value for made in polarity.values()] == pytest.approx([polarity_accuracy(gold, predicted)])
+    expected = [meant.accuracy, meant.precision, meant.recall, meant.f1]
+    assert [made.value for made in example.values()] == pytest.approx(expected)
+    assert {made.low for made in exact.values()} == {None}
+
+
+def test_an_interval_spans_what_draws_of_the_reviews_give() -> None:
+    rows: list[tuple[float, ...]] = [(1, 1, 1)] * 8 + [(0, 1, 1)] * 8
+    (made,) = intervals.estimates([rows], METRICS[:1], 4_000, 1)
+    assert list(made) == ["precision", "recall", "f1"]
+    for estimate in made.values():
+        assert estimate.low is not None and estimate.high is not None
+        # binomial of 16 draws: 2.5% below 4 or 5 of 16, as much above 11 or 12
+        assert estimate.value == 50 and 25 <= estimate.low <= 31.25 and 68.75 <= estimate.high <= 75
+    (alike,) = intervals.estimates([[(1, 1, 1)] * 9], METRICS[:1], 50, 1)
+    assert {(estimate.low, estimate.high) for estimate in alike.values()} == {(100.0, 100.0)}
+
+
+def test_the_p_value_is_one_for_the_same_answers_and_small_where_every_review_differs() -> None:
+    right: list[tuple[float, ...]] = [(1, 1, 1)] * 12
+    wrong: list[tuple[float, ...]] = [(0, 1, 1)] * 12
+    (same,) = intervals.differences([right], [right], METRICS[:1], 500, 1)
+    assert (same.value, same.low, same.high, same.p) == (0, 0, 0, 1)
+    (apart,) = intervals.differences([right], [wrong], METRICS[:1], 500, 1)
+    assert (apart.value, apart.low, apart.high) == (100, 100, 100) and 1 / 501 <= apart.p < 0.02
+    (unknown,) = intervals.differences([right], [wrong], METRICS[:1], 0, 1)
+    assert (unknown.value, unknown.low, unknown.high, unknown.p) == (100, 100, 100, 1)

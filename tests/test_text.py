@@ -369,3 +369,22 @@ def test_a_variant_is_replaced_at_any_place_and_the_longest_one_first() -> None:
         "",
     ]
     assert Variants({}).canonical("裏") == "裏"
+
+
+def test_the_script_of_a_long_text_costs_one_look_at_each_different_character(monkeypatch: pytest.MonkeyPatch) -> None:
+    from builder import text as module
+
+    looked: list[str] = []
+
+    class CountingPattern:
+        def match(self, char: str) -> object:
+            looked.append(char)
+            return HAN.match(char)
+
+        def search(self, text: str) -> object:
+            return HAN.search(text)
+
+    monkeypatch.setattr(module, "HAN", CountingPattern())
+    module._script_of_char.cache_clear()
+    assert module.script_of("湯頭濃, 很鹹。" * 1_000) == "traditional"
+    assert sorted(looked) == sorted(set("湯頭濃, 很鹹。"))

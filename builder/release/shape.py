@@ -119,9 +119,12 @@ def read_json(path: Path) -> Any:
 
 
 def parse(text: str | bytes) -> Any:
-    """JSON of a release; ValueError where it is none."""
+    """JSON of a release; ValueError where it is none, or holds half a character, which no file can."""
     try:
-        return json.loads(text)
+        value = json.loads(text)
+        if (b"\\u" if isinstance(text, bytes) else "\\u") in text:  # only an escape can bring one in
+            json.dumps(value, ensure_ascii=False).encode()
+        return value
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
 
