@@ -757,3 +757,33 @@ def test_a_file_in_the_place_of_the_releases_is_found_before_the_work_begins(
     )
     assert out.read_text() == "a file"
     assert not (tmp_path / "w").exists()
+
+
+@CAN_MOUNT
+@pytest.mark.parametrize("command", ["release", "export", "extract"])
+def test_a_disk_that_is_full_for_what_a_command_writes_names_the_file_there(
+    command: str, built: Built, here: Command, tmp_path: Path
+) -> None:
+    with small_disk(tmp_path / "disk", "8k") as disk:
+        words = {
+            "release": ("--workdir", shutil.copytree(built.workdir, tmp_path / "w"), "--out", disk / "out"),
+            "export": (built.release, "--format", "semeval", "--output", disk / "x"),
+            "extract": ("--input", built.reviews, "--output", disk / "x.jsonl"),
+        }
+        ran = here(command, *words[command])
+        assert re.search(f"^{re.escape(str(disk))}/.*: cannot write: No space left on device", ran.error), ran.error
+        assert not [path for path in disk.rglob("*") if path.is_file()]
+
+
+@pytest.mark.parametrize("kind", ["list", "struct"])
+def test_a_parquet_column_of_lists_or_structs_is_no_text_and_no_traceback(
+    kind: str, here: Command, tmp_path: Path
+) -> None:
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    nested = ["湯很鹹"] if kind == "list" else {"inner": "湯很鹹"}
+    pq.write_table(pa.table({"text": [nested], "place": [nested]}), tmp_path / "in.parquet")
+    ran = here("extract", "--input", tmp_path / "in.parquet", "--output", tmp_path / "out.jsonl")
+    assert ran.code == 2 and "\n" not in ran.error.strip() and "in.parquet" in ran.error, ran.error
+    ran = here("build", tmp_path / "in.parquet", "--workdir", tmp_path / "w", "--out", tmp_path / "out")
+    assert ran.code == 2 and "\n" not in ran.error.strip(), ran.error
+    assert "in.parquet: no usable review: the only row was rejected (type 1)" in ran.error

@@ -15,7 +15,7 @@ pytest.importorskip("transformers")
 
 from tiny_hub import save
 
-from builder.errors import ModelError
+from builder.errors import ModelError, ResourceError
 from builder.learning import hub
 
 Harm = Callable[[Path], object]
@@ -197,3 +197,15 @@ def test_a_model_of_ours_whose_json_is_nested_too_deep_is_one_line(
     (tmp_path / name).write_bytes(b"[" * 100_000)
     with pytest.raises(ModelError, match=name):
         getattr(importlib.import_module(module), function)(tmp_path)
+
+
+@pytest.mark.parametrize("digests", ["text", [], None, 5, {"a": "b"}, {}], ids=repr)
+def test_embedded_models_whose_digests_are_of_another_type_are_one_line(digests: Any, tmp_path: Path) -> None:
+    from builder.nlp.embedded import MODELS, load
+
+    folder = Path(shutil.copytree(MODELS, tmp_path / "embedded"))
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    (folder / "config.json").write_text(json.dumps(config | {"sha256": digests}), encoding="utf-8")
+    with pytest.raises(ResourceError, match="config.json: the embedded models cannot be read") as raised:
+        load({}, folder).annotate(["湯很鹹"])
+    assert str(raised.value).isprintable()

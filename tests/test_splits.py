@@ -6,6 +6,7 @@ import csv
 import json
 import random
 import tracemalloc
+from collections import Counter
 from collections.abc import Callable
 from itertools import combinations
 from pathlib import Path
@@ -357,3 +358,15 @@ def test_a_text_of_the_last_release_goes_before_an_id_of_it(tmp_path: Path) -> N
     with db.reading(tmp_path / "w") as connection:
         found = splits.released_splits(connection, Existing(tmp_path, {"version": "0.1.0", "splits": rows}))
         assert {key: found[i] for i, key, *_ in reviews.distinct(connection)} == {"a": "test", "b": "train"}
+
+
+def test_groups_are_joined_to_a_hundredth_of_all_texts_and_to_fifty_where_that_is_less() -> None:
+    chain = [(at, at + 1) for at in range(0, 59, 2)]  # pairs that lead from a group to itself and the next
+
+    def largest(texts: int) -> int:
+        group = [at // 20 if at < 60 else -1 for at in range(texts)]
+        unit = assignment._units(range(texts), [*chain, (19, 20), (39, 40)], assignment.Groups(group))
+        return max(Counter(unit).values())
+
+    assert largest(8_000) == 60  # a hundredth is 80
+    assert largest(2_000) == 20  # a hundredth is 20, so 50

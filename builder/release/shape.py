@@ -121,8 +121,9 @@ def read_json(path: Path) -> Any:
 def parse(text: str | bytes) -> Any:
     """JSON of a release; ValueError where it is none, or holds half a character, which no file can."""
     try:
-        value = json.loads(text)
-        if (b"\\u" if isinstance(text, bytes) else "\\u") in text:  # only an escape can bring one in
+        content = text.decode() if isinstance(text, bytes) else text  # json itself would let such bytes pass
+        value = json.loads(content)
+        if "\\u" in content:  # an escape can bring one in as well
             json.dumps(value, ensure_ascii=False).encode()
         return value
     except RecursionError as error:

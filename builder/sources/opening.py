@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 Progress = Callable[[int], object]
 """Called with the bytes of the file read since the last call (compressed bytes of a .gz); `tqdm.update` is one."""
 _BUFFER = 1 << 20
-BOMB = 256 << 20
+BOMB = 128 << 20
 """Bytes that a packed file may become however small it is; beyond, it may become RATIO times its size. Texts pack to
 a third or a tenth.
 """
