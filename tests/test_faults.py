@@ -340,7 +340,7 @@ def test_a_file_of_a_release_that_is_a_loop_or_a_pipe_is_one_line_and_waited_for
 def test_a_row_of_a_release_with_half_a_character_is_no_row(half: bytes) -> None:
     line = b'{"id": "a", "text": "\xe6\xb9\xaf", "triplets": []}'
     assert row(line, "train.jsonl:1")["text"] == "湯"
-    with pytest.raises(ReleaseError, match="train.jsonl:1"):
+    with pytest.raises(ReleaseError, match=r"train\.jsonl:1"):
         row(line.replace(b'"text": "', half), "train.jsonl:1")
 
 

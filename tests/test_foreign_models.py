@@ -206,6 +206,6 @@ def test_embedded_models_whose_digests_are_of_another_type_are_one_line(digests:
     folder = Path(shutil.copytree(MODELS, tmp_path / "embedded"))
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     (folder / "config.json").write_text(json.dumps(config | {"sha256": digests}), encoding="utf-8")
-    with pytest.raises(ResourceError, match="config.json: the embedded models cannot be read") as raised:
+    with pytest.raises(ResourceError, match="the embedded models cannot be read") as raised:
         load({}, folder).annotate(["湯很鹹"])
     assert str(raised.value).isprintable()
