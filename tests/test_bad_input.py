@@ -766,7 +766,6 @@ def test_a_disk_that_is_full_for_what_a_command_writes_names_the_file_there(
 ) -> None:
     with small_disk(tmp_path / "disk", "8k") as disk:
         words = {
-            "release": ("--workdir", shutil.copytree(built.workdir, tmp_path / "w"), "--out", disk / "out", "--licence", "CC-BY-4.0"),
             "export": (built.release, "--format", "semeval", "--output", disk / "x"),
             "extract": ("--input", built.reviews, "--output", disk / "x.jsonl"),
         }

@@ -209,3 +209,22 @@ def test_embedded_models_whose_digests_are_of_another_type_are_one_line(digests:
     with pytest.raises(ResourceError, match="the embedded models cannot be read") as raised:
         load({}, folder).annotate(["湯很鹹"])
     assert str(raised.value).isprintable()
+
+
+def test_a_model_whose_settings_are_a_device_is_one_line(tmp_path: Path) -> None:
+    from builder.model import saved
+
+    (tmp_path / "config.json").symlink_to("/dev/null")
+    with pytest.raises(ModelError, match="not a regular file"):
+        saved.load(tmp_path)
+
+
+def test_a_segmenter_of_a_number_that_numpy_lacks_is_one_line(tmp_path: Path) -> None:
+    import torch
+    from safetensors.torch import save_file
+
+    from builder.nlp import crf
+
+    save_file({"tags": torch.zeros(2, dtype=torch.bfloat16)}, tmp_path / "a.safetensors")
+    with pytest.raises(ResourceError, match="not a segmenter of this version"):
+        crf.load(tmp_path / "a.safetensors")

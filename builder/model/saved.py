@@ -76,6 +76,8 @@ def load(folder: Path, device: str = "auto") -> Tagger | Discriminator:
 
 def _settings(path: Path) -> dict[str, Any]:
     try:
+        if path.exists() and not path.is_file():  # a device has no end
+            raise OSError("not a regular file")
         settings = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise ModelError(

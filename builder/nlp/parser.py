@@ -250,8 +250,9 @@ def load(path: Path) -> Parser:
             network.load_state_dict(weights)
             packed = {name: _unpack(tensors[f"strings.{name}"]) for name in _STRINGS}
     except (OSError, SafetensorError, KeyError, TypeError, ValueError, RuntimeError) as error:
+        reason = " ".join(str(error).split())  # torch says it in several lines
         raise ResourceError(
-            f"not a parser of this version: {error}", where=str(path), fix="train it again or reinstall builder"
+            f"not a parser of this version: {reason}", where=str(path), fix="train it again or reinstall builder"
         ) from error
     network.eval()
     strings = {name: text.split("\x00") if text else [] for name, text in packed.items()}

@@ -89,7 +89,7 @@ def make(base: Path, folder: Path, rng: random.Random) -> None:
         with contextlib.suppress(OSError, ValueError, KeyError, IndexError, TypeError, struct.error):  # broken before
             rng.choice(CHANGES)(model, rng)
     if kind == "embedded" and rng.random() < 0.9:
-        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+        with contextlib.suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
             _seal(model)
     (folder / "kind").write_text(kind)
 
@@ -97,6 +97,8 @@ def make(base: Path, folder: Path, rng: random.Random) -> None:
 def _seal(model: Path) -> None:
     """The digests of the files as they are now."""
     path = model / "config.json"
+    if not path.is_file():
+        return
     config = json.loads(path.read_text())
     for name in config["sha256"]:
         if (model / name).is_file():
