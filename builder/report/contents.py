@@ -95,12 +95,14 @@ def _distribution(connection: sqlite3.Connection) -> Table:
     config = json.loads(runs.setting(connection, "build") or "{}").get("config", {})
     variant = config.get("release.train_source") or (config.get("self_train.variants") or ["E"])[0]
     together = f"rules and self-train-{variant}" if variant != "E" else "rules and panel"
+    together = "rules" if config.get("profile") == "rules" else together
     sources = {"train": f"self-train-{variant}", "valid": "rules"} if variant != "E" else {}
     people = released.labelled_by(connection)
     rows: list[tuple[Cell, ...]] = []
     for split, annotation, reviews, number in released.layers(connection):
         labelled_by = people.get(annotation, "") if split == "test" else ""
-        union = f"union of {', '.join(final_systems(connection))}" if "pool" in labelled_by else together
+        systems = final_systems(connection)
+        union = f"union of {', '.join(systems)}" if "pool" in labelled_by and len(systems) > 1 else together
         rows.append((split, annotation, reviews, number, sources.get(split, union), labelled_by or "-"))
     columns = ("split", "layer", "reviews", "triplets", "source", "golden answer by")
     title = "Table 7 of the paper: the dataset"
