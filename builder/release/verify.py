@@ -18,6 +18,7 @@ from builder.export.records import ReviewRow
 from builder.memory import uncollected
 from builder.records import POLARITIES
 from builder.release import layers, parquet
+from builder.release.counts import count_faults
 from builder.release.gates import row_faults, schema_fault
 from builder.release.layers import LayerRow
 from builder.release.manifest import sums
@@ -152,7 +153,7 @@ def _reviews(
             if layout > 1:
                 yield from twins.take(row)
         yield from twins.end() if layout > 1 else ()
-    yield from _counts(split, facts, counted, manifest.get("statistics", {}).get(split) if layout > 1 else None)
+    yield from count_faults(split, facts, counted, manifest.get("statistics", {}).get(split) if layout > 1 else None)
 
 
 def _layer(release: Path, layer: str, description: Mapping[str, Any], layout: int, seen: WholeRelease) -> Iterator[str]:
@@ -279,28 +280,3 @@ def _lines(path: Path) -> Iterator[str]:
     with path.open("rb") as handle:
         for line in handle:
             yield line.decode("utf-8", "replace").removesuffix("\n")
-
-
-def _counts(
-    split: str, facts: Mapping[str, Any], counted: Counter[str], statistics: Mapping[str, Any] | None
-) -> Iterator[str]:
-    stated = facts.get("reviews"), facts.get("triplets")
-    if stated != (counted["reviews"], counted["triplets"]):
-        yield (
-            f"{split}: {counted['reviews']} reviews and {counted['triplets']} triplets, "
-            f"manifest.json says {stated[0]} and {stated[1]}"
-        )
-    polarities = {name: counted[name] for name in POLARITIES}
-    if facts.get("polarities") != polarities:
-        yield f"{split}: polarities {polarities}, manifest.json says {facts.get('polarities')}"
-    for layer in facts.get("layers", ()):
-        name, said = layer["annotation"], (layer["reviews"], layer["triplets"])
-        actual = counted[f"{name} layer"], counted[f"{name} triplets"]
-        if said != actual:
-            yield (
-                f"{split}, layer {name}: {actual[0]} reviews and {actual[1]} triplets, "
-                f"manifest.json says {said[0]} and {said[1]}"
-            )
-    for name, key in (("gold", "gold_reviews"), ("unverified negatives", "unverified_negatives")):
-        if statistics is not None and statistics.get(key, 0) != counted[name]:
-            yield f"{split}: {counted[name]} reviews are {name}, manifest.json says {statistics.get(key, 0)}"
