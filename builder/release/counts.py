@@ -23,12 +23,12 @@ def count_faults(
     if facts.get("polarities") != polarities:
         yield f"{split}: polarities {polarities}, manifest.json says {facts.get('polarities')}"
     for layer in facts.get("layers", ()):
-        name, said = layer["annotation"], (layer["reviews"], layer["triplets"])
+        name, stated_layer = layer["annotation"], (layer["reviews"], layer["triplets"])
         actual = counted[f"{name} layer"], counted[f"{name} triplets"]
-        if said != actual:
+        if stated_layer != actual:
             yield (
                 f"{split}, layer {name}: {actual[0]} reviews and {actual[1]} triplets, "
-                f"manifest.json says {said[0]} and {said[1]}"
+                f"manifest.json says {stated_layer[0]} and {stated_layer[1]}"
             )
     for name, key in (("gold", "gold_reviews"), ("unverified negatives", "unverified_negatives")):
         if statistics is not None and statistics.get(key, 0) != counted[name]:

@@ -49,7 +49,7 @@ def _top(rows: Iterable[tuple[str, str, int]], most: int) -> tuple[tuple[Cell, .
         names.setdefault(key, aspect)
         words[key][forms.setdefault(simplified(opinion), opinion)] += times
     ordered = sorted(words.items(), key=lambda item: (-item[1].total(), names[item[0]]))
-    return tuple((names[key], said.total(), _listing(said)) for key, said in ordered[:most])
+    return tuple((names[key], opinions.total(), _listing(opinions)) for key, opinions in ordered[:most])
 
 
 def _places(rows: Iterable[tuple[str, str, str, int]]) -> list[tuple[Cell, ...]]:
@@ -59,7 +59,7 @@ def _places(rows: Iterable[tuple[str, str, str, int]]) -> list[tuple[Cell, ...]]
     counted: dict[str, dict[str, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
     for place, aspect, polarity, times in rows:
         counted[place][polarity][forms.setdefault(simplified(aspect), aspect)] += times
-    sums = {place: sum(said.total() for said in by.values()) for place, by in counted.items()}
+    sums = {place: sum(opinions.total() for opinions in by.values()) for place, by in counted.items()}
     return [
         (place, sums[place], percent(by["POS"].total(), sums[place]), _listing(by["POS"]), _listing(by["NEG"]))
         for place, by in sorted(counted.items(), key=lambda item: (-sums[item[0]], item[0]))
