@@ -62,6 +62,8 @@ def change_lexicon(lexicon: Lexicon, rule: Rule, changes: VocabularyRule) -> Lex
         not_aspects.pop(word, None)
     for word in changes.without_aspects:
         aspects.pop(word, None)
+        if len(word) > 1 and word not in opinions:
+            general.setdefault(word, "X")  # a hole is a hole: 調酒 must not fall apart into 調 and 酒
     degree = {word: kind for word, kind in lexicon.degree.items() if word not in changes.without_degree}
     return replace(
         lexicon,
