@@ -335,3 +335,16 @@ def test_a_discriminator_that_lets_nothing_through_is_an_error_that_says_what_to
             "use variant B or D, or more reviews",
         ):
             pipeline.run(wanted, until="self_train")
+
+
+def test_both_templates_are_trained_for_table_3_and_the_variants_own_is_trained_once(tmp_path: Path) -> None:
+    base = make_base(tmp_path / "base", LINES)
+    with (tmp_path / "reviews.csv").open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([["review_id", "text"], *([f"r{i}", line] for i, line in enumerate(LINES))])
+    more = {"paper.base": str(base), "paper.compare_templates": True, "self_train.iterations": 0}
+    config = resolve(options=SETTINGS | more)
+    pipeline.run(Build(tmp_path / "w", tmp_path / "out", (tmp_path / "reviews.csv",), config), until="self_train")
+    with db.reading(tmp_path / "w") as connection:
+        assert {"template-1", "template-2"} <= triplets.signatures(connection).keys()
+    models = {path.name for path in (tmp_path / "w" / "models").iterdir()}
+    assert {"template-1.training", "BD0.training"} <= models and "template-2.training" not in models
