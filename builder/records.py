@@ -6,6 +6,7 @@ work on the view (`text.View`), stages convert to the stored text before they wr
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, overload
@@ -112,6 +113,13 @@ class Triplet:
         """
         steps = dict(self.evidence).get("path", NO_PATH)
         return () if steps == NO_PATH else tuple(steps.split())
+
+    @property
+    def margin(self) -> float:
+        """By how much the aspect is ahead of the next candidate for its opinion, "none" included; infinite where
+        nothing else was weighed.
+        """
+        return margin_of(self.aspect.text, dict(self.evidence).get("candidates", ""))
 
     @overload
     def mapped(
@@ -291,3 +299,16 @@ class Pool:
     def size(self) -> int:
         """Candidates that a source proposed."""
         return sum(1 for review in self.reviews for candidate in review.candidates if candidate.n is not None)
+
+
+def margin_of(aspect: str, candidates: str) -> float:
+    """The margin of an aspect among `candidates`, a step of a triplet's evidence such as "湯頭 3.7, none 0.0"; that of
+    the best where the aspect, joined by coordination, is not among them.
+    """
+    scores = [
+        (word, float(score)) for word, _, score in (part.rpartition(" ") for part in candidates.split(", ")) if word
+    ]
+    if len(scores) < 2:
+        return math.inf
+    own = next((i for i, (word, _) in enumerate(scores) if word == aspect), 0)
+    return scores[own][1] - max(score for i, (_, score) in enumerate(scores) if i != own)

@@ -2,7 +2,8 @@
 both together hold.
 
 The rules know words and grammar, the models know what stands where in reviews; they err at different places (Blum and
-Mitchell 1998). A rule triplet that the cross-fitted panel (builder.model.panel) finds improbable goes; one whose
+Mitchell 1998). A rule triplet that the cross-fitted panel (builder.model.panel) finds improbable goes where the
+rules, too, were close to another aspect or none; one whose
 aspect the taggers take longer gets their aspect (the rules stop at a word they do not know: 豆花 of 三色豆花); a
 proposal of which the taggers are sure and that no rule triplet contradicts comes in, with the polarity that the rules
 would give it. Any trust in the panel adds and lengthens, and drops in proportion; without any, the rules' triplets
@@ -27,7 +28,7 @@ from builder.learning.task import Example, Progress, TaggerConfig
 from builder.model.foundation import Foundation
 from builder.model.saved import load, save
 from builder.model.tagger import Proposal, Tagger, in_place, overlap, propose, settle, train_tagger
-from builder.model.trust import ADD, WIDEN, TrustLimits
+from builder.model.trust import ADD, FIRM, WIDEN, TrustLimits
 from builder.records import Triplet
 
 FLOOR = 0.02
@@ -173,15 +174,23 @@ def widened(kept: Sequence[Triplet], proposals: Sequence[Proposal], least: float
 
 
 def merged(
-    rules: Sequence[Triplet], scores: Sequence[float], proposals: Sequence[Proposal], trust: float
+    rules: Sequence[Triplet],
+    scores: Sequence[float],
+    margins: Sequence[float],
+    proposals: Sequence[Proposal],
+    trust: float,
 ) -> tuple[Triplet, ...]:
-    """What the two views hold together, in text order; the rules' own where there is no trust. A rule triplet keeps
-    its story.
+    """What the two views hold together, in text order; the rules' own where there is no trust. A rule triplet goes
+    where the panel gives it a low score and the rules a small margin; one that stays keeps its story.
     """
     if not trust:
         return tuple(rules)
     limits = TrustLimits.of(trust)
-    kept = [triplet for triplet, score in zip(rules, scores, strict=True) if score >= limits.drop]
+    kept = [
+        triplet
+        for triplet, score, margin in zip(rules, scores, margins, strict=True)
+        if score >= limits.drop or margin >= FIRM
+    ]
     kept = widened(kept, proposals, limits.widen)
     return tuple(sorted(kept + fresh(kept, proposals, limits.add), key=in_place))
 
@@ -191,6 +200,7 @@ def held(
     doc: Doc,
     rules: Sequence[Triplet],
     scores: Sequence[float],
+    margins: Sequence[float],
     proposals: Sequence[Proposal],
     trust: float,
 ) -> tuple[Triplet, ...]:
@@ -201,7 +211,7 @@ def held(
         return tuple(rules)
     weighed = engine.weigh(doc, [triplet for _, triplet in proposals])
     sound = [(chance, triplet) for (chance, _), triplet in zip(proposals, weighed, strict=True) if triplet is not None]
-    return merged(rules, scores, sound, trust)
+    return merged(rules, scores, margins, sound, trust)
 
 
 def clashes(triplet: Triplet, other: Triplet) -> bool:

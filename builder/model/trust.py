@@ -7,9 +7,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-DROP = 0.05
+DROP = 0.2
 """A rule triplet that a panel of full trust gives less is left out."""
-ADD = 0.55
+FIRM = 1.0
+"""It stays all the same where the rules give its aspect so much more than any other (`Triplet.margin`)."""
+ADD = 0.6
 """A proposal of at least this much is taken in."""
 WIDEN = 0.5
 """A proposal of at least this much, even odds, may lengthen the aspect of a rule triplet."""

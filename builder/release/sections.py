@@ -127,7 +127,7 @@ def agreement(facts: Facts) -> str:
     """Scores of the build's systems: against gold as they are;
     against the rules under a name that claims no quality.
     """
-    gold = [metric for metric in facts.metrics if metric[0].endswith("against gold")]
+    gold = [metric for metric in facts.metrics if not metric[0].endswith((" against rules", " against silver"))]
     silver = [metric for metric in facts.metrics if metric[0].endswith("against silver")]
     rules = [metric for metric in facts.metrics if metric[0].endswith("against rules")]
     parts = []

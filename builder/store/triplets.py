@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from builder.records import Element, Polarity, StoredTriplet, Triplet, Verdict
+from builder.records import Element, Polarity, StoredTriplet, Triplet, Verdict, margin_of
 from builder.store.reviews import PROPOSED_FOR
 
 TRIPLET_COLUMNS = (
@@ -25,12 +26,15 @@ HASH = (1 << BITS) - 1
 
 @dataclass(frozen=True, slots=True)
 class JudgedTriplet:
-    """A triplet as a source proposes it and a judge labels it. `label` None: abstains; `score` None: not asked."""
+    """A triplet as a source proposes it and a judge labels it. `label` None: abstains; `score` None: not asked;
+    `margin`: `Triplet.margin` by the story of the proposal.
+    """
 
     stored: StoredTriplet
     confidence: float | None
     label: Verdict | None
     score: float | None
+    margin: float = math.inf
 
 
 def triplet_id(review: int, triplet: Triplet) -> int:
@@ -169,6 +173,7 @@ def verdicts(connection: sqlite3.Connection, source: int) -> dict[int, Verdict |
 
 _PROPOSED = "proposals p CROSS JOIN triplets t ON t.id = p.triplet CROSS JOIN reviews r ON r.id = t.review"
 """Joined in this order rows come in that of `proposals`, by triplet, one at a time: nothing is sorted, nothing held."""
+_CANDIDATES = "(SELECT e.value ->> 1 FROM json_each(p.story) e WHERE e.value ->> 0 = 'candidates')"
 _DRAWN = (
     f" AND t.review IN (SELECT r.id FROM reviews r WHERE r.split = :split AND {PROPOSED_FOR} ORDER BY r.norm_hash"
     " LIMIT :most)"
@@ -193,13 +198,15 @@ def proposed(
 def judged(connection: sqlite3.Connection, source: int, judge: int, split: str) -> Iterator[JudgedTriplet]:
     """As `proposed`, with what a judge says of each."""
     rows = connection.execute(
-        f"SELECT p.confidence, v.label, v.score, {TRIPLET_COLUMNS} FROM {_PROPOSED}"
+        f"SELECT p.confidence, v.label, v.score, {_CANDIDATES}, {TRIPLET_COLUMNS} FROM {_PROPOSED}"
         " LEFT JOIN verdicts v ON v.source = ? AND v.triplet = p.triplet"
         " WHERE p.source = ? AND r.split = ? ORDER BY p.triplet",
         (judge, source, split),
     )
-    for confidence, label, score, *row in rows:
-        yield JudgedTriplet(stored(tuple(row)), confidence, label, score)
+    for confidence, label, score, candidates, *row in rows:
+        proposal = stored(tuple(row))
+        margin = margin_of(proposal.triplet.aspect.text, candidates or "")
+        yield JudgedTriplet(proposal, confidence, label, score, margin)
 
 
 def count(connection: sqlite3.Connection, source: int, split: str) -> int:

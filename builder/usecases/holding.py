@@ -82,7 +82,8 @@ def hold(
     proposals = panel.taggers.proposals([doc.text for doc in docs])
     scores = _scores(panel, ruled, proposals)
     likely = [[pair for pair in pairs if pair[0] >= WIDEN] for pairs in proposals]
-    both = [held(engine, *parts, panel.trust) for parts in zip(docs, ruled, scores, likely, strict=True)]
+    margins = [[triplet.margin for triplet in own] for own in ruled]
+    both = [held(engine, *parts, panel.trust) for parts in zip(docs, ruled, scores, margins, likely, strict=True)]
     return [
         tuple(
             replace(triplet, confidence=sure)

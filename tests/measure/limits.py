@@ -2,7 +2,7 @@
 COMPLETE_FOLDER SCORER.py`.
 
 WORKDIR is that of a build with a judge, COMPLETE_FOLDER and SCORER are those of sizes.py. Prints two Markdown tables:
-precision, recall and F1 of variant E by its three limits (builder.model.trust), and how often triplets are right by
+precision, recall and F1 of variant E by its four limits (builder.model.trust), and how often triplets are right by
 the rank of their score among those of the rules' triplets of train, of which `--train` reviews are drawn
 (builder.model.calibration).
 """
@@ -29,18 +29,18 @@ from builder.lexicon.rules import load_rules
 from builder.model.cotrain import Taggers, fresh, load_taggers, widened
 from builder.model.panel import YY, seen, unseen
 from builder.model.tagger import Proposal, in_place
-from builder.model.trust import ADD, DROP, WIDEN
+from builder.model.trust import ADD, DROP, FIRM, WIDEN
 from builder.reader import review_view, to_text, to_view
 from builder.records import Triplet
 from builder.store import db, reviews, triplets
 from builder.text import View, view
 
 LIMITS = (
-    *((0.0, add, widen) for add in (math.inf, ADD) for widen in (math.inf, WIDEN)),
-    *((drop, ADD, WIDEN) for drop in (0.02, DROP, 0.1, 0.15, 0.2)),
-    *((DROP, add, WIDEN) for add in (0.5, 0.6, 0.7)),
+    *((0.0, FIRM, add, widen) for add in (math.inf, ADD) for widen in (math.inf, WIDEN)),
+    *((drop, firm, ADD, WIDEN) for drop in (0.02, DROP, 0.1, 0.15) for firm in (0.75, FIRM, 1.5, math.inf)),
+    *((DROP, FIRM, add, WIDEN) for add in (0.5, 0.6, 0.7)),
 )
-"""Drop below, add from, lengthen from."""
+"""Drop below, keep from so much margin, add from, lengthen from."""
 RANKS = (0.0, 0.02, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.01)
 
 
@@ -74,10 +74,12 @@ def read_texts(path: Path, taggers: Taggers) -> list[ReadText]:
     return out
 
 
-def held(read: ReadText, drop: float, add: float, widen: float) -> list[Triplet]:
+def held(read: ReadText, drop: float, firm: float, add: float, widen: float) -> list[Triplet]:
     """The text's triplets by these limits, in its own offsets, with the panel's score for a confidence."""
     scored = zip(read.ruled, seen(read.ruled, read.proposals)[:, YY], strict=True)
-    kept = widened([triplet for triplet, score in scored if score >= drop], read.weighed, widen)
+    kept = widened(
+        [triplet for triplet, score in scored if score >= drop or triplet.margin >= firm], read.weighed, widen
+    )
     every = sorted(kept + fresh(kept, read.weighed, add), key=in_place)
     scores = seen(every, read.proposals)[:, YY]
     return [
@@ -105,7 +107,7 @@ def train_scores(workdir: Path, taggers: Taggers, most: int) -> list[float]:
 
 
 def print_limits(module: ModuleType, texts: Sequence[ReadText]) -> None:
-    print("| drop below | add from | lengthen from | P / R / F1 |\n|---|---|---|---|")
+    print("| drop below | keep from a margin of | add from | lengthen from | P / R / F1 |\n|---|---|---|---|---|")
     for limits in LIMITS:
         answers = {
             read.id: [
@@ -124,7 +126,7 @@ def print_ranks(module: ModuleType, texts: Sequence[ReadText], scores: Sequence[
     judged = [
         pair
         for read in texts
-        for pair in judge(module, held(read, 0.0, ADD, WIDEN), _rows(required, read.id), _rows(optional, read.id))
+        for pair in judge(module, held(read, 0.0, FIRM, ADD, WIDEN), _rows(required, read.id), _rows(optional, read.id))
     ]
     ranks = np.searchsorted(np.array(scores), [score for score, _ in judged]) / len(scores)
     right = np.array([good for _, good in judged])

@@ -155,7 +155,8 @@ def _describe_panel(context: Context) -> str:
     rated = f" Its confidences are calibrated on {curve.source}." if curve else ""
     return (
         f"The panel of taggers is trusted to {trust:.0%}. Variant E leaves out triplets of the rules that the panel "
-        f"gives less than {limits.drop:g}, and adds proposals of {limits.add:g} or more. "
+        f"gives less than {limits.drop:g} and the rules were not firm about, and adds proposals of {limits.add:g} or "
+        f"more. "
         f"Where the lexicon knows a polarity, it decides.{rated}"
     )
 

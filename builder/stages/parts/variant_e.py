@@ -100,7 +100,7 @@ def _agreed_triplets(context: Context, panel: Panel, split: str, shown: ModelBar
     ask = partial(predictions.propose_sure, context, panel, context.models / "panel", progress, apart=split == "train")
     for (review, seen, verdicts), proposals in predictions.answer_pairs(items(), ask):
         pairs = [
-            (verdict.score or 0.0, moved)
+            (moved, verdict.score or 0.0, verdict.margin)
             for verdict in verdicts
             if (moved := to_view(verdict.stored.triplet, seen)) is not None
         ]
@@ -109,9 +109,8 @@ def _agreed_triplets(context: Context, panel: Panel, split: str, shown: ModelBar
             if proposals
             else Doc(seen.text, (), ())
         )
-        for triplet in held(
-            engine, doc, [own for _, own in pairs], [score for score, _ in pairs], proposals, panel.trust
-        ):
+        scores, margins = [score for _, score, _ in pairs], [margin for *_, margin in pairs]
+        for triplet in held(engine, doc, [own for own, *_ in pairs], scores, margins, proposals, panel.trust):
             yield review.id, to_text(triplet, seen, review.text)
 
 
