@@ -521,7 +521,7 @@ def test_names_that_nobody_knows_are_answered_with_those_that_are_known(
         ),
         (
             (*extract, "--source", "C"),
-            "--source C needs --workdir; name the working directory that trained it, a model's folder as ./NAME, or use",
+            "--source C needs --workdir; name the working directory that trained it, a model's folder as ./NAME,",
         ),
         (("build", "--set", "seed"), "--set: 'seed' is no KEY=VALUE; for example --set self_train.iterations=1"),
         (("build", "--set", "seeds=3"), "option: unknown key 'seeds'; did you mean 'seed'?"),
