@@ -28,7 +28,7 @@ from builder.learning.task import Example, Progress, TaggerConfig
 from builder.model.foundation import Foundation
 from builder.model.saved import load, save
 from builder.model.tagger import Proposal, Tagger, in_place, overlap, propose, settle, train_tagger
-from builder.model.trust import ADD, FIRM, WIDEN, TrustLimits
+from builder.model.trust import ADD, WIDEN, TrustLimits
 from builder.records import Triplet
 
 FLOOR = 0.02
@@ -176,21 +176,17 @@ def widened(kept: Sequence[Triplet], proposals: Sequence[Proposal], least: float
 def merged(
     rules: Sequence[Triplet],
     scores: Sequence[float],
-    margins: Sequence[float],
+    firm: Sequence[bool],
     proposals: Sequence[Proposal],
     trust: float,
 ) -> tuple[Triplet, ...]:
     """What the two views hold together, in text order; the rules' own where there is no trust. A rule triplet goes
-    where the panel gives it a low score and the rules a small margin; one that stays keeps its story.
+    where the panel gives it a low score and it is not firm; one that stays keeps its story.
     """
     if not trust:
         return tuple(rules)
     limits = TrustLimits.of(trust)
-    kept = [
-        triplet
-        for triplet, score, margin in zip(rules, scores, margins, strict=True)
-        if score >= limits.drop or margin >= FIRM
-    ]
+    kept = [triplet for triplet, score, sure in zip(rules, scores, firm, strict=True) if score >= limits.drop or sure]
     kept = widened(kept, proposals, limits.widen)
     return tuple(sorted(kept + fresh(kept, proposals, limits.add), key=in_place))
 
@@ -200,7 +196,7 @@ def held(
     doc: Doc,
     rules: Sequence[Triplet],
     scores: Sequence[float],
-    margins: Sequence[float],
+    firm: Sequence[bool],
     proposals: Sequence[Proposal],
     trust: float,
 ) -> tuple[Triplet, ...]:
@@ -211,7 +207,7 @@ def held(
         return tuple(rules)
     weighed = engine.weigh(doc, [triplet for _, triplet in proposals])
     sound = [(chance, triplet) for (chance, _), triplet in zip(proposals, weighed, strict=True) if triplet is not None]
-    return merged(rules, scores, margins, sound, trust)
+    return merged(rules, scores, firm, sound, trust)
 
 
 def clashes(triplet: Triplet, other: Triplet) -> bool:

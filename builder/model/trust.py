@@ -17,6 +17,13 @@ WIDEN = 0.5
 """A proposal of at least this much, even odds, may lengthen the aspect of a rule triplet."""
 
 
+def is_firm(margin: float, convention: str) -> bool:
+    """Whether the rules are so sure of an aspect that the panel cannot drop the triplet. Only the convention `natural`
+    weighs candidates; of the others nothing is firm.
+    """
+    return convention == "natural" and margin >= FIRM
+
+
 @dataclass(frozen=True, slots=True)
 class TrustLimits:
     """What a panel may do: drop a rule triplet that it gives less than `drop`, add a proposal of at least `add`,

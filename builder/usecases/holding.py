@@ -28,10 +28,11 @@ Triplets = tuple[Triplet, ...]
 
 @dataclass(frozen=True, slots=True)
 class Rated:
-    """A trusted panel, and what its scores are worth."""
+    """A trusted panel, what its scores are worth, and the convention of the rules that it was trained on."""
 
     panel: Panel
     curve: Curve
+    convention: str
 
 
 def holder(workdir: Path, recipe: Recipe) -> Callable[[Sequence[str]], list[Triplets]]:
@@ -68,7 +69,7 @@ def rated_panel(workdir: Path) -> Rated | None:
     folder = workdir / "models" / "panel"
     panel = load_panel(folder, str(_setting(workdir, "device", "auto")))
     curve = load_curve(folder) if panel.trust else None
-    return None if curve is None else Rated(panel, curve)
+    return None if curve is None else Rated(panel, curve, str(_setting(workdir, "rules.convention", "natural")))
 
 
 def hold(
@@ -76,14 +77,14 @@ def hold(
 ) -> list[Triplets]:
     """What rules and panel hold together of each document, less what has a lower confidence than `least`."""
     from builder.model.cotrain import held
-    from builder.model.trust import WIDEN
+    from builder.model.trust import WIDEN, is_firm
 
     panel = rated.panel
     proposals = panel.taggers.proposals([doc.text for doc in docs])
     scores = _scores(panel, ruled, proposals)
     likely = [[pair for pair in pairs if pair[0] >= WIDEN] for pairs in proposals]
-    margins = [[triplet.margin for triplet in own] for own in ruled]
-    both = [held(engine, *parts, panel.trust) for parts in zip(docs, ruled, scores, margins, likely, strict=True)]
+    firm = [[is_firm(triplet.margin, rated.convention) for triplet in own] for own in ruled]
+    both = [held(engine, *parts, panel.trust) for parts in zip(docs, ruled, scores, firm, likely, strict=True)]
     return [
         tuple(
             replace(triplet, confidence=sure)

@@ -18,6 +18,7 @@ from builder.learning.task import Example, Judge
 from builder.metrics import matching
 from builder.metrics.matching import Answer
 from builder.model.calibration import Curve, fitted, ranked, save_curve
+from builder.model.trust import is_firm
 from builder.progress import ModelBar
 from builder.reader import restored, review_view, to_text, to_view
 from builder.records import Review, Triplet
@@ -100,7 +101,7 @@ def _agreed_triplets(context: Context, panel: Panel, split: str, shown: ModelBar
     ask = partial(predictions.propose_sure, context, panel, context.models / "panel", progress, apart=split == "train")
     for (review, seen, verdicts), proposals in predictions.answer_pairs(items(), ask):
         pairs = [
-            (moved, verdict.score or 0.0, verdict.margin)
+            (moved, verdict.score or 0.0, is_firm(verdict.margin, context.config.rules.convention))
             for verdict in verdicts
             if (moved := to_view(verdict.stored.triplet, seen)) is not None
         ]
@@ -109,8 +110,8 @@ def _agreed_triplets(context: Context, panel: Panel, split: str, shown: ModelBar
             if proposals
             else Doc(seen.text, (), ())
         )
-        scores, margins = [score for _, score, _ in pairs], [margin for *_, margin in pairs]
-        for triplet in held(engine, doc, [own for own, *_ in pairs], scores, margins, proposals, panel.trust):
+        scores, firm = [score for _, score, _ in pairs], [sure for *_, sure in pairs]
+        for triplet in held(engine, doc, [own for own, *_ in pairs], scores, firm, proposals, panel.trust):
             yield review.id, to_text(triplet, seen, review.text)
 
 
