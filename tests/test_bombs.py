@@ -68,7 +68,7 @@ def write(path: Path, texts: list[object], **options: Any) -> Path:
 def test_a_parquet_file_that_refers_thousands_of_times_to_one_long_text_is_refused(tmp_path: Path) -> None:
     path = write(tmp_path / "a.parquet", ["湯" * 100_000] * 4096)
     assert path.stat().st_size < 5_000
-    assert "unpacks to over 200 times its size" in limited(READ, path)
+    assert "unpacks to over 100 times its size" in limited(READ, path)
 
 
 @pytest.mark.parametrize("nested", [False, True], ids=["column", "struct"])
@@ -78,14 +78,14 @@ def test_a_column_that_stays_a_dictionary_counts_with_each_text_that_it_refers_t
     if nested:
         column = pa.StructArray.from_arrays([column], ["inner"])
     pq.write_table(pa.table({"text": column}), path, compression="zstd")
-    assert "unpacks to over 200 times its size" in limited(READ, path)
+    assert "unpacks to over 100 times its size" in limited(READ, path)
 
 
 def test_a_parquet_file_of_long_common_beginnings_is_refused(tmp_path: Path) -> None:
     texts: list[object] = ["湯" * 100_000 + str(number) for number in range(2000)]
     path = write(tmp_path / "a.parquet", texts, use_dictionary=False, column_encoding={"text": "DELTA_BYTE_ARRAY"})
     assert path.stat().st_size < 5_000
-    assert "unpacks to over 200 times its size" in limited(READ, path)
+    assert "unpacks to over 100 times its size" in limited(READ, path)
 
 
 def test_a_parquet_file_that_claims_more_rows_than_it_has_bytes_is_refused(tmp_path: Path) -> None:
@@ -141,7 +141,7 @@ def test_a_file_of_millions_of_blank_lines_is_refused(tmp_path: Path, name: str,
 
 
 def test_a_json_array_of_blanks_is_read_at_once(tmp_path: Path) -> None:
-    (tmp_path / "a.json.gz").write_bytes(gzip.compress(b"[" + b" " * 50_000_000 + b"]"))
+    (tmp_path / "a.json.gz").write_bytes(gzip.compress(b"[" + b" " * 30_000_000 + b"]"))
     started = time.process_time()
     with pytest.raises(InputError, match="no rows"):
         list(read(tmp_path / "a.json.gz"))

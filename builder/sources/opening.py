@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 Progress = Callable[[int], object]
 """Called with the bytes of the file read since the last call (compressed bytes of a .gz); `tqdm.update` is one."""
 _BUFFER = 1 << 20
-BOMB = 128 << 20
+BOMB = 32 << 20
 """Bytes that a packed file may become however small it is; beyond, it may become RATIO times its size. Texts pack to
 a third or a tenth.
 """
-RATIO = 200
+RATIO = 100
 ROWS = 500_000
 """A file may hold so many rows however small it is; beyond, one for two of its bytes: a text of one character and a
 line end take three.
