@@ -14,6 +14,7 @@ from conftest import Built, Command
 from builder.commands.build_voice import TITLES, Voice
 from builder.commands.remaining import RemainingTime
 from builder.config import resolve
+from builder.model_settings import SelfTrain
 from builder.pipeline import STAGES, Done
 from builder.report.numbers import spoken_seconds
 from builder.settings import Config
@@ -186,6 +187,7 @@ def test_an_estimate_follows_the_pace_of_this_machine_and_whether_a_judge_is_tra
     assert left(big) == pytest.approx(2 * (346 + 106 + 1 + 30))
     assert left(big, Config(profile="rules")) == pytest.approx(2 * (5 + 5 + 1 + 30))
     assert left(big, Config(profile="encoder")) is None
+    assert left(big, Config(self_train=SelfTrain(variants=("A", "E")))) is None
     assert left(small) == pytest.approx((22 + 5 + 5 + 1 + 30) / 10)
     assert left(small, before=dict.fromkeys(names, 2.0)) == 10.0, "what it took here before says more"
     kept = [*small[:1], Done("annotate", {}, 6.7, ran=False)]

@@ -41,10 +41,16 @@ class RemainingTime:
         pace = sum(stage.seconds for stage in ran) / sum(reference[stage.stage] for stage in ran) if ran else 1.0
         return pace * sum(reference[stage] for stage in coming)
 
+    def _is_like_the_reference(self) -> bool:
+        """Whether it trains what the reference trained, or nothing."""
+        config = self.config
+        alike = config.discriminate.mode == "cross-fit" and tuple(config.self_train.variants) == ("E",)
+        return config.profile == "rules" or (config.profile == "embedded" and alike)
+
     def _reference(self) -> dict[str, float] | None:
-        """Seconds of each stage in the reference build, had it as many reviews; None for models of other profiles."""
+        """Seconds of each stage in the reference build, had it as many reviews; None where this one trains others."""
         counts = {stage.stage: stage.counts for stage in self.done}
-        if "ingest" not in counts or self.config.profile not in ("embedded", "rules"):
+        if "ingest" not in counts or not self._is_like_the_reference():
             return None
         number = int(counts["ingest"]["reviews"])
         share = int(counts["seed"]["reviews"]) / max(1, number) if "seed" in counts else _WITH_TRIPLETS
