@@ -58,7 +58,8 @@ class ReleaseOutcome:
     def lines(self) -> Iterator[str]:
         """Counts and quality, in sentences."""
         shares = ", ".join(f"{self.polarities.get(name, 0):,} {word}" for name, word in _WORDS.items())
-        yield f"{self.triplets:,} triplets in {self.labelled:,} of {self.reviews:,} reviews: {shares}."
+        triplets = f"{self.triplets:,} triplet{'s' * (self.triplets != 1)}"
+        yield f"{triplets} in {self.labelled:,} of {self.reviews:,} review{'s' * (self.reviews != 1)}: {shares}."
         rejected, repeated = self.ingest.get("rejected", 0), self.ingest.get("duplicates", 0)
         if rejected or repeated:
             rows = self.ingest["rows"]
