@@ -92,8 +92,8 @@ def test_the_card_names_release_and_scores_and_nothing_of_reviews_or_this_machin
     own = [score for score in scores if score[0] == "D0 against rules"]
     assert own and all(f"| rules | {split} | {metric} | {value:.1f} |" in card for _, split, metric, value, *_ in own)
     assert "how far it repeats the rules" in card
-    told = json.loads((made.path / "builder-model.json").read_text("utf-8"))
-    assert told["release"]["digest"] == release[1] and told["convention"] == "paper"
+    facts = json.loads((made.path / "builder-model.json").read_text("utf-8"))
+    assert facts["release"]["digest"] == release[1] and facts["convention"] == "paper"
     assert list((built.workdir / "models" / "D0").glob("answers-*.jsonl")), "there is something to leave out"
     texts = [path.read_bytes() for path in made.path.iterdir() if path.suffix in (".json", ".md", ".jsonl")]
     assert not any(str(built.workdir.parent).encode() in text for text in texts)
