@@ -11,6 +11,7 @@ import json
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from conftest import Built, Command
@@ -423,6 +424,13 @@ def test_the_command_writes_every_format_of_a_release_and_says_what_it_skipped(h
         if line
     ]
     assert found == due
+    config = (tmp_path / "label-studio" / "labelling-config.xml").read_text(encoding="utf-8")
+    names = {value for entry in ElementTree.fromstring(config).iter() for value in entry.attrib.values()}
+    tasks = json.loads((tmp_path / "label-studio" / "test.json").read_text(encoding="utf-8"))
+    results = [entry for task in tasks for entry in task["predictions"][0]["result"]]
+    used = {entry.get(key) for entry in results for key in ("from_name", "to_name")} - {None}
+    used |= {name for entry in results for name in entry.get("labels", entry.get("value", {}).get("labels"))}
+    assert {"ASPECT", "OPINION", "POS"} < used <= names
     assert here("export", release, "--format", "x").error.startswith("unknown format 'x'; known: ")
     assert (
         "no split 'dev'; there are train, valid, test"

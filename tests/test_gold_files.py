@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builder.errors import ConfigError, InputError
-from builder.gold.file_formats import FORMATS, named
+from builder.gold.file_formats import FORMATS, named, recognised
 from builder.gold.mention import MentionError, from_utf16, locate, shown, to_utf16
 from builder.gold.sheet import escaped, unescaped
 from builder.records import Candidate, Label, Pool
@@ -456,3 +456,36 @@ def test_the_format_is_told_by_the_ending_where_it_can_be() -> None:
     assert named("argilla", Path("a.json")) is FORMATS["argilla"]
     with pytest.raises(ConfigError, match="--format"):
         named(None, Path("a.json"))
+
+
+@pytest.mark.parametrize("name", ["label-studio", "doccano", "argilla"])
+def test_a_file_of_a_tool_is_recognised_by_what_is_in_it(
+    name: str, labelled: tuple[Path, Path, Pool], tmp_path: Path
+) -> None:
+    file = tmp_path / f"exported{FORMATS[name].ending}"
+    export(labelled[0], None, file, FORMATS[name], "amy")
+    assert recognised(None, file) is FORMATS[name]
+
+
+def test_a_file_of_no_tool_is_an_error_that_names_the_formats(tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_text('[{"sentence": "x"}]', encoding="utf-8")
+    (tmp_path / "min.json").write_text('[{"text": "x", "pool": "p", "annotation_id": 3}]', encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"which format is x\.json.*csv\|xlsx\|label-studio"):
+        recognised(None, tmp_path / "x.json")
+    with pytest.raises(InputError, match="JSON-MIN, which drops relations"):
+        recognised(None, tmp_path / "min.json")
+
+
+def test_candidates_that_a_file_does_not_hold_are_still_open(
+    labelled: tuple[Path, Path, Pool], tmp_path: Path, here: Command
+) -> None:
+    """Label Studio can export the annotated tasks alone."""
+    _, bare, pool = labelled
+    shutil.copytree(bare, tmp_path / "w")
+    file = tmp_path / "exported.json"
+    export(labelled[0], None, file, FORMATS["label-studio"], "amy")
+    tasks = [task for task in json.loads(file.read_text(encoding="utf-8")) if task.get("annotations")]
+    answered = [task for task in tasks if task["data"]["candidate"]][:2]
+    file.write_text(json.dumps(answered), encoding="utf-8")
+    done = here("annotate", "import", str(file), "--annotator", "bo", "--workdir", str(tmp_path / "w"))
+    assert f"{pool.size - 2} candidates still open" in done.out

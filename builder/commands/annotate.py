@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _PATH = click.Path(path_type=Path)
 _FORMATS = ("csv", "xlsx", "label-studio", "doccano", "argilla")
 FORMAT = click.option(
-    "--format", "form", type=click.Choice(_FORMATS), help="Format of the file; by its ending if not given."
+    "--format", "form", type=click.Choice(_FORMATS), help="Format of the file; by its ending or content if not given."
 )
 FORCE = click.option("--force", is_flag=True, help="Replace a file that is there.")
 
@@ -53,10 +53,10 @@ def export(path: Path, form: str | None, pool_id: str | None, annotator: str, fo
 @WORKDIR
 def import_(path: Path, form: str | None, pool_id: str | None, annotator: str, workdir: Path) -> None:
     """Take the labels of FILE, all rows or none."""
-    from builder.gold.file_formats import named
+    from builder.gold.file_formats import recognised
     from builder.usecases.labelling import import_labels
 
-    report_import(path, import_labels(workdir, pool_id, path, named(form, path), annotator))
+    report_import(path, import_labels(workdir, pool_id, path, recognised(form, path), annotator))
 
 
 @annotate.command("gold")

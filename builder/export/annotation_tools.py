@@ -19,6 +19,17 @@ from builder.export.triplet_labels import Labelled, Spans, TripletLabel, checked
 from builder.records import POLARITIES, Polarity, Span
 
 ASPECT, OPINION, CONTINUES = "ASPECT", "OPINION", "continues"
+LABELLING_CONFIG = f"""<View>
+  <Labels name="label" toName="text">
+    <Label value="{ASPECT}" background="#2f7ed8" hotkey="a"/><Label value="{OPINION}" background="#d8862f" hotkey="o"/>
+  </Labels>
+  <Relations>
+    {"".join(f'<Relation value="{name}"/>' for name in (*POLARITIES, CONTINUES))}
+  </Relations>
+  <Text name="text" value="$text"/>
+</View>
+"""
+"""What Label Studio wants under Settings, Labeling Interface, before it takes the tasks."""
 Node = dict[str, object]
 _Region = tuple[str, str, Span]
 """(id, ASPECT or OPINION, span)"""

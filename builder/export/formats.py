@@ -45,7 +45,7 @@ _DEV = {"valid": "dev"}
 @dataclass(frozen=True, slots=True)
 class Format:
     """`file` is the name of a split's file with {split}, which `called` may rename; `read` its reader; `text` and
-    `label` say why something cannot be held.
+    `label` say why something cannot be held. `beside`: files that the tool needs too, by name.
     """
 
     about: str
@@ -55,6 +55,7 @@ class Format:
     text: Refused = _nothing
     label: Callable[[TripletLabel], str | None] = _nothing
     called: Mapping[str, str] = field(default_factory=dict)
+    beside: Mapping[str, str] = field(default_factory=dict)
 
     def file_of(self, split: str) -> str:
         """The name of a split's file."""
@@ -85,10 +86,11 @@ FORMATS: dict[str, Format] = {
         called=_DEV,
     ),
     "label-studio": Format(
-        "Label Studio tasks with predictions",
+        "Label Studio tasks with predictions, and the labelling config that they need",
         "{split}.json",
         annotation_tools.label_studio,
         annotation_tools.read_label_studio,
+        beside={"labelling-config.xml": annotation_tools.LABELLING_CONFIG},
     ),
     "doccano": Format(
         "doccano, spans and relations",

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from builder.errors import ConfigError
+from builder.errors import ConfigError, InputError
 from builder.gold import argilla, doccano, label_studio, sheet
 from builder.gold.items import Fault, Filled, LabelItem
+from builder.gold.jsonfile import rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,10 @@ FORMATS: dict[str, LabelFormat] = {
 SHEETS = ("csv", "xlsx")
 
 
+_MARKS = {"label-studio": "data", "argilla": "fields", "doccano": "text"}
+"""A key that each record of a tool's JSON has, and none of the tools before it in this table."""
+
+
 def named(name: str | None, path: Path) -> LabelFormat:
     """The format of this name, or the one that alone has the file's ending; ConfigError otherwise."""
     if name is not None:
@@ -38,3 +43,21 @@ def named(name: str | None, path: Path) -> LabelFormat:
     if len(matching) != 1:
         raise ConfigError(f"which format is {path.name}?", fix="say it with --format " + "|".join(FORMATS))
     return matching[0]
+
+
+def recognised(name: str | None, path: Path) -> LabelFormat:
+    """The format of this name, or the one that a file is written in: a sheet by its ending, JSON by its keys.
+
+    ConfigError for a file of neither; InputError for the export of Label Studio that drops relations (JSON-MIN).
+    """
+    if name is not None or path.suffix.lower() not in (".json", ".jsonl") or not path.is_file():
+        return named(name, path)
+    first = next((row for _, row in rows(path)), {})
+    if "annotation_id" in first and "data" not in first:
+        raise InputError(
+            "this is Label Studio's JSON-MIN, which drops relations", where=str(path), fix="export it again as `JSON`"
+        )
+    matching = [form for form, key in _MARKS.items() if key in first]
+    if not matching:
+        raise ConfigError(f"which format is {path.name}?", fix="say it with --format " + "|".join(FORMATS))
+    return FORMATS[matching[0]]

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from builder.errors import ConfigError, ReleaseError, did_you_mean
-from builder.export.formats import NAMES, Exported, export, skipped_lines
+from builder.export.formats import FORMATS, NAMES, Exported, export, skipped_lines
 from builder.export.triplet_labels import Opinion
 from builder.files import write_atomically
 from builder.lexicon.resources import Lexicon
@@ -87,6 +87,8 @@ def _export(release: Path, name: str, to: Path, split: str, opinion: Opinion, wo
             fix="`builder verify` names the faults",
         ) from error
     write_atomically(to / made.file, made.payload)
+    for beside, content in FORMATS[name].beside.items() if name in FORMATS else ():
+        write_atomically(to / beside, content.encode())
     aside = to / f"{made.file}.skipped.jsonl"
     if made.skipped:
         write_atomically(aside, skipped_lines(made.skipped, {row["id"]: row["text"] for row in reviews}).encode())

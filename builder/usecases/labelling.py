@@ -23,8 +23,10 @@ from builder.store import db, gold, pools
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What a file held: labels (of them changed ones), missing triplets, reviews marked complete, rows without an
-    answer. With `faults` nothing was stored.
+    """What a file held: labels (of them changed ones), missing triplets, reviews marked complete. With `faults`
+    nothing was stored.
+
+    `open`: candidates of the pool that none of these annotators has labelled; of decisions, disputes that are left.
     """
 
     pool: str
@@ -88,9 +90,20 @@ def import_labels(
                         f"import {path.suffix[1:]}",
                         decide,
                     )
-    abstained = sum(answer.candidate is not None and answer.label is None for answer in answers)
+        open_ = len(undecided(connection, pool)) if decide else _count_open(connection, pool, names or (annotator,))
     missing, complete = sum(len(answer.missing) for answer in answers), sum(answer.checked for answer in answers)
-    return Imported(pool.id, names, len(given), changed, missing, complete, abstained, tuple(faults))
+    return Imported(pool.id, names, len(given), changed, missing, complete, open_, tuple(faults))
+
+
+def _count_open(connection: sqlite3.Connection, pool: Pool, names: Iterable[str]) -> int:
+    """Candidates of the pool that none of these annotators has labelled, whether or not a file names them."""
+    labels = gold.of_pool(connection, pool.id)
+    answered = {candidate for name in names for candidate in labels.get(name, {})}
+    return sum(
+        candidate.n is not None and candidate.id not in answered
+        for review in pool.reviews
+        for candidate in review.candidates
+    )
 
 
 def _differs(before: Label | None, after: Label | None) -> bool:
