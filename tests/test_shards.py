@@ -96,6 +96,23 @@ def test_a_worker_that_dies_over_a_task_costs_nothing(engine: str, tmp_path: Pat
     assert found == [(2 * i, "done") for i in range(23)]
 
 
+def test_a_job_of_a_scripts_own_functions_is_refused_before_any_worker_dies_of_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(times, "__module__", "__main__")
+    with pytest.raises(AssertionError, match="no worker can import times of a script"):
+        Job(ready, (), times)
+
+
+def test_rates_of_the_stages_are_measured_with_functions_that_a_worker_can_import(tmp_path: Path) -> None:
+    reviews = tmp_path / "reviews.csv"
+    reviews.write_text("text\n湯很好喝\n麵太鹹了\n")
+    command = [sys.executable, "tests/measure/rates.py", str(reviews), "--workers", "1"]
+    done = subprocess.run(command, cwd=ROOT, env=environment(), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "engine, 1 process" in done.stdout
+
+
 def test_nobody_without_its_key_reaches_the_cluster_of_this_machine(tmp_path: Path) -> None:
     from distributed import Client, Security
 

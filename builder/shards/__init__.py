@@ -38,6 +38,11 @@ class Job(Generic[State, Task, Answer]):
     arguments: tuple[object, ...]
     work: Callable[[State, Task], Answer]
 
+    def __post_init__(self) -> None:
+        """A script's own functions are refused here: its workers would die of them, one after the other."""
+        scripts = [step.__qualname__ for step in (self.prepare, self.work) if step.__module__ == "__main__"]
+        assert not scripts, f"no worker can import {', '.join(scripts)} of a script: put them into a module"
+
 
 class Crew(Protocol):
     """Who does the work."""

@@ -11,6 +11,7 @@ import argparse
 import gc
 import resource
 import sqlite3
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -59,7 +60,7 @@ def main() -> None:
 
 
 def stages(build: Build) -> None:
-    done = {one.stage: one for one in run(build, until="seed")}
+    done = {result.stage: result for result in run(build, until="seed")}
     number = int(done["ingest"].counts["reviews"])
     both = done["annotate"].seconds + done["seed"].seconds
     timed = [*((name, done[name].seconds) for name in ("ingest", "annotate", "seed")), ("annotate + seed", both)]
@@ -74,9 +75,9 @@ def engine(connection: sqlite3.Connection, workers: int) -> tuple[int, float, in
     number = triplets = 0
     started = 0.0
     with opened("local", workers) as crew:
-        for size, found in crew.map(Job(_prepare, (), _count), _tasks(connection)):
+        for size, extracted in crew.map(Job(_prepare, (), _count), _tasks(connection)):
             if started:
-                number, triplets = number + size, triplets + found
+                number, triplets = number + size, triplets + extracted
             started = started or time.perf_counter()
     return number, time.perf_counter() - started, triplets
 
@@ -103,4 +104,7 @@ def _count(ready: _Ready, task: _Task) -> tuple[int, int]:
 
 
 if __name__ == "__main__":
-    main()
+    sys.path.insert(0, str(Path(__file__).parents[1]))
+    from measure import rates  # by the name under which worker processes find its functions
+
+    rates.main()
