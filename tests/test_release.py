@@ -25,7 +25,6 @@ from builder.export.records import ReviewRow
 from builder.lexicon.resources import load_lexicon
 from builder.lexicon.rules import load_rules
 from builder.release import package, parquet
-from builder.release.diff import compare
 from builder.release.verify import verify
 from builder.stages import release as stage
 from builder.stages.parts.context import Context
@@ -434,50 +433,6 @@ def test_a_layout_from_the_future_is_said_to_be_one(tmp_path: Path) -> None:
 
 
 # ---- diff
-
-
-def by_id(made: dict[str, list[Any]]) -> dict[str, tuple[str, Any]]:
-    return {row["id"]: (split, row) for split, listed in made.items() for row in listed}
-
-
-def changed(edit: Callable[[dict[str, list[Any]]], None]) -> Any:
-    before, after = rows(), rows()
-    edit(after)
-    return compare(("a", by_id(before)), ("b", by_id(after)))
-
-
-@pytest.mark.parametrize(
-    ("edit", "kinds", "level"),
-    [
-        (lambda made: None, set(), "patch"),
-        (lambda made: made["train"][0]["triplets"][0].update(sources=["x"]), {"triplets_provenance"}, "patch"),
-        (lambda made: made["test"].append(review("n", "新的")), {"reviews_added"}, "minor"),
-        (lambda made: made["train"][0]["triplets"].append(triplet_of(made["train"][0]["text"])), {"triplets_added"},
-         "minor"),
-        (lambda made: made["train"].pop(), {"reviews_removed", "triplets_removed"}, "major"),
-        (lambda made: made["train"][0]["triplets"].pop(), {"triplets_removed"}, "major"),
-        (lambda made: made["train"][0]["triplets"][0].update(polarity="NEG"), {"triplets_polarity"}, "major"),
-        (lambda made: made["train"][0]["triplets"][0].update(valence=9.0), {"triplets_edited"}, "major"),
-        (lambda made: made["test"].append(made["train"].pop()), {"reviews_moved"}, "major"),
-        (lambda made: made["train"][0].update(id="new"), {"reviews_renamed"}, "major"),
-        (lambda made: made["train"][0].update(text=made["train"][0]["text"] + "！"), {"reviews_edited"}, "major"),
-        (lambda made: made["train"][0].update(annotation="gold"), {"reviews_relabelled"}, "major"),
-    ],
-)  # fmt: skip
-def test_each_kind_of_change_is_counted_and_raises_its_part_of_the_version(
-    edit: Callable[[Any], None], kinds: set[str], level: str
-) -> None:
-    found = changed(edit)
-    assert {kind for kind, count in found.counts.items() if count} == kinds
-    assert found.level == level
-    assert set(found.samples) == kinds
-    assert found.same is not kinds or not kinds
-
-
-def triplet_of(said: str) -> Any:
-    from builder.export.records import triplet_row
-
-    return triplet_row("n", triplet(said, (11, 13), ((13, 15),), (13, 15)), ("rules",), ("subject",))
 
 
 def test_the_command_tells_people_machines_and_ci(few: Path, many: Path, tmp_path: Path, here: Command) -> None:
