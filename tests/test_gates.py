@@ -113,9 +113,9 @@ def test_a_sound_row_is_counted_and_has_no_fault() -> None:
     assert list(row_faults(row(annotation="gold", triplets=[]), counted)) == []
     assert list(row_faults(row(triplets=[], unverified_negative=True), counted)) == []
     assert {name: number for name, number in counted.items() if number} == {
-        **{"reviews": 3, "gold": 1, "triplets": 2, "POS": 1, "NEG": 1, "unverified negatives": 1},
-        **{"silver layer": 2, "gold layer": 1, "silver triplets": 2},
-    }
+        "reviews": 3, "gold": 1, "triplets": 2, "POS": 1, "NEG": 1, "unverified negatives": 1,
+        "silver layer": 2, "gold layer": 1, "silver triplets": 2,
+    }  # fmt: skip
 
 
 def test_spans_of_an_element_stand_in_their_order_and_may_touch() -> None:

@@ -1,0 +1,273 @@
+"""Each kind of rule that pairs, at the edge of its parameters: on made clauses, without lexicons or a segmenter."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from builder.engine.constituents import Constituent, Phrase, Term
+from builder.engine.pairing import (
+    AspectChoice,
+    pair_by_path,
+    pair_by_pattern,
+    pair_in_sentence,
+    pair_kind,
+    pair_with_noun,
+)
+from builder.engine.patterns import CURRENT
+from builder.engine.scene import Scene, Topic
+from builder.engine.symbols import ADV, ASPECT, COP, DE, HAVE, NOUN, OPINION, PART, VERB
+from builder.lexicon.resources import OpinionEntry
+from builder.lexicon.rules import Rule
+from builder.records import Token
+
+
+def rule(**params: Any) -> Rule:
+    return Rule("made", "pair", 1, "", params, (), "made.toml:1")
+
+
+def opinion(word: str, category: str = "taste.good") -> tuple[str, str, Any]:
+    return OPINION, word, category
+
+
+def aspect(word: str, cls: str = "food.dish") -> tuple[str, str, Any]:
+    return ASPECT, word, cls
+
+
+def scene(*units: Any, at: int, heads: dict[int, tuple[int, str]] | None = None) -> Scene:
+    """A clause of one token a unit, (symbol, word) or (symbol, word, class); `None` is a gap of one character."""
+    items: list[Constituent] = []
+    place = 0
+    for unit in units:
+        if unit is None:
+            place += 1
+            continue
+        symbol, word, *cls = unit
+        end, number = place + len(word), len(items)
+        entry = OpinionEntry(word, cls[0] if cls else "", 8.0, "x.tsv:1")
+        phrase = Phrase((place, end), entry, (), (), ()) if symbol == OPINION else None
+        term = Term(cls[0]) if symbol == ASPECT else None
+        items.append(Constituent(place, end, symbol, word, number, phrase, term))
+        place = end
+    symbols = "".join(item.symbol for item in items)
+    links = heads or {}
+    tokens = [Token(item.start, item.end, "X", *links.get(n, (-1, "root"))) for n, item in enumerate(items)]
+    marked = symbols[:at] + CURRENT + symbols[at + 1 :]
+    return Scene(items, symbols, marked, at, tokens, None, items)
+
+
+def words(choice: AspectChoice | None) -> list[str] | None:
+    return None if choice is None else [item.word for item in choice.aspects]
+
+
+SUBJECT = scene(aspect("湯頭"), (ADV, "真"), opinion("鹹", "taste.salty"), at=2)
+
+
+def test_a_pattern_names_its_aspect_and_spells_what_it_matched() -> None:
+    choice = pair_by_pattern(rule(pattern="TARGET (ADV)* CURRENT"))(SUBJECT)
+    assert words(choice) == ["湯頭"] and choice is not None
+    assert choice.detail == "ASPECT ADV CURRENT"
+    assert pair_by_pattern(rule(pattern="CURRENT TARGET"))(SUBJECT) is None
+
+
+@pytest.mark.parametrize(
+    ("params", "reads"),
+    [
+        ({"categories": ["taste"]}, True),
+        ({"categories": ["drink"]}, False),
+        ({"not_categories": ["taste"]}, False),
+        ({"not_categories": ["drink"]}, True),
+        ({"categories": ["taste"], "not_categories": ["taste.salty"]}, False),
+        ({"categories": ["taste"], "not_categories": ["taste.sweet"]}, True),
+        ({"least": 1}, True),
+        ({"least": 2}, False),
+        ({"needs": "ADV"}, True),
+        ({"needs": "DE"}, False),
+    ],
+)
+def test_a_pattern_reads_the_opinions_and_clauses_that_it_is_for(params: dict[str, Any], reads: bool) -> None:
+    choice = pair_by_pattern(rule(pattern="TARGET (ADV)* CURRENT", **params))(SUBJECT)
+    assert words(choice) == (["湯頭"] if reads else None)
+
+
+def test_a_pattern_for_two_aspects_wants_two_of_them() -> None:
+    two = scene(aspect("薯條"), (HAVE, "有"), aspect("起司"), opinion("好吃"), at=3)
+    made = pair_by_pattern(rule(pattern="TARGET HAVE ASPECT CURRENT", least=2))
+    assert words(made(two)) == ["薯條"]
+    assert pair_by_pattern(rule(pattern="TARGET .* CURRENT", least=3))(two) is None
+
+
+def test_a_word_that_a_pattern_asks_for_stands_behind_its_aspect() -> None:
+    made = pair_by_pattern(rule(pattern="TARGET (VERB|HAVE) ASPECT CURRENT", words=["沾", "麵"]))
+    for verb, pairs in (("沾", ["薯條"]), ("切", None)):
+        assert words(made(scene(aspect("薯條"), (VERB, verb), aspect("醬"), opinion("好吃"), at=3))) == pairs
+    outside = scene(aspect("麵"), (VERB, "切"), aspect("醬"), opinion("好吃"), (VERB, "沾"), at=3)
+    assert made(outside) is None, "neither the aspect itself nor what stands behind the match counts"
+
+
+@pytest.mark.parametrize(
+    ("word", "cls", "pairs"),
+    [("滷肉飯", "food.dish", True), ("滷肉", "food.dish", False), ("料理", "food.generic", True), ("飯", "", True)],
+)
+def test_a_construction_that_wants_a_head_ends_on_one_or_on_a_word_for_food_in_general(
+    word: str, cls: str, pairs: bool
+) -> None:
+    made = pair_by_pattern(rule(pattern="CURRENT DE TARGET", heads=["飯", "麵"]))
+    clause = scene(opinion("好吃"), (DE, "的"), aspect(word, cls), at=0)
+    assert words(made(clause)) == ([word] if pairs else None)
+    bare = scene(aspect("滷肉", "food.dish"), opinion("好吃"), (COP, "是"), at=1)
+    assert words(pair_by_pattern(rule(pattern="TARGET CURRENT COP", heads=["飯"]))(bare)) == ["滷肉"]
+
+
+# ---- paths
+
+
+def path_scene(first: tuple[int, str], second: tuple[int, str]) -> Scene:
+    """湯頭 讓 麵條 好吃, with the arcs of the two aspects."""
+    heads = {0: first, 1: (3, "aux"), 2: second, 3: (-1, "root")}
+    return scene(aspect("湯頭"), (VERB, "讓"), aspect("麵條"), opinion("好吃"), at=3, heads=heads)
+
+
+def test_the_fewest_arcs_decide_then_the_nearer_then_the_first() -> None:
+    made = pair_by_path(rule(longest=3))
+    assert words(made(path_scene((3, "nsubj"), (1, "dobj")))) == ["湯頭"]
+    assert words(made(path_scene((1, "dobj"), (3, "nsubj")))) == ["麵條"]
+    choice = made(path_scene((3, "nsubj"), (3, "dobj")))
+    assert words(choice) == ["麵條"] and choice is not None and choice.detail == "1 steps, the fewest in the clause"
+    both = scene(
+        *(aspect("湯頭"), opinion("好吃"), (ADV, "的"), aspect("麵條")),
+        at=1,
+        heads={0: (1, "nsubj"), 1: (-1, "root"), 2: (1, "x"), 3: (1, "dobj")},
+    )
+    assert words(made(both)) == ["湯頭"]
+    even = scene(
+        *(aspect("湯頭"), (ADV, "很"), opinion("好吃"), (ADV, "的"), aspect("麵條")),
+        at=2,
+        heads={0: (2, "nsubj"), 2: (-1, "root"), 4: (2, "dobj")},
+    )
+    assert words(made(even)) == ["湯頭"]
+
+
+def test_a_path_has_at_most_so_many_arcs_and_none_in_another_tree() -> None:
+    far = path_scene((1, "x"), (-1, "root"))  # 湯頭 is two arcs from 好吃, 麵條 stands alone
+    assert words(pair_by_path(rule(longest=2))(far)) == ["湯頭"]
+    assert pair_by_path(rule(longest=1))(far) is None
+
+
+def test_what_touches_an_opinion_from_behind_is_part_of_a_name_but_for_some_categories() -> None:
+    heads = {0: (1, "amod"), 1: (-1, "root")}
+    for gap, category, pairs in ((False, "colour", None), (True, "colour", True), (False, "verdict.must", True)):
+        units = [opinion("金黃", category), *([None] if gap else []), aspect("酥條")]
+        made = pair_by_path(rule(longest=3, touching=["verdict"]))
+        assert words(made(scene(*units, at=0, heads=heads))) == (pairs and ["酥條"])
+    units = [opinion("金黃", "colour"), aspect("酥條")]
+    assert words(pair_by_path(rule(longest=3))(scene(*units, at=0, heads=heads))) == ["酥條"]
+
+
+# ---- the whole sentence
+
+
+def test_the_nearest_of_the_sentence_is_taken_and_one_behind_counts_as_farther() -> None:
+    clause = scene(aspect("湯頭"), None, None, None, opinion("好"), None, aspect("麵"), at=1)
+    choice = pair_in_sentence(rule(behind=1, step=0, farthest=9))(clause)
+    assert words(choice) == ["麵"] and choice is not None and choice.detail == "nearest of 2 in the sentence"
+    assert words(pair_in_sentence(rule(behind=2, step=0, farthest=9))(clause)) == ["湯頭"], "3 before, twice 2 behind"
+
+
+def test_nothing_beyond_the_farthest_is_paired() -> None:
+    before = scene(aspect("湯頭"), None, None, opinion("好"), at=1)
+    behind = scene(opinion("好"), None, aspect("麵"), at=0)
+    for clause, distance in ((before, 2), (behind, 6)):
+        assert words(pair_in_sentence(rule(behind=3, step=0, farthest=distance))(clause)) is not None
+        assert pair_in_sentence(rule(behind=3, step=0, farthest=distance - 1))(clause) is None
+    assert pair_in_sentence(rule(behind=3, step=0, farthest=9))(scene(opinion("好"), at=0)) is None
+
+
+def test_arcs_add_to_the_distance_and_no_path_counts_as_nine_of_them() -> None:
+    units = (aspect("湯頭"), None, None, None, None, aspect("麵"), opinion("好"))
+    near_but_deep = scene(*units, at=2, heads={0: (2, "nsubj"), 1: (0, "nmod"), 2: (-1, "root")})
+    assert words(pair_in_sentence(rule(behind=1, step=5, farthest=99))(near_but_deep)) == ["麵"], "5 + 5 and 10 + 0"
+    assert words(pair_in_sentence(rule(behind=1, step=6, farthest=99))(near_but_deep)) == ["湯頭"], "6 + 5 and 12 + 0"
+    apart = scene(*units, at=2, heads={0: (2, "nsubj"), 1: (-1, "root"), 2: (-1, "root")})
+    assert words(pair_in_sentence(rule(behind=1, step=1, farthest=99))(apart)) == ["湯頭"], "1 + 5 and 9 + 0"
+    assert words(pair_in_sentence(rule(behind=1, step=0, farthest=99))(apart)) == ["麵"]
+
+
+# ---- nouns that no lexicon holds
+
+
+def test_a_noun_before_the_opinion_is_its_subject_where_it_is_long_enough_and_of_a_relation() -> None:
+    clause = scene((NOUN, "啾啾"), (ADV, "很"), opinion("好吃"), at=2, heads={0: (2, "nsubj"), 2: (-1, "root")})
+    pattern = "TARGET (ADV)* CURRENT"
+    choice = pair_with_noun(rule(pattern=pattern, shortest=2, relations=["nsubj"]))(clause)
+    assert choice is not None and choice.detail == "啾啾 nsubj"
+    (found,) = choice.aspects
+    assert (found.start, found.end, found.symbol, found.last, found.term) == (0, 2, ASPECT, 0, Term(""))
+    assert pair_with_noun(rule(pattern=pattern, shortest=3, relations=["nsubj"]))(clause) is None
+    assert pair_with_noun(rule(pattern=pattern, shortest=2, relations=["dobj"]))(clause) is None
+    assert words(pair_with_noun(rule(pattern=pattern, shortest=2))(clause)) == ["啾啾"]
+    assert pair_with_noun(rule(pattern="TARGET CURRENT", shortest=2))(clause) is None
+    behind = scene(opinion("好吃"), (NOUN, "啾啾"), at=0)
+    assert pair_with_noun(rule(pattern="CURRENT TARGET", shortest=2))(behind) is None, "only what stands before it"
+
+
+def test_a_name_of_several_words_behind_the_opinion_is_its_object() -> None:
+    made = pair_with_noun(rule(pattern="CURRENT (ADV)* TARGET $", shortest=2, objects=True, categories=["emo"]))
+    love = opinion("最愛", "emo.love")
+    for units, word in (
+        ([love, (NOUN, "牛"), (PART, "之"), (NOUN, "翼板")], "牛之翼板"),
+        ([love, (ADV, "那"), (NOUN, "啾啾")], "啾啾"),
+    ):
+        choice = made(scene(*units, at=0))
+        assert words(choice) == [word] and choice is not None and choice.detail == f"{word} behind 最愛"
+        (name,) = choice.aspects
+        assert (name.end - name.start, name.last, name.symbol) == (len(word), len(units) - 1, ASPECT)
+    assert made(scene(love, (NOUN, "牛"), at=0)) is None, "too short"
+    assert made(scene(love, (NOUN, "牛"), None, (NOUN, "翼板"), at=0)) is None, "a gap in the name"
+    assert made(scene(love, (NOUN, "啾啾"), (ADV, "了"), at=0)) is None
+    assert made(scene(opinion("好吃"), (NOUN, "啾啾"), at=0)) is None, "another category"
+    anything = rule(pattern="CURRENT TARGET", shortest=2, objects=True)
+    assert words(pair_with_noun(anything)(scene(opinion("好吃"), (NOUN, "啾啾"), at=0))) == ["啾啾"]
+
+
+def test_a_name_begins_behind_the_opinion_whatever_stands_before_it() -> None:
+    made = pair_with_noun(rule(pattern="CURRENT TARGET", shortest=1, objects=True))
+    assert words(made(scene((NOUN, "我"), opinion("愛"), (NOUN, "啾"), (NOUN, "飯"), at=1))) == ["啾飯"]
+    assert words(made(scene(opinion("愛"), (NOUN, "啾"), at=0))) == ["啾"]
+
+
+# ---- kinds
+
+
+def test_a_clause_that_only_says_the_kind_goes_on_about_the_dish_before_it() -> None:
+    made = pair_kind(rule(pattern="CURRENT DE TARGET"))
+    clause = scene(opinion("必吃"), (DE, "的"), aspect("甜點", "food.kind"), at=0)
+    pancake = scene(aspect("煎餅"), at=0).items[0]
+    assert pancake.term is not None
+
+    def about(cls: str) -> Scene:
+        return clause._replace(topic=Topic((pancake._replace(term=Term(cls)),), named=True))
+
+    choice = made(about("food.dish"))
+    assert words(choice) == ["煎餅"] and choice is not None
+    assert choice.detail == "dish of an earlier clause, 甜點 here"
+    assert made(clause) is None, "nothing was spoken of before"
+    assert [made(about(cls)) for cls in ("service", "food.kind", "food.part")] == [None, None, None]
+    dish = scene(opinion("必吃"), (DE, "的"), aspect("煎餅", "food.dish"), at=0)
+    assert made(dish._replace(topic=about("food.dish").topic)) is None, "a dish, no kind"
+    two = scene(opinion("必吃"), (DE, "的"), aspect("甜點", "food.kind"), aspect("湯"), at=0)
+    assert made(two._replace(topic=about("food.dish").topic)) is None, "another aspect stands there"
+    assert made(replace_symbols(about("food.dish"))) is None, "the pattern does not match"
+
+
+def replace_symbols(given: Scene) -> Scene:
+    return given._replace(marked=given.marked.replace(DE, COP))
+
+
+def test_a_parameter_of_another_type_is_no_parameter() -> None:
+    from builder.errors import ResourceError
+
+    with pytest.raises(ResourceError, match="longest"):
+        pair_by_path(replace(rule(longest="3")))
