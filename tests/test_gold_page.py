@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import json
 import sqlite3
@@ -11,6 +12,7 @@ import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -18,6 +20,7 @@ from conftest import environment
 from devtools import Browser, needed
 from goldwork import TEXTS, by_name, pooled
 
+from builder.gold.server import app
 from builder.records import Label, Pool
 from builder.store import db, gold, pools
 from builder.usecases.annotation_page import DatabaseBook
@@ -177,12 +180,32 @@ def test_an_answer_that_cannot_be_is_refused_and_nothing_is_stored(body: object,
 
 @pytest.mark.parametrize(
     "body",
-    [b'{"place": 1e400, "op": "label"}', b"[" * 90_000, b'{"a":' * 15_000, b"\xff", b"", b"{", b'{"place": NaN}', b"5"],
+    [
+        *(b'{"place": 1e400, "op": "label"}', b'{"place": true, "op": "check"}', b'{"place": 0.0, "op": "check"}'),
+        *(b"[" * 90_000, b'{"a":' * 15_000, b"\xff", b"", b"{", b'{"place": NaN}', b"5"),
+    ],
 )
 def test_a_body_that_is_no_answer_is_refused_with_a_sentence(body: bytes, page: Page) -> None:
     status, _, text = page.ask("POST", "/api/answer", body, Content_Type="application/json", X_Key=page.key)
     assert (status, json.loads(text)["error"][:27]) == (400, "no answer that can be kept:")
     assert page.said() == {}
+
+
+def test_a_browser_that_leaves_in_the_middle_of_its_answer_is_no_traceback() -> None:
+    headers = {"host": "localhost:1", "x-key": "k", "content-type": "application/json", "content-length": "50"}
+    scope: dict[str, Any] = {"type": "http", "method": "POST", "path": "/api/answer", "query_string": b""}
+    scope["headers"] = [(name.encode(), value.encode()) for name, value in headers.items()]
+    sent: list[Any] = []
+
+    async def receive() -> dict[str, object]:
+        return {"type": "http.disconnect"}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    nothing_to_label: Any = None
+    asyncio.run(app(nothing_to_label, "k", frozenset({"localhost:1"}))(scope, receive, send))
+    assert sent[0]["status"] == 400
 
 
 def test_a_database_that_another_program_holds_is_said_to_be_in_use_and_the_answer_can_be_repeated(page: Page) -> None:

@@ -54,6 +54,7 @@ class Book(Protocol):
 def app(book: Book, key: str, hosts: frozenset[str]) -> Starlette:
     """The application. `key`: what every request must bring, `hosts`: what Host may be."""
     from starlette.applications import Starlette
+    from starlette.requests import ClientDisconnect
     from starlette.responses import JSONResponse, Response
     from starlette.routing import Route
 
@@ -68,6 +69,8 @@ def app(book: Book, key: str, hosts: frozenset[str]) -> Starlette:
                 answer = JSONResponse({"error": f"no answer that can be kept: {str(error)[:300]}"}, 400)
             except RecursionError:
                 answer = JSONResponse({"error": "no answer that can be kept: it is nested too deeply"}, 400)
+            except ClientDisconnect:
+                answer = Response(status_code=400)  # nobody reads it
             except BuilderError as error:
                 answer = JSONResponse({"error": str(error)}, 503)
             answer.headers.update(_HEADERS)
@@ -93,7 +96,9 @@ def app(book: Book, key: str, hosts: frozenset[str]) -> Starlette:
         if int(request.headers.get("content-length", _BODY_LIMIT)) >= _BODY_LIMIT:
             raise ValueError("too long")
         given = await request.json()
-        return JSONResponse(book.answer(int(given["place"]), given))
+        if type(given["place"]) is not int:  # True is an int to Python, 0.0 a place to int()
+            raise ValueError("place is no number of an item")
+        return JSONResponse(book.answer(given["place"], given))
 
     def asset(name: str) -> Callable[[Request], Any]:
         async def run(request: Request) -> Response:
