@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
-from test_export import review, triplet
+from test_export import facts, files_of, release, review, triplet
 
 from builder.export.records import triplet_row
-from builder.release.diff import Diff, as_json, bumped, compare, markdown
+from builder.release.diff import Diff, as_json, between, bumped, compare, markdown
 
 LONG = "這家的牛肉麵湯頭濃郁，麵條彈牙，牛肉給得很大方，下次還會再來吃"
 TWO = "湯頭鮮甜，麵條軟爛"
@@ -99,6 +100,15 @@ def test_as_many_samples_are_kept_as_are_asked_for_and_all_are_counted() -> None
         diff = changed(lambda rows: rows["test"].extend(added), most)
         assert diff.counts["reviews_added"] == 4
         assert diff.samples["reviews_added"] == shown
+
+
+def test_two_folders_are_compared_by_their_versions_with_five_samples_of_a_kind(tmp_path: Path) -> None:
+    small = {"train": [review("a", "湯好喝")], "valid": [], "test": []}
+    large = small | {"train": [*small["train"], *(review(f"n{number}", f"新的{number}") for number in range(7))]}
+    old, new = (release(tmp_path / name, files_of(rows, facts(rows))) for name, rows in (("a", small), ("b", large)))
+    diff = between(old, new)
+    assert (diff.before, diff.after, diff.level, diff.counts["reviews_added"]) == ("1.2.0", "1.2.0", "minor", 7)
+    assert diff.samples["reviews_added"] == ("n0", "n1", "n2", "n3", "n4")
 
 
 def test_of_two_lost_reviews_with_one_text_one_is_renamed_and_the_other_removed() -> None:

@@ -96,7 +96,9 @@ def write_xlsx(path: Path, items: Iterable[LabelItem]) -> None:
     guide.column_dimensions["A"].width = 140
     for line in HELP:
         guide.append([line])
-    book.save(path)
+    whole = io.BytesIO()  # on a disk that is full the library would write tracebacks of its own, one a sheet
+    book.save(whole)
+    path.write_bytes(whole.getvalue())
 
 
 def read_csv(path: Path) -> Iterator[Filled | Fault]:

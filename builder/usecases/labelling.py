@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from builder.errors import ConfigError, InputError
-from builder.files import write_atomically
+from builder.files import refusals, write_atomically
 from builder.gold import agreement
 from builder.gold.file_formats import LabelFormat
 from builder.gold.items import Fault, LabelItem, items, label_text
@@ -259,6 +259,8 @@ def write_items(path: Path, form: LabelFormat, label_items: Iterable[LabelItem],
         raise ConfigError(f"{path.name} does not end in {form.ending}", fix=f"name it {path.stem}{form.ending}")
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as folder:
-        form.write(Path(folder) / path.name, label_items)
+        draft = Path(folder) / path.name
+        with refusals(path, draft):
+            form.write(draft, label_items)
         for made in sorted(Path(folder).iterdir()):
             write_atomically(path.parent / made.name, made.read_bytes())
