@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from builder.engine.constituents import ATTRIBUTES, THINGS
 from builder.engine.comparing import ComparisonRule
 from builder.engine.symbols import ASPECT, DE, NEG, VERB, symbol_set
 from builder.engine.vocabulary import Unit, entry_of
@@ -122,4 +123,4 @@ def names_kind_of_place(units: Sequence[Unit], k: int, lexicon: Lexicon, rule: A
         return False
     if not entry_of(unit, lexicon).category.startswith(rule.naming):
         return False
-    return not lexicon.aspects[after.word.lower()].cls.startswith(("food", "drink", "quality"))
+    return lexicon.role(after.word.lower()) not in THINGS | ATTRIBUTES

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
-from builder.engine.constituents import Constituent, Term, is_dish
+from builder.engine.constituents import ATTRIBUTES, Constituent, Term, is_thing
 from builder.engine.params import read_params
 from builder.engine.patterns import compile_pattern
 from builder.engine.scene import AspectChoice, Pairer, Scene
@@ -44,10 +44,10 @@ def pair_back(rule: Rule) -> Pairer:
         described = OPINION in scene.symbols[at : scene.at]
         if owner and described:
             return AspectChoice((_cut_to_owner(attribute, owner, scene.tokens),), f"owner of {attribute.word}")
-        dishes = [item for item in scene.items[:at] if item.term is not None and is_dish(item)]
-        if not dishes and described and scene.topic and attribute.term.cls != "quality.generic":
+        dishes = [item for item in scene.items[:at] if item.term is not None and is_thing(item)]
+        if not dishes and described and scene.topic and attribute.term.role != "overall":
             about = scene.topic.aspects[-1]
-            dishes = [dish for dish in (scene.topic.whole, about if is_dish(about) else None) if dish]
+            dishes = [dish for dish in (scene.topic.whole, about if is_thing(about) else None) if dish]
         return AspectChoice((dishes[-1],), f"dish before {attribute.word}") if dishes else None
 
     return find
@@ -115,7 +115,7 @@ def pair_carried(rule: Rule) -> Pairer:
         if topic.label:
             return AspectChoice(topic.aspects, "label before a colon")
         of_dish = category.startswith(params.wholes) or is_foreign(category, about.cls)
-        if of_dish and about.owner and about.cls.startswith(("quality", "price")) and len(topic.aspects) == 1:
+        if of_dish and about.owner and (about.role in ATTRIBUTES or about.role == "price") and len(topic.aspects) == 1:
             owner = _cut_to_owner(topic.aspects[0], about.owner, scene.tokens)
             return AspectChoice((owner,), "owner of an earlier attribute")
         if of_dish and topic.whole is not None:

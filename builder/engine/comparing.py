@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from builder.engine.constituents import Constituent
+from builder.engine.constituents import ATTRIBUTES, THINGS, Constituent
 from builder.engine.symbols import ASPECT, BLOCKED, DE, DE_WORDS, NEG, NOMINALS, NOUN, OPINION, THAN, symbol_set
 from builder.engine.vocabulary import Unit, entry_of
 from builder.lexicon.resources import Lexicon
@@ -92,13 +92,13 @@ def _names_a_standard(units: Sequence[Unit], at: int, k: int, lexicon: Lexicon, 
     between = units[at + 1 : k]
     owned = between[-1].symbol in DE_WORDS
     classes = [lexicon.aspects[unit.word.lower()].cls if unit.symbol == ASPECT else "" for unit in between]
+    roles = [lexicon.classes.get(cls, "") for cls in classes]
     if any(unit.symbol in _PREDICATES for unit in (between[:-2] if owned else between)):
         return False
     if owned:
         attributive = k + 1 < len(units) and units[k + 1].symbol in NOMINALS and units[k + 1].start == units[k].end
         return not attributive and not any(cls.startswith(rule.ingredient_classes) for cls in classes)
-    owners = ("food", "drink", "quality")
-    if any(unit.symbol == DE and classes[i].startswith(owners) for i, unit in enumerate(between[1:])):
+    if any(unit.symbol == DE and roles[i] in THINGS | ATTRIBUTES for i, unit in enumerate(between[1:])):
         return False
     last = classes[-1]
     named = last.startswith(rule.standard_classes) and not last.startswith(rule.ingredient_classes)

@@ -16,7 +16,7 @@ from builder.engine.comparing import ComparisonRule
 from builder.engine.described import steps
 from builder.engine.extent import ExtentRule
 from builder.engine.lexicon_changes import VocabularyRule, change_lexicon
-from builder.engine.naming import DishGrammar, DishRule
+from builder.engine.naming import NameGrammar, NameRule
 from builder.engine.params import NoParams, Params, in_force, read_params
 from builder.engine.phrases import JoinRule, PhraseGrammar
 from builder.engine.polarity import DenialRule, ExcessRule
@@ -75,7 +75,7 @@ DECLARED: Mapping[str, type] = {
     "join": JoinRule,
     "comparison": ComparisonRule,
     "term": TermRule,
-    "dish-name": DishRule,
+    "name": NameRule,
     "excess": ExcessRule,
     "denial": DenialRule,
     "irrealis": IrrealisRule,
@@ -192,7 +192,7 @@ def compile_rules(lexicon: Lexicon, rules: Sequence[Rule], convention: Conventio
             comparison=chosen.only("comparison", ComparisonRule),
             leads=find_leads(lexicon, term.wholes),
         ),
-        terms=TermGrammar.of(term, DishGrammar.of(chosen.only("dish-name", DishRule), lexicon)),
+        terms=TermGrammar.of(term, NameGrammar.of(chosen.only("name", NameRule), lexicon)),
         joining=frozenset(
             word for params in chosen.params("pair-with", pairing.PatternParams) for word in params.words
         ),

@@ -24,12 +24,14 @@ class Phrase(NamedTuple):
 class Term(NamedTuple):
     """An aspect term: its class (empty for a noun no lexicon knows) and, for 餐點口感, the span of the owner 餐點.
 
-    `lead`: how many of its first characters belong to `aspect_full` alone (整體 口感, 店裡 座位, 甜點 布丁).
+    `lead`: how many of its first characters belong to `aspect_full` alone (整體 口感, 店裡 座位, 甜點 布丁). `role`:
+    that of its class (`lexicon.tsv_rows.ROLES`).
     """
 
     cls: str
     owner: Span | None = None
     lead: int = 0
+    role: str = ""
 
 
 class Constituent(NamedTuple):
@@ -48,17 +50,22 @@ class Constituent(NamedTuple):
     term: Term | None = None
 
 
-GENERIC = ("food.generic", "food.kind", "drink.generic", "drink.kind")
-"""Classes of words for food and drink that name no dish."""
+GENERIC = frozenset(["generic", "kind"])
+"""Roles of words for what is reviewed that name none of it."""
+WHOLE_THINGS = GENERIC | {"thing"}
+"""Roles of what is reviewed itself."""
+THINGS = WHOLE_THINGS | {"part"}
+"""Roles of what is reviewed and of its parts."""
+ATTRIBUTES = frozenset(["attribute", "overall", "fault"])
+"""Roles of what a thing has: its look, its quality, its faults."""
 
 
 def is_kind(item: Constituent) -> bool:
-    """Whether a constituent only says what kind of dish or drink something is (餐點, 甜點, 飲料)."""
-    return item.term is not None and item.term.cls in ("food.kind", "drink.kind")
+    """Whether a constituent only says what kind of thing something is (甜點, 飲料; 機種)."""
+    return item.term is not None and item.term.role == "kind"
 
 
-def is_dish(item: Constituent) -> bool:
-    """Whether an aspect names a dish or a drink itself, no attribute or part of one."""
+def is_thing(item: Constituent) -> bool:
+    """Whether an aspect names what is reviewed itself (a dish, a model of a laptop), no attribute or part of it."""
     assert item.term is not None
-    cls = item.term.cls
-    return cls.startswith(("food", "drink")) and not cls.startswith(("food.part", "food.ingredient", "food.sauce"))
+    return item.term.role in WHOLE_THINGS

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from builder.engine.constituents import Constituent, Term
+from builder.engine.constituents import ATTRIBUTES, Constituent, Term
 from builder.engine.symbols import ASPECT, JOINERS, NOUN
 
 
@@ -62,7 +62,7 @@ def _step_to_previous(clause: Sequence[Constituent], i: int, gathering: frozense
 
 
 def _are_attributes(*items: Constituent) -> bool:
-    return all(item.term and item.term.cls.startswith("quality.") for item in items)
+    return all(item.term and item.term.role in ATTRIBUTES for item in items)
 
 
 def are_gathered(clause: Sequence[Constituent], i: int, gathering: frozenset[str]) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from functools import cache
 
 from builder.engine.candidates import AspectCandidate, Before
-from builder.engine.constituents import Constituent, is_dish
+from builder.engine.constituents import Constituent, is_thing
 from builder.engine.patterns import spell_symbols
 from builder.engine.scene import Scene
 from builder.engine.symbols import (
@@ -100,7 +100,7 @@ def describe_earlier(candidate: AspectCandidate, before: Before, about: str) -> 
             out.append("label of the clause")
     if about in _GENERAL:
         out.append("general, earlier clause")
-    if is_dish(aspect):
+    if is_thing(aspect):
         out.append("dish, earlier clause")
     return out
 

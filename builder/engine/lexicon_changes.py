@@ -17,7 +17,7 @@ from builder.lexicon.rules import Rule
 class VocabularyRule:
     """Parameters of a rule of kind `vocabulary`.
 
-    `opinions`: valence -> words that have it; `aspects`: words that become aspects. `without_opinions`,
+    `opinions`: valence -> words that have it; `aspects`: words that become aspects, of the class `aspect_class`. `without_opinions`,
     `without_aspects`, `without_degree`: words that are none; `without_categories`: categories of opinions that are
     none; `without_context`: whether context.tsv is left out. `longest_opinion`: characters of an opinion at most.
     `no_opinion_starts` and `no_opinion_ends`: how none begins or ends, `no_long_opinion_starts` and
@@ -27,6 +27,7 @@ class VocabularyRule:
 
     opinions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     aspects: tuple[str, ...] = ()
+    aspect_class: str = ""
     without_opinions: tuple[str, ...] = ()
     without_aspects: tuple[str, ...] = ()
     without_degree: frozenset[str] = frozenset()
@@ -58,7 +59,7 @@ def change_lexicon(lexicon: Lexicon, rule: Rule, changes: VocabularyRule) -> Lex
         opinions.pop(word, None)
         general[word] = "X"  # stays one word: Q彈 must not fall apart into Q and 彈
     for word in changes.aspects:
-        aspects[word] = AspectEntry(word, "quality.generic", rule.where)
+        aspects[word] = AspectEntry(word, changes.aspect_class, rule.where)
         not_aspects.pop(word, None)
     for word in changes.without_aspects:
         aspects.pop(word, None)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from builder.engine.carrying import pair_back, pair_carried
-from builder.engine.constituents import GENERIC, Constituent, Term, is_dish, is_kind
+from builder.engine.constituents import GENERIC, Constituent, Term, is_kind, is_thing
 from builder.engine.params import read_params
 from builder.engine.paths import dependency_path, last_core_token
 from builder.engine.patterns import compile_pattern, spell_symbols
@@ -77,7 +77,7 @@ def pair_by_pattern(rule: Rule) -> Pairer:
         if words and words.isdisjoint(item.word for item in scene.items[match.end("target") : match.end()]):
             return None
         last = scene.items[match.end() - 1]
-        if heads and last.term and last.term.cls not in GENERIC and not last.word.endswith(heads):
+        if heads and last.term and last.term.role not in GENERIC and not last.word.endswith(heads):
             return None
         return AspectChoice((scene.items[match.start("target")],), spell_symbols(marked[match.start() : match.end()]))
 
@@ -240,7 +240,7 @@ def pair_kind(rule: Rule) -> Pairer:
         if scene.topic is None or scene.symbols.count(ASPECT) != 1:
             return None
         about = scene.topic.aspects[0]
-        if not is_dish(about) or is_kind(about) or not (choice := find_kind(scene)) or not is_kind(choice.aspects[0]):
+        if not is_thing(about) or is_kind(about) or not (choice := find_kind(scene)) or not is_kind(choice.aspects[0]):
             return None
         return AspectChoice(scene.topic.aspects, f"dish of an earlier clause, {choice.aspects[0].word} here")
 

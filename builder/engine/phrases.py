@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from builder.engine.asserting import AssertionRule, is_asserted, names_kind_of_place
 from builder.engine.comparing import ComparisonRule, find_denier, is_denied
-from builder.engine.constituents import Constituent, Phrase, Term
+from builder.engine.constituents import ATTRIBUTES, Constituent, Phrase, Term
 from builder.engine.extent import (
     ExtentRule,
     count_degree,
@@ -230,15 +230,16 @@ def _keep_word(unit: Unit, lexicon: Lexicon, leads: Mapping[str, int]) -> Consti
     start, end, word, symbol, _, last, _ = unit
     if symbol == ASPECT:
         entry = lexicon.aspects[word.lower()]
-        owner = _find_owner(unit, lexicon) if entry.cls[:8] == "quality." else None
-        return Constituent(start, end, symbol, word, last, None, Term(entry.cls, owner, leads.get(word, 0)))
+        role = lexicon.classes.get(entry.cls, "")
+        owner = _find_owner(unit, lexicon) if role in ATTRIBUTES else None
+        return Constituent(start, end, symbol, word, last, None, Term(entry.cls, owner, leads.get(word, 0), role))
     return Constituent(start, end, ADJ if symbol == OPINION else symbol, word, last)
 
 
 def _find_owner(unit: Unit, lexicon: Lexicon) -> Span | None:
     """The owner inside an entry that is written with it: 餐點 in 餐點口感."""
     for cut in range(2, len(unit.word) - 1):
-        owner, attribute = lexicon.aspects.get(unit.word[:cut]), lexicon.aspects.get(unit.word[cut:])
-        if owner and attribute and not owner.cls.startswith("quality.") and attribute.cls.startswith("quality."):
+        owner, attribute = lexicon.role(unit.word[:cut]), lexicon.role(unit.word[cut:])
+        if owner and owner not in ATTRIBUTES and attribute in ATTRIBUTES:
             return unit.start, unit.start + cut
     return None

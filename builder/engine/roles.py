@@ -12,8 +12,6 @@ from builder.engine.symbols import ADV, ASPECT, BUT, CONJ, DE, DEG, NEG, NOMINAL
 from builder.engine.vocabulary import FunctionWordRule, Unit
 from builder.lexicon.resources import Lexicon
 
-SMELL = "quality.smell"
-"""Class of faults that are opinions of the dish (有腥味) unless something is said of them (腥味很重)."""
 _TWO_ROLES = symbol_set("OPINION NEG POST")
 _STRENGTHENED = symbol_set("OPINION DEG NEG ADJ")
 """What a degree word stands before."""
@@ -132,9 +130,9 @@ def _denies_excess(units: Sequence[Unit], i: int, lexicon: Lexicon, rule: Functi
 def _is_described(word: str, units: Sequence[Unit], i: int, lexicon: Lexicon) -> bool:
     """Whether word i of two roles is what an opinion is about.
 
-    A smell only if one follows, over adverbs, or stands before 的 (很重的 腥味).
+    A fault (有腥味) only if one follows, over adverbs (腥味很重), or stands before 的 (很重的 腥味).
     """
-    if lexicon.aspects[word].cls != SMELL:
+    if lexicon.role(word) != "fault":
         return True
     if i > 1 and units[i - 1].symbol == DE and units[i - 2].word in lexicon.context:
         return True

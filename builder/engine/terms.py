@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import product
 
-from builder.engine.constituents import GENERIC, Constituent, Term, is_dish, is_kind
+from builder.engine.constituents import GENERIC, THINGS, Constituent, Term, is_kind, is_thing
 from builder.engine.coordination import are_gathered, make_listed_nouns_aspects
-from builder.engine.naming import DishGrammar, begins_name, ends_name, names_a_kind
+from builder.engine.naming import NameGrammar, begins_name, ends_name, names_a_kind
 from builder.engine.symbols import ADV, ASPECT, BLOCKED, DE, NEG, symbol_set
 from builder.lexicon.resources import Lexicon
 from builder.records import Span
@@ -53,23 +53,23 @@ class TermRule:
 
 @dataclass(frozen=True, slots=True)
 class TermGrammar:
-    """A `TermRule` and a `DishGrammar` made ready for reading.
+    """A `TermRule` and a `NameGrammar` made ready for reading.
 
     `are_separate` and `is_leading` look up pairs of classes; `pointers` are the words that point at a dish, and at no
     place (這道).
     """
 
     rule: TermRule
-    dishes: DishGrammar
+    names: NameGrammar
     are_separate: Callable[[str, str], bool]
     is_leading: Callable[[str, str], bool]
     pointers: frozenset[str]
 
     @classmethod
-    def of(cls, rule: TermRule, dishes: DishGrammar) -> TermGrammar:
+    def of(cls, rule: TermRule, names: NameGrammar) -> TermGrammar:
         """The rule with its pairs of classes and its pointing words compiled."""
         pointers = frozenset("".join(parts) for parts in product(rule.pointing, ("", "一"), rule.measures))
-        return cls(rule, dishes, _compile_pairs(rule.separate), _compile_pairs(rule.leading), pointers)
+        return cls(rule, names, _compile_pairs(rule.separate), _compile_pairs(rule.leading), pointers)
 
 
 def _compile_pairs(pairs: tuple[str, ...]) -> Callable[[str, str], bool]:
@@ -110,7 +110,7 @@ def join_terms(clause: list[Constituent], text: str, lexicon: Lexicon, grammar: 
     """Join neighbouring parts of one aspect, attach owners, and take what 、 和 跟 coordinate with an aspect for
     one.
     """
-    rule, compounds = grammar.rule, grammar.dishes.rule.compounds
+    rule, compounds = grammar.rule, grammar.names.rule.compounds
     out: list[Constituent] = []
     for i, item in enumerate([_cut_to_head(item, rule) for item in clause] if rule.heads else clause):
         if (
@@ -151,7 +151,7 @@ def _names_again(out: Sequence[Constituent], item: Constituent, grammar: TermGra
     if len(out) < 2 or out[-1].word not in grammar.pointers or out[-1].end != item.start:
         return False
     before = out[-3] if len(out) > 2 and out[-2].symbol == DE else out[-2]
-    return before.term is not None and before.term.cls.startswith(("food", "drink"))
+    return before.term is not None and before.term.role in THINGS
 
 
 def _are_listed_dishes(before: Constituent, clause: Sequence[Constituent], i: int, rule: TermRule) -> bool:
@@ -171,9 +171,9 @@ def _join_to_last(
     out: Sequence[Constituent], item: Constituent, text: str, lexicon: Lexicon, grammar: TermGrammar
 ) -> tuple[int, Constituent] | None:
     """How many of the last constituents of `out` the new one joins, and what they become; None if it stands alone."""
-    before, rule, dishes = out[-1], grammar.rule, grammar.dishes
+    before, rule, names = out[-1], grammar.rule, grammar.names
     suffixed = before.term and before.end == item.start and item.symbol in _SUFFIX_UNITS
-    if suffixed and before.term and ends_name(before.term, item, lexicon, dishes):
+    if suffixed and before.term and ends_name(before.term, item, lexicon, names):
         return 1, before._replace(end=item.end, word=text[before.start : item.end], last=item.last)
     if item.term is None:
         return None
@@ -185,10 +185,10 @@ def _join_to_last(
     if before.symbol == DE and attribute and first.symbol == ASPECT and first.term and item.start == before.end:
         owner = first.start + first.term.lead, first.end
         return 2, _make_one(first, item, text, owner, _count_lead(first, item, grammar))
-    if not dishes.rule.compounds:
+    if not names.rule.compounds:
         return None
     touches = len(out) > 1 and out[-2].symbol == ASPECT and out[-2].end == before.start
-    if begins_name(before, item, lexicon, dishes) or (not touches and names_a_kind(before, item, out, dishes)):
+    if begins_name(before, item, lexicon, names) or (not touches and names_a_kind(before, item, out, names)):
         return 1, _make_one(before, item, text, None, _count_lead(before, item, grammar))
     return None
 
@@ -204,16 +204,16 @@ def _is_one_term(before: Constituent, item: Constituent, grammar: TermGrammar) -
 
 def _cut_to_head(item: Constituent, rule: TermRule) -> Constituent:
     """The aspect's head alone where the convention wants it so."""
-    if item.term is None or item.term.cls.startswith(("food", "drink", "staff")):
+    if item.term is None or item.term.role in THINGS or item.term.role == "person":
         return item
     head = next((item.word[i:] for i in range(1, len(item.word) - 1) if item.word[i:] in rule.heads), None)
-    return item if head is None else item._replace(start=item.end - len(head), word=head, term=Term(item.term.cls))
+    return item if head is None else item._replace(start=item.end - len(head), word=head, term=item.term._replace(owner=None, lead=0))
 
 
 def _make_one(first: Constituent, last: Constituent, text: str, owner: Span | None, lead: int) -> Constituent:
     assert last.term is not None
     owner = owner if owner and owner[0] >= first.start + lead else None
-    return last._replace(start=first.start, word=text[first.start : last.end], term=Term(last.term.cls, owner, lead))
+    return last._replace(start=first.start, word=text[first.start : last.end], term=last.term._replace(owner=owner, lead=lead))
 
 
 def _count_lead(first: Constituent, last: Constituent, grammar: TermGrammar) -> int:
@@ -225,10 +225,10 @@ def _count_lead(first: Constituent, last: Constituent, grammar: TermGrammar) -> 
         first.term
         and (
             grammar.is_leading(first.term.cls, last.term.cls)
-            or (is_kind(first) and is_dish(last) and last.term.cls not in GENERIC)
+            or (is_kind(first) and is_thing(last) and last.term.role not in GENERIC)
         )
     )
-    if leads or (last.term.lead and not (first.term and is_dish(first) and not is_kind(first))):
+    if leads or (last.term.lead and not (first.term and is_thing(first) and not is_kind(first))):
         return last.start - first.start + last.term.lead
     return first.term.lead if first.term else 0
 
@@ -242,6 +242,6 @@ def _goes_on_left(
     """
     before, item = out[-2:]
     if before.term is None or item.term is None:
-        return begins_name(before, item, lexicon, grammar.dishes)
-    food = before.term.cls.startswith("food") and item.term.cls.startswith("food")
-    return food and before.term.cls not in GENERIC and not are_gathered(clause, i, grammar.rule.gathering)
+        return begins_name(before, item, lexicon, grammar.names)
+    composed = grammar.names.is_composed(before.term) and grammar.names.is_composed(item.term)
+    return composed and before.term.role not in GENERIC and not are_gathered(clause, i, grammar.rule.gathering)

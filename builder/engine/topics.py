@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from builder.engine.compiled import Compiled
-from builder.engine.constituents import Constituent, is_dish, is_kind
+from builder.engine.constituents import THINGS, Constituent, is_kind, is_thing
 from builder.engine.coordination import add_coordinated
 from builder.engine.scene import Topic
 
@@ -33,16 +33,16 @@ def next_topic(
     last = paired[-1] if paired else _find_subject(clause, named, rules.joining)
     terms = rules.terms.rule
     aspects = add_coordinated(clause, (last,), terms.gathering, terms.list_touching)
-    if is_dish(last):
+    if is_thing(last):
         return Topic(aspects, not paired, None, label)
-    dishes = [item for item in named if item.start < last.start and is_dish(item)]
-    before = (topic.aspects[-1] if is_dish(topic.aspects[-1]) else topic.whole) if topic else None
+    dishes = [item for item in named if item.start < last.start and is_thing(item)]
+    before = (topic.aspects[-1] if is_thing(topic.aspects[-1]) else topic.whole) if topic else None
     return Topic(aspects, not paired, dishes[-1] if dishes else before, label)
 
 
 def _find_subject(clause: Sequence[Constituent], named: Sequence[Constituent], joining: Collection[str]) -> Constituent:
     """Of the aspects of a clause that judges nothing the one it is about: 豬排飯 of 豬排飯有高麗菜, else the last."""
     first, last = named[0], named[-1]
-    if is_kind(first) or not (first.term and first.term.cls.startswith(("food", "drink"))):
+    if is_kind(first) or not (first.term and first.term.role in THINGS):
         return last
     return first if any(item.word in joining and first.end <= item.start < last.start for item in clause) else last

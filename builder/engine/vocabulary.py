@@ -42,8 +42,8 @@ SYMBOL_OF_TAG: Mapping[str, str] = {
     "SYM": OTHER, "X": OTHER,
 }  # fmt: skip
 """Universal tag -> symbol of a word that no lexicon holds."""
-_SYMBOL_OF_MORPHEME = {"method": VERB, "flavour": ADJ, "ingredient": NOUN}
-"""Parts of dish names stay whole (鹽酥 溪蝦), also where they hold an opinion word."""
+_SYMBOL_OF_MORPHEME = {"verb": VERB, "adjective": ADJ, "noun": NOUN}
+"""Parts of names stay whole (鹽酥 溪蝦), also where they hold an opinion word."""
 LONGEST_SPLIT = 6
 """Longest unknown word in characters that is taken apart into known ones."""
 MAX_WORD = 12

@@ -20,7 +20,6 @@ from builder.lexicon.resources import Lexicon
 
 _RELIABLE = 3.0
 _SINGLE_PURITY, _SINGLE_ASSOCIATION = 0.65, 1.0
-_DEFAULT_CLASS = "food.dish"
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +167,7 @@ class Endings:
     """The commonest class of the known aspects that end alike, by their last one to three characters."""
 
     classes: Mapping[str, str]
+    default: str
 
     @classmethod
     def of(cls, lexicon: Lexicon) -> Endings:
@@ -177,7 +177,8 @@ class Endings:
             for length in range(1, min(3, len(word)) + 1):
                 counts.setdefault(word[-length:], Counter())[entry.cls] += 1
         return cls(
-            {ending: min(classes, key=lambda name: (-classes[name], name)) for ending, classes in counts.items()}
+            {ending: min(classes, key=lambda name: (-classes[name], name)) for ending, classes in counts.items()},
+            lexicon.default_class,
         )
 
     def of_word(self, word: str, uses: Uses, aspects: Mapping[str, str]) -> str:
@@ -191,4 +192,4 @@ class Endings:
         for peer, count in uses.peers.items():
             if peer in aspects:
                 peers[aspects[peer]] += count
-        return min(peers, key=lambda cls: (-peers[cls], cls)) if peers else _DEFAULT_CLASS
+        return min(peers, key=lambda cls: (-peers[cls], cls)) if peers else self.default

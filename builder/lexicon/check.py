@@ -139,7 +139,7 @@ def _variants(lists: _Lists) -> Iterator[Finding]:
 
 def _duplicates(lists: _Lists) -> Iterator[Finding]:
     """Words listed twice in a table, as written or once variants are made one; opposite signs are a contradiction."""
-    for table in ("opinion_categories", "aspect_classes", "food_morphemes", *_WORDS):
+    for table in ("opinion_categories", "aspect_classes", "morphemes", *_WORDS):
         seen: dict[str, LexiconRow] = {}
         for row in lists.rows[table]:
             first = seen.setdefault(lists.variants.canonical(row.word.lower()), row)
@@ -211,7 +211,7 @@ def _overlaps(lists: _Lists) -> Iterator[Finding]:
 
 def _spelling(lists: _Lists, longest: int) -> Iterator[Finding]:
     """Simplified characters, which the Traditional view never shows, and words longer than the engine looks for."""
-    for name in (*_WORDS, "food_morphemes", "context"):
+    for name in (*_WORDS, "morphemes", "context"):
         for row in lists.rows[name]:
             strange = [
                 char for cell in row.cells[: 2 if name == "context" else 1] for char in cell if _simplified(char)

@@ -27,7 +27,6 @@ _SINGLES = {
     **dict.fromkeys("道樣間家個種", "C"),
     **dict.fromkeys("男女", "G"),
     **dict.fromkeys("們內裡外", "S"),
-    **dict.fromkeys("吃喝", "T"),
     "有": "E",
     "人": "H",
     "一": "Q",
@@ -65,8 +64,9 @@ _SHAPES = {
     kind: re.compile("|".join((*_ALL, *shapes)))
     for kind, shapes in (("A", _OPINIONS), ("N", _NOUNS), ("X", _FUNCTION), ("Y", _FUNCTION), ("W", _GENERAL))
 }
-_SINGLE_OF = {"A": "O", "N": "B", "V": "V", "M": "M"}
-"""What one character of a kind is: an adjective, a thing, a verb, what stands before the name of a dish."""
+_SINGLE_OF = {"A": "O", "N": "B", "V": "V", "M": "M", "T": "T"}
+"""What one character of a kind is: an adjective, a thing, a verb, what stands before the name of a thing, what is done
+with it (吃)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +82,8 @@ class Kinds:
 
     @classmethod
     def of(cls, claims: Sequence[tuple[str, Iterable[str]]], general: Iterable[str]) -> Kinds:
-        """`claims`: kinds in the order of their claims (A opinions, N nouns, V verbs, M methods and flavours, Y
-        amounts, X others).
+        """`claims`: kinds in the order of their claims (A opinions, N nouns, V verbs, M what stands before names, T
+        what is done with things, Y amounts, X others).
 
         Words of `general` are cut in fewer constructions.
         """
@@ -92,7 +92,7 @@ class Kinds:
         for kind, words_of_kind in claims:
             for word in words_of_kind:
                 if len(word) > 1:
-                    words.setdefault(word, "X" if kind in "VM" else kind)
+                    words.setdefault(word, "X" if kind in "VMT" else kind)
                 elif kind in _SINGLE_OF:
                     singles.setdefault(word, _SINGLE_OF[kind])
         return cls(words, singles, frozenset(general))

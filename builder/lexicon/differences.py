@@ -47,13 +47,13 @@ def _tables(lexicon: Lexicon) -> dict[str, dict[str, tuple[str, str]]]:
         "contrast": lexicon.contrast,
         "general": lexicon.general,
         "not_aspects": lexicon.not_aspects,
-        "food_morphemes": lexicon.morphemes,
+        "morphemes": lexicon.morphemes,
     }
     return {
         "opinions": {word: (_opinion(entry), entry.where) for word, entry in lexicon.opinions.items()},
         "aspects": {word: (_aspect(entry), entry.where) for word, entry in lexicon.aspects.items()},
         "opinion_categories": {name: (f"{value:g}", "") for name, value in lexicon.categories.items()},
-        "aspect_classes": dict.fromkeys(lexicon.classes, ("class", "")),
+        "aspect_classes": {name: (role, "") for name, role in lexicon.classes.items()},
         "context": {
             word: ("; ".join(f"{aspect} {valence:g}" for aspect, valence in rows), "")
             for word, rows in lexicon.context.items()

@@ -131,7 +131,7 @@ def read_dishes(text: str, path: Path, lexicon: Lexicon, options: Options) -> It
         if line == 1 and word.lower() in _HEADERS:
             yield Entry(line, word, reason="header")
         else:
-            yield Entry(line, word, cls=options.cls or "food.dish")
+            yield Entry(line, word, cls=options.cls or lexicon.default_class)
 
 
 def read_words(text: str, path: Path, lexicon: Lexicon, options: Options) -> Iterator[Entry]:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from builder.lexicon.tsv_rows import MARKS, table_files
+from builder.lexicon.tsv_rows import MARKS, ROLES, table_files
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +53,9 @@ TABLES = (
     LexiconTable("opinion_categories", 3),
     LexiconTable("opinions", 2, folder=True),
     LexiconTable("context", 3),
-    LexiconTable("aspect_classes", 2),
+    LexiconTable("aspect_classes", 3, frozenset(ROLES)),
     LexiconTable("aspects", 2, folder=True),
-    LexiconTable("food_morphemes", 2, frozenset({"ingredient", "method", "flavour", "head"})),
+    LexiconTable("morphemes", 2, frozenset({"noun", "verb", "adjective", "head", "use"})),
     LexiconTable("degree", 2, frozenset({"high", "mid", "low", "lean", "than", "over", "post"})),
     LexiconTable("negators", 2, frozenset({"not", "hedge", "fail", "short", "without"})),
     LexiconTable("irrealis", 2, frozenset({"wish", "condition", "past", "hearsay", "question"})),

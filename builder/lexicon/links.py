@@ -108,7 +108,7 @@ def gather(docs: Iterable[ParsedReview], lexicon: Lexicon, ratings: Mapping[int,
 
 
 def _with_compounds(slots: list[Slot], text: str, lexicon: Lexicon) -> list[Slot]:
-    """Neighbouring nouns of which one is unknown become one slot, should they be one dish (石鍋 + 肥牛)."""
+    """Neighbouring nouns of which one is unknown become one slot, should they be one name (石鍋 + 肥牛)."""
     out: list[Slot] = []
     for slot in slots:
         last = out[-1] if out else None
@@ -133,11 +133,11 @@ def _with_compounds(slots: list[Slot], text: str, lexicon: Lexicon) -> list[Slot
 
 
 def _dish(slot: Slot, lexicon: Lexicon) -> bool:
-    """Whether a word may be part of a dish's name: food, what food is made of, or an unknown word that is no name."""
+    """Whether a word may be part of a thing's name: a thing, a part of names, or an unknown word that is nobody's name."""
     if slot.role == "aspect":
-        return lexicon.aspects[slot.word].cls.startswith(("food", "drink"))
+        return lexicon.role(slot.word) in ("thing", "generic", "kind", "part")
     if len(slot.word) == 1:
-        return lexicon.morphemes.get(slot.word) in ("ingredient", "flavour", "method")
+        return lexicon.morphemes.get(slot.word) in ("noun", "adjective", "verb")
     return not like_name(slot.word, float(slot.pos == "PROPN"), lexicon)
 
 

@@ -8,7 +8,7 @@ read at import.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -19,6 +19,7 @@ from builder.lexicon.compounds import Kinds, compounds
 from builder.lexicon.tsv_rows import (
     MARKS,
     PLAIN,
+    ROLES,
     WHOLE,
     check_overlay,
     folder_digest,
@@ -81,7 +82,7 @@ class AspectEntry:
 class Lexicon:
     """All lexicons, by word. `context` maps an opinion to (aspect class prefix `@price` or literal word, valence) rows.
 
-    `overridden` are the words whose meaning an overlay replaced.
+    `classes`: class of aspects -> its role, one of `ROLES`. `overridden` are the words whose meaning an overlay replaced.
     """
 
     opinions: Mapping[str, OpinionEntry]
@@ -96,7 +97,7 @@ class Lexicon:
     variants: Variants
     morphemes: Mapping[str, str]
     categories: Mapping[str, float]
-    classes: Mapping[str, float]
+    classes: Mapping[str, str]
     digest: str
     overridden: tuple[str, ...] = ()
 
@@ -109,6 +110,16 @@ class Lexicon:
         written = (opinion.lower(), view(opinion, self.variants, "simplified").text.lower())
         bare = [word[len(negator) :] for word in written for negator in self.negators if word.startswith(negator)]
         return any(word in self.opinions for word in (*written, *bare))
+
+    def role(self, aspect: str) -> str:
+        """The role of an aspect's class; empty for a word that is no aspect."""
+        entry = self.aspects.get(aspect)
+        return self.classes.get(entry.cls, "") if entry else ""
+
+    @property
+    def default_class(self) -> str:
+        """The class of an aspect of which nothing is known: the first of a thing, else the first of all."""
+        return next((name for name, role in self.classes.items() if role == "thing"), next(iter(self.classes), ""))
 
     def words(self) -> dict[str, str]:
         """The user dictionary for a segmenter: word -> universal POS, empty where the segmenter should decide, or its
@@ -124,13 +135,14 @@ class Lexicon:
         return {word: pos for word, pos in out.items() if word.split() == [word]}
 
     def _kinds(self, known: Iterable[str]) -> Kinds:
-        before_dishes = [word for word, role in self.morphemes.items() if role in ("method", "flavour")]
+        before_things = [word for word, role in self.morphemes.items() if role in ("verb", "adjective")]
+        uses = [word for word, role in self.morphemes.items() if role == "use" and len(word) == 1]
         amounts = [word for word, kind in self.degree.items() if kind == "post"]
         amounts += [word for word, reason in self.not_aspects.items() if reason == "quantity"]
         verbs = [word for word, pos in self.general.items() if pos == "VERB"]
         nouns = [*self.aspects, *self.not_aspects]
         rest = [*known, *self.morphemes]
-        claims = (("A", self.opinions), ("Y", amounts), ("N", nouns), ("V", verbs), ("M", before_dishes), ("X", rest))
+        claims = (("T", uses), ("A", self.opinions), ("Y", amounts), ("N", nouns), ("V", verbs), ("M", before_things), ("X", rest))
         return Kinds.of(claims, self.general)
 
 
@@ -155,7 +167,7 @@ def load_lexicon(directory: Path | None = None, overlays: Sequence[Path] = ()) -
             )
     variants = Variants(table)
     categories = {row[0]: read_valence(row[1], where) for row, where in read_rows(root / "opinion_categories.tsv", 3)}
-    classes = {row[0]: 0.0 for row, _ in read_rows(root / "aspect_classes.tsv", 2)}
+    classes = _read_classes(root / "aspect_classes.tsv")
     plain = {name: _read_as_written(read_pairs(root / f"{name}.tsv"), variants) for name in PLAIN}
     lexicon = Lexicon(
         opinions=_entries(root / "opinions", categories, variants, _opinion_maker(categories)),
@@ -168,7 +180,7 @@ def load_lexicon(directory: Path | None = None, overlays: Sequence[Path] = ()) -
         general=plain["general"],
         not_aspects=plain["not_aspects"],
         variants=variants,
-        morphemes=plain["food_morphemes"],
+        morphemes=plain["morphemes"],
         categories=MappingProxyType(categories),
         classes=MappingProxyType(classes),
         digest=folder_digest(root, "*.tsv"),
@@ -185,7 +197,7 @@ def _overlaid(lexicon: Lexicon, folder: Path) -> Lexicon:
     for path in table_files(folder, "opinion_categories"):
         categories |= {row[0]: read_valence(row[1], where) for row, where in read_rows(path, 3)}
     for path in table_files(folder, "aspect_classes"):
-        classes |= {row[0]: 0.0 for row, _ in read_rows(path, 2)}
+        classes |= _read_classes(path)
     opinions = _entries(folder / "opinions", categories, lexicon.variants, _opinion_maker(categories))
     aspects = _entries(folder / "aspects", classes, lexicon.variants, AspectEntry)
     own = {
@@ -196,7 +208,7 @@ def _overlaid(lexicon: Lexicon, folder: Path) -> Lexicon:
         }
         for name in PLAIN
     }
-    below = {name: getattr(lexicon, "morphemes" if name == "food_morphemes" else name) for name in PLAIN}
+    below: dict[str, Mapping[str, str]] = {name: getattr(lexicon, name) for name in PLAIN}
     plain = {name: MappingProxyType({**below[name], **own[name]}) for name in PLAIN}
     marks = {word for name in MARKS for word in own[name]}
     context = dict(lexicon.context)
@@ -219,7 +231,7 @@ def _overlaid(lexicon: Lexicon, folder: Path) -> Lexicon:
         contrast=plain["contrast"],
         general=plain["general"],
         not_aspects=plain["not_aspects"],
-        morphemes=plain["food_morphemes"],
+        morphemes=plain["morphemes"],
         categories=MappingProxyType(categories),
         classes=MappingProxyType(classes),
         digest=digest,
@@ -239,6 +251,16 @@ def _revalued(opinions: Mapping[str, OpinionEntry], categories: Mapping[str, flo
     return {word: replace(entry, valence=categories[entry.category]) for word, entry in opinions.items()}
 
 
+def _read_classes(path: Path) -> dict[str, str]:
+    """Class -> role of a table of classes."""
+    classes: dict[str, str] = {}
+    for (name, role, _), where in read_rows(path, 3):
+        if role not in ROLES:
+            raise ResourceError(f"role {role!r} of the class {name!r}", where=where, fix=f"known: {', '.join(ROLES)}")
+        classes[name] = role
+    return classes
+
+
 def _read_context(path: Path, variants: Variants) -> Mapping[str, tuple[tuple[str, float], ...]]:
     context: dict[str, list[tuple[str, float]]] = {}
     for (opinion, aspect, valence), where in read_rows(path, 3):
@@ -253,7 +275,7 @@ def _opinion_maker(categories: Mapping[str, float]) -> Callable[[str, str, str],
 
 
 def _entries(
-    folder: Path, kinds: Mapping[str, float], variants: Variants, make: Callable[[str, str, str], Entry]
+    folder: Path, kinds: Collection[str], variants: Variants, make: Callable[[str, str, str], Entry]
 ) -> Mapping[str, Entry]:
     """`word kind` rows of all files of a folder, words as the view writes them; a word may stand in one row only."""
     seen: dict[str, str] = {}

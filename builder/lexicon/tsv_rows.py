@@ -12,11 +12,18 @@ from types import MappingProxyType
 
 from builder.errors import ResourceError
 
-PLAIN = ("degree", "negators", "irrealis", "contrast", "general", "not_aspects", "food_morphemes")
-"""The tables of a word and one value; `food_morphemes` is the field `morphemes`."""
+PLAIN = ("degree", "negators", "irrealis", "contrast", "general", "not_aspects", "morphemes")
+"""The tables of a word and one value."""
 MARKS = ("degree", "negators", "irrealis", "not_aspects")
 """What a folder says here of a word ends what the folders below said of it as opinion or aspect."""
 WHOLE = ("variants", "opinion_categories", "aspect_classes", "context", *PLAIN)
+
+
+ROLES = ("thing", "generic", "kind", "part", "attribute", "overall", "fault", "price", "person", "other")
+"""What a class of aspects is to the rules, in aspect_classes.tsv: what is reviewed (`thing`: a dish, a model of a
+laptop), words for it in general (`generic`) or for its kind (`kind`), its parts; what it has (`attribute`), all of that
+together (`overall`), or what it should not have (`fault`: an aspect only where something is said of it); `price`,
+`person`; `other`, such as places and service."""
 
 
 def read_rows(path: Path, columns: int) -> Iterator[tuple[list[str], str]]:

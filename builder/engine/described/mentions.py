@@ -97,7 +97,7 @@ def _segment_name(name: str, lexicon: Lexicon) -> tuple[str, ...]:
             before, known, part = best[start], best[stop], name[start:stop]
             if before is None or part == name or (known is not None and len(known) <= len(before) + 1):
                 continue
-            if part in lexicon.aspects or part in lexicon.morphemes or part in lexicon.opinions:
+            if part in lexicon.aspects or lexicon.morphemes.get(part, "use") != "use" or part in lexicon.opinions:
                 best[stop] = (*before, part)
     return best[-1] or ()
 

@@ -24,7 +24,7 @@ class OpinionStep:
 class AspectStep:
     """Section 3.2.2. `dishes`: prefixes of the classes whose names add their parts to the lexicon.
 
-    `parts`: roles of food_morphemes.tsv that such a part may have, and `shortest` how many characters it has at least.
+    `parts`: roles of morphemes.tsv that such a part may have, and `shortest` how many characters it has at least.
     `composed`: prefixes of the classes whose entries of several words (餐點口感) are left to the attributes of 3.2.3.
     """
 
