@@ -20,6 +20,7 @@ from builder import sources
 from builder.config import Resolved, flat, resolve
 from builder.errors import ConfigError, ReleaseError, WorkdirError
 from builder.lexicon.folders import Folders, find_folders
+from builder.lexicon.packs import find_pack, list_packs
 from builder.lexicon.resources import Lexicon, sample_dir
 from builder.model import kinds
 from builder.settings import Config
@@ -40,7 +41,8 @@ class Build:
     @property
     def folders(self) -> Folders:
         """The folders of its words and rules."""
-        return find_folders(self.resolved.config.lexicons, self.resolved.config.rules, self.workdir)
+        config = self.resolved.config
+        return find_folders(config.lexicons, config.rules, self.workdir, config.domain)
 
 
 def new_build(
@@ -194,6 +196,8 @@ def remember_build(connection: sqlite3.Connection, build: Build) -> None:
         for key in ("evaluate.gold", "evaluate.silver", "annotate.models", "lexicons.dir", "rules.dir")
         if config[key] and not pool_layers.is_pool(str(config[key]))
     }
+    if (pack := find_pack(str(config["domain"]))) and pack.name not in list_packs():
+        config["domain"] = str(pack.path.resolve())
     if config["paper.base"] and (base := Path(str(config["paper.base"]))).is_dir():
         config["paper.base"] = str(base.resolve())
     kept = {"inputs": [str(path.resolve()) for path in build.inputs], "out": str(build.out.resolve()), "config": config}

@@ -21,7 +21,7 @@ from builder.errors import ConfigError, printable
 from builder.licences import by_source, canonical
 from builder.limits import check_limits
 from builder.presets import PresetValue, read_preset
-from builder.settings import Config
+from builder.settings import CORE, Config
 
 _SPELLINGS = {"release.license": "release.licence"}
 PROFILES: Mapping[str, Mapping[str, object]] = {
@@ -72,6 +72,10 @@ def resolve(path: Path | None = None, options: Mapping[str, object] | None = Non
     for key, (_, where) in values.items():
         _check_key(key, known, where)
     profile = str(values.get("profile", (Config().profile, ""))[0])
+    domain = str(values.get("domain", (Config().domain, ""))[0])
+    if domain != Config().domain:
+        name = f"{'review' if domain == CORE else Path(domain).name}-aste"
+        values = {"release.name": (name, f"domain {domain}")} | values
     values = {key: (value, f"profile {profile}") for key, value in PROFILES.get(profile, {}).items()} | values
     config = _build(Config, "", values)
     origin = {key: where for key, (_, where) in values.items()}

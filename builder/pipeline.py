@@ -126,6 +126,7 @@ _FILES = (
     "lexicons.mode",
     "rules.dir",
     "rules.mode",
+    "domain",
 )
 """Settings that name files or pools, whose digests go into the keys in their place."""
 _BY_NAME = {stage.name: stage for stage in STAGES}

@@ -19,6 +19,12 @@ Empty = Literal["keep", "drop"]
 Bump = Literal["auto", "patch", "minor", "major"]
 
 
+RESTAURANT = "restaurant"
+"""The domain of a build that names none."""
+CORE = "none"
+"""The domain that adds nothing: what any review says."""
+
+
 @dataclass(frozen=True, slots=True)
 class Input:
     """Where the columns of the review files are. Every empty name is guessed."""
@@ -184,6 +190,9 @@ class Config:
     """Reviews predicted in one task; another number may change a score's last digit."""
     profile: Literal["embedded", "rules", "encoder", "paper"] = "embedded"
     """`embedded` models run anywhere; `rules` trains none; `encoder` and `paper` fine-tune pretrained models."""
+    domain: str = RESTAURANT
+    """What the reviews are about: a domain pack that builder brings (`restaurant`, `laptop`), the folder of your own, or
+    `none` for the words and rules of any review."""
     device: str = "auto"
     """Where the models of `encoder` run: `auto` (a GPU if there is one), `cpu`, `cuda`, `cuda:1` or `mps`."""
     input: Input = field(default_factory=Input)

@@ -13,7 +13,7 @@ from builder.errors import ConfigError
 from builder.files import PathLike
 from builder.memory import uncollected
 from builder.records import Token
-from builder.settings import Convention
+from builder.settings import RESTAURANT, Convention
 
 if TYPE_CHECKING:
     from builder.usecases.extraction import System
@@ -33,9 +33,11 @@ class Extractor:
         rules: a folder of rules in place of the shipped ones.
         backend: who finds words and dependencies: `embedded`, `ckip` or `ckip-stanza`.
         models: the folder of the backend's models, where they are not the shipped ones.
+        domain: what the texts are about: `restaurant` or `laptop`, the folder of a domain pack, or `none` for the
+            words and rules of any review.
 
     Raises:
-        ConfigError: an unknown backend or convention.
+        ConfigError: an unknown backend, convention or domain.
         ResourceError: a lexicon, rule or model file is missing or broken; the error says where.
 
     >>> from builder import Extractor
@@ -52,9 +54,10 @@ class Extractor:
         rules: PathLike | None = None,
         backend: str = "embedded",
         models: PathLike | None = None,
+        domain: PathLike = RESTAURANT,
     ) -> None:
         with uncollected():
-            self._begin(_rule_system(convention, lexicons, rules, backend, models))
+            self._begin(_rule_system(convention, (lexicons, rules, domain), backend, models))
 
     @classmethod
     def from_workdir(cls, workdir: PathLike, source: str = "", *, convention: Convention | None = None) -> Extractor:
@@ -166,8 +169,7 @@ class Extractor:
 
 def _rule_system(
     convention: Convention,
-    lexicons: PathLike | Sequence[PathLike],
-    rules: PathLike | None,
+    words: tuple[PathLike | Sequence[PathLike], PathLike | None, PathLike],
     backend: str,
     models: PathLike | None,
 ) -> System:
@@ -175,6 +177,7 @@ def _rule_system(
     from builder.reader import Recipe
     from builder.usecases.rule_system import RuleSystem
 
+    lexicons, rules, domain = words
     folders = [Path(folder) for folder in ([lexicons] if isinstance(lexicons, (str, os.PathLike)) else lexicons)]
     whole = [folder for folder in folders if (folder / "variants.tsv").is_file()]
     if len(whole) > 1:
@@ -183,7 +186,7 @@ def _rule_system(
             fix="name one of them; the others are to be overlays",
         )
     overlays = tuple(folder for folder in folders if folder not in whole)
-    added = Folders(whole[0] if whole else None, overlays, Path(rules) if rules else None)
+    added = Folders(whole[0] if whole else None, overlays, Path(rules) if rules else None, domain=str(domain))
     return RuleSystem(Recipe(convention, added, backend, Path(models) if models else None))
 
 

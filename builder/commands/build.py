@@ -43,6 +43,12 @@ SET = click.option(
     metavar="KEY=VALUE",
     help="One setting, for example self_train.iterations=1 (repeatable).",
 )
+DOMAIN = click.option(
+    "--domain",
+    metavar="NAME",
+    help="What the reviews are about: restaurant (default), laptop, none (the words of any review), or the folder of a "
+    "domain pack.",
+)
 ENGINE = click.option(
     "--engine",
     type=click.Choice(["local", "dask"]),
@@ -88,6 +94,7 @@ def _column_options(command: click.decorators.FC) -> click.decorators.FC:
     type=click.Choice(["embedded", "rules", "encoder", "paper"]),
     help="`embedded` models run anywhere (default), `rules` has none, `encoder` and `paper` fine-tune pretrained ones.",
 )
+@DOMAIN
 @click.option("--workers", type=int, help="Worker processes; the result does not depend on them.")
 @ENGINE
 @SCHEDULER
@@ -211,6 +218,7 @@ def _build(
     names = {
         "licence": "release.licence",
         "profile": "profile",
+        "domain": "domain",
         "workers": "workers",
         "encoding": "input.encoding",
         "sheet": "input.sheet",

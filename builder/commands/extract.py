@@ -57,6 +57,12 @@ if TYPE_CHECKING:
     help="As the build's in --workdir if not given, else natural.",
 )
 @click.option(
+    "--domain",
+    metavar="NAME",
+    help="What the texts are about: restaurant, laptop, none (the words of any review), or the folder of a domain pack; "
+    "as the build's in --workdir if not given, else restaurant.",
+)
+@click.option(
     "--aspects",
     type=click.Path(path_type=Path),
     help="File of aspects, one a line, that a model of the profile paper is asked about; the rules' if not given.",
@@ -89,6 +95,7 @@ def extract(
     from builder.usecases.extraction import build_settings, open_build_system
 
     convention, aspects = convention or build_settings(workdir, system).rules.convention, options.pop("aspects")
+    domain = cast("str | None", options.pop("domain"))
     texts = _given_texts(given, source, cast("dict[str, str | None]", options))
     to_screen = target is None or (target == Path("-") and sys.stdout.isatty())
     shape = shape or ("table" if target is None else "csv" if target.suffix.lower() == ".csv" else "jsonl")
@@ -101,7 +108,7 @@ def extract(
     if typed:
         click.echo("Type a review and press Enter; Ctrl-D ends.", err=True)
     named = read_aspects(Path(aspects)) if aspects else None
-    chosen = open_build_system(workdir, system, cast("Convention", convention), named)
+    chosen = open_build_system(workdir, system, cast("Convention", convention), named, domain=domain)
     counts = extract_texts(texts, place, chosen, write, workers, at_once=typed)
     if not (given and given != ("-",) and source is None and target is None):
         name = "" if target is None or to_screen else f"{target}: "

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from builder.errors import ConfigError
-from builder.lexicon.resources import Lexicon, data_dir, load_lexicon, overlays
-from builder.lexicon.rules import Rule, load_rules, rules_digest
+from builder.lexicon.packs import Pack, data_dir, find_pack
+from builder.lexicon.resources import Lexicon, load_lexicon, overlays
+from builder.lexicon.rules import Rule, load_rules, rule_folders, rules_digest
 from builder.lexicon.tsv_rows import folder_digest
-from builder.settings import Lexicons
+from builder.settings import RESTAURANT, Lexicons
 from builder.settings import Rules as RuleSettings
 
 LABELS = "labels.tsv"
@@ -31,8 +32,9 @@ class Folder:
 
 @dataclass(frozen=True, slots=True)
 class Folders:
-    """`lexicons` and `rules` are whole, in place of those shipped (None); the others are laid over them, the last one
-    uppermost. `imported` holds what `builder lexicon import` and `accept` wrote.
+    """`lexicons` and `rules` are whole, in place of those shipped (None), which are the core and the pack of `domain`;
+    the others are laid over them, the last one uppermost. `imported` holds what `builder lexicon import` and `accept`
+    wrote.
     """
 
     lexicons: Path | None = None
@@ -40,34 +42,42 @@ class Folders:
     rules: Path | None = None
     added_rules: tuple[Path, ...] = ()
     imported: tuple[Path, ...] = ()
+    domain: str = RESTAURANT
+
+    @property
+    def pack(self) -> Pack | None:
+        """The pack of the domain, if it has one."""
+        return find_pack(self.domain)
 
     @property
     def laid_over(self) -> tuple[Path, ...]:
-        """What lies over the lexicon, the last one uppermost."""
+        """What the user lays over the lexicon, the last one uppermost."""
         return (*self.overlays, *self.imported)
 
     def load_lexicon(self) -> Lexicon:
         """The lexicon of all folders."""
-        return load_lexicon(self.lexicons, self.laid_over)
+        return load_lexicon(self.lexicons, self.laid_over, self.domain)
 
     def load_rules(self) -> tuple[Rule, ...]:
         """The rules of all folders."""
-        return load_rules(self.rules, self.added_rules)
+        return load_rules(self.rules, self.added_rules, self.domain)
 
     @property
     def rules_digest(self) -> str:
         """The digest of the rule files of all folders."""
-        return rules_digest(self.rules, self.added_rules)
+        return rules_digest(self.rules, self.added_rules, self.domain)
 
     @property
     def rule_folders(self) -> tuple[Path, ...]:
         """The folders of rules, the last one uppermost."""
-        return (self.rules or data_dir("rules"), *self.added_rules)
+        return (*rule_folders(self.rules, self.domain), *self.added_rules)
 
     @property
     def lexicon_folders(self) -> tuple[Path, ...]:
         """The folders of lexicons, the last one uppermost."""
-        return (self.lexicons or data_dir("lexicons"), *self.laid_over)
+        if self.lexicons:
+            return (self.lexicons, *self.laid_over)
+        return (data_dir("lexicons"), *(self.pack.lexicons if self.pack else ()), *self.laid_over)
 
     @property
     def files_digest(self) -> str:
@@ -79,6 +89,9 @@ class Folders:
         shipped = ("lexicons shipped", "lexicons of your own, in place of those shipped")
         for folder in self.lexicon_folders[:1]:
             yield Folder(shipped[self.lexicons is not None], folder, folder_digest(folder, "*.tsv"))
+        pack = self.pack
+        for folder in pack.lexicons if pack and not self.lexicons else ():
+            yield Folder(f"lexicons of the domain {pack.name if pack else ''}", folder, folder_digest(folder, "*.tsv"))
         for folder in self.overlays:
             yield Folder("lexicons of your own, over those shipped", folder, folder_digest(folder, "*.tsv"))
         for folder in self.imported:
@@ -86,6 +99,8 @@ class Folders:
         roles = ("rules shipped", "rules of your own, in place of those shipped")
         for folder in self.rule_folders[:1]:
             yield Folder(roles[self.rules is not None], folder, folder_digest(folder, "*.toml"))
+        for folder in pack.rules if pack and not self.rules else ():
+            yield Folder(f"rules of the domain {pack.name if pack else ''}", folder, folder_digest(folder, "*.toml"))
         for folder in self.added_rules:
             yield Folder("rules of your own, over those shipped", folder, folder_digest(folder, "*.toml"))
 
@@ -94,11 +109,14 @@ SHIPPED = Folders()
 """Words and rules as builder brings them."""
 
 
-def find_folders(lexicons: Lexicons, rules: RuleSettings, workdir: Path | None = None) -> Folders:
+def find_folders(
+    lexicons: Lexicons, rules: RuleSettings, workdir: Path | None = None, domain: str = RESTAURANT
+) -> Folders:
     """The folders of a build by its settings, and what was imported into its working directory.
 
-    ConfigError for a folder that does not exist or holds nothing of its kind.
+    ConfigError for a folder that does not exist or holds nothing of its kind, and for an unknown domain.
     """
+    find_pack(domain)
     words = _check_folder(lexicons.dir, "lexicons.dir", "*.tsv")
     own_rules = _check_folder(rules.dir, "rules.dir", "*.toml")
     if own_rules and (own_rules / LABELS).is_file():
@@ -116,6 +134,7 @@ def find_folders(lexicons: Lexicons, rules: RuleSettings, workdir: Path | None =
         own_rules if whole_rules else None,
         (own_rules,) if own_rules and not whole_rules else (),
         overlays(workdir) if workdir else (),
+        domain,
     )
 
 

@@ -16,6 +16,7 @@ from typing import TypeVar
 
 from builder.errors import ResourceError
 from builder.lexicon.compounds import Kinds, compounds
+from builder.lexicon.packs import data_dir, find_pack
 from builder.lexicon.tsv_rows import (
     MARKS,
     PLAIN,
@@ -28,6 +29,7 @@ from builder.lexicon.tsv_rows import (
     read_valence,
     table_files,
 )
+from builder.settings import RESTAURANT
 from builder.text import Variants, view
 
 Entry = TypeVar("Entry")
@@ -38,14 +40,6 @@ AGAINST = ("but", "though", "pity")
 """The kinds of contrast.tsv that set one thing against another."""
 
 _PACKAGE = Path(__file__).parent.parent
-
-
-def data_dir(name: str) -> Path:
-    """The directory `lexicons` or `rules`: beside the package in a checkout, inside it in a wheel."""
-    for root in (_PACKAGE / "data", _PACKAGE.parent):
-        if (root / name).is_dir():
-            return root / name
-    raise ResourceError(f"the directory {name}/ is missing", where=str(_PACKAGE.parent), fix="reinstall the package")
 
 
 def overlays(workdir: Path) -> tuple[Path, ...]:
@@ -146,12 +140,17 @@ class Lexicon:
         return Kinds.of(claims, self.general)
 
 
-def load_lexicon(directory: Path | None = None, overlays: Sequence[Path] = ()) -> Lexicon:
-    """Read lexicons/ and lay `overlays` (folders with some of its tables) on top, the last one uppermost.
+def load_lexicon(
+    directory: Path | None = None, overlays: Sequence[Path] = (), domain: str = RESTAURANT
+) -> Lexicon:
+    """Read the core and lay the pack of `domain` over it, or read `directory`, which holds a whole lexicon, alone; then
+    lay `overlays` (folders with some of its tables) on top, the last one uppermost.
 
     ResourceError with file:line on a broken line, an unknown category, or a word listed twice in a folder.
     """
     root = directory or data_dir("lexicons")
+    pack = None if directory else find_pack(domain)
+    overlays = (*(pack.lexicons if pack else ()), *overlays)
     if missing := [name for name in WHOLE if not (root / f"{name}.tsv").is_file()]:
         raise ResourceError(
             f"a whole lexicon has {', '.join(f'{name}.tsv' for name in missing)} too",

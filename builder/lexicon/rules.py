@@ -14,8 +14,9 @@ from pathlib import Path
 from types import MappingProxyType
 
 from builder.errors import ResourceError
-from builder.lexicon.resources import data_dir
+from builder.lexicon.packs import data_dir, find_pack
 from builder.lexicon.tsv_rows import folder_digest
+from builder.settings import RESTAURANT
 
 _HEADING = re.compile(r"""^\s*\[\s*["']?([\w-]+)["']?\s*(?:\.\s*["']?([\w-]+)["']?\s*)?\]""")
 _KEY = re.compile(r"""^\s*["']?([\w-]+)["']?\s*=""")
@@ -52,18 +53,32 @@ class Rule:
         return self.lines.get(key, self.where)
 
 
-def load_rules(directory: Path | None = None, added: Sequence[Path] = ()) -> tuple[Rule, ...]:
-    """Read rules/*.toml in their order. A rule of the folders in `added` wins over one of its name below.
+def load_rules(
+    directory: Path | None = None, added: Sequence[Path] = (), domain: str = RESTAURANT
+) -> tuple[Rule, ...]:
+    """Read rules/*.toml of the core and of the pack of `domain`, or of `directory` alone, in their order.
 
-    ResourceError with file and line on a missing key, a broken example, or a rule named twice in a folder.
+    A rule of a folder in `added`, or of the pack, wins over one of its name below; with `extends = true` it adds to it.
+
+    ResourceError with file and line on a missing key, a broken example, a rule named twice in a folder, or one that
+    extends a rule that is not there.
     """
     rules: dict[str, Rule] = {}
-    for folder in (directory or data_dir("rules"), *added):
-        rules |= _read_folder(folder)
+    for folder in (*rule_folders(directory, domain), *added):
+        _read_folder(folder, rules)
     return tuple(sorted(rules.values(), key=lambda rule: (rule.order, rule.name)))
 
 
-def _read_folder(root: Path) -> dict[str, Rule]:
+def rule_folders(directory: Path | None = None, domain: str = RESTAURANT) -> tuple[Path, ...]:
+    """`directory` alone, or the folder of the core's rules and that of the domain's."""
+    if directory:
+        return (directory,)
+    pack = find_pack(domain)
+    return (data_dir("rules"), *(pack.rules if pack else ()))
+
+
+def _read_folder(root: Path, below: dict[str, Rule]) -> None:
+    """Read the rules of a folder over those `below` it."""
     rules: dict[str, Rule] = {}
     for path in sorted(root.glob("*.toml")):
         try:
@@ -80,13 +95,47 @@ def _read_folder(root: Path) -> dict[str, Rule]:
             where = known.get("", file)
             if name in rules:
                 raise ResourceError(f"rule {name!r} stands in {rules[name].where} already", where=where)
-            rules[name] = _read_rule(name, body, where, known)
-    return rules
+            extends = isinstance(body, dict) and body.pop("extends", False)
+            if extends is True:
+                if name not in below:
+                    fix = "correct its name, or write the whole rule without `extends`"
+                    raise ResourceError(f"rule {name!r} extends a rule that is not there", where=where, fix=fix)
+                rules[name] = _extend(below[name], name, body, where, known)
+            else:
+                rules[name] = _read_rule(name, body, where, known)
+    below |= rules
 
 
-def rules_digest(directory: Path | None = None, added: Sequence[Path] = ()) -> str:
-    """The digest of the rule files in `directory`, or of the shipped ones, and of those in `added`."""
-    return " ".join(folder_digest(folder, "*.toml") for folder in (directory or data_dir("rules"), *added))
+def _extend(rule: Rule, name: str, body: dict[str, object], where: str, lines: Mapping[str, str]) -> Rule:
+    """A rule with what another adds to it: lists grow, tables grow by key, other values are replaced, examples are
+    added.
+    """
+    own = _read_rule(name, {"kind": rule.kind, "order": rule.order, "about": rule.about} | body, where, lines)
+    if own.kind != rule.kind:
+        raise ResourceError(f"rule {name!r} extends one of kind {rule.kind}", where=where, fix="leave out `kind`")
+    about = f"{rule.about} {own.about}" if "about" in body else rule.about
+    params = _grow(rule.params, own.params)
+    examples = (*rule.examples, *own.examples)
+    placed = MappingProxyType({**rule.lines, **lines})
+    return Rule(name, rule.kind, own.order, about, MappingProxyType(params), examples, rule.where, placed)
+
+
+def _grow(below: Mapping[str, object], above: Mapping[str, object]) -> dict[str, object]:
+    out = dict(below)
+    for key, value in above.items():
+        known = out.get(key)
+        if isinstance(value, list) and isinstance(known, list):
+            out[key] = [*known, *(item for item in value if item not in known)]
+        elif isinstance(value, dict) and isinstance(known, Mapping):
+            out[key] = _grow(known, value)
+        else:
+            out[key] = value
+    return out
+
+
+def rules_digest(directory: Path | None = None, added: Sequence[Path] = (), domain: str = RESTAURANT) -> str:
+    """The digest of the rule files in `directory`, or of the core and the pack of `domain`, and of those in `added`."""
+    return " ".join(folder_digest(folder, "*.toml") for folder in (*rule_folders(directory, domain), *added))
 
 
 def _find_lines(text: str, file: str) -> dict[str, dict[str, str]]:

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from builder.errors import ResourceError
-from builder.lexicon.resources import data_dir
+from builder.lexicon.packs import data_dir
 
 SCHEMES = ("ckip-pos", "ud2", "stanford")
 HEADER = ("scheme", "label", "ours", "note")

@@ -76,8 +76,10 @@ def open_system(
     backend: str = "embedded",
     models: Path | None = None,
     aspects: Sequence[str] | None = None,
+    domain: str | None = None,
 ) -> System:
-    """What finds triplets as a working directory does. `backend` and its `models` read for the rules.
+    """What finds triplets as a working directory does. `backend` and its `models` read for the rules, with the words of
+    `domain`, or of that of the working directory.
 
     A model whose question named aspects in training is asked about those of `aspects` that stand in a text, and about
     those that the rules find in it where none are given.
@@ -88,7 +90,8 @@ def open_system(
     ConfigError where the working directory has no such model, or where a model is wanted without one; and where
     `aspects` are given to a system that is not asked about any.
     """
-    recipe = Recipe(convention, folders_in(workdir), backend, models)
+    folders = folders_in(workdir)
+    recipe = Recipe(convention, replace(folders, domain=domain) if domain else folders, backend, models)
     if source == "rules":
         if aspects is not None:
             raise _not_asked("the rules find aspects themselves")
@@ -115,14 +118,15 @@ def open_build_system(
     source: str = "",
     convention: Convention | None = None,
     aspects: Sequence[str] | None = None,
+    domain: str | None = None,
 ) -> System:
     """What finds triplets as the build of a working directory does: with its backend and words, and by its convention
-    if no other is given. Without a build: the embedded backend and `natural`; a published model names its own.
+    and domain if no other is given. Without a build: the embedded backend and `natural`; a published model names its own.
     """
     settings = build_settings(workdir, source)
     models = Path(settings.annotate.models) if settings.annotate.models else None
     chosen = convention or settings.rules.convention
-    return open_system(workdir, source, chosen, settings.annotate.backend, models, aspects)
+    return open_system(workdir, source, chosen, settings.annotate.backend, models, aspects, domain)
 
 
 def is_model_folder(source: str) -> bool:

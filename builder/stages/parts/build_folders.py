@@ -11,7 +11,7 @@ from pathlib import Path
 
 from builder.config import filled
 from builder.lexicon.folders import Folders, find_folders
-from builder.settings import Lexicons, Rules
+from builder.settings import RESTAURANT, Lexicons, Rules
 from builder.store import db, runs
 
 
@@ -19,6 +19,7 @@ def folders_in(workdir: Path | None) -> Folders:
     """The folders of a working directory's words and rules. ConfigError where one of them is gone."""
     if workdir is None:
         return Folders()
+    domain = RESTAURANT
     settings: dict[str, dict[str, object]] = {"lexicons": {}, "rules": {}}
     if (workdir / db.NAME).is_file():
         with db.reading(workdir) as connection:
@@ -27,4 +28,6 @@ def folders_in(workdir: Path | None) -> Folders:
             section, _, name = key.partition(".")
             if section in settings:
                 settings[section][name] = value
-    return find_folders(filled(Lexicons, settings["lexicons"]), filled(Rules, settings["rules"]), workdir)
+            elif key == "domain":
+                domain = str(value)
+    return find_folders(filled(Lexicons, settings["lexicons"]), filled(Rules, settings["rules"]), workdir, domain)

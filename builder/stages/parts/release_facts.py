@@ -68,7 +68,8 @@ def gather_facts(context: Context, drafts: Mapping[str, SplitDraft], tallies: Ma
             if signature != triplets.RULES_REPEATED
         }
         | {"annotations": readings.backend(context.connection), "lexicons": context.lexicon.digest},
-        config={key: value for key, value in flat(context.config).items() if key not in _WITHOUT_EFFECT},
+        config={key: value for key, value in flat(context.config).items() if key not in _WITHOUT_EFFECT}
+        | {"domain": context.folders.pack.name if context.folders.pack else context.config.domain},
         ingest=runs.runs(context.connection)["ingest"].counts,
         dropped={reason: reasons.count(reason) for reason in REASONS},
         metrics=runs.metrics(context.connection),

@@ -1,0 +1,78 @@
+"""Where words and rules lie: those of any review (the core), and the packs of domains that are laid over them.
+
+In: the name of a domain, or the folder of a pack. Out: `Pack`, with its folders of lexicons and rules. A pack is a
+folder with `lexicons/` (some tables of a lexicon), `rules/` (`*.toml`), or both, and a card, README.md.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+from builder.errors import ConfigError, ResourceError
+from builder.lexicon.tsv_rows import folder_digest
+from builder.settings import CORE
+
+CARD = "README.md"
+_PACKAGE = Path(__file__).parent.parent
+
+
+def data_dir(name: str) -> Path:
+    """The directory `lexicons`, `rules` or `domains`: beside the package in a checkout, inside it in a wheel."""
+    for root in (_PACKAGE / "data", _PACKAGE.parent):
+        if (root / name).is_dir():
+            return root / name
+    raise ResourceError(f"the directory {name}/ is missing", where=str(_PACKAGE.parent), fix="reinstall the package")
+
+
+@dataclass(frozen=True, slots=True)
+class Pack:
+    """A domain's words and rules: a folder that is laid over the core."""
+
+    name: str
+    path: Path
+
+    @property
+    def lexicons(self) -> tuple[Path, ...]:
+        """Its folder of lexicons, if there is one."""
+        return _with_files(self.path / "lexicons", "*.tsv")
+
+    @property
+    def rules(self) -> tuple[Path, ...]:
+        """Its folder of rules, if there is one."""
+        return _with_files(self.path / "rules", "*.toml")
+
+    @property
+    def digest(self) -> str:
+        """The digest of its words and rules."""
+        parts = [folder_digest(folder, "*.tsv") for folder in self.lexicons]
+        parts += [folder_digest(folder, "*.toml") for folder in self.rules]
+        return hashlib.sha256(" ".join(parts).encode()).hexdigest()[:16]
+
+
+def list_packs() -> dict[str, Path]:
+    """The packs that come with builder, by name."""
+    return {path.name: path for path in sorted(data_dir("domains").iterdir()) if path.is_dir()}
+
+
+def find_pack(domain: str) -> Pack | None:
+    """The pack of a domain: one of those shipped by its name, or a folder; None for `none`, the core alone.
+
+    ConfigError names the packs there are where there is no such one.
+    """
+    if domain == CORE:
+        return None
+    shipped = list_packs()
+    pack = Pack(domain, shipped[domain]) if domain in shipped else Pack(Path(domain).resolve().name, Path(domain))
+    fix = f"known: {', '.join(sorted([CORE, *shipped]))}; or name the folder of a pack"
+    if not domain or not pack.path.is_dir():
+        raise ConfigError(f"no domain is called {domain!r}, and no folder", where="domain", fix=fix)
+    if not pack.lexicons and not pack.rules:
+        missing = "this folder is no domain pack: it has neither lexicons/*.tsv nor rules/*.toml"
+        raise ConfigError(missing, where=str(pack.path), fix="make one with `builder domain new`, or correct the path")
+    return pack
+
+
+def _with_files(folder: Path, pattern: str) -> tuple[Path, ...]:
+    return (folder,) if folder.is_dir() and any(folder.rglob(pattern)) else ()
