@@ -191,8 +191,8 @@ class Config:
     profile: Literal["embedded", "rules", "encoder", "paper"] = "embedded"
     """`embedded` models run anywhere; `rules` trains none; `encoder` and `paper` fine-tune pretrained models."""
     domain: str = RESTAURANT
-    """What the reviews are about: a domain pack that builder brings (`restaurant`, `laptop`), the folder of your own, or
-    `none` for the words and rules of any review."""
+    """What the reviews are about: a domain pack that builder brings (`restaurant`, `laptop`), the folder of your own,
+    or `none` for the words and rules of any review."""
     device: str = "auto"
     """Where the models of `encoder` run: `auto` (a GPU if there is one), `cpu`, `cuda`, `cuda:1` or `mps`."""
     input: Input = field(default_factory=Input)

@@ -195,15 +195,15 @@ def test_own_words_are_laid_over_the_lexicon(tmp_path: Path) -> None:
 def test_a_whole_lexicon_takes_the_place_of_the_shipped_one(tmp_path: Path) -> None:
     import shutil
 
-    from builder.lexicon.resources import data_dir
+    from builder.lexicon.packs import data_dir
 
     own = tmp_path / "lexicons"
     shutil.copytree(data_dir("lexicons"), own)
     for path in (own / "aspects").glob("*.tsv"):
         rows = path.read_text(encoding="utf-8").splitlines(keepends=True)
-        path.write_text("".join(row for row in rows if not row.startswith("湯頭\t")), encoding="utf-8")
-    shipped, changed = (extract._system.reader.lexicon for extract in (EXTRACT, Extractor(lexicons=own)))  # type: ignore[attr-defined]
-    assert shipped.aspects.keys() - changed.aspects.keys() == {"湯頭"}
+        path.write_text("".join(row for row in rows if not row.startswith("環境\t")), encoding="utf-8")
+    shipped, changed = (made._system.reader.lexicon for made in (Extractor(domain="none"), Extractor(lexicons=own)))  # type: ignore[attr-defined]
+    assert shipped.aspects.keys() - changed.aspects.keys() == {"環境"}
     with pytest.raises(ConfigError, match="are whole lexicons"):
         Extractor(lexicons=[own, own])
 

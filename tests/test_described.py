@@ -34,7 +34,7 @@ from builder.records import Token, Triplet
 
 RULES = load_rules()
 STEPS = Steps.of(RULES)
-DISHES = AspectStep(("food", "drink"), frozenset({"ingredient"}))
+DISHES = AspectStep(("food", "drink"), frozenset({"noun"}))
 FIGURE = "炸醬麵相當好吃，醬的份量也很多，可惜店員卻令人失望。"
 """The sentence of Figures 4 and 5 in our own words: a dish, an attribute with 的, and a disappointment."""
 

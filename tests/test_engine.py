@@ -17,7 +17,7 @@ from reading import reader as shipped
 from builder.engine import Doc, Engine
 from builder.engine.paths import dependency_path
 from builder.export.paper import aspect_text
-from builder.lexicon.resources import data_dir
+from builder.lexicon.packs import data_dir
 from builder.records import Element, Token, Triplet, polarity_of
 from builder.text import in_order, view
 
@@ -410,7 +410,8 @@ def test_the_evidence_names_the_lexicon_line_of_opinion_and_aspect_and_the_negat
         detail = told[kind]
         assert word in detail
         name, _, number = detail[detail.rindex("(") + 1 : detail.rindex(")")].rpartition(":")
-        line = (data_dir("lexicons") / name).read_text(encoding="utf-8").splitlines()[int(number) - 1]
+        path = data_dir("domains") / "restaurant/lexicons" / name
+        line = path.read_text(encoding="utf-8").splitlines()[int(number) - 1]
         assert line.split("\t")[0] == word
     assert told["negator"] == "不"
     assert triplet.rules[0] in {rule.name for rule in reader.rules}

@@ -28,7 +28,8 @@ from builder.text import Clause, clauses
 SHARED = Path(__file__).parents[2] / "shared/data/lexicons"
 FILES = {
     "opinion_categories.tsv": "category\tvalence\tgloss\ntaste.good\t8\tgood\ntaste.bad\t2\tbad\nplain\t5\tplain\n",
-    "aspect_classes.tsv": "class\tgloss\nfood.dish\tdishes\nstaff\tpeople\nquality.taste\ttaste\n",
+    "aspect_classes.tsv": "class\trole\tgloss\nfood.dish\tthing\tdishes\nstaff\tperson\tpeople\n"
+    "quality.taste\tattribute\ttaste\n",
     "opinions/taste.tsv": "word\tcategory\n好吃\ttaste.good\n難吃\ttaste.bad\n普通\tplain\n香\ttaste.good\n"
     "鹹\ttaste.bad\n親切\ttaste.good\n冷淡\ttaste.bad\n",
     "aspects/food.tsv": "word\tclass\n牛肉麵\tfood.dish\n湯頭\tfood.dish\n店員\tstaff\n味道\tquality.taste\n",
@@ -40,7 +41,7 @@ FILES = {
     "general.tsv": "word\tpos\n我們\tPRON\n看\tVERB\n公車\tNOUN\n",
     "not_aspects.tsv": "word\treason\n今天\ttime\n",
     "variants.tsv": "variant\tcanonical\n麪\t麵\n",
-    "food_morphemes.tsv": "morpheme\trole\n牛\tingredient\n",
+    "morphemes.tsv": "morpheme\trole\n牛\tnoun\n",
 }
 
 
@@ -328,13 +329,13 @@ def test_an_overlay_with_other_tables_or_none_at_all_is_an_error(tmp_path: Path,
 def test_an_overlay_holds_any_table_and_each_wins_over_what_lies_below(tmp_path: Path, lexicon: Lexicon) -> None:
     mine = tmp_path / "mine"
     for name, text in {
-        "aspect_classes.tsv": "class\tgloss\npets\tanimals\n",
+        "aspect_classes.tsv": "class\trole\tgloss\npets\tother\tanimals\n",
         "opinion_categories.tsv": "category\tvalence\tgloss\ntaste.good\t9\tgood\n",
         "aspects/animals.tsv": "word\tclass\n店貓\tpets\n",
         "negators.tsv": "word\tkind\n冷淡\tnot\n",
         "not_aspects.tsv": "word\treason\n味道\tabstract\n",
         "context.tsv": "opinion\taspect\tvalence\n鹹\t店貓\t3\n鹹\t湯頭\t2\n",
-        "food_morphemes.tsv": "morpheme\trole\n牛\thead\n",
+        "morphemes.tsv": "morpheme\trole\n牛\thead\n",
         "general.tsv": "word\tpos\n公車\tPROPN\n",
     }.items():
         (mine / name).parent.mkdir(parents=True, exist_ok=True)

@@ -23,7 +23,9 @@ from builder.lexicon.folders import find_folders
 from builder.lexicon.importers import import_lexicon
 from builder.lexicon.layouts import Options, universal_tag
 from builder.lexicon.overlay import write
-from builder.lexicon.resources import data_dir, load_lexicon
+from builder.lexicon.packs import data_dir
+from builder.lexicon.resources import load_lexicon
+from builder.lexicon.rules import load_rules
 from builder.nlp import labels
 from builder.settings import Lexicons, Rules
 from builder.store import db, triplets
@@ -105,14 +107,14 @@ def test_rules_of_a_folder_of_ones_own_replace_those_shipped_or_lie_over_them(
     base = seeded(build())
     assert base["seed"]
     whole = shutil.copytree(data_dir("rules"), tmp_path / "whole")
-    shipped_names = {rule.name for rule in build().folders.load_rules()}
+    shipped_names = {rule.name for rule in load_rules(domain="none")}
     put(whole / "own.toml", RULE)
     alone = build(rules__dir=str(whole), rules__mode="replace")
     assert {rule.name for rule in alone.folders.load_rules()} == {"own-rule"} | shipped_names
     assert len(alone.folders.rule_folders) == 1
     assert seeded(alone) == {"ingest": False, "annotate": False, "seed": True}
     over = build(rules__dir=str(folder))
-    assert {rule.name for rule in over.folders.load_rules()} == {"own-rule"} | shipped_names
+    assert {rule.name for rule in over.folders.load_rules()} == {"own-rule"} | {rule.name for rule in load_rules()}
     put(folder / "a.toml", RULE.replace("own-rule", "subject").replace("before", "right before"))
     (subject,) = [rule for rule in over.folders.load_rules() if rule.name == "subject"]
     assert (subject.about, subject.where) == ("the aspect right before", "own_rules/a.toml:1")
@@ -317,7 +319,7 @@ def test_a_long_list_of_dishes_imports_twice_to_the_same_bytes(here: Command, tm
 def test_diff_says_what_was_added_removed_and_changed(here: Command, mine: Path, tmp_path: Path) -> None:
     put(mine / "not_aspects.tsv", "word\treason\n湯頭\tabstract\n")
     put(mine / "opinions/other.tsv", "word\tcategory\n優秀\teval.bad\n")
-    ran = here("lexicon", "diff", data_dir("lexicons"), mine, "--workdir", tmp_path / "none")
+    ran = here("lexicon", "diff", data_dir("domains") / "restaurant/lexicons", mine, "--workdir", tmp_path / "none")
     rows = [line.split("\t") for line in ran.out.splitlines()]
     assert [row[:3] for row in rows] == [
         ["changed", "opinions", "優秀"],
@@ -334,7 +336,7 @@ def test_diff_says_what_was_added_removed_and_changed(here: Command, mine: Path,
 
 def test_check_reads_the_union_and_names_the_folder_of_each_fault(mine: Path) -> None:
     put(mine / "aspects/more.tsv", "word\tclass\n月光粥\tfood.dream\n湯頭\tfood.dish\n")
-    faults = check(data_dir("lexicons"), overlays=[mine])
+    faults = check(data_dir("lexicons"), overlays=[data_dir("domains") / "restaurant/lexicons", mine])
     assert ("unknown-kind", "月光粥", "mine/aspects/more.tsv:2") in [
         (fault.kind, fault.word, fault.where) for fault in faults
     ]

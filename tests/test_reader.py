@@ -144,15 +144,15 @@ def test_the_embedded_backend_reads_on_one_thread_and_leaves_the_number_as_it_wa
 def test_own_rules_take_the_place_of_the_shipped_ones(tmp_path: Path) -> None:
     import shutil
 
-    from builder.lexicon.resources import data_dir
+    from builder.lexicon.packs import data_dir
 
     for path in data_dir("rules").glob("*.toml"):
         if not path.name.startswith("40_"):
             shutil.copy(path, tmp_path)
-    text = "以為餐點很好吃"
+    text = "以為環境很乾淨"
     assert READER.extract([text]) == [()]
     assert [str(triplet) for triplet in make_reader(Recipe(folders=Folders(rules=tmp_path))).extract([text])[0]] == [
-        "餐點 · 好吃 · POS"
+        "環境 · 乾淨 · POS"
     ]
 
 

@@ -11,13 +11,16 @@ from typing import get_args
 import pytest
 
 from builder.errors import ResourceError
-from builder.lexicon.resources import AspectEntry, Lexicon, OpinionEntry, data_dir, load_lexicon
+from builder.lexicon.packs import data_dir, list_packs
+from builder.lexicon.resources import AspectEntry, Lexicon, OpinionEntry, load_lexicon
 from builder.lexicon.rules import load_rules, rules_digest
 from builder.lexicon.tsv_rows import read_rows
 from builder.records import Polarity
 from builder.text import HAN, converter, view
 
 LEXICONS = data_dir("lexicons")
+SHIPPED = (LEXICONS, *(pack / "lexicons" for pack in list_packs().values()))
+"""The core and all packs."""
 UPOS = {
     "ADJ",
     "ADP",
@@ -43,14 +46,14 @@ KINDS = {
     "irrealis": {"wish", "condition", "past", "hearsay", "question"},
     "contrast": {"but", "though", "pity", "turn"},
     "general": UPOS,
-    "morphemes": {"ingredient", "method", "flavour", "head"},
+    "morphemes": {"noun", "verb", "adjective", "head", "use"},
 }
 """What lexicons/README.md says may stand in the second column."""
 
 TINY = {
     "opinion_categories.tsv": "category\tvalence\tgloss\n"
     "taste.good\t8\tgood\ntaste.bad\t2\tbad\nsize.small\t4\tsmall\n",
-    "aspect_classes.tsv": "class\tgloss\nfood.dish\tdishes\nprice.level\tprices\n",
+    "aspect_classes.tsv": "class\trole\tgloss\nfood.dish\tthing\tdishes\nprice.level\tprice\tprices\n",
     "opinions/taste.tsv": "word\tcategory\n好吃\ttaste.good\n# a comment\n\n难吃\ttaste.bad\n小\tsize.small\n",
     "aspects/food.tsv": "word\tclass\n牛肉麵\tfood.dish\n價錢\tprice.level\nCP值\tprice.level\n",
     "context.tsv": "opinion\taspect\tvalence\n小\t@price\t7\n小\t牛肉麵\t3\n",
@@ -60,7 +63,7 @@ TINY = {
     "contrast.tsv": "word\tkind\n但\tbut\n",
     "general.tsv": "word\tpos\n好像\tADV\n好 好\tADV\n",
     "not_aspects.tsv": "word\treason\n今天\ttime\n",
-    "food_morphemes.tsv": "morpheme\trole\n牛\tingredient\n",
+    "morphemes.tsv": "morpheme\trole\n牛\tnoun\n",
     "variants.tsv": "variant\tcanonical\n难\t難\n價格錢\t價格錢\n",
 }
 RULE = (
@@ -87,7 +90,7 @@ def rules_in(folder: Path, **files: str) -> Path:
 def rows_of(*names: str) -> Iterator[tuple[list[str], str]]:
     """(cells, file:line) of the shipped files."""
     for name in names:
-        for path in sorted(LEXICONS.rglob(name)):
+        for path in (path for folder in SHIPPED for path in sorted(folder.rglob(name))):
             columns = len(path.read_text(encoding="utf-8").splitlines()[0].split("\t"))
             yield from read_rows(path, columns)
 
@@ -126,7 +129,10 @@ _read: dict[str, list[str]] = {}
 
 
 def _lines(name: str) -> list[str]:
-    return _read.setdefault(name, (LEXICONS / name).read_text(encoding="utf-8").splitlines())
+    if name not in _read:
+        path = next(folder / name for folder in SHIPPED if (folder / name).is_file())
+        _read[name] = path.read_text(encoding="utf-8").splitlines()
+    return _read[name]
 
 
 def test_no_shipped_entry_has_blanks_at_its_ends_or_a_character_that_is_not_seen() -> None:
@@ -250,7 +256,7 @@ def test_a_lexicon_is_read_with_valences_places_and_the_spelling_of_the_view(tmp
         "wish",
         "time",
     )
-    assert found.morphemes == {"牛": "ingredient"}
+    assert found.morphemes == {"牛": "noun"}
     assert found.words()["好像"] == "ADV"
     assert "好 好" not in found.words()
 

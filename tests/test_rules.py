@@ -31,7 +31,7 @@ MAKERS = ("pair-", "conjunction", "excess", "predicate")
 The others, apart from word lists, must show what they keep out.
 """
 FILTERS = ("irrealis", "question", "compatible", "block")
-GRAMMAR = ("function-words", "extent", "assertion", "join", "comparison", "term", "dish-name")
+GRAMMAR = ("function-words", "extent", "assertion", "join", "comparison", "term", "name")
 """Kinds that say what phrases and terms are made of: the engine runs with exactly one rule of each."""
 Extract = Callable[[str, Convention], tuple[Triplet, ...]]
 

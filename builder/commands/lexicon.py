@@ -47,7 +47,7 @@ def check(lexicons: Path | None, workdir: Path, corpus: Path | None, segment: bo
     texts = (row.text for row in sources.read(corpus) if isinstance(row, RawReview)) if corpus else None
     folders = Folders(lexicons) if lexicons else folders_in(workdir)
     tokenize = nlp.load("embedded", folders.load_lexicon().words()).annotate if segment else None
-    faults = find_faults(folders.lexicon_folders[0], texts, tokenize, overlays=folders.laid_over)
+    faults = find_faults(folders.lexicon_folders[0], texts, tokenize, overlays=folders.lexicon_folders[1:])
     for fault in faults:
         click.echo(f"{fault.where}\t{fault.kind}\t{fault.word}\t{fault.detail}")
     for folder in folders.describe() if folders.laid_over else ():
@@ -95,7 +95,7 @@ def diff(before: Path | None, after: Path | None, workdir: Path) -> None:
 @click.option("--name", default="", help="Name of the import; the file's if not given.")
 @click.option("--encoding", default="", help="Encoding, if it is not UTF-8.")
 @click.option("--replace/--keep-known", default=False, help="Words that the lexicon has: take the file's, or keep it.")
-@click.option("--class", "cls", default="", help="Class of aspects; for dishes food.dish if not given.")
+@click.option("--class", "cls", default="", help="Class of aspects; for dishes that of a thing if not given.")
 @click.option("--category", default="", help="Category of all opinions, in place of the file's.")
 @click.option("--scale", type=float, nargs=2, metavar="LOW HIGH", help="Scale of the file's valences, such as 1 9.")
 @click.option("--valences", type=_PATH, help="For ehownet: a file of `category TAB valence`.")

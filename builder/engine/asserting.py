@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from builder.engine.constituents import ATTRIBUTES, THINGS
 from builder.engine.comparing import ComparisonRule
+from builder.engine.constituents import ATTRIBUTES, THINGS
 from builder.engine.symbols import ASPECT, DE, NEG, VERB, symbol_set
 from builder.engine.vocabulary import Unit, entry_of
 from builder.lexicon.resources import Lexicon

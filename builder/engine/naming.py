@@ -28,10 +28,10 @@ _PART_UNITS = symbol_set("VERB ADJ NOUN BLOCKED")
 class NameRule:
     """Parameters of a rule of kind `name`.
 
-    `compounds`: whether names are put together at all. `composed`: classes whose names go on at both ends (羊油 拌麵
-    線). `suffixes`: words that end any aspect (雞柳 條). `absorbed`: categories of opinion words that name a kind of
-    thing (酸辣湯); `epithets`: those that do so where nothing is named before them (香酥荔茸鴨). `loose`: characters that
-    touch a name and are no part of it (measure words, particles, adverbs).
+    `compounds`: whether names are put together at all. `composed`: classes whose names go on at both ends (羊油 拌
+    麵線). `suffixes`: words that end any aspect (雞柳 條). `absorbed`: categories of opinion words that name a kind of
+    thing (酸辣湯); `epithets`: those that do so where nothing is named before them (香酥荔茸鴨). `loose`: characters
+    that touch a name and are no part of it (measure words, particles, adverbs).
     """
 
     compounds: bool = True

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import product
 
-from builder.engine.constituents import GENERIC, THINGS, Constituent, Term, is_kind, is_thing
+from builder.engine.constituents import GENERIC, THINGS, Constituent, is_kind, is_thing
 from builder.engine.coordination import are_gathered, make_listed_nouns_aspects
 from builder.engine.naming import NameGrammar, begins_name, ends_name, names_a_kind
 from builder.engine.symbols import ADV, ASPECT, BLOCKED, DE, NEG, symbol_set
@@ -207,13 +207,16 @@ def _cut_to_head(item: Constituent, rule: TermRule) -> Constituent:
     if item.term is None or item.term.role in THINGS or item.term.role == "person":
         return item
     head = next((item.word[i:] for i in range(1, len(item.word) - 1) if item.word[i:] in rule.heads), None)
-    return item if head is None else item._replace(start=item.end - len(head), word=head, term=item.term._replace(owner=None, lead=0))
+    if head is None:
+        return item
+    return item._replace(start=item.end - len(head), word=head, term=item.term._replace(owner=None, lead=0))
 
 
 def _make_one(first: Constituent, last: Constituent, text: str, owner: Span | None, lead: int) -> Constituent:
     assert last.term is not None
     owner = owner if owner and owner[0] >= first.start + lead else None
-    return last._replace(start=first.start, word=text[first.start : last.end], term=last.term._replace(owner=owner, lead=lead))
+    term = last.term._replace(owner=owner, lead=lead)
+    return last._replace(start=first.start, word=text[first.start : last.end], term=term)
 
 
 def _count_lead(first: Constituent, last: Constituent, grammar: TermGrammar) -> int:

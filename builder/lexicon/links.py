@@ -133,7 +133,7 @@ def _with_compounds(slots: list[Slot], text: str, lexicon: Lexicon) -> list[Slot
 
 
 def _dish(slot: Slot, lexicon: Lexicon) -> bool:
-    """Whether a word may be part of a thing's name: a thing, a part of names, or an unknown word that is nobody's name."""
+    """Whether a word may be part of a thing's name: a thing, a part of names, or an unknown word that is no name."""
     if slot.role == "aspect":
         return lexicon.role(slot.word) in ("thing", "generic", "kind", "part")
     if len(slot.word) == 1:

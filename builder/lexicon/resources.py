@@ -76,7 +76,7 @@ class AspectEntry:
 class Lexicon:
     """All lexicons, by word. `context` maps an opinion to (aspect class prefix `@price` or literal word, valence) rows.
 
-    `classes`: class of aspects -> its role, one of `ROLES`. `overridden` are the words whose meaning an overlay replaced.
+    `classes`: class of aspects -> its role, one of `ROLES`. `overridden`: the words whose meaning an overlay replaced.
     """
 
     opinions: Mapping[str, OpinionEntry]
@@ -136,13 +136,12 @@ class Lexicon:
         verbs = [word for word, pos in self.general.items() if pos == "VERB"]
         nouns = [*self.aspects, *self.not_aspects]
         rest = [*known, *self.morphemes]
-        claims = (("T", uses), ("A", self.opinions), ("Y", amounts), ("N", nouns), ("V", verbs), ("M", before_things), ("X", rest))
+        own = (("T", uses), ("A", self.opinions), ("Y", amounts), ("N", nouns))
+        claims = (*own, ("V", verbs), ("M", before_things), ("X", rest))
         return Kinds.of(claims, self.general)
 
 
-def load_lexicon(
-    directory: Path | None = None, overlays: Sequence[Path] = (), domain: str = RESTAURANT
-) -> Lexicon:
+def load_lexicon(directory: Path | None = None, overlays: Sequence[Path] = (), domain: str = RESTAURANT) -> Lexicon:
     """Read the core and lay the pack of `domain` over it, or read `directory`, which holds a whole lexicon, alone; then
     lay `overlays` (folders with some of its tables) on top, the last one uppermost.
 

@@ -53,9 +53,7 @@ class Rule:
         return self.lines.get(key, self.where)
 
 
-def load_rules(
-    directory: Path | None = None, added: Sequence[Path] = (), domain: str = RESTAURANT
-) -> tuple[Rule, ...]:
+def load_rules(directory: Path | None = None, added: Sequence[Path] = (), domain: str = RESTAURANT) -> tuple[Rule, ...]:
     """Read rules/*.toml of the core and of the pack of `domain`, or of `directory` alone, in their order.
 
     A rule of a folder in `added`, or of the pack, wins over one of its name below; with `extends = true` it adds to it.

@@ -121,7 +121,8 @@ def open_build_system(
     domain: str | None = None,
 ) -> System:
     """What finds triplets as the build of a working directory does: with its backend and words, and by its convention
-    and domain if no other is given. Without a build: the embedded backend and `natural`; a published model names its own.
+    and domain if no other is given. Without a build: the embedded backend and `natural`; a published model names its
+    own.
     """
     settings = build_settings(workdir, source)
     models = Path(settings.annotate.models) if settings.annotate.models else None

@@ -65,11 +65,11 @@ def systems(lexicon: Lexicon, rules: Sequence[Rule]) -> Iterator[tuple[str, Lexi
             yield f"without {rule.name}", lexicon, [one for one in rules if one is not rule]
     empty: MappingProxyType[str, tuple[tuple[str, float], ...]] = MappingProxyType({})
     yield "without context lexicon", replace(lexicon, context=empty), rules
-    yield "without food morphemes", replace(lexicon, morphemes=MappingProxyType({})), rules
+    yield "without morphemes", replace(lexicon, morphemes=MappingProxyType({})), rules
     yield "without irrealis words", replace(lexicon, irrealis=MappingProxyType({})), rules
     for name, changed, off in (
         ("merge", "joined-opinions", {"merge": False}),
-        ("compounds", "dish-names", {"compounds": False}),
+        ("compounds", "names", {"compounds": False}),
         ("standards of comparison", "comparisons", {"standards": (), "companions": ()}),
         ("verdicts apart", "joined-opinions", {"apart": (), "having": ()}),
         ("qualities had", "joined-opinions", {"had": False}),
