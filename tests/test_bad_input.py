@@ -707,7 +707,7 @@ def test_a_disk_that_is_full_for_the_release_leaves_none_and_resume_writes_it_wh
     workdir = built.copy(tmp_path)
     with small_disk(tmp_path / "disk", "16k") as disk:
         ran = here("resume", "--workdir", workdir, "--out", disk / "releases")
-        assert "No space left on device" in ran.error
+        assert ran.error.startswith(f"No space left on device: {disk / 'releases'}; "), ran.error
         assert "`builder resume`" in ran.error
         assert not [path for path in disk.rglob("*") if path.is_file()]
         enlarge(disk)

@@ -17,7 +17,7 @@ from test_export import facts, files_of, release, reviews
 from builder.api.release import Release
 from builder.errors import BuilderError
 from builder.release.reading import opened, rows
-from builder.release.verify import verify
+from builder.release.verify import _row, verify
 
 
 @pytest.fixture(scope="module")
@@ -90,6 +90,42 @@ def test_a_file_that_is_nothing_of_a_release_is_named(name: str, content: bytes,
     (forged / name).write_bytes(content)
     seal(forged)
     assert any(Path(name).stem in fault for fault in verify(forged))
+
+
+def test_a_file_that_the_manifest_does_not_name_is_no_part_of_the_release(sound: Path, tmp_path: Path) -> None:
+    forged = shutil.copytree(sound, tmp_path / "v1.2.0")
+    shutil.copy(sound / "README.md", forged / "parquet" / "more.txt")
+    body = json.loads((forged / "manifest.json").read_text(encoding="utf-8"))
+    assert (forged / "README.md").is_file() and body["files"].pop("README.md")
+    (forged / "manifest.json").write_text(json.dumps(body), encoding="utf-8")
+    seal(forged)
+    unnamed = [f"{name}: not named in manifest.json" for name in ("README.md", "parquet/more.txt")]
+    assert sorted(set(verify(forged))) == unnamed
+
+
+def test_a_parquet_file_of_no_split_should_not_be_there(sound: Path, tmp_path: Path) -> None:
+    forged = shutil.copytree(sound, tmp_path / "v1.2.0")
+    shutil.copy(forged / "parquet" / "train-silver.parquet", forged / "parquet" / "more-silver.parquet")
+    body = json.loads((forged / "manifest.json").read_text(encoding="utf-8"))
+    body["files"]["parquet/more-silver.parquet"] = body["files"]["parquet/train-silver.parquet"]
+    (forged / "manifest.json").write_text(json.dumps(body), encoding="utf-8")
+    seal(forged)
+    assert verify(forged) == ["parquet/more-silver.parquet: should not be there"]
+
+
+def test_a_row_of_a_layer_has_the_names_of_its_layout() -> None:
+    lineage = {"view": "triplets", "method": "marked", "source_span": [0, 4], "aspects": [], "label": None}
+    shared = {"id": "a~1", "text": "1湯頭鮮甜", "language": "zh-Hant", "rating": None, "annotation": "marked"}
+    old = (
+        shared | lineage | {"triplets": [], "source": "a", "edits": [{"start": 0, "end": 0, "text": "1"}], "score": -1}
+    )
+    new = old | {"source": None, "source_id": "a"}
+    for row, layout in ((old, 2), (new, 3)):
+        assert _row(json.dumps(row), "marked", {"a": "湯頭鮮甜"}, layout) == row
+    (fault,) = _row(json.dumps(old), "marked", {"a": "湯頭鮮甜"}, 3)
+    assert fault.endswith("this one lacks source_id")
+    assert _row("[1]", "marked", {}, 3) == _row("[1]", "marked", {}, 2)
+    assert str(_row("[" * 100_000, "marked", {}, 3)).startswith('["no row of a layer: ')
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -30,6 +30,9 @@ def building(out: Path) -> Iterator[Path]:
         folder.mkdir()
         try:
             yield folder
+        except OSError as error:
+            error.filename = error.filename or str(out)  # the error of a full disk names no file
+            raise
         finally:
             shutil.rmtree(folder, ignore_errors=True)
     finally:
