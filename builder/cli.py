@@ -132,15 +132,15 @@ def _launched() -> Iterator[None]:
     if int(os.environ.get("WORLD_SIZE", "1")) < 2 or "LOCAL_RANK" not in os.environ:
         yield
         return
-    from builder.learning import devices
+    from builder.learning import processes
 
-    if not devices.first():
-        devices.lend_hand()
+    if not processes.first():
+        processes.lend_hand()
         sys.exit(0)
     try:
         yield
     finally:
-        devices.dismiss()
+        processes.dismiss()
 
 
 _format_other = warnings.formatwarning

@@ -21,7 +21,7 @@ from tiny_mt5 import REVIEWS, TOLD, make_base
 
 from builder.errors import ConfigError, ModelError
 from builder.learning.checkpoint import tensor_digest, weights_of
-from builder.learning.devices import spread
+from builder.learning.processes import spread
 from builder.model.paper.fine_tuning import fine_tune
 from builder.model.paper.pretrained import Base, load_base
 from builder.model.paper.seq2seq import FineTuned, TokenPair, batches, cut, fit

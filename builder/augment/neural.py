@@ -44,9 +44,10 @@ def load_masked_seq2seq(settings: AugmentSettings) -> Method:
     """The method `masked-seq2seq`, trained or read."""
     own = replace(settings.masked_seq2seq, keep=_keep(settings))
     with _place(settings, fragment_settings.NAME) as (folder, progress):
-        words = _cues(settings) if settings.given.language == "zh" and own.base == "embedded" else None
+        given = settings.given
+        words = _cues(settings) if given.language == "zh" and own.base == "embedded" else None
         return masked_seq2seq.load(
-            own, settings.given.sentences, folder, settings.seed, progress, _corpus(own, settings), words
+            own, given.sentences, folder, settings.seed, progress, _corpus(own, settings), words, settings.device
         )
 
 
@@ -58,39 +59,40 @@ def _cues(settings: AugmentSettings) -> Cues:
 def load_cbert(settings: AugmentSettings) -> Method:
     """The method `cbert`, trained or read."""
     with _place(settings, cbert.NAME) as (folder, progress):
-        corpus = _corpus(settings.cbert, settings)
-        return cbert.load(settings.cbert, settings.given.sentences, folder, settings.seed, progress, corpus=corpus)
+        corpus, seed, device = _corpus(settings.cbert, settings), settings.seed, settings.device
+        return cbert.load(settings.cbert, settings.given.sentences, folder, seed, progress, cbert.NAME, corpus, device)
 
 
 @_one_script("bert")
 def load_bert(settings: AugmentSettings) -> Method:
     """The method `bert`, trained or read."""
     with _place(settings, cbert.PLAIN) as (folder, progress):
-        corpus = _corpus(settings.bert, settings)
-        return cbert.load(settings.bert, settings.given.sentences, folder, settings.seed, progress, cbert.PLAIN, corpus)
+        corpus, seed, device = _corpus(settings.bert, settings), settings.seed, settings.device
+        return cbert.load(settings.bert, settings.given.sentences, folder, seed, progress, cbert.PLAIN, corpus, device)
 
 
 @_one_script("context_label")
 def load_context_label(settings: AugmentSettings) -> Method:
     """The method `context+label`, trained or read."""
     with _place(settings, context.NAME) as (folder, progress):
-        return context.load(settings.context_label, settings.given.sentences, folder, settings.seed, progress)
+        own, given, device = settings.context_label, settings.given, settings.device
+        return context.load(own, given.sentences, folder, settings.seed, progress, context.NAME, device)
 
 
 @_one_script("context")
 def load_context(settings: AugmentSettings) -> Method:
     """The method `context`, trained or read."""
     with _place(settings, context.PLAIN) as (folder, progress):
-        return context.load(settings.context, settings.given.sentences, folder, settings.seed, progress, context.PLAIN)
+        own, given, device = settings.context, settings.given, settings.device
+        return context.load(own, given.sentences, folder, settings.seed, progress, context.PLAIN, device)
 
 
 @_one_script("gpt2")
 def load_gpt2(settings: AugmentSettings) -> Method:
     """The method `gpt2`, trained or read."""
     with _place(settings, gpt2.NAME) as (folder, progress):
-        return gpt2.load(
-            replace(settings.gpt2, keep=_keep(settings)), settings.given.sentences, folder, settings.seed, progress
-        )
+        own = replace(settings.gpt2, keep=_keep(settings))
+        return gpt2.load(own, settings.given.sentences, folder, settings.seed, progress, settings.device)
 
 
 @_one_script("style_transfer")
@@ -100,7 +102,7 @@ def load_style_transfer(settings: AugmentSettings) -> Method:
     own, given = settings.style_transfer, settings.given
     with _place(settings, style_transfer.NAME) as (folder, progress):
         return style_transfer.load(
-            own, given.sentences, folder, settings.seed, progress, valences, _corpus(own, settings)
+            own, given.sentences, folder, settings.seed, progress, valences, _corpus(own, settings), settings.device
         )
 
 

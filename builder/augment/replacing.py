@@ -218,10 +218,12 @@ def train_cloze(model: ClozeModel, sentences: Sequence[Sentence], training: Cloz
     """Give the network its weights: those on the shelf, or those that training leads to. Returns their digest."""
     from builder.augment.nets.filling import train
     from builder.learning.checkpoint import tensor_digest
+    from builder.learning.devices import choose
     from builder.learning.obtain import load_or_train, training_key
 
     network, masking, seed = model.network, training.masking, shelf.seed
     if not training.phases:
+        network.to(choose(shelf.device))
         return tensor_digest(dict(network.named_parameters()))
     source = BlankSource.of(sentences, model, masking, seed)
     data = [(sentence.id, sentence.text, sentence.words, sentence.marks, sentence.label) for sentence in sentences]

@@ -97,13 +97,16 @@ def _run(plan: AugmentPlan, parent: Existing, crew: Crew, tell: Tell) -> ChildRe
     method = load_method(request)
     judged = judge_proposals(request, method, plan.workdir, crew)
     judged = lost(judged, _near([row["text"] for row in held], [trial.text for trial in judged.kept]), "near-held-out")
+    device = plan.settings.device
     if plan.judge is not None:
-        judged = lost(judged, invented([(trial.source, trial) for trial in judged.kept], plan.judge), "aspect-found")
+        written = [(trial.source, trial) for trial in judged.kept]
+        judged = lost(judged, invented(written, plan.judge, device), "aspect-found")
     layer_rows, judged = _rows(plan, chosen, judged)
     if plan.view == "triplets":
         pairs = _pairs(chosen, judged, layer_rows)
         turned = any(trial.relabelled for trial in judged.kept)
-        gone = unconfirmed(list(map(_flipped, pairs)), plan.judge) if turned else label_lost(pairs, given.folders)
+        flipped = list(map(_flipped, pairs)) if turned else []
+        gone = unconfirmed(flipped, plan.judge, device) if turned else label_lost(pairs, given.folders)
         layer_rows, judged = (
             [row for n, row in enumerate(layer_rows) if n not in gone],
             lost(judged, gone, "flip-unconfirmed" if turned else "label-lost"),
@@ -195,7 +198,9 @@ def _measured(
         judged, len(chosen), "zh", [(row["id"], row["text"]) for row in source], rows_of.__getitem__
     )
     if plan.view == "triplets" and not any(trial.relabelled for trial in judged.kept):
-        taken["triplets still found"] = survival(_pairs(chosen, judged, layer_rows), judges(plan.judge))
+        taken["triplets still found"] = survival(
+            _pairs(chosen, judged, layer_rows), judges(plan.judge, plan.settings.device)
+        )
     return taken
 
 

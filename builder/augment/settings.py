@@ -22,6 +22,7 @@ from builder.config import filled, flat, written_value
 from builder.errors import ConfigError, printable
 from builder.lexicon.folders import SHIPPED, Folders
 from builder.limits import Limits, above_0, at_least, from_0_to_1, share_above_0
+from builder.model_settings import is_device
 from builder.records import Triplet
 
 
@@ -181,7 +182,8 @@ class AugmentSettings:
     threads: int = 2
     """Threads of training and decoding."""
     device: str = "auto"
-    """`auto` takes a GPU where there is one."""
+    """Where models run, those of `--judge` too: `auto` takes a GPU where there is one; or `cpu`, `cuda`, `cuda:1`,
+    `mps`."""
     batch: int = 0
     """Sentences read at once; 0: the method's own number."""
     synonym: SynonymSettings = field(default_factory=SynonymSettings)
@@ -201,7 +203,8 @@ class AugmentSettings:
     given: Given = field(default_factory=Given, repr=False)
 
     def limits(self) -> Limits:
-        return {"threads": at_least(1, self.threads)}
+        names = "`auto`, `cpu`, `cuda`, `cuda:` with a number, or `mps`"
+        return {"threads": at_least(1, self.threads), "device": (is_device(self.device), names)}
 
 
 def make_settings(options: Mapping[str, object]) -> AugmentSettings:

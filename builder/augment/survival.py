@@ -18,7 +18,7 @@ from builder.reader import to_view
 from builder.records import Span, Triplet
 from builder.stages.parts.build_folders import folders_in
 from builder.text import view
-from builder.usecases.extraction import open_system
+from builder.usecases.extraction import build_settings, open_system
 
 Held = tuple[str, Sequence[Triplet]]
 """A text and the triplets that it is said to hold."""
@@ -59,19 +59,19 @@ def label_lost(pairs: Sequence[tuple[Held, Held]], folders: Folders = SHIPPED) -
     return {n for n, row in enumerate(_before_and_after(pairs, rules)) if any(old and not new for old, new in row)}
 
 
-def unconfirmed(flipped: Sequence[Held], workdir: Path | None) -> set[int]:
+def unconfirmed(flipped: Sequence[Held], workdir: Path | None, device: str = "auto") -> set[int]:
     """The indices of texts of which the discriminator of a working directory (without one: the rule engine) does not
     find every triplet, with the polarity that a method gave it.
     """
-    judge = _discriminator(workdir) if workdir else _rules(None)
+    judge = _discriminator(workdir, device) if workdir else _rules(None)
     return {n for n, flags in enumerate(_judged(flipped, judge)) if not all(flags)}
 
 
-def invented(pairs: Sequence[tuple[Sentence, Trial]], workdir: Path) -> set[int]:
+def invented(pairs: Sequence[tuple[Sentence, Trial]], workdir: Path, device: str = "auto") -> set[int]:
     """The indices of candidates in which the model of a working directory finds an aspect that an edit wrote and
     nobody labelled.
     """
-    model = open_system(workdir)
+    model = open_system(workdir, device=device)
     predicted = [
         triplets
         for at in range(0, len(pairs), _BATCH)
@@ -98,13 +98,15 @@ def _judged(texts: Sequence[Held], judge: Judge) -> list[list[bool]]:
     return [flags for at in range(0, len(texts), _BATCH) for flags in judge(texts[at : at + _BATCH])]
 
 
-def judges(workdir: Path | None) -> dict[str, Judge]:
-    """The rule engine, and what a working directory has trained: models that find, discriminators that judge."""
+def judges(workdir: Path | None, device: str = "auto") -> dict[str, Judge]:
+    """The rule engine, and what a working directory has trained: models that find, discriminators that judge. They
+    run on `device`; `auto` is that of the build.
+    """
     by_name: dict[str, Judge] = {"rules": _rules(workdir)}
     if workdir is not None:
-        model = open_system(workdir)
+        model = open_system(workdir, device=device)
         by_name[f"model {model.name}"] = _finding(model.extract)
-        by_name["discriminator"] = _discriminator(workdir)
+        by_name["discriminator"] = _discriminator(workdir, device)
     return by_name
 
 
@@ -122,17 +124,18 @@ def _finding(extract: Callable[[Sequence[str]], list[tuple[Triplet, ...]]]) -> J
     return finds
 
 
-def _discriminator(workdir: Path) -> Judge:
+def _discriminator(workdir: Path, device: str) -> Judge:
     """Whether the verdict is YY. A triplet that the view cannot show is not found."""
     from builder.learning.task import Example
     from builder.model.kinds import load_judge
     from builder.model.panel import load_panel
 
     models = workdir / "models"
+    chosen = device if device != "auto" else build_settings(workdir).device
     judge = (
-        load_panel(models / "panel")
+        load_panel(models / "panel", chosen)
         if (models / "panel" / "panel.json").is_file()
-        else load_judge(models / "discriminator")
+        else load_judge(models / "discriminator", chosen)
     )
     lexicon = folders_in(workdir).load_lexicon()
 

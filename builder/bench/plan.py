@@ -54,6 +54,7 @@ class BenchRequest:
     settings: Mapping[str, object] = field(default_factory=dict)
     folds: int = 0
     valid_count: int = 0
+    device: str = "auto"
 
 
 def prepare(asked: BenchRequest) -> tuple[list[BenchPlan], list[str]]:
@@ -117,7 +118,7 @@ def _planned(asked: BenchRequest, train: Data, test: Data) -> tuple[BenchPlan, l
         notes.append(_made(shown, augmented[shown]))
     domain = _domain(asked.domain)
     refuse_shared([BenchRow(f"line {n}", text) for n, text in enumerate(domain, start=1)], test.rows, str(asked.domain))
-    means = Means("", asked.vectors, asked.domain_vectors, domain, asked.comprehension)
+    means = Means("", asked.vectors, asked.domain_vectors, domain, asked.comprehension, asked.device)
     copies = asked.copies or (0,)
     plan = BenchPlan(
         asked.task,

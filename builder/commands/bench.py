@@ -121,6 +121,7 @@ def _numbers(context: click.Context, option: click.Parameter, value: str) -> tup
     type=_PATH,
     help="Raw texts of the domain, one a line (de-cnn, bert-pt); the training texts are always taken.",
 )
+@click.option("--device", default="auto", show_default=True, help="Where models run: auto, cpu, cuda, cuda:1 or mps.")
 @click.option("--comprehension", type=_PATH, help="Questions in the SQuAD layout (bert-pt).")
 @click.option(
     "--shift",

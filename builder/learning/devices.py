@@ -1,64 +1,70 @@
-"""Devices and processes: accelerate for one, several processes on one machine for many, or those that a launcher has
-started.
+"""Where networks run: the device of a setting, its precision, what is sent there, and batches that shrink where its
+memory runs out.
 
-In: a config. Out: an Accelerator whose global state ends with its context, a device for inference, and a training
-spread over processes. Started by `accelerate launch` in several processes, on one machine or many, the program runs
-in rank 0 alone; the others lend a hand with training.
+In: the name of a device, tensors and batches. Out: a device, the same tensors there, answers batch by batch.
 """
 
 from __future__ import annotations
 
 import os
-import socket
-import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from datetime import timedelta
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import fields, is_dataclass, replace
 from functools import partial
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import torch
-from torch import multiprocessing
-from torch.multiprocessing.spawn import ProcessException, start_processes
 
-from builder.errors import ModelError, install_command
-from builder.learning.task import Progress
+from builder.errors import ModelError
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 Answer = TypeVar("Answer")
-Worker = Callable[[Progress | None, tuple[Any, ...]], None]
-
-
-class DeviceConfig(Protocol):
-    """What a config says of devices: threads and processes (0: one a GPU), and `precision`: auto, bf16 or fp32."""
-
-    @property
-    def threads(self) -> int: ...
-
-    @property
-    def processes(self) -> int: ...
-
-    @property
-    def precision(self) -> str: ...
+Tensors = TypeVar("Tensors", bound="DataclassInstance")
 
 
 def choose(name: str) -> torch.device:
-    """The device of a setting: `auto` is this process's GPU where torch sees one, else the CPU. ModelError where there
-    is none of that name.
+    """The device of a setting: `auto` is this process's GPU where torch sees one, else the CPU; `cuda` is that GPU.
+    ModelError where there is none of that name.
     """
     if name == "auto":
-        name = f"cuda:{os.environ.get('LOCAL_RANK', 0)}" if torch.cuda.is_available() else "cpu"
-    device = torch.device(name)
-    count = {"cpu": 1, "cuda": torch.cuda.device_count(), "mps": int(torch.backends.mps.is_available())}
-    if (device.index or 0) >= count.get(device.type, 0):
+        name = "cuda" if torch.cuda.is_available() else "cpu"
+    device = torch.device(f"cuda:{os.environ.get('LOCAL_RANK', 0)}" if name == "cuda" else name)
+    if (device.index or 0) >= count_devices(device.type):
         raise ModelError(f"torch sees no device {name!r} here", where="device", fix='set device = "auto"')
     if device.type == "cuda":
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # read at the first product of two matrices
     return device
 
 
+def count_devices(kind: str) -> int:
+    """How many devices of a kind torch sees."""
+    if kind == "cuda":
+        return torch.cuda.device_count()
+    return {"cpu": 1, "mps": int(torch.backends.mps.is_available())}.get(kind, 0)
+
+
 def device_of(network: torch.nn.Module) -> torch.device:
     """Where the weights of a network lie."""
     return next(network.parameters()).device
+
+
+def place(batch: Tensors, device: torch.device) -> Tensors:
+    """A dataclass of tensors, and of such dataclasses, on a device."""
+    moved: dict[str, object] = {}
+    for field in fields(batch):
+        value = getattr(batch, field.name)
+        if isinstance(value, torch.Tensor):
+            moved[field.name] = value.to(device)
+        elif is_dataclass(value) and not isinstance(value, type):
+            moved[field.name] = place(value, device)
+    return replace(batch, **moved)
+
+
+def half_precision(precision: str, device: torch.device) -> AbstractContextManager[object]:
+    """A scope in which matrices are multiplied in bfloat16, where `takes_bf16` says so."""
+    return torch.autocast(device.type, torch.bfloat16) if takes_bf16(precision, device) else nullcontext()
 
 
 def takes_bf16(precision: str, device: torch.device) -> bool:
@@ -103,72 +109,6 @@ def halve(batch: list[int]) -> list[list[int]]:
     return [batch[:middle], batch[middle:]]
 
 
-@contextmanager
-def accelerated(config: DeviceConfig) -> Iterator[Any]:
-    """An Accelerator for this process: its GPU if there is one, bf16 where the GPU has it (or as `precision` says),
-    `threads` CPU threads.
-
-    accelerate keeps its state in class attributes, and a second Accelerator of another precision would be refused:
-    they are reset at the end. torch's random state and thread count are put back too.
-    """
-    try:
-        from accelerate import Accelerator
-        from accelerate.state import AcceleratorState, GradientState
-    except ModuleNotFoundError as error:
-        raise ModelError(f"the paper profile needs {error.name}", fix=install_command("paper")) from error
-    before = torch.get_num_threads()
-    torch.set_num_threads(config.threads)
-    try:
-        with torch.random.fork_rng():
-            yield Accelerator(mixed_precision=precision(config), cpu=not torch.cuda.is_available())
-    finally:
-        AcceleratorState._reset_state(reset_partial_state=True)
-        GradientState._reset_state()
-        torch.set_num_threads(before)
-
-
-def precision(config: DeviceConfig) -> str:
-    """accelerate's name for the precision: `bf16` or `no` (float32)."""
-    if config.precision == "auto":
-        there = torch.cuda.is_available() and torch.cuda.is_bf16_supported(including_emulation=False)
-        return "bf16" if there else "no"
-    return {"bf16": "bf16", "fp32": "no"}[config.precision]
-
-
-@contextmanager
-def inference(network: Any, config: DeviceConfig) -> Iterator[torch.device]:
-    """Evaluation mode without gradients on this process's device, in the config's precision on a GPU."""
-    device = (
-        torch.device("cuda", int(os.environ.get("LOCAL_RANK", 0))) if torch.cuda.is_available() else torch.device("cpu")
-    )
-    network.to(device).eval()
-    before = torch.get_num_threads()
-    torch.set_num_threads(config.threads)
-    try:
-        with torch.inference_mode(), torch.autocast(device.type, torch.bfloat16, enabled=precision(config) == "bf16"):
-            yield device
-    finally:
-        torch.set_num_threads(before)
-
-
-def agreed(accelerator: Any, value: float, how: str) -> float:
-    """A number on which all processes of a training agree: the sum of their values, or with `how="max"` the largest.
-
-    Args:
-        accelerator: accelerate's; with one process the value comes back as it is.
-    """
-    if accelerator.num_processes == 1:
-        return value
-    every = accelerator.gather(
-        torch.tensor(
-            [value],
-            dtype=torch.float64 if accelerator.device.type == "cpu" else torch.float32,
-            device=accelerator.device,
-        )
-    )
-    return float(every.max() if how == "max" else every.sum())
-
-
 def describe_gpu() -> str:
     """The first GPU with its memory, and how many there are; empty where torch sees none."""
     if not torch.cuda.is_available():
@@ -177,106 +117,3 @@ def describe_gpu() -> str:
     return f"{first_gpu.name}, {first_gpu.total_memory / (1 << 30):.0f} GB" + (
         f", {count} of them" if count > 1 else ""
     )
-
-
-def processes(config: DeviceConfig) -> int:
-    """How many processes train: as configured, else one for each GPU."""
-    return config.processes or max(1, torch.cuda.device_count())
-
-
-def spread(worker: Worker, arguments: tuple[Any, ...], count: int, progress: Progress | None) -> None:
-    """Run `worker(progress, arguments)` in `count` processes of this machine that know each other (nccl on GPUs, else
-    gloo).
-
-    Rank 0 reports progress through a pipe. An error in one ends all and is a ModelError here.
-    """
-    reader, writer = multiprocessing.get_context("spawn").Pipe(duplex=False)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    running = start_processes(
-        _worker, (count, port, writer, worker, arguments), count, join=False, start_method="spawn"
-    )  # type: ignore[no-untyped-call]
-    try:
-        while not running.join(timeout=0.2):
-            while reader.poll():
-                report = reader.recv()
-                if progress:
-                    progress(*report)
-    except ProcessException as error:
-        last = (str(error).strip().splitlines() or ["it was killed"])[-1]
-        raise ModelError(
-            f"a training process failed: {last}", where=f"process {error.error_index + 1} of {count}"
-        ) from error
-    finally:
-        for process in running.processes:
-            if process.is_alive():
-                process.terminate()
-
-
-def launched() -> int:
-    """The processes that a launcher (`accelerate launch`, torchrun) started this program in; 1 if none did."""
-    return int(os.environ["WORLD_SIZE"]) if {"RANK", "LOCAL_RANK", "WORLD_SIZE"} <= os.environ.keys() else 1
-
-
-def first() -> bool:
-    """Whether this process does all but the training: it is the only one, or rank 0 of those that were launched."""
-    return launched() == 1 or os.environ["RANK"] == "0"
-
-
-def together(worker: Worker, arguments: tuple[Any, ...], progress: Progress | None) -> None:
-    """Run `worker(progress, arguments)` here, rank 0, and in all others that were launched with it, who wait for it
-    in `lend_hand`.
-    """
-    _group()
-    torch.distributed.broadcast_object_list([(worker, arguments)], src=0)
-    worker(progress or (lambda done, total, note: None), arguments)
-
-
-def lend_hand() -> None:
-    """What the others do: train when rank 0 says so, until it is done with everything."""
-    _group()
-    while True:
-        message: list[Any] = [None]
-        torch.distributed.broadcast_object_list(message, src=0)
-        if message[0] is None:
-            return
-        worker, arguments = message[0]
-        worker(None, arguments)
-
-
-def dismiss() -> None:
-    """Rank 0 is done: the others may go."""
-    _group()
-    torch.distributed.broadcast_object_list([None], src=0)
-    torch.distributed.destroy_process_group()
-
-
-def _group() -> None:
-    """The group of all launched processes: nccl between GPUs, gloo between CPUs. Days may pass between one training
-    and the next.
-    """
-    if not torch.distributed.is_initialized():
-        backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"
-        torch.distributed.init_process_group(backend, timeout=timedelta(days=30))
-
-
-def _worker(rank: int, count: int, port: int, writer: Any, worker: Worker, arguments: tuple[Any, ...]) -> None:
-    os.environ |= {
-        "RANK": str(rank),
-        "LOCAL_RANK": str(rank),
-        "WORLD_SIZE": str(count),
-        "MASTER_ADDR": "127.0.0.1",
-        "MASTER_PORT": str(port),
-    }
-    reported = 0.0
-
-    def progress(done: int, total: int, note: str) -> None:
-        nonlocal reported
-        if done == total or time.monotonic() - reported > 0.5:
-            reported = time.monotonic()
-            writer.send((done, total, note))
-
-    worker(progress if rank == 0 else None, arguments)
-    if torch.distributed.is_initialized():
-        torch.distributed.destroy_process_group()

@@ -22,6 +22,7 @@ from torch import Tensor, nn
 from builder.code import code_digest
 from builder.errors import ModelError
 from builder.kept import Kept
+from builder.learning import devices
 from builder.learning.checkpoint import (
     Checkpoints,
     load_weights,
@@ -59,11 +60,12 @@ class Schedule:
 
 @dataclass(frozen=True, slots=True)
 class ModelShelf:
-    """Where a model is kept, the seed of its training, and who hears how far that is."""
+    """Where a model is kept, the seed of its training, who hears how far that is, and the device it runs on."""
 
     folder: Path
     seed: int = 0
     progress: Progress | None = None
+    device: str = "auto"
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,11 +119,13 @@ def training_key(kind: str, settings: object, data: Sequence[object], base: str,
 def load_or_train(
     shelf: ModelShelf, key: str, network: nn.Module, train: Callable[[TrainingRun], Mapping[str, float]]
 ) -> str:
-    """Give `network` the weights that belong to `key`: those of the shelf, or those that `train` arrives at.
+    """Give `network` the weights that belong to `key`: those of the shelf, or those that `train` arrives at. It ends
+    on the shelf's device.
 
     Returns the digest of the weights; what `train` returns is kept beside it as facts. Raises ModelError where the
     weights are damaged.
     """
+    network.to(devices.choose(shelf.device))
     weights, checkpoints = shelf.folder / "weights.safetensors", shelf.folder / "checkpoints"
 
     def make() -> dict[str, object]:
@@ -171,8 +175,15 @@ def train_phase(network: nn.Module, phase: Phase[Example], measure: Measure[Exam
         with torch.inference_mode():
             return float(torch.exp(torch.tensor(-mean_loss(phase.held, measure, phase.schedule.batch_tokens))))
 
+    def loss(chosen: list[int]) -> Tensor:
+        with devices.half_precision("auto", devices.device_of(network)):
+            return measure.loss([now[i] for i in chosen])
+
+    def weigh(chosen: list[int]) -> float:
+        return sum(measure.weight(now[i]) for i in chosen)
+
     config = phase.schedule.config()
-    course = course_of(network, draw, lambda chosen: measure.loss([now[i] for i in chosen]), score, config, run.seed)
+    course = course_of(network, draw, loss, score, config, run.seed, weigh)
     course = replace(course, patience=phase.schedule.patience)
     return train(network, optimizer_of(network, config), course, run.checkpoints, run.progress)
 
@@ -180,9 +191,10 @@ def train_phase(network: nn.Module, phase: Phase[Example], measure: Measure[Exam
 def mean_loss(examples: Sequence[Example], measure: Measure[Example], budget: int) -> float:
     """The mean loss of what is predicted in the examples, in batches of `budget` tokens."""
     total = count = 0.0
-    for batch in batches([measure.size(example) for example in examples], budget):
+    order = batches([measure.size(example) for example in examples], budget)
+    for batch, loss in devices.in_parts(order, lambda batch: float(measure.loss([examples[i] for i in batch]))):
         weight = sum(measure.weight(examples[i]) for i in batch)
-        total += float(measure.loss([examples[i] for i in batch])) * weight
+        total += loss * weight
         count += weight
     return total / max(1.0, count)
 

@@ -199,6 +199,7 @@ def seq2seq(config: Config, epochs: int, longest: int) -> Seq2SeqConfig:
         precision=paper.precision,
         processes=paper.processes,
         threads=config.threads,
+        device=config.device,
     )
 
 
@@ -230,7 +231,7 @@ def problems(config: Config, folder: Path) -> dict[str, int]:
 
 
 def load_extractor(folder: Path, device: str = "auto", keep: bool = True) -> TripletModel:
-    """The extractor in a folder, of whatever kind it is; an encoder runs on `device`. Raises ModelError.
+    """The extractor in a folder, of whatever kind it is; all but the embedded ones run on `device`. Raises ModelError.
 
     `keep`: a model that writes its answers keeps them in the folder, as it does in a working directory.
     """
@@ -238,7 +239,8 @@ def load_extractor(folder: Path, device: str = "auto", keep: bool = True) -> Tri
         from builder.model.paper.fine_tuning import load
 
         writer = _extractor(load(folder), folder)
-        return writer if keep else replace(writer, folder=None)
+        config = replace(writer.config, device=device)
+        return replace(writer, config=config, folder=writer.folder if keep else None)
     from builder.model.saved import load as load_embedded
     from builder.model.tagger import Tagger
 
@@ -249,14 +251,17 @@ def load_extractor(folder: Path, device: str = "auto", keep: bool = True) -> Tri
 
 
 def load_judge(folder: Path, device: str = "auto") -> Judge:
-    """The discriminator in a folder, of whatever kind it is; an encoder runs on `device`. Raises ModelError."""
+    """The discriminator in a folder, of whatever kind it is; all but the embedded ones run on `device`.
+
+    Raises ModelError.
+    """
     if _is_paper(folder):
         from builder.model.paper.fine_tuning import load
         from builder.model.paper.models import Referee
 
         model = load(folder)
         if isinstance(model, Referee):
-            return model
+            return replace(model, config=replace(model.config, device=device))
     else:
         from builder.model.discriminator import Discriminator
         from builder.model.saved import load as load_embedded

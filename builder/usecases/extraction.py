@@ -77,9 +77,10 @@ def open_system(
     models: Path | None = None,
     aspects: Sequence[str] | None = None,
     domain: str | None = None,
+    device: str = "auto",
 ) -> System:
     """What finds triplets as a working directory does. `backend` and its `models` read for the rules, with the words of
-    `domain`, or of that of the working directory.
+    `domain`, or of that of the working directory. Models run on `device`, which is that of the build for `auto`.
 
     A model whose question named aspects in training is asked about those of `aspects` that stand in a text, and about
     those that the rules find in it where none are given.
@@ -97,7 +98,7 @@ def open_system(
             raise _not_asked("the rules find aspects themselves")
         return RuleSystem(recipe)
     if is_model_folder(source):
-        device = build_settings(workdir, source).device
+        device = device if device != "auto" else build_settings(workdir, source).device
         predict = _tagging(Path(source), device, recipe, aspects, keep=False)
         return ModelSystem(read_description(Path(source)).name, predict, recipe.folders.load_lexicon().variants)
     if workdir is None:
@@ -108,8 +109,9 @@ def open_system(
     name = _model_name(workdir, source)
     if name == "E0" and aspects is not None:
         raise _not_asked("E0 finds aspects itself")
-    folder, device = workdir / "models" / name, build_settings(workdir).device
-    predict = holder(workdir, recipe) if name == "E0" else _tagging(folder, device, recipe, aspects)
+    folder = workdir / "models" / name
+    device = device if device != "auto" else build_settings(workdir).device
+    predict = holder(workdir, recipe, device) if name == "E0" else _tagging(folder, device, recipe, aspects)
     return ModelSystem(name, predict, recipe.folders.load_lexicon().variants)
 
 

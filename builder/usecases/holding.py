@@ -35,9 +35,9 @@ class Rated:
     convention: str
 
 
-def holder(workdir: Path, recipe: Recipe) -> Callable[[Sequence[str]], list[Triplets]]:
+def holder(workdir: Path, recipe: Recipe, device: str = "auto") -> Callable[[Sequence[str]], list[Triplets]]:
     """Views to the triplets that a release of the working directory would hold of them."""
-    reader, rated, least = make_reader(recipe), rated_panel(workdir), least_confidence(workdir)
+    reader, rated, least = make_reader(recipe), rated_panel(workdir, device), least_confidence(workdir)
 
     def predict(views: Sequence[str]) -> list[Triplets]:
         docs = [Doc.of(text, tokens) for text, tokens in zip(views, reader.backend.annotate(views), strict=True)]
@@ -58,7 +58,7 @@ def _setting(workdir: Path, key: str, otherwise: Any) -> Any:
     return config.get(key, otherwise)
 
 
-def rated_panel(workdir: Path) -> Rated | None:
+def rated_panel(workdir: Path, device: str = "auto") -> Rated | None:
     """The panel of a working directory with its curve; None if there is none, or it is not trusted."""
     from builder.model.calibration import load_curve
     from builder.model.panel import load_panel
@@ -67,7 +67,7 @@ def rated_panel(workdir: Path) -> Rated | None:
         if triplets.source_id(connection, "discriminator") is None:
             return None
     folder = workdir / "models" / "panel"
-    panel = load_panel(folder, str(_setting(workdir, "device", "auto")))
+    panel = load_panel(folder, device if device != "auto" else str(_setting(workdir, "device", "auto")))
     curve = load_curve(folder) if panel.trust else None
     return None if curve is None else Rated(panel, curve, str(_setting(workdir, "rules.convention", "natural")))
 

@@ -26,8 +26,8 @@ from typing import Any
 
 import torch
 
-from builder.learning.devices import accelerated, inference
 from builder.learning.hub import quiet
+from builder.learning.processes import accelerated, inference
 from builder.model.paper.generate import _write
 from builder.model.paper.pretrained import Base
 from builder.model.paper.seq2seq import TokenPair, batches, cut, gradient

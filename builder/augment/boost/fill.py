@@ -26,6 +26,7 @@ from builder.augment.records import Sentence
 from builder.augment.settings import AugmentSettings
 from builder.errors import ModelError
 from builder.learning.checkpoint import tensor_digest
+from builder.learning.devices import choose
 from builder.learning.encode import batches
 from builder.learning.loop import fit, scope
 from builder.learning.obtain import ModelShelf, TrainingRun, load_or_train, training_key
@@ -122,7 +123,8 @@ def embedded(settings: AugmentSettings) -> EmbeddedWords:
 
     with TemporaryDirectory(prefix="builder-fill-") as nowhere, bar("masked language model") as progress:
         folder = (settings.given.models or Path(nowhere)) / f"word-embs-{key[:16]}"
-        load_or_train(ModelShelf(folder, settings.seed, progress), key, network, train)
+        # 80 units wide: a GPU would wait for its batches
+        load_or_train(ModelShelf(folder, settings.seed, progress, "cpu"), key, network, train)
     return EmbeddedWords(network, vocabulary, config)
 
 
@@ -185,4 +187,5 @@ def _around(sentence: Sentence, word: int, mask: str) -> str:
 def hub(settings: AugmentSettings) -> HubWords:
     """The model that `word_embs.base` names. ModelError where it is none, or no masked language model."""
     model = load_masked(settings.word_embs.base)
+    model.network.to(choose(settings.device))
     return HubWords(model, model.alone(), settings.threads)

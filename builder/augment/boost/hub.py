@@ -25,6 +25,7 @@ from builder.augment.boost.masked import LONGEST, ROOM, MaskedModel, load_masked
 from builder.augment.records import Edit, Sentence
 from builder.augment.settings import AugmentSettings, BoostSettings
 from builder.learning.checkpoint import Checkpoints, tensor_digest
+from builder.learning.devices import choose, half_precision, in_parts
 from builder.learning.encode import batches
 from builder.learning.loop import fit, scope
 from builder.learning.seeds import seed_of
@@ -142,12 +143,15 @@ class HubSurrogate:
         out: list[tuple[Labels, float]] = [((), 1.0)] * len(items)
         self.network.eval()
         with scope(self.config.threads), torch.inference_mode():
-            for chosen in batches([len(item.ids) for item in items], ROOM):
-                part = [items[i] for i in chosen]
-                chances = self.network.logits(part, [item.ids for item in part])[0].softmax(-1).cpu()
-                for i, rows in zip(chosen, torch.split(chances, [len(item.targets) for item in part]), strict=True):
+            order = batches([len(item.ids) for item in items], ROOM)
+            for chosen, chances in in_parts(order, lambda chosen: self._chances([items[i] for i in chosen])):
+                targets = [len(items[i].targets) for i in chosen]
+                for i, rows in zip(chosen, torch.split(chances, targets), strict=True):
                     out[i] = read_labels(rows, self.known, labels(sentences[i]))
         return out
+
+    def _chances(self, items: Sequence[TokenItem]) -> Tensor:
+        return self.network.logits(items, [item.ids for item in items])[0].softmax(-1).cpu()
 
 
 def _item(model: MaskedModel, sentence: Sentence, classes: dict[str, int]) -> TokenItem:
@@ -175,7 +179,7 @@ class HubTrainer:
 
     source: str
     config: HubConfig
-    device: str = "cpu"
+    device: str = "auto"
     classes: bool = True
 
     @property
@@ -185,9 +189,10 @@ class HubTrainer:
     def fit(self, train: Sequence[Sentence], valid: Sequence[Sentence], seed: int, folder: Path) -> HubSurrogate:
         known = tuple(sorted({label for sentence in train for label in labels(sentence)}))
         model = replace(load_masked(self.source), longest=self.config.longest)
-        model.network.to(self.device)
+        device = choose(self.device)
+        model.network.to(device)
         with scope(self.config.threads, seed_of(seed, "hub head")):
-            network = Heads(model, len(known)).to(self.device)
+            network = Heads(model, len(known)).to(device)
         items = [_item(model, sentence, {label: i for i, label in enumerate(known)}) for sentence in train]
         made = HubSurrogate(network, known, self.config)
 
@@ -200,12 +205,17 @@ class HubTrainer:
         unique = hashlib.sha256(
             repr((self.signature, model.digest, seed, list(train), list(valid))).encode("utf-8", "surrogatepass")
         ).hexdigest()
-        lengths, language = [len(item.ids) for item in items], self.config.language
+        lengths = [len(item.ids) for item in items]
+
+        def loss(chosen: list[int]) -> Tensor:
+            with half_precision("auto", device):
+                return network.loss([items[i] for i in chosen], self.config.language)
+
         with bar("surrogate") as progress:
             course = (
                 network,
                 lengths,
-                lambda chosen: network.loss([items[i] for i in chosen], language),
+                loss,
                 right,
                 self.config,
                 seed,
@@ -224,5 +234,4 @@ def trainer(settings: AugmentSettings, own: BoostSettings, name: str = "boostaug
         longest=own.longest,
         batch=own.batch,
     )
-    device = "cuda" if settings.device != "cpu" and torch.cuda.is_available() else "cpu"
-    return HubTrainer(own.base, config, device)
+    return HubTrainer(own.base, config, settings.device)

@@ -19,6 +19,7 @@ from torch.nn.utils.rnn import pad_sequence
 from builder.errors import ModelError
 from builder.learning import hub
 from builder.learning.checkpoint import tensor_digest
+from builder.learning.devices import in_parts
 from builder.learning.encode import batches
 from builder.learning.loop import scope
 
@@ -98,9 +99,14 @@ class MaskedModel:
         """(indices, logits [B, T, V], tokens [B, T]) of batches."""
         self.network.eval()
         with scope(threads), torch.inference_mode():
-            for chosen in batches([len(tokens) for tokens in ids], ROOM):
-                tokens, mask = self.padded([ids[i] for i in chosen])
-                yield chosen, self.network(input_ids=tokens, attention_mask=mask).logits.cpu(), tokens.cpu()
+            order = batches([len(tokens) for tokens in ids], ROOM)
+            for chosen, (logits, tokens) in in_parts(order, lambda chosen: self._scored([ids[i] for i in chosen])):
+                yield chosen, logits, tokens
+
+    def _scored(self, rows: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
+        """Logits [B, T, V] and tokens [B, T] on the host."""
+        tokens, mask = self.padded(rows)
+        return self.network(input_ids=tokens, attention_mask=mask).logits.cpu(), tokens.cpu()
 
     def padded(self, rows: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
         """Tokens and attention mask [B, T] on the model's device."""

@@ -84,6 +84,7 @@ def load(
     progress: Progress | None = None,
     name: str = NAME,
     corpus: Sequence[Sentence] = (),
+    device: str = "auto",
 ) -> Replacing:
     """`cbert`, or `bert` by that name, with the model of these sentences and settings: read from `folder` or trained
     and kept there. `corpus` are the raw sentences that `settings.corpus` names.
@@ -93,7 +94,7 @@ def load(
     from builder.learning.obtain import ModelShelf
 
     conditions = Conditions.of("none" if name == PLAIN else settings.labels, sentences)
-    model, digest = trained(settings, sentences, conditions, ModelShelf(folder, seed, progress), name, corpus)
+    model, digest = trained(settings, sentences, conditions, ModelShelf(folder, seed, progress, device), name, corpus)
     plan = (
         partial(individually, settings.share) if settings.share else partial(words_at_once, settings.k, settings.rounds)
     )

@@ -69,6 +69,7 @@ def load(
     seed: int = 0,
     progress: Progress | None = None,
     name: str = NAME,
+    device: str = "auto",
 ) -> Replacing:
     """`context+label`, or `context` by that name, with the language model of these sentences: read from `folder` or
     trained and kept there.
@@ -83,7 +84,7 @@ def load(
     epochs = [(settings.pretrain_epochs, False), *([(settings.epochs, True)] if name == NAME else [])]
     phases = [(settings.schedule(number, sentences, 2e-3), labelled) for number, labelled in epochs]
     training = ClozeTraining(name, describe_training(settings), phases, Masking(1.0, hidden=False))
-    digest = train_cloze(model, sentences, training, ModelShelf(folder, seed, progress))
+    digest = train_cloze(model, sentences, training, ModelShelf(folder, seed, progress, device))
     plan = partial(by_chance, settings.probability)
     return Replacing(name, settings, model, plan, digest, settings.temperature, progress=progress)
 

@@ -176,7 +176,12 @@ def around(text: str, start: int, new: str, marks: Sequence[Mark]) -> tuple[Edit
 
 
 def load(
-    settings: Gpt2Settings, sentences: Sequence[Sentence], folder: Path, seed: int = 0, progress: Progress | None = None
+    settings: Gpt2Settings,
+    sentences: Sequence[Sentence],
+    folder: Path,
+    seed: int = 0,
+    progress: Progress | None = None,
+    device: str = "auto",
 ) -> Gpt2:
     """The method with the model of these sentences and settings: read from `folder` or trained and kept there.
 
@@ -202,7 +207,7 @@ def load(
     )
     items, checked = ([stories[fitting[n]] for n in part] for part in (learnt, held))
     digest = load_or_train(
-        ModelShelf(folder, seed, progress),
+        ModelShelf(folder, seed, progress, device),
         key,
         network,
         lambda run: causal.train(network, items, checked, schedule, run),

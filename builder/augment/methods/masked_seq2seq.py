@@ -154,6 +154,7 @@ def load(
     progress: Progress | None = None,
     corpus: Sequence[Sentence] = (),
     cues: Cues | None = None,
+    device: str = "auto",
 ) -> MaskedSeq2Seq:
     """The method with the model that belongs to these sentences and settings: read from `folder`, or trained now and
     kept there. `corpus` are the raw sentences that `settings.corpus` names; `cues`, of Chinese, tell what the
@@ -165,7 +166,7 @@ def load(
     from builder.augment.nets.fragment_writing import pairs
     from builder.learning.obtain import ModelShelf
 
-    shelf = ModelShelf(folder, seed, progress)
+    shelf = ModelShelf(folder, seed, progress, device)
     network, inventory, base = _network(settings, corpus or sentences, seed)
     if corpus:
         first = replace(settings.begun(), r=_MASS, keep="aspect", label_embeddings=False)

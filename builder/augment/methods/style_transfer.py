@@ -235,6 +235,7 @@ def load(
     progress: Progress | None = None,
     valences: Mapping[str, float] | None = None,
     corpus: Sequence[Sentence] = (),
+    device: str = "auto",
 ) -> StyleTransfer:
     """The method with the conditional model and the classifier of these sentences: read from `folder` or trained and
     kept there.
@@ -251,10 +252,10 @@ def load(
             where=NAME,
             fix="style-transfer turns labels round: give labelled sentences",
         )
-    shelf = ModelShelf(folder / "cbert", seed, progress)
+    shelf = ModelShelf(folder / "cbert", seed, progress, device)
     model, digest = cbert.trained(settings.filler(), sentences, conditions, shelf, cbert.NAME, corpus)
     units = unit_inventory(sentences, False, settings.min_count)
-    shelf = ModelShelf(folder / "classifier", seed, progress)
+    shelf = ModelShelf(folder / "classifier", seed, progress, device)
     judge, judge_digest = _judge(settings, sentences, conditions, units, shelf)
     opinions = opinions_of(sentences, model.inventory) if conditions.mode == "polarity" else ()
     known = {opinion.text: (valences or {}).get(opinion.text, middle(opinion.polarity)) for opinion in opinions}

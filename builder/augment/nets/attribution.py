@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from builder.augment.nets.cloze import Blank, Cloze, EmbeddedCloze, collate
+from builder.learning.devices import device_of, place
 from builder.learning.loop import scope
 from builder.learning.obtain import Measure, Phase, Schedule, TrainingRun, train_phase
 
@@ -38,15 +39,15 @@ class Classifier(nn.Module):
         self.longest = self.encoder.longest
 
     def forward(self, embedded: Tensor, seen: Tensor) -> Tensor:
-        states = self.encoder.states(embedded, torch.zeros(seen.shape, dtype=torch.long), seen)
+        states = self.encoder.states(embedded, torch.zeros(seen.shape, dtype=torch.long, device=seen.device), seen)
         mean = (states * seen[:, :, None]).sum(1) / seen.sum(1, keepdim=True)
         out: Tensor = self.out(mean)
         return out
 
     def loss(self, items: Sequence[Classed]) -> Tensor:
-        batch = collate([Blank(item.ids, (0,) * len(item.ids), ()) for item in items], 0)
-        logits = self(self.encoder.tokens(batch.ids), batch.seen)
-        return functional.cross_entropy(logits, torch.tensor([item.label for item in items]))
+        batch = place(collate([Blank(item.ids, (0,) * len(item.ids), ()) for item in items], 0), device_of(self))
+        logits = self(self.encoder.tokens(batch.ids), batch.seen).float()
+        return functional.cross_entropy(logits, torch.tensor([item.label for item in items], device=logits.device))
 
 
 class Attentive(Classifier):
@@ -74,7 +75,7 @@ class Attentive(Classifier):
 
     def weights(self, ids: Sequence[int], words: Sequence[Sequence[int]]) -> list[float]:
         """The attention that each word gets, over the positions of its tokens."""
-        batch = collate([Blank(tuple(ids), (), ())], 0)
+        batch = place(collate([Blank(tuple(ids), (), ())], 0), device_of(self))
         with torch.inference_mode():
             weights = self.attention(self.encoder.tokens(batch.ids), batch.seen)[0].tolist()
         return [sum(weights[at] for at in word) for word in words]
@@ -99,7 +100,8 @@ def train(
 
 
 def _classify(network: Classifier, ids: Sequence[int]) -> Tensor:
-    logits = network(network.encoder.tokens(torch.tensor([list(ids)])), torch.ones(1, len(ids), dtype=torch.bool))
+    given = torch.tensor([list(ids)], device=device_of(network))
+    logits = network(network.encoder.tokens(given), torch.ones_like(given, dtype=torch.bool))
     out: Tensor = logits[0]
     return out
 
@@ -112,7 +114,8 @@ def contributions(network: Classifier, ids: Sequence[int], words: Sequence[Seque
     """
     without = [tuple(i for at, i in enumerate(ids) if at not in set(word)) for word in words]
     kept = [n for n, rest in enumerate(without) if rest]
-    batch = collate([Blank(tuple(ids), (), ()), *(Blank(without[n], (), ()) for n in kept)], 0)
+    blanks = [Blank(tuple(ids), (), ()), *(Blank(without[n], (), ()) for n in kept)]
+    batch = place(collate(blanks, 0), device_of(network))
     with torch.inference_mode():
         logits = network(network.encoder.tokens(batch.ids), batch.seen)
     margins = (logits[:, label] - logits[:, [i for i in range(logits.shape[1]) if i != label]].mean(1)).tolist()
@@ -136,5 +139,5 @@ def fitting(
         for length in lengths
     ]
     with torch.inference_mode():
-        scores = network.log_probabilities(blanks)
+        scores = network.log_probabilities(blanks).cpu()
     return dict(zip(lengths, torch.split(scores, list(lengths)), strict=True))

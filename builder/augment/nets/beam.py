@@ -58,10 +58,10 @@ class SearchRows:
 class SearchRules:
     """What a search may write, whatever the row.
 
-    `never` [V] is added to the scores of tokens that are not forced: 0 or -inf. `end` is the end mark, if sequences
-    have one. With `marks` (tokens of punctuation), no mark stands beside another, no sequence repeats REPEATED tokens
-    and none holds what is `barred`; None where tokens may be parts of characters. `pairs`: which tokens may stand
-    beside each other.
+    `never` [V] is added to the scores of tokens that are not forced: 0 or -inf; the search is done on its device.
+    `end` is the end mark, if sequences have one. With `marks` (tokens of punctuation), no mark stands beside another,
+    no sequence repeats REPEATED tokens and none holds what is `barred`; None where tokens may be parts of characters.
+    `pairs`: which tokens may stand beside each other.
     """
 
     never: Tensor
@@ -96,8 +96,9 @@ def search(stepper: Stepper, rows: SearchRows, rules: SearchRules, width: int) -
     Rows are done at their length or when all beams have ended; later steps do nothing for them.
     """
     count, longest = len(rows.lengths), max(rows.lengths)
-    filters, beams = _Filters(rows, rules), _OpenBeams(rows.begin, width)
-    first_beam = torch.arange(count)[:, None] * width
+    device = rules.never.device
+    filters, beams = _Filters(rows, rules), _OpenBeams(rows.begin, width, device)
+    first_beam = torch.arange(count, device=device)[:, None] * width
     results: list[Beams | None] = [None] * count
     for step in range(longest):
         scores = stepper(beams.last.flatten(), step).view(count, width, -1)
@@ -117,15 +118,15 @@ class _OpenBeams:
     which have `ended` [R, K], and the margin of each row [R].
     """
 
-    def __init__(self, begin: Sequence[int], width: int) -> None:
+    def __init__(self, begin: Sequence[int], width: int, device: torch.device) -> None:
         rows = len(begin)
         self.width = width
-        self.total = torch.full((rows, width), _NEVER)
+        self.total = torch.full((rows, width), _NEVER, device=device)
         self.total[:, 0] = 0.0
-        self.last = torch.tensor(begin).repeat_interleave(width).view(rows, width)
-        self.written = torch.zeros((rows, width, 0), dtype=torch.long)
-        self.ended = torch.zeros((rows, width), dtype=torch.bool)
-        self.margins = torch.full((rows,), float("inf"))
+        self.last = torch.tensor(begin, device=device).repeat_interleave(width).view(rows, width)
+        self.written = torch.zeros((rows, width, 0), dtype=torch.long, device=device)
+        self.ended = torch.zeros((rows, width), dtype=torch.bool, device=device)
+        self.margins = torch.full((rows,), float("inf"), device=device)
 
     def extend(self, values: Tensor, tokens: Tensor, end: int | None) -> Tensor:
         """Keep the best beams of each row with one more token; `values` and `tokens` [R, K, C] are the candidates.
@@ -164,16 +165,16 @@ class _Filters:
     """Rows and rules as tensors: which tokens each beam may go on with."""
 
     def __init__(self, rows: SearchRows, rules: SearchRules) -> None:
-        longest, size = max(rows.lengths), len(rules.never)
+        longest, size, device = max(rows.lengths), len(rules.never), rules.never.device
         behind = rows.behind or [-1] * len(rows.lengths)
         self.rows, self.rules = rows, rules
-        self.forced = torch.tensor([_filled(row, longest) for row in rows.forced])
+        self.forced = torch.tensor([_filled(row, longest) for row in rows.forced], device=device)
         self.following = torch.tensor(
-            [_filled([*row[1:], last], longest) for row, last in zip(rows.forced, behind, strict=True)]
+            [_filled([*row[1:], last], longest) for row, last in zip(rows.forced, behind, strict=True)], device=device
         )
-        self.marks = None if rules.marks is None else _flags(rules.marks, size)
+        self.marks = None if rules.marks is None else _flags(rules.marks, size).to(device)
         self.free = rows.free or [frozenset()] * len(rows.lengths)
-        self.refused = rules.never + _barred(self.free, rules.barred.get((), {}), size)[:, None]
+        self.refused = rules.never + _barred(self.free, rules.barred.get((), {}), size).to(device)[:, None]
 
     def candidates(self, scores: Tensor, beams: _OpenBeams, step: int) -> tuple[Tensor, Tensor]:
         """The values and tokens [R, K, C] that each beam may go on with, of `scores` [R, K, V].
@@ -182,7 +183,7 @@ class _Filters:
         """
         end, forced = self.rules.end, self.forced[:, step]
         if end is not None and self.rows.least:
-            early = torch.tensor(self.rows.least)[:, None] > step
+            early = torch.tensor(self.rows.least, device=scores.device)[:, None] > step
             scores[:, :, end] = torch.where(early, _NEVER, scores[:, :, end])
         allowed = self._allowed(scores, beams, step).topk(min(beams.width + 1, scores.shape[-1]), -1)
         forced_scores = scores.gather(2, forced.clamp(min=0)[:, None, None].expand(-1, beams.width, 1))
@@ -267,7 +268,7 @@ def _barred_places(
 def _gap(values: Tensor, width: int) -> Tensor:
     """By how much the last beam kept beats the first that is dropped."""
     if values.shape[1] <= width:
-        return torch.full((values.shape[0],), float("inf"))
+        return torch.full((values.shape[0],), float("inf"), device=values.device)
     gap = values[:, width - 1] - values[:, width]
     return torch.where(gap.isnan(), float("inf"), gap)
 

@@ -23,6 +23,7 @@ from builder.augment.nets.margins import settled
 from builder.augment.nets.seq2seq import IGNORED
 from builder.augment.nets.transformer import DecoderLayer, begun, padded
 from builder.learning.checkpoint import tensor_digest
+from builder.learning.devices import device_of
 from builder.learning.loop import scope
 from builder.learning.obtain import Measure, Phase, Schedule, TrainingRun, train_phase
 from builder.learning.seeds import seed_of
@@ -74,7 +75,7 @@ class EmbeddedCausal(nn.Module):
         """Log-probabilities [N, V] of what follows the last of `ids` [N, S], behind what `state` remembers."""
         done = 0 if not state else state[0][0].shape[2]
         x = self.tokens(ids) + self.positions.weight[done : done + ids.shape[1]]
-        mask = torch.ones(ids.shape[1], ids.shape[1], dtype=torch.bool).tril() if not state else None
+        mask = torch.ones(ids.shape[1], ids.shape[1], dtype=torch.bool, device=ids.device).tril() if not state else None
         past = state[:] or [None] * len(self.layers)
         for i, layer in enumerate(self.layers):
             x, past[i] = layer.step(x, past[i], None, None, mask)  # type: ignore[operator]
@@ -130,9 +131,10 @@ def based(source: str, marks: Sequence[str], seed: int) -> tuple[HubCausal, HubI
 
 def loss(network: Causal, items: Sequence[Continuation]) -> Tensor:
     """Equation 8 as a mean over the tokens of S."""
-    ids = padded([[*item.prefix, *item.follows] for item in items])
-    due = padded([[*[IGNORED] * (len(item.prefix) - 1), *item.follows, IGNORED] for item in items], IGNORED)
-    return functional.cross_entropy(network(ids).flatten(0, 1), due.flatten(), ignore_index=IGNORED)
+    device = device_of(network)
+    ids = padded([[*item.prefix, *item.follows] for item in items]).to(device)
+    due = padded([[*[IGNORED] * (len(item.prefix) - 1), *item.follows, IGNORED] for item in items], IGNORED).to(device)
+    return functional.cross_entropy(network(ids).flatten(0, 1).float(), due.flatten(), ignore_index=IGNORED)
 
 
 def train(
@@ -153,13 +155,13 @@ class _CausalSteps:
     def __init__(self, network: Causal, items: Sequence[Opening], width: int) -> None:
         self.network, self.width = network, width
         self.state: list[Any] = []
-        self.prefixes = torch.tensor([item.prefix for item in items])
+        self.prefixes = torch.tensor([item.prefix for item in items], device=device_of(network))
 
     def __call__(self, last: Tensor, step: int) -> Tensor:
         if step:
             return self.network.read(last[:, None], self.state)
         scores = self.network.read(self.prefixes, self.state)
-        rows = torch.arange(len(self.prefixes)).repeat_interleave(self.width)
+        rows = torch.arange(len(self.prefixes), device=scores.device).repeat_interleave(self.width)
         self.network.select(rows, self.state)
         return scores[rows]
 
@@ -176,7 +178,7 @@ def write(
 ) -> Iterator[tuple[int, Beams]]:
     """(index, beams) of every opening. Sequences end with the end mark of `rules`, after at most `most` tokens."""
     assert rules.end is not None, "openings are written on up to an end mark"
-    end = rules.end
+    end, rules = rules.end, replace(rules, never=rules.never.to(device_of(network)))
     order = sorted(range(len(items)), key=lambda i: (len(items[i].prefix), items[i].most, i))
     batches: list[list[int]] = []
     for _, group in groupby(order, key=lambda i: len(items[i].prefix)):

@@ -18,6 +18,7 @@ from torch.nn import functional
 
 from builder.augment.nets.transformer import EncoderLayer, begun, padded
 from builder.errors import ModelError
+from builder.learning.devices import device_of, place
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +72,16 @@ class Cloze(nn.Module, ABC):
 
     def log_probabilities(self, items: Sequence[Blank]) -> Tensor:
         """Log-probabilities [N, V] of all places of the items, in order."""
-        return torch.log_softmax(self.logits(collate(items, self.pad, self.around)).float(), -1)
+        return torch.log_softmax(self.logits(self._batch(items)).float(), -1)
 
     def loss(self, items: Sequence[Blank]) -> Tensor:
         """The mean over all places of -log p(due)."""
-        due = torch.tensor([i for item in items for i in item.due])
-        return functional.cross_entropy(self.logits(collate(items, self.pad, self.around)), due)
+        logits = self.logits(self._batch(items))
+        due = torch.tensor([i for item in items for i in item.due], device=logits.device)
+        return functional.cross_entropy(logits.float(), due)
+
+    def _batch(self, items: Sequence[Blank]) -> Blanks:
+        return place(collate(items, self.pad, self.around), device_of(self))
 
 
 class EmbeddedCloze(Cloze):
@@ -171,5 +176,5 @@ class LstmCloze(Cloze):
     @staticmethod
     def _turned(x: Tensor, lengths: Tensor) -> Tensor:
         """Every row's tokens in reverse, padding still behind."""
-        at = (lengths[:, None] - 1 - torch.arange(x.shape[1])[None]) % x.shape[1]
+        at = (lengths[:, None] - 1 - torch.arange(x.shape[1], device=x.device)[None]) % x.shape[1]
         return x.gather(1, at[:, :, None].expand_as(x))

@@ -115,7 +115,7 @@ def _filled(
                 shown = tuple(mask if at in hidden else i for at, i in enumerate(ids[n]))
                 blanks.append(Blank(shown, item.labels, places))
                 owners += [(n, at) for at in places]
-        scores = network.log_probabilities(blanks)
+        scores = network.log_probabilities(blanks).cpu()
         for row, (n, at) in zip(scores, owners, strict=True):
             chosen, margin = _chosen(row, items[n], at, never, glued)
             ids[n][at] = chosen

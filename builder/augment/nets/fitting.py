@@ -17,6 +17,7 @@ from torch import Tensor
 from builder.augment.nets.margins import rounded, settled
 from builder.augment.nets.seq2seq import LabelledSeq2Seq, MaskedSentence, collate
 from builder.augment.nets.transformer import padded
+from builder.learning.devices import device_of, place
 from builder.learning.loop import scope
 
 BESIDE = 4
@@ -55,7 +56,8 @@ def likely(
 
     def work(rows: list[MaskedSentence]) -> list[tuple[float, float]]:
         asked = [[i == mask for i in row.source[row.start : row.start + len(row.target)]] for row in rows]
-        given, hidden = collate(rows, pad), padded([[int(is_hidden) for is_hidden in row] for row in asked]).bool()
+        given = place(collate(rows, pad), device_of(network))
+        hidden = padded([[int(is_hidden) for is_hidden in row] for row in asked]).bool().to(given.target.device)
         states, due = network.states(given)[hidden], given.target[hidden]
         log_p = iter(
             torch.cat(

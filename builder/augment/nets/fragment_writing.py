@@ -18,6 +18,7 @@ from builder.augment.nets.beam import Barred, Beams, Pairs, SearchRows, SearchRu
 from builder.augment.nets.fragments import pad_of
 from builder.augment.nets.margins import settled
 from builder.augment.nets.seq2seq import LabelledSeq2Seq, MaskedSentence, collate
+from builder.learning.devices import device_of, place
 from builder.learning.loop import scope
 from builder.learning.pieces import Inventory, own_marks
 from builder.learning.task import Progress
@@ -64,7 +65,7 @@ class _Steps:
     """The network as a Stepper: it remembers the state and tells each step the labels around it."""
 
     def __init__(self, network: LabelledSeq2Seq, items: Sequence[MaskedSentence], pad: int, width: int) -> None:
-        rows = collate(items, pad)
+        rows = place(collate(items, pad), device_of(network))
         self.network, self.due = network, rows.due.repeat_interleave(width, 0)
         self.before = rows.before.repeat_interleave(width, 0)
         self.state: list[Any] = network.core.remember(network.encode(rows), rows.seen, rows.start, width)
@@ -89,8 +90,10 @@ def write(
     """
     mask, pad, marks = inventory.mask, pad_of(inventory), own_marks(inventory)
     short = [trimmed(item, mask) for item in items]
-    never = banned(inventory.size, (*inventory.never, *writing.never))
-    rules = SearchRules(never, marks=marks, barred=writing.barred, pairs=writing.pairs)
+    device = device_of(network)
+    never = banned(inventory.size, (*inventory.never, *writing.never)).to(device)
+    beside = None if writing.pairs is None else writing.pairs.to(device)
+    rules = SearchRules(never, marks=marks, barred=writing.barred, pairs=beside)
     order = sorted(
         (i for i in range(len(items)) if short[i].target), key=lambda i: (len(short[i].target), len(short[i].source), i)
     )

@@ -13,6 +13,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
+from builder.learning.devices import in_parts
+
 SURE = 1e-4
 Item = TypeVar("Item")
 Out = TypeVar("Out")
@@ -29,9 +31,10 @@ def settled(
     batches: Sequence[Sequence[int]],
     work: Callable[[list[Item]], list[tuple[Out, float]]],
 ) -> Iterator[tuple[int, Out]]:
-    """(index, outcome) of every item. `work` gives outcomes with margins; below SURE it is given the item alone."""
-    for batch in batches:
-        done = work([items[i] for i in batch])
+    """(index, outcome) of every item. `work` gives outcomes with margins; below SURE it is given the item alone. A
+    batch that the device has no memory for is halved.
+    """
+    for batch, done in in_parts(map(list, batches), lambda batch: work([items[i] for i in batch])):
         for i, (out, margin) in zip(batch, done, strict=True):
             if margin < SURE and len(batch) > 1:
                 out = work([items[i]])[0][0]

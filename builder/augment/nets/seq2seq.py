@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from builder.augment.nets.transformer import DecoderLayer, EncoderLayer, TwoWayReading, begun, padded
+from builder.learning.devices import device_of, place
 
 IGNORED = -100
 
@@ -121,7 +122,7 @@ class EmbeddedCore(nn.Module):
         return out
 
     def decode(self, x: Tensor, memory: Tensor, seen: Tensor, start: Tensor) -> Tensor:
-        at = (start[:, None] + torch.arange(x.shape[1])[None]).clamp(max=self.longest - 1)
+        at = (start[:, None] + torch.arange(x.shape[1], device=x.device)[None]).clamp(max=self.longest - 1)
         x = self.dropout(x + self.writing(x)[0] + self.positions(at))
         for layer in self.decoder:
             x = layer(x, layer.memory(memory), seen[:, None, None, :])  # type: ignore[operator]
@@ -237,5 +238,5 @@ class LabelledSeq2Seq(nn.Module):
 
 def loss(network: LabelledSeq2Seq, items: Sequence[MaskedSentence], pad: int) -> Tensor:
     """Equation 7, turned into a mean over tokens."""
-    rows = collate(items, pad)
-    return functional.cross_entropy(network(rows).flatten(0, 1), rows.target.flatten(), ignore_index=IGNORED)
+    rows = place(collate(items, pad), device_of(network))
+    return functional.cross_entropy(network(rows).flatten(0, 1).float(), rows.target.flatten(), ignore_index=IGNORED)

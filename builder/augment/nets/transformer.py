@@ -57,7 +57,8 @@ class TwoWayReading(nn.Module):
         self.both = nn.ModuleList(nn.LSTM(width, width // 2, batch_first=True) for _ in range(2))
 
     def forward(self, x: Tensor, seen: Tensor) -> Tensor:
-        turned = (seen.sum(1, keepdim=True) - 1 - torch.arange(x.shape[1])[None]).clamp(min=0)[:, :, None]
+        at = torch.arange(x.shape[1], device=x.device)
+        turned = (seen.sum(1, keepdim=True) - 1 - at[None]).clamp(min=0)[:, :, None]
         there, back = self.both
         behind = back(x.gather(1, turned.expand_as(x)))[0]
         return x + torch.cat([there(x)[0], behind.gather(1, turned.expand_as(behind))], 2)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
@@ -104,7 +104,7 @@ class ClassifierConfig(NetworkConfig):
 class Means:
     """What a model may start from. `base`: hub name or folder of an encoder (empty: a small one from scratch);
     `vectors`, `domain_vectors`: files in GloVe's format; `domain`: texts of the domain; `comprehension`: questions in
-    the SQuAD layout (BERT-PT).
+    the SQuAD layout (BERT-PT). `device`: where it is trained and runs.
     """
 
     base: str = ""
@@ -112,6 +112,7 @@ class Means:
     domain_vectors: Path | None = None
     domain: tuple[str, ...] = ()
     comprehension: Path | None = None
+    device: str = field(default="auto", repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import hashlib
 import importlib
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -41,10 +41,13 @@ from builder.bench.models.inputs import (
 from builder.bench.models.posttrain import post_train
 from builder.bench.models.vectors import tables
 from builder.learning.checkpoint import Checkpoints
+from builder.learning.devices import choose, device_of, half_precision, in_parts, place
 from builder.learning.encode import batches
 from builder.learning.loop import fit, scope
 from builder.learning.obtain import TrainingRun
 from builder.learning.seeds import seed_of
+
+Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,8 +64,10 @@ class TrainedClassifier:
 
     def predict(self, items: Sequence[ClassifierItem]) -> list[Prediction]:
         out: list[Prediction] = [Prediction()] * len(items)
-        for chosen, batch in self._batches(items):
-            for i, prediction in zip(chosen, self._predict_batch([items[i] for i in chosen], batch), strict=True):
+        for chosen, predictions in self._batches(
+            items, lambda chosen, batch: self._predict_batch([items[i] for i in chosen], batch)
+        ):
+            for i, prediction in zip(chosen, predictions, strict=True):
                 out[i] = prediction
         return out
 
@@ -80,16 +85,27 @@ class TrainedClassifier:
 
     def features(self, items: Sequence[ClassifierItem]) -> NDArray[np.float32]:
         out: dict[int, NDArray[np.float32]] = {}
-        for chosen, batch in self._batches(items):
-            out |= dict(zip(chosen, self.network.pooled(batch).numpy(), strict=True))  # type: ignore[operator]
+        for chosen, rows in self._batches(items, self._pool):
+            out |= dict(zip(chosen, rows, strict=True))
         return np.stack([out[i] for i in range(len(items))]) if items else np.zeros((0, 0), np.float32)
 
-    def _batches(self, items: Sequence[ClassifierItem]) -> Any:
+    def _pool(self, chosen: list[int], batch: PieceBatch) -> NDArray[np.float32]:
+        out: NDArray[np.float32] = self.network.pooled(batch).float().cpu().numpy()  # type: ignore[operator]
+        return out
+
+    def _batches(
+        self, items: Sequence[ClassifierItem], work: Callable[[list[int], PieceBatch], Answer]
+    ) -> Iterator[tuple[list[int], Answer]]:
+        """What `work` makes of batches of the items, with their numbers."""
         rows = [self.reader.read(item, _gold(self.task, self.labels, self.reader, None)) for item in items]
         self.network.eval()
-        with scope(self.config.threads), torch.inference_mode():
-            for chosen in batches([len(row) for row in rows], self.config.batch_chars):
-                yield chosen, collate([rows[i] for i in chosen], self.pad)
+        device = device_of(self.network)
+
+        def answer(chosen: list[int]) -> Answer:
+            return work(chosen, place(collate([rows[i] for i in chosen], self.pad), device))
+
+        with scope(self.config.threads, device=device), torch.inference_mode():
+            yield from in_parts(batches([len(row) for row in rows], self.config.batch_chars), answer)
 
 
 def learn(
@@ -107,6 +123,9 @@ def learn(
     unique = fingerprint(choice, task, train, valid, seed, means, config)
     with scope(config.threads, seed_of(seed, "network")):
         reader, begin = _beginning(choice, train, means, config, seed)
+    device = choose(means.device)
+    if isinstance(begin, nn.Module):
+        begin.to(device)
     facts: dict[str, float] = {}
     if choice.name == "bert-pt":
         domain = (*means.domain, *(item.text for item in train))
@@ -122,11 +141,13 @@ def learn(
     with scope(config.threads, seed_of(seed, "head")):
         module, _, name = (choice.kind.tagger if task == "ate" else choice.kind.network).partition(":")
         network = getattr(importlib.import_module(f"builder.bench.models.{module}"), name)(begin, len(labels), config)
+    network.to(device)
     model = TrainedClassifier(network, reader, task, labels, config, getattr(reader, "pad", 0), facts)
     rows = [reader.read(item, _gold(task, labels, reader, item)) for item in train]
 
     def loss(chosen: list[int]) -> Tensor:
-        value: Tensor = network.loss(collate([rows[i] for i in chosen], model.pad))
+        with half_precision("auto", device):
+            value: Tensor = network.loss(place(collate([rows[i] for i in chosen], model.pad), device))
         return value
 
     def evaluate() -> float:

@@ -20,6 +20,7 @@ from builder.bench.models.classifier_items import ClassifierConfig, ClassifierIt
 from builder.bench.models.encoders import PretrainedEncoder, Small
 from builder.bench.models.inputs import EncoderReader, PieceBatch, PieceReader, PieceRow, collate
 from builder.errors import ModelError
+from builder.learning.devices import device_of, place
 from builder.learning.loop import fit
 from builder.learning.obtain import TrainingRun
 from builder.learning.seeds import seed_of
@@ -61,31 +62,33 @@ class PostTraining(nn.Module):
         return torch.stack(parts).sum()
 
     def _domain(self, rows: Sequence[PieceRow]) -> Tensor:
-        batch = collate(rows, self.reader.pad)
+        batch = place(collate(rows, self.reader.pad), device_of(self))
         ids, gold = masked(batch, self.reader)
         hidden = self.encoder.hidden(ids, batch.mask, batch.types)
         at = gold >= 0
         return functional.cross_entropy(self.encoder.scores(hidden)[at], gold[at])
 
     def _comprehension(self, asked: Sequence[PieceQuestion]) -> Tensor:
-        batch = collate([question.row for question in asked], self.reader.pad)
+        batch = place(collate([question.row for question in asked], self.reader.pad), device_of(self))
+        first, last = torch.tensor([(question.start, question.end) for question in asked], device=batch.ids.device).T
         ends = self.spans(self.encoder.hidden(batch.ids, batch.mask, batch.types)).masked_fill(
             ~batch.mask[..., None], -1e4
         )
-        start = functional.cross_entropy(ends[..., 0], torch.tensor([question.start for question in asked]))
-        return (start + functional.cross_entropy(ends[..., 1], torch.tensor([question.end for question in asked]))) / 2
+        start = functional.cross_entropy(ends[..., 0], first)
+        return (start + functional.cross_entropy(ends[..., 1], last)) / 2
 
 
 def masked(batch: PieceBatch, reader: PieceReader | EncoderReader) -> tuple[Tensor, Tensor]:
     """The ids with some hidden, and what stood there (-1 elsewhere); one piece a text at least. Draws from torch's
     generator.
     """
+    device = batch.ids.device
     ordinary = batch.mask & (batch.ids != reader.begin) & (batch.ids != reader.end)
-    draw = torch.rand(batch.ids.shape).masked_fill(~ordinary, 2.0)
+    draw = torch.rand(batch.ids.shape).to(device).masked_fill(~ordinary, 2.0)
     chosen = (draw < MASKED) | ((draw == draw.amin(1, keepdim=True)) & ordinary)
-    how = torch.rand(batch.ids.shape)
+    how = torch.rand(batch.ids.shape).to(device)
     ids = torch.where(chosen & (how < 0.8), reader.mask, batch.ids)
-    ids = torch.where(chosen & (how >= 0.9), torch.randint(1, len(reader), batch.ids.shape), ids)
+    ids = torch.where(chosen & (how >= 0.9), torch.randint(1, len(reader), batch.ids.shape).to(device), ids)
     return ids, torch.where(chosen, batch.ids, -1)
 
 

@@ -39,7 +39,7 @@ class WordEmbedding(nn.Module):
     def forward(self, batch: PieceBatch) -> Tensor:
         ids = batch.ids
         if self.training and self.hidden_share:
-            ids = torch.where((torch.rand(ids.shape) < self.hidden_share) & batch.mask, UNK, ids)
+            ids = torch.where((torch.rand(ids.shape).to(ids.device) < self.hidden_share) & batch.mask, UNK, ids)
         out: Tensor = self.dropout(self.table(ids) + self.aspect(batch.inside)) * batch.mask[..., None]
         return out
 
@@ -90,7 +90,7 @@ class Rnn(_Classes):
     def pooled(self, batch: PieceBatch) -> Tensor:
         states = recurrent(self.lstm, self.embedded(batch), batch.mask)
         last = batch.mask.sum(1) - 1
-        return states[torch.arange(len(last)), last]
+        return states[torch.arange(len(last), device=last.device), last]
 
 
 class Cnn(_Classes):

@@ -53,9 +53,9 @@ class Seq2SeqTagger(nn.Module):
         model's own.
         """
         hidden = recurrent(self.encoder, self.vectors(batch), batch.mask)
-        keys, near = self.key(hidden), nearness(hidden.shape[1])
+        keys, near = self.key(hidden), nearness(hidden.shape[1]).to(hidden.device)
         state = torch.tanh(self.begin(mean(hidden, batch.mask)))
-        before = torch.full((len(hidden),), _START)
+        before = torch.full((len(hidden),), _START, device=hidden.device)
         logits, labels, states = [], [], []
         for t in range(hidden.shape[1]):
             context = self._attend(state, keys, hidden, near[t], batch.mask)

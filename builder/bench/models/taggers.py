@@ -35,7 +35,7 @@ class Vectors(nn.Module):
     def forward(self, batch: PieceBatch) -> Tensor:
         ids = batch.ids
         if self.training and self.hidden_share:
-            ids = torch.where((torch.rand(ids.shape) < self.hidden_share) & batch.mask, UNK, ids)
+            ids = torch.where((torch.rand(ids.shape).to(ids.device) < self.hidden_share) & batch.mask, UNK, ids)
         out: Tensor = self.dropout(torch.cat([table(ids) for table in self.tables], -1))
         return out
 
@@ -73,7 +73,7 @@ class TagCrf(nn.Module):
         return torch.logsumexp(at + self.end, -1)
 
     def _path(self, scores: Tensor, gold: Tensor, mask: Tensor) -> Tensor:
-        rows, last = torch.arange(len(gold)), mask.sum(1) - 1
+        rows, last = torch.arange(len(gold), device=gold.device), mask.sum(1) - 1
         own = scores.gather(2, gold[..., None]).squeeze(-1) * mask
         moves = self._moves()[gold[:, :-1], gold[:, 1:]] * mask[:, 1:]
         ends = (self.start + self.get_buffer("first"))[gold[:, 0]] + self.end[gold[rows, last]]
@@ -82,7 +82,7 @@ class TagCrf(nn.Module):
     def best(self, scores: Tensor, mask: Tensor) -> list[list[int]]:
         """Viterbi: the most probable tags of each item."""
         at, back = self.start + self.get_buffer("first") + scores[:, 0], []
-        keep = torch.arange(TAGS).expand(len(scores), TAGS)
+        keep = torch.arange(TAGS, device=scores.device).expand(len(scores), TAGS)
         for t in range(1, scores.shape[1]):
             value, index = (at[:, :, None] + self._moves()[None]).max(1)
             at = torch.where(mask[:, t, None], value + scores[:, t], at)

@@ -21,8 +21,8 @@ import torch
 from builder.errors import BuilderError, ModelError
 from builder.files import write_atomically
 from builder.learning.checkpoint import BEST, Checkpoints, load_weights, tensor_digest, weights_of
-from builder.learning.devices import launched, processes, spread, together
 from builder.learning.hub import quiet
+from builder.learning.processes import launched, processes, spread, together
 from builder.learning.task import Example, JudgedReview, Progress
 from builder.model.paper.models import AnswerScore, Referee, VerdictScore, Writer, ask, nothing_to_learn, settings
 from builder.model.paper.pretrained import Base, check_characters, load_base
@@ -204,7 +204,7 @@ def save(model: Writer | Referee, folder: Path) -> Writer | Referee:
         "format": FORMAT,
         "kind": "writer" if writer else "referee",
         "digest": model.digest,
-        "config": asdict(model.config),
+        "config": model.config.numbers,
         "asking": asdict(model.asking if isinstance(model, Writer) else Asking(constrained=model.constrained)),
         "facts": model.facts,
         "base": model.base.source,

@@ -18,8 +18,8 @@ import torch
 from torch import Tensor
 
 from builder.errors import ModelError
-from builder.learning.devices import inference
 from builder.learning.hub import quiet
+from builder.learning.processes import inference
 from builder.learning.task import Progress
 from builder.model.paper.grammar import AnswerGrammar, State
 from builder.model.paper.pretrained import Base

@@ -284,10 +284,7 @@ class VerdictScore:
 
 def settings(kind: str, config: Seq2SeqConfig, asking: Asking) -> str:
     """What besides the weights makes a model what it is, for its digest."""
-    numbers = asdict(config)
-    if not config.batch:  # as models of before this number were signed
-        del numbers["batch"]
-    return json.dumps({"kind": kind, "config": numbers, "asking": asdict(asking)}, sort_keys=True)
+    return json.dumps({"kind": kind, "config": config.numbers, "asking": asdict(asking)}, sort_keys=True)
 
 
 def nothing_to_learn(count: int, what: str) -> ModelError:

@@ -27,8 +27,8 @@ from torch.nn import functional
 from builder.errors import ModelError
 from builder.kept import Kept
 from builder.learning.checkpoint import BEST, Checkpoints
-from builder.learning.devices import accelerated, agreed
 from builder.learning.loop import Course, Fitted, TrainingStep, decayed_groups, train
+from builder.learning.processes import accelerated, agreed
 from builder.learning.task import Progress
 from builder.model.paper.seq2seq_settings import Seq2SeqConfig
 

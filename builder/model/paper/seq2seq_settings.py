@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 
 from builder.limits import Limits, above_0, at_least, check_limits, from_0_to_1
 from builder.model.paper.templates import Template
@@ -11,7 +11,7 @@ from builder.model.paper.templates import Template
 @dataclass(frozen=True, slots=True)
 class Seq2SeqConfig:
     """How a sequence-to-sequence model is fine-tuned and how it writes. Two configs that differ in any number train
-    different models, but for `processes`, which changes the order of sums only.
+    different models, but for `processes`, which changes the order of sums only, and `device`.
 
     `max_input` and `max_output` are tokens. `batch_tokens` is the size of an optimiser step: rows times the longest
     input and output together, over all processes; where the device cannot hold it, a step is taken in parts.
@@ -37,6 +37,13 @@ class Seq2SeqConfig:
     processes: int = 0
     threads: int = 2
     batch: int = 0
+    device: str = field(default="auto", repr=False)
+
+    @property
+    def numbers(self) -> dict[str, object]:
+        """What a model depends on: all but the device, and the numbers of before there was `batch` where it is 0."""
+        free = {"device"} | ({"batch"} if not self.batch else set())
+        return {key: value for key, value in asdict(self).items() if key not in free}
 
     def __post_init__(self) -> None:
         check_limits(self, lambda key: "model config")

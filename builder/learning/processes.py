@@ -1,0 +1,210 @@
+"""Several processes for one training: accelerate for one process, several on one machine, or those that a launcher has
+started.
+
+In: a config. Out: an Accelerator whose global state ends with its context, a network ready to predict, and a training
+spread over processes. Started by `accelerate launch` in several processes, on one machine or many, the program runs
+in rank 0 alone; the others lend a hand with training.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from datetime import timedelta
+from typing import Any, Protocol
+
+import torch
+from torch import multiprocessing
+from torch.multiprocessing.spawn import ProcessException, start_processes
+
+from builder.errors import ModelError, install_command
+from builder.learning.devices import choose, takes_bf16
+from builder.learning.task import Progress
+
+Worker = Callable[[Progress | None, tuple[Any, ...]], None]
+
+
+class DeviceConfig(Protocol):
+    """What a config says of devices: threads and processes (0: one a GPU), `device` (a GPU by its number is used
+    alone), and `precision`: auto, bf16 or fp32.
+    """
+
+    @property
+    def threads(self) -> int: ...
+
+    @property
+    def processes(self) -> int: ...
+
+    @property
+    def precision(self) -> str: ...
+
+    @property
+    def device(self) -> str: ...
+
+
+@contextmanager
+def accelerated(config: DeviceConfig) -> Iterator[Any]:
+    """An Accelerator for this process: on its device, in bf16 where that has it (or as `precision` says), with
+    `threads` CPU threads.
+
+    accelerate keeps its state in class attributes, and a second Accelerator of another precision would be refused:
+    they are reset at the end. torch's random state and thread count are put back too.
+    """
+    try:
+        from accelerate import Accelerator
+        from accelerate.state import AcceleratorState, GradientState
+    except ModuleNotFoundError as error:
+        raise ModelError(f"the paper profile needs {error.name}", fix=install_command("paper")) from error
+    before, device = torch.get_num_threads(), choose(config.device)
+    torch.set_num_threads(config.threads)
+    chosen = torch.cuda.device(device) if device.type == "cuda" else nullcontext()
+    try:
+        with torch.random.fork_rng(), chosen:
+            half = "bf16" if takes_bf16(config.precision, device) else "no"
+            yield Accelerator(mixed_precision=half, cpu=device.type == "cpu")
+    finally:
+        AcceleratorState._reset_state(reset_partial_state=True)
+        GradientState._reset_state()
+        torch.set_num_threads(before)
+
+
+@contextmanager
+def inference(network: Any, config: DeviceConfig) -> Iterator[torch.device]:
+    """Evaluation mode without gradients on the config's device, in its precision."""
+    device = choose(config.device)
+    network.to(device).eval()
+    before = torch.get_num_threads()
+    torch.set_num_threads(config.threads)
+    half = takes_bf16(config.precision, device)
+    try:
+        with torch.inference_mode(), torch.autocast(device.type, torch.bfloat16, enabled=half):
+            yield device
+    finally:
+        torch.set_num_threads(before)
+
+
+def agreed(accelerator: Any, value: float, how: str) -> float:
+    """A number on which all processes of a training agree: the sum of their values, or with `how="max"` the largest.
+
+    Args:
+        accelerator: accelerate's; with one process the value comes back as it is.
+    """
+    if accelerator.num_processes == 1:
+        return value
+    every = accelerator.gather(
+        torch.tensor(
+            [value],
+            dtype=torch.float64 if accelerator.device.type == "cpu" else torch.float32,
+            device=accelerator.device,
+        )
+    )
+    return float(every.max() if how == "max" else every.sum())
+
+
+def processes(config: DeviceConfig) -> int:
+    """How many processes train: as configured, else one for each GPU, and one where the device is no GPU or a certain
+    one.
+    """
+    several = config.device in ("auto", "cuda")
+    return config.processes or (max(1, torch.cuda.device_count()) if several else 1)
+
+
+def spread(worker: Worker, arguments: tuple[Any, ...], count: int, progress: Progress | None) -> None:
+    """Run `worker(progress, arguments)` in `count` processes of this machine that know each other (nccl on GPUs, else
+    gloo).
+
+    Rank 0 reports progress through a pipe. An error in one ends all and is a ModelError here.
+    """
+    reader, writer = multiprocessing.get_context("spawn").Pipe(duplex=False)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    running = start_processes(
+        _worker, (count, port, writer, worker, arguments), count, join=False, start_method="spawn"
+    )  # type: ignore[no-untyped-call]
+    try:
+        while not running.join(timeout=0.2):
+            while reader.poll():
+                report = reader.recv()
+                if progress:
+                    progress(*report)
+    except ProcessException as error:
+        last = (str(error).strip().splitlines() or ["it was killed"])[-1]
+        raise ModelError(
+            f"a training process failed: {last}", where=f"process {error.error_index + 1} of {count}"
+        ) from error
+    finally:
+        for process in running.processes:
+            if process.is_alive():
+                process.terminate()
+
+
+def launched() -> int:
+    """The processes that a launcher (`accelerate launch`, torchrun) started this program in; 1 if none did."""
+    return int(os.environ["WORLD_SIZE"]) if {"RANK", "LOCAL_RANK", "WORLD_SIZE"} <= os.environ.keys() else 1
+
+
+def first() -> bool:
+    """Whether this process does all but the training: it is the only one, or rank 0 of those that were launched."""
+    return launched() == 1 or os.environ["RANK"] == "0"
+
+
+def together(worker: Worker, arguments: tuple[Any, ...], progress: Progress | None) -> None:
+    """Run `worker(progress, arguments)` here, rank 0, and in all others that were launched with it, who wait for it
+    in `lend_hand`.
+    """
+    _group()
+    torch.distributed.broadcast_object_list([(worker, arguments)], src=0)
+    worker(progress or (lambda done, total, note: None), arguments)
+
+
+def lend_hand() -> None:
+    """What the others do: train when rank 0 says so, until it is done with everything."""
+    _group()
+    while True:
+        message: list[Any] = [None]
+        torch.distributed.broadcast_object_list(message, src=0)
+        if message[0] is None:
+            return
+        worker, arguments = message[0]
+        worker(None, arguments)
+
+
+def dismiss() -> None:
+    """Rank 0 is done: the others may go."""
+    _group()
+    torch.distributed.broadcast_object_list([None], src=0)
+    torch.distributed.destroy_process_group()
+
+
+def _group() -> None:
+    """The group of all launched processes: nccl between GPUs, gloo between CPUs. Days may pass between one training
+    and the next.
+    """
+    if not torch.distributed.is_initialized():
+        backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"
+        torch.distributed.init_process_group(backend, timeout=timedelta(days=30))
+
+
+def _worker(rank: int, count: int, port: int, writer: Any, worker: Worker, arguments: tuple[Any, ...]) -> None:
+    os.environ |= {
+        "RANK": str(rank),
+        "LOCAL_RANK": str(rank),
+        "WORLD_SIZE": str(count),
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": str(port),
+    }
+    reported = 0.0
+
+    def progress(done: int, total: int, note: str) -> None:
+        nonlocal reported
+        if done == total or time.monotonic() - reported > 0.5:
+            reported = time.monotonic()
+            writer.send((done, total, note))
+
+    worker(progress if rank == 0 else None, arguments)
+    if torch.distributed.is_initialized():
+        torch.distributed.destroy_process_group()

@@ -1,0 +1,137 @@
+"""The models of augmentation and the classifiers train and run on another device than the host.
+
+The device is that of `stand_in_device`: what is left behind on the host makes an operation fail, as on a GPU.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tiny_hub
+import torch
+from stand_in_device import stand_in
+from test_classify import items
+from torch import nn
+
+from builder.augment.methods import cbert, context, gpt2, masked_seq2seq, style_transfer
+from builder.augment.nets.margins import settled
+from builder.augment.records import Method
+from builder.augment.settings import make_settings
+from builder.augment.survival import judges
+from builder.bench.models.classifier_items import ClassifierConfig, Means, Task, chosen
+from builder.bench.models.predictors import fit
+from builder.errors import ConfigError
+from builder.learning.devices import device_of
+
+SIZE: dict[str, Any] = {"width": 32, "epochs": 1, "least": 16, "min_count": 1, "threads": 1}
+CBERT = cbert.CBertSettings(layers=1, pretrain_epochs=1, k=1, **SIZE)
+SEQ2SEQ = masked_seq2seq.MaskedSeq2SeqSettings(pretrain_epochs=1, **SIZE)
+STYLE = style_transfer.StyleTransferSettings(layers=1, pretrain_epochs=1, **SIZE)
+CONTEXT = context.ContextSettings(pretrain_epochs=1, **SIZE)
+GPT2 = gpt2.Gpt2Settings(layers=1, **SIZE)
+
+
+@pytest.fixture
+def device() -> Iterator[torch.device]:
+    with stand_in() as there:
+        yield there
+
+
+def test_tensors_of_host_and_device_do_not_meet_unnoticed(device: torch.device) -> None:
+    there = torch.arange(4, device=device)
+    assert (there + 1).tolist() == [1, 2, 3, 4]
+    with pytest.raises(RuntimeError, match="of the host and of the device meet"):
+        there + torch.arange(4)
+
+
+@pytest.mark.parametrize(
+    ("load", "settings", "base"),
+    [
+        (cbert.load, CBERT, ""),
+        (cbert.load, CBERT, "bert"),
+        (masked_seq2seq.load, SEQ2SEQ, ""),
+        (masked_seq2seq.load, SEQ2SEQ, "bart"),
+        (context.load, CONTEXT, ""),
+        (gpt2.load, GPT2, ""),
+        (gpt2.load, GPT2, "gpt2"),
+        (style_transfer.load, STYLE, ""),
+        (style_transfer.load, replace(STYLE, find="attention"), "bert"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_method_learns_and_writes_on_the_device_what_it_does_on_the_host(
+    load: Callable[..., Method], settings: Any, base: str, tmp_path: Path, device: torch.device
+) -> None:
+    sentences = tiny_hub.chinese(opinions=load is style_transfer.load)
+    if base:
+        settings = replace(settings, base=tiny_hub.save(tmp_path / "base", base))
+    made = load(settings, sentences, tmp_path / "there", device="meta")
+    network: nn.Module = made.model.network if hasattr(made, "model") else made.network  # type: ignore[attr-defined]
+    assert device_of(network) == device
+    written = list(made.propose(sentences, 2, 1))
+    here = load(settings, sentences, tmp_path / "here", device="cpu")
+    assert written == list(here.propose(sentences, 2, 1))
+    assert any(written)
+
+
+@pytest.mark.parametrize(
+    ("name", "task"),
+    [
+        ("lstm", "tc"), ("rnn", "absc"), ("cnn", "tc"), ("encoder", "tc"), ("fastlcf", "absc"), ("bilstm-crf", "ate"),
+        ("seq2seq", "ate"), ("de-cnn", "ate"), ("bert-pt", "ate"),
+    ],
+)  # fmt: skip
+def test_a_classifier_learns_and_reads_on_the_device_what_it_does_on_the_host(
+    name: str, task: Task, tmp_path: Path, device: torch.device
+) -> None:
+    config, train = ClassifierConfig(width=16, epochs=1, vector_size=8, layers=1), items(task, 16, 1)
+    kind = chosen(name, task, "en")
+    there = fit(kind, task, train, train[:4], 1, tmp_path / "there", Means(device="meta"), config)
+    here = fit(kind, task, train, train[:4], 1, tmp_path / "here", Means(device="cpu"), config)
+    assert device_of(there.network) == device  # type: ignore[attr-defined]
+    answers = [[(answer.label, answer.spans) for answer in model.predict(train)] for model in (there, here)]
+    assert answers[0] == answers[1]
+    assert np.allclose(there.features(train), here.features(train), atol=1e-3)
+
+
+def test_a_batch_that_the_device_cannot_hold_is_written_in_halves() -> None:
+    sizes = list[int]()
+
+    def work(rows: list[int]) -> list[tuple[int, float]]:
+        sizes.append(len(rows))
+        if len(rows) > 2:
+            raise torch.OutOfMemoryError("no room")
+        return [(row * row, 1.0) for row in rows]
+
+    assert dict(settled(range(7), [range(7)], work)) == {n: n * n for n in range(7)}
+    assert sizes == [7, 3, 1, 2, 4, 2, 2]
+
+
+def test_a_device_that_is_none_is_refused_in_the_settings_of_augmentation() -> None:
+    with pytest.raises(ConfigError, match='device = "gpu" is not `auto`, `cpu`'):
+        make_settings({"device": "gpu"})
+
+
+def test_the_judges_of_an_augmentation_run_on_its_device(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    asked = list[str]()
+
+    class Found:
+        name = "A1"
+
+        def extract(self, texts: list[str]) -> list[tuple[()]]:
+            return [() for _ in texts]
+
+    def open_system(workdir: Path, *, device: str) -> Found:
+        asked.append(device)
+        return Found()
+
+    monkeypatch.setattr("builder.augment.survival.open_system", open_system)
+    monkeypatch.setattr("builder.augment.survival._discriminator", lambda workdir, device: asked.append(device))
+    monkeypatch.setattr("builder.augment.survival._rules", lambda workdir: None)
+    judges(tmp_path, "cuda:1")
+    assert asked == ["cuda:1", "cuda:1"]
