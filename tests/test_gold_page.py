@@ -390,7 +390,7 @@ def test_a_review_without_a_candidate_offers_no_key_that_does_nothing(tmp_path: 
         assert browser.text("#missing").startswith("＋ (跟, 家, 正面 positive)")
         assert browser.run("getComputedStyle(document.querySelector('#missing')).listStyleType") == "none"
         browser.press("ArrowLeft" if place else "ArrowRight")
-        assert browser.run(shown) == "c m 0 u ArrowLeft ArrowRight n"
+        assert browser.run(shown) == "c m 0 t u ArrowLeft ArrowRight n"
 
 
 def _nothing_missing(browser: Browser, page: Page, pool: Pool) -> None:

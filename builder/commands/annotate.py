@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from builder.commands.annotate_page import password, serve
 from builder.commands.build import WORKDIR
 from builder.commands.gold import POOL
 
@@ -181,38 +182,8 @@ def adjudicate(
         click.echo(f"pool {pool.id}: {len(rows):,} disputes to decide")
 
 
-@annotate.command()
-@POOL
-@click.option("--annotator", required=True, help="Your name; labels are stored under it.")
-@click.option("--adjudicate", is_flag=True, help="Decide the disputes instead.")
-@click.option(
-    "--port",
-    default=8765,
-    show_default=True,
-    type=click.IntRange(0, 65535),
-    help="Port on this machine; 0 takes any free one.",
-)
-@WORKDIR
-def serve(pool_id: str | None, annotator: str, adjudicate: bool, port: int, workdir: Path) -> None:
-    """Label a pool in a page on this machine.
-
-    By keyboard; every answer is stored at once. Stop with Ctrl-C.
-    """
-    from builder.gold.server import serve as served
-    from builder.store import pools
-    from builder.usecases.annotation_page import DatabaseBook
-    from builder.usecases.labelling import opened
-
-    with opened(workdir) as connection:
-        book = DatabaseBook(connection, pools.chosen(connection, pool_id), annotator, adjudicate=adjudicate)
-        head = book.head()
-        click.echo(
-            f"pool {head['pool']}: {head['done']:,} of {head['total']:,} done by {annotator}; stop with Ctrl-C",
-            err=True,
-        )
-        served(book, port, lambda address: click.echo(f"open {address}"))
-        head = book.head()
-    click.echo(f"pool {head['pool']}: {head['done']:,} of {head['total']:,} done by {annotator}")
+annotate.add_command(serve)
+annotate.add_command(password)
 
 
 def report_import(path: Path, done: Imported) -> None:

@@ -43,7 +43,9 @@ def _document(item: LabelItem) -> dict[str, Any]:
         "candidate": "" if candidate is None else str(candidate.n),
         "review": review.key,
         "question": item.question,
+        "note": label.note if label else "",
     }
+    row |= dict.fromkeys(("aspect", "opinion", "polarity"), "")  # doccano stores no row that lacks what others have
     if candidate is not None:
         t = candidate.triplet
         aspect, opinion = (label and label.aspect) or t.aspect.spans, (label and label.opinion) or t.opinion.spans
@@ -51,7 +53,6 @@ def _document(item: LabelItem) -> dict[str, Any]:
         row["entities"] = [[*span, "ASPECT"] for span in aspect] + [[*span, "OPINION"] for span in opinion]
     if label is not None:
         row["cats"] += [label_text(label), *([label.polarity] if label.polarity else [])]
-        row |= {"note": label.note} if label.note else {}
     for number, t in enumerate(item.missing, 1):
         row["cats"].append(f"MISSING-{number}-{t.polarity}")
         row["entities"] += [[*span, f"MISSING-{number}-ASPECT"] for span in t.aspect.spans]

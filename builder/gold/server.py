@@ -1,20 +1,21 @@
-"""The annotation page's server: loopback only, a few JSON answers over a `Book`. Needs the extra `annotate`.
+"""The server of our pages for people: a page, its files, and calls that answer in JSON. Needs the extra `annotate`.
 
-Reviews are hostile input and other programs share the machine: the page builds text nodes only, its policy allows no
-foreign script, every request needs the key of this run and a Host of this machine (a page elsewhere could otherwise
-reach us by DNS rebinding).
+In: a `Site` and a door (`gold.doors`) that says who asks. The page builds text nodes only, and its policy allows no
+foreign script, since reviews are hostile input.
 """
 
 from __future__ import annotations
 
-import hmac
 import secrets
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from builder.errors import BuilderError, ConfigError, install_command
+from builder.gold.doors import COOKIE, Door, KeyDoor, PasswordDoor, Refusal
+from builder.gold.passwords import Passwords
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
 Json = dict[str, Any]
-HOST = "127.0.0.1"
+LOCAL = "127.0.0.1"
 _HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
     "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -32,40 +33,54 @@ _HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
-_ASSETS = {"page.js": "text/javascript", "page.css": "text/css"}
+_TYPES = {".js": "text/javascript", ".css": "text/css"}
+_SIGN_IN = ("sign.js",)
 _BODY_LIMIT = 100_000
-WINDOW = 200
-"""At most so many items a request."""
+_NO_ANSWER = (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError)
 
 
-class Book(Protocol):
-    """What is to be labelled, in order, and where answers go."""
+@dataclass(frozen=True, slots=True)
+class Site:
+    """`page` and `assets` are files of gold/page. `reads` and `writes`: path -> what it answers to (annotator, query)
+    and to (annotator, body). Those in `slow` run beside the others; they touch no database.
+    """
 
-    def head(self) -> Json:
-        """Pool, annotator, mode, how many items, how many done, the first open place."""
-
-    def items(self, start: int, count: int) -> list[Json]:
-        """Items from a place on."""
-
-    def answer(self, place: int, given: Mapping[str, Any]) -> Json:
-        """Store an answer at once; the item as it is now. ValueError for one that cannot be."""
+    page: str
+    assets: tuple[str, ...]
+    reads: Mapping[str, Callable[[str, Mapping[str, str]], object]]
+    writes: Mapping[str, Callable[[str, Json], object]]
+    slow: frozenset[str] = frozenset()
 
 
-def app(book: Book, key: str, hosts: frozenset[str]) -> Starlette:
-    """The application. `key`: what every request must bring, `hosts`: what Host may be."""
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a page is served: an address of this machine, a port (0: any free one), and, where a proxy stands before
+    it, the address that people open.
+    """
+
+    host: str = LOCAL
+    port: int = 0
+    origin: str = ""
+
+
+def app(site: Site, door: Door) -> Starlette:
+    """The application of a site, for those whom the door admits."""
     from starlette.applications import Starlette
+    from starlette.concurrency import run_in_threadpool
     from starlette.requests import ClientDisconnect
     from starlette.responses import JSONResponse, Response
     from starlette.routing import Route
 
-    def guarded(handler: Callable[[Request], Any], *, page: bool = False) -> Callable[[Request], Any]:
+    def guard(handler: Callable[[Request, str], Any], *, page: bool = False) -> Callable[[Request], Any]:
         async def run(request: Request) -> Response:
-            refusal = _refused(request, key, hosts, page=page)
-            if refusal:
-                return Response(refusal, 403, _HEADERS, "text/plain; charset=utf-8")
+            annotator = door.admit(request, page=page)
+            if isinstance(annotator, Refusal):
+                if page and annotator.sign_in:
+                    return Response(_asset("sign.html"), 200, _HEADERS, "text/html; charset=utf-8")
+                return Response(annotator.reason, annotator.status, _HEADERS, "text/plain; charset=utf-8")
             try:
-                answer: Response = await handler(request)
-            except (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError) as error:
+                answer: Response = await handler(request, annotator)
+            except _NO_ANSWER as error:
                 answer = JSONResponse({"error": f"no answer that can be kept: {str(error)[:300]}"}, 400)
             except RecursionError:
                 answer = JSONResponse({"error": "no answer that can be kept: it is nested too deeply"}, 400)
@@ -78,96 +93,125 @@ def app(book: Book, key: str, hosts: frozenset[str]) -> Starlette:
 
         return run
 
-    async def page(request: Request) -> Response:
-        return Response(_asset("page.html").replace("{{key}}", key), media_type="text/html; charset=utf-8")
+    async def page(request: Request, annotator: str) -> Response:
+        content = _asset(site.page).replace("{{key}}", door.key(request))
+        return Response(content, media_type="text/html; charset=utf-8")
 
-    async def head(request: Request) -> Response:
-        return JSONResponse(book.head())
-
-    async def items(request: Request) -> Response:
-        start, count = int(request.query_params["start"]), int(request.query_params["count"])
-        if start < 0 or not 0 < count <= WINDOW:
-            raise ValueError("no such items")
-        return JSONResponse(book.items(start, count))
-
-    async def answer(request: Request) -> Response:
-        if request.headers.get("content-type", "").partition(";")[0] != "application/json":
-            raise ValueError("not JSON")
-        if int(request.headers.get("content-length", _BODY_LIMIT)) >= _BODY_LIMIT:
-            raise ValueError("too long")
-        given = await request.json()
-        if type(given["place"]) is not int:  # True is an int to Python, 0.0 a place to int()
-            raise ValueError("place is no number of an item")
-        return JSONResponse(book.answer(given["place"], given))
-
-    def asset(name: str) -> Callable[[Request], Any]:
-        async def run(request: Request) -> Response:
-            return Response(_asset(name), media_type=f"{_ASSETS[name]}; charset=utf-8")
+    def read(path: str) -> Callable[[Request, str], Any]:
+        async def run(request: Request, annotator: str) -> Response:
+            return JSONResponse(site.reads[path](annotator, request.query_params))
 
         return run
 
-    routes = [
-        Route("/", guarded(page, page=True)),
-        Route("/api/head", guarded(head)),
-        Route("/api/items", guarded(items)),
-    ]
-    routes += [Route("/api/answer", guarded(answer), methods=["POST"])]
-    return Starlette(routes=routes + [Route(f"/{name}", guarded(asset(name), page=True)) for name in _ASSETS])
+    def write(path: str) -> Callable[[Request, str], Any]:
+        async def run(request: Request, annotator: str) -> Response:
+            body = await _body(request)
+            if path in site.slow:
+                return JSONResponse(await run_in_threadpool(site.writes[path], annotator, body))
+            return JSONResponse(site.writes[path](annotator, body))
+
+        return run
+
+    def asset(name: str) -> Callable[[Request], Any]:
+        async def run(request: Request) -> Response:  # it holds nothing that is anybody's
+            media_type = f"{_TYPES[name[name.rindex('.') :]]}; charset=utf-8"
+            return Response(_asset(name), 200, _HEADERS, media_type)
+
+        return run
+
+    routes = [Route("/", guard(page, page=True))]
+    routes += [Route(path, guard(read(path))) for path in site.reads]
+    routes += [Route(path, guard(write(path)), methods=["POST"]) for path in site.writes]
+    routes += [Route(f"/{name}", asset(name)) for name in (*site.assets, *_SIGN_IN)]
+    if isinstance(door, PasswordDoor):
+        routes += _sign_in_routes(door)
+    return Starlette(routes=routes)
 
 
-def serve(book: Book, port: int, announce: Callable[[str], None]) -> None:
-    """Serve the page until Ctrl-C. `announce` is called with its address once it can be opened."""
+def _sign_in_routes(door: PasswordDoor) -> list[Any]:
+    """Signing in sets a cookie that no script can read, signing out ends its session."""
+    from starlette.responses import JSONResponse
+    from starlette.routing import Route
+
+    async def sign_in(request: Request) -> Response:
+        token: str | Refusal | None = door.refuse_foreign(request)
+        if token is None:
+            try:
+                given = await _body(request)
+                token = door.sign_in(str(given["name"])[:64], str(given["password"])[:1000])
+            except (*_NO_ANSWER, RecursionError):
+                token = Refusal("no name and password", status=400)
+        if isinstance(token, Refusal):
+            return JSONResponse({"error": token.reason}, token.status, _HEADERS)
+        answer = JSONResponse({}, 200, _HEADERS)
+        answer.set_cookie(COOKIE, token, httponly=True, samesite="strict", secure=door.secure)
+        return answer
+
+    async def sign_out(request: Request) -> Response:
+        if refusal := door.refuse_foreign(request):
+            return JSONResponse({"error": refusal.reason}, refusal.status, _HEADERS)
+        door.sign_out(request)
+        answer = JSONResponse({}, 200, _HEADERS)
+        answer.delete_cookie(COOKIE)
+        return answer
+
+    return [Route(f"/api/{run.__name__}", run, methods=["POST"]) for run in (sign_in, sign_out)]
+
+
+async def _body(request: Request) -> Json:
+    """The JSON object that a request brings. ValueError where it is none, or too long."""
+    if request.headers.get("content-type", "").partition(";")[0] != "application/json":
+        raise ValueError("not JSON")
+    if int(request.headers.get("content-length", _BODY_LIMIT)) >= _BODY_LIMIT:
+        raise ValueError("too long")
+    given = await request.json()
+    if not isinstance(given, dict):
+        raise ValueError("not an object")
+    return given
+
+
+def serve(site: Site, user: str | Passwords, place: Place, announce: Callable[[str], None]) -> None:
+    """Serve a site until Ctrl-C: to `user` on this machine, or to all who have a password. `announce` is called with
+    the address once it can be opened.
+    """
     try:
         import uvicorn
     except ImportError as error:
-        raise ConfigError("the annotation page needs uvicorn and starlette", fix=install_command("annotate")) from error
-    key = secrets.token_urlsafe(18)
-    sock = _bound(port)
+        raise ConfigError("pages for people need uvicorn and starlette", fix=install_command("annotate")) from error
+    sock = _bind(place)
     number = sock.getsockname()[1]
-    hosts = frozenset({f"{HOST}:{number}", f"localhost:{number}"})
+    address = f"http://{place.host}:{number}/"
+    door: Door
+    if isinstance(user, Passwords):
+        door, address = PasswordDoor(user, place.origin), place.origin or address
+    else:
+        key = secrets.token_urlsafe(18)
+        door = KeyDoor(user, key, frozenset({f"{LOCAL}:{number}", f"localhost:{number}"}))
+        address = f"{address}?key={key}"
     settings = uvicorn.Config(
-        app(book, key, hosts), log_level="warning", access_log=False, lifespan="off", server_header=False
+        app(site, door), log_level="warning", access_log=False, lifespan="off", server_header=False
     )
     server = uvicorn.Server(settings)
-    announce(f"http://{HOST}:{number}/?key={key}")
+    announce(address)
     with sock, suppress(KeyboardInterrupt):  # uvicorn raises it again once it has stopped
         server.run(sockets=[sock])
 
 
-def _bound(port: int) -> Any:
+def _bind(place: Place) -> Any:
     import socket
 
     sock = socket.socket()
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        sock.bind((HOST, port))
+        sock.bind((place.host, place.port))
         sock.listen()  # who opens the address as soon as it is printed waits, and is not refused
     except OSError as error:
         sock.close()
         raise ConfigError(
-            f"port {port} is taken or not allowed ({error.strerror})",
+            f"port {place.port} is taken or not allowed on {place.host} ({error.strerror})",
             fix="choose another --port, or 0 for any free one",
         ) from error
     return sock
-
-
-def _refused(request: Request, key: str, hosts: frozenset[str], *, page: bool) -> str:
-    """Why a request is not answered; empty if it is. The page's own files carry the key in their address, its calls
-    in a header.
-    """
-    if request.headers.get("host", "") not in hosts:
-        return "this page answers on this machine only"
-    origin = request.headers.get("origin")
-    if origin is not None and origin.removeprefix("http://") not in hosts:
-        return "a request from another page"
-    given = request.query_params.get("key", "") if page else request.headers.get("x-key", "")
-    if page and request.url.path != "/":
-        return ""  # script and style hold nothing of the pool
-    return (
-        ""
-        if hmac.compare_digest(given.encode(), key.encode())
-        else "open the whole address that `builder annotate serve` printed"
-    )
 
 
 def _asset(name: str) -> str:

@@ -104,6 +104,17 @@ def of_pool(connection: sqlite3.Connection, pool: str, kind: str | None = None) 
     return out
 
 
+def moments(connection: sqlite3.Connection, pool: str, annotator_name: str) -> list[float]:
+    """When an annotator gave the labels of a pool, in seconds since 1970, in order."""
+    rows = connection.execute(
+        "SELECT unixepoch(l.at) FROM labels l JOIN annotators a ON a.id = l.annotator"
+        " JOIN candidates c ON c.id = l.candidate JOIN pool_reviews r ON r.id = c.review"
+        " WHERE r.pool = ? AND a.name = ? ORDER BY 1",
+        (pool, annotator_name),
+    )
+    return [float(row[0]) for row in rows]
+
+
 def labels_digest(connection: sqlite3.Connection, pool: str) -> str:
     """The digest of all that was said of a pool; when and with which tool leaves no trace in it."""
     total = hashlib.sha256()

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 
 from builder.errors import QueryError
-from builder.records import Candidate, Pool, PoolReview, Review, StoredTriplet
+from builder.records import Candidate, Pool, PoolReview, Review, StoredTriplet, margin_of
 from builder.store import runs, triplets
 
 Proposed = dict[int, list[tuple[StoredTriplet, tuple[tuple[str, float | None], ...]]]]
@@ -144,6 +144,21 @@ def read(connection: sqlite3.Connection, pool: str) -> Pool:
         for i, n, key, text, rating, stratum in rows
     )
     return Pool(pool, seed, split, digest, json.loads(config), reviews)
+
+
+def margins(connection: sqlite3.Connection, pool: str) -> dict[int, float]:
+    """Candidate id -> by how much the rules' choice of its aspect is ahead, of those that the rules still propose."""
+    rows = connection.execute(
+        "SELECT c.id, c.aspect, (SELECT e.value ->> 1 FROM json_each(p.story) e WHERE e.value ->> 0 = 'candidates')"
+        " FROM pool_reviews q JOIN candidates c ON c.review = q.id"
+        " JOIN reviews r ON r.key = q.key AND r.duplicate_of IS NULL"
+        " JOIN triplets t ON t.review = r.id AND t.polarity = c.polarity"
+        " AND t.spans ->> '$.aspect' = c.spans ->> '$.aspect' AND t.spans ->> '$.opinion' = c.spans ->> '$.opinion'"
+        " JOIN proposals p ON p.triplet = t.id JOIN sources s ON s.id = p.source AND s.kind = 'rules'"
+        " WHERE q.pool = ?",
+        (pool,),
+    )
+    return {candidate: margin_of(aspect, story or "") for candidate, aspect, story in rows}
 
 
 def now() -> str:

@@ -6,32 +6,44 @@ The pool is read once; every answer is one transaction, done before the page is 
 
 from __future__ import annotations
 
-import json
 import sqlite3
+import time
 from collections.abc import Iterator, Mapping
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from builder.gold.audit_estimates import READ
 from builder.gold.items import triplet as added_triplet
 from builder.gold.mention import surface
-from builder.records import POLARITIES, VERDICTS, Candidate, Element, Label, Polarity, PoolReview, Span
+from builder.gold.order import order_reviews
+from builder.gold.pace import labels_per_hour
+from builder.records import Candidate, Element, Label, PoolReview, Triplet
 from builder.store import db, gold, pools
 from builder.usecases.labelling import entered, undecided
+from builder.usecases.page_answers import read_label, read_polarity, read_spans, show_candidate
 
 Json = dict[str, Any]
 TOOL = "page"
 
 
 class DatabaseBook:
-    """`gold.server.Book` over a connection that this object alone uses."""
+    """What one annotator is asked, in order, and where the answers go. Nothing else writes while one is stored."""
 
-    def __init__(self, connection: sqlite3.Connection, pool: str, annotator: str, *, adjudicate: bool = False) -> None:
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        pool: str,
+        annotator: str,
+        *,
+        adjudicate: bool = False,
+        order: str = "pool",
+    ) -> None:
         self._connection, self._annotator, self._adjudicate = connection, annotator, adjudicate
         with db.atomic(connection):
             self._who = entered(connection, annotator)
         self._pool = pools.read(connection, pool)
+        margins = pools.margins(connection, pool) if order != "pool" else {}
+        self._order = order_reviews(self._pool, order, margins)
         self._reviews = {review.id: review for review in self._pool.reviews}
         self._disputes = undecided(connection, self._pool) if adjudicate else {}
         self._labels = {} if adjudicate else gold.of_pool(connection, pool).get(annotator, {})
@@ -39,6 +51,7 @@ class DatabaseBook:
         self._added: dict[int, list[Candidate]] = {}
         self._places = list(self._list_places())
         self._done = sum(self._is_done(place) for place in range(len(self._places)))
+        self._moments = gold.moments(connection, pool, annotator)
 
     def head(self) -> Json:
         total = len(self._places)
@@ -50,6 +63,7 @@ class DatabaseBook:
             "mode": mode,
             "total": total,
             "done": self._done,
+            "per_hour": labels_per_hour(self._moments),
             "next": first,
         }
 
@@ -66,12 +80,34 @@ class DatabaseBook:
         except sqlite3.OperationalError as error:
             raise db.translated(error, Path(db.NAME)) from error
         self._done += self._is_done(place) - before
-        return {"item": self._item(place), "done": self._done}
+        if answer["op"] in _WORK:
+            self._moments.append(time.time())
+        return {"item": self._item(place), "done": self._done, "per_hour": labels_per_hour(self._moments)}
+
+    def text(self, place: int) -> str:
+        """The text of the review at a place."""
+        return self._reviews[self._places[place][0]].text
+
+    def often_wrong(self, place: int, often: int) -> tuple[Triplet, list[str]]:
+        """The candidate at a place, and those of its words that stand in `often` labelled candidates or more, all of
+        them wrong as they are (NX without a correction).
+        """
+        _, candidate = self._candidate(place)
+        everything = [
+            (c.triplet, self._labels[c.id]) for r in self._order for c in r.candidates if c.id in self._labels
+        ]
+        words = []
+        for name in ("aspect", "opinion"):
+            word = getattr(candidate.triplet, name).text
+            labels = [label for triplet, label in everything if getattr(triplet, name).text == word]
+            wrong = all(label.label == "NX" and label.aspect is None and label.opinion is None for label in labels)
+            words += [word] if wrong and len(labels) >= often else []
+        return candidate.triplet, words
 
     def label(self, place: int, answer: Mapping[str, Any]) -> None:
-        """`label` (null: unsure), and what would be right: `polarity`, `aspect`, `opinion` as spans."""
+        """`label` (null: unsure), what would be right (`polarity`, `aspect`, `opinion` as spans), and a `note`."""
         review, candidate = self._candidate(place)
-        given = _label(answer, review, candidate)
+        given = read_label(answer, review, candidate)
         if self._adjudicate:
             if given.label is None:
                 raise ValueError("a decision is YY, YN or NX")
@@ -92,10 +128,10 @@ class DatabaseBook:
     def add(self, place: int, answer: Mapping[str, Any]) -> None:
         """A triplet that nobody proposed: spans of `aspect` and `opinion`, `polarity`."""
         review = self._reviews[self._places[place][0]]
-        aspect, opinion = (_spans(answer[name], review.text) for name in ("aspect", "opinion"))
+        aspect, opinion = (read_spans(answer[name], review.text) for name in ("aspect", "opinion"))
         if aspect is None or opinion is None:
             raise ValueError("an aspect and an opinion are due")
-        polarity = _polarity(answer["polarity"])
+        polarity = read_polarity(answer["polarity"])
         t = added_triplet(
             Element(surface(review.text, aspect), aspect), Element(surface(review.text, opinion), opinion), polarity
         )
@@ -131,7 +167,7 @@ class DatabaseBook:
 
     def _list_places(self) -> Iterator[tuple[int, Candidate | None]]:
         """(review id, candidate or None) in the pool's order; the disputes alone where they are decided."""
-        for review in self._pool.reviews:
+        for review in self._order:
             self._added[review.id] = [
                 candidate for candidate in review.candidates if candidate.n is None and candidate.id in self._labels
             ]
@@ -171,7 +207,7 @@ class DatabaseBook:
         }
         item |= {
             "checked": i in self._checked,
-            "missing": [_shown(added) for added in self._added[i]],
+            "missing": [show_candidate(added) for added in self._added[i]],
             "candidate": None,
         }
         if candidate is None:
@@ -180,10 +216,16 @@ class DatabaseBook:
         correction = (
             None
             if label is None
-            else {"label": label.label, "polarity": label.polarity, "aspect": label.aspect, "opinion": label.opinion}
+            else {
+                "label": label.label,
+                "polarity": label.polarity,
+                "aspect": label.aspect,
+                "opinion": label.opinion,
+                "note": label.note,
+            }
         )
         return item | {
-            "candidate": _shown(candidate),
+            "candidate": show_candidate(candidate),
             "label": correction,
             "done": label is not None,
             "said": self._disputes.get(candidate.id, ""),
@@ -199,55 +241,6 @@ class DatabaseBook:
         return range(start, end)
 
 
+_WORK = frozenset({"label", "add", "check"})
+"""Answers that are work done, for the pace; others take one back."""
 _ANSWERS = {name: getattr(DatabaseBook, name) for name in ("label", "clear", "add", "remove", "check", "uncheck")}
-
-
-def _shown(candidate: Candidate) -> Json:
-    t = candidate.triplet
-    return {
-        "id": candidate.id,
-        "aspect": t.aspect.text,
-        "opinion": t.opinion.text,
-        "polarity": t.polarity,
-        "aspect_spans": t.aspect.spans,
-        "opinion_spans": t.opinion.spans,
-    }
-
-
-def _label(answer: Mapping[str, Any], review: PoolReview, candidate: Candidate) -> Label:
-    """A label as the page sends it; what repeats the candidate is no correction."""
-    verdict = None if answer["label"] is None else next((v for v in VERDICTS if v == answer["label"]), None)
-    if verdict is None:
-        if answer["label"] is not None:
-            raise ValueError(f"unknown label {json.dumps(answer['label'])}")
-        return Label(None)
-    polarity = None if answer.get("polarity") in (None, candidate.triplet.polarity) else _polarity(answer["polarity"])
-    if verdict == "YY" and polarity is not None:
-        raise ValueError("YY says that the polarity is right")
-    aspect, opinion = (_spans(answer.get(name), review.text) for name in ("aspect", "opinion"))
-    return Label(
-        verdict,
-        polarity,
-        None if aspect == candidate.triplet.aspect.spans else aspect,
-        None if opinion == candidate.triplet.opinion.spans else opinion,
-    )
-
-
-def _polarity(given: object) -> Polarity:
-    polarity = next((known for known in POLARITIES if known == given), None)
-    if polarity is None:
-        raise ValueError("the polarity is POS, NEG or NEU")
-    return polarity
-
-
-def _spans(given: Any, text: str) -> tuple[Span, ...] | None:
-    if given is None:
-        return None
-    spans = tuple((int(start), int(end)) for start, end in given)
-    if (
-        not spans
-        or not all(0 <= start < end <= len(text) for start, end in spans)
-        or not all(a[1] <= b[0] for a, b in pairwise(spans))
-    ):
-        raise ValueError(f"no spans of the text: {spans}")
-    return spans

@@ -217,12 +217,17 @@ def _named(answer: CheckedAnswer, annotator: str) -> CheckedAnswer:
     )
 
 
-def entered(connection: sqlite3.Connection, name: str, kind: str = "human") -> int:
-    """The id of an annotator; ConfigError for a name that cannot be one."""
+def check_name(name: str) -> None:
+    """ConfigError for a name that no annotator can have."""
     if not name.strip() or len(name) > 64 or not name.isprintable():
         raise ConfigError(
             f"{name!r} is no name of an annotator", where="--annotator", fix="use 1 to 64 printable characters"
         )
+
+
+def entered(connection: sqlite3.Connection, name: str, kind: str = "human") -> int:
+    """The id of an annotator; ConfigError for a name that cannot be one."""
+    check_name(name)
     try:
         return gold.annotator(connection, name, kind)
     except ValueError as error:

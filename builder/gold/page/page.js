@@ -1,113 +1,123 @@
 "use strict";
-// Offsets are code points, as in the database; what moves and is drawn are graphemes, so that an emoji of several code points stays whole.
-// Reviews are hostile input: nodes are made with textContent only.
+// The page: what is asked, in order, what was answered, and the keys. Needs text.js and picker.js.
 const KEY = document.querySelector("meta[name=key]").content;
-const CHINESE = { POS: "正面", NEG: "負面", NEU: "中性" }, ENGLISH = { POS: "positive", NEG: "negative", NEU: "neutral" };
-const named = (polarity) => `${CHINESE[polarity]} ${ENGLISH[polarity]}`;
 const CHUNK = 100;
-const $ = (id) => document.getElementById(id);
-const items = new Map();
+const items = new Map(), drafts = new Map();
 const undo = [];
-let head = null, place = 0, item = null, picker = null, busy = Promise.resolve();
+let head = null, place = 0, item = null, lesson = null, busy = Promise.resolve();
 
 async function call(path, body) {
   const options = { headers: { "X-Key": KEY } };
   if (body) { options.method = "POST"; options.headers["Content-Type"] = "application/json"; options.body = JSON.stringify(body); }
   let answer;
   try { answer = await fetch(path, options); } catch { throw new Error("沒有存到：伺服器停了。 Not saved: the server has stopped; start `builder annotate serve` again."); }
-  const told = (answer.headers.get("content-type") || "").startsWith("application/json") ? await answer.json() : { error: await answer.text() };
-  if (!answer.ok) throw new Error("沒有存到 Not saved: " + told.error);
-  return told;
+  const content = (answer.headers.get("content-type") || "").startsWith("application/json") ? await answer.json() : { error: await answer.text() };
+  if (answer.status === 401) location.reload();
+  if (!answer.ok) throw new Error("沒有存到 Not saved: " + content.error);
+  return content;
 }
 async function fetched(start) {
   const from = Math.max(0, start - start % CHUNK);
-  for (const one of await call(`/api/items?start=${from}&count=${CHUNK}`)) if (!items.has(one.place)) items.set(one.place, one);
+  for (const got of await call(`/api/items?start=${from}&count=${CHUNK}`)) if (!items.has(got.place)) items.set(got.place, got);
 }
 async function go(to) {
   place = Math.max(0, Math.min(to, head.total - 1));
   if (!items.has(place)) await fetched(place);
   item = items.get(place);
+  const first = place - item.nth + 1, last = first + item.of - 1;
+  for (const end of [first, last]) if (!items.has(end)) await fetched(end);
   show();
   const ahead = place + 20;
   if (ahead < head.total && !items.has(ahead)) fetched(ahead).catch(() => {});
 }
+// All places of the review: its candidates, and in an audit what is missing.
+const siblings = () => Array.from({ length: item.of }, (_, n) => items.get(place - item.nth + 1 + n)).filter(Boolean);
+const spans_of = ({ candidate, label }) => [(label && label.aspect) || candidate.aspect_spans, (label && label.opinion) || candidate.opinion_spans];
 
-const graphemes = (() => {
-  const cutter = self.Intl && Intl.Segmenter ? new Intl.Segmenter("zh", { granularity: "grapheme" }) : null;
-  return (text) => {
-    const out = []; let at = 0;
-    for (const part of cutter ? Array.from(cutter.segment(text), (one) => one.segment) : Array.from(text)) {
-      const size = Array.from(part).length; out.push({ text: part, start: at, end: at + size }); at += size;
-    }
-    return out;
-  };
-})();
-const inside = (spans, at) => (spans || []).some(([start, end]) => start <= at && at < end);
-const words = (spans, text) => { const chars = Array.from(text); return spans.map(([s, e]) => chars.slice(s, e).join("")).join("…"); };
-function element(tag, text, name) { const node = document.createElement(tag); node.textContent = text; if (name) node.className = name; return node; }
-function marked(text, aspect, opinion) {
-  const box = document.createDocumentFragment(); let run = "", kind = null;
-  const flush = () => { if (run) box.append(kind ? element("mark", run, kind) : document.createTextNode(run)); run = ""; };
-  Array.from(text).forEach((char, at) => {
-    const now = [inside(aspect, at) && "a", inside(opinion, at) && "o"].filter(Boolean).join(" ");
-    if (now !== kind) { flush(); kind = now; }
-    run += char;
-  });
-  flush();
-  return box;
-}
-
-function show() {
-  $("fill").style.width = (head.total ? 100 * head.done / head.total : 100) + "%";
+function progress() {
+  const share = head.total ? head.done / head.total : 1, left = head.total - head.done;
+  $("fill").style.width = 100 * share + "%";
   $("bar").setAttribute("aria-valuemax", head.total); $("bar").setAttribute("aria-valuenow", head.done);
-  $("count").textContent = `${head.done.toLocaleString()} / ${head.total.toLocaleString()} (${head.total ? Math.floor(100 * head.done / head.total) : 100}%)` + (head.done === head.total ? " 完成 done" : "");
+  $("count").textContent = `${head.done.toLocaleString()} / ${head.total.toLocaleString()} (${Math.floor(100 * share)}%)` + (left ? "" : " 完成 done");
+  const minutes = head.per_hour && left ? Math.ceil(60 * left / head.per_hour) : 0;
+  $("pace").textContent = head.per_hour ? `每小時 ${head.per_hour.toLocaleString()} 個 an hour` + (minutes ? ` · 還要 ${minutes} 分 min left` : "") : "";
   $("who").textContent = `${head.annotator} · pool ${head.pool}`;
+}
+function show() {
+  progress();
   $("work").hidden = !!picker || !item; $("picker").hidden = !picker;
   if (!item) return;
   if (picker) { showPicker(); return; }
-  const one = item.candidate, label = item.label;
+  const { candidate, label } = item;
   $("where").textContent = `#${place + 1} · ${item.key}` + (item.of > 1 ? ` · 這則評論的第 ${item.nth} / ${item.of} 個 ${item.nth} of ${item.of} in this review` : "");
-  const aspect = one && ((label && label.aspect) || one.aspect_spans), opinion = one && ((label && label.opinion) || one.opinion_spans);
+  const [aspect, opinion] = candidate ? spans_of(item) : [null, null];
   $("text").replaceChildren(marked(item.text, aspect, opinion));
-  asked(one, label, aspect, opinion);
+  asked(candidate, label, aspect, opinion);
   $("said").textContent = item.said ? "他們說 they said: " + item.said : "";
-  $("labels").hidden = !one; $("none").hidden = !!one;
+  $("labels").hidden = !candidate; $("none").hidden = !!candidate;
   for (const button of document.querySelectorAll("#more button")) button.hidden = !offered(button.dataset.key);
   for (const button of document.querySelectorAll("#labels button")) button.setAttribute("aria-pressed", String(!!label && label.label === button.querySelector("b").textContent));
   $("none").firstElementChild.setAttribute("aria-pressed", String(item.checked));
   $("missing").replaceChildren(...item.missing.map((t) => element("li", `＋ (${t.aspect}, ${t.opinion}, ${named(t.polarity)})`)));
-  const first = $("text").querySelector("mark"); if (first && $("text").scrollHeight > $("text").clientHeight) first.scrollIntoView({ block: "center" });
+  const written = drafts.get(place) ?? (label && label.note) ?? "";
+  $("noted").textContent = written ? "備註 note: " + written + (drafts.has(place) ? "（和答案一起存 saved with your answer）" : "") : "";
+  list(); teaching(); lines();
+  const first = $("text").querySelector("mark"); if (first && $("shown").scrollHeight > $("shown").clientHeight) first.scrollIntoView({ block: "center" });
+}
+// The candidates of the review, with what was answered.
+function list() {
+  const all = siblings().filter((other) => other.candidate);
+  $("others").hidden = all.length < 2;
+  $("others").replaceChildren(...all.map((other) => {
+    const row = document.createElement("li"), button = document.createElement("button"), { candidate, label } = other;
+    button.dataset.place = other.place;
+    if (other.place === place) button.setAttribute("aria-current", "true");
+    const [aspect, opinion] = spans_of(other);
+    button.append(element("span", label ? label.label || "？" : "·", "badge " + (label ? label.label || "" : "")), element("span", words(aspect, item.text)), " → ", element("span", words(opinion, item.text)), " ", element("small", CHINESE[(label && label.polarity) || candidate.polarity]));
+    row.append(button);
+    return row;
+  }));
+}
+function lines() {
+  const links = siblings().filter((other) => other.candidate).map((other) => {
+    const [aspect, opinion] = spans_of(other);
+    return { aspect, opinion, polarity: (other.label && other.label.polarity) || other.candidate.polarity, strong: other.place === place };
+  });
+  const added = item.missing.map((t) => ({ aspect: t.aspect_spans, opinion: t.opinion_spans, polarity: t.polarity, strong: false }));
+  draw($("lines"), $("text"), [...links.filter((link) => !link.strong), ...added, ...links.filter((link) => link.strong)]);
 }
 
 // What is asked; once corrected, what the correction says instead, so that no question names what is no longer marked.
-function asked(one, label, aspect, opinion) {
+function asked(candidate, label, aspect, opinion) {
   const q = $("question"), note = $("correction"); q.replaceChildren(); note.textContent = "";
-  if (!one) { const more = item.of > 1; q.append(more ? "這則評論還有漏掉的三元組嗎？" : "沒有人提出三元組。有漏掉的嗎？", element("span", more ? "Is another triplet missing in this review?" : "Nobody proposed a triplet here. Is one missing?", "en")); return; }
+  if (!candidate) { const more = item.of > 1; q.append(more ? "這則評論還有漏掉的三元組嗎？" : "沒有人提出三元組。有漏掉的嗎？", element("span", more ? "Is another triplet missing in this review?" : "Nobody proposed a triplet here. Is one missing?", "en")); return; }
   if (label && (label.aspect || label.opinion || label.polarity)) {
-    const right = label.polarity || one.polarity;
+    const right = label.polarity || candidate.polarity;
     q.append("修正成 ", element("mark", words(opinion, item.text), "o"), " 描述 ", element("mark", words(aspect, item.text), "a"), "，", element("b", CHINESE[right]), "。", element("span", `Corrected to (${words(aspect, item.text)}, ${words(opinion, item.text)}, ${ENGLISH[right]}), saved as ${label.label}.`, "en"));
-    note.textContent = `原本的候選 proposed: (${one.aspect}, ${one.opinion}, ${named(one.polarity)})。 再按 1 2 3 就是回答原本的候選。 1 2 3 answer for the proposal instead.`;
+    note.textContent = `原本的候選 proposed: (${candidate.aspect}, ${candidate.opinion}, ${named(candidate.polarity)})。 再按 1 2 3 就是回答原本的候選。 1 2 3 answer for the proposal instead.`;
     return;
   }
-  q.append("「", element("mark", one.opinion, "o"), "」在描述「", element("mark", one.aspect, "a"), "」嗎？是", element("b", CHINESE[one.polarity]), "的描述嗎？", element("span", `Does “${one.opinion}” describe “${one.aspect}”? As ${ENGLISH[one.polarity]}?`, "en"));
+  q.append("「", element("mark", candidate.opinion, "o"), "」在描述「", element("mark", candidate.aspect, "a"), "」嗎？是", element("b", CHINESE[candidate.polarity]), "的描述嗎？", element("span", `Does “${candidate.opinion}” describe “${candidate.aspect}”? As ${ENGLISH[candidate.polarity]}?`, "en"));
   if (label && label.label === null) note.textContent = "不確定 unsure";
 }
-// A review without a candidate has nothing to correct or to be unsure of, and a decision is no "unsure".
-const offered = (key) => !((key === "c" || key === "0") && !(item && item.candidate)) && !(key === "0" && head.mode === "adjudicate");
+// A review without a candidate has nothing to correct, to note or to be unsure of, and a decision is no "unsure".
+const offered = (key) => !("c0t".includes(key) && !(item && item.candidate)) && !(key === "0" && head.mode === "adjudicate") && !(key === "l" && !lesson);
 
 async function answer(at, body) {
-  const told = await call("/api/answer", { place: at, ...body });
-  const now = told.item;
+  const content = await call("/api/answer", { place: at, ...body });
+  const now = content.item;
   for (let p = at - now.nth + 1; p < at - now.nth + 1 + now.of; p++) if (items.has(p)) { const other = items.get(p); other.missing = now.missing; other.checked = now.checked; }
-  items.set(at, now); head.done = told.done;
+  items.set(at, now); head.done = content.done; head.per_hour = content.per_hour;
   if (at === place) item = now;
   return now;
 }
-async function label(said) {
+async function label(given) {
   if (!item.candidate) return;
-  const at = place, before = item.label;
-  await answer(at, { op: "label", ...said });
+  const at = place, before = item.label, note = drafts.get(at) ?? (before ? before.note : "");
+  await answer(at, { op: "label", ...given, note });
+  drafts.delete(at);
   undo.push({ at, body: before ? { op: "label", ...before } : { op: "clear" } });
+  if (given.label === "NX" && !given.aspect) learn(at, { wrong: true });
   if (at + 1 < head.total) await go(at + 1); else show();
 }
 async function check() {
@@ -122,91 +132,75 @@ async function back() {
   try { await go(last.at); await answer(last.at, last.body); } catch (error) { undo.push(last); throw error; }
   show();
 }
-async function nextOpen() { const now = await call("/api/head"); head.done = now.done; await go(now.next); }
-
-function open(kind) {
-  const one = item.candidate;
-  if (kind === "correct" && !one) return;
-  const label = item.label || {};
-  picker = { kind, letters: graphemes(item.text), cursor: 0, anchor: 0, tapped: false,
-    aspect: kind === "correct" ? label.aspect || one.aspect_spans : null, opinion: kind === "correct" ? label.opinion || one.opinion_spans : null,
-    polarity: kind === "correct" ? label.polarity || one.polarity : null };
-  if (kind === "correct") pick(picker.aspect);
-  show();
-}
-// Select the first piece of what is there; Tab goes from the aspect to the opinion and back.
-function pick(spans) {
-  if (!spans) return;
-  const [start, end] = spans[0], at = (point) => Math.max(0, picker.letters.findIndex((l) => l.end > point));
-  picker.anchor = at(start); picker.cursor = at(end - 1); picker.tapped = false;
-}
-const chosen = () => { const [from, to] = selection(); return [picker.letters[from].start, picker.letters[to - 1].end]; };
-const holds = (spans) => { const [start, end] = chosen(); return (spans || []).some(([s, e]) => s === start && e === end); };
-function other() { pick(holds(picker.aspect) ? picker.opinion || picker.aspect : picker.aspect || picker.opinion); }
-const selection = () => { const [a, b] = [picker.anchor, picker.cursor].sort((x, y) => x - y); return [a, b + 1]; };
-// Shift+arrow moves the far end; a cursor alone selects the character it stands before.
-function showPicker() {
-  const p = picker, [from, to] = selection();
-  $("title").textContent = p.kind === "correct" ? "修正這個候選 Correct this candidate" : "補上漏掉的三元組 Add a missing triplet";
-  $("letters").replaceChildren(...p.letters.map((l, i) => {
-    const name = [inside(p.aspect, l.start) && "a", inside(p.opinion, l.start) && "o"].filter(Boolean).join(" ");
-    const node = element(name ? "mark" : "span", l.text, name);
-    if (from <= i && i < to) node.classList.add("sel");
-    if (i === p.cursor) node.classList.add("cur");
-    node.addEventListener("click", () => { if (p.tapped) { p.cursor = i; p.tapped = false; } else { p.anchor = p.cursor = i; p.tapped = true; } show(); });
-    return node;
-  }));
-  const told = (spans, name) => spans ? element("mark", words(spans, item.text), name) : element("b", "？");
-  const now = holds(p.aspect) ? "＝現在的對象 the aspect now" : holds(p.opinion) ? "＝現在的意見 the opinion now" : "按 A 設為對象，按 O 設為意見 press A: aspect, O: opinion";
-  $("chosen").replaceChildren("選到 selected: ", element("b", words([chosen()], item.text), "sel"), " ", now);
-  $("picked").replaceChildren("對象 aspect ", told(p.aspect, "a"), "　意見 opinion ", told(p.opinion, "o"), "　", element("b", p.polarity ? named(p.polarity) : "正負面？ polarity?"));
-  $("verdict").textContent = p.kind === "correct" ? "存成 saved as: " + verdict() : "";
-  const cursor = $("letters").querySelector(".cur"); if (cursor) cursor.scrollIntoView({ block: "nearest" });
-}
-const overlap = (one, two) => one.some(([s, e]) => two.some(([t, f]) => s < f && t < e));
-// Moved borders still name the same thing; another aspect or opinion means that the candidate's pair was wrong (paper, section 3.3.2).
-function verdict() {
-  const one = item.candidate;
-  if (!overlap(picker.aspect, one.aspect_spans) || !overlap(picker.opinion, one.opinion_spans)) return "NX";
-  return picker.polarity === one.polarity ? "YY" : "YN";
-}
-function take(name, more) {
-  const span = chosen();
-  const kept = more && picker[name] ? picker[name].filter(([s, e]) => e <= span[0] || span[1] <= s) : [];
-  picker[name] = [...kept, span].sort((x, y) => x[0] - y[0]);
-  picker.anchor = picker.cursor; picker.tapped = false;
-}
+async function nextOpen() { const now = await call("/api/head"); head = now; await go(now.next); }
 async function save() {
   const p = picker;
   if (!p.aspect || !p.opinion || !p.polarity) throw new Error("還缺：對象 (A)、意見 (O)、正負面 (1 2 3)。 Choose an aspect, an opinion and a polarity first.");
+  const at = place, due = { aspect: p.aspect, opinion: p.opinion, polarity: p.polarity };
   if (p.kind === "correct") {
-    const said = { label: verdict(), aspect: p.aspect, opinion: p.opinion, polarity: p.polarity };
+    const given = { label: verdict(), ...due };
     picker = null;
-    try { await label(said); } catch (error) { picker = p; throw error; }
+    try { await label(given); } catch (error) { picker = p; throw error; }
   } else {
-    const at = place, before = new Set(item.missing.map((t) => t.id));
-    const now = await answer(at, { op: "add", aspect: p.aspect, opinion: p.opinion, polarity: p.polarity });
+    const before = new Set(item.missing.map((t) => t.id));
+    const now = await answer(at, { op: "add", ...due });
     const fresh = now.missing.find((t) => !before.has(t.id));
     if (fresh) undo.push({ at, body: { op: "remove", id: fresh.id } });
     picker = null; show();
   }
+  learn(at, due);
 }
+
+// What the lexicon could learn from an answer. It is tried out while the next one is being asked, and nothing waits for it.
+function learn(at, due) {
+  if (!head.teaches) return;
+  call("/api/propose", { place: at, ...due }).then((content) => {
+    if (!content.lessons.length) return;
+    lesson = { ...content, wrong: !!due.wrong }; teaching(); if (item && !picker) show();
+  }).catch(() => {});
+}
+const TAUGHT = {
+  opinion: (l) => `「${l.word}」是意見，分數 ${l.meaning}${l.before ? `（現在 ${l.before}）` : ""} is an opinion of valence ${l.meaning}${l.before ? `, now ${l.before}` : ""}`,
+  aspect: (l) => `「${l.word}」是對象 is an aspect (${l.meaning})`,
+  exception: (l) => `「${l.word}」不是對象也不是意見 is neither aspect nor opinion`,
+};
+function teaching() {
+  $("teach").hidden = !lesson;
+  if (!lesson) return;
+  $("lessons").replaceChildren(...lesson.lessons.map((l) => element("li", TAUGHT[l.table](l))));
+  const after = lesson.wrong ? ["加了以後，這裡不會再提出它。 With it, the rules propose it here no more.", "加了也不夠，但別處有用。 It does not suffice here, but may elsewhere."] : ["加了以後，規則就找得到這個三元組。 With this, the rules find the triplet here.", "加了以後，規則在這裡還是找不到，但別處可能有用。 Even so the rules do not find it here, but may elsewhere."];
+  $("works").textContent = after[lesson.works ? 0 : 1];
+}
+async function teach() {
+  const taught = lesson;
+  for (const l of taught.lessons) await call("/api/teach", l);
+  lesson = null; $("done").textContent = `加進詞庫 added to the lexicon: ${taught.lessons.map((l) => l.word).join("、")}。 builder resume`; show();
+}
+function forget() { lesson = null; show(); }
+
+function write_note() {
+  $("notebox").hidden = false;
+  $("note").value = drafts.get(place) ?? (item.label ? item.label.note : ""); $("note").focus();
+}
+async function keep_note() {
+  const text = $("note").value.trim(), before = item.label;
+  $("notebox").hidden = true;
+  if (!before) { if (text) drafts.set(place, text); else drafts.delete(place); show(); return; }
+  await answer(place, { op: "label", ...before, note: text });
+  undo.push({ at: place, body: { op: "label", ...before } }); show();
+}
+function help() { if ($("help").open) $("help").close(); else $("help").showModal(); }
+async function leave() { await call("/api/sign_out", {}); location.reload(); }
 
 const WORK = {
   1: () => label({ label: "YY" }), 2: () => label({ label: "YN" }), 3: () => label({ label: "NX" }), 0: () => label({ label: null }),
-  Enter: check, u: back, c: () => open("correct"), m: () => open("missing"), n: nextOpen,
+  Enter: check, u: back, c: () => open("correct"), m: () => open("missing"), n: nextOpen, t: write_note, l: teach, "?": help,
   ArrowLeft: () => go(place - 1), ArrowRight: () => go(place + 1),
 };
-function move(to, extend) { picker.cursor = Math.max(0, Math.min(to, picker.letters.length - 1)); if (!extend) picker.anchor = picker.cursor; picker.tapped = false; }
-// As in any editor: an arrow without Shift first goes to that end of what is selected.
-function step(by, extend) {
-  const [from, to] = selection();
-  move(extend || to - from === 1 ? picker.cursor + by : by < 0 ? from : to - 1, extend);
-}
 const PICK = {
   a: () => take("aspect"), o: () => take("opinion"), "Shift+a": () => take("aspect", true), "Shift+o": () => take("opinion", true),
   1: () => { picker.polarity = "POS"; }, 2: () => { picker.polarity = "NEG"; }, 3: () => { picker.polarity = "NEU"; },
-  Enter: save, Escape: () => { picker = null; }, Tab: other,
+  Enter: save, Escape: () => { picker = null; }, Tab: other, m: add_instead, "?": help,
   ArrowLeft: (shift) => step(-1, shift), ArrowRight: (shift) => step(1, shift),
   Home: (shift) => move(0, shift), End: (shift) => move(Infinity, shift),
 };
@@ -214,27 +208,48 @@ const PICK = {
 const keyed = (key, shift) => !/^[a-z]$/i.test(key) ? key : (picker && shift && (key.toLowerCase() === "a" || key.toLowerCase() === "o") ? "Shift+" : "") + key.toLowerCase();
 const action = (key) => (picker ? PICK[key] : offered(key) ? WORK[key] : null);
 // One after the other: a key pressed while an answer is being stored waits for it.
-function press(key, shift) {
+function press(key, shift) { perform(() => { const run = item && action(keyed(key, shift)); return run ? () => run(shift) : null; }); }
+function perform(choose) {
   busy = busy.then(async () => {
-    const run = item && action(keyed(key, shift));
+    const run = choose();
     if (!run) return;
-    $("error").hidden = true;
-    try { await run(shift); if (picker) show(); else if (!$("picker").hidden) show(); } catch (error) { $("error").textContent = error.message; $("error").hidden = false; }
+    $("error").hidden = true; $("done").textContent = "";
+    try { await run(); if (picker) show(); else if (!$("picker").hidden) show(); } catch (error) { $("error").textContent = error.message; $("error").hidden = false; }
     document.body.dataset.pressed = String(Number(document.body.dataset.pressed || 0) + 1);
   });
 }
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+  if (event.target.tagName === "TEXTAREA") {
+    if (event.key === "Escape") { event.preventDefault(); $("notebox").hidden = true; }
+    if (event.key === "Enter" && !event.shiftKey) { event.preventDefault(); perform(() => keep_note); }
+    return;
+  }
+  if ($("help").open) { if (event.key === "?") { event.preventDefault(); press("?"); } return; }
   if (event.target.tagName === "BUTTON" && (event.key === "Enter" || event.key === " ")) return;
   if ((picker ? PICK : WORK)[keyed(event.key, event.shiftKey)]) { event.preventDefault(); press(event.key, event.shiftKey); }
 });
 document.addEventListener("click", (event) => {
-  const button = event.target.closest("button[data-key]");
-  if (button) { button.blur(); press(button.dataset.key, "shift" in button.dataset); }
+  const button = event.target.closest("button");
+  if (!button) return;
+  if ("key" in button.dataset) { button.blur(); press(button.dataset.key, "shift" in button.dataset); }
+  if ("place" in button.dataset) { button.blur(); perform(() => () => go(Number(button.dataset.place))); }
 });
+$("keep").addEventListener("click", () => perform(() => keep_note));
+$("forget").addEventListener("click", () => perform(() => forget));
+$("leave").addEventListener("click", () => perform(() => leave));
+// Words that are dragged over in the text are what is to be corrected, or added.
+$("text").addEventListener("mouseup", () => {
+  const span = selected($("text"));
+  if (!span || !item) return;
+  getSelection().removeAllRanges();
+  perform(() => () => open(item.candidate ? "correct" : "missing", span));
+});
+addEventListener("resize", () => { if (item && picker) showPicker(); else if (item) lines(); });
 (async () => {
   try {
     head = await call("/api/head");
+    $("leave").hidden = head.here;
     if (head.mode === "adjudicate") document.title = "裁決 · Adjudicate";
     if (head.total) await go(head.next); else { show(); $("error").textContent = "這裡沒有要標的。 There is nothing to do here."; $("error").hidden = false; }
     document.body.dataset.ready = "1";

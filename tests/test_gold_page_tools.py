@@ -1,0 +1,174 @@
+"""The annotation page beside its labels: dragging, notes, the list of candidates, lines, help, pace and order."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from devtools import Browser, needed
+from goldwork import TEXTS, by_name, pooled
+from test_gold_page import _walk_to, served
+
+from builder.records import Label
+from builder.usecases.annotation_page import DatabaseBook
+from builder.usecases.labelling import opened
+
+pytest.importorskip("uvicorn", reason="the extra annotate is not installed")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    needed()
+    made = Browser()
+    yield made
+    made.close()
+
+
+def drag(browser: Browser, box: str, start: int, end: int) -> None:
+    """Drag with the mouse from the first to the last character of `start:end` in a box."""
+    script = f"[{start}, {end} - 1].map((at) => {{ const r = place_of($('{box}'), [at, at + 1]); "
+    script += "return [r.left + r.width / 2, r.top + r.height / 2]; })"
+    (x, y), (right, below) = browser.run(script)
+    before = browser.run("document.body.dataset.pressed || 0")
+    for kind, at in (
+        ("mousePressed", (x - 4, y)),
+        ("mouseMoved", (right, below)),
+        ("mouseReleased", (right + 4, below)),
+    ):
+        browser.call("Input.dispatchMouseEvent", type=kind, x=at[0], y=at[1], button="left", buttons=1, clickCount=1)
+    if box == "text":
+        browser.wait(f"(document.body.dataset.pressed || 0) != {before}")
+
+
+def test_words_dragged_over_in_the_text_become_the_aspect_or_a_missing_triplet(
+    tmp_path: Path, browser: Browser
+) -> None:
+    workdir, pool = pooled(tmp_path)
+    soup = by_name(pool, TEXTS[0], "湯頭")[1]
+    for page in served(workdir, pool):
+        browser.open(page.address)
+        _walk_to(browser, pool, "湯頭")
+        drag(browser, "text", 3, 5)
+        assert browser.text("#chosen").split()[2] == "濃郁"
+        drag(browser, "letters", 2, 3)
+        assert browser.text("#chosen").split()[2] == "頭"
+        browser.press("a", "Enter")
+        assert page.said()[soup.id] == Label("YY", None, ((2, 3),))
+        _walk_to(browser, pool, "店員態度")
+        drag(browser, "text", 10, 12)
+        browser.press("m")
+        assert "Add a missing triplet" in browser.text("#title")
+        browser.press("a")
+        drag(browser, "letters", 17, 18)
+        browser.press("o", "1", "Enter")
+        assert browser.text("#missing").startswith("＋ (店員, 好, 正面 positive)")
+        assert browser.troubles == []
+
+
+def test_a_note_waits_for_its_answer_and_is_stored_with_it(tmp_path: Path, browser: Browser) -> None:
+    workdir, pool = pooled(tmp_path)
+    soup = by_name(pool, TEXTS[0], "湯頭")[1]
+    for page in served(workdir, pool):
+        browser.open(page.address)
+        _walk_to(browser, pool, "湯頭")
+        browser.press("t")
+        write_note(browser, "看不出來 1 2 3")
+        assert "saved with your answer" in browser.text("#noted")
+        assert page.said() == {}
+        where = browser.text("#where")
+        browser.press("2")
+        assert page.said()[soup.id] == Label("YN", note="看不出來 1 2 3")
+        while browser.text("#where") != where:
+            browser.press("ArrowLeft")
+        assert browser.text("#noted") == "備註 note: 看不出來 1 2 3"
+        browser.press("t")
+        write_note(browser, "清楚了")
+        assert page.said()[soup.id] == Label("YN", note="清楚了")
+        browser.press("u")
+        assert page.said()[soup.id].note == "看不出來 1 2 3"
+
+
+def write_note(browser: Browser, text: str) -> None:
+    before = browser.run("document.body.dataset.pressed")
+    browser.run(f"document.querySelector('#note').value = {json.dumps(text)}")
+    browser.call("Input.dispatchKeyEvent", type="keyDown", key="Enter", windowsVirtualKeyCode=13)
+    browser.wait(f"document.body.dataset.pressed != {before}")
+
+
+def test_the_candidates_of_a_review_are_listed_with_their_answers_and_lead_to_each(
+    tmp_path: Path, browser: Browser
+) -> None:
+    workdir, pool = pooled(tmp_path)
+    review, _ = by_name(pool, TEXTS[1], "=湯")
+    for page in served(workdir, pool):
+        browser.open(page.address)
+        _walk_to(browser, pool, "=湯")
+        listed = browser.text("#others").split("\n")
+        for candidate in review.candidates:
+            assert any(f"{candidate.triplet.aspect.text} → {candidate.triplet.opinion.text}" in row for row in listed)
+        assert browser.run("document.querySelectorAll('#lines path.strong:not(.end)').length") == 1
+        assert browser.run("document.querySelectorAll('#lines path:not(.end)').length") == len(review.candidates) == 4
+        place = browser.run("item.place")
+        browser.press("3", "ArrowLeft")
+        assert browser.run(f"document.querySelector('#others [data-place=\"{place}\"] .badge').textContent") == "NX"
+        other = browser.run("[...document.querySelectorAll('#others button:not([aria-current])')][1].dataset.place")
+        browser.run(f"document.querySelector('#others [data-place=\"{other}\"]').click()")
+        browser.wait(f"item.place === {other}")
+        assert page.said()
+
+
+def test_a_line_goes_from_the_aspect_to_its_opinion_even_with_an_emoji_between(
+    tmp_path: Path, browser: Browser
+) -> None:
+    workdir, pool = pooled(tmp_path)
+    for page in served(workdir, pool):
+        browser.open(page.address)
+        _walk_to(browser, pool, "店員態度")
+        script = "(() => { const box = document.querySelector('#shown').getBoundingClientRect();"
+        script += (
+            "const at = (name) => { const r = document.querySelector('#text mark.' + name).getBoundingClientRect();"
+        )
+        script += "return [r.left - box.left, r.right - box.left]; };"
+        script += "const [x1, , , , , , x2] = document.querySelector('#lines path.strong').getAttribute('d')"
+        script += ".match(/[-\\d.]+/g).map(Number); return [at('a'), x1, at('o'), x2]; })()"
+        aspect, begin, opinion, end = browser.run(script)
+        assert aspect[0] < begin < aspect[1] and opinion[0] < end < opinion[1]
+
+
+def test_the_keys_are_shown_over_the_page_and_none_of_them_acts_there(tmp_path: Path, browser: Browser) -> None:
+    workdir, pool = pooled(tmp_path)
+    for page in served(workdir, pool):
+        browser.open(page.address)
+        browser.press("?")
+        assert browser.run("document.querySelector('#help').open")
+        browser.call("Input.dispatchKeyEvent", type="keyDown", key="1")
+        browser.press("?")
+        assert not browser.run("document.querySelector('#help').open")
+        assert page.said() == {}
+        shown = browser.run("[...document.querySelectorAll('#help kbd')].map(k => k.textContent).join(' ')")
+        for key in ("1", "0", "N", "U", "C", "M", "T", "L", "A", "O", "Tab", "Esc"):
+            assert f" {key} " in f" {shown} "
+
+
+def test_the_page_asks_the_most_uncertain_first(tmp_path: Path) -> None:
+    workdir, pool = pooled(tmp_path)
+    with opened(workdir) as connection:
+        book = DatabaseBook(connection, pool.id, "amy", order="uncertain")
+        rows = book.items(0, 11)
+    sources = {c.id: len(c.sources) for review in pool.reviews for c in review.candidates}
+    first = [sources[row["candidate"]["id"]] for row in rows if row["candidate"] and row["nth"] == 1]
+    assert first == sorted(first) and first[0] == 1
+    assert [row["candidate"] is None for row in rows][-1]
+
+
+def test_the_pace_is_told_after_some_labels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    workdir, pool = pooled(tmp_path)
+    clock = iter(range(0, 10_000, 20))
+    monkeypatch.setattr("builder.usecases.annotation_page.time.time", lambda: float(next(clock)))
+    with opened(workdir) as connection:
+        book = DatabaseBook(connection, pool.id, "amy")
+        places = [row["place"] for row in book.items(0, 11) if row["candidate"]]
+        paces = [book.answer(place, {"op": "label", "label": "YY"})["per_hour"] for place in places[:7]]
+    assert paces == [None] * 5 + [180, 180]

@@ -1,0 +1,164 @@
+"""Corrections become entries of the working directory's own lexicon, and the rules then find what they had missed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from conftest import Command
+from devtools import Browser, needed
+from goldwork import pooled, triplet, work
+from test_gold_page import served
+
+from builder.errors import ResourceError
+from builder.gold.pool import PoolSettings
+from builder.lexicon.candidate_scores import Endings
+from builder.lexicon.corrections import Lesson, add_entry, find_lessons
+from builder.lexicon.resources import load_lexicon
+from builder.records import Triplet
+from builder.store import db, pools
+from builder.usecases.pooling import make_pool
+from builder.usecases.teaching import Teacher
+
+NEW = "湯頭很冰裂裂"
+
+
+def lessons(text: str, aspect: str, opinion: str, polarity: str) -> list[tuple[str, str, str, str]]:
+    lexicon = load_lexicon()
+    due = triplet(text, aspect, opinion, polarity)  # type: ignore[arg-type]
+    return [(row.table, row.word, row.meaning, row.before) for row in find_lessons(due, lexicon, Endings.of(lexicon))]
+
+
+def test_a_word_that_the_lexicon_lacks_is_proposed_with_the_meaning_of_the_correction() -> None:
+    assert lessons(NEW, "湯頭", "冰裂裂", "NEG") == [("opinion", "冰裂裂", "3", "")]
+    assert lessons("紫炁飯好吃", "紫炁飯", "好吃", "POS")[0][:2] == ("aspect", "紫炁飯")
+    assert lessons("湯頭好喝", "湯頭", "好喝", "POS") == []
+
+
+def test_a_denied_word_is_learnt_without_its_negator_and_with_the_polarity_turned() -> None:
+    assert lessons("湯頭不冰裂裂", "湯頭", "不冰裂裂", "POS") == [("opinion", "冰裂裂", "3", "")]
+
+
+def test_a_known_word_of_another_polarity_says_what_it_is_now() -> None:
+    (row,) = lessons("湯頭好喝", "湯頭", "好喝", "NEG")
+    assert row[:3] == ("opinion", "好喝", "3")
+    assert float(row[3]) > 6
+
+
+def test_a_lesson_is_tried_before_it_is_added_and_the_next_extraction_finds_it(tmp_path: Path, here: Command) -> None:
+    workdir = work(tmp_path)
+    teacher, due = Teacher(workdir), triplet(NEW, "湯頭", "冰裂裂", "NEG")
+    proposed = teacher.propose(NEW, due)
+    assert proposed["works"] is True
+    assert not (workdir / "lexicon").exists()
+    for lesson in proposed["lessons"]:
+        teacher.teach(lesson["table"], lesson["word"], lesson["meaning"])
+    assert teacher.propose(NEW, due)["lessons"] == []
+    (tmp_path / "in.jsonl").write_text(json.dumps({"id": "1", "text": NEW}) + "\n", encoding="utf-8")
+    own = tmp_path / "own"  # a working directory without a build: extract needs none for the words
+    own.mkdir()
+    found = []
+    for name in ("before", "after"):
+        out = tmp_path / f"{name}.jsonl"
+        ran = here("extract", "--input", tmp_path / "in.jsonl", "--source", "rules", "--workdir", own, "--output", out)
+        assert ran.code == 0, ran.err
+        found.append([(t["aspect"], t["opinion"]) for t in json.loads(out.read_text(encoding="utf-8"))["triplets"]])
+        if name == "before":
+            (workdir / "lexicon").rename(own / "lexicon")
+    assert ("湯頭", "冰裂裂") not in found[0]
+    assert found[1] == [("湯頭", "冰裂裂")]
+
+
+def test_lessons_of_several_days_lie_in_one_overlay_and_an_import_is_left_alone(tmp_path: Path) -> None:
+    folder = tmp_path / "lexicon"
+    lexicon = load_lexicon()
+    add_entry(folder, Lesson("opinion", "冰裂裂", "3"), lexicon)
+    add_entry(folder, Lesson("opinion", "暖呼呼呼", "8"), lexicon)
+    add_entry(folder, Lesson("aspect", "紫炁飯", "food.dish"), lexicon)
+    add_entry(folder, Lesson("exception", "湯頭", "abstract"), lexicon)
+    add_entry(folder, Lesson("opinion", "冰裂裂", "2"), lexicon)
+    learnt = load_lexicon(overlays=[folder])
+    assert (learnt.opinions["冰裂裂"].valence, learnt.opinions["暖呼呼呼"].valence) == (2, 8)
+    assert learnt.aspects["紫炁飯"].cls == "food.dish"
+    assert "湯頭" in learnt.not_aspects and "湯頭" not in learnt.aspects
+    mine = folder / "opinions" / "imported_mine.tsv"
+    mine.write_text("word\tcategory\n亮晶晶晶\ttaste.delicious\n", encoding="utf-8")
+    with pytest.raises(ResourceError, match=r"stands there already.*change that line"):
+        add_entry(folder, Lesson("opinion", "亮晶晶晶", "3"), lexicon)
+
+
+@pytest.mark.parametrize(
+    "lesson",
+    [
+        Lesson("opinion", "x", "11"),
+        Lesson("opinion", "x", "good"),
+        Lesson("aspect", "x", "no.class"),
+        Lesson("exception", "x", "because"),
+        Lesson("opinion", "a\tb", "3"),
+    ],
+)
+def test_what_is_no_entry_is_refused(lesson: Lesson, tmp_path: Path) -> None:
+    with pytest.raises(ResourceError, match="is no"):
+        add_entry(tmp_path, lesson, load_lexicon())
+    assert not list(tmp_path.rglob("*.tsv"))
+
+
+def test_a_word_that_is_always_wrong_is_proposed_as_an_exception(tmp_path: Path) -> None:
+    workdir = work(tmp_path)
+    text = "湯頭好喝"
+    teacher, wrong = Teacher(workdir), triplet(text, "湯頭", "好喝", "POS")
+    assert teacher.propose_exceptions(text, wrong, []) == {"lessons": [], "works": False}
+    proposed = teacher.propose_exceptions(text, wrong, ["湯頭"])
+    assert (proposed["lessons"][0]["table"], proposed["works"]) == ("exception", True)
+
+
+def test_the_page_proposes_what_a_correction_teaches_and_adds_it(tmp_path: Path) -> None:
+    pytest.importorskip("uvicorn", reason="the extra annotate is not installed")
+    needed()
+    texts = (NEW, "餐點好吃")
+    made: dict[str, list[tuple[int, Triplet]]] = {"rules": [(2, triplet(texts[1], "餐點", "好吃", "POS"))]}
+    workdir = work(tmp_path, texts, made)
+    pool = make_pool(workdir, PoolSettings(10, 13, "test")).pool
+    with db.reading(workdir) as connection:
+        pool = pools.read(connection, pool.id)
+    browser = Browser()
+    try:
+        for page in served(workdir, pool):
+            browser.open(page.address)
+            if "Nobody proposed" not in browser.text("#question"):
+                browser.press("ArrowRight")
+            browser.press("m")
+            browser.press("Home")
+            browser.press("ArrowRight", shift=True)
+            browser.press("a", *["ArrowRight"] * 2)
+            browser.press("ArrowRight", "ArrowRight", shift=True)
+            browser.press("o", "2")
+            assert browser.text("#picked").split()[2:5:2] == ["湯頭", "opinion"]
+            browser.press("Enter")
+            browser.wait("!document.querySelector('#teach').hidden")
+            assert "「冰裂裂」是意見" in browser.text("#lessons")
+            assert "the rules find the triplet here" in browser.text("#works")
+            browser.press("l")
+            assert "added to the lexicon: 冰裂裂" in browser.text("#done")
+            assert browser.run("document.querySelector('#teach').hidden")
+    finally:
+        browser.close()
+    assert "冰裂裂" in (workdir / "lexicon" / "opinions" / "imported_corrections.tsv").read_text(encoding="utf-8")
+
+
+def test_the_book_counts_words_whose_pairs_are_all_wrong(tmp_path: Path) -> None:
+    from builder.usecases.annotation_page import DatabaseBook
+    from builder.usecases.labelling import opened
+
+    workdir, pool = pooled(tmp_path)
+    with opened(workdir) as connection:
+        book = DatabaseBook(connection, pool.id, "amy")
+        meals = [row["place"] for row in book.items(0, 11) if row["candidate"] and row["candidate"]["aspect"] == "餐點"]
+        assert len(meals) == 2
+        book.answer(meals[0], {"op": "label", "label": "NX"})
+        assert book.often_wrong(meals[0], 2)[1] == []
+        book.answer(meals[1], {"op": "label", "label": "NX"})
+        assert book.often_wrong(meals[1], 2)[1] == ["餐點"]
+        book.answer(meals[0], {"op": "label", "label": "YY"})
+        assert book.often_wrong(meals[1], 2)[1] == []
