@@ -67,12 +67,13 @@ font-weight: 650; }}
 
 @dataclass(frozen=True, slots=True)
 class SpanMark:
-    """An element of triplet number `triplet` on the page."""
+    """An element of triplet number `triplet` on the page. `shade`: a class more, for how sure the triplet is."""
 
     triplet: int
     role: str
     polarity: str
     spans: tuple[tuple[int, int], ...]
+    shade: str = ""
 
     def covers(self, start: int, end: int) -> bool:
         """Whether the stretch lies inside one of the spans."""
@@ -117,7 +118,7 @@ def marked(text: str, shown: Sequence[SpanMark], *, stops: bool = False, numbers
             if stops and mark.role == "opinion" and mark.triplet not in focused:
                 focused.add(mark.triplet)
                 stop = f' tabindex="0" aria-describedby="t{mark.triplet}"'
-            classes = f"m {mark.role} {mark.polarity} l{lane[mark]}"
+            classes = f"m {mark.role} {mark.polarity} l{lane[mark]} {mark.shade}".rstrip()
             part = f'<span class="{classes}" data-t="{mark.triplet}"{stop}>{part}</span>'
         ending = [mark.triplet + 1 for mark in shown if numbers and mark.spans[-1][1] == end]
         parts.append(part + (f"<sup>{' '.join(map(str, sorted(set(ending))))}</sup>" if ending else ""))

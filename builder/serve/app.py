@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import resource
 import socket
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from builder import markup
 from builder.errors import ConfigError, install_command
-from builder.serve.database import of_release, of_workdir, read_manifest
+from builder.serve.database import add_comparison, of_release, of_workdir, read_manifest
 from builder.serve.folder import folder_of_server
 from builder.serve.metadata import metadata
+from builder.serve.trying import Extracting, Reads
 
 _SETTINGS = {
     "allow_download": False,
@@ -27,11 +30,23 @@ MEMORY = 1 << 30
 """Bytes that the server may take beyond what it has when it begins to listen."""
 
 
-def datasette(database: Path, title: str, source: str, host: str = "127.0.0.1") -> Any:
-    """An instance of Datasette over an immutable database of ours; ConfigError if the extra is not installed."""
+def datasette(
+    database: Path,
+    title: str,
+    source: str,
+    host: str = "127.0.0.1",
+    extractor: Callable[[], Reads] | None = None,
+    compares: bool = False,
+) -> Any:
+    """An instance of Datasette over an immutable database of ours; ConfigError if the extra is not installed.
+
+    Args:
+        extractor: makes what reads a sentence that somebody types; None: the server reads none.
+        compares: whether the database holds a comparison of releases.
+    """
     library = _library()
     from builder.serve import plugin
-    from builder.serve.pages import Site
+    from builder.serve.answering import Site
 
     if not library.plugins.pm.is_registered(plugin):
         library.plugins.pm.register(plugin, "builder")
@@ -39,7 +54,7 @@ def datasette(database: Path, title: str, source: str, host: str = "127.0.0.1") 
     class Served(library.app.Datasette):  # type: ignore[misc,name-defined]
         """Datasette asks for routes while it is made, so the site has to be there before."""
 
-        builder_site = Site(title, source, host)
+        builder_site = Site(title, source, host, Extracting(extractor) if extractor else None, compares)
 
     served = Served(
         immutables=[str(database)],
@@ -69,36 +84,66 @@ def _library() -> Any:
     return datasette
 
 
-def serve(workdir: Path, release: Path | None, host: str, port: int, report: Callable[[str], None]) -> None:
-    """Serve until interrupted. `report` hears the address once the socket is open."""
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What is served: a working directory, or a release; `compared`: an earlier release to lay beside it; `extractor`
+    makes what reads typed sentences.
+    """
+
+    workdir: Path
+    release: Path | None = None
+    compared: Path | None = None
+    extractor: Callable[[], Reads] | None = None
+
+
+def serve(shown: Shown, host: str, port: int, report: Callable[[str], None], opened: bool = False) -> None:
+    """Serve until interrupted. `report` hears the address once the socket is open; `opened`: a browser opens it."""
     _library()  # before a large copy is made
     with folder_of_server() as folder:
-        if release is not None:
-            manifest = read_manifest(release)
-            title = f"{manifest.get('name', release.name)} {manifest.get('version', '')}".strip()
-            source = f"release {release}"
-            report(f"reading {release}")
-            database = of_release(release, folder)
+        if shown.release is not None:
+            manifest = read_manifest(shown.release)
+            title = f"{manifest.get('name', shown.release.name)} {manifest.get('version', '')}".strip()
+            source = f"release {shown.release}"
+            report(f"reading {shown.release}")
+            database = of_release(shown.release, folder)
         else:
             title, source = (
-                f"working directory {workdir.resolve().name}",
-                f"{workdir}, as it was when the server started",
+                f"working directory {shown.workdir.resolve().name}",
+                f"{shown.workdir}, as it was when the server started",
             )
-            report(f"copying {workdir}")
-            database = of_workdir(workdir, folder)
+            report(f"copying {shown.workdir}")
+            database = of_workdir(shown.workdir, folder)
+        if shown.compared is not None:
+            report(f"comparing with {shown.compared}")
+            add_comparison(database, shown.compared, shown.release)
+        made = datasette(database, title, source, host, shown.extractor, shown.compared is not None)
+        asyncio.run(made.client.get("/"))  # the one page that takes long; it is kept
         with suppress(KeyboardInterrupt):  # uvicorn raises it again once it has stopped; it is how one leaves
-            _run(datasette(database, title, source, host).app(), host, port, report)
+            _run(made.app(), host, port, report, opened)
 
 
-def _run(app: Any, host: str, port: int, report: Callable[[str], None]) -> None:
+def _run(app: Any, host: str, port: int, report: Callable[[str], None], opened: bool) -> None:
     import uvicorn
 
-    opened = _listen(host, port)
+    listening = _listen(host, port)
     shown = f"[{host}]" if ":" in host else host
-    report(f"http://{shown}:{opened.getsockname()[1]}/  (Ctrl-C stops)")
+    address = f"http://{shown}:{listening.getsockname()[1]}/"
+    report(f"{address}  (Ctrl-C stops)")
+    if opened and not _open(address):
+        report("no browser could be opened here; open the address yourself")
     server = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="on", access_log=False))
     _limit_memory()
-    server.run(sockets=[opened])
+    server.run(sockets=[listening])
+
+
+def _open(address: str) -> bool:
+    """Open an address in the user's browser, in a process of its own; False where there is none."""
+    import webbrowser
+
+    try:
+        return webbrowser.open(address)
+    except webbrowser.Error:
+        return False
 
 
 def _limit_memory() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from builder.records import POLARITIES
@@ -33,27 +33,68 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A chart with what its bars mean; `legend` are CSS classes with their names."""
+    """A chart with what its bars mean; `legend` are CSS classes with their names. `doubt`: why its numbers are not to
+    be trusted, in a sentence.
+    """
 
     title: str
     about: str
     link: str
     legend: tuple[tuple[str, str], ...]
     bars: tuple[Bar, ...]
+    doubt: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FilterBar:
+    """A bar of a histogram that filters: a click on it sets the filter, or unsets it where it is `on`."""
+
+    label: str
+    link: str
+    number: int
+    width: float
+    on: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Histogram:
+    """The bars of a filter, by what they count."""
+
+    name: str
+    bars: tuple[FilterBar, ...]
+
+
+def histogram(
+    name: str, rows: Sequence[tuple[str, int]], label: Callable[[str], str], link: Callable[[str], str], value: str
+) -> Histogram:
+    """Bars of (value, number). `link` leads to the page with a value, or with "" to that without the filter; `value`
+    is the chosen one, which has a bar even where nothing is left of it.
+    """
+    shown = [*rows, *([(value, 0)] if value and value not in dict(rows) else [])]
+    longest = max((number for _, number in shown), default=1) or 1
+    bars = [
+        FilterBar(
+            label(text), link("" if text == value else text), number, round(1000 * number / longest, 1), text == value
+        )
+        for text, number in shown
+    ]
+    return Histogram(name, tuple(bars))
 
 
 LEGEND = (("POS", "positive"), ("NEG", "negative"), ("NEU", "neutral"))
 
 
 def by_polarity(
-    rows: Sequence[Row], label: str, links: Mapping[str, str] | None = None, note: str = ""
+    rows: Sequence[Row], label: str, links: Mapping[str, str] | None = None, note: str = "", doubted: bool = False
 ) -> tuple[Bar, ...]:
-    """Bars of POS, NEG and NEU. `label` is the column that names a row, `note` one that is shown as a percentage."""
+    """Bars of POS, NEG and NEU. `label` is the column that names a row, `note` one that is shown as a percentage, with
+    a question mark where it is `doubted`.
+    """
     longest = max((sum(number(row[p]) for p in POLARITIES) for row in rows), default=1) or 1
     out = []
     for row in rows:
         name, values = str(row[label]), {str(p): number(row[p]) for p in POLARITIES}
-        percent = "" if not note or row[note] is None else f"{row[note]}%"
+        percent = "" if not note or row[note] is None else f"{row[note]}%{' ?' * doubted}"
         title = ", ".join(f"{values[kind]:,.0f} {word}" for kind, word in LEGEND)
         out.append(
             Bar(
@@ -91,14 +132,14 @@ def growth(rows: Sequence[Row]) -> tuple[Bar, ...]:
     return tuple(out)
 
 
-def verdicts(rows: Sequence[Row]) -> tuple[Bar, ...]:
-    """Verdicts on each model's findings."""
+def verdicts(rows: Sequence[Row], doubted: bool = False) -> tuple[Bar, ...]:
+    """Verdicts on each model's findings; with a question mark behind the share where the judge is `doubted`."""
     longest = max((number(row["judged"]) for row in rows), default=1) or 1
     return tuple(
         Bar(
             str(row["model"]), "", stacked({kind: number(row[kind]) for kind in ("YY", "abstained", "YN", "NX")},
             longest), f"{number(row['judged']):,.0f}",
-            f"{row['rejected_percent']}%", f"{row['YY']} accepted, {row['abstained']} without a verdict, {row['YN']} "
+            f"{row['rejected_percent']}%{' ?' * doubted}", f"{row['YY']} accepted, {row['abstained']} without a verdict, {row['YN']} "
                 f"with doubted polarity, {row['NX']} with a doubted pair",
         )
         for row in rows

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from builder.errors import ReleaseError
+from builder.errors import ConfigError, ReleaseError
 from builder.export.records import ReviewRow, TripletRow, completed
 from builder.export.records import triplet as triplet_of
 from builder.release.reading import NAME, inside
 from builder.release.shape import parse, read_json
+from builder.serve.comparing import store_changes
 from builder.sources.batches import read_bounded
 from builder.store import browse, db, released, reviews, runs, search
 
@@ -47,6 +50,17 @@ def of_release(release: Path, folder: Path) -> Path:
             released.set_public_ids(connection, hashed=False)
         browse.finish(connection)
     return folder / db.NAME
+
+
+def add_comparison(database: Path, before: Path, after: Path | None) -> None:
+    """Keep what differs between two releases in the pages' database. Without `after`, the working directory's last
+    release; ConfigError where it has none.
+    """
+    with closing(sqlite3.connect(database, isolation_level=None)) as connection, db.atomic(connection):
+        last = after or runs.last_release_path(connection)
+        if last is None:
+            raise ConfigError("there is no release to compare with", fix="`builder release` makes one")
+        store_changes(connection, before, Path(last))
 
 
 def read_manifest(release: Path) -> dict[str, Any]:

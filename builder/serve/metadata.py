@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from builder.store import browse, queries
+from builder.store import browse, browse_tables, changes, queries
 from builder.store.descriptions import describe_tables
 
 DATABASE = "builder"
@@ -33,7 +33,13 @@ _TRIPLET_LIST = (
     },
 )
 """The flat table that only the pages have; the others are described in the store."""
-_HIDDEN = ("annotations", "settings", "search", "releases", "current_triplets")
+_HIDDEN = (
+    "annotations", "settings", "search", "releases", "current_triplets", *browse_tables.TABLES, *changes.TABLES,
+)  # fmt: skip
+FIRST_QUERY = """SELECT aspect, opinion, polarity, count(*) AS triplets, min(text) AS example
+FROM triplet_list WHERE released IS NOT NULL OR NOT EXISTS (SELECT 1 FROM released)
+GROUP BY aspect, opinion, polarity ORDER BY triplets DESC LIMIT 20"""
+"""What the page of SQL begins with: it has rows, released or not."""
 
 
 def metadata(title: str, source: str) -> dict[str, Any]:

@@ -8,12 +8,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable
 from typing import Any
+from urllib.parse import urlencode
 
 from markupsafe import Markup
 from pluggy import HookimplMarker
 
 from builder.serve import guard, pages
-from builder.serve.metadata import DATABASE
+from builder.serve.answering import quoted, selection, site
+from builder.serve.metadata import DATABASE, FIRST_QUERY
+from builder.serve.selection import Selection, Toggle
 from builder.serve.spans import plain
 from builder.sources.opening import one_line
 from builder.store import limits
@@ -24,20 +27,20 @@ hookimpl = HookimplMarker("datasette")
 @hookimpl
 def register_routes(datasette: Any) -> Iterable[tuple[str, Callable[..., Any]]]:
     """Our pages, for Datasette to serve."""
-    return pages.ROUTES if pages.site(datasette) else ()
+    return pages.ROUTES if site(datasette) else ()
 
 
 @hookimpl
 def asgi_wrapper(datasette: Any) -> Callable[[guard.App], guard.App]:
     """What guards every answer."""
-    site = pages.site(datasette)
-    return lambda app: guard.guarded(app, site.host, pages.own) if site else app
+    shown = site(datasette)
+    return lambda app: guard.guarded(app, shown.host, pages.own) if shown else app
 
 
 @hookimpl
 def prepare_connection(conn: Any, database: str, datasette: Any) -> None:
     """No question of a stranger takes all memory."""
-    if pages.site(datasette):
+    if site(datasette):
         limits.limit_strangers(conn)
 
 
@@ -47,27 +50,50 @@ def handle_exception(datasette: Any, request: Any, exception: Exception) -> None
     a defect.
     """
     status = getattr(exception, "status", None)
-    if pages.site(datasette) and status:
+    if site(datasette) and status:
         print(f"{status} {one_line(request.path)}", file=sys.stderr)
 
 
 @hookimpl
-def extra_template_vars(datasette: Any) -> dict[str, Any]:
-    """What our templates know of the site."""
-    site = pages.site(datasette)
-    return {"site_title": site.title, "site_source": site.source} if site else {}
+def extra_template_vars(datasette: Any, request: Any) -> Any:
+    """What our templates know of the site, and of what the visitor selects."""
+    shown = site(datasette)
+    if shown is None:
+        return {}
+
+    async def known() -> dict[str, Any]:
+        variables: dict[str, Any] = {
+            "site_title": shown.title, "site_source": shown.source, "site_tries": shown.extracting is not None,
+            "site_compares": shown.compares, "first_query": FIRST_QUERY, "show_toggles": _toggles,
+        }  # fmt: skip
+        if request is not None:
+            variables["script"] = (await selection(request, datasette)).script
+            others = [
+                (name, value) for name in request.args for value in request.args.getlist(name) if name != "script"
+            ]
+            variables["script_links"] = {
+                name: f"{request.path}?{urlencode([*others, ('script', name)])}"
+                for name in ("traditional", "simplified")
+            }
+        return variables
+
+    return known
+
+
+def _toggles(chosen: Selection, path: str) -> list[tuple[Toggle, None, str]]:
+    return [(toggle, None, chosen.with_(show=toggle.show).link(path)) for toggle in chosen.toggles()]
 
 
 @hookimpl
 def extra_css_urls(datasette: Any) -> list[str]:
     """Our style sheet."""
-    return ["/assets/style.css"] if pages.site(datasette) else []
+    return ["/assets/style.css"] if site(datasette) else []
 
 
 @hookimpl
 def render_cell(value: Any, column: str, table: str | None, database: str, datasette: Any, row: Any) -> Markup | None:
     """Ids and keys become links to our pages, polarities get their colour, texts show what they hide."""
-    if database != DATABASE or value is None or not pages.site(datasette):
+    if database != DATABASE or value is None or not site(datasette):
         return None
     names = set(row.keys())
     if (
@@ -77,7 +103,7 @@ def render_cell(value: Any, column: str, table: str | None, database: str, datas
     ):
         return Markup('<a href="/triplet/{}">{}</a>').format(value, value)
     if column == "key" or (column == "review" and isinstance(value, str)):
-        return Markup('<a href="/review?key={}">{}</a>').format(pages.quoted(str(value)), plain(str(value)))
+        return Markup('<a href="/review?key={}">{}</a>').format(quoted(str(value)), plain(str(value)))
     if column == "review" and isinstance(value, int):
         return Markup('<a href="/review/{}">{}</a>').format(value, value)
     if column == "polarity" and value in ("POS", "NEG", "NEU"):

@@ -4,7 +4,9 @@ in it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
 
 from markupsafe import Markup
 
@@ -12,12 +14,23 @@ from builder import markup
 from builder.markup import SpanMark, lanes
 from builder.records import Span, StoredTriplet
 
-__all__ = ["SpanMark", "hits", "lanes", "marked", "marks", "plain"]
+__all__ = ["SpanMark", "hits", "lanes", "marked", "marks", "plain", "shade"]
 
 
-def marks(stored: Sequence[StoredTriplet]) -> list[SpanMark]:
-    """Aspect and opinion of each triplet, numbered in the given order."""
-    return [mark for number, row in enumerate(stored) for mark in row.triplet.marks(number)]
+def marks(stored: Sequence[StoredTriplet], shades: Mapping[int, str] = MappingProxyType({})) -> list[SpanMark]:
+    """Aspect and opinion of each triplet, numbered in the given order. `shades`: a class by the triplet's id."""
+    return [
+        replace(mark, shade=shades.get(row.id, ""))
+        for number, row in enumerate(stored)
+        for mark in row.triplet.marks(number)
+    ]
+
+
+def shade(confidence: float | None) -> str:
+    """The class of a confidence: s0 (below 0.5), s5, s6 … s9; "" where there is none."""
+    if confidence is None:
+        return ""
+    return "s0" if confidence < 0.5 else f"s{min(9, int(10 * confidence + 1e-9))}"
 
 
 def marked(text: str, shown: Sequence[SpanMark]) -> Markup:

@@ -4,15 +4,14 @@ the overview's numbers.
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from builder.records import Polarity, Triplet
-from builder.store import db, queries, released, triplets
+from builder.records import Triplet
+from builder.store import browse_tables, db, queries, released, runs, triplets
 
 TABLE = "triplet_list"
 _LIST = f"""
@@ -68,6 +67,7 @@ def finish(connection: sqlite3.Connection) -> None:
     connection.executescript(f"BEGIN; DROP TABLE IF EXISTS {TABLE}; {_LIST}")
     for column in _INDEXED:
         connection.execute(f"CREATE INDEX {TABLE}_{column} ON {TABLE} ({column})")
+    browse_tables.make_tables(connection)
     connection.execute("COMMIT")
 
 
@@ -86,18 +86,37 @@ def restore(connection: sqlite3.Connection, rows: Sequence[tuple[int, Restored]]
         triplets.proposed_by(connection, source, proposals)
 
 
-def totals(connection: sqlite3.Connection) -> dict[str, int]:
-    """What the overview begins with: the last release's numbers, then all candidates; without a release the reviews
-    and candidates alone.
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """What the overview begins with: numbers of the last release by name, or of the candidates where there is none;
+    and a sentence about what they were chosen from.
     """
-    numbers = {f"released {name}": number for name, number in released.totals(connection).items()}
-    statements = {
-        "distinct reviews": "SELECT count(*) FROM reviews WHERE duplicate_of IS NULL",
-        "reviews with a candidate": "SELECT count(DISTINCT review) FROM triplets",
-        "candidate triplets": "SELECT count(*) FROM triplets",
+
+    tiles: dict[str, int]
+    of: str
+
+
+def totals(connection: sqlite3.Connection) -> Totals:
+    """Counts of what was released: words of both scripts are one."""
+    numbers = released.totals(connection)
+    reviews, candidates, covered = connection.execute(
+        "SELECT (SELECT count(*) FROM review_list), count(*), count(DISTINCT review) FROM triplet_facets"
+    ).fetchone()
+    words = dict(
+        connection.execute(
+            "SELECT role, count(*) FROM word_counts WHERE released OR ? GROUP BY 1", (not numbers["reviews"],)
+        )
+    )
+    different = {"different aspects": words.get("aspect", 0), "different opinions": words.get("opinion", 0)}
+    if not numbers["reviews"]:
+        tiles = {"distinct reviews": reviews, "reviews with a candidate": covered, "candidate triplets": candidates}
+        return Totals(tiles | different, "Nothing is released yet: these are candidates.")
+    tiles = {
+        "released reviews": numbers["reviews"],
+        "of them with a triplet": numbers["reviews with a triplet"],
+        "released triplets": numbers["triplets"],
     }
-    candidates = {name: int(connection.execute(statement).fetchone()[0]) for name, statement in statements.items()}
-    return numbers | candidates if numbers["released reviews"] else candidates
+    return Totals(tiles | different, f"Chosen from {candidates:,} candidate triplets in {reviews:,} distinct reviews.")
 
 
 def overview(connection: sqlite3.Connection, names: Iterable[str]) -> dict[str, list[dict[str, object]]]:
@@ -109,33 +128,23 @@ def overview(connection: sqlite3.Connection, names: Iterable[str]) -> dict[str, 
     return out
 
 
-def polarities(
-    connection: sqlite3.Connection, reviews: Sequence[int]
-) -> dict[int, list[tuple[str, str, Polarity, int, bool]]]:
-    """Review id -> (aspect, opinion, polarity, id, whether it is released) of its candidates, the released first, for
-    the hits of a search. Before a release all count as released.
-    """
-    any_released = connection.execute("SELECT 1 FROM released LIMIT 1").fetchone() is not None
-    rows = connection.execute(
-        "SELECT t.review, t.aspect, t.opinion, t.polarity, t.id, e.triplet IS NOT NULL OR NOT ? AS shown"
-        " FROM triplets t"
-        " LEFT JOIN released e ON e.triplet = t.id WHERE t.review IN (SELECT value FROM json_each(?))"
-        " ORDER BY t.review, shown DESC, t.id",
-        (any_released, json.dumps(list(reviews))),
-    )
-    out: dict[int, list[tuple[str, str, Polarity, int, bool]]] = {}
-    for review, aspect, opinion, polarity, i, shown in rows:
-        out.setdefault(review, []).append((aspect, opinion, polarity, i, bool(shown)))
-    return out
+def kinds_there(connection: sqlite3.Connection) -> int:
+    """The kinds of triplets that there are, as bits of `browse_tables`."""
+    kinds = 0
+    for (some,) in connection.execute("SELECT DISTINCT kinds FROM triplet_facets"):
+        kinds |= some
+    return kinds
+
+
+def judge_doubt(connection: sqlite3.Connection) -> str:
+    """Why the judge's numbers are not to be trusted, in a sentence; "" where nothing says so, or nothing was judged."""
+    if connection.execute("SELECT 1 FROM verdicts LIMIT 1").fetchone() is None:
+        return ""
+    stage = runs.runs(connection).get("discriminate")
+    untrusted = stage is not None and stage.counts.get("trust") == 0
+    return "The judge learnt from too few reviews to be trusted: its numbers say nothing about quality." * untrusted
 
 
 def is_review(connection: sqlite3.Connection, i: int) -> bool:
     """Whether there is a review with this row id."""
     return connection.execute("SELECT 1 FROM reviews WHERE id = ?", (i,)).fetchone() is not None
-
-
-def neighbours(connection: sqlite3.Connection, review: int) -> tuple[int | None, int | None]:
-    """The distinct reviews with a triplet before and behind one."""
-    before = connection.execute("SELECT max(review) FROM triplets WHERE review < ?", (review,)).fetchone()[0]
-    after = connection.execute("SELECT min(review) FROM triplets WHERE review > ?", (review,)).fetchone()[0]
-    return before, after

@@ -145,6 +145,12 @@ def last_release(connection: sqlite3.Connection) -> tuple[str, str] | None:
     return None if row is None else (str(row[0]), str(row[1]))
 
 
+def last_release_path(connection: sqlite3.Connection) -> str | None:
+    """Where the version lies that was released last; None where nothing was."""
+    row = connection.execute("SELECT path FROM releases ORDER BY rowid DESC LIMIT 1").fetchone()
+    return None if row is None else str(row[0])
+
+
 def set_release(connection: sqlite3.Connection, version: str, path: str, digest: str) -> None:
     """Remember where a version was released, and the digest of its files."""
     connection.execute(
