@@ -33,7 +33,7 @@ from builder.errors import ReleaseError, install_command
 from builder.markup import HIDDEN
 from builder.records import Element, Polarity, Span, Triplet
 from builder.serve import app, database, guard, spans
-from builder.store import browse, db, released, reviews, runs, search, stories, training_sets, triplets, usage
+from builder.store import browse, db, listing, released, reviews, runs, search, stories, training_sets, triplets, usage
 
 pytest.importorskip("datasette", reason="the extra inspect is not installed")
 
@@ -49,7 +49,7 @@ ALLOWED = {
     "html", "head", "meta", "title", "link", "script", "body", "div", "nav", "a", "form", "input", "button", "section",
     "h1", "h2", "h3", "p", "span", "bdi", "svg", "rect", "path", "dl", "dt", "dd", "ol", "ul", "li", "u", "b", "i",
     "small", "code", "mark", "details", "summary", "table", "thead", "tbody", "tr", "th", "td", "select", "option",
-    "label", "footer", "br", "style", "pre", "em", "strong", "img", "header", "textarea",
+    "label", "footer", "br", "aside", "kbd", "style", "pre", "em", "strong", "img", "header", "textarea",
 }  # fmt: skip
 LONG = "湯頭濃郁服務很好，" * 400
 PLAIN = "餐點不會太鹹，服務人員也很親切😀"
@@ -186,7 +186,14 @@ def check(page: str) -> Parsed:
 OWN = [
     "/",
     "/search",
-    "/search?q=湯",
+    "/reviews?q=湯&show=rules",
+    "/reviews?q=沒有的話",
+    "/random",
+    "/aspects",
+    "/aspect?word=餐點",
+    "/opinions",
+    "/opinion?word=不會鹹",
+    "/compare",
     "/review/1",
     "/review/2",
     "/review?key=plain",
@@ -233,7 +240,7 @@ def test_five_hundred_hostile_reviews_are_shown_as_they_are_and_do_nothing(serve
         assert not any(name.startswith("on") for _, name, _ in parsed.attributes)
         assert parsed.review == re.sub(HIDDEN, lambda match: f"U+{ord(match[0]):04X}", text)
     for page in range(1, 27):
-        check(get(served, f"/search?q=湯&page={page}").text)
+        check(get(served, f"/search?q=湯&show=rules&page={page}").text)
     for n in range(0, 500, 25):
         assert "湯" in check(get(served, f"/review/{n + 3}").text).review
     for after in range(0, 500, 100):
@@ -251,7 +258,9 @@ def triplets_of(text: str, n: int) -> Any:
 def test_a_search_for_hostile_words_is_escaped_where_it_is_repeated(served: Any) -> None:
     for piece in PIECES:
         asked = asyncio.run(
-            served.client.get("/search", params={"q": piece, "split": piece, "polarity": '"><b>', "page": piece})
+            served.client.get(
+                "/reviews", params={"q": piece, "split": piece, "polarity": '"><b>', "page": piece, "show": piece}
+            )
         )
         assert asked.status_code == 200
         check(asked.text)
@@ -314,7 +323,7 @@ def test_a_page_of_another_site_is_refused(served: Any) -> None:
 
 def test_a_search_of_a_thousand_words_is_not_answered(served: Any) -> None:
     for words in (" ".join(map(chr, range(0x4E00, 0x4E00 + 1000))), "湯 " * 33):
-        asked = asyncio.run(served.client.get("/search", params={"q": words}))
+        asked = asyncio.run(served.client.get("/reviews", params={"q": words}))
         assert asked.status_code == 400
         assert "up to 32 words" in check(asked.text).review + asked.text
 
@@ -325,7 +334,7 @@ def test_a_search_that_takes_too_long_says_so(served: Any, monkeypatch: pytest.M
             "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) SELECT sum(n) FROM c"
         ).fetchone()
 
-    monkeypatch.setattr(search, "find", endless)
+    monkeypatch.setattr(listing, "count", endless)
     monkeypatch.setattr(served, "sql_time_limit_ms", 50)
     asked = get(served, "/search?q=湯")
     assert asked.status_code == 400 and "takes too long" in asked.text
@@ -420,7 +429,7 @@ def test_a_review_is_found_by_its_own_id_too_and_a_page_that_is_not_there_says_s
     for path in ("/review/nobody", "/review/99999", "/nowhere", "/builder/nothing", "/review/"):
         answer = get(served, path)
         assert answer.status_code == 404
-        assert "Not here" in answer.text and 'href="/search"' in answer.text, path
+        assert "Not here" in answer.text and 'href="/reviews"' in answer.text, path
         check(answer.text)
 
 
@@ -546,8 +555,7 @@ class Running:
     url: str
 
 
-@pytest.fixture(scope="module")
-def running(workdir: Path) -> Iterator[Running]:
+def serving(workdir: Path) -> Iterator[Running]:
     """`builder serve` as a user starts it."""
     command = [sys.executable, "-m", "builder", "serve", "--workdir", str(workdir), "--port", "0"]
     with subprocess.Popen(command, env=environment(), stderr=subprocess.PIPE, text=True, cwd="/") as process:
@@ -564,6 +572,11 @@ def running(workdir: Path) -> Iterator[Running]:
             process.wait(30)
         finally:
             process.kill()
+
+
+@pytest.fixture(scope="module")
+def running(workdir: Path) -> Iterator[Running]:
+    yield from serving(workdir)
 
 
 needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
@@ -589,7 +602,10 @@ def test_a_person_searches_filters_opens_a_review_and_follows_a_triplet(running:
     browser.click(".hits a.text")
     assert "Review plain" in browser.text("h1")
     assert browser.text(".review-text") == PLAIN
-    assert browser.evaluate("document.querySelectorAll('.links path').length") == 2
+    assert browser.evaluate("document.querySelectorAll('.links path').length") == 1, "what was released"
+    browser.evaluate("document.querySelectorAll('.toggle')[1].click()")
+    browser.wait(browser._loaded + 1)
+    assert browser.evaluate("document.querySelectorAll('.links path').length") == 2, "and what the rules propose"
     browser.hover('.m.opinion[data-t="0"]')
     assert browser.evaluate("document.getElementById('pop').hidden") is False
     told = browser.text("#pop")
@@ -603,7 +619,7 @@ def test_a_person_searches_filters_opens_a_review_and_follows_a_triplet(running:
 
 @needs_chromium
 def test_the_keyboard_reaches_every_triplet_and_escape_closes(running: Running, browser: Browser) -> None:
-    browser.open(running.url + "/review?key=plain")
+    browser.open(running.url + "/review?key=plain&show=rules")
     browser.evaluate("document.querySelector('.m.opinion[tabindex]').focus()")
     assert browser.evaluate("document.getElementById('pop').hidden") is False
     browser("Input.dispatchKeyEvent", type="keyDown", key="Escape")
@@ -672,7 +688,7 @@ def test_pages_fit_a_phone_in_light_and_dark(running: Running, browser: Browser,
 
 @needs_chromium
 def test_a_long_review_with_two_hundred_triplets_is_drawn_whole(running: Running, browser: Browser) -> None:
-    browser.open(running.url + "/review/2")
+    browser.open(running.url + "/review/2?show=rules")
     assert browser.text(".review-text") == LONG
     assert browser.evaluate("document.querySelectorAll('.links path').length") == 200
     assert browser.evaluate("document.querySelectorAll('.card').length") == 200

@@ -59,7 +59,9 @@ async def reviews(request: Any, datasette: Any) -> Any:
             raise
         return await refused(datasette, request, "this search takes too long; use fewer or longer words")
     context["histograms"] = [
-        _histogram(chosen, name, rows) for name, rows in context["histograms"] if len(rows) > 1 or chosen.value(name)
+        _histogram(chosen, name, rows, context["total"])
+        for name, rows in context["histograms"]
+        if len(rows) > 1 or chosen.value(name)
     ]
     active = [
         (LABELS[name], label(name, value), chosen.with_(**{name: ""}).link("/reviews")) for name, value in chosen.values
@@ -70,14 +72,14 @@ async def reviews(request: Any, datasette: Any) -> Any:
     )  # fmt: skip
 
 
-def _histogram(chosen: Selection, name: str, rows: list[tuple[str, int]]) -> charts.Histogram:
+def _histogram(chosen: Selection, name: str, rows: list[tuple[str, int]], total: int) -> charts.Histogram:
     def shown(value: str) -> str:
         return label(name, value)
 
     def link(value: str) -> str:
         return chosen.with_(**{name: value}).link("/reviews")
 
-    return charts.histogram(LABELS[name], rows, shown, link, chosen.value(name))
+    return charts.histogram(LABELS[name], rows, shown, link, (chosen.value(name), total))
 
 
 def _rows_of_histograms(connection: sqlite3.Connection, chosen: Selection) -> list[tuple[str, list[tuple[str, int]]]]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from builder.records import POLARITIES
+from builder.store.listing import NONE
 
 Row = Mapping[str, object]
 
@@ -65,16 +66,26 @@ class Histogram:
 
 
 def histogram(
-    name: str, rows: Sequence[tuple[str, int]], label: Callable[[str], str], link: Callable[[str], str], value: str
+    name: str,
+    rows: Sequence[tuple[str, int]],
+    label: Callable[[str], str],
+    link: Callable[[str], str],
+    chosen: tuple[str, int],
 ) -> Histogram:
-    """Bars of (value, number). `link` leads to the page with a value, or with "" to that without the filter; `value`
-    is the chosen one, which has a bar even where nothing is left of it.
+    """Bars of (value, number). `link` leads to the page with a value, or with "" to that without the filter; `chosen`
+    is the value that is set, with its number: it has a bar even where it is none of the rows. What has no value
+    (`NONE`) does not set the scale.
     """
-    shown = [*rows, *([(value, 0)] if value and value not in dict(rows) else [])]
-    longest = max((number for _, number in shown), default=1) or 1
+    value = chosen[0]
+    shown = [*([chosen] if value and value not in dict(rows) else []), *rows]
+    longest = max((number for text, number in shown if text != NONE), default=0) or 1
     bars = [
         FilterBar(
-            label(text), link("" if text == value else text), number, round(1000 * number / longest, 1), text == value
+            label(text),
+            link("" if text == value else text),
+            number,
+            min(1000.0, round(1000 * number / longest, 1)),
+            text == value,
         )
         for text, number in shown
     ]
@@ -137,13 +148,16 @@ def verdicts(rows: Sequence[Row], doubted: bool = False) -> tuple[Bar, ...]:
     longest = max((number(row["judged"]) for row in rows), default=1) or 1
     return tuple(
         Bar(
-            str(row["model"]), "", stacked({kind: number(row[kind]) for kind in ("YY", "abstained", "YN", "NX")},
-            longest), f"{number(row['judged']):,.0f}",
-            f"{row['rejected_percent']}%{' ?' * doubted}", f"{row['YY']} accepted, {row['abstained']} without a verdict, {row['YN']} "
-                f"with doubted polarity, {row['NX']} with a doubted pair",
+            str(row["model"]),
+            "",
+            stacked({kind: number(row[kind]) for kind in ("YY", "abstained", "YN", "NX")}, longest),
+            f"{number(row['judged']):,.0f}",
+            f"{row['rejected_percent']}%{' ?' * doubted}",
+            f"{row['YY']} accepted, {row['abstained']} without a verdict, {row['YN']} with doubted polarity,"
+            f" {row['NX']} with a doubted pair",
         )
         for row in rows
-    )  # fmt: skip
+    )
 
 
 def number(value: object) -> float:

@@ -26,7 +26,8 @@ PAGE = 20
 Rows = Mapping[str, tuple[str, ReviewRow]]
 LABELS = {
     "added": "triplets added", "lost": "triplets lost", "polarity": "triplets with another polarity",
-    "edited": "triplets edited otherwise", "new": "new reviews", "gone": "reviews that are gone", "text": "edited texts",
+    "edited": "triplets edited otherwise", "new": "new reviews",
+    "gone": "reviews that are gone", "text": "edited texts",
 }  # fmt: skip
 
 

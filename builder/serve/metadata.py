@@ -36,10 +36,6 @@ _TRIPLET_LIST = (
 _HIDDEN = (
     "annotations", "settings", "search", "releases", "current_triplets", *browse_tables.TABLES, *changes.TABLES,
 )  # fmt: skip
-FIRST_QUERY = """SELECT aspect, opinion, polarity, count(*) AS triplets, min(text) AS example
-FROM triplet_list WHERE released IS NOT NULL OR NOT EXISTS (SELECT 1 FROM released)
-GROUP BY aspect, opinion, polarity ORDER BY triplets DESC LIMIT 20"""
-"""What the page of SQL begins with: it has rows, released or not."""
 
 
 def metadata(title: str, source: str) -> dict[str, Any]:

@@ -26,7 +26,7 @@ async def overview(request: Any, datasette: Any) -> Any:
 def _overview(connection: sqlite3.Connection, chosen: Selection) -> dict[str, Any]:
     queried = browse.overview(connection, _QUERIES)
     doubt = browse.judge_doubt(connection)
-    shown = [_sources(queried["summary"]), *_models(queried, chosen, doubt), *_words(connection, chosen)]
+    shown = [*_words(connection, chosen), _sources(queried["summary"]), *_models(queried, chosen, doubt)]
     return {
         "totals": browse.totals(connection),
         "charts": [chart for chart in shown if chart.bars],
@@ -65,7 +65,7 @@ def _models(queried: dict[str, list[dict[str, object]]], chosen: Selection, doub
         charts.Chart(
             "Rules",
             "candidates by the rule that made them"
-            + "; the percentage is what the discriminator, itself a model, accepts: no accuracy" * shares,
+            + "; the discriminator, itself a model, accepts so many percent: that is not accuracy" * shares,
             _query("by-rule"), charts.LEGEND,
             charts.by_polarity(queried["by-rule"], "rule", rules, "accepted_percent", bool(doubt)), doubt * shares,
         ),

@@ -15,11 +15,11 @@ from pluggy import HookimplMarker
 
 from builder.serve import guard, pages
 from builder.serve.answering import quoted, selection, site
-from builder.serve.metadata import DATABASE, FIRST_QUERY
+from builder.serve.metadata import DATABASE
 from builder.serve.selection import Selection, Toggle
 from builder.serve.spans import plain
 from builder.sources.opening import one_line
-from builder.store import limits
+from builder.store import browse, limits
 
 hookimpl = HookimplMarker("datasette")
 
@@ -64,7 +64,7 @@ def extra_template_vars(datasette: Any, request: Any) -> Any:
     async def known() -> dict[str, Any]:
         variables: dict[str, Any] = {
             "site_title": shown.title, "site_source": shown.source, "site_tries": shown.extracting is not None,
-            "site_compares": shown.compares, "first_query": FIRST_QUERY, "show_toggles": _toggles,
+            "site_compares": shown.compares, "first_query": browse.FIRST_QUERY, "show_toggles": _toggles,
         }  # fmt: skip
         if request is not None:
             variables["script"] = (await selection(request, datasette)).script

@@ -35,6 +35,10 @@ INSERT INTO {TABLE}
          CASE WHEN length(r.text) > 80 THEN substr(r.text, 1, 80) || '…' ELSE r.text END
   FROM triplets t JOIN reviews r ON r.id = t.review LEFT JOIN released e ON e.triplet = t.id;
 """
+FIRST_QUERY = """SELECT aspect, opinion, polarity, count(*) AS triplets, min(text) AS example
+FROM triplet_list WHERE released IS NOT NULL OR NOT EXISTS (SELECT 1 FROM released)
+GROUP BY aspect, opinion, polarity ORDER BY triplets DESC LIMIT 20"""
+"""What the page of SQL begins with: it has rows, released or not."""
 _INDEXED = (
     "review", "aspect", "opinion", "polarity", "split", "released", "confidence", "verdict", "rule", "aspect_category",
     "opinion_category", "sources", "source",

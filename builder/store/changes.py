@@ -38,8 +38,8 @@ class ChangedReview:
 def store(connection: sqlite3.Connection, before: Side, after: Side, rows: Iterable[ChangedReview]) -> None:
     """Keep a comparison."""
     connection.execute(
-        "CREATE TABLE compared_releases (n INTEGER PRIMARY KEY, path TEXT, version TEXT, reviews INTEGER, triplets INTEGER)"
-        " STRICT"
+        "CREATE TABLE compared_releases"
+        " (n INTEGER PRIMARY KEY, path TEXT, version TEXT, reviews INTEGER, triplets INTEGER) STRICT"
     )
     connection.executemany(
         "INSERT INTO compared_releases (path, version, reviews, triplets) VALUES (?,?,?,?)",

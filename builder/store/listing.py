@@ -20,7 +20,7 @@ REVIEW_FILTERS = ("source", "split", "rating")
 TRIPLET_FILTERS = ("polarity", "rule", "category", "confidence")
 WORD_FILTERS = ("aspect", "opinion")
 _COLUMNS = {"confidence": "t.tenth", "category": "t.category"}
-_BY_VALUE = ("rating", "confidence", "split")
+_BY_VALUE = ("rating", "confidence")
 """Histograms in the order of their values; the others have the longest bar first."""
 
 

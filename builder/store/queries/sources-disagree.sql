@@ -1,5 +1,5 @@
 -- sources that disagree: how many triplets two sources share, and how many one of them finds alone
--- Triplets count as shared where aspect, opinion (by place) and polarity are equal.
+-- Triplets count as shared where aspect, opinion (by place) and polarity are equal. Models learn from the rules: that both find a triplet is no second opinion.
 WITH
   named AS (SELECT id, name, 1 << row_number() OVER (ORDER BY id) AS bit FROM sources WHERE kind <> 'discriminator'),
   masks AS (SELECT mask, count(*) AS number
