@@ -14,7 +14,7 @@ from builder.serve import browsing, comparing, spans, words
 from builder.serve.answering import page, quoted, refused, selection, site
 from builder.serve.metadata import DATABASE
 from builder.serve.overview import overview
-from builder.serve.trying import EXAMPLE, LONGEST, Reading
+from builder.serve.trying import EXAMPLE, LONGEST, ReadSentence
 from builder.store import browse, queries
 
 _STATIC = Path(__file__).parent / "static"
@@ -52,7 +52,7 @@ async def tried(request: Any, datasette: Any) -> Any:
         return await refused(datasette, request, message)
     if text:
         try:
-            reading: Reading | None = await extracting.read(text)
+            reading: ReadSentence | None = await extracting.read(text)
         except BuilderError as error:
             return await refused(datasette, request, str(error))
         if reading is None:

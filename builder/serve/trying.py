@@ -32,7 +32,7 @@ class Reads(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ReadSentence:
     """A sentence with its triplets and words."""
 
     text: str
@@ -49,7 +49,7 @@ class Extracting:
     _thread: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, "extracting"))
     _extractor: Reads | None = None
 
-    async def read(self, text: str) -> Reading | None:
+    async def read(self, text: str) -> ReadSentence | None:
         """What a sentence says; None where that takes too long, or where others are before it for so long."""
         work = asyncio.get_running_loop().run_in_executor(self._thread, self._read, text)
         try:
@@ -58,7 +58,7 @@ class Extracting:
         except TimeoutError:
             return None
 
-    def _read(self, text: str) -> Reading:
+    def _read(self, text: str) -> ReadSentence:
         if self._extractor is None:
             self._extractor = self.make()
-        return Reading(text, tuple(self._extractor(text)), self._extractor.tokens(text))
+        return ReadSentence(text, tuple(self._extractor(text)), self._extractor.tokens(text))

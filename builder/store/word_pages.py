@@ -22,7 +22,7 @@ EXAMPLES = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
+class WordExample:
     """A triplet that shows how a word is used: its review, its id, and the review's text."""
 
     review: int
@@ -37,7 +37,7 @@ class Partner:
     word: str
     shown: str
     counts: Counts
-    examples: tuple[Example, ...]
+    examples: tuple[WordExample, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +142,7 @@ def _partners(
     shown = rows[:PARTNERS]
     ids = [i for row in shown for i in dict.fromkeys(row[4:6])]
     texts = {
-        triplet: Example(review, triplet, text)
+        triplet: WordExample(review, triplet, text)
         for triplet, review, text in connection.execute(
             "SELECT t.id, r.id, r.text FROM triplets t JOIN reviews r ON r.id = t.review"
             f" WHERE t.id IN ({','.join('?' * len(ids))})",
