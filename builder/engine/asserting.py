@@ -102,7 +102,8 @@ def _belongs_to_next(word: str, after: Unit, plain: bool, touches: bool, rule: A
             modified -= _NAMES
         if after.symbol in modified:
             return True
-    if word in rule.quantities and after.symbol in _COUNTED and (plain or not after.word.startswith(rule.numerals)):
+    counted = after.symbol in _COUNTED and after.word not in rule.measures
+    if word in rule.quantities and counted and (plain or not after.word.startswith(rule.numerals)):
         return True
     return word in rule.verbal and (after.symbol == VERB or after.word.startswith(rule.adding)) and after.word != "到"
 
