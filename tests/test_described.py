@@ -136,7 +136,7 @@ def test_the_parts_of_a_segmented_dish_name_are_aspects_too() -> None:
 
 def test_how_a_dish_is_cooked_is_no_aspect() -> None:
     lexicon = reader().lexicon
-    assert lexicon.morphemes["紅燒"] == "method"
+    assert lexicon.morphemes["紅燒"] == "verb"
     assert "紅燒" not in collect_aspects(lexicon, DISHES)
 
 
