@@ -22,9 +22,9 @@ from builder.learning.task import Example, JudgedReview
 from builder.model import cotrain
 from builder.model.cotrain import Taggers, fold_of, fresh, load_taggers, merged, together, train_taggers
 from builder.model.negatives import discriminator_data
-from builder.model.panel import SURE, UNSURE, Noise, Panel, load_panel, noise, save_panel, trusted, unseen
+from builder.model.panel import SURE, UNSURE, Noise, Panel, load_panel, noise, save_panel, seen, trusted, unseen
 from builder.model.saved import save
-from builder.model.trust import DROP, FIRM, is_firm
+from builder.model.trust import DROP, FIRM, WIDEN, is_firm
 
 Settings = Callable[..., list[str]]
 TEXT = "湯頭很香，麵條難吃"
@@ -154,6 +154,17 @@ def test_taggers_are_read_back_and_a_missing_one_is_an_error(taggers: tuple[Tagg
     assert load_taggers(folder).digest == trained.digest
     with pytest.raises(ModelError, match="no readable taggers"):
         load_taggers(tmp_path)
+
+
+def test_what_the_panel_says_of_a_new_triplet_follows_from_its_sure_proposals(taggers: tuple[Taggers, Path]) -> None:
+    texts = [review.text for review in VALID]
+    new = 0
+    for proposals in taggers[0].proposals(texts):
+        sure = [pair for pair in proposals if pair[0] >= WIDEN]
+        for added in fresh([], sure):
+            assert np.array_equal(seen([added], sure), seen([added], proposals))
+            new += 1
+    assert new > 10
 
 
 def test_the_panel_keeps_what_is_right_and_rejects_what_is_crossed(taggers: tuple[Taggers, Path]) -> None:

@@ -10,7 +10,8 @@ valid split. The models lie in the working directory; the verdicts are rows of `
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from builder.errors import ModelError
 from builder.learning.task import DiscriminatorConfig, Example, Judge, JudgedReview, TaggerConfig
@@ -20,7 +21,12 @@ from builder.stages.parts import judging, predictions
 from builder.stages.parts.context import Context
 from builder.stages.parts.examples import list_examples
 from builder.stages.parts.judging import KnownVerdicts
+from builder.stages.parts.sure_proposals import save_proposals
 from builder.store import db, reviews, runs, triplets
+
+if TYPE_CHECKING:
+    from builder.model.panel import Shares
+    from builder.model.tagger import Proposal
 
 ExamplesBySplit = Mapping[str, list[Example]]
 """The rules' triplets of the splits `train` and `valid`."""
@@ -111,7 +117,16 @@ def _train_cross_fit(
         for split, examples in rule_examples.items()
     }
     digest = Panel(taggers, 0.0, 0.0).digest
-    shares = list(predictions.score_unseen(context, digest, folder, _judged_examples(judged["train"]), shown))
+    examples = _judged_examples(judged["train"])
+    shares: list[Shares] = []
+
+    def proposed() -> Iterator[tuple[Example, list[Proposal]]]:
+        answers = predictions.score_unseen(context, digest, folder, examples, shown)
+        for example, (own, proposals) in zip(examples, answers, strict=True):
+            shares.append(own)
+            yield example, proposals
+
+    save_proposals(folder, taggers.digest, proposed())
     noise = estimate_noise(judged["train"], shares)
     panel = trusted(taggers, noise)
     save_panel(panel, folder)

@@ -73,8 +73,10 @@ def extract(
 
 def score_unseen(
     context: Context, digest: str, folder: Path, items: Sequence[Example], shown: ModelBar
-) -> Iterator[Shares]:
-    """Per item [n, 3]: the probabilities of YY, YN, NX by the members saved in `folder` that were not trained on it."""
+) -> Iterator[tuple[Shares, list[Proposal]]]:
+    """What the members saved in `folder` say of each item that they were not trained on: [n, 3] the probabilities of
+    YY, YN, NX of its triplets, and their own proposals with the certainty that variant E needs (`trust.WIDEN`).
+    """
     progress = CharacterProgress(shown, sum(len(item.text) for item in items))
     return _spread(context, _members, folder, digest, _shares, items, progress, "judging")
 
@@ -194,10 +196,12 @@ def _predict(model: TripletModel, items: list[Example]) -> list[tuple[Triplet, .
     return model.predict([item.text for item in items])
 
 
-def _shares(panel: Panel, items: list[Example]) -> list[Shares]:
-    from builder.model.panel import unseen
+def _shares(panel: Panel, items: list[Example]) -> list[tuple[Shares, list[Proposal]]]:
+    from builder.model.panel import seen
 
-    return unseen(panel.taggers, items)
+    proposals = panel.taggers.apart([item.id for item in items], [item.text for item in items])
+    shares = [seen(item.triplets, own) for item, own in zip(items, proposals, strict=True)]
+    return list(zip(shares, _keep_certain(proposals), strict=True))
 
 
 def _sure(panel: Panel, items: list[Example]) -> list[list[Proposal]]:

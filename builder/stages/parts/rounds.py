@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from itertools import islice
+from types import MappingProxyType
 
 from builder.learning.task import Judge
 from builder.progress import ModelBar
-from builder.records import Review, Triplet
+from builder.records import Polarity, Review, Span, StoredTriplet, Triplet, Verdict
 from builder.stages.parts import judging, predictions
 from builder.stages.parts.context import Context
 from builder.store import db, reviews, runs, training_sets, triplets
@@ -18,6 +19,11 @@ from builder.store.triplets import JudgedTriplet
 SPLITS = ("train", "valid", "test")
 _PAGE = 2000
 """Predictions that are written at a time."""
+TripletPlace = tuple[int, tuple[tuple[Span, ...], tuple[Span, ...], Polarity]]
+"""The review of a triplet and what makes it this one there (`Triplet.key`)."""
+NewVerdicts = Mapping[TripletPlace, tuple[Verdict | None, float]]
+"""Verdicts on triplets that the rules do not have."""
+_NONE: NewVerdicts = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +31,8 @@ class RoundResult:
     """The model's digest of a round, its predictions and the training set that they come from.
 
     Predictions are (review id, triplet); they may be computed while they are read. Without a training set it is what
-    is predicted for the train split, as in variant E.
+    is predicted for the train split, as in variant E. `verdicts` are those that the model gave with its predictions;
+    they are complete once these are read.
     """
 
     variant: str
@@ -33,6 +40,7 @@ class RoundResult:
     digest: str
     predictions: Iterable[tuple[int, Triplet]]
     training: list[int] | None
+    verdicts: NewVerdicts = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +73,7 @@ def finish_round(
         while page := list(islice(rows, _PAGE)):
             triplets.propose(connection, source, page)
         if judge is not None:
-            judge_new(context, judge, source, shown)
+            judge_new(context, judge, source, shown, result.verdicts)
         if rate is not None:
             rate(source)
         if result.training is None:
@@ -85,16 +93,32 @@ def finish_round(
     shown.close()
 
 
-def judge_new(context: Context, judge: Judge, proposer: int, shown: ModelBar) -> None:
-    """Judge the triplets of a source that have no verdict yet, inside the caller's transaction."""
+def judge_new(context: Context, judge: Judge, proposer: int, shown: ModelBar, known: NewVerdicts = _NONE) -> None:
+    """Judge the triplets of a source that have no verdict yet, inside the caller's transaction. The judge is not asked
+    about those whose verdict is `known`.
+    """
     connection = context.connection
     source = triplets.source_id(connection, judging.NAME)
     assert source is not None
     for split in SPLITS:
         verdicts = triplets.judged(connection, proposer, source, split)
-        unjudged = (verdict.stored for verdict in verdicts if verdict.score is None)
+        answers: list[tuple[int, Verdict | None, float]] = []
+        unjudged = _pass_known((verdict.stored for verdict in verdicts if verdict.score is None), known, answers)
         progress = predictions.CharacterProgress(shown, reviews.characters(connection, split, proposer))
         judging.judge_stored(context, judge, source, split, unjudged, progress)
+        triplets.judge(connection, source, answers)
+
+
+def _pass_known(
+    stored: Iterable[StoredTriplet], known: NewVerdicts, answers: list[tuple[int, Verdict | None, float]]
+) -> Iterator[StoredTriplet]:
+    """The triplets whose verdict is not known; the verdicts of the others go to `answers`."""
+    for triplet in stored:
+        verdict = known.get((triplet.review, triplet.triplet.key))
+        if verdict is None:
+            yield triplet
+        else:
+            answers.append((triplet.id, verdict[0], round(verdict[1], 6)))
 
 
 def accepts(variant: str, number: int, judged: JudgedTriplet) -> bool:

@@ -21,12 +21,13 @@ from builder.model.calibration import Curve, fitted, ranked, save_curve
 from builder.model.trust import is_firm
 from builder.progress import ModelBar
 from builder.reader import restored, review_view, to_text, to_view
-from builder.records import Review, Triplet
+from builder.records import Review, Triplet, Verdict
 from builder.stages.parts import gold, judging, predictions
 from builder.stages.parts.context import Context
 from builder.stages.parts.examples import join_rows
 from builder.stages.parts.pool_layers import is_pool
-from builder.stages.parts.rounds import SPLITS, RoundResult, finish_round
+from builder.stages.parts.rounds import SPLITS, RoundResult, TripletPlace, finish_round
+from builder.stages.parts.sure_proposals import load_proposals
 from builder.store import confidence, readings, reviews, triplets
 from builder.store.triplets import JudgedTriplet
 from builder.text import View
@@ -48,11 +49,14 @@ def run_round(context: Context, judge: Judge | None) -> None:
     shown = ModelBar("self-train E0")
     trusted = judge if judge is not None and judge.trust else None
     digest = trusted.digest if trusted is not None else triplets.RULES_REPEATED
+    verdicts: dict[TripletPlace, tuple[Verdict | None, float]] = {}
     predictions = (
-        _rule_triplets(context, split) if trusted is None else _agreed_triplets(context, trusted, split, shown)
+        _rule_triplets(context, split)
+        if trusted is None
+        else _agreed_triplets(context, trusted, split, shown, verdicts)
         for split in SPLITS
     )
-    result = RoundResult("E", 0, digest, chain.from_iterable(predictions), None)
+    result = RoundResult("E", 0, digest, chain.from_iterable(predictions), None, verdicts)
     finish_round(
         context, judge, result, None, started, shown, lambda source: _rate_confidence(context, source, trusted)
     )
@@ -75,12 +79,20 @@ def _rule_triplets(context: Context, split: str) -> Iterator[tuple[int, Triplet]
     return ((stored.review, stored.triplet) for stored in triplets.proposed(context.connection, rules, split))
 
 
-def _agreed_triplets(context: Context, panel: Panel, split: str, shown: ModelBar) -> Iterator[tuple[int, Triplet]]:
+def _agreed_triplets(
+    context: Context,
+    panel: Panel,
+    split: str,
+    shown: ModelBar,
+    new_verdicts: dict[TripletPlace, tuple[Verdict | None, float]],
+) -> Iterator[tuple[int, Triplet]]:
     """The triplets that rules and panel agree on, in offsets of the stored text.
 
-    On the train split no tagger votes on a review that it was trained on.
+    On the train split no tagger votes on a review that it was trained on. What the panel says of the triplets that the
+    rules do not have goes to `new_verdicts`: the proposals that they come from are at hand here.
     """
     from builder.model.cotrain import held
+    from builder.model.panel import seen
 
     connection = context.connection
     rules, judge = triplets.source_id(connection, "rules"), triplets.source_id(connection, judging.NAME)
@@ -94,25 +106,32 @@ def _agreed_triplets(context: Context, panel: Panel, split: str, shown: ModelBar
 
     def items() -> Iterator[tuple[Example, tuple[Review, View, list[JudgedTriplet]]]]:
         for review, verdicts in judged_reviews:
-            seen = review_view(review, context.lexicon.variants)
-            yield Example(review.key, seen.text, ()), (review, seen, verdicts)
+            text_view = review_view(review, context.lexicon.variants)
+            yield Example(review.key, text_view.text, ()), (review, text_view, verdicts)
 
     progress = predictions.CharacterProgress(shown, reviews.characters(connection, split))
-    ask = partial(predictions.propose_sure, context, panel, context.models / "panel", progress, apart=split == "train")
-    for (review, seen, verdicts), proposals in predictions.answer_pairs(items(), ask):
+    folder, apart = context.models / "panel", split == "train"
+    ask = partial(predictions.propose_sure, context, panel, folder, progress, apart=apart)
+    if apart:
+        ask = partial(load_proposals(folder, panel.taggers.digest).answer, ask=ask)
+    for (review, text_view, verdicts), proposals in predictions.answer_pairs(items(), ask):
         pairs = [
             (moved, verdict.score or 0.0, is_firm(verdict.margin, context.config.rules.convention))
             for verdict in verdicts
-            if (moved := to_view(verdict.stored.triplet, seen)) is not None
+            if (moved := to_view(verdict.stored.triplet, text_view)) is not None
         ]
         doc = (
             restored(review, readings.words(connection, review.id), context.lexicon.variants).doc
             if proposals
-            else Doc(seen.text, (), ())
+            else Doc(text_view.text, (), ())
         )
         scores, firm = [score for _, score, _ in pairs], [sure for *_, sure in pairs]
+        ruled = {own.key for own, *_ in pairs}
         for triplet in held(engine, doc, [own for own, *_ in pairs], scores, firm, proposals, panel.trust):
-            yield review.id, to_text(triplet, seen, review.text)
+            stated = to_text(triplet, text_view, review.text)
+            if triplet.key not in ruled:
+                new_verdicts[review.id, stated.key] = panel.verdicts(seen([triplet], proposals))[0]
+            yield review.id, stated
 
 
 def _fit_curve(context: Context, source: int) -> Curve:
