@@ -10,7 +10,8 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Mapping
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass, fields
+from operator import attrgetter
 from typing import Any
 
 from builder.store.queries import public_id
@@ -55,6 +56,11 @@ class Provenance:
     story: tuple[tuple[str, str], ...] = ()
     verdict: str | None = None
     confidence: float | None = None
+
+
+_REVIEW_VALUES = attrgetter(*(part.name for part in fields(ReleasedReview)))
+_TRIPLET_VALUES = attrgetter(*(part.name for part in fields(ReleasedTriplet)))
+"""The values of a row in the order of its columns, at a tenth of the time of `dataclasses.astuple`, which copies."""
 
 
 def provenance(connection: sqlite3.Connection, review: int) -> dict[int, Provenance]:
@@ -116,7 +122,7 @@ def add_reviews(connection: sqlite3.Connection, rows: Iterable[ReleasedReview]) 
     """Store what a release says of reviews."""
     connection.executemany(
         "INSERT INTO released_reviews (review, version, split, annotation, unverified_negative) VALUES (?,?,?,?,?)",
-        map(astuple, rows),
+        map(_REVIEW_VALUES, rows),
     )
 
 
@@ -126,7 +132,7 @@ def add_triplets(connection: sqlite3.Connection, rows: Iterable[ReleasedTriplet]
         "INSERT INTO released (triplet, version, split, annotation, public_id, confidence, verdict, rule,"
         " aspect_category, opinion_category)"
         " VALUES (?,?,?,?,?,?,?,?,?,?)",
-        map(astuple, rows),
+        map(_TRIPLET_VALUES, rows),
     )
 
 

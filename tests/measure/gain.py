@@ -1,0 +1,109 @@
+"""What models add to rules that never saw the reviews: `python tests/measure/gain.py WORKDIR COMPLETE_DIR DIMABSA_DIR
+SCORER`.
+
+WORKDIR is that of a build with a judge that left the complete reviews out; the other arguments are those of
+decision.py. The shipped weights of the decision were chosen on the complete reviews. So every review is read here with
+weights that saw the others alone (decision.py's cross-validation), and variant E with the present limits starts from
+that. Prints precision, recall and F1, with F1 of both halves, of the rules and of variant E, both ways. Last come the
+right triplets that E misses, by the highest score that the taggers give one of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+
+from decision import FOLDS, change_weights, collect, fit, load_scorer, read_examples, read_sentences, read_whole
+from limits import ReadText, held, read_texts
+
+from builder.engine import Engine
+from builder.lexicon.rules import load_rules
+from builder.model.cotrain import load_taggers
+from builder.model.trust import ADD, DROP, FIRM, WIDEN
+from builder.reader import Recipe, make_reader, to_text
+from builder.records import Triplet
+
+Answer = dict[str, str]
+SCORES = (0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.02)
+
+
+def to_answer(triplet: Triplet) -> Answer:
+    return {"aspect": triplet.aspect.text, "opinion": triplet.opinion.text, "polarity": triplet.polarity}
+
+
+def answers(texts: Sequence[ReadText], models: bool) -> dict[str, list[Answer]]:
+    """What the rules find, or what variant E holds."""
+    return {
+        read.id: [
+            to_answer(triplet)
+            for triplet in (
+                held(read, DROP, FIRM, ADD, WIDEN)
+                if models
+                else [to_text(triplet, read.view, read.text) for triplet in read.ruled]
+            )
+        ]
+        for read in texts
+    }
+
+
+def print_scores(name: str, scorer: ModuleType, answered: Mapping[str, list[Answer]]) -> None:
+    halves = [
+        [key for key in answered if int(hashlib.sha256(key.encode()).hexdigest(), 16) % 2 == half] for half in (0, 1)
+    ]
+    values = scorer.score(answered)
+    parts = [scorer.score(answered, True, half)["F1"] for half in halves]
+    print(f"| {name} | {values['P']} / {values['R']} / {values['F1']} | {parts[0]} / {parts[1]} |", flush=True)
+
+
+def print_missed(scorer: ModuleType, texts: Sequence[ReadText], answered: Mapping[str, list[Answer]]) -> None:
+    required, _ = scorer.gold()
+    missed: Counter[float] = Counter()
+    for read in texts:
+        proposed = [(chance, to_answer(to_text(triplet, read.view, read.text))) for chance, triplet in read.proposals]
+        for due in _left(scorer, list(required[read.id]), answered[read.id]):
+            best = max((chance for chance, answer in proposed if scorer.match(answer, due, True)), default=0.0)
+            missed[next((score for score in SCORES if best >= score), 0.0)] += 1
+    print("\n| best score | missed |\n|---|---|")
+    for score in (*SCORES, 0.0):
+        print(f"| {f'{score:g} and more' if score else 'not proposed'} | {missed[score]} |")
+
+
+def _left(scorer: ModuleType, due: list[Answer], given: Sequence[Answer]) -> list[Answer]:
+    for answer in given:
+        match = next((gold for gold in due if scorer.match(answer, gold, True)), None)
+        if match is not None:
+            due.remove(match)
+    return due
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("workdir", type=Path)
+    parser.add_argument("complete", type=Path)
+    parser.add_argument("dimabsa", type=Path)
+    parser.add_argument("scorer", type=Path)
+    options = parser.parse_args()
+    scorer, reader = load_scorer(options.scorer, options.complete), make_reader(Recipe())
+    whole = read_whole(options.complete, scorer, reader)
+    cases = collect([*whole.values(), *read_sentences(options.dimabsa, reader), *read_examples(reader)], reader)
+    engines = [
+        Engine(reader.lexicon, change_weights(load_rules(), fit([case for case in cases if case.fold != fold])))
+        for fold in range(FOLDS)
+    ]
+    taggers = load_taggers(options.workdir / "models" / "panel" / "taggers")
+    texts = read_texts(options.complete / "texts.jsonl", taggers)
+    unseen = [replace(read, ruled=engines[whole[read.id].fold].extract(whole[read.id].reading.doc)) for read in texts]
+    print("| system | P / R / F1 | F1 of the halves |\n|---|---|---|")
+    for weights, own in (("weights of these reviews", texts), ("weights of other reviews", unseen)):
+        print_scores(f"rules, {weights}", scorer, answers(own, models=False))
+        print_scores(f"E, {weights}", scorer, answers(own, models=True))
+    print_missed(scorer, texts, answers(texts, models=True))
+
+
+if __name__ == "__main__":
+    main()
