@@ -17,8 +17,10 @@ from typing import Any
 import pytest
 from conftest import Built, Command
 
+from builder.engine import make_engine
 from builder.errors import ConfigError, install_command
 from builder.lexicon.resources import load_lexicon
+from builder.lexicon.rules import load_rules
 from builder.metrics.systems import Settings
 from builder.records import Element, Polarity, Triplet, polarity_of
 from builder.report import charts, glance, terminal
@@ -129,7 +131,7 @@ def workdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def collected(workdir: Path) -> Report:
     with db.reading(workdir) as connection:
-        return collect(connection, load_lexicon(), Settings(samples=50))
+        return collect(connection, load_lexicon(), Settings(samples=50), make_engine(load_lexicon(), load_rules()))
 
 
 @pytest.fixture(scope="module")
@@ -243,7 +245,7 @@ def test_the_first_section_says_what_is_praised_and_criticised_most_and_where(bu
     with db.writing(workdir) as connection, db.atomic(connection):
         connection.execute("UPDATE reviews SET place = CASE WHEN id % 3 THEN '東店' ELSE '西店' END")
     with db.reading(workdir) as connection:
-        report = collect(connection, load_lexicon(), Settings(samples=0))
+        report = collect(connection, load_lexicon(), Settings(samples=0), make_engine(load_lexicon(), load_rules()))
         counted = connection.execute(
             "SELECT polarity, aspect, count(*) FROM released_triplets WHERE polarity <> 'NEU' GROUP BY 1, 2"
         ).fetchall()

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from builder.lexicon.resources import Lexicon
 
 _PATH = click.Path(path_type=Path)
+_SHOWN = 5
+"""Candidates of a kind that `induce` prints."""
 
 
 @click.group()
@@ -171,7 +173,8 @@ def _report_import(overlay: Overlay, path: Path, folder: Path, show: int) -> Non
 @WORKDIR
 @click.option("--out", type=_PATH, help="Candidate file; WORKDIR/candidates.tsv if not given.")
 @click.option("--support", default=2, show_default=True, help="A candidate stands in at least so many reviews.")
-def induce(workdir: Path, out: Path | None, support: int) -> None:
+@click.option("--text/--no-text", default=True, help="Quote sentences as evidence, or name places alone.")
+def induce(workdir: Path, out: Path | None, support: int, text: bool) -> None:
     """Find words that no lexicon holds.
 
     They come from the reviews of a working directory whose stage annotate is done.
@@ -181,7 +184,7 @@ def induce(workdir: Path, out: Path | None, support: int) -> None:
     from builder.lexicon.induce import induce as induced
     from builder.stages.parts.build_folders import folders_in
     from builder.store import db
-    from builder.usecases.induction import documents, ratings
+    from builder.usecases.induction import documents, quote_evidence, ratings
 
     target = out or workdir / "candidates.tsv"
     known = folders_in(workdir).load_lexicon()
@@ -189,13 +192,36 @@ def induce(workdir: Path, out: Path | None, support: int) -> None:
         induction = induced(
             documents(connection, known), known, InductionSettings(support=support, ratings=ratings(connection))
         )
-    write_candidates(induction, target)
+        sentences = quote_evidence(connection, known, induction) if text else None
+    write_candidates(induction, target, sentences)
+    for candidate in (*induction.opinions[:_SHOWN], *induction.aspects[:_SHOWN]) if sentences else ():
+        kind = "aspect" if candidate.valence is None else "opinion"
+        click.echo(f"{kind:8}{candidate.word}  {sentences[candidate.evidence[0]] if sentences else ''}")
     counts = f"{len(induction.opinions)} opinions, {len(induction.aspects)} aspects"
     click.echo(f"{target}: {counts} from {induction.reviews:,} reviews")
     click.echo(
         f"the sign of a known opinion is found in {100 * induction.agreement:.0f}% of cases; "
-        "write yes or no into the column accept, then `builder lexicon accept`"
+        "accept or refuse them with `builder lexicon review`, or in the column accept of the file"
     )
+
+
+@lexicon.command()
+@click.argument("candidates", type=_PATH, required=False)
+@WORKDIR
+@click.option(
+    "--port", default=8766, show_default=True, type=click.IntRange(0, 65535), help="Port to serve on; 0: any free one."
+)
+def review(candidates: Path | None, workdir: Path, port: int) -> None:
+    """Accept or refuse induced words in a page.
+
+    It shows the sentences that speak for each word. Answers go into CANDIDATES at once (WORKDIR/candidates.tsv if not
+    given); a button puts what was accepted into the lexicon of the working directory. Stop with Ctrl-C.
+    """
+    from builder.gold.server import Place, serve
+    from builder.usecases.word_page import CandidateBook, word_site
+
+    book = CandidateBook(candidates or workdir / "candidates.tsv", workdir)
+    serve(word_site(book), "you", Place(port=port), lambda address: click.echo(f"open {address}"))
 
 
 @lexicon.command()

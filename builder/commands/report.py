@@ -42,13 +42,21 @@ def report(workdir: Path, out: Path | None, data: Path | None, markdown: bool, s
 
     The page needs no network and quotes only texts in which nothing has to be masked.
     """
+    from typing import cast
+
+    from builder.engine import make_engine
     from builder.metrics.systems import Settings
     from builder.report.collect import collect
+    from builder.report.process import config
+    from builder.settings import Convention
     from builder.stages.parts.build_folders import folders_in
     from builder.store import db
 
+    folders = folders_in(workdir)
+    lexicon, rules = folders.load_lexicon(), folders.load_rules()
     with db.reading(workdir) as connection:
-        made = collect(connection, folders_in(workdir).load_lexicon(), Settings(samples=samples, seed=seed))
+        engine = make_engine(lexicon, rules, cast("Convention", config(connection, "rules.convention", "natural")))
+        made = collect(connection, lexicon, Settings(samples=samples, seed=seed), engine)
     if data is not None:
         _data(made, workdir, data)
     if markdown:

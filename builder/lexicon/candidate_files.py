@@ -1,13 +1,13 @@
 """Candidate files: what induction proposes, for a person to accept or drop, and the overlay that becomes of it.
 
-In: `Induced`. Out: a TSV with an empty column `accept`; filled with yes and no it becomes an overlay. The file holds
-words, scores and places (index of the review : offset in its view), never text, so it can be shown to people who may
-not see the reviews.
+In: `Induced`. Out: a TSV with an empty column `accept`; filled with yes and no it becomes an overlay. The evidence is
+sentences; or places (index of the review : offset in its view), so that the file can be shown to people who may not see
+the reviews.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +17,10 @@ from builder.lexicon.overlay import Overlay, Refused, own, save, write
 from builder.lexicon.resources import Lexicon
 
 COLUMNS = ("kind", "word", "meaning", "confidence", "support", "association", "purity", "evidence", "accept")
+BETWEEN = " ／ "
+"""What stands between two sentences."""
+Sentences = Mapping[tuple[int, int], str]
+"""(index of the review, offset in its view) -> the sentence there, the word in 【】."""
 ANSWERS = {"yes": True, "y": True, "no": False, "n": False, "": None}
 _CLEAR = 0.5
 _FIX = "write candidates with `builder lexicon induce` and change only the columns meaning and accept"
@@ -37,12 +41,12 @@ class _CandidateLine:
         return self.confidence >= confident and (self.kind == "aspect" or abs(float(self.meaning) - 5) >= _CLEAR)
 
 
-def write_candidates(induced: Induced, path: Path) -> None:
+def write_candidates(induced: Induced, path: Path, sentences: Sentences | None = None) -> None:
     """Write the candidates, opinions first, most confident first. `meaning` is a valence (1 to 10) or a class of
-    aspects.
+    aspects. `sentences`: what stands at the places of the evidence, if texts may be shown.
     """
-    rows = [_cells("opinion", candidate, f"{candidate.valence}") for candidate in induced.opinions]
-    rows += [_cells("aspect", candidate, candidate.cls) for candidate in induced.aspects]
+    rows = [_cells("opinion", candidate, f"{candidate.valence}", sentences) for candidate in induced.opinions]
+    rows += [_cells("aspect", candidate, candidate.cls, sentences) for candidate in induced.aspects]
     save(path, "\t".join(COLUMNS), rows)
 
 
@@ -80,8 +84,23 @@ def accept(
     return overlay
 
 
-def _cells(kind: str, candidate: WordCandidate, meaning: str) -> tuple[str, ...]:
-    places = " ".join(f"{review}:{offset}" for review, offset in candidate.evidence)
+def read_cells(path: Path, lexicon: Lexicon) -> list[list[str]]:
+    """The cells of every candidate, checked as `accept` checks them."""
+    rows = [row.line for row in _read(path, lexicon)]
+    lines = path.read_text(encoding="utf-8-sig").splitlines()
+    return [lines[number - 1].split("\t") for number in rows]
+
+
+def write_cells(path: Path, rows: Iterable[Sequence[str]]) -> None:
+    """Write the candidates back, with what a person answered."""
+    save(path, "\t".join(COLUMNS), rows)
+
+
+def _cells(kind: str, candidate: WordCandidate, meaning: str, sentences: Sentences | None) -> tuple[str, ...]:
+    quoted = (sentences[place] for place in candidate.evidence) if sentences is not None else ()
+    places = BETWEEN.join(dict.fromkeys(quoted))
+    if sentences is None:
+        places = " ".join(f"{review}:{offset}" for review, offset in candidate.evidence)
     confidence, support = f"{candidate.confidence:.3f}", str(candidate.support)
     association, purity = f"{candidate.association:.2f}", f"{candidate.purity:.2f}"
     return kind, candidate.word, meaning, confidence, support, association, purity, places, ""

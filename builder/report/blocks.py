@@ -10,7 +10,7 @@ from typing import Literal
 from builder.store.report import Marked
 
 Cell = str | int | float | None
-Look = Literal["plain", "bars", "polarity", "matrix", "signatures"]
+Look = Literal["plain", "bars", "polarity", "matrix", "signatures", "examples"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class MarkedExample:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """`lead`: one or two sentences that say what to see."""
+    """`lead`: one or two sentences that say what to see. `part`: the part of the report that begins with it."""
 
     name: str
     title: str
@@ -84,6 +84,7 @@ class Section:
     tables: tuple[Table, ...] = ()
     figures: tuple[ReportFigure, ...] = ()
     examples: tuple[MarkedExample, ...] = ()
+    part: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,15 +6,19 @@ from __future__ import annotations
 
 import sqlite3
 from dataclasses import replace
+from functools import partial
 
 from builder import __version__
+from builder.engine import RuleEngine
 from builder.lexicon.resources import Lexicon
 from builder.metrics.systems import Settings
 from builder.privacy import masking as privacy
 from builder.report import contents, discriminator, glance, process, quality, yardsticks
 from builder.report.blocks import MarkedExample, Report, Section
+from builder.report.mistakes import mistakes
 from builder.report.numbers import spoken_seconds
-from builder.store import released, runs
+from builder.report.rule_analysis import analyse_rules
+from builder.store import released, reviews, runs
 from builder.store import report as asked
 from builder.store.queries import public_id
 
@@ -22,12 +26,15 @@ _LONGEST = 120
 """Characters of an example."""
 
 
-def collect(connection: sqlite3.Connection, lexicon: Lexicon, settings: Settings, examples: int = 12) -> Report:
+def collect(
+    connection: sqlite3.Connection, lexicon: Lexicon, settings: Settings, engine: RuleEngine, examples: int = 12
+) -> Report:
     """Everything that the report shows, read from the database in one pass.
 
     Args:
         lexicon: says which words no lexicon holds.
         settings: samples and seed of the bootstrap intervals.
+        engine: the rules, which are compared with each other.
         examples: triplets that are quoted, at most.
 
     The same database, lexicon and settings give the same report.
@@ -43,17 +50,20 @@ def collect(connection: sqlite3.Connection, lexicon: Lexicon, settings: Settings
             *scores.tables[-1:],
         ),
     )
+    analysis = analyse_rules(connection, engine, lexicon, measured)
+    audited = quality.audit(connection)
     sections = (
-        glance.likes_and_dislikes(connection),
-        contents.in_and_out(connection),
-        contents.triplets(connection),
+        glance.likes_and_dislikes(connection, _trust(audited, head)),
         _examples(connection, examples),
+        replace(contents.in_and_out(connection), part="For whoever uses the data"),
+        contents.triplets(connection),
+        audited,
         scores,
-        quality.audit(connection),
+        mistakes(measured, yardsticks.final_systems(connection), partial(_quote, connection)),
         process.growth(connection),
         discriminator.discriminator(connection, measured),
         quality.beyond_lexicon(connection, lexicon, measured),
-        process.contribution(connection),
+        process.contribution(connection, analysis),
         contents.words(connection),
         contents.sharing(connection),
         quality.annotators(connection),
@@ -68,6 +78,17 @@ def collect(connection: sqlite3.Connection, lexicon: Lexicon, settings: Settings
         f"lexicons {lexicon.digest}"
     )
     return Report(f"{name} {version}", subtitle, _tiles(connection, head), sections, foot)
+
+
+def _trust(audited: Section, head: tuple[float, str] | None) -> str:
+    """How far to trust the numbers, in a sentence: by the audit, else by gold, else that nobody knows."""
+    return f"Measured: {head[1]}, {head[0]:.1f}." if head and not audited.tables[0].rows else audited.lead
+
+
+def _quote(connection: sqlite3.Connection, key: str) -> str | None:
+    """The text of a short review in which privacy finds nothing to mask."""
+    text, place = reviews.quoted(connection, key, _LONGEST) or ("", None)
+    return None if not text or privacy.mask(text, [place] if place else []).masks else text
 
 
 def _tiles(connection: sqlite3.Connection, head: tuple[float, str] | None) -> tuple[tuple[str, str], ...]:

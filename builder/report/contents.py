@@ -144,6 +144,11 @@ def triplets(connection: sqlite3.Connection) -> Section:
         if rules
         else ()
     )
+    rows_out = tuple(released.by_polarity(connection))
+    release = Table(
+        "released", "Released triplets by split and polarity", ("split", *columns[1:]), rows_out,
+        look="polarity", missing=_UNRELEASED,
+    )  # fmt: skip
     number, aspects, opinions, covered = asked.totals(connection)
     out = released.totals(connection)["triplets"]
     outcome = f"; {out:,} of them are released" if out else "; nothing is released yet"
@@ -151,7 +156,13 @@ def triplets(connection: sqlite3.Connection) -> Section:
         f"{number:,} different candidates in {covered:,} reviews, with {aspects:,} different aspects and "
         f"{opinions:,} different opinions, from all sources together{outcome}."
     )
-    return Section("triplets", "Triplets", lead, (sources, table_2), (_histogram(counted),) if counted else ())
+    return Section(
+        "triplets",
+        "Triplets: released, and proposed",
+        lead,
+        (release, sources, table_2),
+        (_histogram(counted),) if len(counted) > 1 else (),
+    )
 
 
 def _histogram(counted: tuple[tuple[int, int], ...]) -> ReportFigure:
@@ -241,7 +252,7 @@ def sharing(connection: sqlite3.Connection) -> Section:
     )
     return Section(
         "sharing",
-        "Agreement of the sources",
+        "How alike the sources are, which is not quality",
         "Models learnt from the rules, so agreement with them says little about quality; agreement with people does.",
         (table,),
     )

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 
 from builder.report.blocks import Cell, Section, Table
 from builder.report.numbers import percent
+from builder.store import released
 from builder.store import report as asked
 from builder.text import converter
 
@@ -19,8 +20,10 @@ _MOST_WORDS = 3
 _LEAST_PLACES, _MOST_PLACES = 2, 30
 
 
-def likes_and_dislikes(connection: sqlite3.Connection, most: int = 10) -> Section:
-    """The aspects that are praised and criticised most, with the words for it, and each place's own."""
+def likes_and_dislikes(connection: sqlite3.Connection, quality: str = "", most: int = 10) -> Section:
+    """The aspects that are praised and criticised most, with the words for it, and each place's own. `quality`: what is
+    known of how far to trust it, a sentence.
+    """
     missing = "No triplets yet: `builder run seed`."
     tables = [
         Table(name, title, ("aspect", "times", "in these words"), _top(asked.judged(connection, polarity), most),
@@ -34,8 +37,18 @@ def likes_and_dislikes(connection: sqlite3.Connection, most: int = 10) -> Sectio
         columns = ("place", "triplets", "positive %", "liked most", "criticised most")
         note = f"The {_MOST_PLACES} places with most triplets of {len(places):,}." if len(places) > _MOST_PLACES else ""
         tables.append(Table("places", "Place by place", columns, tuple(places[:_MOST_PLACES]), note))
-    lead = "How often each aspect is praised or criticised. Machines read the reviews: single numbers may be wrong."
-    return Section("glance", "At a glance", lead, tuple(tables))
+    polarity = Counter[str]()
+    for _, _, triplets, positive, negative, neutral in released.by_polarity(connection):
+        polarity.update(all=triplets, POS=positive, NEG=negative, NEU=neutral)
+    counts = (
+        f"{polarity['all']:,} statements about aspects: {percent(polarity['POS'], polarity['all']):.0f}% positive, "
+        f"{percent(polarity['NEG'], polarity['all']):.0f}% negative, {percent(polarity['NEU'], polarity['all']):.0f}% "
+        "neutral. "
+        if polarity["all"]
+        else ""
+    )
+    lead = f"{counts}Machines read the reviews: single numbers may be wrong. {quality}".strip()
+    return Section("glance", "At a glance", lead, tuple(tables), part="For whoever runs the place")
 
 
 def _top(rows: Iterable[tuple[str, str, int]], most: int) -> tuple[tuple[Cell, ...], ...]:

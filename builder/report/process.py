@@ -70,13 +70,13 @@ def growth(connection: sqlite3.Connection) -> Section:
     )
 
 
-def contribution(connection: sqlite3.Connection, most: int = 20) -> Section:
-    """What each rule and each lexicon file gave."""
+def contribution(connection: sqlite3.Connection, analysis: Table, most: int = 20) -> Section:
+    """What each rule and each lexicon file gave; `analysis` says how the rules share their work."""
     rules = Table(
         "by-rule", "Candidates by pairing rule", ("rule", "triplets", "POS", "NEG", "NEU", "accepted %"),
         tuple(asked.by_rule(connection)),
-        note="Accepted: the share of all that the discriminator calls YY. `builder rules` shows overlaps and "
-            "conflicts.", look="polarity", missing="No triplets yet: `builder run seed`.",
+        note="Accepted: the share of all that the discriminator calls YY. It learnt from the rules, so this is "
+            "agreement, not accuracy.", look="polarity", missing="No triplets yet: `builder run seed`.",
     )  # fmt: skip
     used: dict[str, list[int]] = defaultdict(lambda: [0, 0])
     for _, detail, times in asked.evidence(connection):
@@ -102,7 +102,7 @@ def contribution(connection: sqlite3.Connection, most: int = 20) -> Section:
         "contribution",
         "Rules and lexicons",
         "Which rule paired aspect and opinion, and which lexicon file knew the words.",
-        (rules, lexicons),
+        (rules, analysis, lexicons),
     )
 
 

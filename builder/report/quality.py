@@ -55,7 +55,7 @@ def scored(
         tables += [scores.micro_table(yardstick, done, number), scores.paper_table(yardstick, done, number)]
         by_round = scores.round_table(yardstick, number)
         tables += [by_round] if by_round else []
-        figures.append(scores.figure(yardstick, done, number))
+        figures += [scores.figure(yardstick, done, number)] if len(done) > 1 else []  # a dot alone says nothing
         signed_scores += scores.signatures(yardstick, done)
         if head is None and yardstick.quality:
             name, measured = max(done.items(), key=lambda item: item[1][2].values["f1"].value)
@@ -76,7 +76,8 @@ def scored(
     lead = "Percent, with 95% bootstrap intervals over the reviews. " + (
         "" if quality else f"These scores say how alike the models are to the rules, not how good they are. {NO_GOLD}"
     )
-    return Section("scores", "Scores", lead.strip(), tuple(tables), tuple(figures)), head
+    title = "How good it is, by gold" if quality else "How alike the models are to the rules, which is not quality"
+    return Section("scores", title, lead.strip(), tuple(tables), tuple(figures)), head
 
 
 def audit(connection: sqlite3.Connection) -> Section:
@@ -103,7 +104,7 @@ def audit(connection: sqlite3.Connection) -> Section:
             "weighted by their sizes.",
         missing="No answers yet: `builder audit draw`.",
     )  # fmt: skip
-    return Section("audit", "Audit", lead, (table,))
+    return Section("audit", "What people found in a sample of the release", lead, (table,))
 
 
 def beyond_lexicon(connection: sqlite3.Connection, lexicon: Lexicon, yardsticks: list[Yardstick]) -> Section:

@@ -23,6 +23,7 @@ def text(report: Report) -> str:
         " · ".join(f"**{value}** {markdown(what)}" for value, what in report.tiles),
     ]
     for section in report.sections:
+        lines += ["", f"# {section.part}"] if section.part else []
         lines += ["", f"## {section.title}", "", escape_prose(section.lead)]
         for example in section.examples:
             lines += ["", f"- {_marked(example.text, example.triplets)}"]

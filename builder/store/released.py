@@ -179,3 +179,17 @@ def totals(connection: sqlite3.Connection) -> dict[str, int]:
         "aspects": int(aspects),
         "opinions": int(opinions),
     }
+
+
+def by_polarity(connection: sqlite3.Connection) -> list[tuple[str, int, int, int, int, int]]:
+    """(split, reviews with a triplet, triplets, POS, NEG, NEU) of the release."""
+    return connection.execute(
+        "SELECT split, count(DISTINCT review), count(*), sum(polarity = 'POS'), sum(polarity = 'NEG'),"
+        " sum(polarity = 'NEU') FROM released_triplets GROUP BY split ORDER BY split = 'test', split = 'valid'"
+    ).fetchall()
+
+
+def by_rule(connection: sqlite3.Connection) -> dict[str, int]:
+    """Released triplets by the rule that made them."""
+    rows = connection.execute("SELECT rule, count(*) FROM released_triplets WHERE rule IS NOT NULL GROUP BY rule")
+    return dict(rows.fetchall())

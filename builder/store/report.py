@@ -149,6 +149,15 @@ def by_rule(connection: sqlite3.Connection) -> Rows:
     ).fetchall()
 
 
+def proposed_by_rules(connection: sqlite3.Connection) -> list[tuple[str, str, str, str, str]]:
+    """(rule, review, aspect, opinion, polarity) of every triplet that a rule made."""
+    return connection.execute(
+        "SELECT p.rule, r.key, t.aspect, t.opinion, t.polarity FROM proposals p JOIN triplets t ON t.id = p.triplet"
+        " JOIN reviews r ON r.id = t.review JOIN sources s ON s.id = p.source AND s.kind = 'rules'"
+        " WHERE p.rule IS NOT NULL ORDER BY t.id"
+    ).fetchall()
+
+
 def evidence(connection: sqlite3.Connection) -> Iterator[tuple[str, str, int]]:
     """(kind, detail, times) of the lexicon entries in the stories:
     `鹹 taste.salty 3.5 (opinions/food_taste.tsv:12)`.

@@ -263,3 +263,11 @@ def ids(connection: sqlite3.Connection, keys: Sequence[str]) -> dict[str, int]:
             "SELECT key, id FROM reviews WHERE key IN (SELECT value FROM json_each(?))", (json.dumps(keys),)
         )
     )
+
+
+def quoted(connection: sqlite3.Connection, key: str, longest: int) -> tuple[str, str | None] | None:
+    """(text, place) of a review of at most `longest` characters; None for another."""
+    row = connection.execute(
+        "SELECT text, place FROM reviews WHERE key = ? AND duplicate_of IS NULL AND length(text) <= ?", (key, longest)
+    ).fetchone()
+    return None if row is None else (str(row[0]), row[1])

@@ -1,16 +1,23 @@
-"""The annotated reviews of a working directory as documents for `builder lexicon induce`."""
+"""The annotated reviews of a working directory as documents for `builder lexicon induce`, and the sentences that speak
+for a word.
+"""
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Iterator
 
 from builder.engine import Doc
+from builder.lexicon.induce import Induced
 from builder.lexicon.resources import Lexicon
 from builder.reader import restored
 from builder.store import readings
 
 _CHUNK = 1024
+_ENDS = re.compile(r"[。！？!?；;\n]")
+_AROUND = 24
+"""Characters that are quoted before and behind a word, at most."""
 
 
 def documents(connection: sqlite3.Connection, lexicon: Lexicon) -> Iterator[Doc]:
@@ -33,3 +40,26 @@ def ratings(connection: sqlite3.Connection) -> dict[int, float]:
             index += 1
         at = rows[-1][0].id
     return out
+
+
+def quote_evidence(connection: sqlite3.Connection, lexicon: Lexicon, induced: Induced) -> dict[tuple[int, int], str]:
+    """(index of the review, offset) of each candidate's evidence -> its sentence, the word in 【】."""
+    wanted: dict[int, list[tuple[int, int]]] = {}
+    for candidate in (*induced.opinions, *induced.aspects):
+        for review, offset in candidate.evidence:
+            wanted.setdefault(review, []).append((offset, len(candidate.word)))
+    quoted: dict[tuple[int, int], str] = {}
+    for index, doc in enumerate(documents(connection, lexicon)):
+        for offset, length in wanted.get(index, ()):
+            quoted[index, offset] = quote(doc.text, offset, offset + length)
+    return quoted
+
+
+def quote(text: str, start: int, end: int) -> str:
+    """The sentence around some words, which stand in 【】; a long one is cut."""
+    begin = max((match.end() for match in _ENDS.finditer(text, 0, start)), default=0)
+    until = match.start() if (match := _ENDS.search(text, end)) else len(text)
+    first, last = max(begin, start - _AROUND), min(until, end + _AROUND)
+    before = ("…" if first > begin else "") + text[first:start]
+    behind = text[end:last] + ("…" if last < until else "")
+    return f"{before.lstrip()}【{text[start:end]}】{behind.rstrip()}"

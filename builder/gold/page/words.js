@@ -1,0 +1,74 @@
+"use strict";
+// Induced words with their sentences. Sentences are hostile input: nodes are made with textContent only.
+const KEY = document.querySelector("meta[name=key]").content;
+const $ = (id) => document.getElementById(id);
+let rows = [], classes = [], at = 0, busy = Promise.resolve();
+
+async function call(path, body) {
+  const options = { headers: { "X-Key": KEY } };
+  if (body) { options.method = "POST"; options.headers["Content-Type"] = "application/json"; options.body = JSON.stringify(body); }
+  const answer = await fetch(path, options), content = (answer.headers.get("content-type") || "").startsWith("application/json") ? await answer.json() : { error: await answer.text() };
+  if (!answer.ok) throw new Error(content.error);
+  return content;
+}
+function element(tag, text, name) { const node = document.createElement(tag); node.textContent = text; if (name) node.className = name; return node; }
+function sentence(text) {
+  const line = document.createElement("p"), [before, word, behind] = text.split(/【|】/);
+  line.append(before); if (word !== undefined) line.append(element("mark", word, "o"), behind || "");
+  return line;
+}
+function meaning(row) {
+  const field = document.createElement(row.kind === "aspect" ? "select" : "input");
+  if (row.kind === "aspect") field.replaceChildren(...classes.map((name) => element("option", name)));
+  else { field.type = "number"; field.min = 1; field.max = 10; field.step = 0.1; }
+  field.value = row.meaning; field.setAttribute("aria-label", row.kind === "aspect" ? "class" : "valence");
+  field.addEventListener("change", () => perform(() => answer(row.place, row.accept, field.value)));
+  return field;
+}
+function drawn(row) {
+  const item = document.createElement("li"), head = document.createElement("div"), buttons = document.createElement("span");
+  item.id = `w${row.place}`; item.lang = "zh";
+  head.append(element("b", row.word), element("small", row.kind === "aspect" ? "對象 aspect" : "意見 opinion"), meaning(row), element("small", `${row.support} 則 reviews · ${Math.round(100 * row.confidence)}%`), buttons);
+  for (const [value, label] of [["yes", "收 take"], ["no", "不收 refuse"]]) {
+    const button = element("button", label); button.setAttribute("aria-pressed", String(row.accept === value));
+    button.addEventListener("click", () => { at = row.place; perform(() => answer(row.place, row.accept === value ? "" : value, row.meaning)); });
+    buttons.append(button);
+  }
+  item.append(head, ...row.evidence.map(sentence));
+  return item;
+}
+function mark() {
+  document.querySelectorAll("#words [aria-current]").forEach((item) => item.removeAttribute("aria-current"));
+  const item = $(`w${at}`); if (item) { item.setAttribute("aria-current", "true"); item.scrollIntoView({ block: "nearest" }); }
+  const done = rows.filter((row) => row.accept).length;
+  $("fill").style.width = (rows.length ? 100 * done / rows.length : 100) + "%";
+  $("count").textContent = `${done} / ${rows.length}`;
+}
+async function answer(place, accept, value) {
+  rows[place] = await call("/api/answer", { place, accept, meaning: value });
+  $(`w${place}`).replaceWith(drawn(rows[place])); mark();
+}
+async function take() { const taken = await call("/api/take", {}); $("done").textContent = `詞庫多了 added: ${taken.opinions} 意見 opinions, ${taken.aspects} 對象 aspects. builder resume`; }
+function perform(run) {
+  busy = busy.then(async () => {
+    $("error").hidden = true;
+    try { await run(); } catch (error) { $("error").textContent = error.message; $("error").hidden = false; }
+    document.body.dataset.pressed = String(Number(document.body.dataset.pressed || 0) + 1);
+  });
+}
+const move = (by) => { at = Math.max(0, Math.min(rows.length - 1, at + by)); mark(); };
+const KEYS = {
+  y: async () => { await answer(at, "yes", rows[at].meaning); move(1); }, n: async () => { await answer(at, "no", rows[at].meaning); move(1); },
+  ArrowDown: async () => move(1), ArrowUp: async () => move(-1),
+};
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || /INPUT|SELECT/.test(event.target.tagName) || !rows.length) return;
+  const run = KEYS[event.key.length === 1 ? event.key.toLowerCase() : event.key];
+  if (run) { event.preventDefault(); perform(run); }
+});
+$("take").addEventListener("click", () => perform(take));
+perform(async () => {
+  ({ rows, classes } = await call("/api/words"));
+  $("words").replaceChildren(...rows.map(drawn)); at = Math.max(0, rows.findIndex((row) => !row.accept)); mark();
+  document.body.dataset.ready = "1";
+});
