@@ -51,6 +51,8 @@ def test_negators_and_degree_words_stay_beside_a_label_and_opinions_where_none_i
     assert words(both) == ["真的"], "沒想到 is a word of its own, 不會 is far from the label"
     assert words(sentence("{湯頭|aspect|POS}真的濃郁，大家不會餓", "zh")) == ["真的", "濃郁"]
     assert words(sentence("湯頭真的濃郁，大家不會餓", "zh", label="POS")) == ["真的", "濃郁", "不會"]
+    assert words(sentence("不會餓，湯頭濃郁", "zh", label="POS")) == ["不會", "濃郁"], "from the first character on"
+    assert words(sentence("不會餓的{湯頭|aspect|POS}，真的", "zh")) == ["不會"]
 
 
 def test_where_no_polarity_is_told_only_contrast_and_aspects_may_not_come_and_nothing_must_stay() -> None:

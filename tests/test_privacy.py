@@ -225,6 +225,16 @@ def test_a_span_that_touches_a_mask_has_no_place_in_the_masked_text() -> None:
     ]
 
 
+def test_what_stands_between_several_masks_is_converted_and_every_mask_stays() -> None:
+    masked = mask("请打0912345678，或写信到foo@example.com，谢谢")
+    assert [kind for _, _, kind in masked.masks] == ["phone", "email"]
+    assert masked.in_script(lambda text: text.translate(str.maketrans("请写谢电话", "請寫謝電話"))) == (
+        "請打[電話]，或寫信到[信箱]，謝謝"
+    )
+    assert masked.in_script(lambda text: "x" * len(text)) == "xx[電話]xxxxx[信箱]xxx"
+    assert [masked.to_masked((start, start + 1)) for start in (1, 12, 33)] == [(1, 2), (6, 7), (16, 17)]
+
+
 @settings(max_examples=300, deadline=None)
 @given(MIXED, NAMES)
 def test_outside_the_masks_nothing_changes(text: str, names: list[str]) -> None:
