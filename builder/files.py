@@ -58,6 +58,18 @@ def sync(path: Path) -> None:
         os.close(handle)
 
 
+def read_settings(path: Path) -> str:
+    """The text of a small file that a stranger may have made; OSError for a device or a pipe, which have no end."""
+    check_regular(path)
+    return path.read_text(encoding="utf-8")
+
+
+def check_regular(path: Path) -> None:
+    """OSError for what is there and is no file: nobody waits for a pipe, and no memory holds a device."""
+    if path.exists() and not path.is_file():
+        raise OSError(f"{path.name} is not a regular file")
+
+
 @contextmanager
 def refusals(path: Path, draft: Path | None = None) -> Iterator[None]:
     """What the file system refuses about `path` inside the block, as an `OutputError`; errors about other files pass

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from builder.errors import InputError
-from builder.export import answers, paper
+from builder.export import annotation_tools, answers, answers_complete, gts, paper, semeval
 from builder.metrics import Answer
 
 FORMATS: dict[str, tuple[str, str, list[Answer]]] = {
@@ -118,3 +118,19 @@ def test_questions_that_name_aspects_are_counted(tmp_path: Path) -> None:
 def test_what_cannot_be_read_is_named_with_its_line(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         answers.read(written(tmp_path, text))
+
+
+@pytest.mark.parametrize("content", ["[" * 100_000, '{"a":' * 100_000, "9" * 5_000], ids=["array", "object", "number"])
+@pytest.mark.parametrize("name", ["gold.json", "gold.jsonl"])
+def test_json_that_nobody_can_read_is_one_line(name: str, content: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    path.write_text(content, encoding="utf-8")
+    for annotator in answers_complete.ANNOTATORS:
+        (tmp_path / annotator).write_text(content, encoding="utf-8")
+    for load, place in ((answers.load, path), (answers_complete.load_complete, tmp_path)):
+        with pytest.raises(InputError, match=r"nested too deeply|a number has over 4,300 digits") as refused:
+            load(place)
+        assert len(str(refused.value)) < 500
+    for parse in (gts.read, semeval.read, annotation_tools.read_label_studio, annotation_tools.read_doccano):
+        with pytest.raises(ValueError, match=r"nested too deeply|a number has over 4,300 digits"):
+            parse(content)

@@ -59,6 +59,21 @@ def test_each_constraint_rejects_with_its_own_reason(replaced: list[tuple[str, s
     assert broken(make_trial(BATTERY, candidate(BATTERY, *replaced), cues_of("en"))) == reason
 
 
+def test_constraints_let_a_break_go_but_none_come() -> None:
+    broken_line = sentence("the {food|aspect}\twas fine\n", "en")
+    assert broken(make_trial(broken_line, candidate(broken_line, ("\t", " "), ("\n", ".")), cues_of("en"))) is None
+    more = candidate(broken_line, ("the", "a\tlocal"))
+    assert broken(make_trial(broken_line, more, cues_of("en"))) == "line-broken"
+
+
+def test_constraints_want_labels_that_stand_apart() -> None:
+    marks = BATTERY.marks
+    over = replace(BATTERY, marks=(marks[0], replace(marks[1], start=marks[0].start + 1)))
+    assert broken(make_trial(over, candidate(over, ("night", "nighttime")), cues_of("en"))) == "label-touched"
+    touching = replace(BATTERY, marks=(replace(marks[0], end=marks[1].start), marks[1]))
+    assert broken(make_trial(touching, candidate(touching, ("night", "nighttime")), cues_of("en"))) is None
+
+
 @pytest.mark.parametrize("doubt", [None, "unfitting", "surprising"])
 def test_a_candidate_that_its_method_finds_out_of_place_is_rejected(doubt: Doubt | None) -> None:
     told = replace(candidate(BATTERY, ("night", "nighttime")), doubt=doubt)

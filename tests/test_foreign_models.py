@@ -181,16 +181,16 @@ def test_architectures_that_are_no_list_of_names_are_one_line(named: Any, bert: 
     assert is_one_line(raised.value, folder)
 
 
-@pytest.mark.parametrize(
-    ("module", "function", "name"),
-    [
-        ("builder.model.saved", "load", "config.json"),
-        ("builder.model.panel", "load_panel", "panel.json"),
-        ("builder.model.cotrain", "load_taggers", "taggers.json"),
-        ("builder.model.calibration", "load_curve", "confidence.json"),
-        ("builder.model.paper.fine_tuning", "load", "paper.json"),
-    ],
-)
+OURS = [
+    ("builder.model.saved", "load", "config.json"),
+    ("builder.model.panel", "load_panel", "panel.json"),
+    ("builder.model.cotrain", "load_taggers", "taggers.json"),
+    ("builder.model.calibration", "load_curve", "confidence.json"),
+    ("builder.model.paper.fine_tuning", "load", "paper.json"),
+]
+
+
+@pytest.mark.parametrize(("module", "function", "name"), OURS)
 def test_a_model_of_ours_whose_json_is_nested_too_deep_is_one_line(
     module: str, function: str, name: str, tmp_path: Path
 ) -> None:
@@ -211,20 +211,56 @@ def test_embedded_models_whose_digests_are_of_another_type_are_one_line(digests:
     assert str(raised.value).isprintable()
 
 
-def test_a_model_whose_settings_are_a_device_is_one_line(tmp_path: Path) -> None:
-    from builder.model import saved
-
-    (tmp_path / "config.json").symlink_to("/dev/null")
+@pytest.mark.parametrize(("module", "function", "name"), OURS)
+def test_a_model_whose_settings_are_a_device_is_one_line(module: str, function: str, name: str, tmp_path: Path) -> None:
+    (tmp_path / name).symlink_to("/dev/null")
     with pytest.raises(ModelError, match="not a regular file"):
+        getattr(importlib.import_module(module), function)(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["config.json", "parser.safetensors", "segmenter.safetensors"])
+def test_an_embedded_model_that_is_a_device_is_one_line(name: str, tmp_path: Path) -> None:
+    from builder.nlp.embedded import MODELS, load
+
+    folder = Path(shutil.copytree(MODELS, tmp_path / "embedded"))
+    (folder / name).unlink()
+    (folder / name).symlink_to("/dev/null")
+    with pytest.raises(ResourceError, match=f"cannot be read: {name} is not a regular file"):
+        load({}, folder)
+
+
+@pytest.mark.parametrize(
+    "claimed", [{"layers": 2**40}, {"layers": 3}, {"width": 10**6}, {"bigram_buckets": 10**30}, {"char_size": 2**31}]
+)
+def test_a_model_that_claims_to_be_larger_than_its_weights_is_never_made(
+    claimed: dict[str, int], tmp_path: Path
+) -> None:
+    from test_model import TINY
+
+    from builder.learning.encode import Vocabulary
+    from builder.model import saved
+    from builder.model.foundation import CharacterFoundation
+    from builder.model.tagger import Tagger
+    from builder.model.tagger_network import TaggerNetwork
+
+    foundation = CharacterFoundation(Vocabulary((28271, 38957)))
+    saved.save(Tagger(TaggerNetwork(foundation, TINY), foundation, TINY, 0.5, {}), tmp_path)
+    assert saved.load(tmp_path).digest
+    path = tmp_path / "config.json"
+    settings = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps(settings | {"config": settings["config"] | claimed}), encoding="utf-8")
+    with pytest.raises(ModelError, match="the weights belong to another model") as raised:
         saved.load(tmp_path)
+    assert str(raised.value).isprintable()
 
 
-def test_a_segmenter_of_a_number_that_numpy_lacks_is_one_line(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["bfloat16", "float8_e4m3fn"])
+def test_a_segmenter_of_a_number_that_numpy_lacks_is_one_line(kind: str, tmp_path: Path) -> None:
     import torch
     from safetensors.torch import save_file
 
     from builder.nlp import crf
 
-    save_file({"tags": torch.zeros(2, dtype=torch.bfloat16)}, tmp_path / "a.safetensors")
+    save_file({"tags": torch.zeros(2, dtype=getattr(torch, kind))}, tmp_path / "a.safetensors")
     with pytest.raises(ResourceError, match="not a segmenter of this version"):
         crf.load(tmp_path / "a.safetensors")

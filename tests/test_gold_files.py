@@ -15,6 +15,7 @@ from conftest import Command
 from goldwork import TEXTS, by_name, pooled, triplet
 from hypothesis import given
 from hypothesis import strategies as st
+from measure.fuzzing.traps import workbook
 
 from builder.errors import ConfigError, InputError
 from builder.gold.file_formats import FORMATS, named, recognised
@@ -394,10 +395,20 @@ def test_a_file_that_is_there_is_not_written_over(labelled: tuple[Path, Path, Po
         ("a.csv", b"x,y\n1,2\n", "lacks the columns pool, candidate"),
         ("a.csv", b'pool,"candidate\n', "broken CSV"),
         ("a.xlsx", b"no workbook", "broken XLSX"),
+        (
+            "a.xlsx",
+            workbook("<worksheet><sheetData>" + "<c/>" * 1_100_000 + "</sheetData></worksheet>"),
+            "elements of XML",
+        ),
+        ("a.xlsx", workbook("<worksheet><sheetData><row></c></sheetData></worksheet>"), "broken XLSX"),
         ("a.jsonl", b"{nonsense", "not JSON"),
+        ("a.jsonl", b"[" * 100_000, "not JSON .nested too deeply"),
+        ("a.jsonl", b'{"a":' * 100_000, "not JSON .nested too deeply"),
+        ("a.jsonl", b"9" * 5_000, "not JSON .a number has over 4,300 digits"),
         ("a.jsonl", b"[1, 2]", "a int where an object is due"),
         ("a.jsonl", b"", "no rows"),
     ],
+    ids=lambda value: str(value)[:30],
 )
 def test_a_file_that_is_no_sheet_is_refused(
     name: str, content: bytes, message: str, labelled: tuple[Path, Path, Pool], tmp_path: Path

@@ -231,6 +231,12 @@ def test_counts_that_cannot_be_met_are_refused_with_what_can() -> None:
     )
 
 
+def test_who_belongs_to_a_group_goes_where_the_pinned_one_of_it_is_and_not_where_a_chained_group_is() -> None:
+    hashes, groups = [norm_hash(str(n)) for n in range(4)], Groups([0, 1, 1, 1], [norm_hash("a"), norm_hash("b")])
+    chosen = assign(hashes, [(0, 2)], {0: "test", 1: "train"}, (0.3, 0.3), groups=groups)
+    assert chosen == ["test", "train", None, "train"]
+
+
 def test_groups_that_near_duplicates_would_chain_to_one_stay_apart() -> None:
     """Each place has a review that all places have; joined, they would be one unit."""
     places, own = 40, 5

@@ -7,7 +7,6 @@ What a row says of another task is left out, and counted.
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -28,6 +27,7 @@ from builder.learning.task import VALENCE
 from builder.records import POLARITIES, Element, Polarity, Span, Triplet
 from builder.release.reading import opened
 from builder.release.reading import rows as release_rows
+from builder.strict_json import parse_json
 
 KNOWN = "a release, .jsonl, dimABSA .json, .tsv (sentence, label), .apc (three lines with $T$), .atepc, .bio"
 _VIEWS: dict[Task, Any] = {"tc": "sentence", "absc": "aspect", "ate": "ate", "aste": "triplets"}
@@ -175,11 +175,11 @@ def _json(text: str, where: str, task: Task) -> RowsOrReasons:
 def _objects(text: str, where: str) -> Iterator[tuple[str, dict[str, Any]]]:
     try:
         if text.lstrip().startswith("["):
-            yield from ((f"{where}[{i}]", row) for i, row in enumerate(json.loads(text)))
+            yield from ((f"{where}[{i}]", row) for i, row in enumerate(parse_json(text)))
             return
         for number, line in enumerate(text.split("\n"), start=1):
             if line.strip():
-                yield f"{where}:{number}", json.loads(line)
+                yield f"{where}:{number}", parse_json(line)
     except ValueError as error:
         raise InputError(f"no JSON: {error}", where=where) from error
 

@@ -192,15 +192,14 @@ def _judged(done: JudgingCounts, limits: Limits) -> None:
 
 
 def _parameters(given: tuple[str, ...]) -> dict[str, object]:
-    import json
-
     from builder.errors import ConfigError
+    from builder.strict_json import parse_json
 
     out: dict[str, object] = {}
     for assignment in given:
         name, equals, value = assignment.partition("=")
         try:
-            out[name] = json.loads(value)
+            out[name] = parse_json(value)
         except ValueError as error:
             raise ConfigError(
                 f"{assignment!r} is no KEY=JSON",

@@ -17,6 +17,7 @@ from typing import Any
 
 from builder.export.triplet_labels import Labelled, Spans, TripletLabel, checked, review_details, triplet_details
 from builder.records import POLARITIES, Polarity, Span
+from builder.strict_json import parse_json
 
 ASPECT, OPINION, CONTINUES = "ASPECT", "OPINION", "continues"
 LABELLING_CONFIG = f"""<View>
@@ -127,7 +128,7 @@ def read_label_studio(content: str) -> list[Labelled]:
     not at its offsets.
     """
     reviews: list[Labelled] = []
-    for task in json.loads(content):
+    for task in parse_json(content):
         text = task["data"]["text"]
         results: list[Any] = next(
             (versions[0]["result"] for key in ("annotations", "predictions") if (versions := task.get(key))), []
@@ -180,7 +181,7 @@ def read_doccano(content: str) -> list[Labelled]:
     """Records with entities and relations. ValueError for a relation to an entity that is not there."""
     reviews: list[Labelled] = []
     for line in filter(None, content.split("\n")):
-        row = json.loads(line)
+        row = parse_json(line)
         regions = {str(entity["id"]): (entity["start_offset"], entity["end_offset"]) for entity in row["entities"]}
         relations = [(str(edge["from_id"]), str(edge["to_id"]), edge["type"]) for edge in row["relations"]]
         name = str(row.get("review", row.get("id", len(reviews) + 1)))

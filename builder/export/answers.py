@@ -8,7 +8,6 @@ the paper's ({"id", "answer"}). Lines of text: see `answers_text`. A directory i
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -20,6 +19,7 @@ from builder.export import answers_text
 from builder.export.answers_text import Row, polarity, polarity_at
 from builder.export.paper import parse
 from builder.metrics import Answer
+from builder.strict_json import parse_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ def _array(text: str, path: Path) -> list[tuple[str, dict[str, Any]]]:
     if not text.lstrip().startswith("["):
         return []
     try:
-        items = json.loads(text)
+        items = parse_json(text)
     except ValueError:
         return []
     if not all(isinstance(row, dict) for row in items):
@@ -124,7 +124,7 @@ def _lines(text: str, path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     for number, line in enumerate(text.split("\n"), start=1):  # not splitlines: texts may hold U+2028
         if line.strip():
             try:
-                row = json.loads(line)
+                row = parse_json(line)
             except ValueError as error:
                 raise InputError(
                     f"not JSON: {error}", where=f"{path}:{number}", fix="one JSON object a line"

@@ -8,13 +8,13 @@ In: rows {"id", "triplets": [{aspect, aspect_full, opinion, opinion_full, polari
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 from builder.errors import InputError
 from builder.export.answers_text import polarity
 from builder.metrics.complete import Complete, Ranged, merge
+from builder.strict_json import parse_json
 
 ANNOTATORS = ("A.jsonl", "B.jsonl")
 _PARTS = ("aspect", "aspect_full", "opinion", "opinion_full")
@@ -49,7 +49,7 @@ def _read_annotator(path: Path) -> dict[str, list[Ranged]]:
             continue
         where = f"{path}:{number}"
         try:
-            row = json.loads(line)
+            row = parse_json(line)
             key, triplets = str(row["id"]), [_read_triplet(triplet) for triplet in row["triplets"]]
         except (KeyError, ValueError, TypeError) as error:
             fix = 'rows are {"id", "triplets": [{aspect, aspect_full, opinion, opinion_full, polarity}]}'

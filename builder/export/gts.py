@@ -21,6 +21,7 @@ from builder.export.triplet_labels import (
     triplet_details,
 )
 from builder.records import Polarity
+from builder.strict_json import parse_json
 
 SENTIMENTS: Mapping[Polarity, str] = {"POS": "positive", "NEG": "negative", "NEU": "neutral"}
 _POLARITIES = {name: polarity for polarity, name in SENTIMENTS.items()}
@@ -76,7 +77,7 @@ def _tags(words: list[str], elements: list[Spans]) -> str:
 def read(content: str) -> list[Labelled]:
     """The rows of a GTS file, a JSON list. ValueError where it is not in the format."""
     reviews = []
-    for entry in json.loads(content):
+    for entry in parse_json(content):
         labels = [
             TripletLabel(aspect, opinion, _POLARITIES[triple["sentiment"]])
             for triple in entry["triples"]

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from builder.records import Polarity, Span, Triplet
+from builder.strict_json import parse_json
 
 NAMES: dict[Polarity, str] = {"POS": "正面", "NEG": "負面", "NEU": "中性"}
 _POLARITIES = {name: polarity for polarity, name in NAMES.items()}
@@ -74,7 +75,7 @@ def read(content: str) -> list[tuple[str, str, list[tuple[str, str, Polarity]]]]
     for number, part in enumerate(content.split("\n"), start=1):
         if part.strip():
             try:
-                row = json.loads(part)
+                row = parse_json(part)
                 reviews.append((str(row["id"]), str(row["question"]).partition(_CONTEXT)[2], parse(row["answer"])))
             except (ValueError, KeyError, TypeError) as error:
                 raise ValueError(f"line {number}: {error}") from error

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 
 from builder.export.triplet_labels import Labelled, Spans, TripletLabel, checked, review_details, triplet_details
 from builder.records import Polarity
+from builder.strict_json import parse_json
 
 NAMES: Mapping[Polarity, str] = {"POS": "Positive", "NEG": "Negative", "NEU": "Neutral"}
 _POLARITIES = {name: polarity for polarity, name in NAMES.items()}
@@ -44,7 +45,7 @@ def read(content: str) -> list[Labelled]:
     ours and are left out.
     """
     reviews = []
-    for entry in json.loads(content):
+    for entry in parse_json(content):
         labels = [
             TripletLabel(
                 _spans(entry["text"], opinion["Target"]),

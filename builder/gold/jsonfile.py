@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from builder.errors import InputError
 from builder.gold.items import Fault, Filled
+from builder.strict_json import parse_json
 
 
 def each(path: Path, unit: str, read: Callable[[str, dict[str, Any]], Iterable[Filled]]) -> Iterator[Filled | Fault]:
@@ -55,6 +55,6 @@ def text_of(row: Mapping[str, Any], key: str) -> str:
 
 def _parsed(where: str, text: str) -> Any:
     try:
-        return json.loads(text)
+        return parse_json(text)
     except ValueError as error:
         raise InputError(f"not JSON ({error})", where=where, fix="give the file as the tool exported it") from error

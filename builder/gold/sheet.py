@@ -13,13 +13,13 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
-from xml.etree.ElementTree import ParseError
-from zipfile import BadZipFile
 
 from builder.errors import InputError
 from builder.gold.items import GUIDE, UNSURE, Fault, Filled, LabelItem, corrected, label_text, missing_of
 from builder.gold.mention import places
 from builder.records import Triplet
+from builder.sources import xlsx
+from builder.sources.opening import Source
 
 _CANDIDATE = ("pool", "candidate", "review", "text", "marked", "aspect", "opinion", "polarity")
 _ANSWER = ("label", "right_polarity", "right_aspect", "right_opinion", "note", "aspect_at", "opinion_at", "said")
@@ -121,16 +121,12 @@ def read_csv(path: Path) -> Iterator[Filled | Fault]:
 
 def read_xlsx(path: Path) -> Iterator[Filled | Fault]:
     """The rows of a filled-in workbook, each with its row number. InputError where it cannot be read."""
-    from openpyxl import load_workbook
-
-    try:
-        book = load_workbook(path, read_only=True, data_only=True)
-        sheet = book["labels"] if "labels" in book.sheetnames else book.worksheets[0]
-        sheet.reset_dimensions()
-        rows = [["" if cell is None else _decoded(cell) for cell in row] for row in sheet.iter_rows(values_only=True)]
-        book.close()
-    except (BadZipFile, ParseError, KeyError, ValueError, TypeError, EOFError, IndexError, RuntimeError) as error:
-        raise InputError(f"broken XLSX file ({error})", where=str(path), fix="save it again as .xlsx") from error
+    source = Source(path)
+    with xlsx.workbook(source) as book:
+        sheets = [sheet for sheet in book.worksheets if sheet.title == "labels"] or book.worksheets
+        if not sheets:
+            raise InputError("a workbook without a sheet", where=str(path), fix="give the sheet that was filled in")
+        rows = [["" if cell is None else _decoded(cell) for cell in row] for row in xlsx.cells_of(sheets[0], source)]
     yield from _filled(path, rows)
 
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from builder.errors import ModelError
-from builder.files import write_atomically
+from builder.files import read_settings, write_atomically
 
 MEASURED: tuple[tuple[float, float], ...] = (
     (0.0, 0.66), (0.1, 0.67), (0.175, 0.68), (0.2, 0.72), (0.225, 0.76), (0.3, 0.78), (0.35, 0.79), (0.45, 0.85),
@@ -130,7 +130,7 @@ def load_curve(folder: Path) -> Curve | None:
     """The curve of a panel's folder; ModelError where it cannot be read."""
     path = folder / _FILE
     try:
-        kept = json.loads(path.read_text("utf-8"))
+        kept = json.loads(read_settings(path))
         return (
             None if kept is None else Curve(tuple((float(a), float(b)) for a, b in kept["knots"]), str(kept["source"]))
         )

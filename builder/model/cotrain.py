@@ -23,7 +23,7 @@ from pathlib import Path
 from builder.edges import shared
 from builder.engine import Doc, RuleEngine
 from builder.errors import ModelError
-from builder.files import write_atomically
+from builder.files import read_settings, write_atomically
 from builder.learning.task import Example, Progress, TaggerConfig
 from builder.model.foundation import Foundation
 from builder.model.saved import load, save
@@ -97,7 +97,7 @@ def load_taggers(folder: Path, device: str = "auto") -> Taggers:
     """What `train_taggers` wrote; ModelError where a part is missing or another's."""
     path = folder / "taggers.json"
     try:
-        settings = json.loads(path.read_text("utf-8"))
+        settings = json.loads(read_settings(path))
         digest = settings["digest"]
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise ModelError(f"no readable taggers: {error!r}", where=str(path), fix="train them again") from error

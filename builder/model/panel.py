@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from builder.errors import ModelError
-from builder.files import write_atomically
+from builder.files import read_settings, write_atomically
 from builder.learning.task import Example, JudgedReview, Progress
 from builder.model.cotrain import Taggers, clashes, load_taggers
 from builder.model.tagger import Proposal
@@ -151,7 +151,7 @@ def load_panel(folder: Path, device: str = "auto") -> Panel:
     """The panel of `folder`, whose encoders run on `device`; ModelError where a part is missing or another's."""
     path, fix = folder / "panel.json", "`builder run discriminate --force`"
     try:
-        settings = json.loads(path.read_text("utf-8"))
+        settings = json.loads(read_settings(path))
         cut, trust, digest = float(settings["cut"]), float(settings["trust"]), settings["digest"]
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise ModelError(f"no readable panel: {error!r}", where=str(path), fix=fix) from error

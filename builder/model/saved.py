@@ -8,18 +8,20 @@ pretrained encoder has its tokenizer beside it, and needs nothing else of the hu
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
+import torch
 from torch import nn
 
 from builder.errors import BuilderError, ModelError
-from builder.files import refusals, write_atomically
+from builder.files import read_settings, refusals, write_atomically
 from builder.learning.checkpoint import read_tensors, write_tensors
 from builder.learning.encode import Vocabulary
 from builder.learning.loop import scope
-from builder.learning.task import DiscriminatorConfig, TaggerConfig
+from builder.learning.task import Config, DiscriminatorConfig, TaggerConfig
 from builder.model.discriminator import Discriminator, DiscriminatorNetwork
 from builder.model.foundation import CharacterFoundation, Foundation
 from builder.model.tagger import Tagger
@@ -76,9 +78,7 @@ def load(folder: Path, device: str = "auto") -> Tagger | Discriminator:
 
 def _settings(path: Path) -> dict[str, Any]:
     try:
-        if path.exists() and not path.is_file():  # a device has no end
-            raise OSError("not a regular file")
-        settings = json.loads(path.read_text("utf-8"))
+        settings = json.loads(read_settings(path))
     except (OSError, ValueError, RecursionError) as error:
         raise ModelError(
             f"no readable model config: {error}", where=str(path), fix="name a folder that `save` wrote"
@@ -101,11 +101,11 @@ def _build(
 ) -> Tagger | Discriminator:
     if settings["kind"] == "tagger":
         config = TaggerConfig(**settings["config"])
-        network = _filled(TaggerNetwork(foundation, config), weights)
+        network = _filled(TaggerNetwork, foundation, config, weights)
         return Tagger(network, foundation, config, float(settings["threshold"]), facts)
     if settings["kind"] == "discriminator":
         judging = DiscriminatorConfig(**settings["config"])
-        return Discriminator(_filled(DiscriminatorNetwork(foundation, judging), weights), foundation, judging, facts)
+        return Discriminator(_filled(DiscriminatorNetwork, foundation, judging, weights), foundation, judging, facts)
     raise ModelError(
         f"unknown kind {settings['kind']!r}",
         where=str(weights.with_name("config.json")),
@@ -113,11 +113,25 @@ def _build(
     )
 
 
-def _filled(network: Network, path: Path) -> Network:
+def _filled(
+    kind: Callable[[Foundation, Config], Network], foundation: Foundation, config: Config, path: Path
+) -> Network:
+    """A network with the weights of a file. It is made once it is known to be as large as these: a config may claim
+    what no memory holds.
+    """
     tensors, _ = read_tensors(path)
+    other = ModelError("the weights belong to another model", where=str(path), fix="train the model again")
+    if config.layers > len(tensors):
+        raise other
     try:
+        if isinstance(foundation, CharacterFoundation):
+            with torch.device("meta"):
+                shapes = {name: value.shape for name, value in kind(foundation, config).state_dict().items()}
+            if shapes != {name: value.shape for name, value in tensors.items()}:
+                raise other
+        network = kind(foundation, config)
         network.load_state_dict(tensors)
-    except RuntimeError as error:
-        raise ModelError("the weights belong to another model", where=str(path), fix="train the model again") from error
+    except (RuntimeError, OverflowError, TypeError, ValueError) as error:  # of sizes that are none, too
+        raise other from error
     network.eval()
     return network

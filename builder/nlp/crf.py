@@ -274,7 +274,7 @@ def load(path: Path) -> Crf:
             for offset in offsets
         }
         return Crf(tags, rows, tables, tensors["transitions"].astype(np.float32))
-    except (OSError, SafetensorError, KeyError, TypeError, ValueError) as error:
+    except (OSError, SafetensorError, KeyError, TypeError, ValueError, AttributeError) as error:
         fix = "train it again or reinstall builder"
         raise ResourceError(f"not a segmenter of this version: {error}", where=str(path), fix=fix) from error
 

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from builder.errors import ConfigError, ResourceError
+from builder.files import check_regular, read_settings
 from builder.nlp import crf
 from builder.nlp.conllu import TAGS_V1
 from builder.nlp.draft import Draft, parsed, sentence_spans
@@ -224,8 +225,10 @@ def _verified(folder: Path) -> dict[str, str]:
     where = str(folder / "config.json")
     fix = "reinstall builder or train with `builder nlp train`"
     try:
-        expected = json.loads((folder / "config.json").read_text(encoding="utf-8"))["sha256"]
+        expected = json.loads(read_settings(folder / "config.json"))["sha256"]
         stated = {name: expected[name] for name in FILES}
+        for name in FILES:
+            check_regular(folder / name)
         digests = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in FILES}
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise ResourceError(f"the embedded models cannot be read: {error}", where=where, fix=fix) from error

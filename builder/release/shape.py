@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from builder.strict_json import parse_json
+
 Kind = str | list[Any] | dict[str, Any]
 """The name of a leaf; a list of one kind; an object with kinds by key (`key?` may lack, `*` is every other key)."""
 
@@ -120,14 +122,14 @@ def read_json(path: Path) -> Any:
 
 def parse(text: str | bytes) -> Any:
     """JSON of a release; ValueError where it is none, or holds half a character, which no file can."""
+    content = text.decode() if isinstance(text, bytes) else text  # json itself would let such bytes pass
+    value = parse_json(content)
     try:
-        content = text.decode() if isinstance(text, bytes) else text  # json itself would let such bytes pass
-        value = json.loads(content)
         if "\\u" in content:  # an escape can bring one in as well
             json.dumps(value, ensure_ascii=False).encode()
-        return value
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
+    return value
 
 
 def manifest_fault(manifest: Any) -> str | None:

@@ -50,6 +50,13 @@ MOST_ROWS = 1_048_576
 
 def read(source: Source, columns: Columns) -> Iterator[Row]:
     """The reviews of one sheet of a workbook in order; a row that cannot be used is a RejectedRow."""
+    with workbook(source) as book:
+        yield from _reviews(book, source, columns)
+
+
+@contextlib.contextmanager
+def workbook(source: Source) -> Iterator[Any]:
+    """A workbook of openpyxl, once it is known to be no bomb; InputError where it is one, or none at all."""
     library = door("openpyxl", "openpyxl", source)
     with opened(source) as stream:
         _guarded(source, 0, lambda: _check_members(stream, source))
@@ -58,7 +65,7 @@ def read(source: Source, columns: Columns) -> Iterator[Row]:
             warnings.simplefilter("ignore")  # styles and extensions that openpyxl does not know change no text
             book = _guarded(source, 0, lambda: library.load_workbook(stream, read_only=True, data_only=True))
         try:
-            yield from _reviews(book, source, columns)
+            yield book
         finally:
             book.close()
 
@@ -135,6 +142,14 @@ def _check_members(stream: BinaryIO, source: Source) -> None:
 
 def _rows(sheet: Any, source: Source) -> Iterator[list[object]]:
     """Rows with anything in them."""
+    for values in cells_of(sheet, source):
+        row = [_text(value) for value in values]
+        if any(value is not None for value in row):
+            yield row
+
+
+def cells_of(sheet: Any, source: Source) -> Iterator[tuple[object, ...]]:
+    """Every row of a sheet as openpyxl gives it, in bounded number."""
     sheet.reset_dimensions()  # some programs write a wrong size, and openpyxl would believe it
     table = sheet.iter_rows(values_only=True)
     number = cells = 0
@@ -150,9 +165,7 @@ def _rows(sheet: Any, source: Source) -> Iterator[list[object]]:
         if cells > MOST_CELLS:
             what = f"its rows reach to column {len(values):,}: over {MOST_CELLS // 1_000_000} million cells"
             raise InputError(what, where=f"{source.where} row {number} of the sheet", fix=_EMPTY)
-        row = [_text(value) for value in values]
-        if any(value is not None for value in row):
-            yield row
+        yield values
 
 
 def _text(value: object) -> object:

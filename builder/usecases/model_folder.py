@@ -17,7 +17,7 @@ from pathlib import Path
 from builder import __version__
 from builder.builds import remembered
 from builder.errors import ConfigError, ModelError, ReleaseError
-from builder.files import refusals, write_atomically
+from builder.files import read_settings, refusals, write_atomically
 from builder.release.model_card import DESCRIPTION, FORMAT, ModelFacts, description, model_card
 from builder.settings import Config
 from builder.store import db, runs
@@ -82,7 +82,7 @@ def read_description(folder: Path) -> Described:
     path = folder / DESCRIPTION
     fix = "name a folder that `builder publish --model` made"
     try:
-        made = json.loads(path.read_text("utf-8"))
+        made = json.loads(read_settings(path))
         if made["format"] != FORMAT:
             raise ModelError(f"not a model of format {FORMAT}", where=str(path), fix=fix)
         name, convention, backend = (made[key] for key in ("name", "convention", "backend"))

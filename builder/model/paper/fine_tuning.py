@@ -19,7 +19,7 @@ from typing import Any
 import torch
 
 from builder.errors import BuilderError, ModelError
-from builder.files import write_atomically
+from builder.files import read_settings, write_atomically
 from builder.learning.checkpoint import BEST, Checkpoints, load_weights, tensor_digest, weights_of
 from builder.learning.hub import quiet
 from builder.learning.processes import launched, processes, spread, together
@@ -219,7 +219,7 @@ def load(folder: Path) -> Writer | Referee:
     """The model that `save` wrote; ModelError says what is missing, damaged or foreign."""
     path = folder / MANIFEST
     try:
-        kept = json.loads(path.read_text("utf-8"))
+        kept = json.loads(read_settings(path))
         if kept["format"] != FORMAT:
             raise ModelError(f"not a model of format {FORMAT}", where=str(path), fix="train the model again")
         config, asking, facts, digest = (

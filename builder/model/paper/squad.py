@@ -8,7 +8,6 @@ to.
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,6 +20,7 @@ from builder.model.paper.locate import fold
 from builder.model.paper.pretrained import Base, check_characters, decode, load_base
 from builder.model.paper.seq2seq import TokenPair
 from builder.model.paper.seq2seq_settings import Seq2SeqConfig
+from builder.strict_json import parse_json
 
 VALID_SHARE = 0.05
 
@@ -42,7 +42,7 @@ class SquadQuestion:
 def read_squad(path: Path) -> tuple[list[SquadQuestion], int]:
     """The questions of a file, and how many it has without an answer. InputError says where it is not in the layout."""
     try:
-        articles = json.loads(path.read_text("utf-8"))["data"]
+        articles = parse_json(path.read_text("utf-8"))["data"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(
             f"no file in the SQuAD layout: {error!r}", where=str(path), fix='it has {"data": [{"paragraphs": […]}]}'

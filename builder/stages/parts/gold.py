@@ -9,7 +9,6 @@ the source of its name.
 from __future__ import annotations
 
 import hashlib
-import json
 import sqlite3
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from builder.records import Element, Polarity, Review, Triplet, polarity_of
 from builder.settings import Evaluate
 from builder.stages.parts import pool_layers
 from builder.store import reviews
+from builder.strict_json import parse_json
 from builder.text import in_order
 
 _VALENCE: dict[Polarity, float] = {"POS": 8.0, "NEG": 3.0, "NEU": 5.0}
@@ -86,7 +86,7 @@ def rows(path: str) -> list[dict[str, object]]:
         if not line.strip():
             continue
         try:
-            row = json.loads(line)
+            row = parse_json(line)
             gold_rows.append({"id": row["id"], "triplets": list(row["triplets"])})
         except (ValueError, KeyError, TypeError) as error:
             raise InputError(

@@ -177,7 +177,10 @@ def _change_weights(model: Path, rng: random.Random) -> None:
     path = rng.choice(sorted(model.glob("*.safetensors")))
     content = path.read_bytes()
     length = struct.unpack("<Q", content[:8])[0]
-    header, numbers = json.loads(content[8 : 8 + length]), content[8 + length :]
+    try:
+        header, numbers = json.loads(content[8 : 8 + length]), content[8 + length :]
+    except (ValueError, RecursionError):  # another change was there before
+        return
     match rng.randrange(9):
         case 0:
             content = content[: rng.randrange(len(content))]
