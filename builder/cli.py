@@ -24,6 +24,7 @@ from builder.commands import (
     build,
     completion,
     diff,
+    domain,
     export,
     extract,
     gold,
@@ -52,7 +53,9 @@ GROUPS: dict[str, tuple[click.Command, ...]] = {
     "Gold": (gold.pool, annotate.annotate, gold.judge, audit.audit, score.score),
     "Release": (release.release, release.verify, diff.diff, export.export, publish.publish),
     "Augment": (augment.augment, bench.bench),
-    "Tools": (extract.extract, setup.doctor, lexicon.lexicon, nlp.nlp, model.model, completion.completion),
+    "Tools": (
+        extract.extract, setup.doctor, lexicon.lexicon, domain.domain, nlp.nlp, model.model, completion.completion,
+    ),
 }  # fmt: skip
 """The commands by what a user wants to do, in the order of `builder --help`."""
 

@@ -31,7 +31,8 @@ class NameRule:
     `compounds`: whether names are put together at all. `composed`: classes whose names go on at both ends (羊油 拌
     麵線). `suffixes`: words that end any aspect (雞柳 條). `absorbed`: categories of opinion words that name a kind of
     thing (酸辣湯); `epithets`: those that do so where nothing is named before them (香酥荔茸鴨). `loose`: characters
-    that touch a name and are no part of it (measure words, particles, adverbs).
+    that touch a name and are no part of it (measure words, particles, adverbs). `latin`: whether words of Latin letters
+    and digits are part of the name that they touch (ZX14 筆電).
     """
 
     compounds: bool = True
@@ -40,6 +41,7 @@ class NameRule:
     absorbed: tuple[str, ...] = ()
     epithets: tuple[str, ...] = ()
     loose: frozenset[str] = frozenset()
+    latin: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +86,8 @@ def begins_name(before: Constituent, item: Constituent, lexicon: Lexicon, gramma
     """Whether a word no lexicon calls an aspect is the first part of a name: a noun, or a part from morphemes.tsv."""
     if before.end != item.start or item.term is None:
         return False
+    if grammar.rule.latin and before.word.isascii() and any(map(str.isalnum, before.word)):
+        return True
     thing = item.term.role in THINGS
     if thing and before.symbol == BLOCKED and lexicon.not_aspects.get(before.word) == "origin":
         return True

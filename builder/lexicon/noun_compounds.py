@@ -1,0 +1,116 @@
+"""Names of a domain's things in raw reviews: runs of nouns that stand together often, and stand free.
+
+In: the documents of a domain, the core's lexicon, texts of another domain to contrast with. Out: `NounCompound`s, the
+most frequent first. C-value (Frantzi et al. 2000) tells a name from a part of longer ones, branching entropy (Jin and
+Tanaka-Ishii 2006) a name from a piece of one, and the contrast of frequencies what belongs to this domain. Pure.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from builder.lexicon.names import like_name
+from builder.lexicon.resources import Lexicon
+from builder.lexicon.slots import ParsedReview
+from builder.text import HAN
+
+_NOUNS = frozenset(["NOUN", "PROPN"])
+_TOKENS, _SHORTEST, _LONGEST = 3, 2, 8
+
+
+@dataclass(frozen=True, slots=True)
+class NounCompound:
+    """A run of nouns. `cvalue`: its frequency less what longer names account for; `entropy`: bits of the freer of its
+    two sides taken as the less free one; `contrast`: how many times (as a natural logarithm) it is more frequent here
+    than in other reviews; `place`: index of the first review that has it, and where.
+    """
+
+    word: str
+    reviews: int
+    cvalue: float
+    entropy: float
+    contrast: float
+    place: tuple[int, int]
+
+
+@dataclass(slots=True)
+class _Counts:
+    size: int
+    place: tuple[int, int]
+    count: int = 0
+    reviews: int = 0
+    last: int = -1
+    left: Counter[str] = field(default_factory=Counter)
+    right: Counter[str] = field(default_factory=Counter)
+    inside: list[str] = field(default_factory=list)
+
+
+def find_noun_compounds(
+    docs: Iterable[ParsedReview], lexicon: Lexicon, others: Sequence[str], support: int = 3
+) -> list[NounCompound]:
+    """Nouns and runs of nouns of `support` reviews or more that the lexicon does not hold."""
+    counts: dict[str, _Counts] = {}
+    length = 0
+    for index, doc in enumerate(docs):
+        length += len(doc.text)
+        _count_runs(counts, doc, index)
+    known = {word: use for word, use in counts.items() if use.reviews >= support}
+    for word, use in known.items():
+        for longer in known:
+            if word != longer and word in longer:
+                use.inside.append(longer)
+    other = "\n".join(others)
+    out = [
+        NounCompound(
+            word,
+            use.reviews,
+            round(_cvalue(use, known), 2),
+            round(min(_entropy(use.left), _entropy(use.right)), 2),
+            round(math.log((use.count + 1) / (length + 1)) - math.log((other.count(word) + 1) / (len(other) + 1)), 2),
+            use.place,
+        )
+        for word, use in known.items()
+        if _is_new(word, lexicon)
+    ]
+    return sorted(out, key=lambda name: (-name.cvalue, name.word))
+
+
+def _count_runs(counts: dict[str, _Counts], doc: ParsedReview, index: int) -> None:
+    tokens = doc.tokens
+    for at in range(len(tokens)):
+        for size in range(1, _TOKENS + 1):
+            run = tokens[at : at + size]
+            if len(run) < size or run[-1].pos not in _NOUNS or (size > 1 and run[-2].end != run[-1].start):
+                break
+            start, end = run[0].start, run[-1].end
+            word = doc.text[start:end]
+            if not _SHORTEST <= len(word) <= _LONGEST or not all(map(HAN.match, word)):
+                continue
+            use = counts.setdefault(word, _Counts(size, (index, start)))
+            use.count += 1
+            use.left[doc.text[start - 1 : start] or "^"] += 1
+            use.right[doc.text[end : end + 1] or "$"] += 1
+            if use.last != index:
+                use.last = index
+                use.reviews += 1
+
+
+def _cvalue(use: _Counts, known: dict[str, _Counts]) -> float:
+    longer = [known[word].count for word in use.inside]
+    return math.log2(use.size + 1) * (use.count - (sum(longer) / len(longer) if longer else 0.0))
+
+
+def _entropy(sides: Counter[str]) -> float:
+    """Bits of what stands beside a word; a border of the text counts as a neighbour that is new every time."""
+    total = sum(sides.values())
+    shares = [count / total for char, count in sides.items() if char not in "^$"]
+    shares += [1 / total] * (sides["^"] + sides["$"])
+    return -sum(share * math.log2(share) for share in shares)
+
+
+def _is_new(word: str, lexicon: Lexicon) -> bool:
+    tables = (lexicon.opinions, lexicon.aspects, lexicon.general, lexicon.not_aspects, lexicon.degree, lexicon.irrealis)
+    return not any(word in table for table in tables) and not like_name(word, 0.0, lexicon)

@@ -1,0 +1,195 @@
+"""`builder domain`: a pack for another domain from raw reviews, the answers taken, and what it finds.
+
+In: files of reviews, the folder of a pack. Out: the folder with its sheet, lexicons and card; `DomainReport`. Reviews
+are read by the core alone, so nothing of the restaurant counts.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from builder import sources
+from builder.errors import ConfigError, InputError
+from builder.lexicon.clusters import cluster_words
+from builder.lexicon.domain_sheet import Proposal, read_sheet, write_card, write_lexicons, write_sheet
+from builder.lexicon.folders import Folders
+from builder.lexicon.induce import InductionSettings, WordCandidate, induce
+from builder.lexicon.links import Uses, gather
+from builder.lexicon.noun_compounds import NounCompound, find_noun_compounds
+from builder.lexicon.resources import Lexicon, load_lexicon, sample_dir
+from builder.reader import Reader, Reading, Recipe, extract, make_reader
+from builder.records import Triplet
+from builder.settings import CORE
+from builder.sources.rows import RawReview
+from builder.text import HAN
+
+_NAME = re.compile(r"[a-z][a-z0-9_-]*")
+_SNIPPET = 16
+_FREE, _OWN = 1.0, 0.7
+"""Bits of branching entropy, and contrast, from which on a compound looks like a name of the domain."""
+_CONTENT = frozenset(["NOUN", "PROPN", "ADJ", "VERB"])
+
+
+@dataclass(frozen=True, slots=True)
+class NewPack:
+    """What `make_pack` and `take_answers` wrote."""
+
+    folder: Path
+    reviews: int
+    proposals: int
+    aspects: int
+    opinions: int
+
+
+@dataclass(frozen=True, slots=True)
+class DomainReport:
+    """What a domain's words and rules find: reviews, those with triplets, all triplets by polarity; some triplets with
+    the text around them; the most frequent words that no lexicon holds, with their reviews.
+    """
+
+    reviews: int
+    with_triplets: int
+    polarities: Mapping[str, int]
+    drawn: Sequence[tuple[Triplet, str]]
+    unknown: Sequence[tuple[str, int]]
+
+
+def make_pack(name: str, files: Sequence[Path], folder: Path, support: int = 3) -> NewPack:
+    """Induce words from reviews and write a pack of them, with a sheet to answer.
+
+    ConfigError for a name or folder that cannot be used, InputError where too few reviews are there.
+    """
+    if not _NAME.fullmatch(name) or name == CORE:
+        raise ConfigError(f"{name!r} is no name for a domain", fix="use small Latin letters, digits, - and _")
+    if folder.exists() and any(folder.iterdir()):
+        raise ConfigError("this folder is not empty", where=str(folder), fix="choose another --out, or delete it")
+    texts, stars = _read_reviews(files)
+    if len(texts) < support:
+        raise InputError(f"{len(texts)} reviews are too few", where=str(files[0]), fix="give some hundred or more")
+    reader = make_reader(Recipe(folders=Folders(domain=CORE)))
+    readings = reader.read(texts)
+    proposals = propose_words(name, readings, reader.lexicon, stars, support)
+    folder.mkdir(parents=True, exist_ok=True)
+    write_sheet(folder, proposals)
+    write_card(folder, name, len(texts), ", ".join(path.name for path in files))
+    aspects, opinions = write_lexicons(folder, name, proposals, reader.lexicon)
+    return NewPack(folder, len(texts), len(proposals), aspects, opinions)
+
+
+def take_answers(folder: Path) -> NewPack:
+    """Write the lexicons of a pack anew from its sheet."""
+    proposals = read_sheet(folder)
+    aspects, opinions = write_lexicons(folder, folder.resolve().name, proposals, load_lexicon(domain=CORE))
+    return NewPack(folder, 0, len(proposals), aspects, opinions)
+
+
+def check_domain(domain: str, files: Sequence[Path], draws: int = 50, seed: int = 13) -> DomainReport:
+    """What a domain finds in reviews, and what stays unknown. ConfigError for an unknown domain."""
+    reader = make_reader(Recipe(folders=Folders(domain=domain)))
+    texts, _ = _read_reviews(files)
+    readings = reader.read(texts)
+    found = [(triplet, reading) for reading in readings for triplet in extract(reader.engine, reading)]
+    drawn = random.Random(seed).sample(found, min(draws, len(found)))
+    return DomainReport(
+        len(texts),
+        len({id(reading) for _, reading in found}),
+        Counter(triplet.polarity for triplet, _ in found),
+        [(triplet, _cut_snippet(reading.text, triplet.opinion.spans[0][0])) for triplet, reading in drawn],
+        _count_unknown(readings, reader),
+    )
+
+
+def propose_words(
+    name: str, readings: Sequence[Reading], lexicon: Lexicon, stars: Mapping[int, float], support: int
+) -> list[Proposal]:
+    """Opinions and aspects that the core does not hold, with classes from clusters named after a member."""
+    docs = [reading.doc for reading in readings]
+    induced = induce(iter(docs), lexicon, InductionSettings(support=support, ratings=stars))
+    uses = gather(iter(docs), lexicon, stars)
+    compounds = find_noun_compounds(docs, lexicon, _read_sample(), support)
+    opinions = {candidate.word for candidate in induced.opinions}
+    names = {compound.word: compound for compound in compounds if compound.word not in opinions}
+    reviews = {candidate.word: candidate.support for candidate in induced.aspects}
+    reviews |= {word: compound.reviews for word, compound in names.items()}
+    clusters = cluster_words(reviews, {word: uses[word].describing for word in reviews if word in uses})
+    sizes = Counter(clusters.values())
+    classes = {word: f"{name}.{head}" if sizes[head] > 1 else f"{name}.other" for word, head in clusters.items()}
+    by_word = {candidate.word: candidate for candidate in induced.aspects}
+    out = [_propose_opinion(candidate, readings) for candidate in induced.opinions]
+    for word in reviews:
+        out.append(_propose_aspect(by_word.get(word), names.get(word), classes[word], uses.get(word), readings))
+    return out
+
+
+def _propose_opinion(candidate: WordCandidate, readings: Sequence[Reading]) -> Proposal:
+    evidence = f"association {candidate.association:g}, purity {candidate.purity:g}"
+    sentence = _quote(candidate.evidence[0], readings) if candidate.evidence else ""
+    meaning = f"{candidate.valence or 5.0:g}"
+    return Proposal("opinion", candidate.word, meaning, candidate.confidence, candidate.support, evidence, sentence)
+
+
+def _propose_aspect(
+    candidate: WordCandidate | None,
+    compound: NounCompound | None,
+    cls: str,
+    use: Uses | None,
+    readings: Sequence[Reading],
+) -> Proposal:
+    """One word of both sources: what induction is sure of, or what frequency, freedom and contrast say."""
+    confidence, evidence = (candidate.confidence, []) if candidate else (0.0, [])
+    if candidate:
+        evidence.append(f"association {candidate.association:g}, purity {candidate.purity:g}")
+    if compound:
+        described = bool(use and sum(use.describing.values()))
+        signs = (compound.entropy >= _FREE, compound.contrast >= _OWN, described)
+        confidence = max(confidence, 0.25 + 0.15 * sum(signs[:2]) + 0.25 * signs[2])
+        values = f"C-value {compound.cvalue:g}, entropy {compound.entropy:g}, contrast {compound.contrast:g}"
+        evidence.append(values)
+    word, reviews = (candidate.word, candidate.support) if candidate else ("", 0)
+    if compound:
+        word, reviews = compound.word, max(reviews, compound.reviews)
+    place = candidate.evidence[0] if candidate and candidate.evidence else compound.place if compound else (0, 0)
+    quote = _quote(place, readings)
+    return Proposal("aspect", word, cls, round(confidence, 3), reviews, "; ".join(evidence), quote)
+
+
+def _quote(place: tuple[int, int], readings: Sequence[Reading]) -> str:
+    index, at = place
+    return _cut_snippet(readings[index].view.text, at)
+
+
+def _cut_snippet(text: str, at: int) -> str:
+    return " ".join(text[max(0, at - _SNIPPET) : at + _SNIPPET].split())
+
+
+def _read_reviews(files: Sequence[Path]) -> tuple[list[str], dict[int, float]]:
+    texts: list[str] = []
+    stars: dict[int, float] = {}
+    for path in files:
+        for row in sources.read(path):
+            if isinstance(row, RawReview) and row.text.strip():
+                if row.rating is not None:
+                    stars[len(texts)] = row.rating
+                texts.append(row.text)
+    return texts, stars
+
+
+def _read_sample() -> list[str]:
+    """The shipped reviews, as what other reviews say."""
+    return _read_reviews([sample_dir() / "reviews.csv"])[0]
+
+
+def _count_unknown(readings: Sequence[Reading], reader: Reader, shown: int = 40) -> list[tuple[str, int]]:
+    """The content words of most reviews that no table of the lexicon holds."""
+    known = reader.lexicon.words()
+    counts: Counter[str] = Counter()
+    for reading in readings:
+        doc = reading.doc
+        words = {doc.text[token.start : token.end].lower() for token in doc.tokens if token.pos in _CONTENT}
+        counts.update(word for word in words if len(word) > 1 and word not in known and HAN.search(word))
+    return counts.most_common(shown)

@@ -1,0 +1,184 @@
+"""Domain packs: what a domain adds, a new one from raw reviews, and errors that name the way out."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from reading import written
+
+from builder import Extractor
+from builder.commands.domain import domain
+from builder.config import resolve
+from builder.engine import make_engine
+from builder.errors import ConfigError, ResourceError
+from builder.lexicon.clusters import cluster_words
+from builder.lexicon.domain_sheet import read_sheet
+from builder.lexicon.folders import Folders
+from builder.lexicon.packs import find_pack, list_packs
+from builder.lexicon.resources import load_lexicon
+from builder.lexicon.rules import load_rules
+from builder.reader import Recipe, extract, make_reader
+
+HOTEL = [
+    "櫃檯人員很親切，可惜浴缸很髒",
+    "浴缸很乾淨，枕頭很舒服",
+    "枕頭很舒服，床墊不舒服",
+    "浴缸很乾淨，床墊很舒服，隔音很差",
+    "床墊很舒服，浴缸乾淨又舒服",
+    "枕頭很髒，床墊很髒，櫃檯人員冷漠",
+]
+
+
+def command(*arguments: object) -> str:
+    ran = CliRunner().invoke(domain, [str(argument) for argument in arguments], standalone_mode=False)
+    if ran.exception is not None:
+        raise ran.exception
+    return ran.output
+
+
+@pytest.fixture
+def reviews(tmp_path: Path) -> Path:
+    path = tmp_path / "hotel.csv"
+    path.write_text("text,rating\n" + "".join(f'"{text}",4\n' for text in HOTEL), encoding="utf-8")
+    return path
+
+
+# ---- packs
+
+
+def test_every_shipped_pack_has_a_card_and_lexicons_that_load_over_the_core() -> None:
+    assert {"laptop", "restaurant"} <= list_packs().keys()
+    for name, folder in list_packs().items():
+        card = (folder / "README.md").read_text(encoding="utf-8")
+        assert "licence" in card and "source" in card and "figures" in card, name
+        assert len(load_lexicon(domain=name).aspects) > len(load_lexicon(domain="none").aspects)
+        assert len(load_rules(domain=name)) >= len(load_rules(domain="none"))
+
+
+def test_the_core_holds_no_class_of_food_and_the_restaurant_has_them_all() -> None:
+    core, restaurant = load_lexicon(domain="none"), load_lexicon()
+    assert not [name for name in core.classes if name.startswith(("food", "drink"))]
+    assert not core.morphemes and "牛肉麵" not in core.aspects
+    assert restaurant.role("牛肉麵") == "thing" and restaurant.aspects["湯頭"].cls == "food.part"
+
+
+def test_a_domain_reads_its_own_things_and_what_any_review_says() -> None:
+    text = "鍵盤手感很好，客服很親切"
+    found = [str(triplet) for triplet in Extractor(domain="laptop")(text)]
+    assert found == ["鍵盤手感 · 好 · POS", "客服 · 親切 · POS"]
+    assert [str(triplet) for triplet in Extractor(domain="none")("價格很便宜，服務很差")] == [
+        "價格 · 便宜 · POS",
+        "服務 · 差 · NEG",
+    ]
+
+
+def test_a_domain_that_is_unknown_or_no_pack_is_an_error_that_names_the_known_ones(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"no domain is called 'laptops', and no folder; known: laptop, none, rest"):
+        Extractor(domain="laptops")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(ConfigError, match=r"no domain pack: it has neither lexicons/\*.tsv nor rules/\*.toml"):
+        find_pack(str(tmp_path / "empty"))
+
+
+def test_folders_name_the_domain_with_its_digest_and_releases_are_named_after_it(tmp_path: Path) -> None:
+    roles = [folder.role for folder in Folders(domain="laptop").describe()]
+    assert "lexicons of the domain laptop" in roles and "rules of the domain laptop" in roles
+    assert len({Folders(domain=name).files_digest for name in ("laptop", "none", "restaurant")}) == 3
+    assert resolve(options={"domain": "laptop"}).config.release.name == "laptop-aste"
+    assert resolve(options={}).config.release.name == "restaurant-aste"
+
+
+def test_a_rule_that_extends_adds_lists_tables_and_examples_to_the_one_below(tmp_path: Path) -> None:
+    low, high = tmp_path / "low", tmp_path / "high"
+    low.mkdir()
+    high.mkdir()
+    (low / "a.toml").write_text(
+        '[limits]\nkind = "compatible"\norder = 1\nabout = "low"\nmiss = [{ text = "甲" }]\n'
+        '[limits.classes]\n"price" = ["price"]\n',
+        encoding="utf-8",
+    )
+    (high / "a.toml").write_text(
+        '[limits]\nextends = true\nmiss = [{ text = "乙" }]\n[limits.classes]\n"price" = ["room"]\n"bed" = ["room"]\n',
+        encoding="utf-8",
+    )
+    (rule,) = load_rules(low, [high])
+    assert rule.params["classes"] == {"price": ["price", "room"], "bed": ["room"]}
+    assert [example.text for example in rule.examples] == ["甲", "乙"]
+    (high / "a.toml").write_text("[other]\nextends = true\n", encoding="utf-8")
+    with pytest.raises(ResourceError, match="rule 'other' extends a rule that is not there"):
+        load_rules(low, [high])
+
+
+@pytest.mark.parametrize("name", ["laptop", "none"])
+def test_rules_hold_to_their_examples_in_their_own_domain(name: str) -> None:
+    """Those of the restaurant are tested in test_rules."""
+    below = {} if name == "none" else {rule.name: rule.examples for rule in load_rules(domain="none")}
+    tested = 0
+    engines = {}
+    reader = make_reader(Recipe(folders=Folders(domain=name)))
+    for rule in load_rules(domain=name):
+        convention = rule.params.get("conventions", ["natural"])
+        convention = "natural" if "natural" in convention else convention[0]
+        if convention not in engines:
+            engines[convention] = make_engine(reader.lexicon, load_rules(domain=name), convention)
+        for example in rule.examples:
+            if example in below.get(rule.name, ()):
+                continue
+            made = {written(triplet) for triplet in extract(engines[convention], reader.read([example.text])[0])}
+            if example.must:
+                assert set(example.triplets) <= made, (rule.name, example.text, made)
+            else:
+                assert made.isdisjoint(example.triplets), (rule.name, example.text, made)
+            tested += 1
+    assert tested >= 4
+
+
+# ---- a new domain
+
+
+def test_words_that_are_spoken_of_alike_or_end_alike_are_one_cluster() -> None:
+    described = {"床墊": {"軟": 3}, "枕頭": {"軟": 2}, "早餐": {"豐富": 4}}
+    clusters = cluster_words({"床墊": 9, "枕頭": 5, "早餐": 7}, described)
+    assert clusters == {"床墊": "床墊", "早餐": "早餐", "枕頭": "床墊"}
+    assert cluster_words({"停車場": 3, "游泳場": 2}, {}) == {"停車場": "停車場", "游泳場": "停車場"}
+
+
+def test_a_pack_is_made_answered_and_used_from_raw_reviews_alone(reviews: Path, tmp_path: Path) -> None:
+    pack = tmp_path / "hotel"
+    told = command("new", "hotel", "--reviews", reviews, "--out", pack, "--support", 2)
+    assert "proposals from 6 reviews" in told
+    proposals = {row.word: row for row in read_sheet(pack)}
+    assert {"浴缸", "枕頭", "床墊"} <= proposals.keys()
+    assert proposals["浴缸"].kind == "aspect" and "C-value" in proposals["浴缸"].evidence
+    assert "浴缸" in proposals["浴缸"].sentence
+    sheet = pack / "candidates.csv"
+    with sheet.open(encoding="utf-8-sig", newline="") as file:
+        rows = list(csv.DictReader(file))
+    for row in rows:
+        row["answer"] = "yes" if row["word"] in ("浴缸", "枕頭", "床墊") else "no"
+        row["meaning"] = "hotel.room" if row["kind"] == "aspect" else row["meaning"]
+    with sheet.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    assert command("accept", pack).endswith(f"3 aspects and 0 opinions of {len(rows)} proposals\n")
+    assert load_lexicon(domain=str(pack)).role("浴缸") == "thing"
+    assert [str(triplet) for triplet in Extractor(domain=pack)("浴缸很乾淨")] == ["浴缸 · 乾淨 · POS"]
+    shown = command("check", pack, "--reviews", reviews, "--draw", 3)
+    assert shown.startswith("6 reviews, 6 with triplets (100%)") and "unknown words:" in shown
+    assert command("check", pack, "--reviews", reviews, "--draw", 3) == shown
+
+
+def test_a_sheet_with_a_strange_answer_names_file_and_line(reviews: Path, tmp_path: Path) -> None:
+    pack = tmp_path / "hotel"
+    command("new", "hotel", "--reviews", reviews, "--out", pack, "--support", 2)
+    sheet = pack / "candidates.csv"
+    lines = sheet.read_text(encoding="utf-8-sig").splitlines()
+    sheet.write_text("\n".join([lines[0], lines[1] + "perhaps", *lines[2:]]) + "\n", encoding="utf-8")
+    with pytest.raises(ResourceError, match=r"candidates.csv:2: 'perhaps' in the column answer; write yes or no"):
+        command("accept", pack)
+    with pytest.raises(ConfigError, match="this folder is not empty"):
+        command("new", "hotel", "--reviews", reviews, "--out", pack)
