@@ -42,7 +42,9 @@ def new(name: str, files: tuple[Path, ...], out: Path | None, support: int) -> N
 @domain.command()
 @click.argument("folder", type=_PATH)
 def accept(folder: Path) -> None:
-    """Take the answers of a sheet into the pack in FOLDER."""
+    """Take the answers of a sheet into a pack.
+
+    FOLDER is that of the pack."""
     from builder.usecases.domain_packs import take_answers
 
     made = take_answers(folder)

@@ -123,7 +123,8 @@ def write_card(folder: Path, name: str, reviews: int, source: str) -> None:
         return
     text = (
         f"# Domain pack: {name}\n\n| | |\n|---|---|\n| licence | name yours |\n"
-        f"| source | words induced from {reviews:,} reviews of {source} by builder, answered in {SHEET} |\n| conventions | `natural` |\n"
+        f"| source | words induced from {reviews:,} reviews of {source} by builder, "
+        f"answered in {SHEET} |\n| conventions | `natural` |\n"
         "| figures | fill in what `builder score` says |\n"
     )
     write_atomically(folder / CARD, text.encode())
