@@ -62,6 +62,7 @@ def fill(workdir: Path, trust: float = 1.0) -> None:
         ]
         reviews.insert(connection, rows)
         reviews.set_splits(connection, ((("train", "test")[n == 2], n) for n in range(1, 6)))
+        reviews.set_dates(connection, [("2024-03-01", "a"), ("2024-03", "b"), ("2023-12-24", "c")])
         search.index(connection)
         rules = triplets.source(connection, "rules", "rules", "s")
         model = triplets.source(connection, "E0", "model", "s")
@@ -203,6 +204,8 @@ def test_a_triplet_has_the_shade_of_its_confidence_in_lists_and_texts(shown: Any
         ("aspect=服务", "abc"),
         ("opinion=不錯", "bc"), ("q=很慢", "cd"), ("q=很慢&source=app&rating=1", "c"),
         ("polarity=NEG&show=rules", "cd"),
+        ("month=2024-03", "ab"),
+        ("month=(none)", "de"),
         ("aspect=服務&opinion=不错&rating=4", "b"), ("rating=many", ""), ("source=web&polarity=NEG", ""),
     ],
 )  # fmt: skip
@@ -290,6 +293,7 @@ def test_a_page_of_an_aspect_has_stars_sources_opinions_and_examples(
     assert word is not None
     assert (word.counts, word.reviews) == ({"POS": 3, "NEG": 0, "NEU": 0}, 3)
     assert [(row["value"], row["POS"]) for row in word.by["rating"]] == [("5", 1), ("4", 1), ("1", 1)]
+    assert [(row["value"], row["POS"]) for row in word.by["month"]] == [("2024-03", 2), ("2023-12", 1)]
     assert [(row["value"], row["POS"]) for row in word.by["source"]] == [("web", 2), ("app", 1)]
     assert [(partner.shown, partner.counts["POS"], len(partner.examples)) for partner in word.partners] == [
         ("不錯", 2, 2),
@@ -298,7 +302,7 @@ def test_a_page_of_an_aspect_has_stars_sources_opinions_and_examples(
     assert word.spellings == (("服務", 2), ("服务", 1))
     for path in ("/aspect?word=服務", "/aspect?word=服务"):
         page = get(shown, path).text
-        assert "Written" in page and 'href="/review/2"' in page
+        assert "Written" in page and page.index("2023-12") < page.index("2024-03") and 'href="/review/2"' in page
         link = re.search(r'<a class="number" href="([^"]+)"', page)
         assert link is not None and keys(get(shown, link[1].replace("&amp;", "&")).text) == ["b", "c"]
     assert get(shown, "/aspect?word=外星人").status_code == 404

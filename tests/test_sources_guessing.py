@@ -56,7 +56,8 @@ def test_the_text_column_is_known_by_its_content_in_every_format(tmp_path: Path)
         assert texts(items) == [row[2] for row in ROWS], path
         assert understood.by_content
         assert understood.columns == {
-            "text": "顧客留言", "id": "編號", "place": None, "rating": "星等", "source": None, "group": None,
+            "text": "顧客留言", "id": "編號", "place": None, "rating": "星等", "source": None,
+            "group": None, "date": None,
         }  # fmt: skip
     assert understood.encoding == ""
 

@@ -17,13 +17,14 @@ from builder.store.listing import NONE
 
 PAGE = 20
 LABELS = {
-    "source": "source", "split": "split", "rating": "stars", "polarity": "polarity", "rule": "rule",
+    "source": "source", "split": "split", "rating": "stars", "month": "month", "polarity": "polarity", "rule": "rule",
     "category": "aspect category", "confidence": "confidence", "aspect": "aspect", "opinion": "opinion",
 }  # fmt: skip
 _VALUES = {
     ("polarity", "POS"): "positive", ("polarity", "NEG"): "negative", ("polarity", "NEU"): "neutral",
     ("polarity", NONE): "no triplet", ("confidence", "0"): "below 0.5", ("rule", NONE): "no rule",
     ("source", NONE): "no source", ("split", NONE): "no split", ("rating", NONE): "no stars",
+    ("month", NONE): "no date",
     ("category", NONE): "no category", ("confidence", NONE): "no confidence",
 }  # fmt: skip
 

@@ -59,13 +59,14 @@ def _context(word: word_pages.Word, chosen: Selection) -> dict[str, Any]:
     of_word = chosen.with_(**{word.role: word.word})
 
     def bars(name: str) -> tuple[charts.Bar, ...]:
-        rows = word.by[name]
+        rows = word.by[name][::-1] if name == "month" else word.by[name]  # time runs downwards
         links = {str(row["value"]): of_word.with_(**{name: str(row["value"])}).link("/reviews") for row in rows}
         return charts.by_polarity(rows, "value", links)
 
     about = f"triplets with this {word.role}"
     shown = [
         charts.Chart("Stars", f"{about}, by the stars of their review", "", charts.LEGEND, bars("rating")),
+        charts.Chart("Months", f"{about}, by the month of their review", "", charts.LEGEND, bars("month")),
         charts.Chart("Sources", f"{about}, by where their review comes from", "", charts.LEGEND, bars("source")),
     ]
     other = OTHER[word.role]

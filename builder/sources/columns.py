@@ -16,6 +16,7 @@ from decimal import Decimal
 from itertools import islice
 
 from builder.errors import InputError
+from builder.sources.dates import date_of
 from builder.sources.guessing import LOOK_AT, guess_text_column
 from builder.sources.opening import Source, one_line, storable, written
 from builder.sources.rows import RawReview, RejectedRow
@@ -34,6 +35,7 @@ class Columns:
     source: str | None = None
     group: str | None = None
     """Never looked up: which reviews belong together is for the user to say."""
+    date: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +48,12 @@ class Picks:
     rating: int | None = None
     source: int | None = None
     group: int | None = None
+    date: int | None = None
 
     @property
     def used(self) -> tuple[int | None, ...]:
         """In the order of `review`'s arguments."""
-        return self.text, self.id, self.place, self.rating, self.source, self.group
+        return self.text, self.id, self.place, self.rating, self.source, self.group, self.date
 
 
 # fmt: off
@@ -67,6 +70,10 @@ _PLACE = ("place", "place_name", "restaurant", "restaurant_name", "shop", "shop_
 _RATING = ("review_rating", "review_stars", "rating", "stars", "star", "score", "評分", "星等", "星級", "星數", "评分",
            "星级", "打分")
 _SOURCE = ("source", "platform", "來源", "平台", "来源")
+# `publishedAtDate` and `review_datetime_utc` are Apify's and Outscraper's.
+_DATE = ("date", "review_date", "published_at", "published_at_date", "publish_time", "review_datetime_utc",
+         "created_at", "datetime", "timestamp", "time", "日期", "評論日期", "評論時間", "發表時間", "時間", "评论日期",
+         "评论时间", "发表时间", "时间")
 # fmt: on
 GUESSES: dict[str, tuple[str, ...]] = {
     "text": _TEXT,
@@ -75,6 +82,7 @@ GUESSES: dict[str, tuple[str, ...]] = {
     "rating": _RATING,
     "source": _SOURCE,
     "group": (),
+    "date": _DATE,
 }
 
 
@@ -133,6 +141,7 @@ def review(
     rating: object = None,
     source: object = None,
     group: object = None,
+    date: object = None,
 ) -> Row:
     """The cells of row `row` as a review. A missing text is "" and left to the stage, which rejects what is empty."""
     if isinstance(text, bool) or not isinstance(text, str | int | float | Decimal | None):
@@ -140,7 +149,9 @@ def review(
             row, "type", f"row {row}: the text is of type {type(text).__name__}, not a string", storable(written(text))
         )
     content = text if isinstance(text, str) else _label(text) or ""
-    made = RawReview(row, content, _label(id), _label(source), _label(place), rating_of(rating), _label(group))
+    made = RawReview(
+        row, content, _label(id), _label(source), _label(place), rating_of(rating), _label(group), date_of(date)
+    )
     return unfit(row, (made.text, made.id, made.source, made.place, made.group)) or made
 
 

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class RawReview:
-    """One row as a reader gives it. `row` is the 1-based data row of the file (the header not counted)."""
+    """One row as a reader gives it. `row` is the 1-based data row of the file (the header not counted).
+    `date`: YYYY-MM-DD, or YYYY-MM.
+    """
 
     row: int
     text: str
@@ -16,6 +18,7 @@ class RawReview:
     place: str | None = None
     rating: float | None = None
     group: str | None = None
+    date: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

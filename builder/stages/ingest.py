@@ -23,7 +23,7 @@ from builder.store import db, reviews, runs, search
 from builder.text import HAN, script_of
 
 _BATCH = 2000
-_Read = tuple[reviews.NewReview, str | None]
+_Read = tuple[reviews.NewReview, str | None, str | None]
 """A row for the database, and its group."""
 _LANGUAGES = {"traditional": "zh-Hant", "simplified": "zh-Hans", "mixed": "zh"}
 
@@ -95,7 +95,7 @@ def _ingest(context: Context, path: Path) -> None:
             reason = unusable(item, context.config.ingest.max_chars)
             if reason is None:
                 assert isinstance(item, RawReview)
-                kept.append((_row(item, path), item.group))
+                kept.append((_row(item, path), item.group, item.date))
             else:
                 if context.config.ingest.on_bad_row == "stop":
                     raise InputError(
@@ -144,17 +144,21 @@ def _row(item: RawReview, path: Path) -> reviews.NewReview:
 
 def _flush(context: Context, kept: list[_Read], dropped: list[tuple[str, str, str, str]]) -> None:
     """Write a batch. A key that is taken gets the row's number, so that no review is lost to a careless id column."""
-    taken = reviews.keys_taken(context.connection, [row[0] for row, _ in kept])
+    taken = reviews.keys_taken(context.connection, [row[0] for row, _, _ in kept])
     batch: list[reviews.NewReview] = []
     groups: list[tuple[str, str]] = []
-    for row, group in kept:
+    dates: list[tuple[str, str]] = []
+    for row, group, date in kept:
         key = row[0] if row[0] not in taken else _free_key(context, row, taken)
         taken.add(key)
         batch.append((key, *row[1:]))
         if group:
             groups.append((group, key))
+        if date:
+            dates.append((date, key))
     reviews.insert(context.connection, batch)
     reviews.set_groups(context.connection, groups)
+    reviews.set_dates(context.connection, dates)
     reviews.reject(context.connection, "ingest", dropped)
     kept.clear()
     dropped.clear()

@@ -24,11 +24,12 @@ TABLES = ("review_list", "triplet_facets", "word_counts")
 
 _REVIEWS = """
 CREATE TABLE review_list (
-  id INTEGER PRIMARY KEY, source TEXT, split TEXT, rating REAL, released INTEGER NOT NULL
+  id INTEGER PRIMARY KEY, source TEXT, split TEXT, rating REAL, month TEXT, released INTEGER NOT NULL
 ) STRICT;
 INSERT INTO review_list
-  SELECT r.id, r.source, coalesce(e.split, r.split), r.rating, e.review IS NOT NULL
-  FROM reviews r LEFT JOIN released_reviews e ON e.review = r.id WHERE r.duplicate_of IS NULL;
+  SELECT r.id, r.source, coalesce(e.split, r.split), r.rating, substr(d.date, 1, 7), e.review IS NOT NULL
+  FROM reviews r LEFT JOIN released_reviews e ON e.review = r.id LEFT JOIN review_dates d ON d.review = r.id
+  WHERE r.duplicate_of IS NULL;
 """
 _FACETS = f"""
 CREATE TABLE triplet_facets (

@@ -16,12 +16,14 @@ from builder.store.browse_tables import RELEASED
 NONE = "(none)"
 """A filter's value for reviews and triplets that have no such value."""
 BARS = 12
-REVIEW_FILTERS = ("source", "split", "rating")
+REVIEW_FILTERS = ("source", "split", "rating", "month")
 TRIPLET_FILTERS = ("polarity", "rule", "category", "confidence")
 WORD_FILTERS = ("aspect", "opinion")
 _COLUMNS = {"confidence": "t.tenth", "category": "t.category"}
 _BY_VALUE = ("rating", "confidence")
-"""Histograms in the order of their values; the others have the longest bar first."""
+"""Histograms in the order of their values, as months, of which the last come first; the others have the longest bar
+first.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,7 @@ class Filters:
     source: str = ""
     split: str = ""
     rating: str = ""
+    month: str = ""
     polarity: str = ""
     rule: str = ""
     category: str = ""
@@ -121,7 +124,7 @@ def histogram(connection: sqlite3.Connection, filters: Filters, name: str) -> li
             f"SELECT {shown}, count(DISTINCT t.review) AS number FROM triplet_facets t{outside}"
             f" WHERE {' AND '.join(of_triplet)} GROUP BY 1"
         )
-    order = "1" if name in _BY_VALUE else "number DESC, 1"
+    order = "1 DESC" if name == "month" else "1" if name in _BY_VALUE else "number DESC, 1"
     rows = connection.execute(f"{statement} ORDER BY {order} LIMIT {BARS}", given)
     bars = [(_text(value), int(number)) for value, number in rows]
     if name == "polarity" and (without := count(connection, replace(filters, polarity=NONE))):

@@ -44,6 +44,11 @@ def set_groups(connection: sqlite3.Connection, groups: Iterable[tuple[str, str]]
     connection.executemany("INSERT INTO review_groups (review, name) SELECT id, ? FROM reviews WHERE key = ?", groups)
 
 
+def set_dates(connection: sqlite3.Connection, dates: Iterable[tuple[str, str]]) -> None:
+    """`dates` of (YYYY-MM-DD or YYYY-MM, key of a stored review)."""
+    connection.executemany("INSERT INTO review_dates (review, date) SELECT id, ? FROM reviews WHERE key = ?", dates)
+
+
 def groups(connection: sqlite3.Connection) -> Iterator[tuple[int, str]]:
     """(id, group) of the reviews that have a group and are no duplicates."""
     return connection.execute(

@@ -68,6 +68,7 @@ def review(connection: sqlite3.Connection, i: int) -> Story:
     """The story of the review with row id `i`; QueryError if there is none."""
     row = connection.execute(
         "SELECT r.key, r.text, r.split, f.key, a.words, r.source, r.place, r.rating, r.file || ':' || r.row, r.script,"
+        " (SELECT date FROM review_dates t WHERE t.review = r.id),"
         " (SELECT count(*) FROM reviews d WHERE d.duplicate_of = r.id)"
         " FROM reviews r LEFT JOIN reviews f ON f.id = r.duplicate_of LEFT JOIN annotations a ON a.review = r.id"
         " AND a.backend = (SELECT id FROM backends WHERE current = 1) WHERE r.id = ?",
@@ -83,7 +84,7 @@ def review(connection: sqlite3.Connection, i: int) -> Story:
     )
     facts = [
         (name, f"{value:g}" if isinstance(value, float) else str(value))
-        for name, value in zip(("source", "place", "rating", "read from", "script"), known, strict=True)
+        for name, value in zip(("source", "place", "rating", "read from", "script", "date"), known, strict=True)
         if value not in (None, "")
     ]
     facts += [("repeated by", f"{repeated} other reviews")] if repeated else []

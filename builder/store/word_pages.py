@@ -1,4 +1,4 @@
-"""What the web pages tell of a word: an aspect over stars and sources, with its opinions and examples; the
+"""What the web pages tell of a word: an aspect over stars, months and sources, with its opinions and examples; the
 same for an opinion.
 
 In: a connection to the pages' copy, a role and a folded word. Out: counts of released triplets, or of those of the
@@ -18,6 +18,7 @@ OTHER: dict[Role, Role] = {"aspect": "opinion", "opinion": "aspect"}
 Script = Literal["traditional", "simplified"]
 Counts = dict[str, object]
 PARTNERS = 60
+MONTHS = 36
 EXAMPLES = 2
 
 
@@ -42,8 +43,8 @@ class Partner:
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A word as a script shows it, its spellings, its counts by polarity, and rows (value, POS, NEG, NEU) by stars
-    and source.
+    """A word as a script shows it, its spellings, its counts by polarity, and rows (value, POS, NEG, NEU) by stars,
+    month and source.
     """
 
     role: Role
@@ -105,6 +106,7 @@ def read(connection: sqlite3.Connection, role: Role, word: str, script: Script, 
         )
         for name, column, order in (
             ("rating", "r.rating", "1 DESC"),
+            ("month", "r.month", f"1 DESC LIMIT {MONTHS}"),
             ("source", "r.source", "count(*) DESC, 1 LIMIT 12"),
         )
     }
