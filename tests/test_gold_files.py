@@ -500,3 +500,12 @@ def test_candidates_that_a_file_does_not_hold_are_still_open(
     file.write_text(json.dumps(answered), encoding="utf-8")
     done = here("annotate", "import", str(file), "--annotator", "bo", "--workdir", str(tmp_path / "w"))
     assert f"{pool.size - 2} candidates still open" in done.out
+
+
+def test_every_record_for_doccano_has_the_same_fields(labelled: tuple[Path, Path, Pool], tmp_path: Path) -> None:
+    """doccano reads a file as a table: a field that some rows lack is NaN there, which SQLite refuses as JSON."""
+    export(labelled[0], None, tmp_path / "a.jsonl", FORMATS["doccano"], "amy")
+    rows = [json.loads(line) for line in (tmp_path / "a.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert any(row["note"] for row in rows) and any(not row["candidate"] for row in rows)
+    assert {tuple(sorted(row)) for row in rows} == {tuple(sorted(rows[0]))}
+    assert all(value is not None for row in rows for value in row.values())
