@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from builder import __version__
 from builder.metrics import Answer, Answers, Match, Part, Score, intervals, micro, paper, polarity_accuracy
+from builder.metrics.matching import near_label
 from builder.metrics.scores import Metric, f1, share, tally
 
 TOOL = Path(__file__).parents[2] / "shared/tools/score_lenient.py"
@@ -271,3 +272,19 @@ def test_the_p_value_is_one_for_the_same_answers_and_small_where_every_review_di
     assert (apart.value, apart.low, apart.high) == (100, 100, 100) and 1 / 501 <= apart.p < 0.02
     (unknown,) = intervals.differences([right], [wrong], METRICS[:1], 0, 1)
     assert (unknown.value, unknown.low, unknown.high, unknown.p) == (100, 100, 100, 1)
+
+
+@pytest.mark.parametrize(
+    ("predicted", "label"),
+    [
+        (("湯頭", "很鹹", "NEG"), "YY"),
+        (("湯", "鹹", "NEG"), "YY"),
+        (("湯頭", "鹹", "POS"), "YN"),
+        (("湯頭", "貴", "NEG"), "NX"),
+        (("麵", "鹹", "NEG"), "NX"),
+    ],
+)
+def test_a_triplet_is_judged_by_the_gold_that_is_near_it(predicted: Answer, label: str) -> None:
+    gold = [("湯頭", "很鹹", "NEG"), ("環境", "乾淨", "POS")]
+    assert near_label(gold, predicted) == label
+    assert near_label([], predicted) == "NX"

@@ -6,6 +6,7 @@ import re
 import runpy
 import sys
 import tomllib
+from importlib.metadata import metadata
 from pathlib import Path
 from types import ModuleType
 
@@ -64,6 +65,18 @@ def test_every_package_that_the_extras_bring_stands_in_the_constraints_once() ->
     except SystemExit as error:
         pytest.skip(str(error))
     assert sorted(names) == sorted(needed), "write it anew: python tests/pins.py > constraints.txt"
+
+
+def test_an_extra_that_brings_gpl_packages_names_them() -> None:
+    try:
+        needed = brought()
+    except SystemExit as error:
+        pytest.skip(str(error))
+    keys = ("License", "License-Expression")
+    strict = {name for name in needed if any(str(metadata(name).get(key)).startswith("GPL") for key in keys)}
+    assert strict == {"ckip-transformers", "udapi", "udtools"}
+    page = (ROOT / "docs" / "guide" / "models.md").read_text(encoding="utf-8")
+    assert "CKIP transformers (GPL-3.0" in page and "the GPL packages udapi and udtools" in page
 
 
 def test_the_constraints_lie_within_what_the_project_asks_for() -> None:
