@@ -26,6 +26,7 @@ from builder.model import kinds
 from builder.settings import Config
 from builder.sources.opening import check_readable
 from builder.stages.parts import pool_layers
+from builder.stages.parts.labellers import digest_answers
 from builder.store import audits, db, runs
 
 
@@ -115,6 +116,7 @@ def data_digests(build: Build, lexicon: Lexicon) -> dict[str, object]:
         "models": _backend_signature(config),
         "base": _base_digest(config),
         "audit": _audit_digest(build.workdir),
+        "answers": _answers_digest(build.workdir),
     }
 
 
@@ -219,6 +221,14 @@ def _audit_digest(workdir: Path) -> str:
         return ""
     with db.reading(workdir) as connection:
         return audits.digest(connection)
+
+
+def _answers_digest(workdir: Path) -> str:
+    """What language models have answered about whole reviews; nothing where nobody was asked."""
+    if not (workdir / db.NAME).is_file():
+        return "[]"
+    with db.reading(workdir) as connection:
+        return digest_answers(connection)
 
 
 def _base_digest(config: Config) -> object:

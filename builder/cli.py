@@ -29,6 +29,7 @@ from builder.commands import (
     extract,
     gold,
     inspect,
+    label,
     lexicon,
     model,
     nlp,
@@ -50,7 +51,7 @@ GROUPS: dict[str, tuple[click.Command, ...]] = {
         inspect.search, inspect.explain, inspect.query, inspect.sql, tables.tables, tables.schema, serve.serve,
         inspect.rules, report.report,
     ),
-    "Gold": (gold.pool, annotate.annotate, gold.judge, audit.audit, score.score),
+    "Gold": (gold.pool, annotate.annotate, gold.judge, label.label, audit.audit, score.score),
     "Release": (release.release, release.verify, diff.diff, export.export, publish.publish),
     "Augment": (augment.augment, bench.bench),
     "Tools": (
@@ -185,6 +186,7 @@ def _lost(ignored: sys.UnraisableHookArgs) -> None:
 
 _KEPT = dict.fromkeys(("build", "run", "resume"), "what is finished is kept, `builder resume` goes on") | {
     "judge": "the answers so far are kept, the same command goes on",
+    "label": "the answers so far are kept, the same command goes on",
     "publish": "the same command goes on",
     "release": "nothing half made is left, the same command goes on",
     "augment": "what was learnt and proposed is kept, the same command goes on",

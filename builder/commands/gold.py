@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from builder.commands.asking import asking_options, limits_of, parameters_of
 from builder.commands.build import WORKDIR
 
 if TYPE_CHECKING:
@@ -98,17 +99,8 @@ def _list_pools(workdir: Path) -> None:
 
 
 @click.command()
-@click.option(
-    "--endpoint", required=True, help="Address of an OpenAI-compatible server, such as https://api.openai.com/v1."
-)
 @click.option("--model", required=True, help="Model to ask; its labels are stored under this name.")
 @POOL
-@click.option(
-    "--key-env",
-    default="OPENAI_API_KEY",
-    show_default=True,
-    help="Environment variable with the key; there is no option for the key itself.",
-)
 @click.option(
     "--batch",
     default=1,
@@ -116,23 +108,7 @@ def _list_pools(workdir: Path) -> None:
     type=click.IntRange(1, 50),
     help="Candidates of a review in a request; the paper asks one by one.",
 )
-@click.option("--concurrency", default=8, show_default=True, type=click.IntRange(1, 256), help="Requests at a time.")
-@click.option(
-    "--retries", default=5, show_default=True, type=click.IntRange(0, 20), help="Further tries of a request that fails."
-)
-@click.option("--timeout", default=60.0, show_default=True, type=click.FloatRange(0.1), help="Seconds for one request.")
-@click.option(
-    "--param",
-    "params",
-    multiple=True,
-    metavar="KEY=JSON",
-    help="Parameter of the completion, such as max_tokens=200; null leaves one out.",
-)
-@click.option("--price-in", default=0.0, type=click.FloatRange(0), help="Price of a million prompt tokens.")
-@click.option("--price-out", default=0.0, type=click.FloatRange(0), help="Price of a million answer tokens.")
-@click.option("--max-cost", type=click.FloatRange(0), help="Ask nothing if it may cost more.")
-@click.option("--max-tokens", type=click.IntRange(0), help="Ask nothing if it may take more tokens.")
-@click.option("--yes", is_flag=True, help="Do not ask before spending.")
+@asking_options
 @WORKDIR
 def judge(
     endpoint: str,
@@ -152,10 +128,9 @@ def judge(
     from builder.gold.judge import Endpoint
     from builder.usecases import judging
 
-    caps = (rest[name] for name in ("price_in", "price_out", "max_tokens", "max_cost"))
-    limits = judging.Limits(*caps)  # type: ignore[arg-type]
+    limits = limits_of(rest)
     where = Endpoint(endpoint, key_env, concurrency, retries, timeout)
-    batch, parameters = rest["batch"], _parameters(rest["params"])  # type: ignore[arg-type]
+    batch, parameters = rest["batch"], parameters_of(rest["params"])  # type: ignore[arg-type]
     made = judging.plan(workdir, pool_id, where, model, limits, batch, parameters)  # type: ignore[arg-type]
     cost = f", cost at most {made.cost:.4f}" if limits.price_in or limits.price_out else ""
     click.echo(
@@ -189,23 +164,3 @@ def _judged(done: JudgingCounts, limits: Limits) -> None:
         raise ModelError(
             f"{sum(done.failed.values()):,} requests failed ({reasons})", fix="run it again: only these are asked"
         )
-
-
-def _parameters(given: tuple[str, ...]) -> dict[str, object]:
-    from builder.errors import ConfigError
-    from builder.strict_json import parse_json
-
-    out: dict[str, object] = {}
-    for assignment in given:
-        name, equals, value = assignment.partition("=")
-        try:
-            out[name] = parse_json(value)
-        except ValueError as error:
-            raise ConfigError(
-                f"{assignment!r} is no KEY=JSON",
-                where="--param",
-                fix="for example --param max_tokens=200 or --param stop='[\"x\"]'",
-            ) from error
-        if not equals or name in ("model", "messages", "stream"):
-            raise ConfigError(f"{name!r} cannot be set", where="--param", fix="leave it out")
-    return out

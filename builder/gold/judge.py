@@ -238,6 +238,11 @@ def _reply(question: Question, raw: str) -> Reply:
         raise BrokenAnswer(raw) from error
 
 
+def message_of(raw: str) -> str:
+    """The message in a kept answer."""
+    return str(json.loads(raw)["choices"][0]["message"]["content"] or "").encode("utf-8", "replace").decode()
+
+
 def _tokens(usage: Mapping[str, Any], name: str) -> int | None:
     """A number of tokens; None for what is none, for the caps are counted with it."""
     value = usage.get(name)

@@ -43,6 +43,7 @@ class Question:
     def prompt_tokens(self) -> int:
         """At most about so many: two a character beyond ASCII, one for three within, some for each message."""
         text = "".join(message["content"] for message in self.payload["messages"])
+        text += json.dumps(self.payload.get("response_format", ""))
         wide = sum(ord(char) > 127 for char in text)
         return 2 * wide + (len(text) - wide) // 3 + 8 * len(self.payload["messages"])
 
@@ -96,10 +97,13 @@ def _question(
         "max_tokens": 16 * len(candidates),
     }
     payload = {name: value for name, value in (payload | dict(parameters)).items() if value is not None}
-    digest = hashlib.sha256(
-        json.dumps([endpoint, payload], sort_keys=True, ensure_ascii=False).encode("utf-8", "surrogatepass")
-    ).hexdigest()
-    return Question(payload, tuple(candidate.id for candidate in candidates), digest)
+    return Question(payload, tuple(candidate.id for candidate in candidates), digest_question(endpoint, payload))
+
+
+def digest_question(endpoint: str, payload: Mapping[str, Any]) -> str:
+    """What names a request: the digest of the address and all that is asked."""
+    asked = json.dumps([endpoint, payload], sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(asked.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _verdict(*labels: str) -> Verdict | None:

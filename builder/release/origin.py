@@ -10,6 +10,8 @@ from builder.release.manifest import Facts
 
 UNTRUSTED = "The panel of taggers is not trusted"
 """How `Facts.panel` begins where a judge was trained and changed nothing."""
+WEIGHED = "weighed with "
+"""What stands before the names of language models in the source of a split."""
 _START = "builder {} found them by weak supervision: a rule engine with lexicons proposed"
 
 
@@ -27,6 +29,12 @@ def _has_panel(facts: Facts) -> bool:
     return any("panel" in split.source for split in facts.splits)
 
 
+def labellers(facts: Facts) -> str:
+    """The language models whose triplets were weighed with those of the build, by the sources of the splits."""
+    named = [split.source.partition(WEIGHED)[2].partition(" where")[0] for split in facts.splits]
+    return next(filter(None, named), "")
+
+
 def model_labels(facts: Facts) -> str:
     """The reviews that a language model labelled, in a sentence; empty where none did."""
     layers = [layer for layer in facts.layers if layer.annotation == "silver"]
@@ -42,13 +50,22 @@ def makers(facts: Facts) -> str:
     machine = "rules"
     if is_tagged(facts):
         machine = "rules and taggers" if _has_panel(facts) or not is_judged(facts) else "rules, a judge and taggers"
+    if labellers(facts):
+        machine += " and language models"
     return f"{machine}, and by people in {facts.gold:,} reviews" if facts.gold else machine
 
 
 def sentences(facts: Facts) -> str:
     """How the triplets were made: by whom, what no model did, and after which method."""
     start = _START.format(facts.builder)
-    return " ".join(filter(None, (start, _machine(facts), model_labels(facts), _people(facts), _method(facts))))
+    parts = (start, _machine(facts), _weighed(facts), model_labels(facts), _people(facts), _method(facts))
+    return " ".join(filter(None, parts))
+
+
+def _weighed(facts: Facts) -> str:
+    if not (readers := labellers(facts)):
+        return ""
+    return f"Language models read some of the reviews ({readers}); what they add or leave out is decided by all votes."
 
 
 def _machine(facts: Facts) -> str:
@@ -60,6 +77,8 @@ def _machine(facts: Facts) -> str:
         return "triplets, and taggers trained on the rules' output added some."
     if is_judged(facts):
         return "every triplet, and a judge trained on the rules' output left some out."
+    if labellers(facts):
+        return "triplets. No judge or tagger decided on them."
     if facts.panel.startswith(UNTRUSTED):
         return "every triplet. A judge was trained, was not trusted, and changed nothing."
     return "every triplet. No judge or tagger was trained."

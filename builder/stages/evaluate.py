@@ -26,8 +26,8 @@ def run(context: Context) -> runs.Counts:
     """Score the rules and the last model of every variant; the F1 scores with their intervals."""
     connection = context.connection
     with db.atomic(connection):
-        for kind in labelled.KINDS.values():
-            triplets.drop_sources(connection, kind)
+        for layer_name, kind in labelled.KINDS.items():
+            triplets.drop_sources(connection, kind, layer_name)
         layers = list(read_layers(connection, context.config.evaluate))
         for layer in layers:
             _store(context, layer)

@@ -23,8 +23,9 @@ from builder.records import StoredTriplet
 from builder.stages.parts import judging, template_models, variant_e
 from builder.stages.parts.context import Context
 from builder.stages.parts.extractors import predict_splits, train_extractor
+from builder.stages.parts.labellers import restore_labellers
 from builder.stages.parts.rounds import RoundCounts, RoundResult, accepts, finish_round
-from builder.store import db, runs, training_sets, triplets
+from builder.store import db, labelled, runs, training_sets, triplets
 
 
 def run(context: Context) -> runs.Counts:
@@ -34,8 +35,10 @@ def run(context: Context) -> runs.Counts:
         with db.atomic(connection):
             for variant in VARIANTS:
                 runs.forget_rounds(connection, variant)
-            for kind in ("model", "human", "llm"):  # labels come after the models: what they share is theirs again
-                triplets.drop_sources(connection, kind)
+            triplets.drop_sources(connection, "model")
+            for layer, kind in labelled.KINDS.items():  # labels come after the models: what they share is theirs again
+                triplets.drop_sources(connection, kind, layer)
+            restore_labellers(connection)
             runs.set_setting(connection, "self_train.key", context.key)
     judge = judging.load_judge(context)
     counts: dict[str, int | float | str] = {}

@@ -35,7 +35,7 @@ def layers(connection: sqlite3.Connection) -> dict[str, LabelledLayer]:
     """Name -> layer, gold first; empty where nothing was labelled."""
     sources = connection.execute(
         "SELECT s.name, s.id, coalesce(s.labelled_by, '') FROM sources s"
-        " WHERE s.id IN (SELECT source FROM labelled_reviews) ORDER BY s.name"
+        " WHERE s.name IN ('gold', 'silver') AND s.id IN (SELECT source FROM labelled_reviews) ORDER BY s.name"
     ).fetchall()
     return {
         name: LabelledLayer(

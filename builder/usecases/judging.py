@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from builder.errors import ConfigError
-from builder.gold.judge import Endpoint, Failure, Reply, Spent, ask, key_of
+from builder.gold.judge import Endpoint, Failure, Reply, Spent, ask, key_of, message_of
 from builder.gold.prompt import Question, parse, questions
 from builder.progress import bar
 from builder.records import Label
@@ -37,6 +37,35 @@ class Limits:
 
     def cost_of(self, prompt: int, completion: int) -> float:
         return (prompt * self.price_in + completion * self.price_out) / 1e6
+
+    def check(self, prompt: int, completion: int, less: str) -> None:
+        """ConfigError where so many tokens may go over a cap; `less` says how to ask less."""
+        if self.tokens is not None and prompt + completion > self.tokens:
+            raise ConfigError(
+                f"it may take up to {prompt + completion:,} tokens, the cap is {self.tokens:,}",
+                where="--max-tokens",
+                fix=f"raise the cap, or {less}",
+            )
+        cost = self.cost_of(prompt, completion)
+        if self.cost is not None and cost > self.cost:
+            raise ConfigError(
+                f"it may cost up to {cost:.2f}, the cap is {self.cost:.2f}",
+                where="--max-cost",
+                fix=f"raise the cap, or {less}",
+            )
+
+    def check_prices(self) -> None:
+        """ConfigError for a cost cap that nothing can be held against."""
+        if self.cost is not None and not (self.price_in or self.price_out):
+            raise ConfigError(
+                "a cost cap needs prices", where="--max-cost", fix="give --price-in and --price-out, per million tokens"
+            )
+
+    def reached(self, prompt: int, completion: int) -> bool:
+        """Whether so many tokens are as much as a cap allows."""
+        return (self.tokens is not None and prompt + completion >= self.tokens) or (
+            self.cost is not None and self.cost_of(prompt, completion) >= self.cost
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +112,7 @@ def plan(
     cannot be used.
     """
     key_of(endpoint)
-    if limits.cost is not None and not (limits.price_in or limits.price_out):
-        raise ConfigError(
-            "a cost cap needs prices", where="--max-cost", fix="give --price-in and --price-out, per million tokens"
-        )
+    limits.check_prices()
     with opened(workdir) as connection:
         pool = pools.read(connection, pools.chosen(connection, pool_id))
         asked = tuple(questions(pool, model, endpoint.url.rstrip("/"), batch, parameters or {}))
@@ -102,7 +128,7 @@ def plan(
         sum(q.prompt_tokens for q in due),
         sum(q.answer_tokens for q in due),
     )
-    _capped(made)
+    limits.check(made.prompt_tokens, made.answer_tokens, "make a smaller pool")
     return made
 
 
@@ -116,7 +142,7 @@ def judge(workdir: Path, made: JudgingPlan) -> JudgingCounts:
             for question in made.questions:
                 if question.hash in known:
                     done.cached += 1
-                    _label(connection, who, question, _content(known[question.hash]), done)
+                    _label(connection, who, question, message_of(known[question.hash]), done)
         progress = bar(len(made.due), "judge", unit=" requests")
         try:
             with progress:
@@ -124,22 +150,6 @@ def judge(workdir: Path, made: JudgingPlan) -> JudgingCounts:
         except Spent:
             done.stopped = True
     return done
-
-
-def _capped(made: JudgingPlan) -> None:
-    tokens, limits = made.prompt_tokens + made.answer_tokens, made.limits
-    if limits.tokens is not None and tokens > limits.tokens:
-        raise ConfigError(
-            f"it may take up to {tokens:,} tokens, the cap is {limits.tokens:,}",
-            where="--max-tokens",
-            fix="raise the cap, or make a smaller pool",
-        )
-    if limits.cost is not None and made.cost > limits.cost:
-        raise ConfigError(
-            f"it may cost up to {made.cost:.2f}, the cap is {limits.cost:.2f}",
-            where="--max-cost",
-            fix="raise the cap, or make a smaller pool",
-        )
 
 
 def _store(
@@ -163,24 +173,18 @@ def _store(
     with db.atomic(connection):
         parsed = _label(connection, who, question, outcome.content, done)
         payload = json.dumps(question.payload, ensure_ascii=False)
-        endpoint, asked = made.endpoint.url.rstrip("/"), len(question.candidates)
+        endpoint, number = made.endpoint.url.rstrip("/"), len(question.candidates)
         gold.keep(
             connection,
             gold.JudgeAnswer(
-                question.hash, made.model, endpoint, payload, outcome.raw, asked, parsed, prompt, completion
+                question.hash, made.model, endpoint, payload, outcome.raw, number, parsed, prompt, completion
             ),
         )
     done.answered += 1
     done.prompt_tokens += prompt
     done.completion_tokens += completion
-    over = made.limits.tokens is not None and done.prompt_tokens + done.completion_tokens >= made.limits.tokens
-    if (
-        over
-        or (
-            made.limits.cost is not None
-            and made.limits.cost_of(done.prompt_tokens, done.completion_tokens) >= made.limits.cost
-        )
-    ) and (done.answered + sum(done.failed.values()) < len(made.due)):
+    asked = done.answered + sum(done.failed.values())
+    if made.limits.reached(done.prompt_tokens, done.completion_tokens) and asked < len(made.due):
         raise Spent
 
 
@@ -194,8 +198,3 @@ def _label(connection: sqlite3.Connection, who: int, question: Question, content
     gold.put(connection, who, rows, TOOL)
     done.labels.update(verdict or UNPARSABLE for verdict in verdicts)
     return sum(verdict is not None for verdict in verdicts)
-
-
-def _content(raw: str) -> str:
-    """The message in a kept answer."""
-    return str(json.loads(raw)["choices"][0]["message"]["content"] or "")

@@ -14,6 +14,7 @@ from typing import Any
 
 from builder.export.records import triplet
 from builder.release import reading
+from builder.release.origin import WEIGHED
 from builder.usecases.extract_output import AnsweredText, laid_out
 
 _EXAMPLES = 3
@@ -46,6 +47,7 @@ class ReleaseOutcome:
     ingest: Mapping[str, Any]
     judge: str
     quality: str
+    labellers: str = ""
 
     def as_json(self) -> dict[str, object]:
         """As plain values."""
@@ -64,7 +66,9 @@ class ReleaseOutcome:
         if rejected or repeated:
             rows = self.ingest["rows"]
             yield f"Of {rows:,} rows, {rejected:,} could not be used and {repeated:,} repeat another review."
-        if self.judge in _UNJUDGED:
+        if self.labellers:
+            yield f"Where they read reviews, language models were weighed with the rules: {self.labellers}."
+        elif self.judge in _UNJUDGED:
             yield f"The rules alone found them: {_UNJUDGED[self.judge]}."
         yield self.quality or "No human labels were given, so quality is not measured."
 
@@ -90,6 +94,9 @@ def read_outcome(path: Path) -> ReleaseOutcome:
         ingest=manifest["ingest"],
         judge=_judge(str(manifest["panel"])),
         quality=_quality(manifest),
+        labellers=next(
+            filter(None, (split["source"].partition(WEIGHED)[2] for split in manifest["splits"].values())), ""
+        ).partition(" where")[0],
     )
 
 

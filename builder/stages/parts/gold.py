@@ -74,7 +74,7 @@ def _of_pool(connection: sqlite3.Connection, name: str, value: str, in_test: dic
 
 
 def rows(path: str) -> list[dict[str, object]]:
-    """The rows of a gold file (JSON lines with `id` and `triplets`); InputError with the line of a broken one."""
+    """The rows of a gold file: JSON lines with `id`, `triplets` and perhaps `text`. InputError names a broken line."""
     if not path:
         return []
     gold_rows: list[dict[str, object]] = []
@@ -87,8 +87,8 @@ def rows(path: str) -> list[dict[str, object]]:
             continue
         try:
             row = parse_json(line)
-            gold_rows.append({"id": row["id"], "triplets": list(row["triplets"])})
-        except (ValueError, KeyError, TypeError) as error:
+            gold_rows.append({"id": row["id"], "triplets": list(row["triplets"]), "text": row.get("text")})
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise InputError(
                 f"no gold row: {error!r}", where=f"{path}:{number}", fix='each line is {"id": …, "triplets": […]}'
             ) from error

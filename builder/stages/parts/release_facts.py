@@ -19,13 +19,13 @@ from builder.model.trust import TrustLimits
 from builder.records import POLARITIES
 from builder.release.figures import QualityFigure, metric_name
 from builder.release.manifest import Facts, LayerFacts, SplitFacts
-from builder.release.origin import UNTRUSTED
+from builder.release.origin import UNTRUSTED, WEIGHED
 from builder.release.statistics import Tally
 from builder.stages.parts import judging
 from builder.stages.parts.context import Context
 from builder.stages.parts.measured_quality import quality
 from builder.stages.parts.release_rows import SplitDraft, train_source
-from builder.store import readings, reviews, runs, triplets
+from builder.store import labellers, readings, reviews, runs, triplets
 from builder.store.labelled import GOLD, SILVER
 
 REASONS = (
@@ -136,16 +136,18 @@ def _describe_panel(context: Context) -> str:
     if context.config.discriminate.mode != "cross-fit":
         return ""
     trust, variant = judging.read_trust(context), train_source(context)[0]
+    readers = labellers.heeded(context.connection) if variant == "E" else []
+    holds = "what the rules hold" + (f", {WEIGHED}{' and '.join(readers)}" if readers else "")
     if trust is None and context.config.profile == "rules":
-        return f"{RULES_ALONE}. The release holds what the rules hold."
+        return f"{RULES_ALONE}. The release holds {holds}."
     if trust is None:
         return (
             f"{NO_JUDGE}: {context.config.discriminate.least:,} reviews with triplets are needed. The release holds "
-            "what the rules hold."
+            f"{holds}."
         )
     if not trust:
         effect = (
-            "Variant E adds, lengthens and drops nothing by it: the release holds what the rules hold."
+            f"Variant E adds, lengthens and drops nothing by it: the release holds {holds}."
             if variant == "E"
             else f"It filters variant {variant} all the same: read its verdicts with care."
         )
@@ -159,6 +161,7 @@ def _describe_panel(context: Context) -> str:
         f"gives less than {limits.drop:g} and the rules were not firm about, and adds proposals of {limits.add:g} or "
         f"more. "
         f"Where the lexicon knows a polarity, it decides.{rated}"
+        + (f" Where they read reviews, {' and '.join(readers)} were weighed with both." if readers else "")
     )
 
 
@@ -167,6 +170,8 @@ def _describe_split(context: Context, draft: SplitDraft, tally: Tally) -> SplitF
     variant, last = train_source(context)
     count, by_people = tally.counts["reviews"], tally.counts["gold"]
     source = _split_source(variant, last, draft.name, bool(judging.read_trust(context)))
+    if variant == "E" and (readers := labellers.heeded(context.connection)):
+        source += f", {WEIGHED}{' and '.join(readers)}"
     if SILVER in draft.labelled_by:
         source = f"labels of {draft.labelled_by[SILVER]}"
     if by_people:

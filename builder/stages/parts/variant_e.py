@@ -7,6 +7,8 @@ calibrated confidence where the judge is trusted, and none elsewhere.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import time
 from collections.abc import Iterator
 from functools import partial
@@ -25,10 +27,11 @@ from builder.records import Review, Triplet, Verdict
 from builder.stages.parts import gold, judging, predictions
 from builder.stages.parts.context import Context
 from builder.stages.parts.examples import join_rows
+from builder.stages.parts.joined_votes import heeded_labellers, join_votes
 from builder.stages.parts.pool_layers import is_pool
 from builder.stages.parts.rounds import SPLITS, RoundResult, TripletPlace, finish_round
 from builder.stages.parts.sure_proposals import load_proposals
-from builder.store import confidence, readings, reviews, triplets
+from builder.store import confidence, labellers, readings, reviews, triplets
 from builder.store.triplets import JudgedTriplet
 from builder.text import View
 
@@ -50,13 +53,17 @@ def run_round(context: Context, judge: Judge | None) -> None:
     trusted = judge if judge is not None and judge.trust else None
     digest = trusted.digest if trusted is not None else triplets.RULES_REPEATED
     verdicts: dict[TripletPlace, tuple[Verdict | None, float]] = {}
-    predictions = (
+    rows: Iterator[tuple[int, Triplet]] = chain.from_iterable(
         _rule_triplets(context, split)
         if trusted is None
         else _agreed_triplets(context, trusted, split, shown, verdicts)
         for split in SPLITS
     )
-    result = RoundResult("E", 0, digest, chain.from_iterable(predictions), None, verdicts)
+    if heeded := heeded_labellers(context):
+        signatures = [labellers.signature(context.connection, labeller.name) for labeller in heeded]
+        digest = hashlib.sha256(json.dumps([digest, *signatures]).encode()).hexdigest()[:16]
+        rows = join_votes(context, rows, heeded, None if trusted is None else _rank_curve(context))
+    result = RoundResult("E", 0, digest, rows, None, verdicts)
     finish_round(
         context, judge, result, None, started, shown, lambda source: _rate_confidence(context, source, trusted)
     )
@@ -134,13 +141,18 @@ def _agreed_triplets(
             yield review.id, stated
 
 
+def _rank_curve(context: Context) -> Curve:
+    """The curve by the rank of a score among the rules' triplets of train."""
+    return ranked(confidence.scores(context.connection, judging.NAME, "rules", "train"))
+
+
 def _fit_curve(context: Context, source: int) -> Curve:
     """The curve from the discriminator's scores to confidences.
 
     It follows the rank among the rules' triplets, and is fitted to gold where the user has some.
     """
     connection, path = context.connection, context.config.evaluate.gold
-    curve = ranked(confidence.scores(connection, judging.NAME, "rules", "train"))
+    curve = _rank_curve(context)
     rows = gold.rows(path) if not is_pool(path) else []  # what a pool unites comes after this
     if not rows:
         return curve

@@ -1,0 +1,132 @@
+"""`builder label`: a language model labels whole reviews, as one more source beside the rules."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from builder.commands.asking import asking_options, limits_of, parameters_of
+from builder.commands.build import WORKDIR
+
+if TYPE_CHECKING:
+    from builder.gold.triplet_prompt import PromptVersion
+    from builder.usecases.asking_triplets import LabelCounts, LabelPlan
+    from builder.usecases.judging import Limits
+
+
+@click.command()
+@click.option("--model", required=True, help="Model to ask; its triplets are those of the source llm:MODEL@PROMPT.")
+@click.option(
+    "--select",
+    type=click.Choice(["disputed", "all"]),
+    default="disputed",
+    show_default=True,
+    help="Ask where rules and models disagree or are unsure, the most doubtful first, or about all reviews.",
+)
+@click.option(
+    "--split",
+    type=click.Choice(["train", "valid", "test", "all"]),
+    default="all",
+    show_default=True,
+    help="Reviews to ask about.",
+)
+@click.option("--limit", type=click.IntRange(min=1), help="Ask about so many reviews at most.")
+@click.option("--examples", default="", metavar="GOLD", help="Gold file or pool:ID whose reviews serve as examples.")
+@click.option(
+    "--shots",
+    default=3,
+    show_default=True,
+    type=click.IntRange(0, 20),
+    help="Examples shown with a review, the most similar ones.",
+)
+@click.option(
+    "--prompt",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="File with a prompt of yours; its name becomes part of the source.",
+)
+@click.option("--schema/--no-schema", default=True, help="Ask for structured output where the server has it.")
+@asking_options
+@WORKDIR
+def label(
+    endpoint: str,
+    model: str,
+    key_env: str,
+    concurrency: int,
+    retries: int,
+    timeout: float,
+    prompt: Path | None,
+    workdir: Path,
+    **rest: object,
+) -> None:
+    """Let a language model label whole reviews.
+
+    Its triplets stand beside those of the rules. The next build weighs both. Answers are kept; a second run asks only
+    what is missing.
+    """
+    from builder.gold.judge import Endpoint
+    from builder.usecases import asking_triplets
+
+    limits = limits_of(rest)
+    names = ("select", "split", "limit", "examples", "shots")
+    choice = asking_triplets.ReviewChoice(*(rest[name] for name in names))  # type: ignore[arg-type]
+    server, parameters = Endpoint(endpoint, key_env, concurrency, retries, timeout), parameters_of(rest["params"])  # type: ignore[arg-type]
+    made = asking_triplets.plan_labels(
+        workdir, server, model, limits, choice, _read_prompt(prompt), parameters, schema=bool(rest["schema"])
+    )
+    click.echo(_describe_plan(made, limits))
+    if made.due and not rest["yes"]:
+        click.confirm("ask?", abort=True, err=True)
+    _report(asking_triplets.label_reviews(workdir, made), limits)
+
+
+def _read_prompt(path: Path | None) -> PromptVersion:
+    """The prompt of a file, named after it; the shipped one without a file."""
+    from builder.errors import InputError
+    from builder.gold.triplet_prompt import SHIPPED_PROMPT, PromptVersion
+
+    if path is None:
+        return SHIPPED_PROMPT
+    try:
+        text = path.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"the prompt cannot be read: {error}", where=str(path)) from error
+    if not text:
+        raise InputError("the prompt is empty", where=str(path), fix="write what the model is to do")
+    return PromptVersion(path.stem, text)
+
+
+def _describe_plan(made: LabelPlan, limits: Limits) -> str:
+    """What is to be asked, and what it takes at most."""
+    priced = limits.price_in or limits.price_out
+    cost = f", cost at most {limits.cost_of(made.prompt_tokens, made.answer_tokens):.4f}" if priced else ""
+    return (
+        f"source {made.asking.source}: {len(made.requests):,} reviews, {len(made.answered):,} answered before; "
+        f"{len(made.due):,} to ask: at most about {made.prompt_tokens:,} prompt and {made.answer_tokens:,} answer "
+        f"tokens{cost}"
+    )
+
+
+def _report(done: LabelCounts, limits: Limits) -> None:
+    """Counts of what a model wrote, and an error where something was not answered."""
+    from builder.errors import ModelError
+
+    cost = limits.cost_of(done.prompt_tokens, done.completion_tokens)
+    priced = f", cost {cost:.4f}" if limits.price_in or limits.price_out else ""
+    click.echo(
+        f"{done.answered:,} asked, {done.cached:,} from before; {done.prompt_tokens:,} prompt and "
+        f"{done.completion_tokens:,} answer tokens{priced}"
+    )
+    if not done.schema:
+        click.echo("the server has no structured output: answers were asked for and read as plain JSON", err=True)
+    rejected = ", ".join(f"{count:,} {reason}" for reason, count in done.rejected.most_common())
+    click.echo(f"{done.triplets:,} triplets of {done.source}" + (f"; no triplets: {rejected}" if rejected else ""))
+    if done.stopped:
+        raise ModelError("stopped at the cap", fix="what was answered is kept; raise the cap to go on")
+    if done.failed:
+        reasons = ", ".join(f"{count:,} {reason}" for reason, count in done.failed.most_common())
+        raise ModelError(
+            f"{done.failed.total():,} requests failed ({reasons})", fix="run it again: only these are asked"
+        )
+    click.echo("`builder resume` weighs them with the rules")

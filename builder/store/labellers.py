@@ -1,0 +1,102 @@
+"""Answers of language models about whole reviews: which kept answer (`judge_answers`) is whose about which review.
+
+Proposals are made of them with `builder.gold.triplet_answers`; they can be made again at any time without asking.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from builder.store.triplets import source_id
+
+PREFIX = "llm:"
+"""What the names of these sources begin with."""
+LEAST_READ = 30
+"""A labeller that has read fewer reviews of a build is not heeded: its rates would be guesses."""
+STAGE = "label"
+"""The stage under which rows of their answers are rejected."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeptAnswer:
+    """What a labeller answered about a stored review: row id and text of the review, the raw body of the answer."""
+
+    review: int
+    key: str
+    text: str
+    raw: str
+
+
+def digest_text(text: str) -> str:
+    """What a review's text is remembered by."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def remember(connection: sqlite3.Connection, source: str, prompt: str, rows: Iterable[tuple[str, str, str]]) -> None:
+    """Note whose answers are those to `rows` of (review key, its text, payload hash)."""
+    connection.executemany(
+        "INSERT INTO labeller_answers (source, review, text, answer, prompt) VALUES (?,?,?,?,?)"
+        " ON CONFLICT (source, review) DO UPDATE SET text = excluded.text, answer = excluded.answer,"
+        " prompt = excluded.prompt",
+        ((source, key, digest_text(text), answer, prompt) for key, text, answer in rows),
+    )
+
+
+def names(connection: sqlite3.Connection) -> list[str]:
+    """The sources of which there are answers."""
+    return [row[0] for row in connection.execute("SELECT DISTINCT source FROM labeller_answers ORDER BY source")]
+
+
+def signature(connection: sqlite3.Connection, source: str) -> str:
+    """What decides the proposals of a source: its prompt and its answers, by their digests."""
+    digest = hashlib.sha256()
+    rows = connection.execute(
+        "SELECT review, text, answer, prompt FROM labeller_answers WHERE source = ? ORDER BY review", (source,)
+    )
+    prompts = set()
+    for row in rows:
+        digest.update("\t".join(row).encode("utf-8", "surrogatepass") + b"\n")
+        prompts.add(row[-1])
+    return f"{source}, prompt {' '.join(sorted(prompts))}, answers {digest.hexdigest()[:16]}"
+
+
+def kept(connection: sqlite3.Connection, source: str) -> Iterator[KeptAnswer]:
+    """The answers of a source about reviews that are here with the text it was asked about, in order of reviews."""
+    rows = connection.execute(
+        "SELECT r.id, r.key, r.text, a.raw, l.text FROM labeller_answers l JOIN reviews r ON r.key = l.review"
+        " JOIN judge_answers a ON a.payload_hash = l.answer"
+        " WHERE l.source = ? AND r.duplicate_of IS NULL ORDER BY r.id",
+        (source,),
+    )
+    for review, key, text, raw, asked in rows:
+        if digest_text(text) == asked:
+            yield KeptAnswer(review, key, text, raw)
+
+
+def clear_rows(connection: sqlite3.Connection, detail: str) -> None:
+    """Forget the rows that were rejected with this detail: the name of a source, and what else is said of it."""
+    connection.execute("DELETE FROM rejected WHERE stage = ? AND detail = ?", (STAGE, detail))
+
+
+def reviews_of(connection: sqlite3.Connection, source: str) -> set[int]:
+    """The row ids of the reviews about which a source gave a readable answer."""
+    number = source_id(connection, source)
+    rows = connection.execute("SELECT review FROM labelled_reviews WHERE source = ?", (number,))
+    return {int(row[0]) for row in rows}
+
+
+def heeded(connection: sqlite3.Connection) -> list[str]:
+    """The labellers that have read enough of the present reviews."""
+    return [name for name in names(connection) if len(reviews_of(connection, name)) >= LEAST_READ]
+
+
+def rejection_counts(connection: sqlite3.Connection, source: str) -> dict[str, int]:
+    """Why rows of a source's answers are no triplets, the most frequent reason first."""
+    rows = connection.execute(
+        "SELECT reason, count(*) FROM rejected WHERE stage = ? AND detail = ? GROUP BY reason ORDER BY 2 DESC, 1",
+        (STAGE, source),
+    )
+    return dict(rows.fetchall())
