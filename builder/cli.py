@@ -27,6 +27,7 @@ from builder.commands import (
     domain,
     export,
     extract,
+    gain,
     gold,
     inspect,
     label,
@@ -51,7 +52,7 @@ GROUPS: dict[str, tuple[click.Command, ...]] = {
         inspect.search, inspect.explain, inspect.query, inspect.sql, tables.tables, tables.schema, serve.serve,
         inspect.rules, report.report,
     ),
-    "Gold": (gold.pool, annotate.annotate, gold.judge, label.label, audit.audit, score.score),
+    "Gold": (gold.pool, annotate.annotate, gold.judge, label.label, audit.audit, score.score, gain.gain),
     "Release": (release.release, release.verify, diff.diff, export.export, publish.publish),
     "Augment": (augment.augment, bench.bench),
     "Tools": (

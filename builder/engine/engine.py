@@ -9,7 +9,7 @@ a rule.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
@@ -84,7 +84,15 @@ class _Clause(NamedTuple):
 class Engine:
     """`extract(doc)` gives the triplets of a review; all state is the compiled lexicon and rules."""
 
-    def __init__(self, lexicon: Lexicon, rules: Sequence[Rule], convention: Convention = "natural") -> None:
+    def __init__(
+        self,
+        lexicon: Lexicon,
+        rules: Sequence[Rule],
+        convention: Convention = "natural",
+        observe: Callable[[str, Sequence[Weighed]], None] | None = None,
+    ) -> None:
+        """`observe` is called with each opinion that is weighed, and its candidates: for those who fit the weights."""
+        self._observe = observe
         self._rules = compile_rules(lexicon, rules, convention)
         self._lexicon = self._rules.lexicon
 
@@ -213,6 +221,8 @@ class Engine:
                 proposal[0], share(scene.items, proposal[1].aspects, self._rules), proposal[1].detail
             )
         weighed = weigh_candidates(scene, proposal, before, partial(self._fits, phrase), decision)
+        if weighed and self._observe is not None:
+            self._observe(scene.opinion.word, weighed)
         if not weighed or weighed[0].score <= 0:
             return None
         best = weighed[0]

@@ -1,0 +1,79 @@
+"""`builder gain`: labels move the weights of the decision as far as they go, and the gain is measured apart."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from conftest import Command
+
+from builder.lexicon.folders import Folders
+from builder.lexicon.rules import load_rules
+from builder.model.decision_weights import WeighedOpinion, adapt_weights
+
+DISHES = ("湯頭", "牛肉麵", "滷味", "紅茶", "水餃", "炒飯", "咖哩", "豬排")
+FIRST = WeighedOpinion((("near", "shared"), ("far", "shared")), (True, False, False))
+
+
+def write_gold(path: Path, number: int = 24) -> Path:
+    """Reviews in which an opinion that ends a clause of praise is said of the first dish."""
+    rows = []
+    for n in range(number):
+        first, second = DISHES[n % 8], DISHES[(n * 3 + 1) % 8]
+        text = f"{n}號桌的{first}配{second}，真的好吃"
+        at, opinion = text.index(first), text.index("好吃")
+        triplet = {"aspect": first, "aspect_spans": [[at, at + len(first)]], "opinion": "好吃",
+                   "opinion_spans": [[opinion, opinion + 2]], "polarity": "POS"}  # fmt: skip
+        rows.append({"id": f"r{n}", "text": text, "triplets": [triplet]})
+    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def test_labels_move_the_weights_towards_what_they_name() -> None:
+    shipped = {"near": 0.0, "far": 1.0, "shared": 0.5}
+    few, many = (adapt_weights([FIRST] * number, shipped) for number in (5, 200))
+    assert many["near"] > few["near"] > 0.0
+    assert many["far"] < few["far"] < 1.0
+
+
+def test_without_labels_the_weights_are_those_shipped() -> None:
+    assert adapt_weights([], {"near": 0.3}) == {"near": 0.3}
+
+
+def test_a_proposal_of_a_rule_never_counts_against_a_candidate() -> None:
+    against = WeighedOpinion((("rule subject",),), (False, True))
+    assert adapt_weights([against] * 300, {"rule subject": 0.4}).get("rule subject", 0.0) >= 0.0
+
+
+def test_a_feature_that_few_candidates_hold_of_gets_no_weight() -> None:
+    assert "rare" not in adapt_weights([WeighedOpinion((("rare",),), (True, False))] * 4, {"near": 1.0})
+
+
+def test_the_gain_is_shown_for_each_size_and_the_rule_can_be_added(here: Command, tmp_path: Path) -> None:
+    gold, folder = write_gold(tmp_path / "gold.jsonl"), tmp_path / "taught"
+    ran = here("gain", "--gold", gold, "--splits", "2", "--write", folder)
+    assert ran.code == 0, ran.err
+    assert "24 labelled reviews, 2 random halves" in ran.out
+    assert ran.out.splitlines()[2].split()[0] == "12"
+    (taught,) = (rule for rule in Folders(added_rules=(folder,)).load_rules() if rule.kind == "decision")
+    (shipped,) = (rule for rule in load_rules() if rule.kind == "decision")
+    assert taught.name == shipped.name
+    assert taught.params["weights"] != shipped.params["weights"]
+
+
+@pytest.mark.parametrize(("number", "why"), [(10, "too few"), (0, "too few")])
+def test_too_few_labels_are_an_error_that_says_how_many_are_needed(
+    here: Command, tmp_path: Path, number: int, why: str
+) -> None:
+    ran = here("gain", "--gold", write_gold(tmp_path / "gold.jsonl", number))
+    assert ran.code == 2
+    assert why in ran.err
+
+
+def test_a_row_without_a_text_is_named(here: Command, tmp_path: Path) -> None:
+    path = tmp_path / "gold.jsonl"
+    path.write_text('{"id": "a", "triplets": []}\n', encoding="utf-8")
+    ran = here("gain", "--gold", path)
+    assert ran.code == 2
+    assert "review a has no text" in ran.err
