@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from chat_server import Answer, Server, completion, dripping, serving, well
+from chat_server import Answer, completion, dripping, serving, well
 from conftest import Command, environment
 from goldwork import pooled
 from hypothesis import given

@@ -186,8 +186,8 @@ def _score(taught: Sequence[TaughtReview], reader: Reader, rules: Sequence[Rule]
     engine = make_engine(reader.lexicon, rules, "natural")
     hits = predicted = due = 0
     for review in taught:
-        answers = [(t.aspect.text, t.opinion.text, t.polarity) for t in extract(engine, review.reading)]
-        own, answers = matching.distinct(review.answers, "triplet"), matching.distinct(answers, "triplet")
+        given: list[Answer] = [(t.aspect.text, t.opinion.text, t.polarity) for t in extract(engine, review.reading)]
+        own, answers = matching.distinct(review.answers, "triplet"), matching.distinct(given, "triplet")
         hits += matching.right(own, answers, "lenient")
         predicted += len(answers)
         due += len(own)

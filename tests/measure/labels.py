@@ -1,0 +1,111 @@
+"""What labels teach: `python tests/measure/labels.py COMPLETE_DIR DIMABSA_DIR SCORER [--splits N]`.
+
+The folders and the script are those of decision.py. Weights before teaching are fitted on dimABSA and the examples of
+the rules alone, for the shipped ones were chosen on COMPLETE_DIR. In each split 100 whole reviews teach and 120
+others are scored. Prints mean precision, recall and F1: with no labels, with weights that labels moved (by the
+firmness of the prior), with the words of the labels that the lexicon lacks, and with both.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import tempfile
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import ModuleType
+
+from decision import Case, Text, answer, collect, fit, load_scorer, read_examples, read_sentences, read_whole
+
+from builder.lexicon.folders import Folders
+from builder.lexicon.overlay import Overlay, own, write
+from builder.model import decision_weights
+from builder.model.decision_weights import WeighedOpinion, adapt_weights
+from builder.reader import Reader, Recipe, make_reader
+
+TEACH, PRIORS = 100, (2.0, 5.0, 10.0)
+VALENCE = {"POS": 8.0, "NEG": 3.0, "NEU": 5.0}
+
+
+def move(weights: Mapping[str, float], cases: Sequence[Case], prior: float) -> dict[str, float]:
+    """The weights after the cases of labelled reviews."""
+    decision_weights.PRIOR = prior
+    lessons = [WeighedOpinion(tuple(c.features for c in case.candidates), tuple(case.right)) for case in cases]
+    return adapt_weights(lessons, weights)
+
+
+def read_words(labels: Sequence[Mapping[str, str]], text: str, reader: Reader) -> list[tuple[str, str, str]]:
+    """(kind, word, category or class) of the words of a review's labels that the lexicon lacks. An aspect takes the
+    class that most aspects with its ending have.
+    """
+    rows = []
+    for label in labels:
+        opinion, aspect = label["opinion"], label["aspect"].partition("[")[0]
+        if 2 <= len(opinion) <= 6 and opinion in text and not reader.lexicon.knows(opinion):
+            rows.append(("opinion", opinion, own("labels", label["polarity"].lower())))
+        if 2 <= len(aspect) <= 8 and aspect in text and aspect not in reader.lexicon.aspects:
+            classes = Counter(e.cls for e in reader.lexicon.aspects.values() if e.word.endswith(aspect[-1]))
+            rows.append(("aspect", aspect, classes.most_common(1)[0][0] if classes else "food.dish"))
+    return rows
+
+
+def lay_words(words: Sequence[tuple[str, str, str]], folder: Path) -> Reader:
+    """A reader that knows these words too."""
+    opinions, aspects = ({word: cls for kind, word, cls in words if kind == which} for which in ("opinion", "aspect"))
+    categories = tuple((own("labels", name.lower()), valence, name) for name, valence in VALENCE.items())
+    write(Overlay("labels", tuple(opinions.items()), tuple(aspects.items()), categories), folder)
+    return make_reader(Recipe(folders=Folders(overlays=(folder,))))
+
+
+def score_split(
+    ordered: Sequence[str], whole: Mapping[str, Text], weights: Mapping[str, float], reader: Reader, scorer: ModuleType
+) -> dict[str, Mapping[str, float]]:
+    """Scores of the reviews behind the first half by what the first ones taught."""
+    test = set(ordered[len(ordered) // 2 :])
+    cases = collect([whole[key] for key in ordered[:TEACH]], reader)
+    held = {key: text for key, text in whole.items() if key in test}
+    systems = {"nothing": weights} | {f"weights, prior {prior:g}": move(weights, cases, prior) for prior in PRIORS}
+    return {
+        name: scorer.score(answer(held, own_weights, reader), True, sorted(test))
+        for name, own_weights in systems.items()
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("complete", type=Path)
+    parser.add_argument("dimabsa", type=Path)
+    parser.add_argument("scorer", type=Path)
+    parser.add_argument("--splits", type=int, default=5)
+    options = parser.parse_args()
+    scorer, reader = load_scorer(options.scorer, options.complete), make_reader(Recipe())
+    weights = fit(collect([*read_sentences(options.dimabsa, reader), *read_examples(reader)], reader))
+    whole, (required, _) = read_whole(options.complete, scorer, reader), scorer.gold()
+    rows = map(json.loads, (options.complete / "texts.jsonl").read_text(encoding="utf-8").splitlines())
+    texts = {row["id"]: row["text"] for row in rows}
+    scores: dict[str, list[Mapping[str, float]]] = {}
+    for split in range(options.splits):
+        ordered = sorted(whole)
+        random.Random(split).shuffle(ordered)
+        ordered = ordered[len(ordered) // 2 :] + ordered[: len(ordered) // 2]
+        result = score_split(ordered, whole, weights, reader, scorer)
+        with tempfile.TemporaryDirectory() as folder:
+            words = [row for key in ordered[:TEACH] for row in read_words(required[key], texts[key], reader)]
+            wider = lay_words(words, Path(folder))
+            again = read_whole(options.complete, scorer, wider)
+            test = sorted(ordered[len(ordered) // 2 :])
+            held = {key: again[key] for key in test}
+            both = move(weights, collect([again[key] for key in ordered[:TEACH]], wider), 5.0)
+            for name, own_weights in (("words", weights), ("words and weights, prior 5", both)):
+                result[name] = scorer.score(answer(held, own_weights, wider), True, test)
+        for name, score in result.items():
+            scores.setdefault(name, []).append(score)
+    for name, own_scores in scores.items():
+        means = [sum(score[part] for score in own_scores) / len(own_scores) for part in ("P", "R", "F1")]
+        print(f"| {name} | {' | '.join(f'{mean:.1f}' for mean in means)} |")
+
+
+if __name__ == "__main__":
+    main()
