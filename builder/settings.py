@@ -80,7 +80,7 @@ class Annotate:
     """Who segments, tags and parses."""
 
     backend: str = "embedded"
-    """`embedded`, or `ckip` and `ckip-stanza` with their extras."""
+    """`embedded`, or with their extras `ckip`, `ckip-stanza`, and `hub`: token-classification models of your choice."""
     models: str = ""
     """Folder with models of the backend; empty takes those shipped."""
     chunk: int = 512

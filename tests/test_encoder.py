@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +19,7 @@ from tiny_encoders import KINDS, make_encoder
 
 from builder.cli import cli
 from builder.config import resolve
-from builder.errors import ConfigError, ModelError
+from builder.errors import ConfigError, ModelError, OutputError
 from builder.learning.encode import collate
 from builder.learning.loop import TrainingStep, course_of, decayed_groups
 from builder.learning.task import EncoderTuning, Example
@@ -329,3 +330,27 @@ def test_a_build_with_an_encoder_ends_in_a_release_and_extract_uses_its_models(t
     done = CliRunner().invoke(cli, ask)
     assert done.exit_code == 0, done.output
     assert json.loads((tmp_path / "two.jsonl").read_text("utf-8"))["id"] == "1"
+    _check_distillation(tmp_path)
+
+
+def _check_distillation(folder: Path) -> None:
+    """A small model learns what the last model on the encoder said, and reads without encoder and working directory."""
+    student = folder / "student"
+    words = ["model", "distil", "--from", str(folder / "w"), "--out", str(student), "--epochs", "2"]
+    done = CliRunner().invoke(cli, [*words, "--model", "D"])
+    assert done.exit_code == 0, done.output
+    assert re.search(r"learnt [1-9][0-9,]* triplets that D1 found in [1-9]\d* reviews, F1 \d", done.output), done.output
+    kept = json.loads((student / "config.json").read_text())
+    assert "encoder" not in kept
+    described = json.loads((student / "builder-model.json").read_text())
+    assert described["name"] == "D1-embedded"
+    assert described["teacher"] == json.loads((folder / "w" / "models" / "D1" / "config.json").read_text())["digest"]
+    again = CliRunner().invoke(cli, [*words, "--model", "D"])
+    assert isinstance(again.exception, OutputError)
+    unknown = CliRunner().invoke(cli, [*words[:-3], str(folder / "other"), "--model", "C"])
+    assert isinstance(unknown.exception, ConfigError)
+    assert "trained there: D0, D1, E0" in str(unknown.exception)
+    ask = ["extract", "--input", str(folder / "one.jsonl"), "--output", str(folder / "three.jsonl")]
+    done = CliRunner().invoke(cli, [*ask, "--source", f"{student}/"])
+    assert done.exit_code == 0, done.output
+    assert json.loads((folder / "three.jsonl").read_text("utf-8"))["id"] == "1"

@@ -182,5 +182,9 @@ def test_check_counts_the_parameters_that_loading_gives(bert: Path, tmp_path: Pa
     assert f"{count / 1e6:,.1f} million" in dict(check_base(str(bert), TEXTS, "texts", "cpu"))["size"]
     base = make_base(tmp_path / "mt5", TEXTS)
     found = dict(check_base(str(base), TEXTS, "texts", "cpu"))
-    assert found["serves as"] == "base of the profile paper (paper.base)"
+    uses = "base of the profile paper (paper.base); base of `builder augment masked-seq2seq`"
+    assert found["serves as"] == f"{uses}; base of `builder model trim`"
+    modern = dict(check_base(str(make_encoder(tmp_path / "modern", "modernbert", TEXTS)), TEXTS, "texts", "cpu"))
+    assert "encoder.base" in modern["serves as"]
+    assert "cbert" not in modern["serves as"], "it has no segments that labels could replace"
     assert isinstance(model("check", tmp_path / "nothing").exception, ModelError)

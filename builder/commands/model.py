@@ -1,4 +1,6 @@
-"""`builder model check|convert|pretrain|trim`: the base of the profiles `encoder` and `paper`."""
+"""`builder model check|convert|distil|pretrain|trim`: the base of the profiles `encoder` and `paper`, and a small model
+of a large one.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ _OUT = click.option(
 
 @click.group()
 def model() -> None:
-    """Check, convert and prepare base models."""
+    """Check, convert and prepare base models; distil trained ones."""
 
 
 @model.command()
@@ -145,3 +147,29 @@ def check(base: str, inputs: tuple[Path, ...], text_column: str, device: str) ->
     where = ", ".join(path.name for path in inputs) or "the sample"
     for name, finding in check_base(base, texts, where, device):
         click.echo(f"{name + ':':11}{finding}")
+
+
+@model.command()
+@click.option("--from", "workdir", type=_PATH, required=True, help="Working directory whose build trained the model.")
+@click.option("--model", "name", default="", help="Round (C3) or variant (C) of the model; the last one if not given.")
+@click.option(
+    "--to", "kind", type=click.Choice(["embedded"]), default="embedded", show_default=True, help="What learns."
+)
+@click.option("--out", type=_PATH, required=True, help="New folder for the small model.")
+@click.option("--epochs", type=click.IntRange(0), default=0, help="Passes; those of the build if not given.")
+def distil(workdir: Path, name: str, kind: str, out: Path, epochs: int) -> None:
+    """Teach a small model what a large one says.
+
+    The small one learns from the raw reviews of the build, with what the large one found in them. Read with it by
+    `builder extract --source ./DIR`.
+    """
+    from builder.progress import ModelBar
+    from builder.usecases.distillation import distil as teach
+
+    shown = ModelBar("distil", " chars")
+    done = teach(workdir, name, out, epochs, shown)
+    shown.close()
+    click.echo(
+        f"{out}: learnt {done.triplets:,} triplets that {done.teacher} found in {done.reviews:,} reviews, "
+        f"F1 {100 * done.agreement:.1f} against it on the validation reviews"
+    )

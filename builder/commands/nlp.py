@@ -42,7 +42,7 @@ def train(
 
 @nlp.command()
 @click.argument("treebank", type=_PATH)
-@click.option("--backend", default="embedded", show_default=True, help="embedded, ckip or ckip-stanza.")
+@click.option("--backend", default="embedded", show_default=True, help="embedded, ckip, ckip-stanza or hub.")
 @click.option("--models", type=_PATH, help="Directory with models; those shipped if not given.")
 @click.option(
     "--lexicon/--no-lexicon", default=False, show_default=True, help="Whether the lexicons steer segmentation."

@@ -6,6 +6,7 @@ In: the name of a device, tensors and batches. Out: a device, the same tensors t
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
@@ -30,12 +31,27 @@ def choose(name: str) -> torch.device:
     """
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
-    device = torch.device(f"cuda:{os.environ.get('LOCAL_RANK', 0)}" if name == "cuda" else name)
+    device = torch.device(f"cuda:{_own_gpu()}" if name == "cuda" else name)
     if (device.index or 0) >= count_devices(device.type):
         raise ModelError(f"torch sees no device {name!r} here", where="device", fix='set device = "auto"')
     if device.type == "cuda":
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # read at the first product of two matrices
     return device
+
+
+def _own_gpu() -> int:
+    """The GPU of this process: that of its rank where a launcher started it; workers take one each in turn."""
+    if "LOCAL_RANK" in os.environ:
+        return int(os.environ["LOCAL_RANK"])
+    number: tuple[int, ...] = getattr(multiprocessing.current_process(), "_identity", ())
+    return (number[-1] - 1) % max(1, count_devices("cuda")) if number else 0
+
+
+def count_gpus(name: str) -> int:
+    """How many GPUs the processes of this machine may use under a setting: all, or the one it names; 0 on a CPU."""
+    if name in ("auto", "cuda"):
+        return count_devices("cuda")
+    return int(name.startswith("cuda:") or name == "mps")
 
 
 def count_devices(kind: str) -> int:

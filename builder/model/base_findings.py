@@ -34,14 +34,13 @@ def check_base(source: str, texts: Iterable[str], where: str, device: str = "aut
     yield "class", f"{type(network).__name__} (type {config.model_type})"
     yield "size", f"{count / 1e6:,.1f} million parameters, {_in_gb(4 * count)} in float32"
     yield "weights", _describe_weights(source)
-    yield "tokenizer", _describe_tokenizer(source, texts, where)
+    tokenizer = hub.load_tokenizer(source)
+    yield "tokenizer", _describe_tokenizer(tokenizer, texts, where)
     yield "memory", f"{_describe_memory(config, count)}; {_describe_device(chosen)}"
     half = devices.takes_bf16("auto", chosen)
     yield "precision", f"{'bf16' if half else 'float32'} on {chosen}"
-    yield (
-        "serves as",
-        "; ".join(_uses(config)) or "nothing here: it is neither an encoder nor a seq2seq or causal model",
-    )
+    nothing = "nothing here: it is neither an encoder nor a seq2seq or causal model"
+    yield "serves as", "; ".join(_uses(config, network, tokenizer)) or nothing
 
 
 def _shape_of(config: Any) -> Any:
@@ -65,8 +64,7 @@ def _describe_weights(source: str) -> str:
     return f"pickles ({pickles}): run `builder model convert {source} --out DIR`" if pickles else "none in the folder"
 
 
-def _describe_tokenizer(source: str, texts: Iterable[str], where: str) -> str:
-    tokenizer = hub.load_tokenizer(source)
+def _describe_tokenizer(tokenizer: Any, texts: Iterable[str], where: str) -> str:
     backend = getattr(tokenizer, "backend_tokenizer", None)
     if backend is None:
         return f"{type(tokenizer).__name__}, without offsets: the profile `encoder` cannot use it"
@@ -89,18 +87,26 @@ def _describe_device(device: torch.device) -> str:
     return f"{device} has {_in_gb(torch.cuda.get_device_properties(device).total_memory)}"
 
 
-def _uses(config: Any) -> Iterator[str]:
-    from transformers import (
-        AutoModelForCausalLM,
-        AutoModelForMaskedLM,
-        AutoModelForSeq2SeqLM,
-    )
+def _uses(config: Any, network: Any, tokenizer: Any) -> Iterator[str]:
+    """What a base can serve as, by the checks that the methods make when they load it."""
+    from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, AutoModelForSeq2SeqLM
 
-    kind, decodes = type(config), bool(getattr(config, "is_encoder_decoder", False))
-    if decodes and kind in AutoModelForSeq2SeqLM._model_mapping:
-        yield "base of the profile paper (paper.base)"
+    kind, fast = type(config), getattr(tokenizer, "backend_tokenizer", None)
+    ends = tokenizer.eos_token_id is not None
+    pads = tokenizer.pad_token_id is not None
+    if getattr(config, "is_encoder_decoder", False):
+        if kind in AutoModelForSeq2SeqLM._model_mapping and ends and pads:
+            yield "base of the profile paper (paper.base)"
+            if fast is not None:
+                yield "base of `builder augment masked-seq2seq`"
+            if fast is not None and type(fast.model).__name__ == "Unigram":
+                yield "base of `builder model trim`"
     elif kind in AutoModelForMaskedLM._model_mapping:
-        yield "encoder of the profile encoder (encoder.base)"
-        yield "masked model of `builder augment` (cbert, boostaug)"
-    elif kind in AutoModelForCausalLM._model_mapping:
+        if fast is not None and hasattr(config, "hidden_size"):
+            yield "encoder of the profile encoder (encoder.base)"
+        if tokenizer.mask_token_id is not None and pads:
+            yield "masked model of `builder augment` (boostaug, word-embs)"
+        if fast is not None and hasattr(getattr(network, "embeddings", None), "token_type_embeddings"):
+            yield "masked model of `builder augment` (cbert, bert, style-transfer)"
+    elif kind in AutoModelForCausalLM._model_mapping and fast is not None and ends:
         yield "causal model of `builder augment gpt2`"

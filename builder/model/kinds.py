@@ -8,7 +8,7 @@ the stages' own, and they differ in what `load_foundation` gives.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -221,6 +221,22 @@ def predict(
     return model.predict([example.text for example in examples], progress)
 
 
+def written_by(model: TripletModel, elsewhere: Callable[[list[Example]], Iterator[tuple[str, float]]]) -> TripletModel:
+    """A model of the profile `paper` for which `elsewhere` writes: (answer, confidence) for each example."""
+    from builder.model.paper.models import Writer
+
+    assert isinstance(model, Writer), type(model)
+    return replace(model, elsewhere=elsewhere)
+
+
+def write_answers(model: TripletModel, examples: Sequence[Example]) -> list[tuple[str, float]]:
+    """What a model of the profile `paper` writes about each example, and how sure it is."""
+    from builder.model.paper.models import Writer
+
+    assert isinstance(model, Writer), type(model)
+    return [(answer.text, answer.confidence) for answer in model.answers(examples)]
+
+
 def problems(config: Config, folder: Path) -> dict[str, int]:
     """What a model that writes its answers wrote that is no triplet, by reason; empty for models that do not write."""
     if config.profile not in KINDS:
@@ -251,10 +267,7 @@ def load_extractor(folder: Path, device: str = "auto", keep: bool = True) -> Tri
 
 
 def load_judge(folder: Path, device: str = "auto") -> Judge:
-    """The discriminator in a folder, of whatever kind it is; all but the embedded ones run on `device`.
-
-    Raises ModelError.
-    """
+    """The discriminator in a folder, of whatever kind; all but embedded ones run on `device`. Raises ModelError."""
     if _is_paper(folder):
         from builder.model.paper.fine_tuning import load
         from builder.model.paper.models import Referee

@@ -63,7 +63,7 @@ def load(folder: Path, device: str = "auto") -> Tagger | Discriminator:
         with scope(1, 0):  # a new network draws random weights: not from the caller's random state
             model = _build(settings, foundation, facts, weights)
         digest = settings["digest"]
-    except (KeyError, TypeError, ValueError, AttributeError, BuilderError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RuntimeError, BuilderError) as error:
         if isinstance(error, ModelError):
             raise
         raise ModelError(

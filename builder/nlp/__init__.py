@@ -45,10 +45,17 @@ def _ckip_stanza(words: Mapping[str, str], models: Path | None) -> Backend:
     return ckip.load(words, models, trees="stanza")
 
 
+def _hub(words: Mapping[str, str], models: Path | None) -> Backend:
+    from builder.nlp import hub
+
+    return hub.load(words, models)
+
+
 BACKENDS: dict[str, Callable[[Mapping[str, str], Path | None], Backend]] = {
     "embedded": _embedded,
     "ckip": _ckip,
     "ckip-stanza": _ckip_stanza,
+    "hub": _hub,
 }
 
 

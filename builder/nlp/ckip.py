@@ -130,7 +130,7 @@ def load(words: Mapping[str, str], models: Path | None = None, trees: str = "emb
     """
     del words
     table = label_table.load()
-    parser, parser_signature = _stanza(models, table) if trees == "stanza" else _embedded(models)
+    parser, parser_signature = _stanza(models, table) if trees == "stanza" else embedded_parser(models)
     segmenter = _driver("ws", _source("ws", models))
     tagger = _driver("pos", _source("pos", models))
     known = segmenter.model.config.id2label
@@ -203,7 +203,8 @@ def _digest(driver: Any) -> str:
     return digest.hexdigest()[:12]
 
 
-def _embedded(models: Path | None) -> tuple[TreeParser, str]:
+def embedded_parser(models: Path | None) -> tuple[TreeParser, str]:
+    """Our own parser and its signature: that of `models`/embedded if it is there, else the one shipped."""
     from builder.nlp import embedded
 
     own = models / "embedded" if models else embedded.MODELS

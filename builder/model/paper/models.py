@@ -12,14 +12,14 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from builder.errors import ModelError
 from builder.learning.task import Example, Progress
 from builder.metrics import Answer, paper
-from builder.model.paper.generate import Output, weigh, write
+from builder.model.paper.generate import weigh, write
 from builder.model.paper.grammar import AnswerGrammar
 from builder.model.paper.pretrained import Base, decode, pieces
 from builder.model.paper.seq2seq_settings import Asking, Seq2SeqConfig
@@ -51,7 +51,9 @@ class WrittenAnswer:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Writer:
-    """A trained ASTE model. `folder`, where it has one, is where what it writes is kept."""
+    """A trained ASTE model. `folder`, where it has one, is where what it writes is kept. `elsewhere`: who writes
+    instead of this process, (answer, confidence) for each example.
+    """
 
     base: Base
     asking: Asking
@@ -59,6 +61,7 @@ class Writer:
     digest: str
     facts: dict[str, float] = field(default_factory=dict)
     folder: Path | None = None
+    elsewhere: Callable[[list[Example]], Iterator[tuple[str, float]]] | None = None
 
     def predict(self, texts: Sequence[str], progress: Progress | None = None) -> list[tuple[Triplet, ...]]:
         """The triplets of each text; no aspect is named to the model."""
@@ -102,6 +105,11 @@ class Writer:
 
     def _write(self, new: dict[str, Example], progress: Progress | None) -> Iterator[tuple[str, tuple[str, float]]]:
         keys, examples = list(new), list(new.values())
+        if self.elsewhere is not None:
+            for key, example, (text, confidence) in zip(keys, examples, self.elsewhere(examples), strict=True):
+                self._keep(key, text, confidence, example.text)
+                yield key, (text, confidence)
+            return
         vocabulary = pieces(self.base) if self.asking.constrained and keys else None
         grammars = (
             None
@@ -113,7 +121,7 @@ class Writer:
         )
         for i, output in outputs:
             text = decode(self.base, output.ids)
-            self._keep(keys[i], text, output, examples[i].text)
+            self._keep(keys[i], text, output.confidence, examples[i].text)
             yield keys[i], (text, output.confidence)
 
     @property
@@ -136,11 +144,11 @@ class Writer:
         rows = map(json.loads, whole.splitlines())
         return {row["question"]: (row["answer"], row["confidence"]) for row in rows}
 
-    def _keep(self, asked: str, text: str, output: Output, review: str) -> None:
+    def _keep(self, asked: str, text: str, confidence: float, review: str) -> None:
         if self.artefact is None:
             return
-        problems = read_answer(review, text, output.confidence, self.asking).problems
-        row = {"question": asked, "answer": text, "confidence": output.confidence, "problems": problems}
+        problems = read_answer(review, text, confidence, self.asking).problems
+        row = {"question": asked, "answer": text, "confidence": confidence, "problems": problems}
         with self.artefact.open("a", encoding="utf-8", errors="surrogatepass") as file:
             file.write(json.dumps(row, ensure_ascii=False) + "\n")
 
@@ -249,9 +257,7 @@ class Referee:
     def free(
         self, flat: Sequence[tuple[str, WrittenTriplet]], progress: Progress | None = None
     ) -> list[Verdict | None]:
-        """What the model writes about each (text, triplet) unconstrained;
-        None where that is none of the three answers.
-        """
+        """What the model writes unconstrained about each (text, triplet); None for none of the three answers."""
         out: list[Verdict | None] = [None] * len(flat)
         for i, output in write(self.base, [self._ids(*pair) for pair in flat], self.config, None, progress):
             out[i] = parse_judgement(decode(self.base, output.ids), flat[i][1])

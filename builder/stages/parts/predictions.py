@@ -2,15 +2,17 @@
 
 In: a folder that a model was saved to, its digest, and a stream of examples. Out: a stream of answers, one for each
 example, in order; only a few shards are in memory. A worker loads the model once, on one thread, so that the answers
-do not depend on the number of workers. It refuses a model of another digest. The models of the profile `paper` run in
-this process on all examples at once: they have a GPU and processes of their own, and keep what they write. Those of
-`encoder` run in this process where they have a GPU, else in the crew.
+do not depend on the number of workers. It refuses a model of another digest. With the engine `local`, models of the
+profile `encoder` run in the crew without a GPU, in this process with one, and in a process a GPU with several. Those of
+`paper` run in this process, or in a process a GPU with several. Workers of a cluster run all models. What a model of
+`paper` writes is kept by this process, wherever it was written.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -22,7 +24,7 @@ from builder.model import kinds
 from builder.progress import ModelBar
 from builder.records import Triplet, Verdict
 from builder.settings import Config
-from builder.shards import Job, Parcel
+from builder.shards import Crew, Job, Parcel
 from builder.shards.local import LocalCrew
 from builder.stages.parts.context import Context
 
@@ -43,7 +45,10 @@ Verdicts = tuple[tuple[Verdict | None, float], ...]
 State = TypeVar("State")
 Answer = TypeVar("Answer")
 Beside = TypeVar("Beside")
-_FILES = ("**/config.json", "**/weights.safetensors", "**/tokenizer.json", "panel.json", "**/taggers.json")
+_FILES = (
+    "**/config.json", "**/weights.safetensors", "**/tokenizer.json", "panel.json", "**/taggers.json",
+    "paper.json", "model*.safetensors*", "*token*.json", "generation_config.json", "spiece.model",
+)  # fmt: skip
 """What loading needs; checkpoints of the training stay here."""
 
 
@@ -57,7 +62,7 @@ def classify(
     apart: bool = False,
 ) -> Iterator[Verdicts]:
     """The verdicts of the judge saved in `folder` on each item; with `apart` only members not trained on it vote."""
-    if context.config.profile in kinds.KINDS:
+    if context.config.profile in kinds.KINDS and not _is_spread(context.config):
         return iter((judge.apart if apart else judge.classify)(list(items), progress.shown))
     return _spread(context, _judge, folder, judge.digest, _apart if apart else _classify, items, progress, "judging")
 
@@ -67,6 +72,8 @@ def extract(
 ) -> Iterator[tuple[Triplet, ...]]:
     """The triplets that the extractor saved in `folder` predicts for each item's text."""
     if context.config.profile in kinds.KINDS:
+        if _is_spread(context.config):
+            model = kinds.written_by(model, lambda asked: _written(context, model, folder, progress, asked))
         return iter(kinds.predict(model, list(items), progress.shown))
     return _spread(context, _extractor, folder, model.digest, _predict, items, progress, "tagging")
 
@@ -107,20 +114,39 @@ def _spread(
             asked.append(sum(len(item.text) for item in shard))
             yield shard
 
-    crew = LocalCrew(1) if _on_own_gpu(context.config) else context.crew
-    for answers in crew.map(job, shards()):
-        done += asked.popleft()
-        progress.shown(done, max(done, progress.characters), note)
-        yield from answers
+    with _crew(context) as crew:
+        for answers in crew.map(job, shards()):
+            done += asked.popleft()
+            progress.shown(done, max(done, progress.characters), note)
+            yield from answers
 
 
-def _on_own_gpu(config: Config) -> bool:
-    """Whether this process has a GPU that the models use: processes beside it would only crowd the GPU's memory."""
-    if config.profile != "encoder" or config.engine != "local":
-        return False
+def _crew(context: Context) -> AbstractContextManager[Crew]:
+    """Who predicts: the build's crew; or, where models have GPUs of this machine, a process for each: more of them
+    would only crowd its memory.
+    """
+    gpus = _gpus(context.config)
+    return LocalCrew(gpus) if gpus else nullcontext(context.crew)
+
+
+def _is_spread(config: Config) -> bool:
+    """Whether models of the profile `paper` predict in other processes: those of a cluster, or one a GPU."""
+    return config.engine != "local" or _gpus(config) > 1
+
+
+def _gpus(config: Config) -> int:
+    """The GPUs of this machine that models of the build predict on."""
+    if config.engine != "local" or config.profile == "embedded":
+        return 0
     from builder.learning import devices
 
-    return devices.choose(config.device).type != "cpu"
+    return devices.count_gpus(config.device)
+
+
+def _written(
+    context: Context, model: TripletModel, folder: Path, progress: CharacterProgress, items: list[Example]
+) -> Iterator[tuple[str, float]]:
+    return _spread(context, _extractor, folder, model.digest, _answer, items, progress, "writing")
 
 
 def answer_pairs(
@@ -170,7 +196,7 @@ def _members(folder: Path, digest: str, device: str) -> Panel:
 def _extractor(folder: Path, digest: str, device: str) -> TripletModel:
     from builder.model.tagger import Tagger
 
-    model = kinds.load_extractor(folder, device)
+    model = kinds.load_extractor(folder, device, keep=False)
     _check_digest(model.digest, digest, folder)
     return replace(model, config=replace(model.config, threads=1)) if isinstance(model, Tagger) else model
 
@@ -194,6 +220,10 @@ def _apart(judge: Judge, items: list[Example]) -> list[Verdicts]:
 
 def _predict(model: TripletModel, items: list[Example]) -> list[tuple[Triplet, ...]]:
     return model.predict([item.text for item in items])
+
+
+def _answer(model: TripletModel, items: list[Example]) -> list[tuple[str, float]]:
+    return kinds.write_answers(model, items)
 
 
 def _shares(panel: Panel, items: list[Example]) -> list[tuple[Shares, list[Proposal]]]:
