@@ -23,6 +23,13 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path),
     help="A finished build to learn from; without it the sample is measured, up to seed.",
 )
+@click.option("--profile", type=click.Choice(["encoder", "paper"]), help="Plan the models of this profile instead.")
+@click.option("--base", default="", help="Their pretrained model: a hub name or a folder; needs --profile.")
+@click.option(
+    "--device", default="auto", show_default=True, help="Where they would run: auto, cpu, cuda, cuda:1 or mps."
+)
+@click.option("--seconds", default=60.0, show_default=True, help="Seconds in which the base is tried on the device.")
+@click.option("--set", "sets", multiple=True, metavar="KEY=VALUE", help="A setting of the build (repeatable).")
 @click.option(
     "--format",
     "form",
@@ -31,13 +38,21 @@ if TYPE_CHECKING:
     show_default=True,
     help="How to print it.",
 )
-def plan(count: int, workers: int, workdir: Path | None, form: str) -> None:
+def plan(
+    count: int, workers: int, workdir: Path | None, form: str, profile: str | None, base: str, device: str,
+    seconds: float, sets: tuple[str, ...],
+) -> None:  # fmt: skip
     """Predict time, memory and disk of a build.
 
-    The prediction follows from what this machine measured in a build, or in a trial with the sample."""
+    The prediction follows from what this machine measured in a build, or in a trial with the sample. With --profile it
+    is about the models of that profile: the base is tried on the device, with random weights."""
     import json
 
     from builder.usecases.planning import predict
+
+    if profile is not None:
+        _show_models(count, profile, base, device, seconds, sets)
+        return
 
     made = predict(_measured(workdir), count, workers)
     if form == "json":
@@ -86,3 +101,45 @@ def _bytes(size: float) -> str:
     return (
         f"{size / 1e12:.1f} TB" if size >= 1e12 else f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{size / 1e6:.0f} MB"
     )
+
+
+def _show_models(count: int, profile: str, base: str, device: str, seconds: float, sets: tuple[str, ...]) -> None:
+    from tabulate import tabulate
+
+    from builder.commands.build import _settings
+    from builder.config import resolve
+    from builder.model.probing import probe_base
+    from builder.usecases.model_costs import stage_tokens
+    from builder.usecases.sample_size import measure_sample
+
+    if not base:
+        raise click.UsageError("--profile needs --base: a hub name or a folder")
+    options = {"profile": profile, f"{profile}.base": base, "device": device}
+    config = resolve(options=options | _settings(sets)).config
+    size = measure_sample(base)
+    precision = config.encoder.precision if profile == "encoder" else config.paper.precision
+    speed = probe_base(base, device, precision, seconds)
+    stages = stage_tokens(config, count, size)
+    rows = [
+        (stage.stage, _clock(3600 * stage.hours(speed)), *map(_millions, (stage.trained, stage.read, stage.written)))
+        for stage in stages
+    ]
+    rows.append(("all", _clock(3600 * sum(stage.hours(speed) for stage in stages)), "", "", ""))
+    shape = f"{speed.parameters / 1e6:,.1f} million parameters on {speed.device}"
+    click.echo(f"{count:,} reviews, profile {profile}, {shape}\n")
+    headers = ["stage", "time", "trained, million tokens", "read", "written"]
+    click.echo(tabulate(rows, headers=headers, disable_numparse=True))
+    verdict = "it fits" if speed.fits else "it does not fit"
+    fits = f" of {_bytes(speed.device_memory)}: {verdict}" if speed.device_memory else ""
+    writing = f", writing {speed.writing:,.0f}" if speed.writing else ""
+    click.echo(
+        f"\nmemory: {_bytes(speed.training_memory)} in training{fits}, {_bytes(speed.weights)} the weights\n"
+        f"speed: training {speed.training:,.0f} tokens/s ({speed.flops / 1e12:,.2f} TFLOP/s), "
+        f"reading {speed.reading:,.0f}{writing}\n"
+        f"a review of the sample has {size.tokens:.0f} tokens and {size.triplets:.1f} triplets; padding, checkpoints "
+        "and the stages without models are left out"
+    )
+
+
+def _millions(tokens: float) -> str:
+    return f"{tokens / 1e6:,.2f}"
