@@ -53,10 +53,9 @@ def stage_tokens(config: Config, reviews: int, size: ReviewSize) -> tuple[StageT
     rounds = _rounds(config)
     trained = rounds * counts[1] * config.self_train.epochs * size.tokens
     panel = reviews * size.tokens * (shares + (1 - shares) * (folds if cross_fit else 1))
-    widened = panel if "E" in config.self_train.variants else 0.0
-    return (
+    return (  # variant E takes what the panel proposed when it judged
         StageTokens("discriminate", judged, panel, 0.0),
-        StageTokens("self_train", trained, rounds * reviews * size.tokens + widened, 0.0),
+        StageTokens("self_train", trained, rounds * reviews * size.tokens, 0.0),
     )
 
 

@@ -91,9 +91,7 @@ def main() -> None:
         buckets = batches([len(text) for text in made], config.batch_chars)
         rates = {
             "plain": train(plain, made, ordered, config, chosen.seconds),
-            "ours": train(
-                ours, made, batches([len(text) for text in made], config.batch_chars), config, chosen.seconds
-            ),
+            "ours": train(ours, made, buckets, config, chosen.seconds),
         }
     for name, rate in rates.items():
         flops = 6.0 * layers * rate / 1e12
