@@ -17,7 +17,7 @@ _OUT = click.option(
 
 @click.group()
 def model() -> None:
-    """Check, convert and prepare base models; distil trained ones."""
+    """Prepare base models, and distil trained ones."""
 
 
 @model.command()
