@@ -173,6 +173,7 @@ def test_without_a_release_all_candidates_are_shown(tmp_path: Path) -> None:
     served = app.datasette(database.of_workdir(tmp_path / "w", tmp_path), "t", "s")
     assert chips(get(served, "/reviews").text) == ["湯頭·好喝"]
     assert "these are candidates" in get(served, "/").text
+    assert re.search(r"<bdi>湯頭</bdi>.*?<span class=\"number\">1</span>", get(served, "/aspects").text, re.S)
 
 
 def test_confidence_is_a_shade_from_light_to_strong() -> None:

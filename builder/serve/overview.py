@@ -76,8 +76,8 @@ def _words(connection: sqlite3.Connection, chosen: Selection) -> list[charts.Cha
     """The released aspects and opinions: both scripts counted as one, shown in the chosen one."""
     made = []
     for role, title, about in (
-        ("aspect", "Aspects", "named most in the release"),
-        ("opinion", "Opinions", "used most in the release"),
+        ("aspect", "Aspects", "named most"),
+        ("opinion", "Opinions", "used most"),
     ):
         rows = word_pages.top(connection, role, chosen.script, _MOST)  # type: ignore[arg-type]
         links = {str(row["shown"]): chosen.link(f"/{role}", word=row["word"]) for row in rows}

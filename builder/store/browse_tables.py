@@ -70,7 +70,9 @@ def make_tables(connection: sqlite3.Connection) -> None:
     for statement in _statements(_REVIEWS) + _statements(_FACETS) + _statements(_WORDS):
         connection.execute(statement, {"released": released} if ":released" in statement else {})
     for role in ("aspect", "opinion"):
-        connection.executemany("INSERT INTO word_counts VALUES (?,?,?,?,?,?,?,?,?)", _count_words(connection, role))
+        connection.executemany(
+            "INSERT INTO word_counts VALUES (?,?,?,?,?,?,?,?,?)", _count_words(connection, role, released)
+        )
     connection.execute("CREATE INDEX word_counts_released ON word_counts (role, released DESC, candidates DESC)")
 
 
@@ -78,8 +80,10 @@ def _statements(script: str) -> list[str]:
     return [statement for statement in script.split(";\n") if statement.strip()]
 
 
-def _count_words(connection: sqlite3.Connection, role: str) -> Iterator[tuple[object, ...]]:
-    """A row for each word of a role. How it is shown: as it is written most often in a script, else converted."""
+def _count_words(connection: sqlite3.Connection, role: str, released_there: bool) -> Iterator[tuple[object, ...]]:
+    """A row for each word of a role; before a release all candidates count. How it is shown: as it is written
+    most often in a script, else converted.
+    """
     rows = connection.execute(
         f"SELECT f.{role}, t.{role}, t.polarity, count(*), sum(f.kinds & {RELEASED} > 0)"
         " FROM triplets t JOIN triplet_facets f ON f.review = t.review AND f.triplet = t.id GROUP BY 1, 2, 3"
@@ -88,7 +92,7 @@ def _count_words(connection: sqlite3.Connection, role: str) -> Iterator[tuple[ob
         spellings, released = Counter[str](), Counter[str]()
         for _, spelling, polarity, number, out in group:
             spellings[spelling] += number
-            released[polarity] += out
+            released[polarity] += out if released_there else number
         counts = [released[polarity] for polarity in ("POS", "NEG", "NEU")]
         traditional, simplified = _shown(spellings)
         yield role, word, traditional, simplified, sum(counts), *counts, sum(spellings.values())
