@@ -25,16 +25,14 @@ def cluster_words(words: Mapping[str, int], described: Mapping[str, Mapping[str,
     >>> cluster_words({"床": 9, "床墊": 5, "早餐": 7}, {"床": {"軟": 3}, "床墊": {"軟": 2}, "早餐": {"豐富": 4}})
     {'床': '床', '早餐': '早餐', '床墊': '床'}
     """
-    clusters: dict[str, list[str]] = {}
+    clusters: list[str] = []
     out: dict[str, str] = {}
     for word in sorted(words, key=lambda name: (-words[name], name)):
-        scores = {
-            name: max(_likeness(word, member, described) for member in members) for name, members in clusters.items()
-        }
+        scores = {name: _likeness(word, name, described) for name in clusters}
         best = max(scores, key=lambda name: scores[name], default="")
-        name = best if best and scores[best] >= ALIKE else word
-        clusters.setdefault(name, []).append(word)
-        out[word] = name
+        out[word] = best if best and scores[best] >= ALIKE else word
+        if out[word] == word:
+            clusters.append(word)
     return out
 
 

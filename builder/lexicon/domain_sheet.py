@@ -20,7 +20,7 @@ from builder.lexicon.packs import CARD
 from builder.lexicon.resources import Lexicon
 
 SHEET = "candidates.csv"
-CONFIDENT = 0.6
+CONFIDENT = 0.5
 """An unanswered proposal of at least this confidence is taken."""
 _CLEAR = 0.5
 _FIX = "change only the columns answer and meaning"

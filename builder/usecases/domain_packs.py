@@ -32,6 +32,8 @@ _NAME = re.compile(r"[a-z][a-z0-9_-]*")
 _SNIPPET = 16
 _FREE, _OWN = 1.0, 0.7
 """Bits of branching entropy, and contrast, from which on a compound looks like a name of the domain."""
+_PIECE = 0.5
+"""Bits below which one is a piece of a longer word (競筆 of 電競筆電)."""
 _CONTENT = frozenset(["NOUN", "PROPN", "ADJ", "VERB"])
 
 
@@ -148,6 +150,8 @@ def _propose_aspect(
         described = bool(use and sum(use.describing.values()))
         signs = (compound.entropy >= _FREE, compound.contrast >= _OWN, described)
         confidence = max(confidence, 0.25 + 0.15 * sum(signs[:2]) + 0.25 * signs[2])
+        if compound.entropy < _PIECE:
+            confidence = min(confidence, 0.1)
         values = f"C-value {compound.cvalue:g}, entropy {compound.entropy:g}, contrast {compound.contrast:g}"
         evidence.append(values)
     word, reviews = (candidate.word, candidate.support) if candidate else ("", 0)
