@@ -20,7 +20,9 @@ from conftest import environment
 from devtools import Browser, needed
 from goldwork import TEXTS, by_name, pooled
 
-from builder.gold.server import app
+from builder.gold.doors import KeyDoor, PasswordDoor
+from builder.gold.passwords import Passwords
+from builder.gold.server import LabelSite, app
 from builder.records import Label, Pool
 from builder.store import db, gold, pools
 from builder.usecases.annotation_page import DatabaseBook
@@ -203,9 +205,11 @@ def test_a_browser_that_leaves_in_the_middle_of_its_answer_is_no_traceback() -> 
     async def send(message: Any) -> None:
         sent.append(message)
 
-    nothing_to_label: Any = None
-    asyncio.run(app(nothing_to_label, "k", frozenset({"localhost:1"}))(scope, receive, send))
-    assert sent[0]["status"] == 400
+    nothing_to_label = LabelSite("page.html", (), {}, {"/api/answer": lambda annotator, given: given})
+    asyncio.run(app(nothing_to_label, KeyDoor("amy", "k", frozenset({"localhost:1"})))(scope, receive, send))
+    scope["path"] = "/api/sign_in"
+    asyncio.run(app(nothing_to_label, PasswordDoor(Passwords({})))(scope, receive, send))
+    assert [message["status"] for message in sent if "status" in message] == [400, 400]
 
 
 def test_a_database_that_another_program_holds_is_said_to_be_in_use_and_the_answer_can_be_repeated(page: Page) -> None:

@@ -1,13 +1,13 @@
 """The server of our pages for people: a page, its files, and calls that answer in JSON. Needs the extra `annotate`.
 
-In: a `Site` and a door (`gold.doors`) that says who asks. The page builds text nodes only, and its policy allows no
-foreign script, since reviews are hostile input.
+In: a `LabelSite` and a door (`gold.doors`) that says who asks. The page builds text nodes only, and its policy allows
+no foreign script, since reviews are hostile input.
 """
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.resources import files
@@ -40,7 +40,7 @@ _NO_ANSWER = (ValueError, KeyError, TypeError, IndexError, AttributeError, Overf
 
 
 @dataclass(frozen=True, slots=True)
-class Site:
+class LabelSite:
     """`page` and `assets` are files of gold/page. `reads` and `writes`: path -> what it answers to (annotator, query)
     and to (annotator, body). Those in `slow` run beside the others; they touch no database.
     """
@@ -63,11 +63,10 @@ class Place:
     origin: str = ""
 
 
-def app(site: Site, door: Door) -> Starlette:
+def app(site: LabelSite, door: Door) -> Starlette:
     """The application of a site, for those whom the door admits."""
     from starlette.applications import Starlette
     from starlette.concurrency import run_in_threadpool
-    from starlette.requests import ClientDisconnect
     from starlette.responses import JSONResponse, Response
     from starlette.routing import Route
 
@@ -78,16 +77,7 @@ def app(site: Site, door: Door) -> Starlette:
                 if page and annotator.sign_in:
                     return Response(_asset("sign.html"), 200, _HEADERS, "text/html; charset=utf-8")
                 return Response(annotator.reason, annotator.status, _HEADERS, "text/plain; charset=utf-8")
-            try:
-                answer: Response = await handler(request, annotator)
-            except _NO_ANSWER as error:
-                answer = JSONResponse({"error": f"no answer that can be kept: {str(error)[:300]}"}, 400)
-            except RecursionError:
-                answer = JSONResponse({"error": "no answer that can be kept: it is nested too deeply"}, 400)
-            except ClientDisconnect:
-                answer = Response(status_code=400)  # nobody reads it
-            except BuilderError as error:
-                answer = JSONResponse({"error": str(error)}, 503)
+            answer: Response = await _explained(handler(request, annotator))
             answer.headers.update(_HEADERS)
             return answer
 
@@ -128,8 +118,26 @@ def app(site: Site, door: Door) -> Starlette:
     return Starlette(routes=routes)
 
 
+async def _explained(answering: Awaitable[Response]) -> Response:
+    """The answer of a handler, or why there is none, in a sentence."""
+    from starlette.requests import ClientDisconnect
+    from starlette.responses import JSONResponse, Response
+
+    try:
+        return await answering
+    except _NO_ANSWER as error:
+        return JSONResponse({"error": f"no answer that can be kept: {str(error)[:300]}"}, 400)
+    except RecursionError:
+        return JSONResponse({"error": "no answer that can be kept: it is nested too deeply"}, 400)
+    except ClientDisconnect:
+        return Response(status_code=400)  # nobody reads it
+    except BuilderError as error:
+        return JSONResponse({"error": str(error)}, 503)
+
+
 def _sign_in_routes(door: PasswordDoor) -> list[Any]:
     """Signing in sets a cookie that no script can read, signing out ends its session."""
+    from starlette.requests import ClientDisconnect
     from starlette.responses import JSONResponse
     from starlette.routing import Route
 
@@ -139,7 +147,7 @@ def _sign_in_routes(door: PasswordDoor) -> list[Any]:
             try:
                 given = await _body(request)
                 token = door.sign_in(str(given["name"])[:64], str(given["password"])[:1000])
-            except (*_NO_ANSWER, RecursionError):
+            except (*_NO_ANSWER, RecursionError, ClientDisconnect):
                 token = Refusal("no name and password", status=400)
         if isinstance(token, Refusal):
             return JSONResponse({"error": token.reason}, token.status, _HEADERS)
@@ -170,7 +178,7 @@ async def _body(request: Request) -> Json:
     return given
 
 
-def serve(site: Site, user: str | Passwords, place: Place, announce: Callable[[str], None]) -> None:
+def serve(site: LabelSite, user: str | Passwords, place: Place, announce: Callable[[str], None]) -> None:
     """Serve a site until Ctrl-C: to `user` on this machine, or to all who have a password. `announce` is called with
     the address once it can be opened.
     """

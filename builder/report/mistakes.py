@@ -43,7 +43,7 @@ def mistakes(yardsticks: list[Yardstick], final: Sequence[str], quote: Quote) ->
         cells: list[Cell] = [words]
         for name in shown:
             due = yardstick.gold if kind == "missed" else yardstick.systems[name]
-            number = sum(found == kind for found, *_ in by_system[name])
+            number = sum(mistake[0] == kind for mistake in by_system[name])
             cells += [number, percent(number, sum(map(len, due.values())))]
         rows.append(tuple(cells))
     columns = ("kind", *(column for name in shown for column in (f"of {name}", "percent")))
@@ -97,11 +97,11 @@ def _alike(word: str, other: str) -> bool:
 
 
 def _examples(
-    found: Sequence[tuple[str, str, Answer | None, Answer | None]], quote: Quote
+    listing: Sequence[tuple[str, str, Answer | None, Answer | None]], quote: Quote
 ) -> Iterator[tuple[Cell, ...]]:
     by_kind: dict[str, list[tuple[Cell, ...]]] = defaultdict(list)
     seen: set[tuple[str, str]] = set()
-    for kind, review, answer, gold in found:
+    for kind, review, answer, gold in listing:
         if len(by_kind[kind]) < _EXAMPLES and (kind, review) not in seen and (text := quote(review)):
             seen.add((kind, review))
             by_kind[kind].append((KINDS[kind], text, _written(answer), _written(gold)))

@@ -1,7 +1,7 @@
 """The annotation page as a site: which calls it answers, for one annotator or several.
 
-In: the database of a working directory and a pool. Out: a `Site`. Every annotator has a `DatabaseBook` of their own;
-all use one connection, one after the other. On this machine the page also teaches the lexicon (`Teacher`); over a
+In: the database of a working directory and a pool. Out: a `LabelSite`. Every annotator has a `DatabaseBook` of their
+own; all use one connection, one after the other. On this machine the page also teaches the lexicon (`Teacher`); over a
 network nobody changes it.
 """
 
@@ -16,7 +16,7 @@ from builder.errors import ConfigError
 from builder.gold.items import triplet as added_triplet
 from builder.gold.mention import surface
 from builder.gold.passwords import Passwords, read_passwords
-from builder.gold.server import LOCAL, Site
+from builder.gold.server import LOCAL, LabelSite
 from builder.records import Element
 from builder.usecases.annotation_page import DatabaseBook
 from builder.usecases.page_answers import read_polarity, read_spans
@@ -36,7 +36,7 @@ def annotation_site(
     order: str = "pool",
     teacher: Teacher | None = None,
     here: bool = True,
-) -> tuple[Site, Callable[[str], DatabaseBook]]:
+) -> tuple[LabelSite, Callable[[str], DatabaseBook]]:
     """The site, and the book of each annotator by name, which is opened with its first call.
 
     `here`: it is one person's, on this machine, where nobody signs in or out.
@@ -87,7 +87,7 @@ def annotation_site(
     if teacher is not None:
         writes |= {"/api/propose": propose, "/api/teach": teach}
         slow = frozenset({"/api/propose"})  # it loads the lexicon and reads the text
-    return Site("page.html", _ASSETS, reads, writes, slow), book
+    return LabelSite("page.html", _ASSETS, reads, writes, slow), book
 
 
 def _place(given: Json) -> int:

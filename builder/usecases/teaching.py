@@ -45,8 +45,8 @@ class Teacher:
     def propose(self, text: str, due: Triplet) -> Json:
         """Entries that the lexicon lacks for a triplet, and whether the rules find it in the text with them."""
         lessons = find_lessons(due, self.lexicon, Endings.of(self.lexicon))
-        found = any(triplet.key == due.key for triplet in self._try(text, lessons)) if lessons else False
-        return {"lessons": [asdict(lesson) for lesson in lessons], "works": found}
+        works = any(triplet.key == due.key for triplet in self._try(text, lessons)) if lessons else False
+        return {"lessons": [asdict(lesson) for lesson in lessons], "works": works}
 
     def propose_exceptions(self, text: str, wrong: Triplet, words: Sequence[str]) -> Json:
         """Words that are no aspect and no opinion, and whether the rules then leave out a wrong triplet."""

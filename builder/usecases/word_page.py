@@ -1,6 +1,6 @@
 """The page on which a person accepts or refuses induced words, with the sentences that speak for each.
 
-In: a candidate file, which `builder lexicon induce` wrote. Out: a `Site`. Every answer is written into the file at
+In: a candidate file, which `builder lexicon induce` wrote. Out: a `LabelSite`. Every answer is written into the file at
 once; `take` lays what was accepted over the lexicon of the working directory.
 """
 
@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from builder.gold.server import Site
+from builder.gold.server import LabelSite
 from builder.lexicon.candidate_files import ANSWERS, BETWEEN, COLUMNS, accept, read_cells, write_cells
 from builder.stages.parts.build_folders import folders_in
 
@@ -64,7 +64,7 @@ class CandidateBook:
         return {**cells, "place": place, "evidence": self._rows[place][_EVIDENCE].split(BETWEEN)}
 
 
-def word_site(book: CandidateBook) -> Site:
+def word_site(book: CandidateBook) -> LabelSite:
     """The page over a file of candidates."""
 
     def rows(user: str, query: Mapping[str, str]) -> Json:
@@ -76,6 +76,6 @@ def word_site(book: CandidateBook) -> Site:
     def take(user: str, given: Json) -> Json:
         return book.take()
 
-    return Site(
+    return LabelSite(
         "words.html", ("words.js", "page.css"), {"/api/words": rows}, {"/api/answer": answer, "/api/take": take}
     )
