@@ -399,3 +399,11 @@ def proposed_in(workdir: Path, name: str) -> list[tuple[str, str, str]]:
             (name,),
         )
         return rows.fetchall()
+
+
+def test_reviews_whose_stars_contradict_all_of_their_triplets_are_a_query(folder: Path, here: Command) -> None:
+    with db.writing(folder) as connection:
+        connection.execute("UPDATE reviews SET rating = 5 WHERE key = 'r1'")  # praise and blame
+        connection.execute("UPDATE reviews SET rating = 1 WHERE key = 'r3'")  # praise alone
+    shown = here("query", "stars-disagree", "--workdir", folder, "--format", "json")
+    assert [row["key"] for row in json.loads(shown.out)] == ["r3"]
