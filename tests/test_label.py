@@ -360,11 +360,14 @@ def test_a_build_weighs_a_model_with_the_rules_says_so_and_needs_no_server_again
     place = ("--workdir", workdir, "--out", out)
     aspects = ("湯頭", "牛肉麵", "滷味", "紅茶", "水餃", "炒飯", "咖哩", "豬排")
     words = [(aspect, opinion) for aspect in aspects for opinion in ("好吃", "便宜", "新鮮", "美味", "普通")]
-    texts = [f"第{n}次來，{aspect}{opinion}，櫃檯小姐臉臭臭" for n, (aspect, opinion) in enumerate(words, 1)]
+    texts = [
+        f"第{n}次來，{aspect}{opinion}{'，櫃檯小姐臉臭臭' * (not n % 5)}" for n, (aspect, opinion) in enumerate(words)
+    ]
     source = tmp_path / "reviews.csv"
     source.write_text("text\n" + "".join(f"{text}\n" for text in texts), encoding="utf-8")
     assert builder("build", source, *place, "--profile", "rules").code == 0
-    rows = {text: [("櫃檯小姐", "臉臭臭", "NEG"), *_rules(workdir, text)] for text in texts}
+    rude = [("櫃檯小姐", "臉臭臭", "NEG")]
+    rows = {text: rude * ("臉臭臭" in text) + _rules(workdir, text) for text in texts}
     with serving(lambda _, payload: well(dump(rows[payload["messages"][-1]["content"]]))) as server:
         ran = builder(
             "label", "--endpoint", server.url, "--model", "m", "--select", "all", "--yes", "--workdir", workdir
@@ -375,9 +378,9 @@ def test_a_build_weighs_a_model_with_the_rules_says_so_and_needs_no_server_again
     assert "language models were weighed with the rules: llm:m@triplets-1" in resumed.out
     card = (max(out.glob("v*")) / "README.md").read_text(encoding="utf-8")
     assert "Language models read some of the reviews (llm:m@triplets-1)" in card
-    assert len([row for row in proposed_in(workdir, "E0") if row == ("櫃檯小姐", "臉臭臭", "NEG")]) == 40
+    assert len([row for row in proposed_in(workdir, "E0") if row == rude[0]]) == 8
     before = proposed_in(workdir, "E0")
-    assert builder("run", "seed", "--force", *place).code == 0
+    assert builder("run", "seed", "--force", "--workdir", workdir).code == 0
     assert builder("resume", *place).code == 0
     assert proposed_in(workdir, "E0") == before
 
