@@ -159,9 +159,11 @@ def test_show_config_names_every_folder_with_its_digest(
     folders = list(build(lexicons__dir=str(mine)).folders.describe())
     assert [folder.role for folder in folders] == [
         "lexicons shipped",
+        "lexicons of the domain restaurant",
         "lexicons of your own, over those shipped",
         "lexicons imported into the working directory",
         "rules shipped",
+        "rules of the domain restaurant",
     ]
     for folder in folders:
         assert f"# {folder.role}: {folder.path} ({folder.digest})" in ran.out
