@@ -413,7 +413,8 @@ def test_explain_tells_rule_lexicon_entry_path_and_negator(built: Built, builder
 def test_explain_names_the_lexicon_line_that_holds_the_word(built: Built, here: Command) -> None:
     shown = here("explain", "x5", "--workdir", built.workdir).out
     file, line = re.search(r"opinion +鹹 .*\((opinions/\w+\.tsv):(\d+)\)", shown).groups()  # type: ignore[union-attr]
-    assert (ROOT / "domains/restaurant/lexicons" / file).read_text(encoding="utf-8").splitlines()[int(line) - 1].split("\t")[0] == "鹹"
+    rows = (ROOT / "domains/restaurant/lexicons" / file).read_text(encoding="utf-8").splitlines()
+    assert rows[int(line) - 1].split("\t")[0] == "鹹"
 
 
 def test_explain_takes_the_ids_of_the_release_and_of_the_database(built: Built, here: Command) -> None:
