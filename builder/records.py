@@ -6,12 +6,12 @@ work on the view (`text.View`), stages convert to the stored text before they wr
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, overload
 
 from builder import markup
+from builder.margins import margin_of
 from builder.markup import SpanMark
 
 Polarity = Literal["POS", "NEG", "NEU"]
@@ -299,16 +299,3 @@ class Pool:
     def size(self) -> int:
         """Candidates that a source proposed."""
         return sum(1 for review in self.reviews for candidate in review.candidates if candidate.n is not None)
-
-
-def margin_of(aspect: str, candidates: str) -> float:
-    """The margin of an aspect among `candidates`, a step of a triplet's evidence such as "湯頭 3.7, none 0.0"; that of
-    the best where the aspect, joined by coordination, is not among them.
-    """
-    scores = [
-        (word, float(score)) for word, _, score in (part.rpartition(" ") for part in candidates.split(", ")) if word
-    ]
-    if len(scores) < 2:
-        return math.inf
-    own = next((i for i, (word, _) in enumerate(scores) if word == aspect), 0)
-    return scores[own][1] - max(score for i, (_, score) in enumerate(scores) if i != own)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -39,8 +39,7 @@ if TYPE_CHECKING:
     help="How to print it.",
 )
 def plan(
-    count: int, workers: int, workdir: Path | None, form: str, profile: str | None, base: str, device: str,
-    seconds: float, sets: tuple[str, ...],
+    count: int, workers: int, workdir: Path | None, form: str, profile: str | None, base: str, device: str, **trial: Any
 ) -> None:  # fmt: skip
     """Predict time, memory and disk of a build.
 
@@ -51,7 +50,7 @@ def plan(
     from builder.usecases.planning import predict
 
     if profile is not None:
-        _show_models(count, profile, base, device, seconds, sets)
+        _show_models(count, profile, base, device, trial["seconds"], trial["sets"])
         return
 
     made = predict(_measured(workdir), count, workers)

@@ -31,7 +31,7 @@ _FAR, _LONGEST = 8, 6
 
 
 @dataclass(frozen=True, slots=True)
-class RejectedRow:
+class UnusedTriplet:
     """A row of an answer that is no triplet of the review: its reason and the row as JSON."""
 
     reason: str
@@ -43,7 +43,7 @@ class TripletAnswer:
     """What an answer holds. `readable` False: it has no list of triplets at all."""
 
     triplets: tuple[Triplet, ...]
-    rejected: tuple[RejectedRow, ...]
+    rejected: tuple[UnusedTriplet, ...]
     readable: bool = True
 
 
@@ -51,17 +51,17 @@ def read_answer(content: str, text: str) -> TripletAnswer:
     """The triplets of an answer over `text`, each once, in the order of the answer."""
     rows = _rows(content)
     if rows is None:
-        return TripletAnswer((), (RejectedRow("unreadable answer", content[:10_000]),), readable=False)
+        return TripletAnswer((), (UnusedTriplet("unreadable answer", content[:10_000]),), readable=False)
     kept: dict[object, Triplet] = {}
     rejected = []
     folded = _FoldedText.of(text)
     for row in rows[:MOST_TRIPLETS]:
         triplet = _triplet(row, folded, kept)
         if isinstance(triplet, str):
-            rejected.append(RejectedRow(triplet, _dump(row)))
+            rejected.append(UnusedTriplet(triplet, _dump(row)))
         elif triplet.key not in kept:
             kept[triplet.key] = triplet
-    rejected += [RejectedRow("too many triplets", _dump(row)) for row in rows[MOST_TRIPLETS:]]
+    rejected += [UnusedTriplet("too many triplets", _dump(row)) for row in rows[MOST_TRIPLETS:]]
     return TripletAnswer(tuple(kept.values()), tuple(rejected))
 
 

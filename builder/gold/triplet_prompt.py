@@ -74,7 +74,7 @@ class LabelledExample:
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class LabellerSetup:
     """How reviews are asked about: by which model at which address, with which prompt and parameters."""
 
     model: str
@@ -88,7 +88,9 @@ class Asking:
         return f"llm:{self.model}@{self.prompt.name}"
 
 
-def ask_about(review: int, text: str, shots: Sequence[LabelledExample], asking: Asking, *, schema: bool) -> Question:
+def ask_about(
+    review: int, text: str, shots: Sequence[LabelledExample], asking: LabellerSetup, *, schema: bool
+) -> Question:
     """The question about a review (its row id); `schema`: the server is told the form of the answer."""
     messages = [{"role": "system", "content": asking.prompt.text}]
     for shot in shots:

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 
 from builder.errors import QueryError
-from builder.records import Candidate, Pool, PoolReview, Review, StoredTriplet, margin_of
+from builder.margins import margin_of
+from builder.records import Candidate, Pool, PoolReview, Review, StoredTriplet
 from builder.store import runs, triplets
 
 Proposed = dict[int, list[tuple[StoredTriplet, tuple[tuple[str, float | None], ...]]]]

@@ -12,7 +12,8 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from builder.records import Element, Polarity, StoredTriplet, Triplet, Verdict, margin_of
+from builder.margins import margin_of
+from builder.records import Element, Polarity, StoredTriplet, Triplet, Verdict
 from builder.store.reviews import PROPOSED_FOR
 
 TRIPLET_COLUMNS = (

@@ -18,7 +18,14 @@ from builder.errors import ConfigError, InputError, WorkdirError
 from builder.gold.judge import Endpoint, Failure, Reply, Spent, ask, key_of
 from builder.gold.prompt import Question
 from builder.gold.triplet_answers import read_answer
-from builder.gold.triplet_prompt import SHIPPED_PROMPT, Asking, Examples, LabelledExample, PromptVersion, ask_about
+from builder.gold.triplet_prompt import (
+    SHIPPED_PROMPT,
+    Examples,
+    LabelledExample,
+    LabellerSetup,
+    PromptVersion,
+    ask_about,
+)
 from builder.progress import bar
 from builder.records import Review
 from builder.stages.parts import gold as gold_files
@@ -59,7 +66,7 @@ class ReviewRequest:
 class LabelPlan:
     """What is to be asked: all requests, those without an answer yet, and what these take at most."""
 
-    asking: Asking
+    asking: LabellerSetup
     endpoint: Endpoint
     requests: tuple[ReviewRequest, ...]
     answered: Mapping[str, str]
@@ -111,7 +118,7 @@ def plan_labels(
     """
     key_of(endpoint)
     limits.check_prices()
-    asking = Asking(model, endpoint.url.rstrip("/"), prompt, parameters or {})
+    asking = LabellerSetup(model, endpoint.url.rstrip("/"), prompt, parameters or {})
     if not model.strip() or not asking.source.isprintable() or len(asking.source) > _LONGEST_NAME:
         raise ConfigError(f"{model!r} is no name of a model", where="--model", fix="use a printable name, not too long")
     with opened(workdir) as connection:
@@ -215,7 +222,7 @@ class _LabelRun:
             raise Spent
 
 
-def _request(review: Review, shots: Sequence[LabelledExample], asking: Asking) -> ReviewRequest:
+def _request(review: Review, shots: Sequence[LabelledExample], asking: LabellerSetup) -> ReviewRequest:
     shaped, plain = (ask_about(review.id, review.text, shots, asking, schema=schema) for schema in (True, False))
     return ReviewRequest(review, shaped, plain)
 

@@ -98,10 +98,10 @@ def _said(context: Context, teacher: str, split: str) -> list[Example]:
 
 def _agreement(student: Tagger, valid: list[Example]) -> float:
     """Exact micro F1 of the student against the teacher."""
-    said = [{triplet.key for triplet in example.triplets} for example in valid]
+    taught = [{triplet.key for triplet in example.triplets} for example in valid]
     predicted = [{triplet.key for triplet in mine} for mine in student.predict([example.text for example in valid])]
-    hits = sum(len(a & b) for a, b in zip(said, predicted, strict=True))
-    return 2 * hits / max(1, sum(map(len, said)) + sum(map(len, predicted)))
+    hits = sum(len(a & b) for a, b in zip(taught, predicted, strict=True))
+    return 2 * hits / max(1, sum(map(len, taught)) + sum(map(len, predicted)))
 
 
 def _digest(workdir: Path, teacher: str) -> str:

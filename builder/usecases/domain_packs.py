@@ -95,12 +95,12 @@ def check_domain(domain: str, files: Sequence[Path], draws: int = 50, seed: int 
     reader = make_reader(Recipe(folders=Folders(domain=domain)))
     texts, _ = _read_reviews(files)
     readings = reader.read(texts)
-    found = [(triplet, reading) for reading in readings for triplet in extract(reader.engine, reading)]
-    drawn = random.Random(seed).sample(found, min(draws, len(found)))
+    triplets = [(triplet, reading) for reading in readings for triplet in extract(reader.engine, reading)]
+    drawn = random.Random(seed).sample(triplets, min(draws, len(triplets)))
     return DomainReport(
         len(texts),
-        len({id(reading) for _, reading in found}),
-        Counter(triplet.polarity for triplet, _ in found),
+        len({id(reading) for _, reading in triplets}),
+        Counter(triplet.polarity for triplet, _ in triplets),
         [(triplet, _cut_snippet(reading.text, triplet.opinion.spans[0][0])) for triplet, reading in drawn],
         _count_unknown(readings, reader),
     )

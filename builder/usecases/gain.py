@@ -50,7 +50,7 @@ class TaughtReview:
 
 
 @dataclass(frozen=True, slots=True)
-class Score:
+class MeanScore:
     """Precision, recall and F1 in percent."""
 
     precision: float
@@ -63,8 +63,8 @@ class GainRow:
     """What so many labelled reviews bring, on average over the splits; `better`: in how many splits F1 rose."""
 
     labels: int
-    before: Score
-    after: Score
+    before: MeanScore
+    after: MeanScore
     better: int
 
 
@@ -84,7 +84,7 @@ def measure_gain(path: Path, folders: Folders, splits: int = SPLITS) -> tuple[in
     half = len(taught) // 2
     sizes = [size for size in SIZES if size < half] + [half]
     shipped, opinions = _weights(rules), collect_opinions(taught, reader, rules)
-    pairs: dict[int, list[tuple[Score, Score]]] = {size: [] for size in sizes}
+    pairs: dict[int, list[tuple[MeanScore, MeanScore]]] = {size: [] for size in sizes}
     for split in range(splits):
         ordered = sorted(taught, key=lambda review: _draw(split, review.key))
         before = _score(ordered[half:], reader, rules)
@@ -182,7 +182,7 @@ def change_weights(rules: Sequence[Rule], weights: Mapping[str, float]) -> tuple
     )
 
 
-def _score(taught: Sequence[TaughtReview], reader: Reader, rules: Sequence[Rule]) -> Score:
+def _score(taught: Sequence[TaughtReview], reader: Reader, rules: Sequence[Rule]) -> MeanScore:
     engine = make_engine(reader.lexicon, rules, "natural")
     hits = predicted = due = 0
     for review in taught:
@@ -192,13 +192,13 @@ def _score(taught: Sequence[TaughtReview], reader: Reader, rules: Sequence[Rule]
         predicted += len(answers)
         due += len(own)
     precision, recall = hits / max(1, predicted), hits / max(1, due)
-    return Score(100 * precision, 100 * recall, 200 * hits / max(1, predicted + due))
+    return MeanScore(100 * precision, 100 * recall, 200 * hits / max(1, predicted + due))
 
 
-def _row(size: int, scored: Sequence[tuple[Score, Score]]) -> GainRow:
-    def mean(which: int) -> Score:
+def _row(size: int, scored: Sequence[tuple[MeanScore, MeanScore]]) -> GainRow:
+    def mean(which: int) -> MeanScore:
         each = [pair[which] for pair in scored]
-        return Score(
+        return MeanScore(
             *(sum(getattr(score, part) for score in each) / len(each) for part in ("precision", "recall", "f1"))
         )
 

@@ -23,10 +23,10 @@ def measure_sample(base: str) -> ReviewSize:
     tokenizer = hub.load_tokenizer(base)
     rows = sources.read(sample_dir() / "reviews.csv", sources.Columns())
     texts = [row.text for row in rows if isinstance(row, RawReview)][:_READ]
-    found = make_reader(Recipe()).extract(texts)
-    answers = [answer([triple_of(triplet) for triplet in triplets], "2")[0] for triplets in found]
+    extracted = make_reader(Recipe()).extract(texts)
+    answers = [answer([triple_of(triplet) for triplet in triplets], "2")[0] for triplets in extracted]
 
     def mean_tokens(written: list[str]) -> float:
         return sum(len(tokenizer(text).input_ids) for text in written) / len(written)
 
-    return ReviewSize(mean_tokens(texts), mean_tokens(answers), sum(map(len, found)) / len(texts))
+    return ReviewSize(mean_tokens(texts), mean_tokens(answers), sum(map(len, extracted)) / len(texts))

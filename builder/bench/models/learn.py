@@ -130,14 +130,8 @@ def learn(
     if choice.name == "bert-pt":
         domain = (*means.domain, *(item.text for item in train))
         assert isinstance(reader, PieceReader | EncoderReader)
-        facts |= post_train(
-            begin,
-            reader,
-            domain,
-            means.comprehension,
-            config,
-            TrainingRun(seed, Checkpoints(checkpoints / "post", unique), None),
-        )
+        run = TrainingRun(seed, Checkpoints(checkpoints / "post", unique), None)
+        facts |= post_train(begin, reader, domain, means.comprehension, config, run)
     with scope(config.threads, seed_of(seed, "head")):
         module, _, name = (choice.kind.tagger if task == "ate" else choice.kind.network).partition(":")
         network = getattr(importlib.import_module(f"builder.bench.models.{module}"), name)(begin, len(labels), config)
