@@ -170,14 +170,12 @@ class Triplet:
 
     def marks(self, number: int = 0) -> tuple[SpanMark, SpanMark]:
         """Aspect and opinion as they are marked in the text, as parts of triplet `number` on the page."""
-        return SpanMark(number, "aspect", self.polarity, self.aspect.spans), SpanMark(
-            number, "opinion", self.polarity, self.opinion.spans
-        )
+        parts = (("aspect", self.aspect), ("opinion", self.opinion))
+        aspect, opinion = (SpanMark(number, role, self.polarity, part.spans) for role, part in parts)
+        return aspect, opinion
 
     def _repr_html_(self) -> str:
-        """The triplet in a notebook: aspect, opinion and polarity in the colours of `builder serve`, with their
-        places and the rule.
-        """
+        """The triplet in a notebook: its parts in the colours of `builder serve`, with their places and the rule."""
         return markup.boxed(self.html())
 
     def html(self) -> str:
