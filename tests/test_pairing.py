@@ -36,6 +36,12 @@ def aspect(word: str, cls: str = "food.dish") -> tuple[str, str, Any]:
     return ASPECT, word, cls
 
 
+def term_of(cls: str) -> Term:
+    """A term with the role that the restaurant pack gives its class."""
+    roles = {"food.dish": "thing", "food.generic": "generic", "food.kind": "kind", "food.part": "part"}
+    return Term(cls, role=roles.get(cls, ""))
+
+
 def scene(*units: Any, at: int, heads: dict[int, tuple[int, str]] | None = None) -> Scene:
     """A clause of one token a unit, (symbol, word) or (symbol, word, class); `None` is a gap of one character."""
     items: list[Constituent] = []
@@ -48,7 +54,7 @@ def scene(*units: Any, at: int, heads: dict[int, tuple[int, str]] | None = None)
         end, number = place + len(word), len(items)
         entry = OpinionEntry(word, cls[0] if cls else "", 8.0, "x.tsv:1")
         phrase = Phrase((place, end), entry, (), (), ()) if symbol == OPINION else None
-        term = Term(cls[0]) if symbol == ASPECT else None
+        term = term_of(cls[0]) if symbol == ASPECT else None
         items.append(Constituent(place, end, symbol, word, number, phrase, term))
         place = end
     symbols = "".join(item.symbol for item in items)
@@ -248,7 +254,7 @@ def test_a_clause_that_only_says_the_kind_goes_on_about_the_dish_before_it() -> 
     assert pancake.term is not None
 
     def about(cls: str) -> Scene:
-        return clause._replace(topic=Topic((pancake._replace(term=Term(cls)),), named=True))
+        return clause._replace(topic=Topic((pancake._replace(term=term_of(cls)),), named=True))
 
     choice = made(about("food.dish"))
     assert words(choice) == ["煎餅"] and choice is not None

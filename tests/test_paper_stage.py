@@ -73,6 +73,29 @@ def test_the_stages_run_with_the_papers_models_and_their_work_is_in_the_database
     assert [one["base"] for one in manifests] == [built.resolved.config.paper.base] * 2, "the same base every time"
 
 
+def test_models_of_the_paper_predict_on_a_cluster_what_they_predict_here(built: Build, tmp_path: Path) -> None:
+    pytest.importorskip("distributed", reason="the extra scale is not installed")
+    settings = SETTINGS | {"paper.base": built.resolved.config.paper.base, "engine": "dask"}
+    there = Build(tmp_path / "w", tmp_path / "out", built.inputs, resolve(options=settings))
+    pipeline.run(there, until="evaluate")
+    assert predictions_of(there) == predictions_of(built)
+    for name in ("D0", "D1"):
+        (here_kept,), (there_kept,) = (
+            sorted((build.workdir / "models" / name).glob("answers-*.jsonl")) for build in (built, there)
+        )
+        assert sorted(there_kept.read_text("utf-8").splitlines()) == sorted(here_kept.read_text("utf-8").splitlines())
+
+
+def predictions_of(build: Build) -> list[tuple[object, ...]]:
+    """What the last model proposes, and the judge's verdicts on it."""
+    with db.reading(build.workdir) as connection:
+        model, judge = (triplets.source_id(connection, name) for name in ("D1", "discriminator"))
+        assert model is not None and judge is not None
+        verdicts = triplets.verdicts(connection, judge)
+        proposed = [one for split in ("train", "valid", "test") for one in triplets.proposed(connection, model, split)]
+        return [(one.review, one.triplet.key, verdicts[one.id]) for one in proposed]
+
+
 def test_every_prediction_of_the_paper_profile_may_be_added(built: Build) -> None:
     """The paper adds all that its filter lets through:
     the profile sets the confidence to 0, unless the user says otherwise.
@@ -348,26 +371,3 @@ def test_both_templates_are_trained_for_table_3_and_the_variants_own_is_trained_
         assert {"template-1", "template-2"} <= triplets.signatures(connection).keys()
     models = {path.name for path in (tmp_path / "w" / "models").iterdir()}
     assert {"template-1.training", "BD0.training"} <= models and "template-2.training" not in models
-
-
-def test_models_of_the_paper_predict_on_a_cluster_what_they_predict_here(built: Build, tmp_path: Path) -> None:
-    pytest.importorskip("distributed", reason="the extra scale is not installed")
-    settings = SETTINGS | {"paper.base": built.resolved.config.paper.base, "engine": "dask"}
-    there = Build(tmp_path / "w", tmp_path / "out", built.inputs, resolve(options=settings))
-    pipeline.run(there, until="evaluate")
-    assert predictions_of(there) == predictions_of(built)
-    for name in ("D0", "D1"):
-        (here_kept,), (there_kept,) = (
-            sorted((build.workdir / "models" / name).glob("answers-*.jsonl")) for build in (built, there)
-        )
-        assert sorted(there_kept.read_text("utf-8").splitlines()) == sorted(here_kept.read_text("utf-8").splitlines())
-
-
-def predictions_of(build: Build) -> list[tuple[object, ...]]:
-    """What the last model proposes, and the judge's verdicts on it."""
-    with db.reading(build.workdir) as connection:
-        model, judge = (triplets.source_id(connection, name) for name in ("D1", "discriminator"))
-        assert model is not None and judge is not None
-        verdicts = triplets.verdicts(connection, judge)
-        proposed = [one for split in ("train", "valid", "test") for one in triplets.proposed(connection, model, split)]
-        return [(one.review, one.triplet.key, verdicts[one.id]) for one in proposed]

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 from conftest import environment
+from test_diff import by_id
 from test_export import review, triplet
-from test_release import by_id
 
 from builder.errors import ReleaseError
 from builder.export.records import ReviewRow
