@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builder.gold.triplet_answers import MOST_TRIPLETS, read_answer
-from builder.gold.triplet_prompt import SHIPPED_PROMPT, Asking, Examples, LabelledExample, ask_about
+from builder.gold.triplet_prompt import SHIPPED_PROMPT, Examples, LabelledExample, LabellerSetup, ask_about
 from builder.stages.parts.labellers import restore_labellers
 from builder.store import db, labelled, labellers, triplets
 
@@ -330,7 +330,7 @@ def test_reviews_in_dispute_are_asked_about_and_the_most_doubtful_first(
 
 
 def test_phone_numbers_do_not_leave_this_machine() -> None:
-    asking = Asking("m", "http://x", SHIPPED_PROMPT, {})
+    asking = LabellerSetup("m", "http://x", SHIPPED_PROMPT, {})
     shots = [LabelledExample("e", "電話0912345678，麵好", ())]
     question = ask_about(1, "電話0912345678，湯好", shots, asking, schema=True)
     assert "0912345678" not in json.dumps(question.payload)
