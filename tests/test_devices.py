@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import multiprocessing
 import pickle
 from collections.abc import Sequence
 from pathlib import Path
@@ -62,6 +63,33 @@ def test_a_device_that_is_not_there_is_refused(monkeypatch: pytest.MonkeyPatch) 
     assert devices.choose("auto") == devices.choose("cpu") == torch.device("cpu")
     with pytest.raises(ModelError, match="torch sees no device 'cuda:1' here"):
         devices.choose("cuda:1")
+
+
+@pytest.mark.parametrize(
+    ("name", "rank", "worker", "gpu"),
+    [
+        ("cuda", None, (), "cuda:0"),
+        ("auto", None, (1,), "cuda:0"),
+        ("auto", None, (2,), "cuda:1"),
+        ("auto", None, (3,), "cuda:0"),
+        ("auto", None, (1, 4), "cuda:1"),
+        ("cuda", "1", (1,), "cuda:1"),
+        ("cuda:1", "0", (1,), "cuda:1"),
+    ],
+)
+def test_each_process_takes_a_gpu_of_its_own_in_turn(
+    name: str, rank: str | None, worker: tuple[int, ...], gpu: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    monkeypatch.setattr(multiprocessing.current_process(), "_identity", worker)
+    monkeypatch.delenv("LOCAL_RANK", raising=False)
+    if rank is not None:
+        monkeypatch.setenv("LOCAL_RANK", rank)
+    assert str(devices.choose(name)) == gpu
+    with pytest.raises(ModelError, match="torch sees no device 'cuda:2'"):
+        devices.choose("cuda:2")
+    assert [devices.count_gpus(setting) for setting in ("auto", "cuda", "cuda:1", "cpu")] == [2, 2, 1, 0]
 
 
 def test_a_gpu_that_emulates_bf16_does_not_get_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -229,12 +229,8 @@ def test_an_embedded_model_that_is_a_device_is_one_line(name: str, tmp_path: Pat
         load({}, folder)
 
 
-@pytest.mark.parametrize(
-    "claimed", [{"layers": 2**40}, {"layers": 3}, {"width": 10**6}, {"bigram_buckets": 10**30}, {"char_size": 2**31}]
-)
-def test_a_model_that_claims_to_be_larger_than_its_weights_is_never_made(
-    claimed: dict[str, int], tmp_path: Path
-) -> None:
+def save_tagger(folder: Path) -> None:
+    """A tagger that nobody taught."""
     from test_model import TINY
 
     from builder.learning.encode import Vocabulary
@@ -244,14 +240,41 @@ def test_a_model_that_claims_to_be_larger_than_its_weights_is_never_made(
     from builder.model.tagger_network import TaggerNetwork
 
     foundation = CharacterFoundation(Vocabulary((28271, 38957)))
-    saved.save(Tagger(TaggerNetwork(foundation, TINY), foundation, TINY, 0.5, {}), tmp_path)
-    assert saved.load(tmp_path).digest
-    path = tmp_path / "config.json"
+    saved.save(Tagger(TaggerNetwork(foundation, TINY), foundation, TINY, 0.5, {}), folder)
+
+
+def claim(folder: Path, sizes: Mapping[str, object]) -> None:
+    """Change sizes in the config of a model."""
+    path = folder / "config.json"
     settings = json.loads(path.read_text(encoding="utf-8"))
-    path.write_text(json.dumps(settings | {"config": settings["config"] | claimed}), encoding="utf-8")
+    path.write_text(json.dumps(settings | {"config": settings["config"] | sizes}), encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "claimed", [{"layers": 2**40}, {"layers": 3}, {"width": 10**6}, {"bigram_buckets": 10**30}, {"char_size": 2**31}]
+)
+def test_a_model_that_claims_to_be_larger_than_its_weights_is_never_made(
+    claimed: dict[str, int], tmp_path: Path
+) -> None:
+    from builder.model import saved
+
+    save_tagger(tmp_path)
+    assert saved.load(tmp_path).digest
+    claim(tmp_path, claimed)
     with pytest.raises(ModelError, match="the weights belong to another model") as raised:
         saved.load(tmp_path)
     assert str(raised.value).isprintable()
+
+
+@pytest.mark.parametrize("claimed", [{"width": 0}, {"width": -8}, {"layers": -1}, {"dropout": 7.0}, {"width": "wide"}])
+def test_a_model_of_sizes_that_no_network_has_is_one_line(claimed: dict[str, object], tmp_path: Path) -> None:
+    from builder.model import saved
+
+    save_tagger(tmp_path)
+    claim(tmp_path, claimed)
+    with pytest.raises(ModelError) as raised:
+        saved.load(tmp_path)
+    assert len(str(raised.value).splitlines()) == 1
 
 
 @pytest.mark.parametrize("kind", ["bfloat16", "float8_e4m3fn"])
