@@ -23,7 +23,7 @@ from builder.files import write_atomically
 from builder.folding import fold
 from builder.lexicon.folders import Folders
 from builder.lexicon.rules import Rule
-from builder.metrics import matching
+from builder.metrics import micro
 from builder.metrics.matching import Answer
 from builder.model.decision_weights import WeighedOpinion, adapt_weights
 from builder.reader import Reader, Reading, Recipe, extract, make_reader
@@ -184,15 +184,12 @@ def change_weights(rules: Sequence[Rule], weights: Mapping[str, float]) -> tuple
 
 def _score(taught: Sequence[TaughtReview], reader: Reader, rules: Sequence[Rule]) -> MeanScore:
     engine = make_engine(reader.lexicon, rules, "natural")
-    hits = predicted = due = 0
-    for review in taught:
-        given: list[Answer] = [(t.aspect.text, t.opinion.text, t.polarity) for t in extract(engine, review.reading)]
-        own, answers = matching.distinct(review.answers, "triplet"), matching.distinct(given, "triplet")
-        hits += matching.right(own, answers, "lenient")
-        predicted += len(answers)
-        due += len(own)
-    precision, recall = hits / max(1, predicted), hits / max(1, due)
-    return MeanScore(100 * precision, 100 * recall, 200 * hits / max(1, predicted + due))
+    given = {
+        review.key: [(t.aspect.text, t.opinion.text, t.polarity) for t in extract(engine, review.reading)]
+        for review in taught
+    }
+    score = micro({review.key: review.answers for review in taught}, given, "lenient")
+    return MeanScore(score.precision, score.recall, score.f1)
 
 
 def _row(size: int, scored: Sequence[tuple[MeanScore, MeanScore]]) -> GainRow:

@@ -17,9 +17,8 @@ import importlib.util
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
-from types import MappingProxyType, ModuleType
+from types import ModuleType
 from typing import NamedTuple
 
 import numpy as np
@@ -27,13 +26,14 @@ from dimabsa import gold as read_dimabsa
 from scipy.optimize import minimize
 from scipy.sparse import csr_matrix
 
-from builder.engine import Engine, engine
-from builder.engine.deciding import Weighed, weigh_candidates
+from builder.engine.deciding import Weighed
+from builder.engine.engine import Engine
 from builder.engine.params import in_force
 from builder.export.records import extracted
-from builder.lexicon.rules import Rule, load_rules
+from builder.lexicon.rules import load_rules
 from builder.reader import Reader, Reading, Recipe, extract, make_reader
 from builder.text import view
+from builder.usecases.gain import change_weights
 
 RULES = Path(__file__).parents[2] / "rules" / "15_decision.toml"
 LEAST = 40
@@ -129,15 +129,8 @@ def read_examples(reader: Reader) -> Iterator[Text]:
 
 def collect(texts: Sequence[Text], reader: Reader) -> list[Case]:
     """The cases of all texts, read with the present weights."""
-    reading_engine = Engine(reader.lexicon, load_rules())
-    seen: list[tuple[str, list[Weighed]]] = []
-
-    def record(scene, proposal, before, fits, rule):  # type: ignore[no-untyped-def]
-        weighed = weigh_candidates(scene, proposal, before, fits, rule)
-        seen.append((scene.opinion.word, weighed))
-        return weighed
-
-    engine.weigh_candidates = record
+    seen: list[tuple[str, Sequence[Weighed]]] = []
+    reading_engine = Engine(reader.lexicon, load_rules(), observe=lambda word, weighed: seen.append((word, weighed)))
     cases = []
     for text in texts:
         seen.clear()
@@ -151,7 +144,6 @@ def collect(texts: Sequence[Text], reader: Reader) -> list[Case]:
             none = not any(meets(aspect, item.aspect.word) for aspect in required for item in weighed)
             if weighed:
                 cases.append(Case(weighed, [*right, none], text.share, text.fold))
-    engine.weigh_candidates = weigh_candidates
     return cases
 
 
@@ -183,14 +175,6 @@ def fit(cases: Sequence[Case]) -> dict[str, float]:
     bounds = [(0 if name.startswith("rule ") else None, None) for name in names]
     best = minimize(loss, np.zeros(len(names)), jac=True, method="L-BFGS-B", bounds=bounds).x
     return {name: round(float(weight), 2) for name, weight in zip(names, best, strict=True) if abs(weight) >= 0.05}
-
-
-def change_weights(rules: Sequence[Rule], weights: Mapping[str, float]) -> list[Rule]:
-    """The rules with other weights of the decision."""
-    return [
-        replace(rule, params=MappingProxyType({**rule.params, "weights": weights})) if rule.kind == "decision" else rule
-        for rule in rules
-    ]
 
 
 def answer(whole: Mapping[str, Text], weights: Mapping[str, float], reader: Reader) -> dict[str, list[object]]:
