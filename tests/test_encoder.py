@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -280,6 +281,48 @@ def test_a_saved_model_without_its_tokenizer_is_refused(bases: Callable[[str], P
     path.unlink()
     with pytest.raises(ModelError, match="no readable tokenizer"):
         load(tmp_path / "m")
+
+
+@pytest.mark.parametrize(
+    "claimed",
+    [{"vocab_size": 10**8}, {"intermediate_size": 10**6}, {"num_hidden_layers": 900}, {"hidden_size": "wide"}],
+)
+def test_a_saved_model_whose_encoder_claims_more_than_its_weights_is_never_made(
+    claimed: dict[str, object], bases: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = foundation(bases("bert"))
+    save(Tagger(TaggerNetwork(known, CONFIG), known, CONFIG, 0.5, {}), tmp_path)
+    assert load(tmp_path, "cpu").digest
+    made, make = [], EncoderTrunk.__init__
+
+    def watch(trunk: EncoderTrunk, encoder: torch.nn.Module, *rest: Any) -> None:
+        made.append(next(encoder.parameters()).device.type)
+        make(trunk, encoder, *rest)
+
+    monkeypatch.setattr(EncoderTrunk, "__init__", watch)
+    path = tmp_path / "config.json"
+    settings = json.loads(path.read_text("utf-8"))
+    path.write_text(json.dumps(settings | {"encoder": settings["encoder"] | claimed}), "utf-8")
+    with pytest.raises(ModelError) as raised:
+        load(tmp_path, "cpu")
+    assert set(made) <= {"meta"} and len(str(raised.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize("harm", ["no tokenizer", "an unknown token"])
+def test_a_saved_model_whose_tokenizer_cannot_serve_it_is_one_line(
+    harm: str, bases: Callable[[str], Path], tmp_path: Path
+) -> None:
+    """The digest of the tokenizer is right: whoever made the folder made both."""
+    known = foundation(bases("bert"))
+    tokens = json.loads(known.tokenizer)
+    tokens["model"]["vocab"]["鯖"] = 10**6
+    tampered = replace(known, tokenizer="{}" if harm == "no tokenizer" else json.dumps(tokens))
+    save(Tagger(TaggerNetwork(tampered, CONFIG), tampered, CONFIG, 0.5, {}), tmp_path)
+    model = load(tmp_path, "cpu")
+    assert isinstance(model, Tagger)
+    with pytest.raises(ModelError, match=r"no tokenizer can be loaded|a token of number 1000000") as raised:
+        model.predict(["鯖很好吃"])
+    assert len(str(raised.value).splitlines()) == 1
 
 
 # A whole build

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import os
 import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -98,7 +99,10 @@ WEIGHTS: dict[str, tuple[Harm, str]] = {
     "an index that is a list": (file("model.safetensors.index.json", b"[]"), "no index of weights"),
     "a pickle": (leave_a_pickle, "pytorch_model.bin, a pickle"),
     "an adapter": (file("adapter_config.json", b'{"base_model_name_or_path": "a/b"}'), "an adapter"),
-    "other shapes": (setting(vocab_size=10**12), "their shapes are not those of config.json"),
+    "other shapes": (setting(vocab_size=300), "their shapes are not those of config.json"),
+    "a claim of terabytes": (setting(vocab_size=10**12), "config.json claims a far larger network than they fill"),
+    "a claim of gigabytes": (setting(num_hidden_layers=500, intermediate_size=60_000), "claims a far larger network"),
+    "a claim of a thousand layers": (setting(num_hidden_layers=1000), "claims a far larger network"),
     "no heads": (setting(num_attention_heads=0), "cannot be read"),
     "no width": (setting(hidden_size=0), "cannot be read"),
 }  # fmt: skip
@@ -129,6 +133,22 @@ def test_a_network_that_is_not_what_it_should_be_is_one_line(name: str, bert: Pa
     with pytest.raises(ModelError, match=what) as refused:
         hub.load_network("AutoModelForMaskedLM", str(folder), wanted="another")
     assert is_one_line(refused.value, folder)
+
+
+def test_a_network_that_its_weights_cannot_fill_is_not_begun(
+    bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is missing would be filled with random numbers: 85 kB of weights took 8 GB and 83 seconds."""
+    import transformers
+
+    def begin(*_: object, **__: object) -> None:
+        raise AssertionError("nothing is made of such a folder")
+
+    folder = Path(shutil.copytree(bert, tmp_path / "model"))
+    setting(num_hidden_layers=500, intermediate_size=60_000)(folder)
+    monkeypatch.setattr(transformers.AutoModelForMaskedLM, "from_pretrained", begin)
+    with pytest.raises(ModelError, match="claims a far larger network"):
+        hub.load_network("AutoModelForMaskedLM", str(folder), wanted="another")
 
 
 @pytest.mark.parametrize("type_of_model", ["bert", "own"])
@@ -287,3 +307,108 @@ def test_a_segmenter_of_a_number_that_numpy_lacks_is_one_line(kind: str, tmp_pat
     save_file({"tags": torch.zeros(2, dtype=getattr(torch, kind))}, tmp_path / "a.safetensors")
     with pytest.raises(ResourceError, match="not a segmenter of this version"):
         crf.load(tmp_path / "a.safetensors")
+
+
+def change_parser(path: Path, **changed: object) -> None:
+    """Put claims or tensors in place of those of the parser's file."""
+    import torch
+    from safetensors.torch import load_file, save_file
+
+    tensors = load_file(path)
+    shape = json.loads(tensors["shape"].numpy().tobytes())
+    claims = {key: value for key, value in changed.items() if key in shape}
+    text = json.dumps(shape | claims).encode()
+    tensors["shape"] = torch.tensor(list(text), dtype=torch.uint8)
+    tensors |= {key: value for key, value in changed.items() if isinstance(value, torch.Tensor)}
+    save_file(tensors, path)
+
+
+@pytest.fixture
+def parser_file(tmp_path: Path) -> Path:
+    from builder.nlp.embedded import MODELS
+
+    return Path(shutil.copy(MODELS / "parser.safetensors", tmp_path))
+
+
+@pytest.mark.parametrize(
+    "claimed",
+    [
+        *({"words": 10**7}, {"vectors": 2**40}, {"chars": -1}, {"tags": 10**30}, {"rels": 10**6}, {"rels": "many"}),
+        *({"hidden": 20_000}, {"arc": 2**62}, {"layers": 2**40}, {"layers": 3}, {"layers": 0}, {"dropout": 7}),
+    ],
+    ids=str,
+)
+def test_a_parser_that_claims_other_sizes_than_its_weights_is_never_made(
+    claimed: dict[str, object], parser_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On the device `meta` a network has no numbers."""
+    import torch
+
+    from builder.nlp import parser
+
+    made: list[str] = []
+    make = parser.Network.__init__
+
+    def watch(network: parser.Network, shape: parser.ParserShape) -> None:
+        made.append(torch.empty(0).device.type)
+        make(network, shape)
+
+    monkeypatch.setattr(parser.Network, "__init__", watch)
+    change_parser(parser_file, **claimed)
+    with pytest.raises(ResourceError, match="not a parser of this version") as raised:
+        parser.load(parser_file)
+    assert set(made) <= {"meta"}
+    assert len(str(raised.value)) < 500 and str(raised.value).isprintable()
+
+
+def test_a_parser_whose_texts_are_no_rows_of_bytes_or_lack_the_root_is_one_line(parser_file: Path) -> None:
+    """One number in place of a text would be read as so many bytes."""
+    import torch
+
+    from builder.nlp import parser
+
+    rels = "\0".join(f"relation{i}" for i in range(len(parser.load(parser_file).vocabulary.rels))).encode()
+    deep = torch.full((100_000,), ord("["), dtype=torch.uint8)
+    for name, value in {
+        "strings.words": torch.tensor(10**12),
+        "strings.rels": torch.tensor(list(rels), dtype=torch.uint8),
+        "shape": deep,
+    }.items():
+        change_parser(parser_file, **{name: value})
+        with pytest.raises(ResourceError, match="not a parser of this version"):
+            parser.load(parser_file)
+
+
+def test_a_segmenter_that_claims_more_than_its_weights_is_never_made(tmp_path: Path) -> None:
+    """Two million labels, counts of a million million rows, and tables without atoms to name their rows."""
+    import numpy as np
+    from safetensors.numpy import load_file, save_file
+
+    from builder.nlp import crf
+    from builder.nlp.embedded import MODELS
+
+    own, path = load_file(MODELS / "segmenter.safetensors"), tmp_path / "segmenter.safetensors"
+    for changed in (
+        {"tags": np.zeros(500_000, np.uint8)},
+        {"tags": np.zeros(0, np.uint8)},
+        {"counts.char.0": np.array([10**12])},
+        {"counts.char.0": np.full(len(own["counts.char.0"]), -(10**12))},
+        {"counts.char.0": np.zeros(1_000_000, np.uint8)},
+        {"weights.char.0": np.zeros(3, np.float16)},
+        {"columns.char.0": np.full_like(own["columns.char.0"], 255)},
+        {"transitions": np.zeros((4, 4), np.float16)},
+    ):
+        save_file(own | changed, path)
+        with pytest.raises(ResourceError, match="not a segmenter of this version") as raised:
+            crf.load(path)
+        assert str(raised.value).isprintable()
+
+
+def test_an_embedded_model_far_larger_than_any_is_not_read(tmp_path: Path) -> None:
+    """A file with a hole, which no disk holds and no memory either."""
+    from builder.nlp.embedded import MODELS, load
+
+    folder = Path(shutil.copytree(MODELS, tmp_path / "embedded"))
+    os.truncate(folder / "parser.safetensors", 1 << 40)
+    with pytest.raises(ResourceError, match=r"parser\.safetensors is larger than 256 MB"):
+        load({}, folder)

@@ -188,3 +188,11 @@ def test_check_counts_the_parameters_that_loading_gives(bert: Path, tmp_path: Pa
     assert "encoder.base" in modern["serves as"]
     assert "cbert" not in modern["serves as"], "it has no segments that labels could replace"
     assert isinstance(model("check", tmp_path / "nothing").exception, ModelError)
+
+
+def test_a_base_whose_settings_describe_no_network_is_one_line(bert: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(bert, tmp_path / "base"))
+    settings = json.loads((folder / "config.json").read_text("utf-8"))
+    (folder / "config.json").write_text(json.dumps(settings | {"num_attention_heads": 0}), "utf-8")
+    refused = model("check", folder).exception
+    assert isinstance(refused, ModelError) and "no readable model config" in str(refused)

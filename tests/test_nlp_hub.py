@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -98,4 +99,40 @@ def test_settings_that_name_no_model_are_refused(tmp_path: Path) -> None:
         load({}, tmp_path)
     (tmp_path / SETTINGS).write_text('words = "./cutter"\ntags = "./tagger"\n', encoding="utf-8")
     with pytest.raises(ResourceError, match="cannot be loaded"):
+        load({}, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"id2label": {"0": "B", "7": "I"}}, "labels are not numbered from 0|cannot be read"),
+        ({"max_position_embeddings": 4}, "reads 4 tokens at once|cannot be read"),
+    ],
+    ids=["labels", "positions"],
+)
+def test_a_model_whose_settings_cannot_label_is_one_line(changed: dict[str, Any], message: str, tmp_path: Path) -> None:
+    folder = make_models(tmp_path) / "cutter"
+    settings = json.loads((folder / "config.json").read_text("utf-8"))
+    (folder / "config.json").write_text(json.dumps(settings | changed), "utf-8")
+    with pytest.raises(ResourceError, match=message) as raised:
+        load({}, tmp_path)
+    assert len(str(raised.value).splitlines()) == 1
+
+
+def test_a_tokenizer_with_tokens_that_the_network_lacks_is_one_line(tmp_path: Path) -> None:
+    path = make_models(tmp_path) / "cutter" / "tokenizer.json"
+    tokens = json.loads(path.read_text("utf-8"))
+    tokens["model"]["vocab"]["鯖"] = 10**6
+    path.write_text(json.dumps(tokens), "utf-8")
+    with pytest.raises(ResourceError, match="a token of number 1000000, and the network vectors for"):
+        load({}, tmp_path)
+
+
+def test_settings_that_are_nested_too_deep_or_a_device_are_one_line(tmp_path: Path) -> None:
+    (tmp_path / SETTINGS).write_text("words = " + "[" * 100_000, encoding="utf-8")
+    with pytest.raises(ResourceError, match="cannot be read"):
+        load({}, tmp_path)
+    (tmp_path / SETTINGS).unlink()
+    (tmp_path / SETTINGS).symlink_to("/dev/zero")
+    with pytest.raises(ResourceError, match="not a regular file"):
         load({}, tmp_path)

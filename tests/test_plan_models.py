@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -71,3 +72,18 @@ def test_a_base_that_does_not_fit_and_one_that_is_not_there_are_said(tmp_path: P
         probe_base(str(tmp_path), "cpu", "auto", 0.1)
     alone = CliRunner().invoke(cli, ["plan", "--reviews", "10", "--profile", "paper"])
     assert "--profile needs --base" in alone.output
+
+
+@pytest.mark.parametrize(
+    ("claimed", "what"),
+    [({"vocab_size": 10**12}, "this machine has"), ({"num_attention_heads": 0}, "no readable model config")],
+)
+def test_a_base_that_no_memory_holds_or_that_is_no_network_is_one_line(
+    claimed: dict[str, int], what: str, tmp_path: Path
+) -> None:
+    base = make_encoder(tmp_path / "base", "bert", TEXTS)
+    settings = json.loads((base / "config.json").read_text("utf-8"))
+    (base / "config.json").write_text(json.dumps(settings | claimed), "utf-8")
+    with pytest.raises(ModelError, match=what) as raised:
+        probe_base(str(base), "cpu", "auto", 0.1)
+    assert len(str(raised.value).splitlines()) == 1

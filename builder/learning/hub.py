@@ -9,7 +9,7 @@ that are missing or cut short.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -81,6 +81,26 @@ def load_tokenizer(source: str, auto: str = "AutoTokenizer") -> Any:
             raise ModelError(f"no tokenizer can be loaded: {_first_line(error)}", where=source, fix=fix) from error
 
 
+def parse_tokenizer(text: str, source: str) -> Any:
+    """A tokenizer of the library tokenizers from its JSON; ModelError where it is none."""
+    with quiet():
+        from tokenizers import Tokenizer
+
+        try:
+            return Tokenizer.from_str(text)
+        except Exception as error:  # the library raises nothing more special
+            fix = "add the model's tokenizer files"
+            raise ModelError(f"no tokenizer can be loaded: {_first_line(error)}", where=source, fix=fix) from error
+
+
+def require_tokens(tokenizer: Any, rows: int, source: str) -> None:
+    """ModelError where a tokenizer of the library tokenizers has tokens for which a network has no vector."""
+    most = max(tokenizer.get_vocab(with_added_tokens=True).values(), default=-1)
+    if most >= rows:
+        what = f"the tokenizer has a token of number {most}, and the network vectors for {rows}"
+        raise ModelError(what, where=source, fix="add the model's own tokenizer files")
+
+
 def load_network(auto: str, source: str, *, wanted: str, optional: tuple[str, ...] = ()) -> Any:
     """The network (float32, in evaluation mode) by the class `auto` of transformers, such as `AutoModelForMaskedLM`.
 
@@ -94,6 +114,7 @@ def load_network(auto: str, source: str, *, wanted: str, optional: tuple[str, ..
         _refuse_pickle(source)
         _refuse_foreign_parts(source)
         _require_plain_config(source)
+        _require_weights_for_claims(auto, source)
         try:
             with torch.random.fork_rng(devices=[]):
                 torch.default_generator.manual_seed(0)
@@ -116,6 +137,21 @@ def load_network(auto: str, source: str, *, wanted: str, optional: tuple[str, ..
         what = f"{len(lacking)} weights are missing or of another shape, {lacking[0]} for one"
         raise ModelError(what, where=source, fix=f"fetch the model again, or use {wanted}")
     return network.eval()
+
+
+def make_network(auto: str, config: Any, source: str) -> Any:
+    """A new network of the class `auto` as a configuration, or its settings, describe it; ModelError where they
+    describe none. On the device `meta` it has shapes and no numbers.
+    """
+    with quiet():
+        import transformers
+
+        try:
+            if isinstance(config, Mapping):
+                config = transformers.AutoConfig.for_model(**config)
+            return getattr(transformers, auto).from_config(config)
+        except Exception as error:  # whatever the classes of transformers raise at a setting that fits no network
+            raise _unreadable(source, error) from error
 
 
 def pickles_in(folder: Path) -> list[str]:
@@ -164,6 +200,26 @@ def _require_plain_config(source: str) -> None:
         raise _unreadable(source, error) from error
     known = isinstance(config, dict) and str(config.get("model_type")) in CONFIG_MAPPING
     require_plain(config, source, known)
+
+
+def _require_weights_for_claims(auto: str, source: str) -> None:
+    """Refuse a config.json that claims a network far larger than the weights beside it: what is missing would be made
+    of random numbers before anybody sees that it is missing.
+    """
+    import torch
+    from safetensors import SafetensorError
+
+    from builder.learning.claims import claims_more
+
+    weights = sorted(Path(source).glob("*.safetensors")) if is_folder(source) else []
+    try:
+        with torch.device("meta"):
+            if not weights or not claims_more(make_network(auto, load_config(source), source), weights):
+                return
+    except (OSError, SafetensorError, ModelError):
+        return  # from_pretrained says what is wrong with them
+    what = "the weights cannot be read: config.json claims a far larger network than they fill"
+    raise ModelError(what, where=source, fix="fetch the model again")
 
 
 def _unreadable(source: str, error: BaseException) -> ModelError:

@@ -29,7 +29,8 @@ def check_base(source: str, texts: Iterable[str], where: str, device: str = "aut
     Raises ModelError where there is no such model.
     """
     chosen, config = devices.choose(device), hub.load_config(source)
-    network = _shape_of(config)
+    with torch.device("meta"):
+        network = hub.make_network("AutoModel", config, source)
     count = sum(parameter.numel() for parameter in network.parameters())
     yield "class", f"{type(network).__name__} (type {config.model_type})"
     yield "size", f"{count / 1e6:,.1f} million parameters, {_in_gb(4 * count)} in float32"
@@ -41,13 +42,6 @@ def check_base(source: str, texts: Iterable[str], where: str, device: str = "aut
     yield "precision", f"{'bf16' if half else 'float32'} on {chosen}"
     nothing = "nothing here: it is neither an encoder nor a seq2seq or causal model"
     yield "serves as", "; ".join(_uses(config, network, tokenizer)) or nothing
-
-
-def _shape_of(config: Any) -> Any:
-    from transformers import AutoModel
-
-    with hub.quiet(), torch.device("meta"):
-        return AutoModel.from_config(config)  # type: ignore[no-untyped-call]
 
 
 def _in_gb(size: float) -> str:

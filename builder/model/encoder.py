@@ -138,12 +138,10 @@ class EncoderFoundation:
 
     def make_tokens(self) -> CharacterTokens:
         """What cuts texts into this encoder's tokens."""
-        with hub.quiet():
-            from tokenizers import Tokenizer
-
-            tokenizer = Tokenizer.from_str(self.tokenizer)
+        tokenizer = hub.parse_tokenizer(self.tokenizer, "encoder.base")
         tokenizer.no_padding()
         tokenizer.no_truncation()
+        hub.require_tokens(tokenizer, int(self.config.get("vocab_size") or 0), "encoder.base")
         room = int(self.config.get("max_position_embeddings") or _READ_AT_ONCE) - 2  # RoBERTa keeps two for itself
         if room < _LEAST_ROOM:
             raise ModelError(
@@ -162,10 +160,7 @@ class EncoderFoundation:
         return encode
 
     def make_trunk(self, config: NetworkConfig) -> nn.Module:
-        with hub.quiet():
-            from transformers import AutoConfig, AutoModel
-
-            encoder = AutoModel.from_config(AutoConfig.for_model(**self.config))  # type: ignore[no-untyped-call]
+        encoder = hub.make_network("AutoModel", self.config, "encoder.base")
         if self.tuning.gradient_checkpointing:
             enable = getattr(encoder, "activation_checkpointing_enable", encoder.gradient_checkpointing_enable)
             enable({"use_reentrant": False})

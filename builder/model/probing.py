@@ -6,6 +6,7 @@ that shape with random weights; the numbers of weights do not change the speed.
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -48,11 +49,11 @@ def probe_base(source: str, device: str, precision: str, seconds: float) -> Base
     """Measure for about `seconds` in all. ModelError where there is no such model or device."""
     place, config = devices.choose(device), hub.load_config(source)
     writes = bool(getattr(config, "is_encoder_decoder", False))
-    import transformers
-
-    auto = transformers.AutoModelForSeq2SeqLM if writes else transformers.AutoModel
-    with hub.quiet(), torch.random.fork_rng(devices=[]):
-        network: Any = auto.from_config(config)  # type: ignore[no-untyped-call]
+    auto = "AutoModelForSeq2SeqLM" if writes else "AutoModel"
+    with torch.device("meta"):
+        _require_room(hub.make_network(auto, config, source), source)
+    with torch.random.fork_rng(devices=[]):
+        network: Any = hub.make_network(auto, config, source)
     network.to(place)
     count = sum(parameter.numel() for parameter in network.parameters())
     rows = _ROWS.get(place.type, 64)
@@ -93,6 +94,17 @@ def probe_base(source: str, device: str, precision: str, seconds: float) -> Base
         4.0 * count,
         float(torch.cuda.get_device_properties(place).total_memory) if place.type == "cuda" else 0.0,
     )
+
+
+def _require_room(network: torch.nn.Module, source: str) -> None:
+    """ModelError where the numbers of a network, of which only the shapes are there, are more than this machine's
+    memory holds.
+    """
+    needed = 4 * sum(parameter.numel() for parameter in network.parameters())
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    if needed > memory:
+        what = f"its weights take {needed / 1e9:,.0f} GB, and this machine has {memory / 1e9:,.0f} GB of memory"
+        raise ModelError(what, where=source, fix="use a smaller base")
 
 
 def _seconds_of(step: Callable[[], None], most: float, device: torch.device) -> float:

@@ -13,12 +13,12 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-import torch
 from torch import nn
 
 from builder.errors import BuilderError, ModelError
 from builder.files import read_settings, refusals, write_atomically
 from builder.learning.checkpoint import read_tensors, write_tensors
+from builder.learning.claims import claimed_shapes
 from builder.learning.encode import Vocabulary
 from builder.learning.loop import scope
 from builder.learning.task import Config, DiscriminatorConfig, TaggerConfig
@@ -124,11 +124,9 @@ def _filled(
     if config.layers > len(tensors):
         raise other
     try:
-        if isinstance(foundation, CharacterFoundation):
-            with torch.device("meta"):
-                shapes = {name: value.shape for name, value in kind(foundation, config).state_dict().items()}
-            if shapes != {name: value.shape for name, value in tensors.items()}:
-                raise other
+        held = {name: tuple(value.shape) for name, value in tensors.items()}
+        if claimed_shapes(lambda: kind(foundation, config)) != held:
+            raise other
         network = kind(foundation, config)
         network.load_state_dict(tensors)
     except (RuntimeError, OverflowError, TypeError, ValueError) as error:  # of sizes that are none, too

@@ -28,6 +28,8 @@ ANY, WORD = -2, -1
 _OF_WORDS = frozenset(("ADJ", "ADV", "AUX", "NOUN", "VERB"))
 _NEVER = np.float32(-1e4)
 _BATCH = 64
+_MOST_LABELS = 256
+"""Columns of a table: their numbers are kept as bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,23 +269,30 @@ def load(path: Path) -> Crf:
         tensors = load_file(str(path))
         tags = _unpack(tensors["tags"])
         width = 4 * len(tags)
+        transitions = tensors["transitions"].astype(np.float32)
+        if transitions.shape != (width, width) or not 0 < width <= _MOST_LABELS:
+            raise ValueError("it claims other tags than its weights have")
         rows = {name: {atom: i for i, atom in enumerate(_unpack(tensors[f"atoms.{name}"]), 1)} for name in WINDOWS}
         tables = {
-            (name, offset): _table(tensors, f"{name}.{offset}", width)
+            (name, offset): _table(tensors, f"{name}.{offset}", (len(rows[name]) + 1, width))
             for name, offsets in WINDOWS.items()
             for offset in offsets
         }
-        return Crf(tags, rows, tables, tensors["transitions"].astype(np.float32))
-    except (OSError, SafetensorError, KeyError, TypeError, ValueError, AttributeError) as error:
+        return Crf(tags, rows, tables, transitions)
+    except (OSError, SafetensorError, LookupError, TypeError, ValueError, AttributeError) as error:
         fix = "train it again or reinstall builder"
         raise ResourceError(f"not a segmenter of this version: {error}", where=str(path), fix=fix) from error
 
 
-def _table(tensors: Mapping[str, npt.NDArray[np.generic]], key: str, width: int) -> Floats:
-    counts = tensors[f"counts.{key}"].astype(np.int64)
-    table = np.zeros((len(counts), width), np.float32)
-    rows = np.repeat(np.arange(len(counts)), counts)
-    table[rows, tensors[f"columns.{key}"].astype(np.int64)] = tensors[f"weights.{key}"].astype(np.float32)
+def _table(tensors: Mapping[str, npt.NDArray[np.generic]], key: str, shape: tuple[int, int]) -> Floats:
+    """A table of weights; ValueError before anything is made where the file claims other sizes than it holds."""
+    counts, columns, weights = (tensors[f"{kind}.{key}"] for kind in ("counts", "columns", "weights"))
+    # A count is a byte: whatever a file claims, it is no longer in memory than its atoms allow.
+    if counts.dtype != np.uint8 or counts.shape != shape[:1] or not len(columns) == len(weights) == int(counts.sum()):
+        raise ValueError(f"it claims other sizes than its weights have, {key} for one")
+    table = np.zeros(shape, np.float32)
+    rows = np.repeat(np.arange(len(counts)), counts.astype(np.int64))
+    table[rows, columns.astype(np.int64)] = weights.astype(np.float32)
     return table
 
 

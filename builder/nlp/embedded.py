@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 MODELS = Path(__file__).parent / "models" / "embedded"
 FILES = ("segmenter.safetensors", "parser.safetensors")
 _VERSION = "embedded/2"  # raise it whenever the code changes what comes out
+_LARGEST = 1 << 28
+"""Bytes of a model file: those shipped have under 5 MB."""
 _BLOCK_CHARS = 40_000
 _CHAIN_CHARS = 200
 _BLOCK_NAMES = 2000
@@ -229,6 +231,8 @@ def _verified(folder: Path) -> dict[str, str]:
         stated = {name: expected[name] for name in FILES}
         for name in FILES:
             check_regular(folder / name)
+            if (folder / name).stat().st_size > _LARGEST:
+                raise ValueError(f"{name} is larger than {_LARGEST >> 20} MB")
         digests = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in FILES}
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise ResourceError(f"the embedded models cannot be read: {error}", where=where, fix=fix) from error

@@ -17,6 +17,7 @@ from typing import Any
 
 from builder.config import filled
 from builder.errors import ResourceError
+from builder.files import read_settings
 from builder.limits import Limits, among
 from builder.nlp import labels as label_table
 from builder.nlp.draft import Draft, TreeParser, parsed, sentence_spans
@@ -34,6 +35,8 @@ _V1 = {"CCONJ": "CONJ"}
 """Tags of UD v2 in those of UD v1, which the parser knows."""
 _TOKENS = 8192
 """Tokens that a model reads at once, padding included."""
+_LEAST_ROOM = 8
+"""Tokens of a stretch of text, marks aside, at least."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,8 +189,8 @@ def load(words: Mapping[str, str], models: Path | None = None) -> HubBackend:
         raise ResourceError("the hub backend needs two models", where="annotate.models", fix=fix)
     path = models / SETTINGS
     try:
-        settings = filled(HubModels, tomllib.loads(path.read_text("utf-8")), str(path))
-    except (OSError, ValueError) as error:
+        settings = filled(HubModels, tomllib.loads(read_settings(path)), str(path))
+    except (OSError, ValueError, RecursionError) as error:
         raise ResourceError(
             f"cannot be read: {error}", where=str(path), fix="write words = and tags = in it"
         ) from error
@@ -226,6 +229,8 @@ def _load(name: str, models: Path) -> TokenLabels:
     try:
         network = hub.load_network("AutoModelForTokenClassification", source, wanted="a token-classification model")
         tokenizer = getattr(hub.load_tokenizer(source), "backend_tokenizer", None)
+        if tokenizer is not None:
+            hub.require_tokens(tokenizer, int(network.config.vocab_size), source)
     except ModelError as error:
         raise ResourceError(f"the model cannot be loaded: {error.what}", where=source, fix=error.fix) from error
     if tokenizer is None:
@@ -235,10 +240,13 @@ def _load(name: str, models: Path) -> TokenLabels:
         )
     tokenizer.no_padding()
     tokenizer.no_truncation()
-    names = network.config.id2label
+    names = tuple(name for _, name in sorted(network.config.id2label.items()))
     longest = min(512, int(getattr(network.config, "max_position_embeddings", 0) or 512) - 2)
-    device = choose("auto")
-    return TokenLabels(network.to(device), tokenizer, tuple(names[i] for i in range(len(names))), longest, source)
+    if len(names) != network.config.num_labels or sorted(network.config.id2label) != list(range(len(names))):
+        raise ResourceError("its labels are not numbered from 0", where=source, fix="number `id2label` from 0")
+    if longest < _LEAST_ROOM:
+        raise ResourceError(f"it reads {longest + 2} tokens at once", where=source, fix="use a larger model")
+    return TokenLabels(network.to(choose("auto")), tokenizer, names, longest, source)
 
 
 def _digest(model: TokenLabels) -> str:

@@ -21,6 +21,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from builder.errors import ResourceError
+from builder.learning.claims import Shapes, claimed_shapes, read_shapes
 from builder.nlp.features import fold
 from builder.nlp.trees import repair
 
@@ -235,29 +236,43 @@ def _pack(text: str) -> Tensor:
 
 
 def _unpack(packed: Tensor) -> str:
-    return bytes(packed.tolist()).decode("utf-8")
+    if packed.dtype != torch.uint8 or packed.dim() != 1:
+        raise ValueError("a text is not a row of bytes")
+    return packed.numpy().tobytes().decode("utf-8")
 
 
 def load(path: Path) -> Parser:
-    """The inverse of `save`. A missing or foreign file is a ResourceError."""
+    """The inverse of `save`. A missing or foreign file is a ResourceError, and takes no more memory than it is long."""
     from safetensors import SafetensorError, safe_open
 
     try:
         with _one_thread(), safe_open(str(path), "pt") as file:
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
-            network = Network(ParserShape(**json.loads(_unpack(tensors["shape"]))))
-            weights = {name[4:]: value.float() for name, value in tensors.items() if name.startswith("net.")}
-            network.load_state_dict(weights)
-            packed = {name: _unpack(tensors[f"strings.{name}"]) for name in _STRINGS}
-    except (OSError, SafetensorError, KeyError, TypeError, ValueError, RuntimeError) as error:
-        reason = " ".join(str(error).split())  # torch says it in several lines
+            shape = ParserShape(**json.loads(_unpack(file.get_tensor("shape"))))
+            packed = {name: _unpack(file.get_tensor(f"strings.{name}")) for name in _STRINGS}
+            strings = {name: text.split("\x00") if text else [] for name, text in packed.items()}
+            held = {name[4:]: size for name, size in read_shapes(path).items() if name.startswith("net.")}
+            _require_same_sizes(shape, strings, held)
+            network = Network(shape)
+            network.load_state_dict({name: file.get_tensor(f"net.{name}").float() for name in held})
+    except (OSError, SafetensorError, LookupError, TypeError, ValueError, RuntimeError, OverflowError) as error:
+        reason = " ".join(str(error).split())[:200]  # torch says it in several lines
         raise ResourceError(
             f"not a parser of this version: {reason}", where=str(path), fix="train it again or reinstall builder"
         ) from error
     network.eval()
-    strings = {name: text.split("\x00") if text else [] for name, text in packed.items()}
     numbered = {name: {string: i for i, string in enumerate(values, 1)} for name, values in strings.items()}
     known = ParserVocabulary(
         numbered["words"], numbered["vectors"], numbered["chars"], numbered["tags"], tuple(strings["rels"])
     )
     return Parser(known, network, {})
+
+
+def _require_same_sizes(shape: ParserShape, strings: Mapping[str, Sequence[str]], held: Shapes) -> None:
+    """ValueError where the sizes that a file claims are not those of its weights and vocabularies."""
+    counted = {name: len(values) for name, values in strings.items()}
+    if shape.layers > len(held) or counted != {name: getattr(shape, name) for name in _STRINGS}:
+        raise ValueError("it claims other sizes than its weights and words have")
+    if claimed_shapes(lambda: Network(shape)) != held:
+        raise ValueError("it claims other sizes than its weights have")
+    if "root" not in strings["rels"]:
+        raise ValueError("no relation is called root")
