@@ -38,6 +38,7 @@ from builder.commands import (
     publish,
     release,
     report,
+    rules,
     score,
     serve,
     setup,
@@ -50,7 +51,7 @@ GROUPS: dict[str, tuple[click.Command, ...]] = {
     "Build": (build.build, build.run, build.status, build.resume, plan.plan, setup.init, setup.config),
     "Look": (
         inspect.search, inspect.explain, inspect.query, inspect.sql, tables.tables, tables.schema, serve.serve,
-        inspect.rules, report.report,
+        rules.rules, report.report,
     ),
     "Gold": (gold.pool, annotate.annotate, gold.judge, label.label, audit.audit, score.score, gain.gain),
     "Release": (release.release, release.verify, diff.diff, export.export, publish.publish),

@@ -47,7 +47,7 @@ def loaded(content: bytes, models: Path | None) -> AugmentSettings:
 def _folders(row: Mapping[str, Any]) -> Folders:
     """Folders are read where they lie: workers see the same files."""
     whole = {name: Path(row[name]) if row[name] else None for name in ("lexicons", "rules")}
-    laid_over = {name: tuple(map(Path, row[name])) for name in ("overlays", "added_rules", "imported")}
+    laid_over = {name: tuple(map(Path, row[name])) for name in ("overlays", "added_rules", "imported", "edited")}
     return Folders(**whole, **laid_over, domain=row["domain"])  # type: ignore[arg-type]  # each name has its type in one of the two
 
 

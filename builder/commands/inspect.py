@@ -123,29 +123,3 @@ def explain(identifier: str, workdir: Path) -> None:
     with db.reading(workdir) as connection:
         story = stories.text(connection, identifier)
     click.echo(story)
-
-
-@click.command()
-@WORKDIR
-@click.option("--reviews", default=2000, show_default=True, help="Look at so many annotated reviews.")
-@FORMAT
-def rules(workdir: Path, reviews: int, shape: str | None) -> None:
-    """Report what each pairing rule contributes.
-
-    What it finds, decides, shares with other rules and disputes.
-    """
-    from dataclasses import astuple
-
-    from builder import builds
-    from builder.engine import make_engine
-    from builder.stages.parts.build_folders import folders_in
-    from builder.store import db
-    from builder.usecases.rule_report import report
-
-    folders = folders_in(workdir)
-    lexicon = folders.load_lexicon()
-    engine = make_engine(lexicon, folders.load_rules(), builds.remembered(workdir).resolved.config.rules.convention)
-    with db.reading(workdir) as connection:
-        opinions, rows = report(connection, engine, lexicon, reviews)
-    put_rows(("rule", "hits", "decides", "overlaps", "conflicts"), [astuple(row) for row in rows], shape, len(rows))
-    click.echo(f"{opinions} opinions", err=True)

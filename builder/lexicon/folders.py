@@ -13,7 +13,7 @@ from pathlib import Path
 from builder.errors import ConfigError
 from builder.lexicon.packs import Pack, data_dir, find_pack
 from builder.lexicon.resources import Lexicon, load_lexicon, overlays
-from builder.lexicon.rules import Rule, load_rules, rule_folders, rules_digest
+from builder.lexicon.rules import Rule, edited_rules, load_rules, rule_folders, rules_digest
 from builder.lexicon.tsv_rows import folder_digest
 from builder.settings import RESTAURANT, Lexicons
 from builder.settings import Rules as RuleSettings
@@ -34,7 +34,7 @@ class Folder:
 class Folders:
     """`lexicons` and `rules` are whole, in place of those shipped (None), which are the core and the pack of `domain`;
     the others are laid over them, the last one uppermost. `imported` holds what `builder lexicon import` and `accept`
-    wrote.
+    wrote, `edited` the rules that `builder rules edit` saved.
     """
 
     lexicons: Path | None = None
@@ -43,6 +43,7 @@ class Folders:
     added_rules: tuple[Path, ...] = ()
     imported: tuple[Path, ...] = ()
     domain: str = RESTAURANT
+    edited: tuple[Path, ...] = ()
 
     @property
     def pack(self) -> Pack | None:
@@ -54,23 +55,28 @@ class Folders:
         """What the user lays over the lexicon, the last one uppermost."""
         return (*self.overlays, *self.imported)
 
+    @property
+    def rules_laid_over(self) -> tuple[Path, ...]:
+        """What the user lays over the rules, the last one uppermost."""
+        return (*self.added_rules, *self.edited)
+
     def load_lexicon(self) -> Lexicon:
         """The lexicon of all folders."""
         return load_lexicon(self.lexicons, self.laid_over, self.domain)
 
     def load_rules(self) -> tuple[Rule, ...]:
         """The rules of all folders."""
-        return load_rules(self.rules, self.added_rules, self.domain)
+        return load_rules(self.rules, self.rules_laid_over, self.domain)
 
     @property
     def rules_digest(self) -> str:
         """The digest of the rule files of all folders."""
-        return rules_digest(self.rules, self.added_rules, self.domain)
+        return rules_digest(self.rules, self.rules_laid_over, self.domain)
 
     @property
     def rule_folders(self) -> tuple[Path, ...]:
         """The folders of rules, the last one uppermost."""
-        return (*rule_folders(self.rules, self.domain), *self.added_rules)
+        return (*rule_folders(self.rules, self.domain), *self.rules_laid_over)
 
     @property
     def lexicon_folders(self) -> tuple[Path, ...]:
@@ -103,6 +109,8 @@ class Folders:
             yield Folder(f"rules of the domain {pack.name if pack else ''}", folder, folder_digest(folder, "*.toml"))
         for folder in self.added_rules:
             yield Folder("rules of your own, over those shipped", folder, folder_digest(folder, "*.toml"))
+        for folder in self.edited:
+            yield Folder("rules edited in the working directory", folder, folder_digest(folder, "*.toml"))
 
 
 SHIPPED = Folders()
@@ -112,7 +120,7 @@ SHIPPED = Folders()
 def find_folders(
     lexicons: Lexicons, rules: RuleSettings, workdir: Path | None = None, domain: str = RESTAURANT
 ) -> Folders:
-    """The folders of a build by its settings, and what was imported into its working directory.
+    """The folders of a build by its settings, and what was imported and edited in its working directory.
 
     ConfigError for a folder that does not exist or holds nothing of its kind, and for an unknown domain.
     """
@@ -135,6 +143,7 @@ def find_folders(
         (own_rules,) if own_rules and not whole_rules else (),
         overlays(workdir) if workdir else (),
         domain,
+        edited_rules(workdir) if workdir else (),
     )
 
 

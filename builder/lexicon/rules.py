@@ -20,6 +20,7 @@ from builder.settings import RESTAURANT
 
 _HEADING = re.compile(r"""^\s*\[\s*["']?([\w-]+)["']?\s*(?:\.\s*["']?([\w-]+)["']?\s*)?\]""")
 _KEY = re.compile(r"""^\s*["']?([\w-]+)["']?\s*=""")
+_AT = re.compile(r" \(at line (\d+), column \d+\)$")
 _EXAMPLE_KEYS = {"text", "triplets"}
 
 
@@ -75,6 +76,12 @@ def rule_folders(directory: Path | None = None, domain: str = RESTAURANT) -> tup
     return (data_dir("rules"), *(pack.rules if pack else ()))
 
 
+def edited_rules(workdir: Path) -> tuple[Path, ...]:
+    """The rules that a user has edited in a working directory, if there are any."""
+    folder = workdir / "rules"
+    return (folder,) if any(folder.glob("*.toml")) else ()
+
+
 def _read_folder(root: Path, below: dict[str, Rule]) -> None:
     """Read the rules of a folder over those `below` it."""
     rules: dict[str, Rule] = {}
@@ -85,7 +92,8 @@ def _read_folder(root: Path, below: dict[str, Rule]) -> None:
         except (OSError, UnicodeDecodeError) as error:
             raise ResourceError(f"cannot be read: {error}", where=str(path)) from error
         except tomllib.TOMLDecodeError as error:
-            raise ResourceError(f"not TOML: {error}", where=str(path)) from error
+            message, line = find_toml_place(error)
+            raise ResourceError(f"not TOML: {message}", where=f"{path}{line}") from error
         file = f"{path.parent.name}/{path.name}"
         lines = _find_lines(text, file)
         for name, body in raw.items():
@@ -102,6 +110,12 @@ def _read_folder(root: Path, below: dict[str, Rule]) -> None:
             else:
                 rules[name] = _read_rule(name, body, where, known)
     below |= rules
+
+
+def find_toml_place(error: tomllib.TOMLDecodeError) -> tuple[str, str]:
+    """What is wrong with a text that is no TOML, and `:LINE`, which stands at the end of the message."""
+    place = _AT.search(str(error))
+    return (str(error)[: place.start()], f":{place[1]}") if place else (str(error), "")
 
 
 def _extend(rule: Rule, name: str, body: dict[str, object], where: str, lines: Mapping[str, str]) -> Rule:
@@ -164,11 +178,12 @@ def _read_rule(name: str, body: object, where: str, lines: Mapping[str, str]) ->
             raise ResourceError(
                 f"rule {name!r}: {key} is {value!r}, not {_TYPE_NAMES[wanted]}", where=lines.get(key, where)
             )
-    examples = [
-        _read_example(name, example, must, lines.get(key, where))
-        for key, must in (("hit", True), ("miss", False))
-        for example in params.pop(key, ())
-    ]
+    examples: list[RuleExample] = []
+    for key, must in (("hit", True), ("miss", False)):
+        given, place = params.pop(key, []), lines.get(key, where)
+        if not isinstance(given, list):
+            raise ResourceError(f"rule {name!r}: {key} is no list of examples", where=place, fix=_EXAMPLE_FIX)
+        examples += [_read_example(name, example, must, place) for example in given]
     return Rule(
         name, kind, order, about, MappingProxyType(params), tuple(examples), where, MappingProxyType(dict(lines))
     )
@@ -177,8 +192,12 @@ def _read_rule(name: str, body: object, where: str, lines: Mapping[str, str]) ->
 _TYPE_NAMES: Mapping[type, str] = {str: "a string", int: "a whole number"}
 
 
+_EXAMPLE_FIX = 'write { text = "…", triplets = ["aspect|opinion|POS"] }'
+
+
 def _read_example(name: str, example: object, must: bool, where: str) -> RuleExample:
-    fix = 'write { text = "…", triplets = ["aspect|opinion|POS"] }'
-    if not isinstance(example, dict) or not isinstance(example.get("text"), str) or example.keys() - _EXAMPLE_KEYS:
-        raise ResourceError(f"rule {name!r}: an example is {example!r}", where=where, fix=fix)
-    return RuleExample(example["text"], tuple(example.get("triplets", ())), must)
+    if isinstance(example, dict) and not example.keys() - _EXAMPLE_KEYS:
+        text, written = example.get("text"), example.get("triplets", [])
+        if isinstance(text, str) and isinstance(written, list) and all(isinstance(item, str) for item in written):
+            return RuleExample(text, tuple(written), must)
+    raise ResourceError(f"rule {name!r}: an example is {example!r}", where=where, fix=_EXAMPLE_FIX)

@@ -111,11 +111,11 @@ class LocalCrew:
 
     def _first(self, job: Job[State, Task, Answer], flying: deque[_Flight[Task, Answer]]) -> Answer:
         """Hand out what nobody has in hand, and wait for the first."""
-        with undisturbed(), _main_left_alone():
+        with undisturbed(), main_left_alone():
             others = set(multiprocessing.active_children())
             if self._pool is None:
                 self._pool = ProcessPoolExecutor(
-                    self._workers, mp_context=get_context("spawn"), initializer=_begin_worker
+                    self._workers, mp_context=get_context("spawn"), initializer=begin_worker
                 )
             for flight in flying:
                 if flight.future is None:
@@ -170,7 +170,7 @@ def undisturbed() -> Iterator[None]:
 
 
 @contextmanager
-def _main_left_alone() -> Iterator[None]:
+def main_left_alone() -> Iterator[None]:
     """Workers do not run the user's script again, as Python has them do to find its functions: a job's functions are
     the package's own.
 
@@ -187,7 +187,8 @@ def _main_left_alone() -> Iterator[None]:
             setattr(main, name, value)
 
 
-def _begin_worker() -> None:
+def begin_worker() -> None:
+    """What every worker process does first: it leaves Ctrl-C to its parent, and ends with it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 

@@ -61,6 +61,20 @@ def annotated(connection: sqlite3.Connection, after: int, limit: int) -> list[tu
     return [(Review(*row[:-1]), row[-1]) for row in rows]
 
 
+def spread(connection: sqlite3.Connection, count: int) -> Iterator[tuple[Review, str]]:
+    """At most `count` reviews with the words that the current backend gave them, from all over the table."""
+    query = f"SELECT review FROM annotations WHERE backend = {_CURRENT} ORDER BY review"
+    ids = [row[0] for row in connection.execute(query)]
+    columns = ", ".join("r." + name for name in REVIEW_COLUMNS.split(", "))
+    for place in range(min(count, len(ids))):
+        row = connection.execute(
+            f"SELECT {columns}, a.words FROM annotations a JOIN reviews r ON r.id = a.review"
+            f" WHERE a.backend = {_CURRENT} AND a.review = ?",
+            (ids[place * len(ids) // min(count, len(ids))],),
+        ).fetchone()
+        yield Review(*row[:-1]), row[-1]
+
+
 def texts_with_words(connection: sqlite3.Connection) -> Iterator[tuple[str, str]]:
     """Every stored text with the words that the current backend gave it, as `dump_tokens` makes them."""
     yield from connection.execute(

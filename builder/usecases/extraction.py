@@ -147,7 +147,9 @@ def build_settings(workdir: Path | None, source: str = "") -> Config:
         return filled(Config, read_by, str(Path(source) / DESCRIPTION))
     if workdir is None or not (workdir / db.NAME).is_file():
         return Config()
-    return remembered(workdir).resolved.config
+    with db.reading(workdir) as connection:
+        begun = runs.setting(connection, "build") is not None
+    return remembered(workdir).resolved.config if begun else Config()
 
 
 def _model_name(workdir: Path, source: str) -> str:

@@ -18,9 +18,7 @@ from builder.lexicon.corrections import REASON, Lesson, Table, add_entry, find_l
 from builder.lexicon.resources import Lexicon
 from builder.reader import Recipe, make_reader
 from builder.records import Triplet
-from builder.settings import Config
 from builder.stages.parts.build_folders import folders_in
-from builder.store import db, runs
 from builder.usecases.extraction import build_settings
 
 Json = dict[str, Any]
@@ -66,7 +64,7 @@ class Teacher:
 
     def _try(self, text: str, lessons: Sequence[Lesson]) -> tuple[Triplet, ...]:
         """What the rules find in a text with these entries, which nothing keeps."""
-        settings, folders = self._settings(), folders_in(self._workdir)
+        settings, folders = build_settings(self._workdir), folders_in(self._workdir)
         models = Path(settings.annotate.models) if settings.annotate.models else None
         with tempfile.TemporaryDirectory() as folder:
             for lesson in lessons:
@@ -74,9 +72,3 @@ class Teacher:
             tried = replace(folders, imported=(*folders.imported, Path(folder)))
             recipe = Recipe(settings.rules.convention, tried, settings.annotate.backend, models)
             return make_reader(recipe).extract([text])[0]
-
-    def _settings(self) -> Config:
-        """Those of the build; the defaults in a working directory where none was begun."""
-        with db.reading(self._workdir) as connection:
-            begun = runs.setting(connection, "build") is not None
-        return build_settings(self._workdir) if begun else Config()

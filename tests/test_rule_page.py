@@ -1,0 +1,277 @@
+"""Rules that a person edits: the text of a rule, what an edited one changes, where it is saved, and the page."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, environment
+from devtools import Browser, needed
+
+from builder.engine import make_engine
+from builder.errors import ResourceError
+from builder.lexicon.folders import SHIPPED
+from builder.lexicon.rule_texts import read_name, write_rule
+from builder.lexicon.rules import load_rules
+from builder.stages.parts.build_folders import folders_in
+from builder.usecases.rule_book import RuleBook
+from builder.usecases.rule_changes import compare_triplets, quote_triplet
+from builder.usecases.rule_page import rule_site
+from builder.usecases.rule_worker import RuleWorker
+
+OWN = """[odd-words]
+kind = "block"
+order = 440
+about = "In these reviews these words judge nothing."
+words = ["好吃"]
+miss = [{ text = "牛肉麵很好吃", triplets = ["牛肉麵|好吃|POS"] }]
+"""
+
+
+def hear(doing: str, done: int, of: int) -> None:
+    """Nobody waits."""
+
+
+@pytest.fixture(scope="module")
+def book(tmp_path_factory: pytest.TempPathFactory) -> RuleBook:
+    """Over a folder that nobody saves to."""
+    return RuleBook(tmp_path_factory.mktemp("untouched"), 60)
+
+
+@pytest.fixture
+def worker(tmp_path: Path) -> Iterator[RuleWorker]:
+    made = RuleWorker(tmp_path, 40, seconds=60)
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize("rule", [pytest.param(rule, id=rule.name) for rule in load_rules()])
+def test_the_text_of_a_rule_reads_as_the_same_rule(rule: object, tmp_path: Path) -> None:
+    """Also where it was put together from the core and a domain."""
+    from builder.lexicon.rules import Rule
+
+    assert isinstance(rule, Rule)
+    (tmp_path / "one.toml").write_text(write_rule(rule), encoding="utf-8")
+    (again,) = load_rules(tmp_path)
+    assert (again.name, again.kind, again.order, again.about, dict(again.params)) == (
+        rule.name,
+        rule.kind,
+        rule.order,
+        rule.about,
+        dict(rule.params),
+    )
+    assert set(again.examples) == set(rule.examples)
+
+
+def test_text_with_every_odd_character_survives() -> None:
+    from dataclasses import replace
+    from types import MappingProxyType
+
+    rule = load_rules()[0]
+    odd = 'a"b\\c\n\t\x7f\x01\U0001f35c'
+    written = write_rule(replace(rule, about=odd, params=MappingProxyType({"words": (odd,), "k": True, "n": 0.5})))
+    body = tomllib.loads(written)[rule.name]
+    assert (body["about"], body["words"], body["k"], body["n"]) == (odd, [odd], True, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[a]\nkind = x\n", "the rule:2: not TOML: Invalid value"),
+        ("", "this holds no rule; write one rule, under a heading such as [my-rule]"),
+        ("[a]\n[b]\n", "this holds 2 rules; write one rule, under a heading such as [my-rule]"),
+        ('["../x"]\n', "'../x' cannot name a rule; use letters, digits, - and _"),
+        ("a = " + "[" * 9000, "not a rule: it is nested too deeply"),
+    ],
+)
+def test_a_text_that_is_no_rule_says_so_in_a_line(text: str, message: str) -> None:
+    with pytest.raises(ResourceError) as caught:
+        read_name(text)
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize("given", ["hit = 3", 'hit = ["x"]', 'hit = [{ text = "x", triplets = [3] }]', "miss = [3]"])
+def test_an_example_that_is_none_is_an_error_with_its_line(given: str, tmp_path: Path) -> None:
+    (tmp_path / "one.toml").write_text(f'[a]\nkind = "block"\norder = 1\nabout = ""\n{given}\n', encoding="utf-8")
+    with pytest.raises(ResourceError, match=r"one\.toml:5: rule 'a': .*example"):
+        load_rules(tmp_path)
+
+
+def test_every_rule_is_listed_with_where_it_comes_from(book: RuleBook) -> None:
+    rows = {row["name"]: row for row in book.list_rules()["rules"]}
+    assert rows.keys() == {rule.name for rule in load_rules()}
+    assert rows["function-words"]["origin"] == "rules of the domain restaurant"
+    assert rows["comparison"]["counts"]
+    assert not rows["paper-extent"]["counts"]
+
+
+def test_examples_run_live_and_say_where_they_do_not_hold(book: RuleBook) -> None:
+    opened = book.open_rule("relative-subject")
+    assert opened["examples"]
+    assert all(example["well"] for example in opened["examples"])
+    off = book.try_rule(opened["text"].replace("kind =", "enabled = false\nkind =", 1))
+    assert [example["well"] for example in off["examples"] if example["text"] == "價格便宜的餐廳"] == [False]
+
+
+def test_examples_of_a_rule_for_another_convention_run_in_that(book: RuleBook) -> None:
+    for row in book.list_rules()["rules"]:
+        if not row["counts"]:
+            examples = book.open_rule(row["name"])["examples"]
+            assert all(example["well"] for example in examples), row["name"]
+
+
+def test_an_edited_rule_is_compared_in_reviews_and_nothing_is_saved(tmp_path: Path) -> None:
+    heard: list[tuple[str, int, int]] = []
+    book = RuleBook(tmp_path, 60)
+    answer = book.compare(OWN, lambda *parts: heard.append(parts))
+    assert answer["reviews"] == 60
+    assert answer["counts"]["lost"] > 0
+    assert answer["after"] < answer["before"]
+    change = answer["rows"][0]["changes"][0]
+    assert change["before"][1] == "好吃"
+    ((start, end),) = change["opinion"]
+    assert change["text"][start:end] == "好吃"
+    assert heard[-1][1:] == (50, 60)
+    assert list(tmp_path.iterdir()) == []
+    assert book.compare(book.open_rule("names")["text"], hear)["counts"] == {}
+
+
+def test_a_saved_rule_is_read_by_all_that_reads_the_working_directory_and_can_be_taken_back(tmp_path: Path) -> None:
+    book = RuleBook(tmp_path, 60)
+    before = folders_in(tmp_path).rules_digest
+    assert book.save_rule(OWN) == {"name": "odd-words", "file": str(tmp_path / "rules" / "odd-words.toml")}
+    names = {rule.name for rule in folders_in(None).load_rules()}
+    assert "odd-words" not in names
+    assert book.open_rule("odd-words") | {"examples": ()} == {
+        "name": "odd-words", "text": OWN, "edited": True, "origin": "rules edited in the working directory",
+        "where": "rules/odd-words.toml:1", "counts": True, "kind": "block", "examples": (),
+        "about": "In these reviews these words judge nothing.",
+    }  # fmt: skip
+    assert book.compare(OWN, hear)["counts"] == {}
+    assert book.drop_rule("odd-words") == {"name": "odd-words", "left": False}
+    assert folders_in(tmp_path).rules_digest == before == SHIPPED.rules_digest
+
+
+def test_a_copy_wins_over_the_rule_of_its_name_and_leaves_it_when_it_goes(tmp_path: Path) -> None:
+    book = RuleBook(tmp_path, 20)
+    shipped = book.open_rule("names")["text"]
+    book.save_rule(shipped.replace("about = ", 'about = "Mine."  # ', 1))
+    assert book.open_rule("names")["about"] == "Mine."
+    assert book.drop_rule("names") == {"name": "names", "left": True}
+    assert book.open_rule("names")["text"] == shipped
+
+
+def test_a_rule_that_cannot_run_is_not_saved(tmp_path: Path) -> None:
+    book = RuleBook(tmp_path, 20)
+    for text, message in (
+        (OWN.replace("block", "blok"), r"rules/odd-words\.toml:1: rule 'odd-words' has unknown kind 'blok'"),
+        (OWN.replace("words = [", "wards = ["), r"odd-words\.toml:5: .*unknown parameter 'wards'"),
+        (OWN.replace("[odd-words]", "[odd-words]\nextends = true"), "extends a rule that is not there"),
+    ):
+        with pytest.raises(ResourceError, match=message):
+            book.save_rule(text)
+    assert not (tmp_path / "rules").exists()
+
+
+def test_a_rule_that_another_extends_is_not_taken_away(tmp_path: Path) -> None:
+    book = RuleBook(tmp_path, 20)
+    book.save_rule(OWN)
+    (tmp_path / "rules" / "zz.toml").write_text('[odd-words]\nextends = true\nwords = ["x"]\n', encoding="utf-8")
+    with pytest.raises(ResourceError, match=r"stands in rules/odd-words\.toml:1 already"):
+        book.list_rules()
+    assert (tmp_path / "rules" / "odd-words.toml").is_file()
+
+
+def test_lost_and_added_triplets_of_one_opinion_are_one_that_changed(book: RuleBook) -> None:
+    rules = load_rules()
+    text = "價格便宜的餐廳。湯很濃"
+    reader = book.reader
+    before = reader.extract([text])[0]
+    without = make_engine(reader.lexicon, [rule for rule in rules if rule.name != "relative-subject"])
+    after = without.extract(reader.read([text])[0].doc)
+    (change,) = compare_triplets(before, after)
+    assert change.before is not None
+    assert change.after is not None
+    assert (change.kind, change.before.aspect.text, change.after.aspect.text) == ("changed", "價格", "餐廳")
+    assert [change.kind for change in compare_triplets(before, ())] == ["lost"] * len(before)
+    assert [change.kind for change in compare_triplets((), before)] == ["added"] * len(before)
+    quote = quote_triplet(text, change.before)
+    assert quote.text == "價格便宜的餐廳。"
+    assert [quote.text[start:end] for start, end in (*quote.aspect, *quote.opinion)] == ["價格", "便宜"]
+
+
+def test_a_pattern_without_end_is_stopped_and_the_next_question_is_answered(tmp_path: Path) -> None:
+    pattern = 'pattern = "TARGET (WORD WORD|WORD)* THAN CURRENT"'
+    endless = OWN.replace('"block"', '"pair-pattern"').replace('words = ["好吃"]', pattern)
+    endless = endless.replace(
+        "牛肉麵很好吃",
+        "牛肉麵我們昨天晚上七點半在那個很大的舊車站旁邊的小巷子裡跟他們兩個人一起坐著等了又等的時候好吃" * 2,
+    )
+    worker = RuleWorker(tmp_path, 20, seconds=15)
+    try:
+        with pytest.raises(ResourceError, match="no answer within 15 seconds"):
+            worker.ask("try", endless)
+        assert worker.ask("try", OWN)["name"] == "odd-words"
+    finally:
+        worker.close()
+
+
+def test_the_site_answers_an_error_with_its_line(worker: RuleWorker) -> None:
+    site = rule_site(worker)
+    assert site.writes["/api/try"]("you", {"text": OWN.replace("words = [", "wards = [")}) == {
+        "fault": "line 5: rule 'odd-words': unknown parameter 'wards'; parameters of kind 'block': categories, "
+        "conventions, enabled, words",
+        "line": 5,
+    }
+    assert site.writes["/api/open"]("you", {"name": "nothing"}) == {
+        "fault": "no rule is called 'nothing'",
+        "line": None,
+    }
+    with pytest.raises(ValueError, match="a rule is a text"):
+        site.writes["/api/try"]("you", {"text": 3})
+    assert site.reads["/api/progress"]("you", {}) == {"doing": "", "done": 0, "of": 0}
+
+
+def test_the_page_edits_tries_and_saves_a_rule(tmp_path: Path) -> None:
+    pytest.importorskip("uvicorn", reason="the extra annotate is not installed")
+    needed()
+    command = [sys.executable, "-m", "builder", "rules", "edit", "--workdir", str(tmp_path), "--port", "0"]
+    browser = Browser()
+    with subprocess.Popen(
+        [*command, "--reviews", "60"], env=environment(), stdout=subprocess.PIPE, text=True, cwd=ROOT
+    ) as process:
+        assert process.stdout is not None
+        try:
+            browser.open(process.stdout.readline().split()[1])
+            browser.run("document.querySelector('#new').click()")
+            browser.wait("!!document.querySelector('#examples li.well')")
+            browser.run(
+                "(() => { const box = document.querySelector('#text'); box.value = box.value.replace('words', 'wards');"
+                " box.dispatchEvent(new Event('input')) })()"
+            )
+            browser.wait("!document.querySelector('#fault').hidden")
+            assert browser.text("#fault").startswith("line 5: rule 'my-rule': unknown parameter 'wards'")
+            assert browser.run("document.querySelector('#save').disabled")
+            browser.run(
+                "(() => { const box = document.querySelector('#text'); box.value = box.value.replace('wards', 'words')"
+                ".replaceAll('還行', '好吃'); box.dispatchEvent(new Event('input')) })()"
+            )
+            browser.wait("document.querySelector('#fault').hidden && !document.querySelector('#save').disabled")
+            browser.run("document.querySelector('#compare').click()")
+            browser.wait("!document.querySelector('#changes').hidden")
+            assert "60 則評論 reviews" in browser.text("#summary")
+            assert browser.run("document.querySelectorAll('#reviews li.lost').length") > 0
+            assert not (tmp_path / "rules").exists()
+            browser.run("document.querySelector('#save').click()")
+            browser.wait("document.querySelector('#status').textContent.includes('saved')")
+            assert browser.text("#list [aria-current] .mine") == "● 我的 mine"
+            assert browser.troubles == []
+        finally:
+            browser.close()
+            process.terminate()
+            process.wait(60)
+    assert [rule.name for rule in load_rules(tmp_path / "rules")] == ["my-rule"]
