@@ -17,18 +17,18 @@ from builder.errors import ConfigError, ResourceError
 from builder.lexicon.clusters import cluster_words
 from builder.lexicon.domain_sheet import read_sheet
 from builder.lexicon.folders import Folders
-from builder.lexicon.packs import find_pack, list_packs
+from builder.lexicon.packs import find_pack, list_layers, list_packs
 from builder.lexicon.resources import load_lexicon
 from builder.lexicon.rules import load_rules
 from builder.reader import Recipe, extract, make_reader
 
 HOTEL = [
-    "櫃檯人員很親切，可惜浴缸很髒",
-    "浴缸很乾淨，枕頭很舒服",
-    "枕頭很舒服，床墊不舒服",
-    "浴缸很乾淨，床墊很舒服，隔音很差",
-    "床墊很舒服，浴缸乾淨又舒服",
-    "枕頭很髒，床墊很髒，櫃檯人員冷漠",
+    "櫃檯人員很親切，可惜魚缸很髒",
+    "魚缸很乾淨，珊瑚很舒服",
+    "珊瑚很舒服，海葵不舒服",
+    "魚缸很乾淨，海葵很舒服，隔音很差",
+    "海葵很舒服，魚缸乾淨又舒服",
+    "珊瑚很髒，海葵很髒，櫃檯人員冷漠",
 ]
 
 
@@ -73,6 +73,29 @@ def test_a_domain_reads_its_own_things_and_what_any_review_says() -> None:
         "價格 · 便宜 · POS",
         "服務 · 差 · NEG",
     ]
+
+
+def test_common_words_serve_every_domain_but_those_that_do_without(tmp_path: Path) -> None:
+    text = "外套很輕便，拉鍊老是卡住；房間隔音很差"
+    read = [str(triplet) for triplet in Extractor(domain="none")(text)]
+    assert read == ["外套 · 輕便 · POS", "拉鍊 · 卡住 · NEG", "房間隔音 · 差 · NEG"]
+    layers = {name: [pack.name for pack in list_layers(name)] for name in ("none", "laptop", "restaurant")}
+    assert layers == {
+        "none": ["common words"],
+        "laptop": ["common words", "laptop"],
+        "restaurant": ["restaurant"],
+    }
+    for name, expected in (("lean", 1), ("rich", 2)):
+        (tmp_path / name / "lexicons").mkdir(parents=True)
+        (tmp_path / name / "lexicons/general.tsv").write_text("word\tpos\n喵喵\tNOUN\n", encoding="utf-8")
+        if name == "lean":
+            (tmp_path / name / "no-common-words").touch()
+        assert len(list_layers(str(tmp_path / name))) == expected
+    assert "拉鍊" in load_lexicon(domain=str(tmp_path / "lean")).aspects  # the core has it
+    assert "浴缸" not in load_lexicon(domain=str(tmp_path / "lean")).aspects
+    assert "浴缸" in load_lexicon(domain=str(tmp_path / "rich")).aspects
+    roles = [folder.role for folder in Folders(domain="none").describe()]
+    assert "lexicons of common words" in roles and "rules of common words" in roles
 
 
 def test_a_domain_that_is_unknown_or_no_pack_is_an_error_that_names_the_known_ones(tmp_path: Path) -> None:
@@ -151,22 +174,22 @@ def test_a_pack_is_made_answered_and_used_from_raw_reviews_alone(reviews: Path, 
     told = command("new", "hotel", "--reviews", reviews, "--out", pack, "--support", 2)
     assert "proposals from 6 reviews" in told
     proposals = {row.word: row for row in read_sheet(pack)}
-    assert {"浴缸", "枕頭", "床墊"} <= proposals.keys()
-    assert proposals["浴缸"].kind == "aspect" and "C-value" in proposals["浴缸"].evidence
-    assert "浴缸" in proposals["浴缸"].sentence
+    assert {"魚缸", "珊瑚", "海葵"} <= proposals.keys()
+    assert proposals["魚缸"].kind == "aspect" and "C-value" in proposals["魚缸"].evidence
+    assert "魚缸" in proposals["魚缸"].sentence
     sheet = pack / "candidates.csv"
     with sheet.open(encoding="utf-8-sig", newline="") as file:
         rows = list(csv.DictReader(file))
     for row in rows:
-        row["answer"] = "yes" if row["word"] in ("浴缸", "枕頭", "床墊") else "no"
+        row["answer"] = "yes" if row["word"] in ("魚缸", "珊瑚", "海葵") else "no"
         row["meaning"] = "hotel.room" if row["kind"] == "aspect" else row["meaning"]
     with sheet.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, list(rows[0]))
         writer.writeheader()
         writer.writerows(rows)
     assert command("accept", pack).endswith(f"3 aspects and 0 opinions of {len(rows)} proposals\n")
-    assert load_lexicon(domain=str(pack)).role("浴缸") == "thing"
-    assert [str(triplet) for triplet in Extractor(domain=pack)("浴缸很乾淨")] == ["浴缸 · 乾淨 · POS"]
+    assert load_lexicon(domain=str(pack)).role("魚缸") == "thing"
+    assert [str(triplet) for triplet in Extractor(domain=pack)("魚缸很乾淨")] == ["魚缸 · 乾淨 · POS"]
     shown = command("check", pack, "--reviews", reviews, "--draw", 3)
     assert shown.startswith("6 reviews, 6 with triplets (100%)") and "unknown words:" in shown
     assert command("check", pack, "--reviews", reviews, "--draw", 3) == shown

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from builder.errors import ConfigError
-from builder.lexicon.packs import Pack, data_dir, find_pack
+from builder.lexicon.packs import COMMON, Pack, data_dir, find_pack, list_layers
 from builder.lexicon.resources import Lexicon, load_lexicon, overlays
 from builder.lexicon.rules import Rule, edited_rules, load_rules, rule_folders, rules_digest
 from builder.lexicon.tsv_rows import folder_digest
@@ -83,7 +83,8 @@ class Folders:
         """The folders of lexicons, the last one uppermost."""
         if self.lexicons:
             return (self.lexicons, *self.laid_over)
-        return (data_dir("lexicons"), *(self.pack.lexicons if self.pack else ()), *self.laid_over)
+        shipped = (folder for pack in list_layers(self.domain) for folder in pack.lexicons)
+        return (data_dir("lexicons"), *shipped, *self.laid_over)
 
     @property
     def files_digest(self) -> str:
@@ -95,9 +96,10 @@ class Folders:
         shipped = ("lexicons shipped", "lexicons of your own, in place of those shipped")
         for folder in self.lexicon_folders[:1]:
             yield Folder(shipped[self.lexicons is not None], folder, folder_digest(folder, "*.tsv"))
-        pack = self.pack
-        for folder in pack.lexicons if pack and not self.lexicons else ():
-            yield Folder(f"lexicons of the domain {pack.name if pack else ''}", folder, folder_digest(folder, "*.tsv"))
+        layers = list_layers(self.domain)
+        for pack in () if self.lexicons else layers:
+            for folder in pack.lexicons:
+                yield Folder(f"lexicons of {_name_layer(pack)}", folder, folder_digest(folder, "*.tsv"))
         for folder in self.overlays:
             yield Folder("lexicons of your own, over those shipped", folder, folder_digest(folder, "*.tsv"))
         for folder in self.imported:
@@ -105,12 +107,17 @@ class Folders:
         roles = ("rules shipped", "rules of your own, in place of those shipped")
         for folder in self.rule_folders[:1]:
             yield Folder(roles[self.rules is not None], folder, folder_digest(folder, "*.toml"))
-        for folder in pack.rules if pack and not self.rules else ():
-            yield Folder(f"rules of the domain {pack.name if pack else ''}", folder, folder_digest(folder, "*.toml"))
+        for pack in () if self.rules else layers:
+            for folder in pack.rules:
+                yield Folder(f"rules of {_name_layer(pack)}", folder, folder_digest(folder, "*.toml"))
         for folder in self.added_rules:
             yield Folder("rules of your own, over those shipped", folder, folder_digest(folder, "*.toml"))
         for folder in self.edited:
             yield Folder("rules edited in the working directory", folder, folder_digest(folder, "*.toml"))
+
+
+def _name_layer(pack: Pack) -> str:
+    return pack.name if pack.path.name == COMMON else f"the domain {pack.name}"
 
 
 SHIPPED = Folders()

@@ -1,7 +1,8 @@
 """Where words and rules lie: those of any review (the core), and the packs of domains that are laid over them.
 
 In: the name of a domain, or the folder of a pack. Out: `Pack`, with its folders of lexicons and rules. A pack is a
-folder with `lexicons/` (some tables of a lexicon), `rules/` (`*.toml`), or both, and a card, README.md.
+folder with `lexicons/` (some tables of a lexicon), `rules/` (`*.toml`), or both, and a card, README.md. Between the core
+and a pack lie the common words, which reviews of anything use; a pack with a file `no-common-words` does without.
 """
 
 from __future__ import annotations
@@ -15,6 +16,9 @@ from builder.lexicon.tsv_rows import folder_digest
 from builder.settings import CORE
 
 CARD = "README.md"
+COMMON = "_common"
+"""The folder of the words that reviews of anything use, beside the packs."""
+_WITHOUT_COMMON = "no-common-words"
 _PACKAGE = Path(__file__).parent.parent
 
 
@@ -53,7 +57,17 @@ class Pack:
 
 def list_packs() -> dict[str, Path]:
     """The packs that come with builder, by name."""
-    return {path.name: path for path in sorted(data_dir("domains").iterdir()) if path.is_dir()}
+    folders = sorted(path for path in data_dir("domains").iterdir() if path.is_dir())
+    return {path.name: path for path in folders if path.name != COMMON}
+
+
+def list_layers(domain: str) -> tuple[Pack, ...]:
+    """What is laid over the core for a domain: the common words unless its pack does without them, then its pack."""
+    pack = find_pack(domain)
+    common = Pack("common words", data_dir("domains") / COMMON)
+    if pack is None:
+        return (common,)
+    return (pack,) if (pack.path / _WITHOUT_COMMON).is_file() else (common, pack)
 
 
 def find_pack(domain: str) -> Pack | None:

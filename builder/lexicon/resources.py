@@ -16,7 +16,7 @@ from typing import TypeVar
 
 from builder.errors import ResourceError
 from builder.lexicon.compounds import Kinds, compounds
-from builder.lexicon.packs import data_dir, find_pack
+from builder.lexicon.packs import data_dir, list_layers
 from builder.lexicon.tsv_rows import (
     MARKS,
     PLAIN,
@@ -148,8 +148,8 @@ def load_lexicon(directory: Path | None = None, overlays: Sequence[Path] = (), d
     ResourceError with file:line on a broken line, an unknown category, or a word listed twice in a folder.
     """
     root = directory or data_dir("lexicons")
-    pack = None if directory else find_pack(domain)
-    overlays = (*(pack.lexicons if pack else ()), *overlays)
+    layers = () if directory else list_layers(domain)
+    overlays = (*(folder for pack in layers for folder in pack.lexicons), *overlays)
     if missing := [name for name in WHOLE if not (root / f"{name}.tsv").is_file()]:
         raise ResourceError(
             f"a whole lexicon has {', '.join(f'{name}.tsv' for name in missing)} too",

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from builder.errors import ResourceError
-from builder.lexicon.packs import data_dir, find_pack
+from builder.lexicon.packs import data_dir, list_layers
 from builder.lexicon.tsv_rows import folder_digest
 from builder.settings import RESTAURANT
 
@@ -72,8 +72,7 @@ def rule_folders(directory: Path | None = None, domain: str = RESTAURANT) -> tup
     """`directory` alone, or the folder of the core's rules and that of the domain's."""
     if directory:
         return (directory,)
-    pack = find_pack(domain)
-    return (data_dir("rules"), *(pack.rules if pack else ()))
+    return (data_dir("rules"), *(folder for pack in list_layers(domain) for folder in pack.rules))
 
 
 def edited_rules(workdir: Path) -> tuple[Path, ...]:
