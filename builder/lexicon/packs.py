@@ -1,8 +1,8 @@
 """Where words and rules lie: those of any review (the core), and the packs of domains that are laid over them.
 
 In: the name of a domain, or the folder of a pack. Out: `Pack`, with its folders of lexicons and rules. A pack is a
-folder with `lexicons/` (some tables of a lexicon), `rules/` (`*.toml`), or both, and a card, README.md. Between the core
-and a pack lie the common words, which reviews of anything use; a pack with a file `no-common-words` does without.
+folder with `lexicons/` (some tables of a lexicon), `rules/` (`*.toml`), or both, and a card, README.md. Between the
+core and a pack lie the common words, which reviews of anything use; a pack with a file `no-common-words` does without.
 """
 
 from __future__ import annotations
