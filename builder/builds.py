@@ -200,8 +200,9 @@ def remember_build(connection: sqlite3.Connection, build: Build) -> None:
     }
     if (pack := find_pack(str(config["domain"]))) and pack.name not in list_packs():
         config["domain"] = str(pack.path.resolve())
-    if config["paper.base"] and (base := Path(str(config["paper.base"]))).is_dir():
-        config["paper.base"] = str(base.resolve())
+    for key in ("encoder.base", "paper.base"):
+        if config[key] and (base := Path(str(config[key]))).is_dir():
+            config[key] = str(base.resolve())
     kept = {"inputs": [str(path.resolve()) for path in build.inputs], "out": str(build.out.resolve()), "config": config}
     with db.atomic(connection):
         runs.set_setting(connection, "build", json.dumps(kept))
@@ -211,7 +212,7 @@ def _backend_signature(config: Config) -> str:
     from builder import nlp
 
     return nlp.load(
-        config.annotate.backend, {}, Path(config.annotate.models) if config.annotate.models else None
+        config.annotate.backend, {}, Path(config.annotate.models) if config.annotate.models else None, "cpu"
     ).signature
 
 

@@ -48,13 +48,15 @@ class Reading(NamedTuple):
 class Recipe:
     """What a reader is made from. It is small, hashable and travels to worker processes.
 
-    `folders` are those of words and rules; `models` holds the backend's models where they are not the shipped ones.
+    `folders` are those of words and rules; `models` holds the backend's models where they are not the shipped ones, and
+    `device` is where they run.
     """
 
     convention: Convention = "natural"
     folders: Folders = SHIPPED
     backend: str = "embedded"
     models: Path | None = None
+    device: str = "auto"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,7 @@ def make_reader(recipe: Recipe) -> Reader:
     """Load what a recipe names. ResourceError or ConfigError where something of it is missing or broken."""
     with uncollected():
         lexicon = recipe.folders.load_lexicon()
-        backend = nlp.load(recipe.backend, lexicon.words(), recipe.models)
+        backend = nlp.load(recipe.backend, lexicon.words(), recipe.models, recipe.device)
         return Reader(lexicon, backend, make_engine(lexicon, recipe.folders.load_rules(), recipe.convention))
 
 

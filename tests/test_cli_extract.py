@@ -45,6 +45,10 @@ def on_terminal(*words: object, **variables: str) -> str:
     return shown.decode().replace("\r\n", "\n")
 
 
+def test_a_device_of_no_such_name_is_refused(here: Command) -> None:
+    assert "Invalid value for '--device': 'gpu' is none of auto, cpu" in here("extract", "--device", "gpu", REVIEW).err
+
+
 def test_a_text_is_answered_with_its_triplets_in_columns(here: Command) -> None:
     ran = here("extract", REVIEW)
     assert (ran.code, ran.err) == (0, "")

@@ -63,6 +63,8 @@ def test_a_device_that_is_not_there_is_refused(monkeypatch: pytest.MonkeyPatch) 
     assert devices.choose("auto") == devices.choose("cpu") == torch.device("cpu")
     with pytest.raises(ModelError, match="torch sees no device 'cuda:1' here"):
         devices.choose("cuda:1")
+    with pytest.raises(ModelError, match="no device has the name 'gpu'"):
+        devices.choose("gpu")
 
 
 @pytest.mark.parametrize(

@@ -18,13 +18,16 @@ from conftest import ROOT
 from test_model import TINY, TINY_JUDGE, review, weights
 from tiny_encoders import KINDS, make_encoder
 
+from builder.builds import remembered
 from builder.cli import cli
 from builder.config import resolve
 from builder.errors import ConfigError, ModelError, OutputError
+from builder.learning import devices
 from builder.learning.encode import collate
-from builder.learning.loop import TrainingStep, course_of, decayed_groups
+from builder.learning.loop import TrainingStep, course_of, decayed_groups, scope
 from builder.learning.task import EncoderTuning, Example
 from builder.learning.token_rows import PLACES, average_tokens
+from builder.model.cotrain import load_taggers, train_taggers
 from builder.model.discriminator import train_discriminator
 from builder.model.encoder import EncoderFoundation, EncoderTrunk, check_characters, load_encoder
 from builder.model.negatives import discriminator_data
@@ -120,12 +123,13 @@ def test_training_on_every_class_lowers_the_loss_and_comes_back_from_disk(
 ) -> None:
     base = foundation(bases(kind))
     tagger = train_tagger(TRAIN, VALID, replace(CONFIG, epochs=8), 1, tmp_path / "t", foundation=base)
-    untrained = TaggerNetwork(base, CONFIG)
+    with scope(1, 1):
+        untrained = TaggerNetwork(base, CONFIG)
     base.begin(untrained.trunk, 1)
     windows = [window for example in VALID for window in _windows(tagger, example)]
     with torch.no_grad():
         before, after = (float(network.eval().loss(windows)) for network in (untrained, tagger.network))
-    assert after < 0.5 * before
+    assert after < 0.6 * before, (before, after)
     save(tagger, tmp_path / "m")
     back = load(tmp_path / "m", "cpu")
     assert isinstance(back, Tagger)
@@ -167,6 +171,26 @@ def test_a_training_that_was_stopped_ends_with_the_same_bytes(bases: Callable[[s
     assert weights(resumed) == weights(whole)
     other = train_tagger(TRAIN, VALID, CONFIG, 1, tmp_path / "part", foundation=replace(again, mark=" another encoder"))
     assert weights(other) == weights(whole), "trained anew from the same weights, not resumed"
+
+
+def test_folds_that_are_trained_at_once_give_the_taggers_of_folds_trained_in_turn(
+    bases: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base, config = foundation(bases("bert")), replace(CONFIG, epochs=1, threads=1)
+    reports: list[str] = []
+
+    def report(done: int, total: int, note: str) -> None:
+        reports.append(note)
+
+    assert base.training_processes == 1, "on a CPU one training takes all threads"
+    in_turn = train_taggers(TRAIN, VALID, 3, config, 1, tmp_path / "in turn", foundation=base)
+    monkeypatch.setattr(devices, "count_gpus", lambda name: 2)
+    assert base.training_processes == 2
+    at_once = train_taggers(TRAIN, VALID, 3, config, 1, tmp_path / "at once", report, base)
+    assert at_once.digest == in_turn.digest
+    assert load_taggers(tmp_path / "at once", "cpu").digest == in_turn.digest
+    assert any("epoch 1/1" in note for note in reports)
+    assert at_once.members[2].predict(TEXTS[:5]) == in_turn.members[2].predict(TEXTS[:5])
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -328,7 +352,10 @@ def test_a_saved_model_whose_tokenizer_cannot_serve_it_is_one_line(
 # A whole build
 
 
-def test_a_build_with_an_encoder_ends_in_a_release_and_extract_uses_its_models(tmp_path: Path) -> None:
+def test_a_build_with_an_encoder_ends_in_a_release_and_extract_uses_its_models(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     with (ROOT / "builder" / "sample" / "reviews.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.reader(file))[:41]
     with (tmp_path / "reviews.csv").open("w", encoding="utf-8", newline="") as file:
@@ -336,7 +363,7 @@ def test_a_build_with_an_encoder_ends_in_a_release_and_extract_uses_its_models(t
     base = make_encoder(tmp_path / "base", "bert", [" ".join("".join(row)) for row in rows])
     settings = {
         "profile": '"encoder"',
-        "encoder.base": json.dumps(str(base)),
+        "encoder.base": '"./base"',
         "encoder.rate": "1e-3",
         "device": '"cpu"',
         "workers": "1",
@@ -359,6 +386,8 @@ def test_a_build_with_an_encoder_ends_in_a_release_and_extract_uses_its_models(t
         kept = json.loads((tmp_path / "w" / "models" / name / "config.json").read_text())
         assert kept["encoder"]["model_type"] == "bert"
         assert str(tmp_path) not in json.dumps(kept), "no path of this machine in a model"
+    kept_base = remembered(tmp_path / "w").resolved.config.encoder.base
+    assert kept_base == str(base.resolve()), "a build that is resumed in another folder finds it"
     (tmp_path / "one.jsonl").write_text(json.dumps({"id": "1", "text": "湯頭很濃郁"}) + "\n", "utf-8")
     ask = [
         "extract",

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from stand_in_device import stand_in
 from tiny_encoders import KINDS, make_encoder
 
-from builder import nlp
-from builder.errors import ConfigError, ResourceError
+from builder import Extractor, nlp, pipeline
+from builder.builds import Build
+from builder.config import resolve
+from builder.errors import ConfigError, ModelError, ResourceError
+from builder.learning.devices import device_of
 from builder.nlp.hub import SETTINGS, HubBackend, load, plain_tag, word_spans
+from builder.usecases.extraction import open_build_system
 
 TEXTS = ["湯頭很濃郁，牛肉麵好吃！", "Wi-Fi 很慢 服務普通", "老闆人很好。店裡有點吵，\n下次再來", "\U0002000b好吃"]
 TAGS = ["NOUN", "VERB", "ADV", "PUNCT", "CCONJ"]
@@ -50,6 +56,31 @@ def test_tokens_of_any_class_tile_the_text_and_have_universal_tags(kind: str, tm
         assert all((token.pos == "SPACE") == text[token.start : token.end].isspace() for token in tokens)
     assert backend.annotate(TEXTS[::-1])[::-1] == backend.annotate(TEXTS), "a text does not depend on its batch"
     assert nlp.load("hub", {}, tmp_path).signature == backend.signature
+
+
+def test_the_models_run_on_the_device_that_is_set(tmp_path: Path) -> None:
+    folder = make_models(tmp_path / "models")
+    here = nlp.load("hub", {}, folder, "cpu")
+    with stand_in() as device:
+        there = nlp.load("hub", {}, folder, "meta")
+        assert isinstance(there, HubBackend)
+        assert device_of(there.words.network) == device_of(there.tags.network) == device
+        assert there.annotate(TEXTS) == here.annotate(TEXTS)
+    assert nlp.load("hub", {}, folder).signature == here.signature
+
+
+def test_a_build_and_an_extractor_take_their_device_for_the_backend(tmp_path: Path) -> None:
+    folder = make_models(tmp_path / "models")
+    (tmp_path / "reviews.csv").write_text("id,text\n1,湯頭很濃郁\n2,服務普通\n", "utf-8")
+    options = {"annotate.backend": "hub", "annotate.models": str(folder), "device": "cuda:7", "workers": 1}
+    build = Build(tmp_path / "w", tmp_path / "out", (tmp_path / "reviews.csv",), resolve(options=options))
+    with pytest.raises(ModelError, match="torch sees no device 'cuda:7' here"):
+        pipeline.run(build, until="annotate")
+    with pytest.raises(ModelError, match="torch sees no device 'cuda:7' here"):
+        Extractor(backend="hub", models=folder, device="cuda:7")
+    pipeline.run(replace(build, resolved=resolve(options=options | {"device": "cpu"})), until="annotate")
+    with pytest.raises(ModelError, match="torch sees no device 'cuda:7' here"):
+        open_build_system(tmp_path / "w", "rules", device="cuda:7").extract(TEXTS[:1])
 
 
 def test_words_begin_where_labels_say_so_and_at_spaces() -> None:

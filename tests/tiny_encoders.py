@@ -72,7 +72,8 @@ def make_tokenizer(kind: str, texts: Sequence[str]) -> Any:
         tokenizer.normalizer = normalizers.NFKC()
         tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
         tokenizer.decoder = decoders.Metaspace()
-        trainer = trainers.UnigramTrainer(vocab_size=120, special_tokens=MARKS, unk_token="[UNK]", show_progress=False)
+        size = max(120, len({letter for text in texts for letter in text}) + 20)
+        trainer = trainers.UnigramTrainer(vocab_size=size, special_tokens=MARKS, unk_token="[UNK]", show_progress=False)
     else:
         tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
         tokenizer.normalizer = normalizers.BertNormalizer()

@@ -35,6 +35,7 @@ class Extractor:
         models: the folder of the backend's models, where they are not the shipped ones.
         domain: what the texts are about: `restaurant` or `laptop`, the folder of a domain pack, or `none` for the
             words and rules of any review.
+        device: where the models of `ckip` and `hub` run: `auto`, `cpu`, `cuda`, `cuda:1` or `mps`.
 
     Raises:
         ConfigError: an unknown backend, convention or domain.
@@ -55,12 +56,15 @@ class Extractor:
         backend: str = "embedded",
         models: PathLike | None = None,
         domain: PathLike = RESTAURANT,
+        device: str = "auto",
     ) -> None:
         with uncollected():
-            self._begin(_rule_system(convention, (lexicons, rules, domain), backend, models))
+            self._begin(_rule_system(convention, (lexicons, rules, domain), backend, models, device))
 
     @classmethod
-    def from_workdir(cls, workdir: PathLike, source: str = "", *, convention: Convention | None = None) -> Extractor:
+    def from_workdir(
+        cls, workdir: PathLike, source: str = "", *, convention: Convention | None = None, device: str = "auto"
+    ) -> Extractor:
         """What the build in a working directory learnt, with the words that it was given.
 
         Args:
@@ -68,6 +72,7 @@ class Extractor:
             source: a variant (`E`, or `A` to `D`: its last round), one round (`C1`), `rules`; empty for the last
                 model of all.
             convention: as the build's, if not given.
+            device: where models run; `auto` is that of the build.
 
         Raises:
             ConfigError: no such model was trained there; the error names those that were.
@@ -81,12 +86,12 @@ class Extractor:
 
             remembered(Path(workdir))  # WorkdirError where no build was begun
             made = cls.__new__(cls)
-            made._begin(open_build_system(Path(workdir), source, convention))
+            made._begin(open_build_system(Path(workdir), source, convention, device=device))
         return made
 
     @classmethod
-    def from_model(cls, folder: PathLike) -> Extractor:
-        """A model that was published, from its folder: what `builder publish --model` sends.
+    def from_model(cls, folder: PathLike, *, device: str = "auto") -> Extractor:
+        """A model that was published, from its folder: what `builder publish --model` sends. It runs on `device`.
 
         Raises:
             ModelError: the folder holds no such model, or one that is damaged.
@@ -97,7 +102,7 @@ class Extractor:
             from builder.usecases.extraction import open_build_system
 
             made = cls.__new__(cls)
-            made._begin(open_build_system(None, os.path.join(folder, "")))
+            made._begin(open_build_system(None, os.path.join(folder, ""), device=device))
         return made
 
     def _begin(self, system: System) -> None:
@@ -172,6 +177,7 @@ def _rule_system(
     words: tuple[PathLike | Sequence[PathLike], PathLike | None, PathLike],
     backend: str,
     models: PathLike | None,
+    device: str,
 ) -> System:
     from builder.lexicon.folders import Folders
     from builder.reader import Recipe
@@ -187,7 +193,7 @@ def _rule_system(
         )
     overlays = tuple(folder for folder in folders if folder not in whole)
     added = Folders(whole[0] if whole else None, overlays, Path(rules) if rules else None, domain=str(domain))
-    return RuleSystem(Recipe(convention, added, backend, Path(models) if models else None))
+    return RuleSystem(Recipe(convention, added, backend, Path(models) if models else None, device))
 
 
 def _checked(text: object) -> str:

@@ -10,6 +10,7 @@ import click
 from click.core import ParameterSource
 
 from builder.commands.build import PRESET
+from builder.commands.device_option import device_option
 from builder.commands.presetting import preset_settings, with_preset_options
 
 _PATH = click.Path(path_type=Path)
@@ -121,7 +122,7 @@ def _numbers(context: click.Context, option: click.Parameter, value: str) -> tup
     type=_PATH,
     help="Raw texts of the domain, one a line (de-cnn, bert-pt); the training texts are always taken.",
 )
-@click.option("--device", default="auto", show_default=True, help="Where models run: auto, cpu, cuda, cuda:1 or mps.")
+@device_option("Where models run")
 @click.option("--comprehension", type=_PATH, help="Questions in the SQuAD layout (bert-pt).")
 @click.option(
     "--shift",

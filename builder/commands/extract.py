@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TextIO, cast
 import click
 
 from builder.commands.completion import complete_columns
+from builder.commands.device_option import device_option
 from builder.commands.terminal import counted, shows_colour, styled_output
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path),
     help="File of aspects, one a line, that a model of the profile paper is asked about; the rules' if not given.",
 )
+@device_option("Where models run; auto is the build's device, or a GPU if there is one")
 @click.option(
     "--workers",
     type=click.IntRange(min=1),
@@ -95,7 +97,7 @@ def extract(
     from builder.usecases.extraction import build_settings, open_build_system
 
     convention, aspects = convention or build_settings(workdir, system).rules.convention, options.pop("aspects")
-    domain = cast("str | None", options.pop("domain"))
+    domain, device = cast("str | None", options.pop("domain")), cast("str", options.pop("device"))
     texts = _given_texts(given, source, cast("dict[str, str | None]", options))
     to_screen = target is None or (target == Path("-") and sys.stdout.isatty())
     shape = shape or ("table" if target is None else "csv" if target.suffix.lower() == ".csv" else "jsonl")
@@ -108,7 +110,7 @@ def extract(
     if typed:
         click.echo("Type a review and press Enter; Ctrl-D ends.", err=True)
     named = read_aspects(Path(aspects)) if aspects else None
-    chosen = open_build_system(workdir, system, cast("Convention", convention), named, domain=domain)
+    chosen = open_build_system(workdir, system, cast("Convention", convention), named, domain, device)
     counts = extract_texts(texts, place, chosen, write, workers, at_once=typed)
     if not (given and given != ("-",) and source is None and target is None):
         name = "" if target is None or to_screen else f"{target}: "

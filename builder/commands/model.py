@@ -8,6 +8,8 @@ from pathlib import Path
 
 import click
 
+from builder.commands.device_option import device_option
+
 _PATH = click.Path(path_type=Path)
 _BASE = click.option("--base", required=True, help="Hub name (google/mt5-base) or folder of the model to begin with.")
 _OUT = click.option(
@@ -130,7 +132,7 @@ def convert(folder: Path, out: Path) -> None:
     "--reviews", "inputs", multiple=True, type=_PATH, help="Reviews to look for unknown characters in (repeatable)."
 )
 @click.option("--text-column", default="", help="Column with the review text; guessed if not given.")
-@click.option("--device", default="auto", show_default=True, help="Device to judge memory and precision for.")
+@device_option("Device to judge memory and precision for")
 def check(base: str, inputs: tuple[Path, ...], text_column: str, device: str) -> None:
     """Report what a base model is and can serve as.
 

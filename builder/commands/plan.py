@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from builder.commands.device_option import device_option
+
 if TYPE_CHECKING:
     from builder.usecases.planning import BuildPlan, SampleMeasure
 
@@ -25,9 +27,7 @@ if TYPE_CHECKING:
 )
 @click.option("--profile", type=click.Choice(["encoder", "paper"]), help="Plan the models of this profile instead.")
 @click.option("--base", default="", help="Their pretrained model: a hub name or a folder; needs --profile.")
-@click.option(
-    "--device", default="auto", show_default=True, help="Where they would run: auto, cpu, cuda, cuda:1 or mps."
-)
+@device_option("Where they would run")
 @click.option("--seconds", default=60.0, show_default=True, help="Seconds in which the base is tried on the device.")
 @click.option("--set", "sets", multiple=True, metavar="KEY=VALUE", help="A setting of the build (repeatable).")
 @click.option(

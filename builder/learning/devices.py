@@ -31,7 +31,11 @@ def choose(name: str) -> torch.device:
     """
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
-    device = torch.device(f"cuda:{_own_gpu()}" if name == "cuda" else name)
+    try:
+        device = torch.device(f"cuda:{_own_gpu()}" if name == "cuda" else name)
+    except RuntimeError as error:
+        fix = "use auto, cpu, cuda, cuda:1 or mps"
+        raise ModelError(f"no device has the name {name!r}", where="device", fix=fix) from error
     if (device.index or 0) >= count_devices(device.type):
         raise ModelError(f"torch sees no device {name!r} here", where="device", fix='set device = "auto"')
     if device.type == "cuda":

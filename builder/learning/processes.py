@@ -147,9 +147,14 @@ def launched() -> int:
     return int(os.environ["WORLD_SIZE"]) if {"RANK", "LOCAL_RANK", "WORLD_SIZE"} <= os.environ.keys() else 1
 
 
+def rank() -> int:
+    """The number of this process among those of one training, from 0."""
+    return int(os.environ["RANK"]) if launched() > 1 else 0
+
+
 def first() -> bool:
     """Whether this process does all but the training: it is the only one, or rank 0 of those that were launched."""
-    return launched() == 1 or os.environ["RANK"] == "0"
+    return rank() == 0
 
 
 def together(worker: Worker, arguments: tuple[Any, ...], progress: Progress | None) -> None:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import pickle
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -24,6 +25,7 @@ from builder.edges import shared
 from builder.engine import Doc, RuleEngine
 from builder.errors import ModelError
 from builder.files import read_settings, write_atomically
+from builder.learning.processes import launched, rank, spread
 from builder.learning.task import Example, Progress, TaggerConfig
 from builder.model.foundation import Foundation
 from builder.model.saved import load, save
@@ -67,6 +69,45 @@ class Taggers:
         return out
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class FoldTraining:
+    """What the taggers of all folds are trained on, and the folder that they are saved in."""
+
+    train: Sequence[Example]
+    valid: Sequence[Example]
+    folds: int
+    config: TaggerConfig
+    seed: int
+    folder: Path
+    foundation: Foundation | None
+
+    def train_fold(self, fold: int, progress: Progress | None) -> Tagger:
+        """The tagger that does not see the reviews of a fold, trained and saved."""
+        others = [review for review in self.train if fold_of(review.id, self.folds) != fold]
+        checkpoints = self.folder / f"{fold}.training"
+        tagger = train_tagger(others, self.valid, self.config, self.seed, checkpoints, progress, self.foundation)
+        save(tagger, self.folder / str(fold))
+        return tagger
+
+    def train_at_once(self, processes: int, progress: Progress | None) -> list[Tagger]:
+        """The taggers of all folds, each trained by one of `processes` on a GPU of its own.
+
+        They get this training as bytes: torch would send tensors through shared memory, which containers have little
+        of.
+        """
+        spread(_train_own_folds, (pickle.dumps(self),), processes, progress)
+        device = str(self.foundation.device) if self.foundation else "cpu"
+        trained = [load(self.folder / str(fold), device) for fold in range(self.folds)]
+        return [tagger for tagger in trained if isinstance(tagger, Tagger)]
+
+
+def _train_own_folds(progress: Progress | None, arguments: tuple[bytes]) -> None:
+    """In one of several processes: every n-th fold, beginning with that of its rank."""
+    training: FoldTraining = pickle.loads(arguments[0])
+    for fold in range(rank(), training.folds, launched()):
+        training.train_fold(fold, progress)
+
+
 def train_taggers(
     train: Sequence[Example],
     valid: Sequence[Example],
@@ -78,13 +119,14 @@ def train_taggers(
     foundation: Foundation | None = None,
 ) -> Taggers:
     """One tagger a fold, from the same base weights, saved as `folder`/0, /1 …; ModelError where a fold leaves
-    nothing to learn from.
+    nothing to learn from. Where the foundation has several GPUs, each trains folds of its own.
     """
-    members = []
-    for fold in range(folds):
-        others = [review for review in train if fold_of(review.id, folds) != fold]
-        members.append(train_tagger(others, valid, config, seed, folder / f"{fold}.training", progress, foundation))
-        save(members[-1], folder / str(fold))
+    training = FoldTraining(train, valid, folds, config, seed, folder, foundation)
+    processes = min(folds, foundation.training_processes if foundation else 1)
+    if processes > 1:
+        members = training.train_at_once(processes, progress)
+    else:
+        members = [training.train_fold(fold, progress) for fold in range(folds)]
     for other in filter(_is_member, folder.iterdir()):  # of a training with more folds
         if _fold_in_name(other) >= folds:
             shutil.rmtree(other)

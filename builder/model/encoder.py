@@ -136,6 +136,10 @@ class EncoderFoundation:
     def device(self) -> torch.device:
         return devices.choose(self.chosen_device)
 
+    @property
+    def training_processes(self) -> int:
+        return max(1, devices.count_gpus(self.chosen_device))
+
     def make_tokens(self) -> CharacterTokens:
         """What cuts texts into this encoder's tokens."""
         tokenizer = hub.parse_tokenizer(self.tokenizer, "encoder.base")

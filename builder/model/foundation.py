@@ -37,6 +37,11 @@ class Foundation(Protocol):
         """Where networks on it run."""
         ...
 
+    @property
+    def training_processes(self) -> int:
+        """How many networks on it are trained at once, each in a process of its own."""
+        ...
+
     def make_encoder(self, config: NetworkConfig) -> TextEncoder:
         """What turns a text into arrays."""
         ...
@@ -76,6 +81,10 @@ class CharacterFoundation:
     @property
     def device(self) -> torch.device:
         return torch.device("cpu")
+
+    @property
+    def training_processes(self) -> int:
+        return 1  # a training takes all CPU threads that it is given
 
     def make_encoder(self, config: NetworkConfig) -> TextEncoder:
         return Encoder(self.vocabulary, config.bigram_buckets)

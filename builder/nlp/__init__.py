@@ -27,31 +27,32 @@ class Backend(Protocol):
         """The tokens of each text; they tile it."""
 
 
-def _embedded(words: Mapping[str, str], models: Path | None) -> Backend:
+def _embedded(words: Mapping[str, str], models: Path | None, device: str) -> Backend:
     from builder.nlp import embedded
 
+    del device  # a GPU would take longer for networks as small as these
     return embedded.load(words, models)
 
 
-def _ckip(words: Mapping[str, str], models: Path | None) -> Backend:
+def _ckip(words: Mapping[str, str], models: Path | None, device: str) -> Backend:
     from builder.nlp import ckip
 
-    return ckip.load(words, models)
+    return ckip.load(words, models, device=device)
 
 
-def _ckip_stanza(words: Mapping[str, str], models: Path | None) -> Backend:
+def _ckip_stanza(words: Mapping[str, str], models: Path | None, device: str) -> Backend:
     from builder.nlp import ckip
 
-    return ckip.load(words, models, trees="stanza")
+    return ckip.load(words, models, trees="stanza", device=device)
 
 
-def _hub(words: Mapping[str, str], models: Path | None) -> Backend:
+def _hub(words: Mapping[str, str], models: Path | None, device: str) -> Backend:
     from builder.nlp import hub
 
-    return hub.load(words, models)
+    return hub.load(words, models, device)
 
 
-BACKENDS: dict[str, Callable[[Mapping[str, str], Path | None], Backend]] = {
+BACKENDS: dict[str, Callable[[Mapping[str, str], Path | None, str], Backend]] = {
     "embedded": _embedded,
     "ckip": _ckip,
     "ckip-stanza": _ckip_stanza,
@@ -59,8 +60,10 @@ BACKENDS: dict[str, Callable[[Mapping[str, str], Path | None], Backend]] = {
 }
 
 
-def load(name: str, words: Mapping[str, str], models: Path | None = None) -> Backend:
-    """The backend `name` with the user's words {word: UPOS or ""} and the models of a folder, or the shipped ones."""
+def load(name: str, words: Mapping[str, str], models: Path | None = None, device: str = "auto") -> Backend:
+    """The backend `name` with the user's words {word: UPOS or ""} and the models of a folder, or the shipped ones.
+    `device` is where the networks of Transformers run; the embedded ones run on the CPU.
+    """
     if name not in BACKENDS:
         raise ConfigError(f"unknown NLP backend {name!r}", fix=f"known: {', '.join(sorted(BACKENDS))}")
-    return BACKENDS[name](words, models)
+    return BACKENDS[name](words, models, device)

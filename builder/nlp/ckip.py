@@ -122,7 +122,7 @@ def word_spans(text: str, words: Sequence[str], where: str) -> list[Span]:
     return out
 
 
-def load(words: Mapping[str, str], models: Path | None = None, trees: str = "embedded") -> Ckip:
+def load(words: Mapping[str, str], models: Path | None = None, trees: str = "embedded", device: str = "auto") -> Ckip:
     """The backend. `models`: a folder with ws/ and pos/, or one of `NAMES` for the hub's models, by default bert-base.
 
     `trees`: "embedded" takes our own parser (models/embedded/ if it is there, else the one shipped), "stanza" the
@@ -131,8 +131,8 @@ def load(words: Mapping[str, str], models: Path | None = None, trees: str = "emb
     del words
     table = label_table.load()
     parser, parser_signature = _stanza(models, table) if trees == "stanza" else embedded_parser(models)
-    segmenter = _driver("ws", _source("ws", models))
-    tagger = _driver("pos", _source("pos", models))
+    segmenter = _driver("ws", _source("ws", models), device)
+    tagger = _driver("pos", _source("pos", models), device)
     known = segmenter.model.config.id2label
     if [known.get(0), known.get(1), len(known)] != ["B", "I", 2]:
         raise ResourceError(
@@ -155,16 +155,17 @@ def _source(part: str, models: Path | None) -> str:
     return str(models / part)
 
 
-def _driver(part: str, source: str) -> Any:
+def _driver(part: str, source: str, device: str) -> Any:
     """A driver of ckip-transformers, with a network and a tokenizer that `builder.learning.hub` loaded.
 
     The driver's own constructor would also read pickles, so it is passed over. The tokenizer is made to know the
     model's window, which some of the files do not say.
     """
-    torch = import_module("torch")
+    from builder.learning.devices import choose
+
     kind = getattr(_drivers(), _PARTS[part])
     driver = kind.__new__(kind)
-    driver.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    driver.device = choose(device)
     try:
         network = load_network("AutoModelForTokenClassification", source, wanted="a model of CKIP's")
         driver.tokenizer = load_tokenizer(source, "BertTokenizerFast")

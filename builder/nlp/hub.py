@@ -177,9 +177,9 @@ def plain_tag(label: str) -> str:
     return label[2:] if label[1:2] == "-" and label[0] in _BEGIN | _INSIDE else "" if label in _INSIDE else label
 
 
-def load(words: Mapping[str, str], models: Path | None = None) -> HubBackend:
-    """The backend of the folder `models`; `words` is there for the Protocol alone. ResourceError says what of
-    models.toml or of the models cannot serve.
+def load(words: Mapping[str, str], models: Path | None = None, device: str = "auto") -> HubBackend:
+    """The backend of the folder `models` on a device; `words` is there for the Protocol alone. ResourceError says
+    what of models.toml or of the models cannot serve.
     """
     from builder.nlp.ckip import embedded_parser
 
@@ -195,7 +195,7 @@ def load(words: Mapping[str, str], models: Path | None = None) -> HubBackend:
             f"cannot be read: {error}", where=str(path), fix="write words = and tags = in it"
         ) from error
     table = label_table.load()
-    segmenter, tagger = (_load(name, models) for name in (settings.words, settings.tags))
+    segmenter, tagger = (_load(name, models, device) for name in (settings.words, settings.tags))
     _check_labels(segmenter, tagger, settings.tag_scheme, table)
     parser, parser_signature = embedded_parser(models)
     parts = [f"words={_digest(segmenter)}", f"tags={_digest(tagger)}", settings.tag_scheme, f"labels={table.digest}"]
@@ -219,8 +219,8 @@ def _check_labels(segmenter: TokenLabels, tagger: TokenLabels, scheme: str, tabl
         raise ResourceError(f"{foreign[0]!r} is no universal tag", where=tagger.source, fix=fix)
 
 
-def _load(name: str, models: Path) -> TokenLabels:
-    """A model by its hub name, or by its folder in `models`."""
+def _load(name: str, models: Path, device: str) -> TokenLabels:
+    """A model by its hub name, or by its folder in `models`, on a device."""
     from builder.errors import ModelError
     from builder.learning import hub
     from builder.learning.devices import choose
@@ -246,7 +246,8 @@ def _load(name: str, models: Path) -> TokenLabels:
         raise ResourceError("its labels are not numbered from 0", where=source, fix="number `id2label` from 0")
     if longest < _LEAST_ROOM:
         raise ResourceError(f"it reads {longest + 2} tokens at once", where=source, fix="use a larger model")
-    return TokenLabels(network.to(choose("auto")), tokenizer, names, longest, source)
+    network.to(choose(device))
+    return TokenLabels(network, tokenizer, names, longest, source)
 
 
 def _digest(model: TokenLabels) -> str:

@@ -28,11 +28,11 @@ def run(context: Context) -> runs.Counts:
     """Annotate every review that has no annotation by this backend yet; the number of reviews."""
     connection, config = context.connection, context.config
     models = Path(config.annotate.models) if config.annotate.models else None
-    signature = nlp.load(config.annotate.backend, context.lexicon.words(), models).signature
+    signature = nlp.load(config.annotate.backend, context.lexicon.words(), models, "cpu").signature
     backend = _begin(context, signature)
     at = readings.annotated_to(connection)
     folder = Parcel.of(models) if models else None
-    job = Job(_prepare, (pack_words(context), config.annotate.backend, folder, signature), _annotate)
+    job = Job(_prepare, (pack_words(context), config.annotate.backend, folder, signature, config.device), _annotate)
     with bar(reviews.count(connection), "annotate") as shown:
         shown.update(readings.annotated_count(connection))
         for rows in context.crew.map(job, _tasks(context, at)):
@@ -60,13 +60,13 @@ def _tasks(context: Context, at: int) -> Iterator[_Task]:
         yield [(review.id, review.text, review.script) for review in rows]  # type: ignore[misc]
 
 
-def _prepare(words: ArrivedWords, name: str, models: Path | None, signature: str) -> _Ready:
+def _prepare(words: ArrivedWords, name: str, models: Path | None, signature: str, device: str) -> _Ready:
     """Load the backend once a worker, on one thread: workers share the cores."""
     import torch
 
     torch.set_num_threads(1)
     _, lexicon = unpack_words(words)
-    backend = nlp.load(name, lexicon.words(), models)
+    backend = nlp.load(name, lexicon.words(), models, device)
     if backend.signature != signature:
         fix = "`builder resume` begins with the models as they are now; workers need the same models"
         raise ResourceError(f"the backend is {backend.signature}, not {signature}", where=str(models or name), fix=fix)

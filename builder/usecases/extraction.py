@@ -92,13 +92,13 @@ def open_system(
     `aspects` are given to a system that is not asked about any.
     """
     folders = folders_in(workdir)
-    recipe = Recipe(convention, replace(folders, domain=domain) if domain else folders, backend, models)
+    device = device if device != "auto" else build_settings(workdir, source).device
+    recipe = Recipe(convention, replace(folders, domain=domain) if domain else folders, backend, models, device)
     if source == "rules":
         if aspects is not None:
             raise _not_asked("the rules find aspects themselves")
         return RuleSystem(recipe)
     if is_model_folder(source):
-        device = device if device != "auto" else build_settings(workdir, source).device
         predict = _tagging(Path(source), device, recipe, aspects, keep=False)
         return ModelSystem(read_description(Path(source)).name, predict, recipe.folders.load_lexicon().variants)
     if workdir is None:
@@ -110,7 +110,6 @@ def open_system(
     if name == "E0" and aspects is not None:
         raise _not_asked("E0 finds aspects itself")
     folder = workdir / "models" / name
-    device = device if device != "auto" else build_settings(workdir).device
     predict = holder(workdir, recipe, device) if name == "E0" else _tagging(folder, device, recipe, aspects)
     return ModelSystem(name, predict, recipe.folders.load_lexicon().variants)
 
@@ -121,6 +120,7 @@ def open_build_system(
     convention: Convention | None = None,
     aspects: Sequence[str] | None = None,
     domain: str | None = None,
+    device: str = "auto",
 ) -> System:
     """What finds triplets as the build of a working directory does: with its backend and words, and by its convention
     and domain if no other is given. Without a build: the embedded backend and `natural`; a published model names its
@@ -129,7 +129,7 @@ def open_build_system(
     settings = build_settings(workdir, source)
     models = Path(settings.annotate.models) if settings.annotate.models else None
     chosen = convention or settings.rules.convention
-    return open_system(workdir, source, chosen, settings.annotate.backend, models, aspects, domain)
+    return open_system(workdir, source, chosen, settings.annotate.backend, models, aspects, domain, device)
 
 
 def is_model_folder(source: str) -> bool:

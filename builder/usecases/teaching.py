@@ -70,5 +70,5 @@ class Teacher:
             for lesson in lessons:
                 add_entry(Path(folder), lesson, self.lexicon)
             tried = replace(folders, imported=(*folders.imported, Path(folder)))
-            recipe = Recipe(settings.rules.convention, tried, settings.annotate.backend, models)
+            recipe = Recipe(settings.rules.convention, tried, settings.annotate.backend, models, settings.device)
             return make_reader(recipe).extract([text])[0]
