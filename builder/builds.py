@@ -211,9 +211,8 @@ def remember_build(connection: sqlite3.Connection, build: Build) -> None:
 def _backend_signature(config: Config) -> str:
     from builder import nlp
 
-    return nlp.load(
-        config.annotate.backend, {}, Path(config.annotate.models) if config.annotate.models else None, "cpu"
-    ).signature
+    models = Path(config.annotate.models) if config.annotate.models else None
+    return nlp.signature(config.annotate.backend, {}, models)
 
 
 def _audit_digest(workdir: Path) -> str:

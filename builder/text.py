@@ -105,13 +105,18 @@ def converter(name: str) -> Callable[[str], str]:
     return same_length
 
 
-@cache
-def _script_of_char(char: str) -> int:
-    """+1 if only Traditional texts write it, -1 if only Simplified ones do, 0 for both and for what is no Han."""
-    if char in _SHARED or not HAN.match(char):
-        return 0
-    simplified, traditional = converter("t2s")(char), converter("s2tw")(char)
-    return (simplified != char and traditional == char) - (traditional != char and simplified == char)
+class _Votes(dict[str, int]):
+    """Character -> +1 if only Traditional texts write it, -1 if only Simplified ones do, 0 for both and for what is no
+    Han; filled as characters come.
+    """
+
+    def __missing__(self, char: str) -> int:
+        vote = 0
+        if char not in _SHARED and HAN.match(char):
+            simplified, traditional = converter("t2s")(char), converter("s2tw")(char)
+            vote = (simplified != char and traditional == char) - (traditional != char and simplified == char)
+        self[char] = vote
+        return vote
 
 
 # Written in both scripts: OpenCC calls them Simplified, Taiwanese reviews use them (台, 里 in names, 只, 才, 面 in
@@ -123,21 +128,21 @@ _SHARED = frozenset(
 
 def tells_script(text: str) -> bool:
     """Whether a text has a character that only one script writes."""
-    return bool(_votes(text))
+    return any(map(_votes.__getitem__, text))
 
 
-def _votes(text: str) -> list[int]:
-    return [vote for char in text if (vote := _script_of_char(char))]
+_votes = _Votes()
 
 
 def script_of(text: str) -> Script:
     """Which script a text is written in; `mixed` if a fifth or more of the telling characters belong to the other
     one.
     """
-    votes = _votes(text)
-    if not votes:
+    votes = list(map(_votes.__getitem__, text))
+    telling = len(votes) - votes.count(0)
+    if not telling:
         return "traditional" if HAN.search(text) else "none"
-    simplified = votes.count(-1) / len(votes)
+    simplified = votes.count(-1) / telling
     return "simplified" if simplified > 0.8 else "mixed" if simplified >= 0.2 else "traditional"
 
 
@@ -187,7 +192,8 @@ def view(text: str, variants: Variants | None = None, script: Script | None = No
     if variants is not None:
         shown = variants.canonical(shown)
     assert len(shown) == len(starts), f"view of {len(starts)} characters became {len(shown)}"
-    return View(shown, tuple(starts), tuple([i + 1 for i in starts]))
+    ends = range(1, len(text) + 1) if isinstance(starts, range) else [i + 1 for i in starts]
+    return View(shown, tuple(starts), tuple(ends))
 
 
 def _without_runs(text: str, places: Sequence[int]) -> list[int]:

@@ -385,6 +385,6 @@ def test_the_script_of_a_long_text_costs_one_look_at_each_different_character(mo
             return HAN.search(text)
 
     monkeypatch.setattr(module, "HAN", CountingPattern())
-    module._script_of_char.cache_clear()
+    module._votes.clear()
     assert module.script_of("湯頭濃, 很鹹。" * 1_000) == "traditional"
     assert sorted(looked) == sorted(set("湯頭濃, 很鹹。"))

@@ -26,6 +26,7 @@ class Texts(Sequence[str]):
 
     def __init__(self, texts: Iterable[str] = ()) -> None:
         self._ends = array("Q", [0])
+        self._waiting = False
         self._file = TemporaryFile(prefix="builder-texts-")  # noqa: SIM115 (`close` closes it)
         try:
             for text in texts:
@@ -50,6 +51,7 @@ class Texts(Sequence[str]):
     def append(self, text: str) -> None:
         with named():
             self._ends.append(self._ends[-1] + self._file.write(text.encode("utf-8", "surrogatepass")))
+            self._waiting = True
 
     def __len__(self) -> int:
         return len(self._ends) - 1
@@ -67,10 +69,11 @@ class Texts(Sequence[str]):
         return self._read(self._ends[n], self._ends[n + 1])
 
     def _read(self, start: int, end: int) -> str:
-        self._flush()
+        if self._waiting:
+            self._flush()
         return os.pread(self._file.fileno(), end - start, start).decode("utf-8", "surrogatepass")
 
     def _flush(self) -> None:
-        """Nothing, where nothing was written since."""
         with named():
             self._file.flush()
+        self._waiting = False

@@ -13,7 +13,7 @@ from typing import Protocol
 from builder.errors import ConfigError
 from builder.records import Token
 
-__all__ = ["BACKENDS", "Backend", "load"]
+__all__ = ["BACKENDS", "Backend", "load", "signature"]
 
 
 class Backend(Protocol):
@@ -67,3 +67,12 @@ def load(name: str, words: Mapping[str, str], models: Path | None = None, device
     if name not in BACKENDS:
         raise ConfigError(f"unknown NLP backend {name!r}", fix=f"known: {', '.join(sorted(BACKENDS))}")
     return BACKENDS[name](words, models, device)
+
+
+def signature(name: str, words: Mapping[str, str], models: Path | None = None) -> str:
+    """The signature of the backend that `load` gives. The embedded one has it without loading its parser."""
+    if name != "embedded":
+        return load(name, words, models, "cpu").signature
+    from builder.nlp import embedded
+
+    return embedded.signature(words, models)

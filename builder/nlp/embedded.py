@@ -177,14 +177,30 @@ def load(words: Mapping[str, str], models: Path | None = None) -> Embedded:
     A user word that holds whitespace can never be a word and is refused, as is a tag that the segmenter does not have.
     """
     folder = models or MODELS
-    digests = _verified(folder)
+    name = _sign(words, folder)
     segmenter = _segmenter(words, folder)
     from builder.nlp import parser
 
+    return Embedded(name, segmenter.model, parser.load(folder / FILES[1]), segmenter.words)
+
+
+def signature(words: Mapping[str, str], models: Path | None = None) -> str:
+    """The signature of what `load` would load, in a tenth of its time: without parser and torch. The words are checked
+    as there.
+    """
+    folder = models or MODELS
+    name = _sign(words, folder)
+    if words:
+        _segmenter(words, folder)
+    return name
+
+
+def _sign(words: Mapping[str, str], folder: Path) -> str:
+    digests = _verified(folder)
     user_words = "\n".join(f"{word}\t{tag}" for word, tag in sorted(words.items()))
     parts = [f"{name.split('.')[0]}={digest[:12]}" for name, digest in digests.items()]
     parts += [f"words={hashlib.sha256(user_words.encode()).hexdigest()[:12]}", f"rjieba={version('rjieba')}"]
-    return Embedded(" ".join([_VERSION, *parts]), segmenter.model, parser.load(folder / FILES[1]), segmenter.words)
+    return " ".join([_VERSION, *parts])
 
 
 def load_segmenter(words: Mapping[str, str], models: Path | None = None) -> Segmenter:
