@@ -206,6 +206,21 @@ def in_split(connection: sqlite3.Connection, split: str, source: int | None = No
         yield Review(*row)
 
 
+def ids_in_split(connection: sqlite3.Connection, split: str) -> Iterator[int]:
+    """The row ids of the distinct reviews of a split, in order."""
+    return (row[0] for row in _of_split(connection, "SELECT id", split, None, " ORDER BY id"))
+
+
+def in_range(connection: sqlite3.Connection, split: str, first: int, last: int) -> Iterator[Review]:
+    """The distinct reviews of a split from one row id to another, as a stream."""
+    rows = connection.execute(
+        f"SELECT {REVIEW_COLUMNS} FROM reviews WHERE id BETWEEN ? AND ? AND duplicate_of IS NULL AND split = ?"
+        " ORDER BY id",
+        (first, last, split),
+    )
+    yield from (Review(*row) for row in rows)
+
+
 def characters(connection: sqlite3.Connection, split: str, source: int | None = None) -> int:
     """How much text the reviews hold that `in_split` gives."""
     return int(_of_split(connection, "SELECT coalesce(sum(length(text)), 0)", split, source).fetchone()[0])

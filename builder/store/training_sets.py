@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 
 from builder.records import StoredTriplet
-from builder.store.triplets import TRIPLET_COLUMNS, stored
+from builder.store.triplets import BITS, EVERY, HASH, TRIPLET_COLUMNS, stored
 
 
 def set_training(connection: sqlite3.Connection, variant: str, round_: int, ids: Iterable[int]) -> None:
@@ -37,11 +37,13 @@ def training_counts(connection: sqlite3.Connection, variant: str, round_: int, s
     return reviews, total, shared
 
 
-def training(connection: sqlite3.Connection, variant: str, round_: int) -> Iterator[StoredTriplet]:
-    """S_round of a variant, by review and place."""
+def training(
+    connection: sqlite3.Connection, variant: str, round_: int, within: tuple[int, int] = EVERY
+) -> Iterator[StoredTriplet]:
+    """S_round of a variant, by review and place; `within`: of the reviews from one row id to another."""
     rows = connection.execute(
         f"SELECT {TRIPLET_COLUMNS} FROM training_sets s CROSS JOIN triplets t ON t.id = s.triplet"
-        " WHERE s.variant = ? AND s.round = ? ORDER BY s.triplet",
-        (variant, round_),
+        " WHERE s.variant = ? AND s.round = ? AND s.triplet BETWEEN ? AND ? ORDER BY s.triplet",
+        (variant, round_, within[0] << BITS, within[1] << BITS | HASH),
     )
     yield from map(stored, rows)

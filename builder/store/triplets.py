@@ -23,6 +23,8 @@ BITS = 31
 """An id shifted right by this is the review's id."""
 HASH = (1 << BITS) - 1
 """The bits of an id that say which triplet of its review it is."""
+EVERY = 0, (1 << 63 - BITS) - 1
+"""The first and the last row id that a review may have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,27 +184,34 @@ _DRAWN = (
 
 
 def proposed(
-    connection: sqlite3.Connection, source: int, split: str, most: int | None = None
+    connection: sqlite3.Connection,
+    source: int,
+    split: str,
+    most: int | None = None,
+    within: tuple[int, int] = EVERY,
 ) -> Iterator[StoredTriplet]:
     """The triplets that a source proposes for the reviews of a split, by review and place, as a stream.
 
     `most`: of so many reviews at most, those whose hashes come first, so that more reviews change few of them.
+    `within`: of the reviews from one row id to another.
     """
     rows = connection.execute(
-        f"SELECT {TRIPLET_COLUMNS} FROM {_PROPOSED} WHERE p.source = :source"
+        f"SELECT {TRIPLET_COLUMNS} FROM {_PROPOSED} WHERE p.source = :source AND p.triplet BETWEEN :first AND :last"
         f" AND r.split = :split{_DRAWN if most is not None else ''} ORDER BY p.triplet",
-        {"source": source, "split": split, "most": most},
+        {"source": source, "split": split, "most": most, "first": within[0] << BITS, "last": within[1] << BITS | HASH},
     )
     yield from map(stored, rows)
 
 
-def judged(connection: sqlite3.Connection, source: int, judge: int, split: str) -> Iterator[JudgedTriplet]:
+def judged(
+    connection: sqlite3.Connection, source: int, judge: int, split: str, within: tuple[int, int] = EVERY
+) -> Iterator[JudgedTriplet]:
     """As `proposed`, with what a judge says of each."""
     rows = connection.execute(
         f"SELECT p.confidence, v.label, v.score, {_CANDIDATES}, {TRIPLET_COLUMNS} FROM {_PROPOSED}"
         " LEFT JOIN verdicts v ON v.source = ? AND v.triplet = p.triplet"
-        " WHERE p.source = ? AND r.split = ? ORDER BY p.triplet",
-        (judge, source, split),
+        " WHERE p.source = ? AND p.triplet BETWEEN ? AND ? AND r.split = ? ORDER BY p.triplet",
+        (judge, source, within[0] << BITS, within[1] << BITS | HASH, split),
     )
     for confidence, label, score, candidates, *row in rows:
         proposal = stored(tuple(row))

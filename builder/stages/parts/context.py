@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -40,6 +41,16 @@ class Context:
     @property
     def models(self) -> Path:
         return self.workdir / "models"
+
+
+@contextmanager
+def crew_of_this_machine(context: Context) -> Iterator[Crew]:
+    """Workers that read the same disk: the build's own, or processes of this machine beside a cluster."""
+    if isinstance(context.crew, LocalCrew):
+        yield context.crew
+    else:
+        with LocalCrew(context.config.workers) as crew:
+            yield crew
 
 
 def begin(context: Context, stage: str, clear: Stored) -> int:

@@ -24,7 +24,8 @@ from builder.release.statistics import Tally
 from builder.stages.parts import judging
 from builder.stages.parts.context import Context
 from builder.stages.parts.measured_quality import quality
-from builder.stages.parts.release_rows import SplitDraft, train_source
+from builder.stages.parts.release_reviews import train_source
+from builder.stages.parts.release_rows import SplitDraft
 from builder.store import labellers, readings, reviews, runs, triplets
 from builder.store.labelled import GOLD, SILVER
 
