@@ -13,6 +13,7 @@ from random import Random
 
 import numpy as np
 import pytest
+from conftest import environment
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -181,9 +182,18 @@ def test_the_signature_names_words_and_models(backend: embedded.Embedded) -> Non
     assert all(part in backend.signature for part in ("embedded", "segmenter=", "parser=", "words="))
 
 
+def test_the_signature_is_that_of_the_loaded_backend_and_needs_no_torch() -> None:
+    asked = f"import sys; from builder import nlp; print(nlp.signature('embedded', {WORDS!r})); assert 'torch' not in sys.modules"
+    done = subprocess.run(
+        [sys.executable, "-c", asked], env=environment(), capture_output=True, encoding="utf-8", check=True
+    )
+    assert done.stdout.strip() == nlp.load("embedded", WORDS).signature
+
+
 def test_an_unknown_backend_lists_the_known_ones() -> None:
-    with pytest.raises(ConfigError, match=r"unknown NLP backend 'spacy'; known: .*embedded"):
-        nlp.load("spacy", {})
+    for ask in (nlp.load, nlp.signature):
+        with pytest.raises(ConfigError, match=r"unknown NLP backend 'spacy'; known: .*embedded"):
+            ask("spacy", {})
 
 
 @pytest.mark.parametrize(
@@ -196,8 +206,9 @@ def test_an_unknown_backend_lists_the_known_ones() -> None:
     ],
 )
 def test_user_words_that_cannot_be_words_are_refused(words: dict[str, str], message: str) -> None:
-    with pytest.raises(ConfigError, match=message):
-        nlp.load("embedded", words)
+    for ask in (nlp.load, nlp.signature):
+        with pytest.raises(ConfigError, match=message):
+            ask("embedded", words)
 
 
 def test_a_changed_or_missing_model_file_is_refused(tmp_path: Path) -> None:
