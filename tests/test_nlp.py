@@ -183,7 +183,10 @@ def test_the_signature_names_words_and_models(backend: embedded.Embedded) -> Non
 
 
 def test_the_signature_is_that_of_the_loaded_backend_and_needs_no_torch() -> None:
-    asked = f"import sys; from builder import nlp; print(nlp.signature('embedded', {WORDS!r})); assert 'torch' not in sys.modules"
+    asked = (
+        f"import sys; from builder import nlp; print(nlp.signature('embedded', {WORDS!r}));"
+        " assert 'torch' not in sys.modules"
+    )
     done = subprocess.run(
         [sys.executable, "-c", asked], env=environment(), capture_output=True, encoding="utf-8", check=True
     )
