@@ -12,9 +12,21 @@ from tiny_mt5 import make_base
 
 from builder.cli import cli
 from builder.config import resolve
-from builder.errors import ModelError
-from builder.model.probing import BaseSpeed, probe_base
-from builder.usecases.model_costs import ReviewSize, stage_tokens
+from builder.errors import ConfigError, ModelError
+from builder.learning import hub
+from builder.model import probing
+from builder.model.gpu_speed import (
+    BANDWIDTH_SHARE,
+    COMPUTE_SHARE,
+    GPUS,
+    STEP_SECONDS,
+    Gpu,
+    Steps,
+    estimate_speed,
+    read_gpu,
+)
+from builder.model.probing import BaseSpeed, passed_weights, probe_base
+from builder.usecases.model_costs import ReviewSize, plan_models, stage_tokens
 
 SIZE = ReviewSize(tokens=50, answer=20, triplets=2)
 TEXTS = ["湯頭很濃郁，牛肉麵好吃！", "服務普通，環境乾淨。"]
@@ -62,7 +74,95 @@ def test_a_base_is_tried_here_and_the_stages_are_shown(kind: str, tmp_path: Path
     assert done.exit_code == 0, done.output
     assert f"1,000 reviews, profile {kind}" in done.output
     assert [line.split()[0] for line in done.output.splitlines()[4:7]] == ["discriminate", "self_train", "all"]
-    assert ("writing" in done.output.splitlines()[-2]) == (kind == "paper")
+    assert (", writing" in done.output) == (kind == "paper")
+    assert "measured on cpu with random weights" in done.output
+
+
+@pytest.mark.parametrize("kind", ["encoder", "paper"])
+def test_the_flops_of_a_probe_are_those_of_the_weights_that_tokens_pass(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make = make_base if kind == "paper" else lambda folder, texts: make_encoder(folder, "bert", texts)
+    base = str(make(tmp_path / "base", TEXTS))
+    auto = "AutoModelForSeq2SeqLM" if kind == "paper" else "AutoModel"
+    network = hub.load_network(auto, base, wanted="another", optional=("pooler",))
+    weights = dict(network.named_parameters())
+    read = sum(p.numel() for name, p in weights.items() if not name.startswith(("decoder", "shared", "lm_head")))
+    if kind == "encoder":
+        read -= weights["embeddings.word_embeddings.weight"].numel()
+        assert passed_weights(network) == (read, 0)
+    else:
+        written = sum(p.numel() for name, p in weights.items() if name.startswith("decoder"))
+        assert passed_weights(network) == (read, written + network.lm_head.weight.numel())
+    monkeypatch.setattr(probing, "_seconds_of", lambda step, most, device: 2.0)
+    speed = probe_base(base, "cpu", "auto", 1)
+    if kind == "encoder":
+        assert (speed.training, speed.flops) == (4 * 62 / 2, 6 * passed_weights(network)[0] * 4 * 62 / 2)
+    else:
+        tokens = (4 * 126, 4 * 16)
+        assert speed.training == sum(tokens) / 2
+        passed = sum(weight * count for weight, count in zip(passed_weights(network), tokens, strict=True))
+        assert speed.flops == 6 * passed / 2
+
+
+# A GPU that is not here
+
+
+def test_a_gpu_is_named_or_given_by_its_numbers() -> None:
+    assert read_gpu("h200") == GPUS["h200"]
+    assert read_gpu("312,2039,80") == Gpu("312,2039,80", 312, 2039, 80)
+    for wrong in ("h300", "312,2039", "0,1,1", "nan,1,1", "inf,1,1", "a,b,c"):
+        with pytest.raises(ConfigError, match="known: h200, h100"):
+            read_gpu(wrong)
+
+
+def test_a_data_sheet_gives_the_speed_of_a_base(tmp_path: Path) -> None:
+    base = str(make_base(tmp_path / "base", TEXTS))
+    network = hub.load_network("AutoModelForSeq2SeqLM", base, wanted="another")
+    read, written = passed_weights(network)
+    speed = estimate_speed(base, Gpu("one", 100, 1000, 24), Steps(8192, 0.2, 50))
+    compute = COMPUTE_SHARE * 100e12
+    assert speed.training == pytest.approx(compute / (6 * max(read, written)))
+    assert speed.reading == pytest.approx(3 * speed.training)
+    step = STEP_SECONDS + 4 * written / (BANDWIDTH_SHARE * 1e12) + 50 * 2 * written / compute
+    assert speed.writing == pytest.approx(50 / step)
+    count = sum(p.numel() for p in network.parameters())
+    activations = 8192 * (2 * 34 * 2 * 32 + 12 * 0.2 * network.config.vocab_size)
+    assert speed.training_memory == pytest.approx(16 * count + activations)
+    assert (speed.weights, speed.fits) == (4 * count, True)
+    assert not estimate_speed(base, Gpu("small", 100, 1000, 0.001), Steps(8192, 0.2, 50)).fits
+
+
+def test_the_papers_table_5_takes_less_than_three_hours_of_an_h200_by_plan(tmp_path: Path) -> None:
+    base = make_base(tmp_path / "base", TEXTS)
+    config = json.loads((base / "config.json").read_text("utf-8"))
+    shape = {"d_model": 768, "d_kv": 64, "d_ff": 2048, "num_layers": 12, "num_decoder_layers": 12, "num_heads": 12}
+    (base / "config.json").write_text(json.dumps(config | shape | {"vocab_size": 250_112}), "utf-8")
+    words = ["plan", "--reviews", "104358", "--profile", "paper", "--preset", "iws-2024", "--base", str(base)]
+    done = CliRunner().invoke(cli, [*words, "--gpu", "h200", "--format", "json"])
+    assert done.exit_code == 0, done.output
+    made = json.loads(done.output)
+    assert sum(stage["tokens"]["models"] for stage in made["stages"]) == 16, "as many as the paper trains"
+    assert 1 < made["hours"] < 3
+    assert made["fits"]
+    shown = CliRunner().invoke(cli, [*words, "--gpu", "rtx3090"]).output
+    assert "of the 24.0 GB of rtx3090: it does not fit" in shown
+    assert "assumed: 40% of the peak of rtx3090 in training and reading; writing by 60% of its bandwidth" in shown
+
+
+def test_memory_and_disk_of_a_stage_follow_from_what_it_does() -> None:
+    options = {"profile": "encoder", "encoder.base": "some", "discriminate.folds": 3, "self_train.variants": ("E",)}
+    made = plan_models(resolve(options=options).config, 1000, SIZE, SPEED)
+    judge, variant = made.stages
+    assert (judge.memory, judge.disk) == (SPEED.training_memory, 3 * SPEED.weights)
+    assert (variant.hours, variant.memory, variant.disk) == (0, 0, 0), "variant E has no model of its own"
+    assert made.scratch == 4 * SPEED.weights
+    assert made.hours == pytest.approx(judge.tokens.hours(SPEED))
+
+
+def test_options_of_models_without_a_profile_are_refused() -> None:
+    done = CliRunner().invoke(cli, ["plan", "--reviews", "10", "--gpu", "h200"])
+    assert "--gpu is for the models of a profile: give --profile, too" in done.output
 
 
 def test_a_base_that_does_not_fit_and_one_that_is_not_there_are_said(tmp_path: Path) -> None:

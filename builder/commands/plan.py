@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from builder.commands.build import PRESET
 from builder.commands.device_option import device_option
 
 if TYPE_CHECKING:
+    from builder.usecases.model_costs import ModelPlan
     from builder.usecases.planning import BuildPlan, SampleMeasure
 
 
@@ -28,6 +30,14 @@ if TYPE_CHECKING:
 @click.option("--profile", type=click.Choice(["encoder", "paper"]), help="Plan the models of this profile instead.")
 @click.option("--base", default="", help="Their pretrained model: a hub name or a folder; needs --profile.")
 @device_option("Where they would run")
+@click.option(
+    "--gpu",
+    default="",
+    metavar="NAME",
+    help="Plan for a GPU that is not here, by its data sheet: h200, h100, a100, l40s, l4, rtx4090, rtx3090, v100, t4, "
+    "or TFLOPS,GB/S,GB.",
+)
+@PRESET
 @click.option("--seconds", default=60.0, show_default=True, help="Seconds in which the base is tried on the device.")
 @click.option("--set", "sets", multiple=True, metavar="KEY=VALUE", help="A setting of the build (repeatable).")
 @click.option(
@@ -44,14 +54,20 @@ def plan(
     """Predict time, memory and disk of a build.
 
     The prediction follows from what this machine measured in a build, or in a trial with the sample. With --profile it
-    is about the models of that profile: the base is tried on the device, with random weights."""
+    is about the models of that profile: the base is tried on the device, with random weights, or reckoned by --gpu."""
     import json
 
     from builder.usecases.planning import predict
 
     if profile is not None:
-        _show_models(count, profile, base, device, trial["seconds"], trial["sets"])
+        models = _plan_models(count, profile, base, device, trial)
+        if form == "json":
+            click.echo(json.dumps(models.as_json(), indent=1))
+        else:
+            _show_models(models, trial["gpu"])
         return
+    if unused := [name for name in ("gpu", "preset", "sets") if trial[name]]:
+        raise click.UsageError(f"--{unused[0].removesuffix('s')} is for the models of a profile: give --profile, too")
 
     made = predict(_measured(workdir), count, workers)
     if form == "json":
@@ -102,41 +118,74 @@ def _bytes(size: float) -> str:
     )
 
 
-def _show_models(count: int, profile: str, base: str, device: str, seconds: float, sets: tuple[str, ...]) -> None:
-    from tabulate import tabulate
-
+def _plan_models(count: int, profile: str, base: str, device: str, trial: dict[str, Any]) -> ModelPlan:
     from builder.commands.build import _settings
     from builder.config import resolve
+    from builder.model import gpu_speed
     from builder.model.probing import probe_base
-    from builder.usecases.model_costs import stage_tokens
+    from builder.usecases.model_costs import answer_share, plan_models, rows_written
     from builder.usecases.sample_size import measure_sample
 
     if not base:
         raise click.UsageError("--profile needs --base: a hub name or a folder")
     options = {"profile": profile, f"{profile}.base": base, "device": device}
-    config = resolve(options=options | _settings(sets)).config
+    config = resolve(options=options | _settings(trial["sets"]), preset=str(trial["preset"] or "")).config
+    gpu = gpu_speed.read_gpu(trial["gpu"]) if trial["gpu"] else None
     size = measure_sample(base)
-    precision = config.encoder.precision if profile == "encoder" else config.paper.precision
-    speed = probe_base(base, device, precision, seconds)
-    stages = stage_tokens(config, count, size)
+    if gpu is None:
+        precision = config.encoder.precision if profile == "encoder" else config.paper.precision
+        speed = probe_base(base, device, precision, trial["seconds"])
+    else:
+        step = config.encoder.batch_chars if profile == "encoder" else config.paper.batch_tokens
+        steps = gpu_speed.Steps(step, answer_share(size), rows_written(config, size))
+        speed = gpu_speed.estimate_speed(base, gpu, steps)
+    return plan_models(config, count, size, speed)
+
+
+def _show_models(made: ModelPlan, gpu: str) -> None:
+    from tabulate import tabulate
+
     rows = [
-        (stage.stage, _clock(3600 * stage.hours(speed)), *map(_millions, (stage.trained, stage.read, stage.written)))
-        for stage in stages
+        (
+            cost.tokens.stage,
+            _clock(3600 * cost.hours),
+            _bytes(cost.memory),
+            _bytes(cost.disk),
+            *map(_millions, (cost.tokens.trained, cost.tokens.read, cost.tokens.written)),
+        )
+        for cost in made.stages
     ]
-    rows.append(("all", _clock(3600 * sum(stage.hours(speed) for stage in stages)), "", "", ""))
-    shape = f"{speed.parameters / 1e6:,.1f} million parameters on {speed.device}"
-    click.echo(f"{count:,} reviews, profile {profile}, {shape}\n")
-    headers = ["stage", "time", "trained, million tokens", "read", "written"]
+    rows.append(("all", _clock(3600 * made.hours), _bytes(made.memory), _bytes(made.disk), "", "", ""))
+    speed = made.speed
+    on_device = f"{speed.parameters / 1e6:,.1f} million parameters on {speed.device}"
+    click.echo(f"{made.reviews:,} reviews, profile {made.profile}, {on_device}\n")
+    headers = ["stage", "time", "memory", "disk", "trained, million tokens", "read", "written"]
     click.echo(tabulate(rows, headers=headers, disable_numparse=True))
     verdict = "it fits" if speed.fits else "it does not fit"
-    fits = f" of {_bytes(speed.device_memory)}: {verdict}" if speed.device_memory else ""
+    room = f" of the {_bytes(speed.device_memory)} of {speed.device}: {verdict}" if speed.device_memory else ""
     writing = f", writing {speed.writing:,.0f}" if speed.writing else ""
     click.echo(
-        f"\nmemory: {_bytes(speed.training_memory)} in training{fits}, {_bytes(speed.weights)} the weights\n"
-        f"speed: training {speed.training:,.0f} tokens/s ({speed.flops / 1e12:,.2f} TFLOP/s), "
-        f"reading {speed.reading:,.0f}{writing}\n"
-        f"a review of the sample has {size.tokens:.0f} tokens and {size.triplets:.1f} triplets; padding, checkpoints "
-        "and the stages without models are left out"
+        f"\nmemory: {_bytes(speed.training_memory)} in training{room}; weights {_bytes(speed.weights)}\n"
+        f"disk: {_bytes(made.scratch)} more while a model is trained, for checkpoints\n"
+        f"speed, tokens/s: training {speed.training:,.0f} ({speed.flops / 1e12:,.2f} TFLOP/s), "
+        f"reading {speed.reading:,.0f}{writing}\n{_assumptions(made, gpu)}"
+    )
+
+
+def _assumptions(made: ModelPlan, gpu: str) -> str:
+    """What the numbers of a plan of models rest on."""
+    from builder.model.gpu_speed import BANDWIDTH_SHARE, COMPUTE_SHARE, STEP_SECONDS
+
+    by = f"measured on {made.speed.device} with random weights"
+    if gpu:
+        by = f"assumed: {COMPUTE_SHARE:.0%} of the peak of {gpu} in training and reading" + (
+            f"; writing by {BANDWIDTH_SHARE:.0%} of its bandwidth and {1000 * STEP_SECONDS:.0f} ms a step"
+            if made.speed.writing
+            else ""
+        )
+    return (
+        f"{by}\nassumed: reviews as in the sample, {made.size.tokens:.0f} tokens and {made.size.triplets:.1f} triplets "
+        "each; one GPU\nleft out: padding, loading, and the stages without models (`builder plan` without --profile)"
     )
 
 

@@ -21,6 +21,9 @@ _LENGTH = 128
 """Tokens of a text: a long review, or a question with one."""
 _ROWS = {"cpu": 4}
 _WRITTEN = 16
+_WRITTEN_ROWS = {"cpu": 4}
+_MOST_WRITTEN_ROWS = 224
+"""Rows that are written at once: texts of `_LENGTH` in the 32,768 tokens of `paper.generate_tokens`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,26 +77,44 @@ def probe_base(source: str, device: str, precision: str, seconds: float) -> Base
         with torch.inference_mode(), devices.half_precision(precision, place):
             (network.get_encoder() if writes else network)(input_ids=batch["input_ids"])
 
+    written_rows = _WRITTEN_ROWS.get(place.type, _MOST_WRITTEN_ROWS)
+    asked = batch["input_ids"].repeat(-(-written_rows // rows), 1)[:written_rows]
+
     def write() -> None:
         with torch.inference_mode(), devices.half_precision(precision, place), hub.quiet():
-            network.generate(batch["input_ids"], max_new_tokens=_WRITTEN, min_new_tokens=_WRITTEN, do_sample=False)
+            network.generate(asked, max_new_tokens=_WRITTEN, min_new_tokens=_WRITTEN, do_sample=False)
 
-    tokens, share = rows * longest, seconds / (3 if writes else 2)
-    training = tokens / _seconds_of(train, share, place)
+    tokens, answers, share = rows * longest, rows * _WRITTEN if writes else 0, seconds / (3 if writes else 2)
+    step = _seconds_of(train, share, place)
     peak = float(torch.cuda.max_memory_allocated(place)) if place.type == "cuda" else 16.0 * count
     network.eval()
-    passed = count - network.get_input_embeddings().weight.numel()
+    reader, writer = passed_weights(network)
+    memory = float(torch.cuda.get_device_properties(place).total_memory) if place.type == "cuda" else 0.0
     return BaseSpeed(
-        str(place),
-        count,
-        training,
-        tokens / _seconds_of(read, share, place),
-        rows * _WRITTEN / _seconds_of(write, share, place) if writes else 0.0,
-        6.0 * passed * training,
-        peak,
-        4.0 * count,
-        float(torch.cuda.get_device_properties(place).total_memory) if place.type == "cuda" else 0.0,
+        device=str(place),
+        parameters=count,
+        training=(tokens + answers) / step,
+        reading=tokens / _seconds_of(read, share, place),
+        writing=written_rows * _WRITTEN / _seconds_of(write, share, place) if writes else 0.0,
+        flops=6.0 * (reader * tokens + writer * answers) / step,
+        training_memory=peak,
+        weights=4.0 * count,
+        device_memory=memory,
     )
+
+
+def passed_weights(network: Any) -> tuple[int, int]:
+    """How many weights a token that is read passes, and one that is written (0: none is). Embeddings are looked up,
+    the output layer is passed.
+    """
+    looked_up = network.get_input_embeddings().weight
+    if not getattr(network.config, "is_encoder_decoder", False):
+        return sum(p.numel() for p in network.parameters() if p is not looked_up), 0
+    encoder, decoder = (
+        sum(p.numel() for p in part.parameters() if p is not looked_up)
+        for part in (network.get_encoder(), network.get_decoder())
+    )
+    return encoder, decoder + network.get_output_embeddings().weight.numel()
 
 
 def _require_room(network: torch.nn.Module, source: str) -> None:
