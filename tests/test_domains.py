@@ -17,10 +17,12 @@ from builder.errors import ConfigError, ResourceError
 from builder.lexicon.clusters import cluster_words
 from builder.lexicon.domain_sheet import read_sheet
 from builder.lexicon.folders import Folders
+from builder.lexicon.noun_compounds import find_noun_compounds
 from builder.lexicon.packs import find_pack, list_layers, list_packs
 from builder.lexicon.resources import load_lexicon
 from builder.lexicon.rules import load_rules
 from builder.reader import Recipe, extract, make_reader
+from builder.usecases.word_page import SheetBook
 
 HOTEL = [
     "櫃檯人員很親切，可惜魚缸很髒",
@@ -195,12 +197,84 @@ def test_a_pack_is_made_answered_and_used_from_raw_reviews_alone(reviews: Path, 
     assert command("check", pack, "--reviews", reviews, "--draw", 3) == shown
 
 
+def test_the_page_of_a_pack_keeps_answers_and_names_classes(reviews: Path, tmp_path: Path) -> None:
+    pack = tmp_path / "pet"
+    command("new", "pet", "--reviews", reviews, "--out", pack, "--support", 2)
+    book = SheetBook(pack)
+    rows = {row["word"]: row for row in book.list()["rows"]}
+    assert "【魚缸】" in rows["魚缸"]["evidence"][0]
+    for row in rows.values():
+        taken = row["word"] in ("魚缸", "珊瑚")
+        book.answer({"place": row["place"], "accept": "yes" if taken else "no", "meaning": row["meaning"]})
+    again = SheetBook(pack)  # as after a kill: every answer stands in the sheet
+    assert {row["word"] for row in again.list()["rows"] if row["accept"] == "yes"} == {"魚缸", "珊瑚"}
+    for name in {rows["魚缸"]["meaning"], rows["珊瑚"]["meaning"]}:
+        again.change_class({"name": name, "new": "pet.tank", "role": "part"})
+    assert {"name": "pet.tank", "role": "part", "known": False} in again.list()["own_classes"]
+    again.answer({"place": rows["珊瑚"]["place"], "accept": "yes", "meaning": "place.generic"})
+    assert again.take() == {"opinions": 0, "aspects": 2}
+    lexicon = load_lexicon(domain=str(pack))
+    assert (lexicon.role("魚缸"), lexicon.aspects["珊瑚"].cls) == ("part", "place.generic")
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        ({"name": "pet.other", "new": "two words", "role": "thing"}, "one word"),
+        ({"name": "pet.other", "new": "pet.tank", "role": "fish"}, "no role 'fish'"),
+    ],
+)
+def test_a_class_with_a_strange_name_or_role_changes_nothing(
+    change: dict[str, str], fault: str, reviews: Path, tmp_path: Path
+) -> None:
+    pack = tmp_path / "pet"
+    command("new", "pet", "--reviews", reviews, "--out", pack, "--support", 2)
+    before = (pack / "candidates.csv").read_bytes()
+    with pytest.raises(ValueError, match=fault):
+        SheetBook(pack).change_class(change)
+    assert (pack / "candidates.csv").read_bytes() == before
+
+
+def test_runs_of_nouns_that_begin_with_a_measure_or_that_rules_compose_are_no_names() -> None:
+    texts = [
+        "這台琴弓很輕",
+        "那台琴弓很貴",
+        "琴弓不錯",
+        "琴弓外觀好看",
+        "琴弓外觀漂亮",
+        "琴弓舒服",
+        "vivace很好",
+        "vivace不錯",
+    ]
+    reader = make_reader(Recipe(folders=Folders(domain="none")))
+    names = {
+        name.word for name in find_noun_compounds([r.doc for r in reader.read(texts)], reader.lexicon, [], support=2)
+    }
+    assert {"琴弓", "vivace"} <= names and not {"台琴弓", "琴弓外觀"} & names
+
+
+def test_endings_of_known_aspects_guess_the_role_of_a_new_class(tmp_path: Path) -> None:
+    path = tmp_path / "reviews.csv"
+    rows = ["馴獸人員很親切", "馴獸人員很熱情", "魚缸很乾淨", "魚缸很舒服"]
+    path.write_text("text\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    command("new", "circus", "--reviews", path, "--out", tmp_path / "circus")
+    proposals = {row.word: row for row in read_sheet(tmp_path / "circus")}
+    assert (proposals["馴獸人員"].meaning, proposals["馴獸人員"].role) == ("circus.person", "person")
+    assert (proposals["魚缸"].meaning, proposals["魚缸"].role) == ("circus.other", "thing")
+
+
+def test_reviews_without_a_new_word_say_so(tmp_path: Path) -> None:
+    path = tmp_path / "reviews.csv"
+    path.write_text("text\n房間很乾淨\n房間很乾淨\n", encoding="utf-8")
+    assert "known already, or rare" in command("new", "inn", "--reviews", path, "--out", tmp_path / "inn")
+
+
 def test_a_sheet_with_a_strange_answer_names_file_and_line(reviews: Path, tmp_path: Path) -> None:
     pack = tmp_path / "hotel"
     command("new", "hotel", "--reviews", reviews, "--out", pack, "--support", 2)
     sheet = pack / "candidates.csv"
     lines = sheet.read_text(encoding="utf-8-sig").splitlines()
-    sheet.write_text("\n".join([lines[0], lines[1] + "perhaps", *lines[2:]]) + "\n", encoding="utf-8")
+    sheet.write_text("\n".join([lines[0], lines[1].replace(",,", ",perhaps,"), *lines[2:]]) + "\n", encoding="utf-8")
     with pytest.raises(ResourceError, match=r"candidates.csv:2: 'perhaps' in the column answer; write yes or no"):
         command("accept", pack)
     with pytest.raises(ConfigError, match="this folder is not empty"):

@@ -1,4 +1,4 @@
-"""`builder domain new|accept|check`: words for another domain."""
+"""`builder domain new|review|accept|check`: words for another domain."""
 
 from __future__ import annotations
 
@@ -21,22 +21,47 @@ def domain() -> None:
 @click.argument("name")
 @_REVIEWS
 @click.option("--out", type=_PATH, help="Folder of the pack; NAME in this folder if not given.")
-@click.option("--support", default=3, show_default=True, help="A word stands in at least so many reviews.")
-def new(name: str, files: tuple[Path, ...], out: Path | None, support: int) -> None:
+@click.option(
+    "--support",
+    type=click.IntRange(1),
+    help="A word stands in at least so many reviews; 2 if not given, 3 from 500 reviews on.",
+)
+def new(name: str, files: tuple[Path, ...], out: Path | None, support: int | None) -> None:
     """Make a domain pack NAME from raw reviews.
 
-    It proposes aspects and opinions in NAME/candidates.csv, the most valuable first. Write yes or no into its column
-    answer, give the classes in the column meaning your own names, and run `builder domain accept NAME`.
+    It proposes aspects and opinions in NAME/candidates.csv, the most valuable first. Answer them in the page of
+    `builder domain review NAME`. Or write yes or no into the sheet and run `builder domain accept NAME`.
     """
     from builder.lexicon.domain_sheet import CONFIDENT, SHEET
     from builder.usecases.domain_packs import make_pack
 
     made = make_pack(name, files, out or Path(name), support)
     click.echo(f"{made.folder / SHEET}: {made.proposals:,} proposals from {made.reviews:,} reviews")
+    if not made.proposals:
+        click.echo("the words of these reviews are known already, or rare; give more reviews, or a lower --support")
     click.echo(
         f"{made.folder}: {made.aspects:,} aspects and {made.opinions:,} opinions of confidence {CONFIDENT:g} or more "
-        "are in force; answer the rest in the sheet"
+        f"are in force; answer the rest with `builder domain review {made.folder}`"
     )
+
+
+@domain.command()
+@click.argument("folder", type=_PATH)
+@click.option(
+    "--port", default=8767, show_default=True, type=click.IntRange(0, 65535), help="Port to serve on; 0: any free one."
+)
+def review(folder: Path, port: int) -> None:
+    """Accept or refuse the words of a pack in a page.
+
+    FOLDER is that of the pack. The page shows the most valuable words first, each with a sentence, and names classes
+    and their roles. Answers go into the sheet at once, so you may stop with Ctrl-C and go on later. A button puts what
+    is taken into force.
+    """
+    from builder.gold.server import Place, serve
+    from builder.usecases.word_page import SheetBook, word_site
+
+    book = SheetBook(folder)
+    serve(word_site(book), "you", Place(port=port), lambda address: click.echo(f"open {address}"))
 
 
 @domain.command()

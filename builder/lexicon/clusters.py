@@ -37,7 +37,9 @@ def cluster_words(words: Mapping[str, int], described: Mapping[str, Mapping[str,
 
 
 def _likeness(first: str, second: str, described: Mapping[str, Mapping[str, int]]) -> float:
-    head = _SAME_HEAD if first[-1] == second[-1] or first.startswith(second) or second.startswith(first) else 0.0
+    latin = first.isascii() or second.isascii()
+    alike = first[-1] == second[-1] or first.startswith(second) or second.startswith(first)
+    head = _SAME_HEAD if alike and not latin else 0.0
     return head + _cosine(described.get(first, {}), described.get(second, {}))
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
@@ -18,12 +19,13 @@ from builder.lexicon.candidate_files import ANSWERS
 from builder.lexicon.overlay import save
 from builder.lexicon.packs import CARD
 from builder.lexicon.resources import Lexicon
+from builder.lexicon.tsv_rows import ROLES
 
 SHEET = "candidates.csv"
 CONFIDENT = 0.5
 """An unanswered proposal of at least this confidence is taken."""
 _CLEAR = 0.5
-_FIX = "change only the columns answer and meaning"
+_FIX = "change only the columns answer, meaning and role"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +33,7 @@ class Proposal:
     """A word that may be an aspect or an opinion of a domain.
 
     `meaning`: the class of an aspect, the valence (1 to 10) of an opinion; `evidence`: why it is proposed; `sentence`:
-    where it stands; `answer`: yes, no or nothing.
+    where it stands; `answer`: yes, no or nothing; `role`: what the class of an aspect is to the rules.
     """
 
     kind: str
@@ -42,6 +44,7 @@ class Proposal:
     evidence: str
     sentence: str
     answer: str = ""
+    role: str = ""
 
     @property
     def value(self) -> float:
@@ -64,11 +67,16 @@ def write_sheet(folder: Path, proposals: Sequence[Proposal]) -> Path:
     text = io.StringIO()
     writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
     writer.writeheader()
-    for proposal in sorted(proposals, key=lambda row: (-row.value, row.kind, row.word)):
+    for proposal in order_proposals(proposals):
         writer.writerow(asdict(proposal))
     path = folder / SHEET
     write_atomically(path, ("\ufeff" + text.getvalue()).encode())
     return path
+
+
+def order_proposals(proposals: Iterable[Proposal]) -> list[Proposal]:
+    """The most valuable first."""
+    return sorted(proposals, key=lambda row: (-row.value, row.kind, row.word))
 
 
 def read_sheet(folder: Path) -> list[Proposal]:
@@ -94,27 +102,38 @@ def _read_row(row: dict[str, str], where: str) -> Proposal:
         raise ResourceError(f"a row of {row.get('kind')!r} {row.get('word')!r} is broken", where=where, fix=_FIX)
     if proposal.answer.strip().lower() not in ANSWERS:
         raise ResourceError(f"{proposal.answer!r} in the column answer", where=where, fix="write yes or no or nothing")
+    if proposal.role not in (ROLES if proposal.kind == "aspect" else ("",)):
+        fix = f"for an aspect one of {', '.join(ROLES)}; for an opinion nothing"
+        raise ResourceError(f"{proposal.role!r} in the column role", where=where, fix=fix)
     return proposal
 
 
 def write_lexicons(folder: Path, name: str, proposals: Sequence[Proposal], core: Lexicon) -> tuple[int, int]:
-    """Write the pack's lexicons from what is taken; how many aspects and opinions these are.
-
-    A class that the core does not have is one of things: its words are what the reviews are about.
-    """
+    """Write the pack's lexicons from what is taken; how many aspects and opinions these are."""
     taken = [proposal for proposal in proposals if proposal.is_taken]
     aspects = {row.word: row.meaning for row in taken if row.kind == "aspect"}
     valences = {row.word: float(row.meaning) for row in taken if row.kind == "opinion" and row.word not in aspects}
     categories = {word: f"{name}.{_level(value)}" for word, value in valences.items()}
     lexicons = folder / "lexicons"
     levels = {f"{name}.{_level(value)}": _level_valence(value) for value in valences.values()}
+    roles = choose_roles(taken)
     new = sorted(set(aspects.values()) - core.classes.keys())
-    save(lexicons / "aspect_classes.tsv", "class\trole\tgloss", [(cls, "thing", f"words like {cls}") for cls in new])
+    save(lexicons / "aspect_classes.tsv", "class\trole\tgloss", [(cls, roles[cls], f"words like {cls}") for cls in new])
     rows = [(cls, f"{value:g}", "induced from reviews") for cls, value in sorted(levels.items())]
     save(lexicons / "opinion_categories.tsv", "category\tvalence\tgloss", rows)
     save(lexicons / "aspects" / f"{name}.tsv", "word\tclass", sorted(aspects.items()))
     save(lexicons / "opinions" / f"{name}.tsv", "word\tcategory", sorted(categories.items()))
     return len(aspects), len(valences)
+
+
+def choose_roles(proposals: Iterable[Proposal]) -> Mapping[str, str]:
+    """Class -> its role: what most of its words say that were answered with yes, else most of the others."""
+    votes: dict[str, Counter[str]] = {}
+    for row in proposals:
+        if row.kind == "aspect":
+            answered = ANSWERS[row.answer.strip().lower()] is True
+            votes.setdefault(row.meaning, Counter())[row.role] += 10_000 if answered else 1
+    return {cls: min(counts, key=lambda role: (-counts[role], role)) for cls, counts in votes.items()}
 
 
 def write_card(folder: Path, name: str, reviews: int, source: str) -> None:

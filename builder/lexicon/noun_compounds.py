@@ -8,8 +8,9 @@ Tanaka-Ishii 2006) a name from a piece of one, and the contrast of frequencies w
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from builder.lexicon.names import like_name
@@ -18,7 +19,14 @@ from builder.lexicon.slots import ParsedReview
 from builder.text import HAN
 
 _NOUNS = frozenset(["NOUN", "PROPN"])
+_ALONE = _NOUNS | {"X"}
+"""Latin words have the tag X."""
 _TOKENS, _SHORTEST, _LONGEST = 3, 2, 8
+_COUNTING = frozenset("這那此該每某本一二兩三四五六七八九十幾半數0123456789")
+"""What stands before a measure word: a run that mostly follows one of these begins with one (台相機 of 這台相機)."""
+PIECE = 0.5
+"""Bits of branching entropy below which a run is a piece of a longer one."""
+_LATIN = re.compile(r"[a-z]{2,12}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +68,7 @@ def find_noun_compounds(
     known = {word: use for word, use in counts.items() if use.reviews >= support}
     for word, use in known.items():
         for longer in known:
-            if word != longer and word in longer:
+            if word != longer and word in longer and not word.isascii():
                 use.inside.append(longer)
     other = "\n".join(others)
     out = [
@@ -73,7 +81,8 @@ def find_noun_compounds(
             use.place,
         )
         for word, use in known.items()
-        if _is_new(word, lexicon)
+        if _is_new(word, lexicon) and not _is_piece(use) and not _begins_with_measure(word, use, known)
+        if not _is_composed(word, known, lexicon)
     ]
     return sorted(out, key=lambda name: (-name.cvalue, name.word))
 
@@ -83,11 +92,15 @@ def _count_runs(counts: dict[str, _Counts], doc: ParsedReview, index: int) -> No
     for at in range(len(tokens)):
         for size in range(1, _TOKENS + 1):
             run = tokens[at : at + size]
-            if len(run) < size or run[-1].pos not in _NOUNS or (size > 1 and run[-2].end != run[-1].start):
+            if (
+                len(run) < size
+                or run[-1].pos not in (_NOUNS if size > 1 else _ALONE)
+                or (size > 1 and run[-2].end != run[-1].start)
+            ):
                 break
             start, end = run[0].start, run[-1].end
-            word = doc.text[start:end]
-            if not _SHORTEST <= len(word) <= _LONGEST or not all(map(HAN.match, word)):
+            word = doc.text[start:end].lower()
+            if not _is_wordlike(word, size):
                 continue
             use = counts.setdefault(word, _Counts(size, (index, start)))
             use.count += 1
@@ -98,7 +111,38 @@ def _count_runs(counts: dict[str, _Counts], doc: ParsedReview, index: int) -> No
                 use.reviews += 1
 
 
-def _cvalue(use: _Counts, known: dict[str, _Counts]) -> float:
+def _is_piece(use: _Counts) -> bool:
+    """Whether it stands in longer names only, one of its sides being nearly always the same (競筆 of 電競筆電)."""
+    return bool(use.inside) and min(_entropy(use.left), _entropy(use.right)) < PIECE
+
+
+def _is_wordlike(word: str, size: int) -> bool:
+    """Han characters, or one token of Latin letters."""
+    if size == 1 and _LATIN.fullmatch(word):
+        return True
+    return _SHORTEST <= len(word) <= _LONGEST and all(map(HAN.match, word))
+
+
+def _begins_with_measure(word: str, use: _Counts, known: Mapping[str, _Counts]) -> bool:
+    """Whether the first character belongs to what stands before: 台相機, where 相機 stands alone too."""
+    counted = sum(count for char, count in use.left.items() if char in _COUNTING)
+    return word[1:] in known and 2 * counted >= use.count
+
+
+def _is_composed(word: str, known: Mapping[str, _Counts], lexicon: Lexicon) -> bool:
+    """Whether the rules put it together themselves: an owner and what it has (相機外觀), or an aspect and what is said
+    of it (外觀好看).
+    """
+    for cut in range(2, len(word) - 1):
+        first, last = word[:cut], word[cut:]
+        if first not in lexicon.aspects and not (first in known and known[first].reviews >= 2 * known[word].reviews):
+            continue
+        if last in lexicon.opinions or last in lexicon.aspects:
+            return True
+    return False
+
+
+def _cvalue(use: _Counts, known: Mapping[str, _Counts]) -> float:
     longer = [known[word].count for word in use.inside]
     return math.log2(use.size + 1) * (use.count - (sum(longer) / len(longer) if longer else 0.0))
 

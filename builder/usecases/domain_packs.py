@@ -10,7 +10,7 @@ import random
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from builder import sources
@@ -20,7 +20,7 @@ from builder.lexicon.domain_sheet import Proposal, read_sheet, write_card, write
 from builder.lexicon.folders import Folders
 from builder.lexicon.induce import InductionSettings, WordCandidate, induce
 from builder.lexicon.links import Uses, gather
-from builder.lexicon.noun_compounds import NounCompound, find_noun_compounds
+from builder.lexicon.noun_compounds import PIECE, NounCompound, find_noun_compounds
 from builder.lexicon.resources import Lexicon, load_lexicon, sample_dir
 from builder.reader import Reader, Reading, Recipe, extract, make_reader
 from builder.records import Triplet
@@ -32,8 +32,13 @@ _NAME = re.compile(r"[a-z][a-z0-9_-]*")
 _SNIPPET = 16
 _FREE, _OWN = 1.0, 0.7
 """Bits of branching entropy, and contrast, from which on a compound looks like a name of the domain."""
-_PIECE = 0.5
-"""Bits below which one is a piece of a longer word (競筆 of 電競筆電)."""
+_LATIN = 0.45
+"""Words of Latin letters are asked about and never taken unanswered: makers, parts and smileys look alike."""
+_MANY = 500
+"""From so many reviews on, a word that stands in two of them says little."""
+_ALIKE = 5
+"""So many known aspects that end alike speak for the role of another one."""
+_GUESSED = frozenset(["person", "price", "attribute", "part"])
 _CONTENT = frozenset(["NOUN", "PROPN", "ADJ", "VERB"])
 
 
@@ -61,8 +66,9 @@ class DomainReport:
     unknown: Sequence[tuple[str, int]]
 
 
-def make_pack(name: str, files: Sequence[Path], folder: Path, support: int = 3) -> NewPack:
-    """Induce words from reviews and write a pack of them, with a sheet to answer.
+def make_pack(name: str, files: Sequence[Path], folder: Path, support: int | None = None) -> NewPack:
+    """Induce words from reviews and write a pack of them, with a sheet to answer. A word stands in `support` reviews or
+    more; if not given, in 2, or in 3 where the reviews are many.
 
     ConfigError for a name or folder that cannot be used, InputError where too few reviews are there.
     """
@@ -71,6 +77,7 @@ def make_pack(name: str, files: Sequence[Path], folder: Path, support: int = 3) 
     if folder.exists() and any(folder.iterdir()):
         raise ConfigError("this folder is not empty", where=str(folder), fix="choose another --out, or delete it")
     texts, stars = _read_reviews(files)
+    support = support or (3 if len(texts) >= _MANY else 2)
     if len(texts) < support:
         raise InputError(f"{len(texts)} reviews are too few", where=str(files[0]), fix="give some hundred or more")
     reader = make_reader(Recipe(folders=Folders(domain=CORE)))
@@ -120,12 +127,25 @@ def propose_words(
     reviews |= {word: compound.reviews for word, compound in names.items()}
     clusters = cluster_words(reviews, {word: uses[word].describing for word in reviews if word in uses})
     sizes = Counter(clusters.values())
-    classes = {word: f"{name}.{head}" if sizes[head] > 1 else f"{name}.other" for word, head in clusters.items()}
+    guesses = {word: _guess_role(word, lexicon) for word in clusters}
+    classes = {
+        word: f"{name}.{head if sizes[head] > 1 else 'other' if guesses[word] == 'thing' else guesses[word]}"
+        for word, head in clusters.items()
+    }
+    votes = {cls: Counter(guesses[word] for word in classes if classes[word] == cls) for cls in set(classes.values())}
     by_word = {candidate.word: candidate for candidate in induced.aspects}
     out = [_propose_opinion(candidate, readings) for candidate in induced.opinions]
     for word in reviews:
-        out.append(_propose_aspect(by_word.get(word), names.get(word), classes[word], uses.get(word), readings))
+        proposal = _propose_aspect(by_word.get(word), names.get(word), classes[word], uses.get(word), readings)
+        out.append(replace(proposal, role=votes[classes[word]].most_common(1)[0][0]))
     return out
+
+
+def _guess_role(word: str, lexicon: Lexicon) -> str:
+    """The role that most known aspects have that end as the word does; `thing` where nothing is known."""
+    roles = [lexicon.classes[entry.cls] for known, entry in lexicon.aspects.items() if known[1:].endswith(word[-1])]
+    role, count = Counter(roles).most_common(1)[0] if roles else ("thing", 0)
+    return role if count >= _ALIKE and 2 * count > len(roles) and role in _GUESSED else "thing"
 
 
 def _propose_opinion(candidate: WordCandidate, readings: Sequence[Reading]) -> Proposal:
@@ -149,9 +169,11 @@ def _propose_aspect(
     if compound:
         described = bool(use and sum(use.describing.values()))
         signs = (compound.entropy >= _FREE, compound.contrast >= _OWN, described)
-        confidence = max(confidence, 0.25 + 0.15 * sum(signs[:2]) + 0.25 * signs[2])
-        if compound.entropy < _PIECE:
+        confidence = max(confidence, 0.2 + 0.12 * sum(signs[:2]) + 0.35 * signs[2])
+        if compound.entropy < PIECE:
             confidence = min(confidence, 0.1)
+        if compound.word.isascii():
+            confidence = min(confidence, _LATIN)
         values = f"C-value {compound.cvalue:g}, entropy {compound.entropy:g}, contrast {compound.contrast:g}"
         evidence.append(values)
     word, reviews = (candidate.word, candidate.support) if candidate else ("", 0)

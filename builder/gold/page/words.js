@@ -2,7 +2,7 @@
 // Induced words with their sentences. Sentences are hostile input: nodes are made with textContent only.
 const KEY = document.querySelector("meta[name=key]").content;
 const $ = (id) => document.getElementById(id);
-let rows = [], classes = [], at = 0, busy = Promise.resolve();
+let rows = [], classes = [], ownClasses = [], roles = [], at = 0, busy = Promise.resolve();
 
 async function call(path, body) {
   const options = { headers: { "X-Key": KEY } };
@@ -18,8 +18,10 @@ function sentence(text) {
   return line;
 }
 function meaning(row) {
-  const field = document.createElement(row.kind === "aspect" ? "select" : "input");
-  if (row.kind === "aspect") field.replaceChildren(...classes.map((name) => element("option", name)));
+  const free = roles.length > 0;
+  const field = document.createElement(row.kind === "aspect" && !free ? "select" : "input");
+  if (row.kind === "aspect" && free) field.setAttribute("list", "known");
+  else if (row.kind === "aspect") field.replaceChildren(...classes.map((name) => element("option", name)));
   else { field.type = "number"; field.min = 1; field.max = 10; field.step = 0.1; }
   field.value = row.meaning; field.setAttribute("aria-label", row.kind === "aspect" ? "class" : "valence");
   field.addEventListener("change", () => perform(() => answer(row.place, row.accept, field.value)));
@@ -48,7 +50,28 @@ async function answer(place, accept, value) {
   rows[place] = await call("/api/answer", { place, accept, meaning: value });
   $(`w${place}`).replaceWith(drawn(rows[place])); mark();
 }
-async function take() { const taken = await call("/api/take", {}); $("done").textContent = `詞庫多了 added: ${taken.opinions} 意見 opinions, ${taken.aspects} 對象 aspects. builder resume`; }
+function showClasses() {
+  $("classes").hidden = !roles.length;
+  $("known").replaceChildren(...classes.map((name) => { const option = document.createElement("option"); option.value = name; return option; }));
+  $("own").replaceChildren(...ownClasses.map((own) => {
+    const item = document.createElement("li"), name = document.createElement("input"), role = document.createElement("select");
+    name.value = own.name; name.setAttribute("aria-label", "name of the class");
+    role.replaceChildren(...roles.map((one) => element("option", one))); role.value = own.role; role.disabled = own.known;
+    role.setAttribute("aria-label", "role of the class");
+    const save = () => perform(() => changeClass(own.name, name.value, role.value));
+    name.addEventListener("change", save); role.addEventListener("change", save);
+    const members = rows.filter((row) => row.kind === "aspect" && row.meaning === own.name);
+    const shown = members.slice(0, 8).map((row) => row.word).join("、") + (members.length > 8 ? " …" : "");
+    item.append(name, role, element("small", `${members.length} · ${shown}`));
+    return item;
+  }));
+}
+function show(content) {
+  ({ rows, classes, own_classes: ownClasses = [], roles = [] } = content);
+  showClasses(); $("words").replaceChildren(...rows.map(drawn));
+}
+async function changeClass(name, fresh, role) { show(await call("/api/class", { name, new: fresh, role })); mark(); }
+async function take() { const taken = await call("/api/take", {}); $("done").textContent = `詞庫多了 added: ${taken.opinions} 意見 opinions, ${taken.aspects} 對象 aspects.${roles.length ? "" : " builder resume"}`; }
 function perform(run) {
   busy = busy.then(async () => {
     $("error").hidden = true;
@@ -68,7 +91,6 @@ document.addEventListener("keydown", (event) => {
 });
 $("take").addEventListener("click", () => perform(take));
 perform(async () => {
-  ({ rows, classes } = await call("/api/words"));
-  $("words").replaceChildren(...rows.map(drawn)); at = Math.max(0, rows.findIndex((row) => !row.accept)); mark();
+  show(await call("/api/words")); at = Math.max(0, rows.findIndex((row) => !row.accept)); mark();
   document.body.dataset.ready = "1";
 });
