@@ -384,16 +384,35 @@ def test_models_of_a_hub_are_loaded_in_one_place_that_runs_no_code_of_theirs() -
     assert all("use_safetensors=True" in call for _, call in calls if "dtype" in call)
 
 
-def _load_seq2seq(folder: str) -> object:
+def _load_paper(folder: str) -> object:
     from builder.model.paper.pretrained import load_base
 
     return load_base(folder)
 
 
-def _load_for_augmentation(folder: str) -> object:
+def _load_encoder(folder: str) -> object:
+    from builder.learning.task import EncoderTuning
+    from builder.model.encoder import load_encoder
+
+    return load_encoder(folder, EncoderTuning(), "cpu")
+
+
+def _load_masked(folder: str) -> object:
     from builder.augment.nets import hub
 
     return hub.load(folder, hub.MASKED)
+
+
+def _load_causal(folder: str) -> object:
+    from builder.augment.nets import hub
+
+    return hub.load(folder, hub.CAUSAL)
+
+
+def _load_fragments(folder: str) -> object:
+    from builder.augment.nets import hub
+
+    return hub.load_seq2seq(folder)
 
 
 def _load_for_boostaug(folder: str) -> object:
@@ -408,47 +427,90 @@ def _load_for_bench(folder: str) -> object:
     return encoders.load(folder, 16, with_head=True)
 
 
+def _load_backend(folder: str) -> object:
+    from builder import nlp
+
+    place = Path(folder).parent / "models"
+    place.mkdir(exist_ok=True)
+    (place / "models.toml").write_text(f"words = {folder!r}\ntags = {folder!r}\n", encoding="utf-8")
+    return nlp.load("hub", {}, place)
+
+
+def _trim(folder: str) -> object:
+    from click.testing import CliRunner
+
+    from builder.cli import cli
+
+    reviews = Path(folder).parent / "reviews.csv"
+    reviews.write_text("id,text\n1,湯頭濃郁\n", encoding="utf-8")
+    out = Path(folder).parent / f"{Path(folder).name}-trimmed"
+    done = CliRunner().invoke(cli, ["model", "trim", str(reviews), "--base", folder, "--out", str(out)])
+    if done.exception is not None:
+        raise done.exception
+    return out
+
+
 def _save_a_base(kind: str, folder: Path) -> Path:
-    if kind == "bert":
+    if kind == "labels":
+        from test_nlp_hub import make_labeller
+
+        return make_labeller(folder, "bert", ["B-NOUN", "I-NOUN"])
+    if kind == "mt5":
+        from tiny_mt5 import make_base
+
+        return make_base(folder)
+    if kind in ("bert", "gpt2", "bart"):
         import tiny_hub
 
         return Path(tiny_hub.save(folder, kind))
-    from tiny_mt5 import make_base
+    from tiny_encoders import make_encoder
 
-    return make_base(folder)
+    return make_encoder(folder, kind, ["湯頭真的很濃郁，麵條普通。", "店員不太好"])
 
 
 LOADERS = (
-    ("mt5", _load_seq2seq),
-    ("bert", _load_for_augmentation),
-    ("bert", _load_for_boostaug),
+    ("mt5", _load_paper),  # profile paper, `model pretrain`
+    ("mt5", _trim),
+    ("electra", _load_encoder),
+    ("modernbert", _load_encoder),
+    ("bert", _load_masked),  # cbert, bert, style-transfer
+    ("gpt2", _load_causal),
+    ("bart", _load_fragments),  # masked-seq2seq
+    ("bert", _load_for_boostaug),  # boostaug, word-embs
     ("bert", _load_for_bench),
+    ("labels", _load_backend),  # CKIP's drivers load the same way: tests/test_nlp_ckip.py
 )
+"""Every way in which weights of a hub are loaded, with a kind of model that it loads."""
 
 
 @pytest.mark.parametrize(("kind", "load"), LOADERS)
-def test_a_base_model_that_is_a_pickle_is_refused(kind: str, load: Callable[[str], object], tmp_path: Path) -> None:
+def test_a_base_that_is_a_pickle_is_refused_with_the_command_that_mends_it(
+    kind: str, load: Callable[[str], object], tmp_path: Path
+) -> None:
     torch = pytest.importorskip("torch")
     pytest.importorskip("transformers")
     from safetensors.torch import load_file
 
-    from builder.errors import ModelError
+    from builder.errors import ModelError, ResourceError
+    from builder.learning.converting import convert
 
     folder = _save_a_base(kind, tmp_path / "base")
     load(str(folder))
     (weights,) = folder.glob("*.safetensors")
     torch.save(load_file(weights), folder / "pytorch_model.bin")
     weights.unlink()
-    with pytest.raises(
-        ModelError, match=r"the weights stand in pytorch_model\.bin, a pickle; its weights must be safetensors"
-    ):
+    with pytest.raises((ModelError, ResourceError)) as refused:
         load(str(folder))
+    assert "the weights stand in pytorch_model.bin, a pickle; its weights must be safetensors" in str(refused.value)
+    assert f"`builder model convert {folder} --out DIR`" in str(refused.value)
+    convert(folder, tmp_path / "new")
+    load(str(tmp_path / "new"))
 
 
 @pytest.mark.parametrize(("kind", "load"), LOADERS)
 def test_code_that_comes_with_a_base_model_is_not_run(kind: str, load: Callable[[str], object], tmp_path: Path) -> None:
     pytest.importorskip("transformers")
-    from builder.errors import ModelError
+    from builder.errors import ModelError, ResourceError
 
     folder = _save_a_base(kind, tmp_path / "base")
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
@@ -458,7 +520,7 @@ def test_code_that_comes_with_a_base_model_is_not_run(kind: str, load: Callable[
     )
     mark = tmp_path / "was run"
     (folder / "own.py").write_text(f"open({str(mark)!r}, 'w')\nclass Config: ...\nclass Model: ...\n", encoding="utf-8")
-    with pytest.raises(ModelError, match="no readable model config"):
+    with pytest.raises((ModelError, ResourceError), match=r"needs Python code of its own|no readable model config"):
         load(str(folder))
     assert not mark.exists()
 

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import pickle
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -90,20 +89,16 @@ class FoldTraining:
         return tagger
 
     def train_at_once(self, processes: int, progress: Progress | None) -> list[Tagger]:
-        """The taggers of all folds, each trained by one of `processes` on a GPU of its own.
-
-        They get this training as bytes: torch would send tensors through shared memory, which containers have little
-        of.
-        """
-        spread(_train_own_folds, (pickle.dumps(self),), processes, progress)
+        """The taggers of all folds, each trained by one of `processes` on a GPU of its own."""
+        spread(_train_own_folds, (self,), processes, progress)
         device = str(self.foundation.device) if self.foundation else "cpu"
         trained = [load(self.folder / str(fold), device) for fold in range(self.folds)]
         return [tagger for tagger in trained if isinstance(tagger, Tagger)]
 
 
-def _train_own_folds(progress: Progress | None, arguments: tuple[bytes]) -> None:
+def _train_own_folds(progress: Progress | None, arguments: tuple[FoldTraining]) -> None:
     """In one of several processes: every n-th fold, beginning with that of its rank."""
-    training: FoldTraining = pickle.loads(arguments[0])
+    (training,) = arguments
     for fold in range(rank(), training.folds, launched()):
         training.train_fold(fold, progress)
 

@@ -127,6 +127,13 @@ class EncoderFoundation:
     weights: Mapping[str, Tensor] | None = None
     mark: str = ""
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Weights go to other processes as arrays, which are bytes: torch would send tensors through shared memory, of
+        which containers have little.
+        """
+        arrays = {name: tensor.numpy() for name, tensor in self.weights.items()} if self.weights is not None else None
+        return _of_arrays, (self.config, self.tokenizer, self.tuning, self.chosen_device, arrays, self.mark)
+
     @property
     def settings(self) -> Mapping[str, object]:
         digest = hashlib.sha256(self.tokenizer.encode()).hexdigest()
@@ -176,6 +183,19 @@ class EncoderFoundation:
 
     def write_files(self, folder: Path) -> None:
         write_atomically(folder / TOKENIZER, self.tokenizer.encode())
+
+
+def _of_arrays(
+    config: Mapping[str, Any],
+    tokenizer: str,
+    tuning: EncoderTuning,
+    device: str,
+    arrays: Mapping[str, np.ndarray[Any, Any]] | None,
+    mark: str,
+) -> EncoderFoundation:
+    """A foundation that arrives in another process."""
+    weights = {name: torch.from_numpy(array) for name, array in arrays.items()} if arrays is not None else None
+    return EncoderFoundation(config, tokenizer, tuning, device, weights, mark)
 
 
 def load_encoder(source: str, tuning: EncoderTuning, device: str = "auto") -> EncoderFoundation:
