@@ -233,3 +233,43 @@ def test_function_words_are_named_by_units_that_exist(lexicon: Lexicon) -> None:
     others = [other for other in grammar() if other.kind != rule.kind]
     error = refused(lexicon, *others, with_params(rule, units={"COPPULA": ["是"]}))
     assert error.startswith(f"{rule.at('units')}: rule 'function-words': unknown unit 'COPPULA'; known: ADJ, ")
+
+
+# ---- exceptions
+
+
+def exception(*pairs: str) -> Rule:
+    return Rule("refused", "exception", 450, "", MappingProxyType({"pairs": pairs}), (), "rules/x.toml:1")
+
+
+def made_with(lexicon: Lexicon, text: str, *pairs: str) -> list[str]:
+    engine = Engine(lexicon, (*RULES, exception(*pairs)))
+    return [written(triplet) for triplet in engine.extract(reader().docs([text])[0])]
+
+
+def test_an_excepted_pair_is_left_out_and_its_opinion_looks_elsewhere(lexicon: Lexicon) -> None:
+    text = "價格便宜的餐廳"
+    assert made_with(lexicon, text) == ["價格|便宜|POS"]
+    assert made_with(lexicon, text, "價格|便宜") == ["餐廳|便宜|POS"]
+    assert made_with(lexicon, text, "價格|便宜", "餐廳|便宜") == []
+    assert made_with(lexicon, text, "價格|不便宜") == ["價格|便宜|POS"]
+
+
+def test_an_exception_names_an_opinion_with_its_negator_and_one_aspect_of_several(lexicon: Lexicon) -> None:
+    assert made_with(lexicon, "湯頭不好喝", "湯頭|不好喝") == []
+    assert made_with(lexicon, "湯頭不好喝", "湯頭|好喝") == ["湯頭|不好喝|NEG"]
+    assert made_with(lexicon, "餐點和服務都很好", "服務|好") == ["餐點|好|POS"]
+
+
+def test_a_model_that_proposes_an_excepted_pair_is_not_followed(lexicon: Lexicon) -> None:
+    doc = reader().docs(["湯頭好喝"])[0]
+    proposed = Engine(lexicon, RULES).extract(doc)
+    assert Engine(lexicon, RULES).weigh(doc, proposed)[0] is not None
+    assert Engine(lexicon, (*RULES, exception("湯頭|好喝"))).weigh(doc, proposed) == [None]
+
+
+@pytest.mark.parametrize("pair", ["湯頭", "|好喝", "湯頭|", "a|b|c"])
+def test_a_pair_that_is_none_is_refused(pair: str, lexicon: Lexicon) -> None:
+    assert refused(lexicon, *RULES, exception(pair)) == (
+        f"rules/x.toml:1: rule 'refused': '{pair}' is no pair; write \"aspect|opinion\""
+    )

@@ -16,9 +16,15 @@ from builder.gold.pool import PoolSettings
 from builder.lexicon.candidate_scores import Endings
 from builder.lexicon.corrections import Lesson, add_entry, find_lessons
 from builder.lexicon.resources import load_lexicon
+from builder.lexicon.rules import load_rules
+from builder.reader import Recipe, make_reader
 from builder.records import Triplet
+from builder.stages.parts.build_folders import folders_in
 from builder.store import db, pools
+from builder.usecases.annotation_page import DatabaseBook
+from builder.usecases.labelling import opened
 from builder.usecases.pooling import make_pool
+from builder.usecases.rule_book import RuleBook
 from builder.usecases.teaching import Teacher
 
 NEW = "湯頭很冰裂裂"
@@ -108,9 +114,71 @@ def test_a_word_that_is_always_wrong_is_proposed_as_an_exception(tmp_path: Path)
     workdir = work(tmp_path)
     text = "湯頭好喝"
     teacher, wrong = Teacher(workdir), triplet(text, "湯頭", "好喝", "POS")
-    assert teacher.propose_exceptions(text, wrong, []) == {"lessons": [], "works": False}
+    assert teacher.propose_exceptions(text, wrong, [], pair=False) == {"lessons": [], "works": False}
     proposed = teacher.propose_exceptions(text, wrong, ["湯頭"])
     assert (proposed["lessons"][0]["table"], proposed["works"]) == ("exception", True)
+
+
+def test_a_refused_triplet_of_a_rule_becomes_an_exception_with_its_sentence(tmp_path: Path) -> None:
+    workdir = work(tmp_path)
+    text = "上週去的。湯頭好喝，服務也好"
+    teacher, wrong = Teacher(workdir), triplet(text, "湯頭", "好喝", "POS")
+    proposed = teacher.propose_exceptions(text, wrong, [])
+    assert proposed == {
+        "lessons": [{"table": "pair", "word": "湯頭|好喝", "meaning": "subject", "before": ""}],
+        "works": True,
+    }
+    assert not (workdir / "rules").exists()
+    assert teacher.teach_pair(text, wrong) == {"added": "湯頭|好喝"}
+    assert teacher.propose_exceptions(text, wrong, []) == {"lessons": [], "works": False}
+    teacher.teach_pair(text, triplet(text, "服務", "好", "POS"))
+    (rule,) = load_rules(workdir / "rules")
+    assert (rule.name, rule.kind, rule.params["pairs"]) == ("refused-pairs", "exception", ["湯頭|好喝", "服務|好"])
+    assert rule.examples[0].text == "湯頭好喝，服務也好"
+    book = RuleBook(workdir, 10)
+    assert all(example["well"] for example in book.open_rule("refused-pairs")["examples"])
+    assert [t.aspect.text for t in make_reader(Recipe(folders=folders_in(workdir))).extract(["湯頭好喝"])[0]] == []
+
+
+def test_a_triplet_that_no_rule_makes_teaches_the_rules_nothing(tmp_path: Path) -> None:
+    text = "湯頭好喝"
+    assert Teacher(work(tmp_path)).propose_exceptions(text, triplet(text, "湯", "好喝", "POS"), [])["lessons"] == []
+
+
+def test_the_page_proposes_a_refused_pair_and_adds_it_to_the_rules(tmp_path: Path) -> None:
+    pytest.importorskip("uvicorn", reason="the extra annotate is not installed")
+    needed()
+    text = "湯頭好喝"
+    workdir = work(tmp_path, (text,), {"rules": [(1, triplet(text, "湯頭", "好喝", "POS"))]})
+    pool = make_pool(workdir, PoolSettings(10, 13, "test")).pool
+    with db.reading(workdir) as connection:
+        pool = pools.read(connection, pool.id)
+    browser = Browser()
+    try:
+        for page in served(workdir, pool):
+            browser.open(page.address)
+            browser.press("3")
+            browser.wait("!document.querySelector('#teach').hidden")
+            assert "「好喝」不是說「湯頭」（規則 subject）" in browser.text("#lessons")
+            assert "here no more" in browser.text("#works")
+            browser.press("l")
+            assert "added to the rules: 湯頭|好喝" in browser.text("#done")
+            assert browser.troubles == []
+    finally:
+        browser.close()
+    assert load_rules(workdir / "rules")[0].params["pairs"] == ["湯頭|好喝"]
+
+
+def test_a_pair_that_is_right_elsewhere_is_not_proposed(tmp_path: Path) -> None:
+    workdir, pool = pooled(tmp_path)
+    with opened(workdir) as connection:
+        book = DatabaseBook(connection, pool.id, "amy")
+        rows = [row for row in book.items(0, 11) if row["candidate"]]
+        wrong = book.often_wrong(rows[0]["place"], 2)[0]
+        book.answer(rows[0]["place"], {"op": "label", "label": "NX"})
+        assert not book.has_right_pair(wrong)
+        book.answer(rows[0]["place"], {"op": "label", "label": "YY"})
+        assert book.has_right_pair(wrong)
 
 
 def test_the_page_proposes_what_a_correction_teaches_and_adds_it(tmp_path: Path) -> None:
@@ -148,9 +216,6 @@ def test_the_page_proposes_what_a_correction_teaches_and_adds_it(tmp_path: Path)
 
 
 def test_the_book_counts_words_whose_pairs_are_all_wrong(tmp_path: Path) -> None:
-    from builder.usecases.annotation_page import DatabaseBook
-    from builder.usecases.labelling import opened
-
     workdir, pool = pooled(tmp_path)
     with opened(workdir) as connection:
         book = DatabaseBook(connection, pool.id, "amy")

@@ -14,6 +14,7 @@ from builder.engine.asserting import AssertionRule
 from builder.engine.candidates import DecisionRule
 from builder.engine.comparing import ComparisonRule
 from builder.engine.described import steps
+from builder.engine.excepting import ExceptionRule, compile_exceptions
 from builder.engine.extent import ExtentRule
 from builder.engine.lexicon_changes import VocabularyRule, change_lexicon
 from builder.engine.naming import NameGrammar, NameRule
@@ -82,6 +83,7 @@ DECLARED: Mapping[str, type] = {
     "question": QuestionRule,
     "compatible": CompatibleRule,
     "block": BlockRule,
+    "exception": ExceptionRule,
     "conjunction": NoParams,
     "decision": DecisionRule,
     "vocabulary": VocabularyRule,
@@ -97,8 +99,9 @@ class Compiled:
     """The rules of a convention by what they do.
 
     `compatible`: opinion category -> for each rule that limits it, the prefixes of aspect classes it may describe;
-    `blocked`: opinion words that pair with nothing; `joining`: words between a dish and what it comes with; `wide`:
-    some rule pairs over the whole sentence.
+    `blocked`: opinion words that pair with nothing; `exceptions`: opinion ->
+    aspects that it is never said of; `joining`: words between a dish and what it comes with; `wide`: some rule pairs
+    over the whole sentence.
     """
 
     lexicon: Lexicon
@@ -120,6 +123,7 @@ class Compiled:
     questions: tuple[str, ...]
     compatible: Mapping[str, tuple[tuple[str, ...], ...]]
     blocked: frozenset[str]
+    exceptions: Mapping[str, frozenset[str]]
     wide: bool
 
 
@@ -212,6 +216,9 @@ def compile_rules(lexicon: Lexicon, rules: Sequence[Rule], convention: Conventio
         compatible=_limit_categories(lexicon, chosen.params("compatible", CompatibleRule)),
         blocked=frozenset(
             word for params in chosen.params("block", BlockRule) for word in _find_blocked(lexicon, params)
+        ),
+        exceptions=compile_exceptions(
+            [(rule, read_params(rule, ExceptionRule)) for rule in chosen.of_kind("exception")]
         ),
         wide=bool(chosen.of_kind("pair-sentence")),
     )

@@ -20,6 +20,7 @@ from builder.engine.compiled import compile_rules
 from builder.engine.constituents import Constituent, Phrase, Term
 from builder.engine.deciding import Weighed, weigh_candidates
 from builder.engine.elements import find_full_start, list_candidates, make_element, make_opinion
+from builder.engine.excepting import drop_excepted, is_excepted
 from builder.engine.paths import dependency_path, last_core_token
 from builder.engine.patterns import CURRENT
 from builder.engine.phrases import read_phrases
@@ -103,6 +104,8 @@ class Engine:
             if pairing is None or unreal:
                 continue
             for aspect in pairing.aspects:
+                if is_excepted(doc.text, scene.opinion, aspect, self._rules.exceptions):
+                    continue  # it shares the opinion of another one
                 rule = pairing.rule if aspect is pairing.aspects[0] else self._rules.conjunction or pairing.rule
                 triplet = self._make_triplet(doc, scene, aspect, rule, pairing)
                 out.setdefault(triplet.key, triplet)
@@ -113,13 +116,11 @@ class Engine:
         rule report.
         """
         for scene, pairing, _ in self._pair_all(doc):
-            phrase = scene.opinion.phrase
-            assert phrase is not None
             choices = {name: choice for name, pairer in self._rules.pairers if (choice := pairer(scene))}
             places = {
                 name: choice.aspects[0].start
                 for name, choice in choices.items()
-                if self._fits(phrase, choice.aspects[0])
+                if self._fits(doc, scene.opinion, choice.aspects[0])
             }
             yield (pairing.rule if pairing else None), places
 
@@ -138,7 +139,7 @@ class Engine:
                     if clause.asked or is_unreal(clause.items, index, self._rules):
                         unstated.add(item.start)
         read = Read(opinions, frozenset(unstated), [item for clause in read_clauses for item in clause.items])
-        return [weigh(doc.text, read, triplet, self._weight) for triplet in proposed]
+        return drop_excepted([weigh(doc.text, read, t, self._weight) for t in proposed], self._rules.exceptions)
 
     def _weight(self, phrase: Phrase, term: Term, aspect: str) -> tuple[float, list[tuple[str, str]]] | None:
         """What a phrase is worth of an aspect; None of a word that is read in a context only (重, 近), where there is
@@ -169,7 +170,7 @@ class Engine:
                     continue
                 marked = line[:index] + CURRENT + line[index + 1 :]
                 scene = Scene(clause.items, line, marked, index, doc.tokens, topic, sentences.get(clause.sentence, ()))
-                pairing = self._pair(scene, before)
+                pairing = self._pair(doc, scene, before)
                 if pairing is not None:
                     paired += pairing.aspects
                     described.update(aspect.start for aspect in pairing.aspects)
@@ -206,7 +207,7 @@ class Engine:
                 out.append(_Clause(join_terms(candidates, text, lexicon, rules.terms), clause.sentence, asked, label))
         return out
 
-    def _pair(self, scene: Scene, before: Before) -> Pairing | None:
+    def _pair(self, doc: Doc, scene: Scene, before: Before) -> Pairing | None:
         """The first rule that finds an aspect that the opinion can describe proposes it; if it is not sure, all
         candidates and none are weighed. The aspects coordinated with the chosen one share the opinion.
         """
@@ -214,13 +215,13 @@ class Engine:
         assert phrase is not None
         if phrase.entry.word in self._rules.blocked and not phrase.kinds:
             return None
-        proposal = self._propose(scene, phrase)
+        proposal = self._propose(doc, scene)
         decision = self._rules.decision
         if decision is None or (proposal and proposal[0] in decision.sure):
             return proposal and Pairing(
                 proposal[0], share(scene.items, proposal[1].aspects, self._rules), proposal[1].detail
             )
-        weighed = weigh_candidates(scene, proposal, before, partial(self._fits, phrase), decision)
+        weighed = weigh_candidates(scene, proposal, before, partial(self._fits, doc, scene.opinion), decision)
         if weighed and self._observe is not None:
             self._observe(scene.opinion.word, weighed)
         if not weighed or weighed[0].score <= 0:
@@ -231,19 +232,23 @@ class Engine:
         aspects = share(best.clause, (best.aspect,), self._rules)
         return Pairing(self._rules.decision_name, aspects, "the best of all candidates", weighed)
 
-    def _propose(self, scene: Scene, phrase: Phrase) -> tuple[str, AspectChoice] | None:
+    def _propose(self, doc: Doc, scene: Scene) -> tuple[str, AspectChoice] | None:
         """The first rule that finds an aspect that the opinion can describe, with its answer."""
         for name, pairer in self._rules.pairers:
             choice = pairer(scene)
-            if choice and self._fits(phrase, choice.aspects[0]):
+            if choice and self._fits(doc, scene.opinion, choice.aspects[0]):
                 return name, choice
         return None
 
-    def _fits(self, phrase: Phrase, aspect: Constituent) -> bool:
+    def _fits(self, doc: Doc, item: Constituent, aspect: Constituent) -> bool:
         """Selectional preference: a taste word does not describe a waiter. Unknown nouns and unlisted categories fit
-        all.
+        all, but for exceptions.
         """
+        phrase = item.phrase
+        assert phrase is not None
         assert aspect.term is not None
+        if is_excepted(doc.text, item, aspect, self._rules.exceptions):
+            return False
         if find_context_row(phrase.entry.word, aspect.term, aspect.word, self._lexicon) is not None:
             return True
         if phrase.entry.category == CONTEXT_ONLY:

@@ -19,7 +19,7 @@ from builder.lexicon.tsv_rows import read_pairs
 from builder.records import Polarity, Triplet, polarity_of
 from builder.text import view
 
-Table = Literal["opinion", "aspect", "exception"]
+Table = Literal["opinion", "aspect", "exception", "pair"]
 NAME = "corrections"
 REASON = "abstract"
 """The reason of exceptions in not_aspects.tsv."""

@@ -104,6 +104,17 @@ class DatabaseBook:
             words += [word] if wrong and len(labels) >= often else []
         return candidate.triplet, words
 
+    def has_right_pair(self, wrong: Triplet) -> bool:
+        """Whether some label says that the words of a wrong triplet are a pair elsewhere."""
+        return any(
+            candidate.triplet.aspect.text == wrong.aspect.text
+            and candidate.triplet.opinion.text == wrong.opinion.text
+            and self._labels[candidate.id].label in ("YY", "YN")
+            for review in self._order
+            for candidate in review.candidates
+            if candidate.id in self._labels
+        )
+
     def label(self, place: int, answer: Mapping[str, Any]) -> None:
         """`label` (null: unsure), what would be right (`polarity`, `aspect`, `opinion` as spans), and a `note`."""
         review, candidate = self._candidate(place)

@@ -66,7 +66,7 @@ def annotation_site(
         text = book(annotator).text(place)
         if given.get("wrong"):
             wrong, words = book(annotator).often_wrong(place, OFTEN)
-            return teacher.propose_exceptions(text, wrong, words)
+            return teacher.propose_exceptions(text, wrong, words, not book(annotator).has_right_pair(wrong))
         aspect, opinion = (read_spans(given[name], text) for name in ("aspect", "opinion"))
         if aspect is None or opinion is None:
             raise ValueError("an aspect and an opinion are due")
@@ -79,6 +79,9 @@ def annotation_site(
 
     def teach(annotator: str, given: Json) -> Json:
         assert teacher is not None
+        if given["table"] == "pair":
+            place = _place(given)
+            return teacher.teach_pair(book(annotator).text(place), book(annotator).often_wrong(place, OFTEN)[0])
         return teacher.teach(str(given["table"]), str(given["word"]), str(given["meaning"]))
 
     reads = {"/api/head": head, "/api/items": items}

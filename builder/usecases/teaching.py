@@ -15,11 +15,15 @@ from typing import Any, get_args
 from builder.errors import ResourceError
 from builder.lexicon.candidate_scores import Endings
 from builder.lexicon.corrections import REASON, Lesson, Table, add_entry, find_lessons
-from builder.lexicon.resources import Lexicon
+from builder.lexicon.own_exceptions import add_exception
+from builder.lexicon.resources import Lexicon, overlays
+from builder.lexicon.rules import RuleExample, edited_rules
 from builder.reader import Recipe, make_reader
 from builder.records import Triplet
 from builder.stages.parts.build_folders import folders_in
+from builder.text import view
 from builder.usecases.extraction import build_settings
+from builder.usecases.rule_changes import quote_triplet
 
 Json = dict[str, Any]
 OFTEN = 2
@@ -46,17 +50,34 @@ class Teacher:
         works = any(triplet.key == due.key for triplet in self._try(text, lessons)) if lessons else False
         return {"lessons": [asdict(lesson) for lesson in lessons], "works": works}
 
-    def propose_exceptions(self, text: str, wrong: Triplet, words: Sequence[str]) -> Json:
-        """Words that are no aspect and no opinion, and whether the rules then leave out a wrong triplet."""
+    def propose_exceptions(self, text: str, wrong: Triplet, words: Sequence[str], pair: bool = True) -> Json:
+        """Words that are no aspect and no opinion, and whether the rules then leave out a wrong triplet. Where no word
+        is to blame, and the rules make the triplet: its pair of words (`pair`), with the rule that made it.
+        """
         lessons = tuple(Lesson("exception", word, REASON) for word in words if word not in self.lexicon.not_aspects)
+        if not lessons and pair:
+            made = next((triplet for triplet in self._try(text, ()) if triplet.key == wrong.key), None)
+            lessons = (Lesson("pair", self._pair(made), made.rule or ""),) if made else ()
         gone = all(triplet.key != wrong.key for triplet in self._try(text, lessons)) if lessons else False
+        lessons = tuple(lesson for lesson in lessons if gone or lesson.table != "pair")
         return {"lessons": [asdict(lesson) for lesson in lessons], "works": gone}
+
+    def teach_pair(self, text: str, wrong: Triplet) -> Json:
+        """Add the exception of a wrong triplet, with its sentence as an example."""
+        pair = self._pair(wrong)
+        example = RuleExample(quote_triplet(text, wrong).text, (f"{pair}|{wrong.polarity}",), must=False)
+        add_exception(self._workdir, folders_in(self._workdir).load_rules(), pair, example)
+        return {"added": pair}
+
+    def _pair(self, triplet: Triplet) -> str:
+        """The words of a triplet as rules read them."""
+        return "|".join(view(part.text, self.lexicon.variants).text for part in (triplet.aspect, triplet.opinion))
 
     def teach(self, table: str, word: str, meaning: str) -> Json:
         """Add an entry. ResourceError where it is none."""
         known: tuple[Table, ...] = get_args(Table)
         chosen = next((name for name in known if name == table), None)
-        if chosen is None:
+        if chosen is None or chosen == "pair":
             raise ResourceError(f"no table {table!r}", fix="known: " + ", ".join(known))
         add_entry(self._workdir / "lexicon", Lesson(chosen, word, meaning), self.lexicon)
         self._lexicon = None
@@ -68,7 +89,12 @@ class Teacher:
         models = Path(settings.annotate.models) if settings.annotate.models else None
         with tempfile.TemporaryDirectory() as folder:
             for lesson in lessons:
-                add_entry(Path(folder), lesson, self.lexicon)
-            tried = replace(folders, imported=(*folders.imported, Path(folder)))
+                if lesson.table == "pair":
+                    example = RuleExample(text, (), must=False)
+                    add_exception(Path(folder), folders.load_rules(), lesson.word, example)
+                else:
+                    add_entry(Path(folder) / "lexicon", lesson, self.lexicon)
+            words, rules = overlays(Path(folder)), edited_rules(Path(folder))
+            tried = replace(folders, imported=folders.imported + words, edited=folders.edited + rules)
             recipe = Recipe(settings.rules.convention, tried, settings.annotate.backend, models, settings.device)
             return make_reader(recipe).extract([text])[0]

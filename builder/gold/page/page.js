@@ -156,12 +156,13 @@ function learn(at, due) {
   if (!head.teaches) return;
   call("/api/propose", { place: at, ...due }).then((content) => {
     if (!content.lessons.length) return;
-    lesson = { ...content, wrong: !!due.wrong }; teaching(); if (item && !picker) show();
+    lesson = { ...content, at, wrong: !!due.wrong }; teaching(); if (item && !picker) show();
   }).catch(() => {});
 }
 const TAUGHT = {
   opinion: (l) => `「${l.word}」是意見，分數 ${l.meaning}${l.before ? `（現在 ${l.before}）` : ""} is an opinion of valence ${l.meaning}${l.before ? `, now ${l.before}` : ""}`,
   aspect: (l) => `「${l.word}」是對象 is an aspect (${l.meaning})`,
+  pair: (l) => { const [aspect, opinion] = l.word.split("|"); return `「${opinion}」不是說「${aspect}」（規則 ${l.meaning}） the rules never pair them again; rule ${l.meaning} did`; },
   exception: (l) => `「${l.word}」不是對象也不是意見 is neither aspect nor opinion`,
 };
 function teaching() {
@@ -173,8 +174,8 @@ function teaching() {
 }
 async function teach() {
   const taught = lesson;
-  for (const l of taught.lessons) await call("/api/teach", l);
-  lesson = null; $("done").textContent = `加進詞庫 added to the lexicon: ${taught.lessons.map((l) => l.word).join("、")}。 builder resume`; show();
+  for (const l of taught.lessons) await call("/api/teach", { ...l, place: taught.at });
+  lesson = null; $("done").textContent = `${taught.lessons.some((l) => l.table === "pair") ? "加進規則 added to the rules" : "加進詞庫 added to the lexicon"}: ${taught.lessons.map((l) => l.word).join("、")}。 builder resume`; show();
 }
 function forget() { lesson = null; show(); }
 
