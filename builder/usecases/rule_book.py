@@ -69,10 +69,9 @@ class RuleBook:
     def reader(self) -> Reader:
         """Lexicon and backend of the working directory."""
         if self._reader is None:
-            models = self._settings.annotate.models
-            recipe = Recipe(
-                self.convention, self.folders, self._settings.annotate.backend, Path(models) if models else None
-            )
+            read_by = self._settings.annotate
+            models = Path(read_by.models) if read_by.models else None
+            recipe = Recipe(self.convention, self.folders, read_by.backend, models, self._settings.device)
             self._reader = make_reader(recipe)
         return self._reader
 
