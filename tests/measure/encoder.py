@@ -1,13 +1,16 @@
 """Training a tagger on a pretrained encoder of BERT-base size against a plain loop, in one run: tokens a second, and
-the share of the chip's bf16 peak.
+the share of the chip's peak (model FLOPs utilisation).
 
-    python tests/measure/encoder.py [--seconds 30] [--peak 989]
+    python tests/measure/encoder.py [--seconds 30] [--base FOLDER] [--peak TFLOPS]
 
 Ours: bf16 where the device has it, batches of like length, a budget of characters. Plain: float32, batches of 2 in the
-order of the file. Both train the tagger's own network on random weights; texts are random, with the lengths of reviews.
-Without a GPU the same script runs a tiny model on the CPU, and says so: its ratios mean nothing for a GPU.
+order of the file. Both train the tagger's own network; texts are random, with the lengths of reviews. Without --base
+the weights are random, of BERT-base's shape; without a GPU of a tiny one, and the script says so: its ratio means
+nothing for a GPU.
 
-FLOPs of a training step: 6 for each parameter of the encoder's layers and token, attention and heads left out.
+Tokens are those that the encoder reads, marks counted, padding not. FLOPs of a step: 6 for each weight that a token
+passes (2 forward, 4 backward); attention, heads and looked-up embeddings are left out. The peak is the data sheet's for
+bf16, or what matrix products reach on a device that builder does not know.
 """
 
 from __future__ import annotations
@@ -17,24 +20,46 @@ import random
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, repeat
 from pathlib import Path
 
 import torch
 
 from builder.learning.encode import batches
 from builder.learning.task import EncoderTuning, Example, TaggerConfig
-from builder.model.encoder import load_encoder
-from builder.model.foundation import Foundation
+from builder.model.encoder import EncoderFoundation, EncoderTrunk, load_encoder
+from builder.model.probing import passed_weights
 from builder.model.tagger import learnable
-from builder.model.tagger_network import TaggerNetwork
+from builder.model.tagger_network import TaggerNetwork, Window
 
+sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parent.parent))
+from peak import peak_of, wait
 from tiny_encoders import make_encoder
 
 BASE = {"hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12, "intermediate_size": 3072}
 LETTERS = "湯頭麵好吃服務慢環境乾淨價格貴店員親切甜點鹹味道普通，。"
+_WARM_UP = 2
+"""Steps that are not counted: they compile and allocate."""
+
+
+@dataclass(frozen=True)
+class Rate:
+    """What a stretch of training did: tokens that the encoder read, seconds, and the weights that each token passes."""
+
+    tokens: int
+    seconds: float
+    weights: int
+
+    @property
+    def tokens_a_second(self) -> float:
+        return self.tokens / self.seconds
+
+    @property
+    def flops(self) -> float:
+        return 6.0 * self.weights * self.tokens_a_second
 
 
 def texts(number: int) -> list[str]:
@@ -44,60 +69,83 @@ def texts(number: int) -> list[str]:
     return ["".join(draw.choices(LETTERS, k=length)) for length in lengths]
 
 
-def train(base: Foundation, made: Sequence[str], plan: list[list[int]], config: TaggerConfig, seconds: float) -> float:
-    """Characters a second; the first steps, which compile and allocate, are not counted."""
+def train(
+    base: EncoderFoundation, made: Sequence[str], plan: Sequence[list[int]], config: TaggerConfig, seconds: float
+) -> Rate:
+    """Train for `seconds`, for one counted step at least."""
     encode = base.make_encoder(config)
     items = [learnable(Example(str(i), text, ()), encode, config)[0][0] for i, text in enumerate(made)]
-    network = TaggerNetwork(base, config).to(base.device).train()
+    sizes = [count_tokens(item) for item in items]
+    network = TaggerNetwork(base, config)
+    base.begin(network.trunk, 1)
+    network.to(base.device).train()
+    assert isinstance(network.trunk, EncoderTrunk)
     optimizer = torch.optim.AdamW(network.parameters(), lr=1e-5)
-    done, started = 0, 0.0
-    for number, batch in enumerate(plan * 1000):
-        if number == 2:
-            wait()
+    tokens, started = 0, 0.0
+    steps: Iterator[list[int]] = chain.from_iterable(repeat(plan))
+    for number, batch in enumerate(steps):
+        if number == _WARM_UP:
+            wait(base.device)
             started = time.perf_counter()
         optimizer.zero_grad(set_to_none=True)
         network.loss([items[i] for i in batch]).backward()  # type: ignore[no-untyped-call]
         optimizer.step()
-        if number >= 2:
-            done += sum(len(made[i]) for i in batch)
+        if number >= _WARM_UP:
+            tokens += sum(sizes[i] for i in batch)
             if time.perf_counter() - started > seconds:
                 break
-    wait()
-    return done / (time.perf_counter() - started)
+    wait(base.device)
+    return Rate(tokens, time.perf_counter() - started, passed_weights(network.trunk.encoder)[0])
 
 
-def wait() -> None:
-    if torch.cuda.is_available():
-        torch.cuda.synchronize()
+def count_tokens(window: Window) -> int:
+    """The tokens that the encoder reads of a window."""
+    assert window.text.tokens is not None
+    return sum(len(row) for row in window.text.tokens.ids)
 
 
-def main() -> None:
+def compare(source: str, made: Sequence[str], batch_chars: int, seconds: float) -> dict[str, Rate]:
+    """The plain loop and ours on the same texts."""
+    ours = load_encoder(source, EncoderTuning(), "auto")
+    plain = replace(ours, tuning=EncoderTuning(precision="fp32"))
+    config = TaggerConfig(batch_chars=batch_chars, threads=torch.get_num_threads())
+    in_order = [[i, i + 1] for i in range(0, len(made) - 1, 2)]
+    buckets = batches([len(text) for text in made], config.batch_chars, random.Random(1))
+    return {
+        "plain": train(plain, made, in_order, config, seconds),
+        "ours": train(ours, made, buckets, config, seconds),
+    }
+
+
+def describe(rates: dict[str, Rate], peak: float, origin: str) -> Iterator[str]:
+    """A line for each loop, and how they compare."""
+    yield f"peak: {peak / 1e12:.3g} TFLOP/s ({origin})"
+    for name, rate in rates.items():
+        share = f"{rate.flops / 1e12:.3g} TFLOP/s, {100 * rate.flops / peak:.1f}% of the peak"
+        yield f"{name}: {rate.tokens_a_second:,.0f} tokens/s ({rate.weights / 1e6:,.2f} million weights, {share})"
+    ratio = rates["ours"].tokens_a_second / rates["plain"].tokens_a_second
+    yield f"ours against the plain loop: {ratio:.2f} times the tokens/s"
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--seconds", type=float, default=30.0, help="Seconds a measurement.")
-    options.add_argument("--peak", type=float, default=989.0, help="bf16 peak in TFLOP/s (H100, H200: 989).")
-    chosen = options.parse_args()
+    options.add_argument("--base", default="", help="An encoder, a folder or a hub name; else one of random weights.")
+    options.add_argument("--peak", type=float, default=0.0, help="Peak in TFLOP/s; else data sheet or probe.")
+    options.add_argument("--texts", type=int, default=2000, help="How many texts.")
+    chosen = options.parse_args(arguments)
     gpu = torch.cuda.is_available()
     if not gpu:
-        print("no GPU: a tiny model on the CPU, in float32; the ratio says that the script runs, not what a GPU does")
-    made = texts(2000)
+        size = "the base" if chosen.base else "a tiny model"
+        print(f"no GPU: {size} on the CPU, in float32; the ratio says that the script runs, not what a GPU does")
+    made = texts(max(4, chosen.texts))
+    peak, origin = (1e12 * chosen.peak, "given") if chosen.peak else peak_of(torch.device("cuda" if gpu else "cpu"))
     with tempfile.TemporaryDirectory() as folder:
         shape = {**BASE, "max_position_embeddings": 512} if gpu else {}
-        source = make_encoder(Path(folder), "bert", made, **shape)
-        config = TaggerConfig(batch_chars=32_768 if gpu else 1024, threads=torch.get_num_threads())
-        ours = load_encoder(str(source), EncoderTuning(), "auto")
-        plain = replace(ours, tuning=EncoderTuning(precision="fp32"))
-        ordered = [[i, i + 1] for i in range(0, len(made), 2)]
-        layers = sum(w.numel() for name, w in (ours.weights or {}).items() if "layer" in name)
-        buckets = batches([len(text) for text in made], config.batch_chars)
-        rates = {
-            "plain": train(plain, made, ordered, config, chosen.seconds),
-            "ours": train(ours, made, buckets, config, chosen.seconds),
-        }
-    for name, rate in rates.items():
-        flops = 6.0 * layers * rate / 1e12
-        share = f", {100 * flops / chosen.peak:.1f}% of the bf16 peak" if gpu else ""
-        print(f"{name}: {rate:,.0f} tokens/s ({flops:.3f} TFLOP/s{share})")
-    print(f"ours against the plain loop: {rates['ours'] / rates['plain']:.1f} times the tokens/s")
+        source = chosen.base or str(make_encoder(Path(folder), "bert", made, **shape))
+        rates = compare(source, made, 32_768 if gpu else 1024, chosen.seconds)
+    for line in describe(rates, peak, origin):
+        print(line)
 
 
 if __name__ == "__main__":

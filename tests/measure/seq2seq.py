@@ -1,7 +1,7 @@
 """Training and writing at mT5-base size against the paper's recipe, in one run: tokens a second, and the share of the
 chip's bf16 peak.
 
-    python tests/measure/seq2seq.py [--reviews FILE] [--seconds 60] [--peak 989]
+    python tests/measure/seq2seq.py [--reviews FILE] [--seconds 60] [--peak TFLOPS]
 
 Ours: the trimmed vocabulary, bf16, length buckets, a token budget. The paper's (appendix 11.1): the whole vocabulary
 of 250,112 rows, float32, batches of 2 in the order of the file, for training and for writing. Weights are random (no
@@ -33,7 +33,9 @@ from builder.model.paper.pretrained import Base
 from builder.model.paper.seq2seq import TokenPair, batches, cut, gradient
 from builder.model.paper.seq2seq_settings import Seq2SeqConfig
 
+sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parent.parent))
+from peak import peak_of
 from tiny_mt5 import fresh
 
 BASE = {"d_model": 768, "d_kv": 64, "d_ff": 2048, "num_layers": 12, "num_heads": 12}
@@ -174,16 +176,16 @@ def main() -> None:
     options.add_argument(
         "--seconds", type=float, default=0.0, help="Seconds a measurement (default: 60 on a GPU, 8 on the CPU)."
     )
-    options.add_argument(
-        "--peak", type=float, default=989.0, help="bf16 peak of the chip in TFLOP/s (H100, H200: 989)."
-    )
+    options.add_argument("--peak", type=float, default=0.0, help="Peak in TFLOP/s; else data sheet or probe.")
     options.add_argument("--rows", type=int, default=16_384, help="Rows of the trimmed vocabulary.")
     options.add_argument("--threads", type=int, default=1, help="CPU threads.")
     chosen = options.parse_args()
     gpu = torch.cuda.is_available()
+    peak, origin = (1e12 * chosen.peak, "given") if chosen.peak else peak_of(torch.device("cuda" if gpu else "cpu"))
     seconds = chosen.seconds or (60.0 if gpu else 8.0)
     shape, whole, rows = (BASE, ROWS, chosen.rows) if gpu else (TINY, 25_000, 2_000)
     print(f"device: {torch.cuda.get_device_name() if gpu else 'CPU'}, torch {torch.__version__}")
+    print(f"peak: {peak / 1e12:.3g} TFLOP/s ({origin})")
     if not gpu:
         print("no GPU: a tiny model on the CPU, in float32; the ratios say that the script runs, not what a GPU does")
     numbers = Seq2SeqConfig(
@@ -207,9 +209,8 @@ def main() -> None:
         print(
             f"{recipe.name}: {million:.1f} million parameters, {recipe.rows:,} rows; "
             f"training {rate.target_tokens:,.0f} target tokens/s "
-            f"({rate.tokens:,.0f} tokens/s, {rate.steps} steps, {rate.flops / 1e12:.2f} TFLOP/s"
-            + (f", {100 * rate.flops / 1e12 / chosen.peak:.1f}% of the bf16 peak" if gpu else "")
-            + f"); writing {written[recipe.name]:,.0f} tokens/s",
+            f"({rate.tokens:,.0f} tokens/s, {rate.steps} steps, {rate.flops / 1e12:.3g} TFLOP/s"
+            + f", {100 * rate.flops / peak:.1f}% of the peak); writing {written[recipe.name]:,.0f} tokens/s",
             flush=True,
         )
         del network
