@@ -23,15 +23,23 @@ from builder.release.gates import row_faults, schema_fault
 from builder.release.layers import LayerRow
 from builder.release.manifest import sums
 from builder.release.reading import FORMAT, NAME, rows
+from builder.release.row_checks import check_lines, text_of
 from builder.release.shape import croissant_fault, manifest_fault, parse, read_json
-from builder.release.whole import WholeRelease
+from builder.release.whole import RowLook, WholeRelease
+from builder.shards import Crew
+from builder.shards.local import LocalCrew
 
 ALWAYS = ("README.md", "CHANGES.md", "CITATION.cff", "metadata.json")
 """Beside data, parquet and manifest in every release since format 2."""
 
 
-def verify(release: Path) -> list[str]:
-    """The faults of a release directory, none if it is sound; ReleaseError if it is no release at all."""
+def verify(release: Path, crew: Crew | None = None) -> list[str]:
+    """The faults of a release directory, none if it is sound; ReleaseError if it is no release at all.
+
+    Args:
+        release: the directory.
+        crew: who checks its rows; this process, if nobody is named.
+    """
     path = release / "SHA256SUMS"
     if not path.is_file():
         raise ReleaseError(
@@ -39,7 +47,7 @@ def verify(release: Path) -> list[str]:
         )
     faults = list(_checksums(release, path))
     with uncollected():
-        return faults or list(_content(release))
+        return faults or list(_content(release, crew or LocalCrew(1)))
 
 
 def _checksums(release: Path, path: Path) -> Iterator[str]:
@@ -80,7 +88,7 @@ def _sha256(path: Path) -> str:
         return hashlib.file_digest(handle, "sha256").hexdigest()
 
 
-def _content(release: Path) -> Iterator[str]:
+def _content(release: Path, crew: Crew) -> Iterator[str]:
     """What the checksums cannot see: a release that was wrong when it was written."""
     try:
         manifest = read_json(release / "manifest.json")
@@ -103,15 +111,15 @@ def _content(release: Path) -> Iterator[str]:
     except (ValueError, OSError) as error:
         yield f"manifest.json: not a manifest: {error!r}"
         return
-    with closing(WholeRelease(manifest.get("privacy", {}).get("masked", ()))) as seen:
-        for split, facts in splits.items():
-            yield from _reviews(release, split, facts, manifest, layout, seen)
+    with closing(WholeRelease()) as seen:
+        for split in splits:
+            yield from _reviews(release, split, manifest, seen, crew)
         augmented = manifest.get("augmentations", {})
         for layer, description in augmented.items():
             if not layers.NAME.fullmatch(layer) or description["split"] not in splits:
                 yield f"manifest.json: a layer is called {layer!r}, of the split {description['split']!r}"
                 continue
-            yield from _layer(release, layer, description, layout, seen)
+            yield from _layer(release, layer, manifest, seen)
         yield from seen.repeats()
         if layout > 1:
             due = {parquet.path(split, layer) for split in splits for layer in (*parquet.LAYERS, *augmented)}
@@ -133,11 +141,14 @@ def _metadata(path: Path, manifest: Mapping[str, Any]) -> Iterator[str]:
         yield f"metadata.json: {fault}"
 
 
-def _reviews(
-    release: Path, split: str, facts: Any, manifest: Mapping[str, Any], layout: int, seen: WholeRelease
-) -> Iterator[str]:
+def _masks(manifest: Mapping[str, Any]) -> tuple[str, ...]:
+    """The replacements that a release says it has masked personal data by."""
+    return tuple(manifest.get("privacy", {}).get("masked", ()))
+
+
+def _reviews(release: Path, split: str, manifest: Mapping[str, Any], seen: WholeRelease, crew: Crew) -> Iterator[str]:
     """The rows of a split, their twins in Parquet, and what the manifest says of them."""
-    path = f"data/{split}.jsonl"
+    path, layout = f"data/{split}.jsonl", manifest.get("format", 1)
     if not (release / path).is_file():
         yield f"{path}: missing"
         return
@@ -145,19 +156,21 @@ def _reviews(
         dict.fromkeys(("reviews", "triplets", "gold", "unverified negatives", *POLARITIES), 0)
     )
     with closing(_Twins(release, split, layout)) as twins:
-        for row in _split(release / path, path, counted, layout):
-            if isinstance(row, str):
-                yield row
-                continue
-            seen.take(split, row)
-            if layout > 1:
-                yield from twins.take(row)
+        for lines, checked in check_lines(release, path, layout, _masks(manifest), crew):
+            yield from checked.faults
+            counted.update(checked.counted)
+            for n, look in checked.sound.items():
+                seen.take(split, look)
+                if layout > 1:
+                    yield from twins.take(parse(text_of(lines[n])))
         yield from twins.end() if layout > 1 else ()
-    yield from count_faults(split, facts, counted, manifest.get("statistics", {}).get(split) if layout > 1 else None)
+    statistics = manifest.get("statistics", {}).get(split) if layout > 1 else None
+    yield from count_faults(split, manifest["splits"][split], counted, statistics)
 
 
-def _layer(release: Path, layer: str, description: Mapping[str, Any], layout: int, seen: WholeRelease) -> Iterator[str]:
+def _layer(release: Path, layer: str, manifest: Mapping[str, Any], seen: WholeRelease) -> Iterator[str]:
     """An augmentation layer: the gates of every row, and its lineage. Its texts and ids join those of the release."""
+    description, layout = manifest["augmentations"][layer], manifest.get("format", 1)
     try:
         split, stated_rows = str(description["split"]), int(description["rows"])
         sources = {row["id"]: row["text"] for row in rows(release, split)}
@@ -176,7 +189,7 @@ def _layer(release: Path, layer: str, description: Mapping[str, Any], layout: in
         if not isinstance(outcome, list):
             sound.append(outcome)
     for row in sound:
-        seen.take(Path(path).stem, row)
+        seen.take(Path(path).stem, RowLook.of(row, _masks(manifest)))
     if len(sound) != stated_rows:
         yield f"{path}: {len(sound)} rows, manifest.json says {stated_rows}"
     try:
@@ -219,22 +232,6 @@ def _files(release: Path, files: Mapping[str, Any], layout: int) -> Iterator[str
         )
 
 
-def _split(path: Path, name: str, counted: Counter[str], layout: int) -> Iterator[ReviewRow | str]:
-    """The rows of a split that keep the schema, and every fault."""
-    for number, line in enumerate(_lines(path), start=1):
-        where = f"{name}:{number}"
-        try:
-            row = parse(line)
-        except ValueError as error:
-            yield f"{where}: no row of a release: {error!r}"
-            continue
-        if fault := schema_fault(row, layout):
-            yield f"{where}: {fault}"
-        else:
-            yield from (f"{where}: {fault}" for fault in row_faults(row, counted))
-            yield row
-
-
 class _Twins:
     """The Parquet files of a split, read along with its rows."""
 
@@ -274,9 +271,6 @@ class _Twins:
 
 
 def _lines(path: Path) -> Iterator[str]:
-    """Lines as they end in a line feed: texts may hold other line separators. What is no UTF-8 becomes a fault of its
-    line.
-    """
+    """Lines as they end in a line feed: texts may hold other line separators."""
     with path.open("rb") as handle:
-        for line in handle:
-            yield line.decode("utf-8", "replace").removesuffix("\n")
+        yield from map(text_of, handle)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,14 +18,29 @@ from builder.release.gates import leaks, unmasked
 from builder.text import hashed
 
 
+class RowLook(NamedTuple):
+    """What the checks need of a review: hashes of its text and id, its normal text, and the kinds of personal data that
+    it shows.
+    """
+
+    text: bytes
+    id: bytes
+    normal: str
+    shown: list[str]
+
+    @classmethod
+    def of(cls, row: ReviewRow, replacements: Collection[str]) -> RowLook:
+        """`replacements`: the masks that the release says it has. An older one has no mask for names of people."""
+        text = row["text"]
+        return cls(hashed(text), hashed(row["id"]), normal(text), unmasked(text, replacements))
+
+
 class WholeRelease:
     """The reviews of all splits as the gates need them: hashes of texts and ids, normal texts, and which show personal
     data.
     """
 
-    def __init__(self, replacements: Collection[str]) -> None:
-        """`replacements`: the masks that the release says it has. An older one has no mask for names of people."""
-        self._replacements = replacements
+    def __init__(self) -> None:
         self._texts, self._ids = bytearray(), bytearray()
         self._normal, self._reviews = Texts(), Counter[str]()
         self._shown: list[str] = []
@@ -32,15 +48,14 @@ class WholeRelease:
     def close(self) -> None:
         self._normal.close()
 
-    def take(self, split: str, row: ReviewRow) -> None:
+    def take(self, split: str, look: RowLook) -> None:
         """Add a review of a split or layer, in order."""
-        self._texts += hashed(row["text"])
-        self._ids += hashed(row["id"])
-        self._normal.append(normal(row["text"]))
+        self._texts += look.text
+        self._ids += look.id
+        self._normal.append(look.normal)
         self._reviews[split] += 1
         self._shown += [
-            f"data/{split}.jsonl:{self._reviews[split]}: shows personal data: {kind}"
-            for kind in unmasked(row["text"], self._replacements)
+            f"data/{split}.jsonl:{self._reviews[split]}: shows personal data: {kind}" for kind in look.shown
         ]
 
     def repeats(self) -> Iterator[str]:

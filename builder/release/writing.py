@@ -13,6 +13,7 @@ from builder.errors import ReleaseError
 from builder.files import sync
 from builder.release.manifest import Content, Stored
 from builder.release.verify import verify
+from builder.shards import Crew
 
 
 @contextmanager
@@ -39,8 +40,10 @@ def building(out: Path) -> Iterator[Path]:
         os.close(held)
 
 
-def write(folder: Path, target: Path, files: Mapping[str, Content]) -> None:
-    """A release from the folder it is made in; ReleaseError with the first fault if it does not verify."""
+def write(folder: Path, target: Path, files: Mapping[str, Content], crew: Crew | None = None) -> None:
+    """A release from the folder it is made in; ReleaseError with the first fault if it does not verify, which `crew`
+    finds out.
+    """
     for path, content in files.items():
         place = folder / path
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -49,7 +52,7 @@ def write(folder: Path, target: Path, files: Mapping[str, Content]) -> None:
         elif content.path != place:
             shutil.copyfile(content.path, place)
         sync(place)
-    faults = verify(folder)
+    faults = verify(folder, crew)
     if faults:
         raise ReleaseError(
             f"the release does not verify: {faults[0]}" + (f" and {len(faults) - 1} more" if len(faults) > 1 else ""),

@@ -17,7 +17,7 @@ from builder.release.origin import UNTRUSTED
 from builder.release.reading import rows
 from builder.release.statistics import Tally
 from builder.stages.parts import judging
-from builder.stages.parts.context import Context
+from builder.stages.parts.context import Context, crew_of_this_machine
 from builder.stages.parts.release_facts import NO_JUDGE, RULES_ALONE, gather_facts
 from builder.stages.parts.release_rows import write_drafts
 from builder.stages.parts.release_version import settle_version
@@ -40,7 +40,8 @@ def _release(context: Context, folder: Path) -> runs.Counts:
     facts = gather_facts(context, drafts, tallies)
     target, files, version = settle_version(context, folder, content, facts)
     if not target.exists():
-        writing.write(folder, target, files)
+        with crew_of_this_machine(context) as crew:
+            writing.write(folder, target, files, crew)
     with db.atomic(context.connection):
         reviews.clear_rejected(context.connection, "release")
         reviews.reject_stored(
