@@ -16,6 +16,7 @@ from conftest import ROOT, environment
 
 from builder.errors import InputError
 from builder.sources import delimited, opening, read, xlsx
+from builder.sources.footer import read_chunks
 from builder.sources.rows import RejectedRow
 
 pa = pytest.importorskip("pyarrow")
@@ -60,8 +61,10 @@ def limited(script: str, path: Path) -> str:
     return done.stdout.strip()
 
 
-def write(path: Path, texts: list[object], **options: Any) -> Path:
-    pq.write_table(pa.table({"text": pa.array(texts)}), path, compression="zstd", **options)
+def write(path: Path, texts: Any, **options: Any) -> Path:
+    pq.write_table(
+        pa.table({"text": pa.array(texts) if isinstance(texts, list) else texts}), path, compression="zstd", **options
+    )
     return path
 
 
@@ -79,6 +82,98 @@ def test_a_column_that_stays_a_dictionary_counts_with_each_text_that_it_refers_t
         column = pa.StructArray.from_arrays([column], ["inner"])
     pq.write_table(pa.table({"text": column}), path, compression="zstd")
     assert "unpacks to over 100 times its size" in limited(READ, path)
+
+
+def lie(path: Path) -> Path:
+    """The file with a footer that claims a byte in every column chunk; the pages are as they were."""
+
+    def varint(number: int, length: int = 0) -> bytes:
+        part, rest = bytes([number & 0x7F]), number >> 7
+        return bytes([part[0] | 0x80]) + varint(rest, length - 1) if rest or length > 1 else part
+
+    content = path.read_bytes()
+    size = int.from_bytes(content[-8:-4], "little")
+    footer, about = content[-8 - size : -8], pq.ParquetFile(path).metadata
+    for position in range(about.num_columns):
+        claim = varint(2 * about.row_group(0).column(position).total_uncompressed_size)
+        assert claim in footer
+        footer = footer.replace(claim, varint(2, len(claim)))
+    path.write_bytes(content[: -8 - size] + footer + content[-8:])
+    return path
+
+
+@pytest.mark.parametrize("dense", [False, True])
+def test_a_parquet_file_whose_footer_claims_less_than_its_pages_is_refused(dense: bool, tmp_path: Path) -> None:
+    """531 bytes took 3 GB: who reads pages believes them, and not the footer."""
+    texts = pa.DictionaryArray.from_arrays(pa.array([0] * 4096, pa.int32()), pa.array(["湯" * 1_000_000]))
+    path = lie(write(tmp_path / "a.parquet", texts, store_schema=not dense))
+    assert path.stat().st_size < 1_000
+    assert "unpacks to over 100 times its size" in limited(READ, path)
+
+
+def test_long_texts_in_columns_without_a_known_name_are_not_looked_at(tmp_path: Path) -> None:
+    long = pa.DictionaryArray.from_arrays(pa.array([0] * 300, pa.int32()), pa.array(["湯" * 1_000_000]))
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({f"column {i}": long for i in range(26)}), path, compression="zstd", store_schema=False)
+    assert path.stat().st_size < 20_000
+    assert "unpacks to over 100 times its size" in limited(READ, path)
+
+
+def test_a_parquet_file_that_contradicts_itself_does_not_end_the_process(tmp_path: Path) -> None:
+    """pyarrow ends the process where it is asked for the metadata of such a column."""
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"text": ["湯很好喝"], "tags": [["甲"]]}), path)
+    optional, required = b"\x25\x02\x18\x07element", b"\x25\x00\x18\x07element"
+    assert optional in path.read_bytes()
+    path.write_bytes(path.read_bytes().replace(optional, required))
+    assert limited(READ, path) == "1 rows"
+    pq.write_table(pa.table({"text": [["甲"]]}), path)
+    path.write_bytes(path.read_bytes().replace(optional, required))
+    assert "broken Parquet file" in limited(READ, path)
+
+
+@pytest.mark.parametrize("harm", ["short", "deep", "endless"])
+def test_a_footer_that_cannot_be_read_is_a_value_error(harm: str, tmp_path: Path) -> None:
+    footer = {"short": b"\x15", "deep": b"\x1c" * 1_000, "endless": b"\x15" + b"\xff" * 100}[harm]
+    path = tmp_path / "a.parquet"
+    path.write_bytes(b"PAR1" + footer + len(footer).to_bytes(4, "little") + b"PAR1")
+    with pytest.raises(ValueError, match="its footer"):
+        read_chunks(path, {"text"})
+
+
+def test_the_footer_says_of_columns_what_pyarrow_says(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    columns = {"text": ["湯" * i for i in range(200)], "a.b": list(range(200)), "tags": [["甲"] * 3] * 200}
+    pq.write_table(pa.table(columns), path, row_group_size=60, compression="zstd")
+    about = pq.ParquetFile(path).metadata
+    due = [about.row_group(group).column(i) for group in range(about.num_row_groups) for i in range(3)]
+    assert len(due) == 12
+    chunks = read_chunks(path, set(columns))
+    assert [(chunk.unpacked, chunk.packed) for chunk in chunks] == [
+        (column.total_uncompressed_size, column.total_compressed_size) for column in due
+    ]
+    assert [chunk.column for chunk in chunks] == [*columns] * 4
+    assert {chunk.column for chunk in read_chunks(path, {"a.b"})} == {"a.b"}
+
+
+@pytest.mark.parametrize("name", ["a.tsv.gz", "a.csv", "a.jsonl"])
+def test_a_file_of_thousands_of_columns_is_refused(name: str, tmp_path: Path) -> None:
+    """Of 11 kB of tabs, packed, twelve seconds went into looking for names in eleven million cells."""
+    path = tmp_path / name
+    if name == "a.jsonl":
+        path.write_text("{" + ", ".join(f'"{i}": 1' for i in range(20_000)) + "}\n", encoding="utf-8")
+    else:
+        line = ("\t" if name == "a.tsv.gz" else ",").join(map(str, range(20_000))).encode() + b"\n"
+        path.write_bytes(gzip.compress(line) if name.endswith(".gz") else line)
+    with pytest.raises(InputError, match="20,000 columns; no spreadsheet has over 16,384"):
+        list(read(path))
+
+
+def test_a_key_of_a_million_dots_is_no_path_of_a_million_objects(tmp_path: Path) -> None:
+    path, start = tmp_path / "a.jsonl", time.process_time()
+    path.write_text('{"a": "湯頭非常濃郁好喝"}\n{"' + "a." * 100_000 + '": 1}\n', encoding="utf-8")
+    assert len(list(read(path))) == 2
+    assert time.process_time() - start < 5
 
 
 def test_a_parquet_file_of_long_common_beginnings_is_refused(tmp_path: Path) -> None:

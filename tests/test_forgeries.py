@@ -15,9 +15,13 @@ from forgeries import forge, seal
 from test_export import facts, files_of, release, reviews
 
 from builder.api.release import Release
+from builder.bench.reading import load
 from builder.errors import BuilderError
+from builder.release.diff import between
+from builder.release.faulty import naming_faults
 from builder.release.reading import opened, rows
 from builder.release.verify import _row, verify
+from builder.serve.database import add_comparison, of_release
 
 
 @pytest.fixture(scope="module")
@@ -183,3 +187,48 @@ def test_a_release_with_malformed_rows_is_exported_with_one_line_or_not_at_all(
     ran = here("export", forged, "--format", name, "--output", tmp_path / "out")
     assert ran.code == 2
     assert ran.err.count("\n") == 1 and "`builder verify` names the faults" in ran.err
+
+
+READERS: dict[str, Callable[[Path, Path, Path], object]] = {
+    "diff": lambda forged, sound, folder: (between(sound, forged), between(forged, sound)),
+    "serve": lambda forged, sound, folder: of_release(forged, folder),
+    "serve --compare": lambda forged, sound, folder: add_comparison(of_release(sound, folder), forged, sound),
+    "Release": lambda forged, sound, folder: list(Release(forged).reviews()),
+    "bench": lambda forged, sound, folder: load(forged, "aste"),
+}
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_a_release_with_malformed_rows_is_one_line_for_whoever_reads_it(
+    reader: str, sound: Path, tmp_path: Path
+) -> None:
+    """Of a forged row nothing has the type that it should have, or is missing."""
+    refused = 0
+    for number, (change, value) in enumerate(
+        (
+            (put("data/train.jsonl", "triplets", 0), [1]),
+            (put("data/train.jsonl", "triplets", 0, "aspect"), 5),
+            (put("data/train.jsonl", "triplets", 0, "opinion"), {"spans": [[3]]}),
+            (put("data/train.jsonl", "text"), None),
+            (put("data/train.jsonl", "rating"), {}),
+            (put("data/train.jsonl", "triplets"), 7),
+        )
+    ):
+        forged, folder = tmp_path / str(number) / "v1.2.0", tmp_path / f"{number}.pages"
+        shutil.copytree(sound, forged)
+        folder.mkdir()
+        change(forged, value)
+        seal(forged)
+        try:
+            READERS[reader](forged, sound, folder)
+        except BuilderError as error:
+            refused += 1
+            assert len(str(error).splitlines()) == 1
+    assert refused >= 4, "of some changes a reader sees nothing"
+
+
+def test_what_goes_wrong_about_a_sound_release_is_not_blamed_on_it(sound: Path, tmp_path: Path) -> None:
+    with pytest.raises(KeyError), naming_faults(sound):
+        raise KeyError("a defect of ours")
+    with pytest.raises(FileNotFoundError), naming_faults(tmp_path):
+        (tmp_path / "nothing").read_text()

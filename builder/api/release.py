@@ -14,6 +14,7 @@ from builder.files import PathLike
 from builder.records import Triplet
 from builder.release import reading
 from builder.release.diff import Diff, between
+from builder.release.faulty import naming_faults
 
 if TYPE_CHECKING:
     import pandas
@@ -68,11 +69,14 @@ class Release:
 
         Raises:
             ConfigError: the release has no such split.
-            ReleaseError: a row cannot be read; the error names the line.
+            ReleaseError: a row cannot be read; the error names the line, or leads to `verify`.
         """
         for _, row in self._rows(split):
-            held = (replace(triplet(kept), source=", ".join(kept["sources"]) or "unknown") for kept in row["triplets"])
-            yield Document(row["text"], held, id=row["id"], annotation=row["annotation"])
+            with naming_faults(self.path):
+                named = [(triplet(kept), ", ".join(kept["sources"]) or "unknown") for kept in row["triplets"]]
+                held = [replace(made, source=source) for made, source in named]
+                document = Document(row["text"], held, id=row["id"], annotation=row["annotation"])
+            yield document
 
     def triplets(self, split: str | None = None) -> Iterator[Triplet]:
         """All triplets of `reviews(split)`, one after the other."""

@@ -25,6 +25,7 @@ from builder.export.answers_text import polarity, polarity_at
 from builder.export.records import triplet
 from builder.learning.task import VALENCE
 from builder.records import POLARITIES, Element, Polarity, Span, Triplet
+from builder.release.faulty import naming_faults
 from builder.release.reading import opened
 from builder.release.reading import rows as release_rows
 from builder.strict_json import parse_json
@@ -69,8 +70,10 @@ def _file(path: Path, task: Task) -> RowsOrReasons:
 def _release(path: Path, task: Task, split: str) -> RowsOrReasons:
     opened(path)
     for row in release_rows(path, split):
-        for unit in units(row, _VIEWS[task], "aspect+opinion" if task == "aste" else "aspect"):
-            yield unit[1] if isinstance(unit, tuple) else _unit(unit, task)
+        with naming_faults(path):
+            parts = list(units(row, _VIEWS[task], "aspect+opinion" if task == "aste" else "aspect"))
+            entries = [part[1] if isinstance(part, tuple) else _unit(part, task) for part in parts]
+        yield from entries
 
 
 def _unit(unit: ViewUnit, task: Task) -> BenchRow:

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from builder.errors import ModelError, install_command
+from builder.errors import ModelError, install_command, printable
 from builder.learning.plainness import require_plain
 
 SAFETENSORS_ONLY = "its weights must be safetensors, for other files can run code when they are read"
@@ -230,4 +230,4 @@ def _unreadable(source: str, error: BaseException) -> ModelError:
 def _first_line(error: BaseException) -> str:
     """The first line of a foreign error, and the second where the first only leads up to it."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
-    return " ".join(lines[:2] if lines[0].endswith(":") else lines[:1])[:200]
+    return printable(" ".join(lines[:2] if lines[0].endswith(":") else lines[:1])[:200])

@@ -15,6 +15,7 @@ from typing import Literal
 
 from builder.export.records import ReviewRow, TripletRow
 from builder.memory import uncollected
+from builder.release.faulty import naming_faults
 from builder.release.reading import opened
 from builder.release.shelf import Shelf
 from builder.text import hashed
@@ -97,7 +98,7 @@ class _Tally:
 def between(before: Path, after: Path, samples: int = 5) -> Diff:
     """Two release directories compared."""
     old, new = opened(before), opened(after)
-    with uncollected():
+    with uncollected(), naming_faults(before, after):
         sides = [(str(release.manifest["version"]), Shelf(release.path, release.splits)) for release in (old, new)]
         return compare(sides[0], sides[1], samples)
 

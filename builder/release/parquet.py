@@ -13,6 +13,7 @@ from builder.export.records import ReviewRow
 from builder.release.manifest import Content, Stored
 from builder.release.reading import FORMAT
 from builder.sources.batches import read_batches
+from builder.sources.footer import read_chunks
 
 COLUMNS = {
     "id": "string", "text": "string", "language": "string", "rating": "float64", "source": "string",
@@ -122,6 +123,7 @@ class Twin:
         self._group = 0
         self._waiting: list[ReviewRow] = []
         self._shape = shape or schema()
+        self._chunks = read_chunks(file, set(self._shape.names))
         self.same = bool(self._file.schema_arrow.equals(self._shape))
 
     def take(self, row: ReviewRow) -> None:
@@ -149,7 +151,7 @@ class Twin:
         import pyarrow as pa
 
         due, at = pa.Table.from_pylist(self._waiting, schema=self._shape), 0
-        for batch in read_batches(self._file, due.schema.names, [self._group]):
+        for batch in read_batches(self._file, self._chunks, due.schema.names, [self._group]):
             if not pa.Table.from_batches([batch], self._shape).equals(due.slice(at, len(batch))):
                 return False
             at += len(batch)

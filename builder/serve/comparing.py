@@ -14,6 +14,7 @@ from typing import Any
 
 from builder.export.records import ReviewRow, TripletRow
 from builder.memory import uncollected
+from builder.release.faulty import naming_faults
 from builder.release.reading import opened
 from builder.release.shelf import Shelf
 from builder.serve import spans
@@ -34,7 +35,7 @@ LABELS = {
 def store_changes(connection: sqlite3.Connection, before: Path, after: Path) -> None:
     """Compare two release directories and keep what differs."""
     old, new = opened(before), opened(after)
-    with uncollected():
+    with uncollected(), naming_faults(before, after):
         sides: list[Rows] = [Shelf(release.path, release.splits) for release in (old, new)]
         totals = [
             Side(

@@ -12,6 +12,7 @@ from typing import Any
 from builder.errors import ConfigError, ReleaseError
 from builder.export.records import ReviewRow, TripletRow, completed
 from builder.export.records import triplet as triplet_of
+from builder.release.faulty import naming_faults
 from builder.release.reading import NAME, inside
 from builder.release.shape import parse, read_json
 from builder.serve.comparing import store_changes
@@ -34,7 +35,7 @@ def of_release(release: Path, folder: Path) -> Path:
     """A database of the same tables made of a release directory: its reviews, triplets, sources, rules and scores."""
     manifest = read_manifest(release)
     version = str(manifest.get("version", ""))
-    with db.writing(folder) as connection:
+    with naming_faults(release), db.writing(folder) as connection:
         with db.atomic(connection):
             for split in manifest["splits"]:
                 batch: list[ReviewRow] = []
@@ -101,7 +102,7 @@ def rows(release: Path, split: str) -> Iterator[ReviewRow]:
         for path in tables:
             with parquet.ParquetFile(inside(release, path)) as file:
                 names = file.schema_arrow.names
-                for batch in read_bounded(file, path.stat().st_size, names, str(path)):
+                for batch in read_bounded(file, path, names, str(path)):
                     yield from map(completed, batch.to_pylist())
     else:
         raise ReleaseError(f"no rows of the split {split}", where=str(release), fix="`builder verify` tells more")

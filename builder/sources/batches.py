@@ -6,10 +6,12 @@ text of megabytes, and 8 kB can claim millions of rows; so rows and decoded byte
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from builder.errors import InputError
+from builder.sources.footer import Chunk, read_chunks
 from builder.sources.opening import BOMB, RATIO, check_rows
 
 BATCH = 1024
@@ -22,26 +24,29 @@ _PACKED = 20
 """Texts pack to a third or a tenth; a column that packs better than this may hold the same long text many times."""
 
 
-def check_claims(file: Any, size: int, names: Sequence[str], where: str) -> None:
-    """InputError where the footer claims more rows, or more bytes in the columns `names`, than a file of `size` has."""
+def check_claims(file: Any, chunks: Sequence[Chunk], size: int, where: str) -> None:
+    """InputError where the footer claims more rows, or more bytes in the chunks to read, than a file of `size` has."""
     check_rows(file.metadata.num_rows, size, where)
-    if sum(unpacked for unpacked, _ in _chunks(file, names)) > max(BOMB, RATIO * size):
+    if sum(chunk.unpacked for chunk in chunks) > max(BOMB, RATIO * size):
         raise _bomb(f"unpacks to over {RATIO} times its size", where)
 
 
-def read_batches(file: Any, names: Sequence[str], groups: Sequence[int] | None = None) -> Iterator[Any]:
-    """The record batches of `groups` (of all), each of as few rows as memory needs."""
-    chosen = range(file.num_row_groups) if groups is None else groups
-    return iter(
-        file.iter_batches(_batch_size(file, names), row_groups=list(chosen), columns=list(names), use_threads=False)
-    )
+def read_batches(
+    file: Any, chunks: Iterable[Chunk], names: Sequence[str], groups: Sequence[int] | None = None
+) -> Iterator[Any]:
+    """The record batches of `groups` (of all), each of as few rows as memory needs by what the `chunks` claim."""
+    chosen, rows = range(file.num_row_groups) if groups is None else groups, _batch_size(chunks)
+    return iter(file.iter_batches(rows, row_groups=list(chosen), columns=list(names), use_threads=False))
 
 
-def read_bounded(file: Any, size: int, names: Sequence[str], where: str) -> Iterator[Any]:
-    """All record batches; InputError once their bytes in memory are out of proportion to `size`."""
-    check_claims(file, size, names, where)
-    total = 0
-    for batch in read_batches(file, names):
+def read_bounded(file: Any, path: Path, names: Sequence[str], where: str) -> Iterator[Any]:
+    """All record batches of the file that was opened at `path`; InputError once their bytes in memory are out of
+    proportion to its size, ValueError where its footer is broken.
+    """
+    size, total = path.stat().st_size, 0
+    chunks = read_chunks(path, set(names))
+    check_claims(file, chunks, size, where)
+    for batch in read_batches(file, chunks, names):
         total += sum(map(_decoded_bytes, batch.columns))
         if total > max(BOMB, RATIO * size):
             raise _bomb(f"unpacks to over {RATIO} times its size", where)
@@ -51,7 +56,7 @@ def read_bounded(file: Any, size: int, names: Sequence[str], where: str) -> Iter
 def _decoded_bytes(column: Any) -> int:
     """Bytes of a column's values once each stands for itself: a dictionary is counted with every reference to it."""
     if hasattr(column, "dictionary_decode"):
-        return int(column.dictionary_decode().nbytes)
+        return _referred_bytes(column)
     if not column.type.num_fields:
         return int(column.nbytes)
     if hasattr(column, "items"):  # a map
@@ -62,24 +67,25 @@ def _decoded_bytes(column: Any) -> int:
     return int(column.nbytes) + sum(map(_decoded_bytes, inside))
 
 
-def _batch_size(file: Any, names: Sequence[str]) -> int:
+def _referred_bytes(column: Any) -> int:
+    """Bytes of a dictionary's values, each as often as it is referred to. They are counted, not made."""
+    from pyarrow import compute
+
+    values = column.dictionary
+    if values.type.num_fields:
+        return int(values.nbytes) * len(column)
+    if not str(values.type).endswith(("string", "binary")):
+        return int(values.nbytes) * len(column) // max(len(values), 1)
+    return int(compute.sum(compute.binary_length(values).take(column.indices)).as_py() or 0)
+
+
+def _batch_size(chunks: Iterable[Chunk]) -> int:
     """So many rows that a batch fits into memory even if every value were the longest that its column can hold."""
     rows = BATCH
-    for unpacked, packed in _chunks(file, names):
-        least = 1 if unpacked > _PACKED * packed else _SMALL_BATCH
-        rows = min(rows, max(_DECODED // max(unpacked, 1), least))
+    for chunk in chunks:
+        least = 1 if chunk.unpacked > _PACKED * chunk.packed else _SMALL_BATCH
+        rows = min(rows, max(_DECODED // max(chunk.unpacked, 1), least))
     return rows
-
-
-def _chunks(file: Any, names: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """(bytes unpacked, bytes packed) of the column chunks that hold `names`, nested ones included."""
-    wanted = set(names)
-    for number in range(file.metadata.num_row_groups):
-        group = file.metadata.row_group(number)
-        for position in range(group.num_columns):
-            chunk = group.column(position)
-            if chunk.path_in_schema in wanted or chunk.path_in_schema.partition(".")[0] in wanted:
-                yield chunk.total_uncompressed_size, chunk.total_compressed_size
 
 
 def _bomb(what: str, where: str) -> InputError:

@@ -75,6 +75,8 @@ _DATE = ("date", "review_date", "published_at", "published_at_date", "publish_ti
          "created_at", "datetime", "timestamp", "time", "日期", "評論日期", "評論時間", "發表時間", "時間", "评论日期",
          "评论时间", "发表时间", "时间")
 # fmt: on
+MOST_COLUMNS = 16_384
+"""Columns of a file, at most: a few kilobytes, packed, can be a header of millions."""
 GUESSES: dict[str, tuple[str, ...]] = {
     "text": _TEXT,
     "id": _ID,
@@ -89,11 +91,15 @@ GUESSES: dict[str, tuple[str, ...]] = {
 def resolve(
     names: Sequence[str], columns: Columns, source: Source, sample: Callable[[], Iterable[Sequence[object]]]
 ) -> Picks:
-    """Positions of the columns; an `InputError` if there is no text column or a named one is missing.
+    """Positions of the columns; an `InputError` if there is no text column, a named one is missing, or there are more
+    than a spreadsheet has.
 
     `sample` gives the cells of some rows. `names` of nested values are paths, such as meta.shop.
     """
     where = source.where
+    if len(names) > MOST_COLUMNS:
+        fix = "keep the columns of the reviews"
+        raise InputError(f"{len(names):,} columns; no spreadsheet has over {MOST_COLUMNS:,}", where=where, fix=fix)
     source.understood.names = tuple(names)
     keys = [_key(name) for name in names]
     named = {

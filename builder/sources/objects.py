@@ -16,6 +16,8 @@ from builder.sources.rows import RejectedRow
 _LOOK_AT = 1_000
 _DEEPEST = 5
 """Levels of objects inside objects that are looked into."""
+_DOTS = 32
+"""Dots in the key of an object that holds others, at most; a key may be a million of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +72,7 @@ def _at(value: Mapping[str, object], path: str) -> object:
     if path in value or "." not in path:
         return value.get(path)
     parts = path.split(".")
-    for cut in range(len(parts) - 1, 0, -1):
+    for cut in range(min(len(parts) - 1, _DOTS), 0, -1):
         held = value.get(".".join(parts[:cut]))
         if isinstance(held, dict) and (inner := _at(held, ".".join(parts[cut:]))) is not None:
             return inner

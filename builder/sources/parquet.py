@@ -9,7 +9,6 @@ from typing import Any
 from builder.errors import InputError
 from builder.sources.batches import read_bounded
 from builder.sources.columns import Columns, Row, resolve, review
-from builder.sources.guessing import LOOK_AT
 from builder.sources.opening import Source, door, one_line
 
 
@@ -23,9 +22,9 @@ def read(source: Source, columns: Columns) -> Iterator[Row]:
             names = list(file.schema_arrow.names)
             picks = resolve(names, columns, source, lambda: _sample(source, parquet)).used
             wanted = [None if i is None else names[i] for i in picks]
-            size, due = source.path.stat().st_size, [name for name in wanted if name is not None]
-            share = size / max(file.metadata.num_rows, 1)
-            for batch in read_bounded(file, size, due, source.where):
+            due = [name for name in wanted if name is not None]
+            share = source.path.stat().st_size / max(file.metadata.num_rows, 1)
+            for batch in read_bounded(file, source.path, due, source.where):
                 read_names = list(batch.schema.names)
                 cells = [
                     [None] * len(batch) if name is None else _cells(batch.column(read_names.index(name)))
@@ -49,7 +48,7 @@ def read(source: Source, columns: Columns) -> Iterator[Row]:
 
 def _sample(source: Source, parquet: Any) -> Iterator[tuple[object, ...]]:
     with parquet.ParquetFile(source.path, buffer_size=1 << 20, pre_buffer=False) as file:
-        for batch in file.iter_batches(LOOK_AT, use_threads=False):
+        for batch in read_bounded(file, source.path, file.schema_arrow.names, source.where):
             yield from zip(*map(_cells, batch.columns), strict=True)
 
 

@@ -13,15 +13,15 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from builder.errors import ConfigError, ReleaseError, did_you_mean
+from builder.errors import ConfigError, did_you_mean
 from builder.export.formats import FORMATS, NAMES, Exported, export, skipped_lines
 from builder.export.triplet_labels import Opinion
 from builder.files import write_atomically
 from builder.lexicon.resources import Lexicon
 from builder.memory import uncollected
 from builder.records import Span
+from builder.release.faulty import naming_faults
 from builder.release.reading import opened, rows
-from builder.release.verify import verify
 from builder.shards import Job
 from builder.shards import opened as opened_crew
 from builder.stages.parts.build_folders import folders_in
@@ -76,16 +76,8 @@ def export_release(
 def _export(release: Path, name: str, to: Path, split: str, opinion: Opinion, workdir: Path | None) -> Written:
     reviews = list(rows(release, split))
     segment = partial(segment_texts, workdir=workdir) if name == "bio-words" else None
-    try:
+    with naming_faults(release):
         made = export(name, split, reviews, opinion, segment)
-    except (ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
-        if not verify(release):
-            raise
-        raise ReleaseError(
-            f"its split {split} cannot be read as a release's",
-            where=str(release),
-            fix="`builder verify` names the faults",
-        ) from error
     write_atomically(to / made.file, made.payload)
     for beside, content in FORMATS[name].beside.items() if name in FORMATS else ():
         write_atomically(to / beside, content.encode())

@@ -150,9 +150,14 @@ def _load_model(kind: str, model: Path) -> None:
 # ---- changes
 
 
+def _files(model: Path, pattern: str) -> list[Path]:
+    """Regular files: another change may have put a device in the place of one, which has no end."""
+    return [path for path in sorted(model.glob(pattern)) if path.is_file()]
+
+
 def _change_document(model: Path, rng: random.Random) -> None:
     """A part of config.json or another document."""
-    path = rng.choice(sorted(model.glob("config.json")) * 4 + sorted(model.glob("*.json")))
+    path = rng.choice(_files(model, "config.json") * 4 + _files(model, "*.json"))
     value = json.loads(path.read_text(encoding="utf-8"))
     if isinstance(value, dict) and rng.random() < 0.4:
         value |= rng.choice(HOSTILE)
@@ -174,7 +179,7 @@ HOSTILE: tuple[dict[str, Any], ...] = (
 
 def _change_weights(model: Path, rng: random.Random) -> None:
     """The header or the numbers of a safetensors file."""
-    path = rng.choice(sorted(model.glob("*.safetensors")))
+    path = rng.choice(_files(model, "*.safetensors"))
     content = path.read_bytes()
     length = struct.unpack("<Q", content[:8])[0]
     try:
