@@ -39,7 +39,7 @@ _OTHERWISE = re.compile(
 MAX_REPEAT = 2
 """Runs of a Han character or mark longer than this are shown once: 超超超超好吃 is 超好吃, 好好吃 stays."""
 _NOODLES = re.compile(
-    r"(?:^|(?<=[，。！？；：、\s~～吃煮碗份但是就然]))面(?=[很也有的太挺蠻超非真比特不煮更是都還夠偏略軟硬少多一])"
+    r"(?:^|(?<=[，。！？；：、\s~～吃煮碗份但是就然且而的和跟]))面(?=[很也有的太挺蠻超非真比特不煮更是都還夠偏略軟硬少多一])"
 )
 """面 that is no side or face: OpenCC finds 麵 only in words (湯麵), not where it stands alone (面很劲道)."""
 _RUN = re.compile(rf"([^0-9A-Za-z])\1{{{MAX_REPEAT},}}")
@@ -214,7 +214,8 @@ def _boundary(text: str, i: int) -> Literal["", "clause", "sentence"]:
     if char in _SENTENCE_END:
         return "sentence"
     if char in _CLAUSE_END:
-        return "" if char in ",:./~" and _between_digits(text, i) else "clause"
+        joins = (char in ",:./~" and _between_digits(text, i)) or (char == "/" and _between_letters(text, i))
+        return "" if joins else "clause"
     if char == ".":
         return (
             ""
@@ -228,6 +229,12 @@ def _boundary(text: str, i: int) -> Literal["", "clause", "sentence"]:
 
 def _between_digits(text: str, i: int) -> bool:
     return 0 < i < len(text) - 1 and text[i - 1].isdigit() and text[i + 1].isdigit()
+
+
+def _between_letters(text: str, i: int) -> bool:
+    """Whether the character at i stands between two Latin letters (C/P值)."""
+    around = text[i - 1 : i] + text[i + 1 : i + 2]
+    return len(around) == 2 and around.isascii() and around.isalpha()
 
 
 def _latin(text: str, i: int, step: Literal[-1, 1]) -> bool:

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from builder.engine.comparing import ComparisonRule
 from builder.engine.constituents import ATTRIBUTES, THINGS
-from builder.engine.symbols import ASPECT, DE, NEG, VERB, symbol_set
+from builder.engine.symbols import ASPECT, DE, NEG, NUM, OPINION, VERB, symbol_set
 from builder.engine.vocabulary import Unit, entry_of
 from builder.lexicon.resources import Lexicon
 
@@ -40,7 +40,9 @@ class AssertionRule:
     some of them, `predicates`, also as predicates (口感 特別). `likings`: first characters of what `persons` do to
     what they eat (喜歡 咖啡 的 朋友). `naming`: categories of taste words that name a kind of place before its aspect
     (麻辣 食堂). `measures`: words behind an adjective of one character that say by how much, and are no noun (份量 小
-    一點).
+    一點). `improving`: words that make the quality before them what is to be improved (整潔 有待加強).
+    `rounding`: first characters of what only rounds the number before it (八百 多塊). `results`: words that say that
+    what the verb before them names is done (切 好 的 豬排).
     """
 
     bare: frozenset[str] = frozenset()
@@ -55,6 +57,9 @@ class AssertionRule:
     persons: frozenset[str] = frozenset()
     naming: tuple[str, ...] = ()
     measures: frozenset[str] = frozenset()
+    improving: frozenset[str] = frozenset()
+    rounding: tuple[str, ...] = ()
+    results: frozenset[str] = frozenset()
 
 
 def is_asserted(units: Sequence[Unit], k: int, plain: bool, rule: AssertionRule, comparison: ComparisonRule) -> bool:
@@ -72,6 +77,8 @@ def is_asserted(units: Sequence[Unit], k: int, plain: bool, rule: AssertionRule,
     after = units[k + 1] if k + 1 < len(units) and units[k + 1].start == unit.end else None
     touches = k > 0 and units[k - 1].symbol == ASPECT and units[k - 1].end == unit.start
     if after is not None and _belongs_to_next(word, after, plain, touches, rule):
+        return False
+    if plain and k and units[k - 1].end == unit.start and _completes_word_before(units[k - 1], unit, after, rule):
         return False
     if word in comparison.common and k and units[k - 1].word in comparison.introducers:
         return False
@@ -94,6 +101,8 @@ def _belongs_to_next(word: str, after: Unit, plain: bool, touches: bool, rule: A
     動作快翻桌率高, 服務好也: what `touches` an aspect before it is no adverb of a noun or an adverb behind it.
     好食物: an adjective of one character modifies a name as an adjective.
     """
+    if plain and after.word in rule.improving:
+        return True
     if word in rule.adverbial:
         modified = _MODIFIED if plain else _MODIFIED_VERB
         if touches:
@@ -106,6 +115,14 @@ def _belongs_to_next(word: str, after: Unit, plain: bool, touches: bool, rule: A
     if word in rule.quantities and counted and (plain or not after.word.startswith(rule.numerals)):
         return True
     return word in rule.verbal and (after.symbol == VERB or after.word.startswith(rule.adding)) and after.word != "到"
+
+
+def _completes_word_before(before: Unit, unit: Unit, after: Unit | None, rule: AssertionRule) -> bool:
+    """Whether an opinion word rounds the number before it (八百 多塊) or says that a verb's work is done (切 好 的)."""
+    if before.symbol == NUM and unit.word.startswith(rule.rounding):
+        return True
+    done = unit.word in rule.results and before.symbol == VERB and len(before.word) == 1
+    return done and after is not None and after.symbol == DE
 
 
 def _is_said_of_the_eater(units: Sequence[Unit], k: int, rule: AssertionRule) -> bool:

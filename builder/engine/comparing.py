@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from builder.engine.constituents import ATTRIBUTES, THINGS, Constituent
-from builder.engine.symbols import ASPECT, BLOCKED, DE, DE_WORDS, NEG, NOMINALS, NOUN, OPINION, THAN, symbol_set
+from builder.engine.symbols import ADJ, ASPECT, BLOCKED, DE, DE_WORDS, IRREALIS, NEG, NOMINALS, NOUN, OPINION, THAN, symbol_set
 from builder.engine.vocabulary import Unit, entry_of
 from builder.lexicon.resources import Lexicon
 
@@ -29,7 +29,8 @@ class ComparisonRule:
     words that say that something is less than what follows (不如 老店 好); `denying`: last characters of the negators
     that deny so (沒有 老店 好); `measured`: categories of what they deny; `reach`: how many units may stand between.
     `standard_classes`: classes of what a dish may be measured by (沒有 隔壁 的 炸雞 好吃), `ingredient_classes`: of
-    what it may only be free of. `here`: first characters of what points at this place (附近 沒有 這家 好吃).
+    what it may only be free of. `here`: first characters of what points at this place (附近 沒有 這家 好吃). `earlier`: times
+    that a thing is held against, and not what is named behind them (比起 之前 服務 更好).
     """
 
     standards: frozenset[str] = frozenset()
@@ -43,6 +44,7 @@ class ComparisonRule:
     standard_classes: tuple[str, ...] = ()
     ingredient_classes: tuple[str, ...] = ()
     here: tuple[str, ...] = ()
+    earlier: frozenset[str] = frozenset()
     introducers: frozenset[str] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -113,11 +115,38 @@ def bar_standards(clause: list[Constituent], rule: ComparisonRule) -> list[Const
     out = list(clause)
     for i in introducers:
         item = clause[i]
-        ends = (j for j in range(i + 1, len(out)) if out[j].phrase or out[j].word in rule.sameness)
-        end = next(ends, len(out))
+        end = _find_end_of_standard(out, i + 1, rule)
         if item.word in rule.companions and (end == len(out) or out[end].word not in rule.sameness):
             continue
+        if end - i > 2 and out[i + 1].word in rule.earlier and out[i + 2].symbol == ASPECT:
+            end = i + 2
         for j in range(i + 1, end):
             if out[j].symbol == ASPECT:
                 out[j] = out[j]._replace(symbol=BLOCKED, term=None)
+            elif out[j].phrase:
+                out[j] = out[j]._replace(symbol=ADJ, phrase=None)
+            elif out[j].symbol == IRREALIS:  # 比 上次來 的 時候 好: the past is what it is held against
+                out[j] = out[j]._replace(symbol=BLOCKED)
     return out
+
+
+def _find_end_of_standard(clause: Sequence[Constituent], start: int, rule: ComparisonRule) -> int:
+    """Where what something is held against ends: at the opinion that compares, or at a word of sameness.
+
+    比 隔壁 那家 有名 的 店 好吃: an opinion before 的 and its noun is part of it where another opinion follows, and so
+    is one that touches such an opinion.
+    """
+    for j in range(start, len(clause)):
+        if clause[j].word in rule.sameness:
+            return j
+        if clause[j].phrase is None:
+            continue
+        at = j
+        while at + 1 < len(clause) and clause[at + 1].phrase is not None:
+            at += 1
+        behind = clause[at + 1 :]
+        ends = next((k for k, item in enumerate(behind) if item.phrase is not None), 0)
+        described = ends and behind[0].symbol == DE
+        if not described or all(item.symbol not in NOMINALS for item in behind[1:ends]):
+            return j
+    return len(clause)

@@ -39,13 +39,15 @@ class JoinRule:
     """Parameters of a rule of kind `join`: which neighbouring opinions are one phrase.
 
     `merge`: whether opinions of one sign that touch are one (親切熱情), but for those of the categories `apart`, which
-    say something of their own, and those that begin with one of `having` (厚實有彈性). `amounts`: words that say by how
+    say something of their own, and those that begin with one of `having` (厚實有彈性). `alone`: categories that are
+    no part of what follows them (推薦 麻辣 鍋). `amounts`: words that say by how
     much (好吃很多). `had`: whether a quality and the word of having before it are an opinion (帶有嚼勁). `openers`:
     aspects with which an opinion begins (料多實在) that are aspects of their own where none stands before them.
     """
 
     merge: bool = False
     apart: tuple[str, ...] = ()
+    alone: tuple[str, ...] = ()
     having: tuple[str, ...] = ()
     amounts: frozenset[str] = frozenset()
     had: bool = False
@@ -213,7 +215,9 @@ def _merge_praise(before: Constituent, item: Constituent, text: str, rule: JoinR
     if before.end != item.start or second.core[0] != item.start or first.core[1] != before.end:
         return None
     word = second.entry.word
-    if second.entry.category.startswith(rule.apart) or word.startswith(rule.having) or len(word) > 2:
+    if first.entry.category.startswith(rule.alone) or second.entry.category.startswith(rule.apart):
+        return None
+    if word.startswith(rule.having) or len(word) > 2:
         return None
     if _sign(first.entry.valence) != _sign(second.entry.valence):
         return None
