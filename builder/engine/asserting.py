@@ -20,7 +20,7 @@ _MODIFIED = symbol_set("VERB ADV ASPECT DEG NEG NOUN AUX PRON NUM HAVE PREP")
 """Behind an adverb: what it modifies (可惜 沒 位子)."""
 _MODIFIED_VERB = symbol_set("VERB")
 """Behind an adverb that has a degree word or negator itself."""
-_BEHIND_PREDICATE = symbol_set("NOUN ASPECT ADV")
+_BEHIND_PREDICATE = symbol_set("NOUN ASPECT ADV DEG")
 """What may follow a word that is said of the aspect right before it."""
 _NAMES = symbol_set("ASPECT")
 _COUNTED = symbol_set("NOUN BLOCKED NUM")
@@ -98,7 +98,8 @@ def is_asserted(units: Sequence[Unit], k: int, plain: bool, rule: AssertionRule,
 def _belongs_to_next(word: str, after: Unit, plain: bool, touches: bool, rule: AssertionRule) -> bool:
     """Whether an opinion word modifies, counts or continues the unit behind it.
 
-    動作快翻桌率高, 服務好也: what `touches` an aspect before it is no adverb of a noun or an adverb behind it.
+    動作快翻桌率高, 服務好也: what `touches` an aspect before it is no adverb of a noun, adverb or degree word
+    behind it.
     好食物: an adjective of one character modifies a name as an adjective.
     """
     if plain and after.word in rule.improving:
