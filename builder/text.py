@@ -39,7 +39,7 @@ _OTHERWISE = re.compile(
 MAX_REPEAT = 2
 """Runs of a Han character or mark longer than this are shown once: 超超超超好吃 is 超好吃, 好好吃 stays."""
 _NOODLES = re.compile(
-    r"(?:^|(?<=[，。！？；：、\s~～吃煮碗份但是就然且而的和跟]))面(?=[很也有的太挺蠻超非真比特不煮更是都還夠偏略軟硬少多一])"
+    r"(?:^|(?<=[，。！？；：、\s~～吃煮碗份但是就然且而的和跟]))面(?=[很也有的太挺蠻超非真比特不煮更是都還夠偏略軟硬少多一冰涼坨糊斷])"
 )
 """面 that is no side or face: OpenCC finds 麵 only in words (湯麵), not where it stands alone (面很劲道)."""
 _RUN = re.compile(rf"([^0-9A-Za-z])\1{{{MAX_REPEAT},}}")

@@ -84,6 +84,8 @@ def is_asserted(units: Sequence[Unit], k: int, plain: bool, rule: AssertionRule,
         return False
     if word.startswith(rule.likings) and _is_said_of_the_eater(units, k, rule):
         return False
+    if _is_a_taste_of_eaters(units, k, rule):
+        return False
     if not plain:
         return True
     if word in rule.gradable:
@@ -133,6 +135,15 @@ def _is_said_of_the_eater(units: Sequence[Unit], k: int, rule: AssertionRule) ->
     if units[k].word in rule.gradable and k and units[k - 1].symbol == NEG:
         return True
     return any(after.word in rule.persons and before.symbol == DE for before, after in pairwise(units[k + 1 :]))
+
+
+def _is_a_taste_of_eaters(units: Sequence[Unit], k: int, rule: AssertionRule) -> bool:
+    """喜歡 吃 甜 的 人, 愛 清淡 口味 的 朋友: what people like is said of nothing that was served."""
+    before = units[max(0, k - 2) : k]
+    if not any(unit.word.startswith(rule.likings) for unit in before):
+        return False
+    behind = units[k + 1 : k + 4]
+    return any(after.word in rule.persons and unit.symbol == DE for unit, after in pairwise(behind))
 
 
 def names_kind_of_place(units: Sequence[Unit], k: int, lexicon: Lexicon, rule: AssertionRule) -> bool:
