@@ -36,7 +36,7 @@ class ComparisonRule:
     standards: frozenset[str] = frozenset()
     companions: frozenset[str] = frozenset()
     common: frozenset[str] = frozenset()
-    sameness: frozenset[str] = frozenset()
+    sameness: tuple[str, ...] = ()
     inferior: tuple[str, ...] = ()
     denying: tuple[str, ...] = ()
     measured: tuple[str, ...] = ()
@@ -116,7 +116,7 @@ def bar_standards(clause: list[Constituent], rule: ComparisonRule) -> list[Const
     for i in introducers:
         item = clause[i]
         end = _find_end_of_standard(out, i + 1, rule)
-        if item.word in rule.companions and (end == len(out) or out[end].word not in rule.sameness):
+        if item.word in rule.companions and (end == len(out) or not out[end].word.startswith(rule.sameness)):
             continue
         if end - i > 2 and out[i + 1].word in rule.earlier and out[i + 2].symbol == ASPECT:
             end = i + 2
@@ -137,7 +137,7 @@ def _find_end_of_standard(clause: Sequence[Constituent], start: int, rule: Compa
     is one that touches such an opinion.
     """
     for j in range(start, len(clause)):
-        if clause[j].word in rule.sameness:
+        if clause[j].word.startswith(rule.sameness):
             return j
         if clause[j].phrase is None:
             continue

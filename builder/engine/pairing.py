@@ -29,7 +29,8 @@ class PatternParams:
     """`pattern`: a construction over the clause's units. `categories` / `not_categories` limit the opinions it reads.
 
     `heads`: endings of the word on which the construction must end if that is no word for food in general
-    (是很推薦的料理). `words`: one of them stands in the construction, behind TARGET. `needs`: a unit of the pattern
+    (是很推薦的料理). `words`: one of them stands in the construction, behind TARGET. `stops`: classes of aspects that
+    may not stand there (店裡 有 個 店員 很 親切). `needs`: a unit of the pattern
     that most clauses lack, and `least`: how many aspects it needs, which save those the search.
     """
 
@@ -38,6 +39,7 @@ class PatternParams:
     not_categories: tuple[str, ...] = ()
     heads: tuple[str, ...] = ()
     words: frozenset[str] = frozenset()
+    stops: tuple[str, ...] = ()
     needs: str = "ASPECT"
     least: int = 1
 
@@ -54,6 +56,7 @@ def pair_by_pattern(rule: Rule) -> Pairer:
         params.words,
         params.least,
     )
+    stops = params.stops
 
     @cache
     def reads(category: str) -> bool:
@@ -74,7 +77,10 @@ def pair_by_pattern(rule: Rule) -> Pairer:
         match = expression.search(marked)
         if match is None:
             return None
-        if words and words.isdisjoint(item.word for item in scene.items[match.end("target") : match.end()]):
+        between = scene.items[match.end("target") : match.end()]
+        if words and words.isdisjoint(item.word for item in between):
+            return None
+        if stops and any(item.term and item.term.cls.startswith(stops) for item in between):
             return None
         last = scene.items[match.end() - 1]
         if heads and last.term and last.term.role not in GENERIC and not last.word.endswith(heads):
