@@ -121,7 +121,7 @@ def bar_standards(clause: list[Constituent], rule: ComparisonRule) -> list[Const
         if end - i > 2 and out[i + 1].word in rule.earlier and out[i + 2].symbol == ASPECT:
             end = i + 2
         for j in range(i + 1, end):
-            if out[j].symbol == ASPECT:
+            if out[j].symbol in (ASPECT, NOUN):
                 out[j] = out[j]._replace(symbol=BLOCKED, term=None)
             elif out[j].phrase:
                 out[j] = out[j]._replace(symbol=ADJ, phrase=None)
