@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from builder.engine.constituents import ATTRIBUTES, THINGS, Constituent
 from builder.engine.symbols import ADJ, ASPECT, BLOCKED, DE, DE_WORDS, IRREALIS, NEG, NOMINALS, NOUN, OPINION, THAN, symbol_set
@@ -18,6 +19,8 @@ from builder.lexicon.resources import Lexicon
 _STANDARD_UNITS = symbol_set("NOUN ASPECT BLOCKED PRON NUM DE DEGREE_DE ADJ PREP VERB COP THAN")
 """What may stand between a negator and the opinion that is measured by it."""
 _PREDICATES = symbol_set("VERB COP")
+_OWNERS = symbol_set("NOUN BLOCKED PRON")
+"""Before 的: whose dish it is (路邊 的 煎餅)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +107,8 @@ def _names_a_standard(units: Sequence[Unit], at: int, k: int, lexicon: Lexicon, 
         return False
     last = classes[-1]
     named = last.startswith(rule.standard_classes) and not last.startswith(rule.ingredient_classes)
-    return (between[-1].symbol == NOUN or named) and any(unit.symbol == ASPECT for unit in units[:at])
+    elsewhere = any(a.symbol in _OWNERS and b.symbol == DE for a, b in pairwise(between))
+    return (between[-1].symbol == NOUN or named) and (elsewhere or any(unit.symbol == ASPECT for unit in units[:at]))
 
 
 def bar_standards(clause: list[Constituent], rule: ComparisonRule) -> list[Constituent]:
