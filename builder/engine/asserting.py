@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from builder.engine.comparing import ComparisonRule
 from builder.engine.constituents import ATTRIBUTES, THINGS
-from builder.engine.symbols import ASPECT, DE, NEG, NUM, OPINION, VERB, symbol_set
+from builder.engine.symbols import ASPECT, DE, NEG, NUM, VERB, symbol_set
 from builder.engine.vocabulary import Unit, entry_of
 from builder.lexicon.resources import Lexicon
 

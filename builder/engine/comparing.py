@@ -12,7 +12,20 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from builder.engine.constituents import ATTRIBUTES, THINGS, Constituent
-from builder.engine.symbols import ADJ, ASPECT, BLOCKED, DE, DE_WORDS, IRREALIS, NEG, NOMINALS, NOUN, OPINION, THAN, symbol_set
+from builder.engine.symbols import (
+    ADJ,
+    ASPECT,
+    BLOCKED,
+    DE,
+    DE_WORDS,
+    IRREALIS,
+    NEG,
+    NOMINALS,
+    NOUN,
+    OPINION,
+    THAN,
+    symbol_set,
+)
 from builder.engine.vocabulary import Unit, entry_of
 from builder.lexicon.resources import Lexicon
 
@@ -32,8 +45,8 @@ class ComparisonRule:
     words that say that something is less than what follows (不如 老店 好); `denying`: last characters of the negators
     that deny so (沒有 老店 好); `measured`: categories of what they deny; `reach`: how many units may stand between.
     `standard_classes`: classes of what a dish may be measured by (沒有 隔壁 的 炸雞 好吃), `ingredient_classes`: of
-    what it may only be free of. `here`: first characters of what points at this place (附近 沒有 這家 好吃). `earlier`: times
-    that a thing is held against, and not what is named behind them (比起 之前 服務 更好).
+    what it may only be free of. `here`: first characters of what points at this place (附近 沒有 這家 好吃). `earlier`:
+    times that a thing is held against, and not what is named behind them (比起 之前 服務 更好).
     """
 
     standards: frozenset[str] = frozenset()
