@@ -32,10 +32,10 @@ REVIEWS = tuple(f"{FOOD[n % 6]}{WORDS[(n + n // 6) % 6]}。" for n in range(16))
 """One triplet each: then a judge learns YY and YN alone, and a tiny one approves of some."""
 
 
-def commands() -> Iterator[tuple[str, list[str]]]:
-    """(section, words) of every command of builder on the page."""
+def commands(page: Path = PAGE) -> Iterator[tuple[str, list[str]]]:
+    """(section, words) of every command of builder on a page."""
     section, inside, begun = "", False, ""
-    for line in PAGE.read_text("utf-8").splitlines():
+    for line in page.read_text("utf-8").splitlines():
         if line.startswith("## "):
             section = line[3:]
         inside = line == "```bash" or (inside and line != "```")

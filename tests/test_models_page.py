@@ -1,0 +1,104 @@
+"""The page on other models: its commands run, on tiny models of the real classes under the names of the page.
+
+Only sizes are changed, by options behind those of the page. Left to other tests: `nlp train`, `publish`, and what names
+a GPU.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+import torch
+from conftest import ROOT
+from safetensors.torch import load_file
+from test_nlp_hub import make_labeller
+from test_reproduce import REVIEWS, cache, cached, commands, run
+from tiny_encoders import make_encoder
+from tiny_mt5 import make_base
+
+__all__ = ["cache"]
+
+PAGE = ROOT / "docs" / "guide" / "models.md"
+ENCODER, SEQ2SEQ = "hfl/chinese-macbert-base", "google/mt5-base"
+SMALL = {
+    "device": '"cpu"', "workers": "1", "threads": "1", "ingest.valid_share": "0.2", "discriminate.least": "0",
+    "discriminate.epochs": "1", "self_train.epochs": "1", "self_train.iterations": "0",
+}  # fmt: skip
+
+
+def of_section(beginning: str, *verbs: str) -> list[list[str]]:
+    """The commands of a section that begin with one of the verbs."""
+    chosen = [
+        words
+        for section, words in commands(PAGE)
+        if section.startswith(beginning) and " ".join(words).startswith(verbs)
+    ]
+    assert chosen, beginning
+    return chosen
+
+
+def settings(**more: str) -> list[str]:
+    return [word for key, value in {**SMALL, **more}.items() for word in ("--set", f"{key}={value}")]
+
+
+@pytest.fixture(autouse=True)
+def files(cache: Path) -> None:
+    """The files that the page names, in the working directory, and the models in the hub's cache."""
+    cached(cache, ENCODER, make_encoder(cache.parent / "macbert", "bert", REVIEWS))
+    cached(cache, SEQ2SEQ, make_base(cache.parent / "mt5", REVIEWS))
+    with open("reviews.csv", "w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([["id", "text"], *([f"r{n}", text] for n, text in enumerate(REVIEWS))])
+
+
+def test_the_build_on_an_encoder_and_the_small_model_of_it_run() -> None:
+    build, distil, extract = of_section("Tagger and judge: a pretrained encoder", "build", "model", "extract")
+    run([*build, *settings(**{"encoder.rate": "1e-3"})])
+    kept = json.loads(Path("encoder/models/panel/taggers/0/config.json").read_text("utf-8"))
+    assert kept["encoder"]["model_type"] == "bert"
+    learnt = run([*distil, "--epochs", "1"])
+    assert "that E0 found in" in learnt, "the last model of all"
+    assert run(extract).startswith("餐點好吃，但是服務很慢\n")
+
+
+def test_the_build_on_any_segmenter_runs(cache: Path) -> None:
+    page = PAGE.read_text("utf-8")
+    written = page[page.index("```ini") + 7 :]
+    Path("DIR").mkdir()
+    Path("DIR/models.toml").write_text(written[: written.index("```")], "utf-8")
+    for name, labels in (("ws", ["B", "I"]), ("pos", ["Na", "VH", "Dfa", "COMMACATEGORY"])):
+        cached(cache, f"ckiplab/bert-base-chinese-{name}", make_labeller(cache.parent / name, "bert", labels))
+    (build,) = of_section("Segmentation: any", "build reviews.csv --workdir hub")
+    shown = run([*build, *settings(profile='"rules"')])
+    assert "v0.1.0" in shown
+
+
+def test_the_plans_run_with_and_without_a_gpu() -> None:
+    plans = of_section("Devices", "plan")
+    assert sum("--gpu" in words for words in plans) == 2
+    for words in plans:
+        shown = run([*words, "--seconds", "0.1"])
+        assert ("assumed: 40% of the peak" in shown) == ("--gpu" in words)
+
+
+def test_a_base_is_checked_and_converted() -> None:
+    make_encoder(Path("bases/old"), "electra", REVIEWS)
+    torch.save(load_file("bases/old/model.safetensors"), "bases/old/pytorch_model.bin")
+    Path("bases/old/model.safetensors").unlink()
+    check, convert = of_section("Where models come from", "model")
+    assert "encoder.base" in run(check)
+    run(convert)
+    assert "safetensors" in run(["model", "check", "bases/new"])
+
+
+def test_a_vocabulary_is_trimmed_and_the_papers_profile_runs_on_it() -> None:
+    trim, *_, build = of_section("Tagger and judge: the paper's", "model trim", "build")
+    run(trim)
+    page = PAGE.read_text("utf-8")
+    written = page[page.index("```toml") + 8 :].replace("bases/drcd", "bases/small-vocabulary")
+    Path("paper.toml").write_text(written[: written.index("```")], "utf-8")
+    small = {"paper.epochs": "1", "paper.judge_epochs": "1", "discriminate.mode": '"paper"'}
+    run([*build, *settings(**small, **{"self_train.variants": '["D"]', "paper.max_output": "8"})])
+    assert json.loads(Path("paper/models/D0/paper.json").read_text("utf-8"))
