@@ -21,8 +21,9 @@ from hypothesis import strategies as st
 
 import builder
 from builder import Document, Extractor, Release
-from builder.errors import ConfigError, ReleaseError, ResourceError
+from builder.errors import ConfigError, ReleaseError, ResourceError, WorkdirError
 from builder.markup import DARK, LIGHT
+from builder.store import db
 
 TEXT = "餐點不會太鹹，服務人員也很親切"
 SHIPPED = ROOT / "releases" / "v0.2.0"
@@ -243,6 +244,16 @@ def test_what_a_build_learnt_is_taken_from_its_working_directory(
     assert run.code == 0, run.error
     rows = [json.loads(line)["triplets"] for line in (tmp_path / "out.jsonl").read_text(encoding="utf-8").splitlines()]
     assert [document.rows() for document in extract.stream(texts)] == rows
+
+
+def test_the_rules_of_a_working_directory_need_no_build_and_a_model_does(tmp_path: Path) -> None:
+    with pytest.raises(WorkdirError):
+        Extractor.from_workdir(tmp_path, "rules")
+    with db.writing(tmp_path):
+        pass
+    assert [t.aspect.text for t in Extractor.from_workdir(tmp_path, "rules")("湯頭濃郁")] == ["湯頭"]
+    with pytest.raises(WorkdirError, match="no build was begun"):
+        Extractor.from_workdir(tmp_path)
 
 
 def test_a_model_that_was_not_trained_is_an_error_that_names_those_that_were(built: Built) -> None:

@@ -24,7 +24,8 @@ from test_serve import Running, check, get, needs_chromium, serving
 from builder.errors import ConfigError, ReleaseError
 from builder.folding import fold
 from builder.records import Element, Polarity, Token, Triplet
-from builder.serve import app, comparing, database, spans
+from builder.serve import app, comparing, database, overview, spans
+from builder.serve.selection import Selection
 from builder.serve.trying import LONGEST, Extracting
 from builder.store import browse, db, listing, released, reviews, runs, search, triplets, word_pages
 
@@ -566,3 +567,13 @@ def test_the_new_pages_fit_a_phone(here: Running, browser: Browser, path: str, d
         assert browser.faults == []
     finally:
         browser.size(1200, 900)
+
+
+def test_a_build_that_trains_no_model_has_no_chart_of_growth() -> None:
+    round_of_rules: dict[str, object] = {
+        "variant": "E", "round": 0, "triplets": 9, "added": 9, "predicted": None, "accepted_percent": None,
+    }  # fmt: skip
+    chosen = Selection("", (), (), "traditional", 0)
+    for rounds, titles in ((1, ["Verdicts", "Rules"]), (2, ["Growth", "Verdicts", "Rules"])):
+        queried = {"growth": [round_of_rules] * rounds, "rejects-by-round": [], "by-rule": []}
+        assert [chart.title for chart in overview._models(queried, chosen, "")] == titles

@@ -10,6 +10,7 @@ import pytest
 from conftest import environment
 from devtools import Browser, needed
 
+from builder.errors import ResourceError
 from builder.lexicon.candidate_files import COLUMNS, write_candidates
 from builder.lexicon.induce import Induced, WordCandidate
 from builder.lexicon.resources import load_lexicon
@@ -63,6 +64,32 @@ def test_answers_go_into_the_file_and_what_is_taken_into_the_lexicon(tmp_path: P
     assert [row["accept"] for row in CandidateBook(path, tmp_path).list()["rows"]] == ["yes", "no"]
     assert book.take() == {"opinions": 1, "aspects": 0}
     assert load_lexicon(overlays=[tmp_path / "lexicon"]).opinions["冰裂裂"].valence == 2.5
+
+
+def test_inducing_again_keeps_every_answer(tmp_path: Path) -> None:
+    path = written(tmp_path)
+    book = CandidateBook(path, tmp_path)
+    book.answer({"place": 0, "accept": "yes", "meaning": "2.5"})
+    book.answer({"place": 1, "accept": "no", "meaning": "food.dish"})
+    again = induced()
+    fresh = WordCandidate("亮閃閃", 0.8, 2, 2.0, 0.5, 7.0, "", ((0, 7),))
+    assert write_candidates(Induced((*again.opinions, fresh), (), 1, 0.9, {}), path) == 2
+    assert [(row["word"], row["meaning"], row["accept"]) for row in cells(path)] == [
+        ("冰裂裂", "2.5", "yes"),
+        ("亮閃閃", "7.0", ""),
+        ("紫炁飯", "food.dish", "no"),
+    ]
+    assert write_candidates(again, path) == 2
+    CandidateBook(path, tmp_path).take()
+    assert load_lexicon(overlays=[tmp_path / "lexicon"]).opinions["冰裂裂"].valence == 2.5
+
+
+def test_a_file_that_holds_no_candidates_is_not_written_over(tmp_path: Path) -> None:
+    mine = tmp_path / "notes.txt"
+    mine.write_text("mine\n", encoding="utf-8")
+    with pytest.raises(ResourceError, match=r"notes\.txt:1: this is no candidate file"):
+        write_candidates(induced(), mine)
+    assert mine.read_text(encoding="utf-8") == "mine\n"
 
 
 @pytest.mark.parametrize(

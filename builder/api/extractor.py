@@ -76,15 +76,17 @@ class Extractor:
 
         Raises:
             ConfigError: no such model was trained there; the error names those that were.
-            WorkdirError: no build was begun there.
+            WorkdirError: no build was begun there; the rules alone need none where a database is.
 
         Example: `Extractor.from_workdir("workdir", source="E")("湯頭濃郁")`
         """
         with uncollected():
             from builder.builds import remembered
+            from builder.store import db
             from builder.usecases.extraction import open_build_system
 
-            remembered(Path(workdir))  # WorkdirError where no build was begun
+            if source != "rules" or not (Path(workdir) / db.NAME).is_file():
+                remembered(Path(workdir))  # WorkdirError where no build was begun
             made = cls.__new__(cls)
             made._begin(open_build_system(Path(workdir), source, convention, device=device))
         return made

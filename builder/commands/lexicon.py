@@ -193,12 +193,14 @@ def induce(workdir: Path, out: Path | None, support: int, text: bool) -> None:
             documents(connection, known), known, InductionSettings(support=support, ratings=ratings(connection))
         )
         sentences = quote_evidence(connection, known, induction) if text else None
-    write_candidates(induction, target, sentences)
+    kept = write_candidates(induction, target, sentences)
     for candidate in (*induction.opinions[:_SHOWN], *induction.aspects[:_SHOWN]) if sentences else ():
         kind = "aspect" if candidate.valence is None else "opinion"
         click.echo(f"{kind:8}{candidate.word}  {sentences[candidate.evidence[0]] if sentences else ''}")
     counts = f"{len(induction.opinions)} opinions, {len(induction.aspects)} aspects"
     click.echo(f"{target}: {counts} from {induction.reviews:,} reviews")
+    if kept:
+        click.echo(f"{kept:,} answers of the earlier file are kept")
     click.echo(
         f"the sign of a known opinion is found in {100 * induction.agreement:.0f}% of cases; "
         "accept or refuse them with `builder lexicon review`, or in the column accept of the file"

@@ -41,13 +41,37 @@ class _CandidateLine:
         return self.confidence >= confident and (self.kind == "aspect" or abs(float(self.meaning) - 5) >= _CLEAR)
 
 
-def write_candidates(induced: Induced, path: Path, sentences: Sentences | None = None) -> None:
+def write_candidates(induced: Induced, path: Path, sentences: Sentences | None = None) -> int:
     """Write the candidates, opinions first, most confident first. `meaning` is a valence (1 to 10) or a class of
     aspects. `sentences`: what stands at the places of the evidence, if texts may be shown.
+
+    What people answered in an earlier file stays, with its meaning: at its word, or behind the others. Returns how many
+    answers. ResourceError where `path` is no file of candidates.
     """
+    answered = _read_answered(path)
     rows = [_cells("opinion", candidate, f"{candidate.valence}", sentences) for candidate in induced.opinions]
     rows += [_cells("aspect", candidate, candidate.cls, sentences) for candidate in induced.aspects]
-    save(path, "\t".join(COLUMNS), rows)
+    kept = [answered.pop((row[0], row[1]), None) for row in rows]
+    count = len(answered) + sum(old is not None for old in kept)
+    rows = [
+        row if old is None else (*row[:2], old[2], *row[3:-1], old[-1]) for row, old in zip(rows, kept, strict=True)
+    ]
+    save(path, "\t".join(COLUMNS), [*rows, *answered.values()])
+    return count
+
+
+def _read_answered(path: Path) -> dict[tuple[str, str], list[str]]:
+    """The answered lines of an earlier file, by kind and word."""
+    if not path.exists():
+        return {}
+    rows: dict[tuple[str, str], list[str]] = {}
+    for number, line in enumerate(_read_lines(path)[1:], start=2):
+        cells = line.split("\t")
+        if line.strip() and len(cells) != len(COLUMNS):
+            raise _wrong_width(path, number, cells)
+        if line.strip() and cells[-1].strip():
+            rows[cells[0], cells[1].strip()] = cells
+    return rows
 
 
 def accept(
@@ -106,13 +130,23 @@ def _cells(kind: str, candidate: WordCandidate, meaning: str, sentences: Sentenc
     return kind, candidate.word, meaning, confidence, support, association, purity, places, ""
 
 
-def _read(path: Path, lexicon: Lexicon) -> Iterator[_CandidateLine]:
+def _read_lines(path: Path) -> list[str]:
+    """The lines of a candidate file, its header first."""
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise ResourceError(f"cannot be read: {error}", where=str(path), fix=_FIX) from error
     if not lines or tuple(lines[0].split("\t")) != COLUMNS:
         raise ResourceError("this is no candidate file", where=f"{path}:1", fix=_FIX)
+    return lines
+
+
+def _wrong_width(path: Path, number: int, cells: list[str]) -> ResourceError:
+    return ResourceError(f"{len(cells)} cells where {len(COLUMNS)} are due", where=f"{path}:{number}", fix=_FIX)
+
+
+def _read(path: Path, lexicon: Lexicon) -> Iterator[_CandidateLine]:
+    lines = _read_lines(path)
     classes = lexicon.classes
     seen: dict[tuple[str, str], int] = {}
     for number, line in enumerate(lines[1:], start=2):
@@ -120,7 +154,7 @@ def _read(path: Path, lexicon: Lexicon) -> Iterator[_CandidateLine]:
             continue
         where, cells = f"{path}:{number}", line.split("\t")
         if len(cells) != len(COLUMNS):
-            raise ResourceError(f"{len(cells)} cells where {len(COLUMNS)} are due", where=where, fix=_FIX)
+            raise _wrong_width(path, number, cells)
         row = _parse_line(number, cells, where, classes)
         if (first := seen.setdefault((row.kind, row.word), number)) != number:
             raise ResourceError(

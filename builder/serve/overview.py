@@ -51,11 +51,12 @@ def _models(queried: dict[str, list[dict[str, object]]], chosen: Selection, doub
     shares = any(row["accepted_percent"] is not None for row in queried["by-rule"])
     every = chosen.with_(show="rules")
     rules = {str(row["rule"]): every.with_(rule=str(row["rule"])).link("/reviews") for row in queried["by-rule"]}
+    growth = charts.Chart(
+        "Growth", "training sets, round by round", _query("growth"), (("kept", "had"), ("added", "added")),
+        charts.growth(queried["growth"]),
+    )  # fmt: skip
     return [
-        charts.Chart(
-            "Growth", "training sets, round by round", _query("growth"), (("kept", "had"), ("added", "added")),
-            charts.growth(queried["growth"]),
-        ),
+        *([growth] if len(queried["growth"]) > 1 else []),  # a build without models has one set, which grows nowhere
         charts.Chart(
             "Verdicts", "what the discriminator says of each model's findings; it rejects so many",
             _query("rejects-by-round"),
