@@ -569,6 +569,17 @@ def test_the_new_pages_fit_a_phone(here: Running, browser: Browser, path: str, d
         browser.size(1200, 900)
 
 
+def test_an_example_of_a_long_review_is_quoted_around_its_triplet() -> None:
+    text = "排隊排了很久。" * 30 + "湯頭好喝" + "下次再來。" * 30
+    place = text.index("湯頭")
+    spans = {"aspect": [(place, place + 2)], "opinion": [(place + 2, place + 4)]}
+    quote = word_pages._cut(text, spans)
+    assert quote[0] == quote[-1] == "…" and len(quote) == 122 and quote[31:35] == "湯頭好喝"
+    assert word_pages._cut("湯頭好喝", {"aspect": [(0, 2)], "opinion": [(2, 4)]}) == "湯頭好喝"
+    end = word_pages._cut(text[: place + 4], spans)
+    assert end.endswith("湯頭好喝") and end.startswith("…")
+
+
 def test_a_build_that_trains_no_model_has_no_chart_of_growth() -> None:
     round_of_rules: dict[str, object] = {
         "variant": "E", "round": 0, "triplets": 9, "added": 9, "predicted": None, "accepted_percent": None,

@@ -7,7 +7,9 @@ kinds that are asked for.
 
 from __future__ import annotations
 
+import json
 import sqlite3
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -20,11 +22,13 @@ Counts = dict[str, object]
 PARTNERS = 60
 MONTHS = 36
 EXAMPLES = 2
+_LONGEST, _BEFORE = 120, 30
+"""Characters that are quoted of a text, and of those before its triplet."""
 
 
 @dataclass(frozen=True, slots=True)
 class WordExample:
-    """A triplet that shows how a word is used: its review, its id, and the review's text."""
+    """A triplet that shows how a word is used: its review, its id, and the part of the review's text around it."""
 
     review: int
     triplet: int
@@ -131,6 +135,16 @@ def _counts(rows: sqlite3.Cursor) -> list[Counts]:
     ]
 
 
+def _cut(text: str, spans: Mapping[str, Sequence[tuple[int, int]]]) -> str:
+    """A text, or of a long one what stands around the triplet with these spans."""
+    if len(text) <= _LONGEST:
+        return text
+    first = min(span[0] for role in OTHER for span in spans[role])
+    start = max(0, min(first - _BEFORE, len(text) - _LONGEST))
+    end = start + _LONGEST
+    return f"{'…' if start else ''}{text[start:end]}{'…' if end < len(text) else ''}"
+
+
 def _partners(
     connection: sqlite3.Connection, role: Role, script: Script, of_word: str, given: dict[str, object]
 ) -> tuple[tuple[Partner, ...], int]:
@@ -144,9 +158,9 @@ def _partners(
     shown = rows[:PARTNERS]
     ids = [i for row in shown for i in dict.fromkeys(row[4:6])]
     texts = {
-        triplet: WordExample(review, triplet, text)
-        for triplet, review, text in connection.execute(
-            "SELECT t.id, r.id, r.text FROM triplets t JOIN reviews r ON r.id = t.review"
+        triplet: WordExample(review, triplet, _cut(text, json.loads(spans)))
+        for triplet, review, text, spans in connection.execute(
+            "SELECT t.id, r.id, r.text, t.spans FROM triplets t JOIN reviews r ON r.id = t.review"
             f" WHERE t.id IN ({','.join('?' * len(ids))})",
             ids,
         )
