@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import multiprocessing
+import os
 import pickle
 from collections.abc import Sequence
 from pathlib import Path
@@ -92,6 +93,22 @@ def test_each_process_takes_a_gpu_of_its_own_in_turn(
     with pytest.raises(ModelError, match="torch sees no device 'cuda:2'"):
         devices.choose("cuda:2")
     assert [devices.count_gpus(setting) for setting in ("auto", "cuda", "cuda:1", "cpu")] == [2, 2, 1, 0]
+
+
+def test_a_gpu_is_deterministic_from_the_first_product_of_matrices(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+    monkeypatch.setattr(os, "environ", {})
+    devices.choose("cpu")
+    assert "CUBLAS_WORKSPACE_CONFIG" not in os.environ, "a CPU needs none"
+    devices.choose("auto")
+    assert os.environ["CUBLAS_WORKSPACE_CONFIG"] == ":4096:8", "set before anything is sent to the GPU"
+    with scope(1, device=torch.device("cuda:0")):
+        assert torch.is_deterministic_algorithms_warn_only_enabled(), "an operation without a way does not raise"
+    assert not torch.is_deterministic_algorithms_warn_only_enabled()
+    with scope(1, device=torch.device("cpu")):
+        assert torch.are_deterministic_algorithms_enabled()
+        assert not torch.is_deterministic_algorithms_warn_only_enabled()
 
 
 def test_a_gpu_that_emulates_bf16_does_not_get_it(monkeypatch: pytest.MonkeyPatch) -> None:

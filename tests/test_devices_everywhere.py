@@ -16,10 +16,13 @@ import tiny_hub
 import torch
 from stand_in_device import stand_in
 from test_classify import items
+from tiny_mt5 import make_base
 from torch import nn
 
 from builder.augment.methods import cbert, context, gpt2, masked_seq2seq, style_transfer
+from builder.augment.nets.hub import load_seq2seq
 from builder.augment.nets.margins import settled
+from builder.augment.nets.seq2seq import HubCore
 from builder.augment.records import Method
 from builder.augment.settings import make_settings
 from builder.augment.survival import judges
@@ -97,6 +100,29 @@ def test_a_classifier_learns_and_reads_on_the_device_what_it_does_on_the_host(
     answers = [[(answer.label, answer.spans) for answer in model.predict(train)] for model in (there, here)]
     assert answers[0] == answers[1]
     assert np.allclose(there.features(train), here.features(train), atol=1e-3)
+
+
+@pytest.mark.parametrize("kind", ["bart", "mt5"])
+def test_a_hub_decoder_reads_each_token_once_and_reorders_what_it_remembers(kind: str, tmp_path: Path) -> None:
+    base = tiny_hub.save(tmp_path / "base", kind) if kind == "bart" else str(make_base(tmp_path / "base"))
+    core = HubCore(load_seq2seq(base)[0]).eval()
+    read = list[int]()
+    core.network.get_decoder().register_forward_pre_hook(
+        lambda module, given, named: read.append(named["inputs_embeds"].shape[1]), with_kwargs=True
+    )
+    seen = torch.ones(1, 5, dtype=torch.bool)
+    tokens = torch.tensor([[5, 6, 7, 8], [9, 10, 11, 12]])
+    with torch.no_grad():
+        memory = core.encode(core.embed(torch.tensor([[6, 7, 8, 9, 10]])), seen)
+        state = core.remember(memory, seen, torch.zeros(1, dtype=torch.long), 2)
+        steps = [core.advance(core.embed(tokens[:, [at]]), state) for at in range(3)]
+        core.reorder(state, torch.tensor([1, 1]))
+        steps.append(core.advance(core.embed(tokens[[1, 1]][:, [3]]), state))
+        assert read == [1, 1, 1, 1], "a token at a time: what is past is remembered"
+        whole = core.decode(core.embed(tokens), memory.repeat(2, 1, 1), seen.repeat(2, 1), torch.zeros(2).long())
+    assert read[-1] == 4
+    assert torch.allclose(torch.cat(steps[:3], 1), whole[:, :3], atol=1e-5)
+    assert torch.allclose(steps[3], whole[[1, 1], 3:], atol=1e-5), "both beams go on from the second"
 
 
 def test_a_batch_that_the_device_cannot_hold_is_written_in_halves() -> None:

@@ -6,7 +6,7 @@ import csv
 import json
 import re
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +23,12 @@ from builder.cli import cli
 from builder.config import resolve
 from builder.errors import ConfigError, ModelError, OutputError
 from builder.learning import devices
-from builder.learning.encode import collate
+from builder.learning.encode import batches as make_batches
+from builder.learning.encode import collate, padded
 from builder.learning.loop import TrainingStep, course_of, decayed_groups, scope
-from builder.learning.task import EncoderTuning, Example
+from builder.learning.task import EncoderTuning, Example, TaggerConfig
 from builder.learning.token_rows import PLACES, average_tokens
+from builder.model import kinds
 from builder.model.cotrain import load_taggers, train_taggers
 from builder.model.discriminator import train_discriminator
 from builder.model.encoder import EncoderFoundation, EncoderTrunk, check_characters, load_encoder
@@ -34,6 +36,7 @@ from builder.model.negatives import discriminator_data
 from builder.model.saved import load, save
 from builder.model.tagger import Tagger, train_tagger
 from builder.model.tagger_network import TaggerNetwork
+from builder.model_settings import EncoderSettings
 
 TRAIN, VALID = [review(i) for i in range(60)], [review(i) for i in range(1000, 1012)]
 TEXTS = [example.text for example in TRAIN]
@@ -210,6 +213,58 @@ def test_deeper_layers_learn_at_lower_rates(kind: str, bases: Callable[[str], Pa
     groups = decayed_groups(network, 0.01)
     assert sum(len(group["params"]) for group in groups) == sum(1 for _ in network.parameters())  # type: ignore[arg-type]
     assert {round(float(group["scale"]), 4) for group in groups} == {1.0, 0.1, 0.05, 0.025}  # type: ignore[arg-type]
+
+
+def test_bf16_reads_with_fewer_digits_and_leaves_the_heads_as_they_are(bases: Callable[[str], Path]) -> None:
+    outs = {}
+    for precision in ("fp32", "bf16", "auto"):
+        base = replace(foundation(bases("bert")), tuning=replace(TUNING, precision=precision))
+        with scope(1, 1):
+            trunk = base.make_trunk(CONFIG).eval()
+        base.begin(trunk, 1)
+        inner: list[torch.dtype] = []
+        trunk.encoder.encoder.layer[0].attention.self.query.register_forward_hook(  # type: ignore[union-attr]
+            lambda module, given, out, inner=inner: inner.append(out.dtype)
+        )
+        with torch.no_grad():
+            outs[precision] = trunk(collate([base.make_encoder(CONFIG)(text) for text in TEXTS[:3]]))
+        assert inner == [torch.bfloat16 if precision == "bf16" else torch.float32], "auto is float32 on a CPU"
+    assert {out.dtype for out in outs.values()} == {torch.float32}
+    assert torch.equal(outs["fp32"], outs["auto"])
+    assert not torch.equal(outs["fp32"], outs["bf16"])
+    assert torch.allclose(outs["fp32"], outs["bf16"], atol=0.2)
+
+
+def test_rates_rise_over_the_warm_up_and_fall_to_nothing(bases: Callable[[str], Path]) -> None:
+    network = TaggerNetwork(foundation(bases("bert")), CONFIG)
+
+    def rates(warmup: float) -> list[float]:
+        config = replace(CONFIG, epochs=2, warmup=warmup, rate=1.0)
+        course = course_of(network, [10] * 40, lambda chosen: torch.zeros(()), lambda: 0.0, config, 1)
+        return [course.rate(TrainingStep(epoch, index, 10, 10 * epoch)) for epoch in (0, 1) for index in range(10)]
+
+    long, short = rates(0.5), rates(0.1)
+    assert long[:11] == sorted(long[:11]) and long[10:] == sorted(long[10:], reverse=True)
+    assert long[10] == pytest.approx(1.0)
+    assert max(short[2:]) == short[2] and short[-1] < 0.05
+
+
+def test_each_setting_of_the_encoder_reaches_its_training() -> None:
+    given = {
+        "rate": 1e-4, "layer_decay": 0.5, "precision": "bf16", "gradient_checkpointing": True, "head_rate": 5e-3,
+        "warmup": 0.3, "batch_chars": 700,
+    }  # fmt: skip
+    options = {"profile": "encoder", "encoder.base": "some"} | {f"encoder.{key}": value for key, value in given.items()}
+    config = resolve(options=options).config
+    assert kinds.tuning_of(config) == EncoderTuning(1e-4, 0.5, "bf16", True)
+    made = kinds.training_settings(TaggerConfig, config, 3, 10**6)
+    assert (made.rate, made.warmup, made.batch_chars, made.epochs) == (5e-3, 0.3, 700, 3)
+    known = {field.name for field in fields(EncoderSettings)}
+    assert known == {"base", *given}, "no setting without an effect"
+    lengths = [12] * 200 + [100] * 20
+    grouped = make_batches(lengths, made.batch_chars)
+    assert all(len({padded(lengths[i]) for i in batch}) == 1 for batch in grouped), "texts of like length"
+    assert max(sum(padded(lengths[i]) for i in batch) for batch in grouped) <= 700
 
 
 def test_gradient_checkpointing_changes_no_gradient(bases: Callable[[str], Path]) -> None:
