@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import tiny_hub
@@ -13,7 +15,7 @@ import torch
 from augmenting import cues_of, sentence
 
 from builder.augment.barring import Bars, bars
-from builder.augment.constraints import broken, make_trial, may_not_come, must_stay
+from builder.augment.constraints import _open, broken, make_trial, may_not_come, must_stay, too_short
 from builder.augment.cues import Cue
 from builder.augment.fragment_settings import MaskedSeq2SeqSettings
 from builder.augment.methods.masked_seq2seq import MaskedSeq2Seq, load
@@ -178,3 +180,15 @@ def test_proposals_of_other_lexicons_are_others(method: MaskedSeq2Seq) -> None:
     fewer = replace(CUES, table={word: cue for word, cue in CUES.table.items() if cue.sort != "contrast"})
     signatures = {replace(method, bars=replace(method.bars, cues=cues)).signature for cues in (CUES, fewer, None)}
     assert len(signatures) == 3
+
+
+def test_a_constraint_on_words_looks_at_both_sides_of_a_label() -> None:
+    assert _open("the soup is", (4, 8)) and _open("soup", (0, 4))
+    assert not _open("the soups", (4, 8))
+    assert not _open("xsoup is", (1, 5))
+
+
+@pytest.mark.parametrize(("length", "short"), [(10, False), (5, False), (4, True), (0, True)])
+def test_a_candidate_of_less_than_half_its_source_breaks_a_constraint(length: int, short: bool) -> None:
+    trial: Any = SimpleNamespace(text="湯" * length, source=SimpleNamespace(text="湯" * 10))
+    assert too_short(trial) is short

@@ -6,6 +6,7 @@ nothing.
 
 from __future__ import annotations
 
+import datetime
 import gc
 import gzip
 import json
@@ -18,7 +19,9 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import Built, Command, contents, settings
@@ -30,6 +33,8 @@ from builder.errors import OutputError
 from builder.gold.file_formats import FORMATS, named
 from builder.gold.items import LabelItem
 from builder.records import PoolReview
+from builder.sources import read
+from builder.sources.rows import RawReview
 from builder.store import db
 from builder.usecases.labelling import write_items
 
@@ -809,3 +814,70 @@ def test_a_parquet_column_of_lists_or_structs_is_no_text_and_no_traceback(
     ran = here("build", tmp_path / "in.parquet", "--workdir", tmp_path / "w", "--out", tmp_path / "out")
     assert ran.code == 2 and "\n" not in ran.error.strip(), ran.error
     assert "in.parquet: no usable review: the only row was rejected (type 1)" in ran.error
+
+
+def column_of(kind: str) -> Any:
+    """A Parquet column of two cells of some type."""
+    pa = pytest.importorskip("pyarrow")
+    day = datetime.date(2026, 1, 2)
+    cells: dict[str, Any] = {
+        "list": [["甲"], ["乙"]], "nested list": [[["甲"]], [["乙"]]], "struct": [{"a": "甲"}, {"a": "乙"}],
+        "bytes": [b"abc", b"\xff"], "time": [datetime.datetime(2026, 1, 2, 3, 4), None], "date": [day, day],
+        "truth": [True, False], "span of time": [datetime.timedelta(5), None], "decimal": [Decimal("4.5"), Decimal(3)],
+        "nothing": [None, None],
+    }  # fmt: skip
+    if kind == "map":
+        return pa.array([[("a", "甲")], [("b", "乙")]], pa.map_(pa.string(), pa.string()))
+    if kind == "dictionary":
+        return pa.array(["湯很鹹", "麵很好吃"]).dictionary_encode()
+    return pa.array(cells[kind])
+
+
+NO_TEXTS = {
+    **dict.fromkeys(("list", "nested list", "map"), "list"),
+    "struct": "dict",
+    "bytes": "bytes",
+    "time": "datetime",
+    "date": "date",
+    "truth": "bool",
+    "span of time": "timedelta",
+}
+
+
+@pytest.mark.parametrize("kind", NO_TEXTS)
+def test_a_parquet_column_that_holds_no_texts_is_one_line_that_names_the_type(
+    kind: str, here: Command, tmp_path: Path
+) -> None:
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    pq.write_table(pa.table({"text": column_of(kind)}), tmp_path / "in.parquet")
+    ran = here("extract", "--input", tmp_path / "in.parquet", "--output", tmp_path / "out.jsonl")
+    assert ran.code == 2 and "\n" not in ran.error.strip(), ran.error
+    assert f"in.parquet: type: row 1: the text is of type {NO_TEXTS[kind]}, not a string" in ran.error
+
+
+@pytest.mark.parametrize(
+    ("kind", "texts"),
+    [("dictionary", ["湯很鹹", "麵很好吃"]), ("decimal", ["4.5", "3.0"]), ("nothing", ["", ""])],
+)
+def test_a_parquet_column_of_single_values_is_read_as_texts(kind: str, texts: list[str], tmp_path: Path) -> None:
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    pq.write_table(pa.table({"text": column_of(kind)}), tmp_path / "in.parquet")
+    rows = list(read(tmp_path / "in.parquet"))
+    assert [row.text for row in rows if isinstance(row, RawReview)] == texts
+
+
+@pytest.mark.parametrize("role", ["id", "rating", "place"])
+@pytest.mark.parametrize("kind", [*NO_TEXTS, "nothing", "dictionary", "decimal"])
+def test_a_parquet_column_of_another_type_costs_no_review(kind: str, role: str, tmp_path: Path) -> None:
+    """What is no id, rating or place is none; the text beside it is read."""
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    pq.write_table(pa.table({"text": ["湯很鹹", "麵很好吃"], role: column_of(kind)}), tmp_path / "in.parquet")
+    rows = [row for row in read(tmp_path / "in.parquet") if isinstance(row, RawReview)]
+    assert [row.text for row in rows] == ["湯很鹹", "麵很好吃"]
+    values = [getattr(row, role) for row in rows]
+    if kind == "decimal":
+        assert [float(value) for value in values] == [4.5, 3.0]
+    elif kind == "dictionary":
+        assert values == ([None, None] if role == "rating" else ["湯很鹹", "麵很好吃"])
+    else:
+        assert values == [None, None]

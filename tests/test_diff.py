@@ -64,6 +64,8 @@ CHANGES: list[tuple[Callable[[Splits], object], dict[str, int], str]] = [
     (lambda rows: rows["train"][0].update(id="new"), {"reviews_renamed": 1}, "major"),
     (lambda rows: rows["train"][0].update(text=LONG + "！"), {"reviews_edited": 1}, "major"),
     (lambda rows: rows["train"][0].update(annotation="gold"), {"reviews_relabelled": 1}, "major"),
+    (lambda rows: rows["train"][0].update(rating=0.5), {"reviews_relabelled": 1}, "major"),
+    (lambda rows: rows["train"][0].update(rating=99.5), {"reviews_relabelled": 1}, "major"),
     (exchange, {"reviews_edited": 1, "reviews_removed": 1, "triplets_removed": 1}, "major"),
 ]
 

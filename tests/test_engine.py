@@ -390,7 +390,16 @@ def test_a_wish_ends_with_its_predicate_and_the_past_with_a_word_for_the_present
 
 
 @pytest.mark.parametrize(
-    "text", ["牛肉麵好吃嗎？", "牛肉麵好吃嗎", "服務好?", "難道服務很好嗎", "誰說牛肉麵不好吃？", "是不是牛肉麵很好吃"]
+    "text",
+    [
+        "牛肉麵好吃嗎？",
+        "牛肉麵好吃嗎",
+        "服務好?",
+        "難道服務很好嗎",
+        "誰說牛肉麵不好吃？",
+        "是不是牛肉麵很好吃",
+        "服務好？？",
+    ],
 )
 def test_a_question_yields_nothing(reader: Reader, text: str) -> None:
     assert reader.found(text) == set()

@@ -151,6 +151,23 @@ def test_the_paper_metric_of_gold_against_itself_is_the_share_of_reviews_that_sa
 def test_polarity_accuracy_is_the_share_of_matched_pairs_with_the_right_polarity() -> None:
     assert polarity_accuracy(GOLD, PREDICTED) == pytest.approx(100 * 2 / 3)
     assert polarity_accuracy(GOLD, GOLD) == 100
+    assert polarity_accuracy({}, {}) == 100, "nothing is wrong where nothing is matched"
+
+
+def test_opinions_are_counted_by_themselves() -> None:
+    gold, predicted = {"a": [("湯", "鹹", "NEG")]}, {"a": [("湯", "淡", "NEG")], "b": []}
+    assert micro(gold, predicted, "exact", "opinion").right == 0
+    assert micro(gold, {"a": [("麵", "鹹", "POS")]}, "exact", "opinion").right == 1
+
+
+def test_the_interval_of_a_difference_is_as_wide_on_either_side() -> None:
+    """Whichever system is named first: both ends are the same share of the draws away from theirs."""
+    first: list[tuple[float, ...]] = [(int(i % 3 == 0), 1, 1) for i in range(40)]
+    second: list[tuple[float, ...]] = [(int(i % 2 == 0), 1, 1) for i in range(40)]
+    (there,) = intervals.differences([first], [second], METRICS[:1], 999, 1)
+    (back,) = intervals.differences([second], [first], METRICS[:1], 999, 1)
+    assert there.low < there.value < there.high
+    assert (back.low, back.high) == pytest.approx((-there.high, -there.low))
 
 
 def test_the_signature_says_what_was_counted_and_by_which_version() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from builder.privacy.masking import REPLACEMENTS, mask
+from builder.privacy.masking import REPLACEMENTS, mask, worded
 from builder.privacy.place_names import forms
 
 PLACE = "鼎香園-台北信義店"
@@ -292,3 +292,10 @@ def test_a_hostile_text_takes_linear_time(text: str) -> None:
     start = time.process_time()
     mask(text, [PLACE, "A+B (C)"])
     assert time.process_time() - start < 3
+
+
+def test_masks_are_read_as_words_of_the_same_length() -> None:
+    """So that what stands around them keeps its place."""
+    for token in REPLACEMENTS.values():
+        assert worded(f"找{token}問") == f"找{'名' * len(token)}問"
+    assert worded("湯頭很濃") == "湯頭很濃"
