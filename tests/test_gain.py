@@ -62,6 +62,37 @@ def test_the_gain_is_shown_for_each_size_and_the_rule_can_be_added(here: Command
     assert taught.params["weights"] != shipped.params["weights"]
 
 
+def test_an_aspect_is_learnt_where_most_of_its_uses_are_labelled(here: Command, tmp_path: Path) -> None:
+    rows = []
+    for n in range(24):
+        word = "啾啾仔" if n % 2 else "叭叭"
+        text = f"{n}號桌的{word}真的好吃" if n % 2 else f"{word}在{n}號桌"
+        at = text.index(word)
+        triplet = {"aspect": word, "aspect_spans": [[at, at + 3]], "opinion": "好吃",
+                   "opinion_spans": [[at + 5, at + 7]], "polarity": "POS"}  # fmt: skip
+        rows.append({"id": f"r{n}", "text": text, "triplets": [triplet] if n % 2 else []})
+    path, folder = tmp_path / "gold.jsonl", tmp_path / "taught"
+    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+    ran = here("gain", "--gold", path, "--splits", "1", "--write", folder)
+    assert ran.code == 0, ran.err
+    assert "(1 aspects)" in ran.out
+    lexicon = Folders(imported=(folder / "lexicons",)).load_lexicon()
+    assert "啾啾仔" in lexicon.aspects and "叭叭" not in lexicon.aspects
+
+
+def test_labels_come_from_one_place(here: Command, tmp_path: Path) -> None:
+    assert "give --gold FILE or --workdir FOLDER" in here("gain").err
+    both = here("gain", "--gold", write_gold(tmp_path / "gold.jsonl"), "--workdir", tmp_path)
+    assert both.code == 2 and "labels come from one place" in both.err
+
+
+def test_the_gain_is_measured_for_another_domain(here: Command, tmp_path: Path) -> None:
+    gold = write_gold(tmp_path / "gold.jsonl")
+    ran = here("gain", "--gold", gold, "--splits", "1", "--domain", "none")
+    assert ran.code == 0, ran.err
+    assert "no domain is called 'inn'" in here("gain", "--gold", gold, "--domain", "inn").err
+
+
 @pytest.mark.parametrize(("number", "why"), [(10, "too few"), (0, "too few")])
 def test_too_few_labels_are_an_error_that_says_how_many_are_needed(
     here: Command, tmp_path: Path, number: int, why: str

@@ -10,9 +10,11 @@ from conftest import Command
 from goldwork import pooled
 
 from builder.errors import ConfigError, InputError
+from builder.reader import Recipe, make_reader
 from builder.records import Label, Pool
 from builder.stages.parts import gold as gold_files
 from builder.store import db, gold, reviews
+from builder.usecases.gain import read_pool, read_taught
 from builder.usecases.labelling import opened
 from builder.usecases.pool_gold import write_gold
 
@@ -58,6 +60,18 @@ def test_reviews_with_an_open_candidate_are_left_out_and_counted(tmp_path: Path)
     keys = [row["id"] for row in gold_files.rows(str(tmp_path / "g.jsonl"))]
     first = next(review for review in pool.reviews if review.candidates)
     assert first.key not in keys
+
+
+def test_gain_reads_the_labels_of_a_pool_with_their_texts(tmp_path: Path, here: Command) -> None:
+    workdir, pool = pooled(tmp_path)
+    label(workdir, pool, "amy", "human")
+    rows = read_pool(workdir)
+    reader = make_reader(Recipe())
+    taught = read_taught(rows, workdir, reader)
+    assert sum(len(review.triplets) for review in taught) == sum(len(row["triplets"]) for row in rows) > 0
+    assert {review.reading.text for review in taught} == {row["text"] for row in rows}
+    ran = here("gain", "--workdir", workdir)
+    assert ran.code == 2 and f"{len(rows)} labelled reviews are too few" in ran.err
 
 
 def test_the_labels_of_a_language_model_are_silver(tmp_path: Path) -> None:

@@ -1,14 +1,17 @@
 """`builder gain`: what labelled reviews teach the rules, by cross-validation, and the rule that they teach.
 
-In: a gold file whose rows have texts. Out: precision, recall and F1 on reviews that taught nothing, before and after so
-many labels; a folder of rules with the adapted weights of the decision. Labels move the shipped weights
-(builder.model.decision_weights); words are not learnt, since the words of so few reviews cost more than they bring.
+In: a gold file whose rows have texts, or the labels of a working directory's pool. Out: precision, recall and F1 on
+reviews that taught nothing, before and after so many labels; a folder of rules with the adapted weights of the
+decision, and of the aspects learnt. Labels move the shipped weights (builder.model.decision_weights). An aspect is
+learnt where most of its uses are labelled; opinions are not, since those of so few reviews cost more than they bring.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import tempfile
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,7 +24,10 @@ from builder.engine.engine import Engine
 from builder.errors import ConfigError, InputError
 from builder.files import write_atomically
 from builder.folding import fold
+from builder.lexicon.candidate_scores import Endings
 from builder.lexicon.folders import Folders
+from builder.lexicon.overlay import Overlay, write
+from builder.lexicon.resources import Lexicon
 from builder.lexicon.rules import Rule
 from builder.metrics import micro
 from builder.metrics.matching import Answer
@@ -29,11 +35,17 @@ from builder.model.decision_weights import WeighedOpinion, adapt_weights
 from builder.reader import Reader, Reading, Recipe, extract, make_reader
 from builder.records import Review, Triplet
 from builder.stages.parts import gold
+from builder.stages.parts.pool_layers import read_layer
+from builder.store import pools
+from builder.text import HAN
+from builder.usecases.labelling import opened
 
 SIZES = (25, 50, 100, 200)
 SPLITS = 5
 LEAST = 20
 """Labelled reviews from which a gain can be measured."""
+_SHORTEST, _LONGEST = 2, 8
+Rows = Sequence[dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,40 +80,49 @@ class GainRow:
     better: int
 
 
-def measure_gain(path: Path, folders: Folders, splits: int = SPLITS) -> tuple[int, list[GainRow]]:
+def measure_gain(rows: Rows, where: Path, folders: Folders, splits: int = SPLITS) -> tuple[int, list[GainRow]]:
     """How many labelled reviews there are, and a row for each size that half of them allow.
 
     Half of the reviews teach, half are scored; InputError where there are too few.
     """
     reader, rules = make_reader(Recipe(folders=folders)), folders.load_rules()
-    taught = read_taught(path, reader)
+    taught = read_taught(rows, where, reader)
     if len(taught) < LEAST:
         raise InputError(
             f"{len(taught)} labelled reviews are too few to measure a gain",
-            where=str(path),
+            where=str(where),
             fix=f"label {LEAST} or more",
         )
     half = len(taught) // 2
     sizes = [size for size in SIZES if size < half] + [half]
-    shipped, opinions = _weights(rules), collect_opinions(taught, reader, rules)
     pairs: dict[int, list[tuple[MeanScore, MeanScore]]] = {size: [] for size in sizes}
     for split in range(splits):
         ordered = sorted(taught, key=lambda review: _draw(split, review.key))
         before = _score(ordered[half:], reader, rules)
         for size in sizes:
-            lessons = [opinion for review in ordered[:size] for opinion in opinions[review.key]]
-            adapted = change_weights(rules, adapt_weights(lessons, shipped))
-            pairs[size].append((before, _score(ordered[half:], reader, adapted)))
+            with tempfile.TemporaryDirectory() as folder:
+                wider = lay_aspects(learn_aspects(ordered[:size], reader.lexicon), Path(folder), folders)
+                own_reader = make_reader(Recipe(folders=wider)) if wider is not folders else reader
+                lessons, scored = ordered[:size], ordered[half:]
+                if own_reader is not reader:
+                    lessons, scored = read_again(lessons, own_reader), read_again(scored, own_reader)
+                adapted = teach_weights(lessons, own_reader, rules)
+                pairs[size].append((before, _score(scored, own_reader, change_weights(rules, adapted))))
     return len(taught), [_row(size, scored) for size, scored in pairs.items()]
 
 
-def write_lessons(path: Path, folders: Folders, folder: Path) -> Path:
-    """Write a rule with the weights that all labelled reviews teach; it wins over the rule of its name when the folder
-    is added.
+def write_lessons(rows: Rows, where: Path, folders: Folders, folder: Path) -> tuple[Path, int]:
+    """Write what all labelled reviews teach: a rule with weights, which wins over the rule of its name when the folder
+    is added, and the aspects in its folder `lexicons`. The file of the rule, and how many aspects there are.
     """
     reader, rules = make_reader(Recipe(folders=folders)), folders.load_rules()
-    opinions = collect_opinions(read_taught(path, reader), reader, rules)
-    weights = adapt_weights([opinion for own in opinions.values() for opinion in own], _weights(rules))
+    taught = read_taught(rows, where, reader)
+    aspects = learn_aspects(taught, reader.lexicon)
+    wider = lay_aspects(aspects, folder / "lexicons", folders)
+    if wider is not folders:
+        reader = make_reader(Recipe(folders=wider))
+        taught = read_again(taught, reader)
+    weights = teach_weights(taught, reader, rules)
     source = next(file for place in reversed(folders.rule_folders) for file in sorted(place.glob("*.toml"))
                   if f"[{_decision(rules).name}.weights]" in file.read_text(encoding="utf-8"))  # fmt: skip
     mark = f"[{_decision(rules).name}.weights]\n"
@@ -109,24 +130,74 @@ def write_lessons(path: Path, folders: Folders, folder: Path) -> Path:
     lines = [f"{json.dumps(name, ensure_ascii=False)} = {weight}" for name, weight in sorted(weights.items())]
     target = folder / source.name
     write_atomically(target, (head + mark + "\n".join(lines) + "\n").encode())
-    return target
+    return target, len(aspects)
 
 
-def read_taught(path: Path, reader: Reader) -> list[TaughtReview]:
-    """The labelled reviews of a gold file; InputError for a row without a text."""
-    rows = gold.rows(str(path))
+def read_rows(path: Path) -> Rows:
+    """The rows of a gold file."""
+    return gold.rows(str(path))
+
+
+def read_pool(workdir: Path, pool: str | None = None) -> Rows:
+    """The reviews of a pool whose candidates people have all answered, as rows with texts."""
+    with opened(workdir) as connection:
+        layer = read_layer(connection, pools.chosen(connection, pool), "")
+    return [{**review.row(layer.name), "text": review.text} for review in layer.reviews]
+
+
+def read_taught(rows: Rows, where: Path, reader: Reader) -> list[TaughtReview]:
+    """The labelled reviews; InputError for a row without a text."""
     for row in rows:
         if not isinstance(row.get("text"), str):
             raise InputError(
-                f"review {row['id']} has no text", where=str(path), fix='each line is {"id", "text", "triplets"}'
+                f"review {row['id']} has no text",
+                where=str(where),
+                fix='each line is {"id", "text", "triplets"}; labels of a pool are read with --workdir',
             )
     reviews = [Review(n, str(row["id"]), str(row["text"]), "traditional") for n, row in enumerate(rows)]
     own: dict[int, list[Triplet]] = {review.id: [] for review in reviews}
-    for review, triplet in gold.labelled(rows, reviews, str(path)):
+    for review, triplet in gold.labelled(rows, reviews, str(where)):
         own[review].append(triplet)
     readings = reader.read([review.text for review in reviews])
     return [TaughtReview(review.key, reading, tuple(own[review.id]))
             for review, reading in zip(reviews, readings, strict=True)]  # fmt: skip
+
+
+def read_again(taught: Sequence[TaughtReview], reader: Reader) -> list[TaughtReview]:
+    """The same reviews as another reader reads them."""
+    readings = reader.read([review.reading.text for review in taught])
+    return [replace(review, reading=reading) for review, reading in zip(taught, readings, strict=True)]
+
+
+def learn_aspects(taught: Sequence[TaughtReview], lexicon: Lexicon) -> dict[str, str]:
+    """The aspects of labels that the lexicon lacks, with the class that known ones of their ending have: those whose
+    uses in these reviews are labelled at least half of the time.
+    """
+    endings = Endings.of(lexicon)
+    labelled = Counter(word for review in taught for word in {t.aspect.text for t in review.triplets})
+    out = {}
+    for word, count in sorted(labelled.items()):
+        known = word in lexicon.aspects or word in lexicon.opinions or word in lexicon.not_aspects
+        if known or not _SHORTEST <= len(word) <= _LONGEST or not all(map(HAN.match, word)):
+            continue
+        if 2 * count >= sum(word in review.reading.text for review in taught):
+            classes = (endings.classes.get(word[-length:]) for length in (3, 2, 1))
+            out[word] = next(filter(None, classes), lexicon.default_class)
+    return out
+
+
+def lay_aspects(aspects: Mapping[str, str], folder: Path, folders: Folders) -> Folders:
+    """The folders with these aspects on top, which are written into `folder`; the same ones where there is none."""
+    if not aspects:
+        return folders
+    write(Overlay("labels", aspects=tuple(aspects.items())), folder)
+    return replace(folders, imported=(*folders.imported, folder))
+
+
+def teach_weights(taught: Sequence[TaughtReview], reader: Reader, rules: Sequence[Rule]) -> dict[str, float]:
+    """The weights of the decision after these labels."""
+    opinions = collect_opinions(taught, reader, rules)
+    return adapt_weights([opinion for own in opinions.values() for opinion in own], _weights(rules))
 
 
 def collect_opinions(
