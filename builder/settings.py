@@ -181,7 +181,7 @@ class Config:
     workers: int = 2
     """Worker processes; results do not depend on them."""
     threads: int = 2
-    """Threads of training; another number gives other weights."""
+    """Threads of training, shared out among the folds; more threads for a fold give other weights."""
     engine: Literal["local", "dask"] = "local"
     """`local` uses processes of this machine, `dask` the workers of a cluster."""
     scheduler: str = ""

@@ -137,6 +137,13 @@ def taggers(tmp_path_factory: pytest.TempPathFactory) -> tuple[Taggers, Path]:
     return train_taggers(TRAIN, VALID, 2, TINY, 3, folder), folder
 
 
+def test_folds_that_share_out_the_threads_give_the_taggers_of_folds_trained_in_turn_on_one_thread(
+    taggers: tuple[Taggers, Path], tmp_path: Path
+) -> None:
+    assert TINY.threads == 1
+    assert train_taggers(TRAIN, VALID, 2, replace(TINY, threads=2), 3, tmp_path).digest == taggers[0].digest
+
+
 def test_on_a_training_review_only_the_tagger_speaks_that_was_not_trained_on_it(taggers: tuple[Taggers, Path]) -> None:
     trained = taggers[0]
     keys, texts = [one.id for one in TRAIN[:12]], [one.text for one in TRAIN[:12]]

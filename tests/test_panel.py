@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from test_model import triplet
 
-from builder.learning.task import JudgedReview
+from builder.learning.task import JudgedReview, TaggerConfig
 from builder.model import cotrain
 from builder.model.cotrain import Taggers, clashes, fold_of, fresh, held, merged, together, train_taggers, widened
 from builder.model.panel import SURE, UNSURE, Noise, Panel, noise, seen, trusted
@@ -217,6 +217,6 @@ def test_folds_of_a_training_with_more_of_them_are_removed(tmp_path: Path, monke
         (tmp_path / str(number)).mkdir()
     (tmp_path / "notes").mkdir()
     examples: Any = [replace(judged(), id=key) for key in "abcdef"]
-    assert len(train_taggers(examples, [], 2, Any, 1, tmp_path).members) == 2  # type: ignore[arg-type]
+    assert len(train_taggers(examples, [], 2, TaggerConfig(threads=1), 1, tmp_path).members) == 2
     assert sorted(path.name for path in tmp_path.iterdir()) == ["0", "1", "notes", "taggers.json"]
     assert trained == [[key for key in "abcdef" if fold_of(key, 2) != fold] for fold in (0, 1)]

@@ -88,6 +88,17 @@ def test_every_crew_gives_the_same_answers_in_the_same_order(engine: str, worker
 
 
 @pytest.mark.parametrize("engine", ["local", "dask"])
+def test_a_crew_that_rests_lets_its_processes_go_and_works_again(engine: str, tmp_path: Path) -> None:
+    job, before = Job(ready, (parcel(tmp_path), (), 2), times), set(multiprocessing.active_children())
+    with opened(engine, 2) as crew:
+        first = answers(crew, job)
+        crew.rest()
+        waiting = set(multiprocessing.active_children()) - before
+        assert bool(waiting) == (engine == "dask")
+        assert answers(crew, job) == first
+
+
+@pytest.mark.parametrize("engine", ["local", "dask"])
 def test_a_worker_that_dies_over_a_task_costs_nothing(engine: str, tmp_path: Path) -> None:
     mark = tmp_path / "died"
     with opened(engine, 2) as crew:

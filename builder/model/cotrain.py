@@ -89,7 +89,7 @@ class FoldTraining:
         return tagger
 
     def train_at_once(self, processes: int, progress: Progress | None) -> list[Tagger]:
-        """The taggers of all folds, each trained by one of `processes` on a GPU of its own."""
+        """The taggers of all folds, each trained by one of `processes`, on a GPU or on threads of its own."""
         spread(_train_own_folds, (self,), processes, progress)
         device = str(self.foundation.device) if self.foundation else "cpu"
         trained = [load(self.folder / str(fold), device) for fold in range(self.folds)]
@@ -114,10 +114,13 @@ def train_taggers(
     foundation: Foundation | None = None,
 ) -> Taggers:
     """One tagger a fold, from the same base weights, saved as `folder`/0, /1 …; ModelError where a fold leaves
-    nothing to learn from. Where the foundation has several GPUs, each trains folds of its own.
+    nothing to learn from. Where the foundation has several GPUs, each trains folds of its own. Without a foundation
+    the folds share out the threads: steps are so short that two threads of one training mostly wait for each other.
     """
+    processes = min(folds, foundation.training_processes if foundation else config.threads)
+    if not foundation:
+        config = replace(config, threads=config.threads // processes)
     training = FoldTraining(train, valid, folds, config, seed, folder, foundation)
-    processes = min(folds, foundation.training_processes if foundation else 1)
     if processes > 1:
         members = training.train_at_once(processes, progress)
     else:

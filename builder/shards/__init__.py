@@ -53,6 +53,10 @@ class Crew(Protocol):
         """
         ...
 
+    def rest(self) -> None:
+        """Let go of processes of this machine that wait, with all that they hold; the next job starts others."""
+        ...
+
 
 def _local(workers: int, scheduler: str) -> AbstractContextManager[Crew]:
     from builder.shards.local import LocalCrew

@@ -91,6 +91,9 @@ class DaskCrew:
         finally:
             _quietly(lambda: client.cancel(list(flying)))
 
+    def rest(self) -> None:
+        """See `Crew`. A cluster stays."""
+
     def _ready(self, job: Job[State, Task, Answer]) -> Any:
         """The client, with every parcel of the job on its way to every worker."""
         library = _library()

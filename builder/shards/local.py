@@ -109,6 +109,10 @@ class LocalCrew:
             flying.extend(_Flight(task) for task in islice(waiting, 1))
             yield answer
 
+    def rest(self) -> None:
+        """See `Crew`."""
+        self._close(wait=True)
+
     def _first(self, job: Job[State, Task, Answer], flying: deque[_Flight[Task, Answer]]) -> Answer:
         """Hand out what nobody has in hand, and wait for the first."""
         with undisturbed(), main_left_alone():

@@ -109,6 +109,7 @@ def _train_cross_fit(
     chars = _count_chars(rule_examples["train"]) * (folds - 1) // folds
     base = kinds.load_foundation(config, (example.text for example in rule_examples["train"]))
     tagging = kinds.training_settings(TaggerConfig, config, config.discriminate.epochs, chars)
+    context.crew.rest()  # training needs the memory
     taggers = train_taggers(
         rule_examples["train"], rule_examples["valid"], folds, tagging, config.seed, folder / "taggers", shown, base
     )
