@@ -163,6 +163,12 @@ def test_memory_and_disk_of_a_stage_follow_from_what_it_does() -> None:
 def test_options_of_models_without_a_profile_are_refused() -> None:
     done = CliRunner().invoke(cli, ["plan", "--reviews", "10", "--gpu", "h200"])
     assert "--gpu is for the models of a profile: give --profile, too" in done.output
+    done = CliRunner().invoke(cli, ["plan", "--reviews", "10", "--base", "some"])
+    assert "--base is for the models of a profile" in done.output
+    done = CliRunner().invoke(
+        cli, ["plan", "--reviews", "10", "--profile", "paper", "--base", "some", "--workdir", "w"]
+    )
+    assert "--workdir goes by what a build took" in done.output
 
 
 def test_a_base_that_does_not_fit_and_one_that_is_not_there_are_said(tmp_path: Path) -> None:

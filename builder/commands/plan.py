@@ -59,6 +59,8 @@ def plan(
 
     from builder.usecases.planning import predict
 
+    if profile is not None and workdir is not None:
+        raise click.UsageError("--workdir goes by what a build took, --profile by a trial: give one of them")
     if profile is not None:
         models = _plan_models(count, profile, base, device, trial)
         if form == "json":
@@ -66,7 +68,7 @@ def plan(
         else:
             _show_models(models, trial["gpu"])
         return
-    if unused := [name for name in ("gpu", "preset", "sets") if trial[name]]:
+    if unused := [name for name, value in (trial | {"base": base}).items() if value and name != "seconds"]:
         raise click.UsageError(f"--{unused[0].removesuffix('s')} is for the models of a profile: give --profile, too")
 
     made = predict(_measured(workdir), count, workers)
@@ -85,7 +87,9 @@ def _measured(workdir: Path | None) -> SampleMeasure:
     from builder.usecases.measuring import measure
 
     if workdir is not None:
-        return measure(workdir, builds.remembered(workdir).resolved.config, str(workdir))
+        config = builds.remembered(workdir).resolved.config
+        learnt = f" (profile {config.profile}, device {config.device})" if config.profile != "rules" else ""
+        return measure(workdir, config, f"{workdir}{learnt}")
     click.echo("measuring on the shipped sample, some seconds", err=True)
     with tempfile.TemporaryDirectory() as folder:
         build = builds.Build(
