@@ -42,7 +42,8 @@ class AssertionRule:
     (麻辣 食堂). `measures`: words behind an adjective of one character that say by how much, and are no noun (份量 小
     一點). `improving`: words that make the quality before them what is to be improved (整潔 有待加強).
     `rounding`: first characters of what only rounds the number before it (八百 多塊). `results`: words that say that
-    what the verb before them names is done (切 好 的 豬排).
+    what the verb before them names is done (切 好 的 豬排). `abstract`: nouns of which the words `amounts`
+    only say how much (最大 的 敗筆).
     """
 
     bare: frozenset[str] = frozenset()
@@ -60,6 +61,8 @@ class AssertionRule:
     improving: frozenset[str] = frozenset()
     rounding: tuple[str, ...] = ()
     results: frozenset[str] = frozenset()
+    abstract: frozenset[str] = frozenset()
+    amounts: frozenset[str] = frozenset()
 
 
 def is_asserted(units: Sequence[Unit], k: int, plain: bool, rule: AssertionRule, comparison: ComparisonRule) -> bool:
@@ -79,6 +82,9 @@ def is_asserted(units: Sequence[Unit], k: int, plain: bool, rule: AssertionRule,
     if after is not None and _belongs_to_next(word, after, plain, touches, rule):
         return False
     if plain and k and units[k - 1].end == unit.start and _completes_word_before(units[k - 1], unit, after, rule):
+        return False
+    behind = units[k + 1 : k + 3]
+    if word in rule.amounts and len(behind) == 2 and behind[0].symbol == DE and behind[1].word in rule.abstract:
         return False
     if word in comparison.common and k and units[k - 1].word in comparison.introducers:
         return False
