@@ -34,7 +34,8 @@ class AssertionRule:
     """Parameters of a rule of kind `assertion`: words that judge in some places only.
 
     `bare`: adjectives of one character that judge right before a noun. `adverbial`: words that are adverbs before a
-    word that they modify (可惜 沒 位子). `quantities`: words that count the noun behind them (很多 人), unless it
+    word that they modify (可惜 沒 位子), which none of
+    `joining` is (又 慢 又 差). `quantities`: words that count the noun behind them (很多 人), unless it
     begins with one of `numerals`. `verbal`: words that are part of a verb behind them (多 吃 幾串), which may also be
     one that begins with one of `adding` (再多 加). `gradable`: words that judge with a degree word only (很 經典),
     some of them, `predicates`, also as predicates (口感 特別). `likings`: first characters of what `persons` do to
@@ -48,6 +49,7 @@ class AssertionRule:
 
     bare: frozenset[str] = frozenset()
     adverbial: frozenset[str] = frozenset()
+    joining: frozenset[str] = frozenset()
     verbal: frozenset[str] = frozenset()
     adding: tuple[str, ...] = ()
     gradable: frozenset[str] = frozenset()
@@ -112,7 +114,7 @@ def _belongs_to_next(word: str, after: Unit, plain: bool, touches: bool, rule: A
     """
     if plain and after.word in rule.improving:
         return True
-    if word in rule.adverbial:
+    if word in rule.adverbial and after.word not in rule.joining:
         modified = _MODIFIED if plain else _MODIFIED_VERB
         if touches:
             modified -= _BEHIND_PREDICATE
