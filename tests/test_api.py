@@ -203,7 +203,8 @@ def test_a_whole_lexicon_takes_the_place_of_the_shipped_one(tmp_path: Path) -> N
     for path in (own / "aspects").glob("*.tsv"):
         rows = path.read_text(encoding="utf-8").splitlines(keepends=True)
         path.write_text("".join(row for row in rows if not row.startswith("環境\t")), encoding="utf-8")
-    shipped, changed = (made._system.reader.lexicon for made in (Extractor(domain="none"), Extractor(lexicons=own)))  # type: ignore[attr-defined]
+    whole = (Extractor(lexicons=data_dir("lexicons")), Extractor(lexicons=own))
+    shipped, changed = (made._system.reader.lexicon for made in whole)  # type: ignore[attr-defined]
     assert shipped.aspects.keys() - changed.aspects.keys() == {"環境"}
     with pytest.raises(ConfigError, match="are whole lexicons"):
         Extractor(lexicons=[own, own])
