@@ -40,6 +40,15 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f"did you mean {by_lower[close[0]]}? " if close else ""
 
 
+LONGEST = 1_000
+"""Characters of what an error says; the middle of more is left out. Files may quote themselves at any length."""
+
+
+def shortened(text: str, longest: int = LONGEST) -> str:
+    """`text`, without its middle where it is longer than `longest` characters."""
+    return text if len(text) <= longest else f"{text[: longest // 2]} … {text[-longest // 4 :]}"
+
+
 def _code(char: str) -> str:
     return char.encode("unicode_escape").decode("ascii")
 
@@ -52,8 +61,8 @@ class BuilderError(Exception):
     """
 
     def __init__(self, what: str, *, where: str = "", fix: str = "") -> None:
-        self.what, self.where, self.fix = what, where, fix
-        super().__init__(": ".join(part for part in (where, what) if part) + (f"; {fix}" if fix else ""))
+        self.what, self.where, self.fix = shortened(what), where, fix
+        super().__init__(": ".join(part for part in (where, self.what) if part) + (f"; {fix}" if fix else ""))
 
 
 class BuilderWarning(UserWarning):

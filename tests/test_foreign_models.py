@@ -416,3 +416,12 @@ def test_an_embedded_model_far_larger_than_any_is_not_read(tmp_path: Path) -> No
     os.truncate(folder / "parser.safetensors", 1 << 40)
     with pytest.raises(ResourceError, match=r"parser\.safetensors is larger than 256 MB"):
         load({}, folder)
+
+
+def test_a_config_with_a_key_of_thousands_of_characters_is_one_line_of_moderate_length(tmp_path: Path) -> None:
+    from builder.errors import LONGEST
+
+    error = ModelError(f"not a model config of this version: {'a' * 5000!r}", where=str(tmp_path), fix="train it again")
+    assert len(error.what) < LONGEST
+    assert str(error).startswith(f"{tmp_path}: not a model config of this version")
+    assert str(error).endswith("; train it again")
