@@ -109,6 +109,8 @@ def _names_a_standard(units: Sequence[Unit], at: int, k: int, lexicon: Lexicon, 
     """
     between = units[at + 1 : k]
     owned = between[-1].symbol in DE_WORDS
+    if between[-1].word in rule.earlier:  # 沒 第一次 好吃
+        return True
     classes = [lexicon.aspects[unit.word.lower()].cls if unit.symbol == ASPECT else "" for unit in between]
     roles = [lexicon.classes.get(cls, "") for cls in classes]
     if any(unit.symbol in _PREDICATES for unit in (between[:-2] if owned else between)):
