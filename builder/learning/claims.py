@@ -8,16 +8,38 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 import torch
 from safetensors import safe_open
 from torch import nn
+from torch.overrides import TorchFunctionMode
 
 Shapes = Mapping[str, tuple[int, ...]]
 _ROOM = 1 << 26
 """Numbers that a network may need beside its weights: masks and tables of positions that no file holds."""
 _FEW = 200
 """Weights of the heads and layers that no file holds."""
+
+
+_DRAWING = frozenset(
+    {"normal_", "uniform_", "trunc_normal_", "orthogonal_"}
+    | {f"{name}_{how}_" for name in ("kaiming", "xavier") for how in ("normal", "uniform")}
+)
+"""Functions of torch that draw first weights, by name."""
+
+
+class Undrawn(TorchFunctionMode):
+    """Within it no first weights are drawn. On the `meta` device there are none, and to draw them loads torch's
+    compiler: one and a half seconds.
+    """
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        if getattr(func, "__name__", "") in _DRAWING:
+            return args[0] if args else (kwargs or {})["tensor"]
+        return func(*args, **(kwargs or {}))
 
 
 def read_shapes(path: Path) -> dict[str, tuple[int, ...]]:
@@ -28,7 +50,7 @@ def read_shapes(path: Path) -> dict[str, tuple[int, ...]]:
 
 def claimed_shapes(make: Callable[[], nn.Module]) -> dict[str, tuple[int, ...]]:
     """The names and shapes of the weights of the network that `make` would make."""
-    with torch.device("meta"):
+    with torch.device("meta"), Undrawn():
         return {name: tuple(value.shape) for name, value in make().state_dict().items()}
 
 
