@@ -132,9 +132,11 @@ def test_a_parquet_file_that_contradicts_itself_does_not_end_the_process(tmp_pat
     assert "broken Parquet file" in limited(READ, path)
 
 
-@pytest.mark.parametrize("harm", ["short", "deep", "endless"])
+@pytest.mark.parametrize("harm", ["short", "structures", "lists", "maps", "endless"])
 def test_a_footer_that_cannot_be_read_is_a_value_error(harm: str, tmp_path: Path) -> None:
-    footer = {"short": b"\x15", "deep": b"\x1c" * 1_000, "endless": b"\x15" + b"\xff" * 100}[harm]
+    nested = {"structures": b"\x1c", "lists": b"\x19", "maps": b"\x1b" + b"\x01\xbb"}
+    deep = {name: part[:1] + part[-2:] * 1_000 for name, part in nested.items()}
+    footer = {"short": b"\x15", "endless": b"\x15" + b"\xff" * 100, **deep}[harm]
     path = tmp_path / "a.parquet"
     path.write_bytes(b"PAR1" + footer + len(footer).to_bytes(4, "little") + b"PAR1")
     with pytest.raises(ValueError, match="its footer"):

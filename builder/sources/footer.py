@@ -112,10 +112,14 @@ class _Thrift:
         value = self.unsigned()
         return (value >> 1) ^ -(value & 1)
 
-    def struct(self, depth: int = 0) -> dict[int, Any]:
-        """A structure; `depth` is how many others it lies in."""
+    def refuse_depth(self, depth: int) -> None:
+        """Structures, lists and maps lie in one another."""
         if depth > _DEEPEST:
             raise ValueError("its footer is nested too deeply")
+
+    def struct(self, depth: int = 0) -> dict[int, Any]:
+        """A structure; `depth` is how many others it lies in."""
+        self.refuse_depth(depth)
         fields: dict[int, Any] = {}
         number = 0
         while (head := self.take(1)[0]) != 0:
@@ -125,16 +129,18 @@ class _Thrift:
         return fields
 
     def list(self, depth: int) -> list[Any]:
+        self.refuse_depth(depth)
         head = self.take(1)[0]
         count, kind = head >> 4, head & 15
         count = self.unsigned() if count == 15 else count
         read = self.readers[_BYTE if kind in (_TRUE, _FALSE) else kind]
-        return [read(depth) for _ in range(count)]
+        return [read(depth + 1) for _ in range(count)]
 
     def map(self, depth: int) -> None:
         """Nothing: no map says how long a column is. It is read to know where it ends."""
+        self.refuse_depth(depth)
         if count := self.unsigned():
             kinds = self.take(1)[0]
             for _ in range(count):
                 for kind in (kinds >> 4, kinds & 15):
-                    self.readers[_BYTE if kind in (_TRUE, _FALSE) else kind](depth)
+                    self.readers[_BYTE if kind in (_TRUE, _FALSE) else kind](depth + 1)
