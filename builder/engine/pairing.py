@@ -49,14 +49,14 @@ def pair_by_pattern(rule: Rule) -> Pairer:
     params = read_params(rule, PatternParams)
     expression = compile_pattern(params.pattern, rule.at("pattern"))
     needs = compile_pattern(params.needs, rule.at("needs")).pattern
-    only, never, heads, words, least = (
+    only, never, heads, words, stops, least = (
         params.categories,
         params.not_categories,
         params.heads,
         params.words,
+        params.stops,
         params.least,
     )
-    stops = params.stops
 
     @cache
     def reads(category: str) -> bool:
