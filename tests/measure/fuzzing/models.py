@@ -81,12 +81,23 @@ def load() -> None:
     import builder.nlp.parser  # noqa: F401
 
 
+BROKEN_BEFORE = (
+    OSError,
+    ValueError,
+    KeyError,
+    IndexError,
+    TypeError,
+    RecursionError,
+    struct.error,
+)  # by an earlier change
+
+
 def make(base: Path, folder: Path, rng: random.Random) -> None:
     """A model of some kind, changed."""
     kind = rng.choice(KINDS)
     model = Path(shutil.copytree(base / kind, folder / "model"))
     for _ in range(rng.choice((1, 1, 1, 2, 4))):
-        with contextlib.suppress(OSError, ValueError, KeyError, IndexError, TypeError, struct.error):  # broken before
+        with contextlib.suppress(*BROKEN_BEFORE):
             rng.choice(CHANGES)(model, rng)
     if kind == "embedded" and rng.random() < 0.9:
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
