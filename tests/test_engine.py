@@ -111,6 +111,27 @@ def test_each_opinion_finds_the_aspect_that_it_describes(reader: Reader, text: s
     assert reader.found(text) == triplets
 
 
+@pytest.mark.parametrize(
+    ("text", "triplets"),
+    [
+        ("牛肉湯、滷味，雞排都很好吃", {"牛肉湯|好吃|POS", "滷味|好吃|POS", "雞排|好吃|POS"}),
+        ("牛肉湯/滷味都很好吃", {"牛肉湯|好吃|POS", "滷味|好吃|POS"}),
+        ("不論是牛肉湯，或是滷味，都很好吃", {"牛肉湯|好吃|POS", "滷味|好吃|POS"}),
+        ("不管是牛肉湯還是滷味都好吃", {"牛肉湯|好吃|POS", "滷味|好吃|POS"}),
+        ("牛肉湯和送的滷味也都很好吃", {"牛肉湯|好吃|POS", "滷味|好吃|POS"}),
+        # no list: nothing gathers, another kind of aspect, nothing joins
+        ("牛肉湯、滷味，雞排很好吃", {"雞排|好吃|POS"}),
+        ("牛肉湯、滷味，味道都很不錯", {"味道|不錯|POS"}),
+        ("點了牛肉湯，滷味跟雞排都很好吃", {"滷味|好吃|POS", "雞排|好吃|POS"}),
+        ("想吃牛肉湯還是滷味好吃", {"滷味|好吃|POS"}),
+    ],
+)
+def test_a_list_of_aspects_shares_its_opinion_over_commas_and_modifiers(
+    reader: Reader, text: str, triplets: set[str]
+) -> None:
+    assert reader.found(text) == triplets
+
+
 def test_a_space_inside_cp_value_does_not_hide_it(reader: Reader) -> None:
     (triplet,) = reader.read("cp 值很高")
     assert triplet.aspect.text.replace(" ", "").lower() == "cp值"

@@ -1,15 +1,36 @@
 """Coordinations of aspects: what 、 和 跟 join, and what stands side by side before a word that gathers it
 (餐點服務都好).
 
-In: the constituents of a clause. Out: which aspects share an opinion. Pure.
+In: the constituents of a clause, and the list that clauses before it began (湯、麵，小菜都很好吃). Out: which aspects
+share an opinion. Pure.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from builder.engine.constituents import ATTRIBUTES, Constituent, Term
-from builder.engine.symbols import ASPECT, JOINERS, NOUN
+from builder.engine.symbols import ADV, ASPECT, CONJ, DE, JOINERS, LIST, NOUN, symbol_set
+
+_MODIFIERS = symbol_set("NOUN ADJ PRON NUM BLOCKED")
+_RELATIVE = _MODIFIERS | symbol_set("VERB PREP DE")
+_REACH = 4
+"""Words that may stand between a conjunction and the aspect it joins."""
+_OPEN_MARKS = frozenset(",，/")
+"""Marks behind which a list may go on."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListRule:
+    """What makes a list of aspects: words that gather one before them (餐點服務都好), words that offer alternatives
+    (無論), words that join these alone (還是), and whether aspects that touch are a list.
+    """
+
+    gathering: frozenset[str] = frozenset()
+    offering: frozenset[str] = frozenset()
+    choosing: frozenset[str] = frozenset()
+    touching: bool = True
 
 
 def make_listed_nouns_aspects(clause: list[Constituent]) -> list[Constituent]:
@@ -24,41 +45,97 @@ def make_listed_nouns_aspects(clause: list[Constituent]) -> list[Constituent]:
     return clause
 
 
+def join_alternatives(clause: list[Constituent], rule: ListRule) -> list[Constituent]:
+    """The clause, changed in place: behind 無論 a word that lets choose (還是) is a conjunction."""
+    offered = False
+    for i, item in enumerate(clause):
+        offered = offered or item.word in rule.offering
+        if offered and item.word in rule.choosing:
+            clause[i] = item._replace(symbol=CONJ)
+    return clause
+
+
 def add_coordinated(
-    clause: Sequence[Constituent], aspects: tuple[Constituent, ...], gathering: frozenset[str], touching: bool
+    clause: Sequence[Constituent], aspects: tuple[Constituent, ...], rule: ListRule
 ) -> tuple[Constituent, ...]:
     """An aspect and those of its coordination (paper: `conj`); several aspects stay as they are."""
     if len(aspects) != 1:
         return aspects
     for at, item in enumerate(clause):
         if item is aspects[0]:
-            return aspects + tuple([clause[i] for i in _find_coordination(clause, at, gathering, touching) if i != at])
+            return aspects + tuple([clause[i] for i in _find_coordination(clause, at, rule) if i != at])
     return aspects
 
 
-def _find_coordination(clause: Sequence[Constituent], at: int, gathering: frozenset[str], touching: bool) -> list[int]:
+def add_listed(
+    clause: Sequence[Constituent],
+    aspects: tuple[Constituent, ...],
+    listed: tuple[Constituent, ...],
+    rule: ListRule,
+) -> tuple[Constituent, ...]:
+    """The aspects with those of a list that clauses before this one began: 湯、麵，小菜都很好吃.
+
+    Only where this clause gathers them, and where all are of one kind: 漢堡、薯條，味道都很好 is about 味道 alone.
+    """
+    first = next((i for i, item in enumerate(clause) if item.term is not None), None)
+    last = -1 if first is None else _find_coordination(clause, first, rule)[-1]
+    ours = first is None or clause[first] in aspects
+    roles = {item.term.role for item in (*aspects, *listed) if item.term is not None}
+    if not listed or not ours or len(roles) > 1 or not _is_gathered(clause, last, rule.gathering):
+        return aspects
+    return aspects + tuple([item for item in listed if item not in aspects])
+
+
+def open_list(
+    clause: Sequence[Constituent], listed: tuple[Constituent, ...], mark: str, rule: ListRule
+) -> tuple[Constituent, ...]:
+    """The aspects of a list that may go on behind the clause: those of a clause that ends with one, judges nothing and
+    joins (湯、麵，) or offers (無論是湯，). `listed`: the list open before it; `mark`: what ends the clause.
+    """
+    last = len(clause) - 1
+    if mark not in _OPEN_MARKS or clause[last].symbol != ASPECT or any(item.phrase for item in clause):
+        return ()
+    run = _find_coordination(clause, last, rule)
+    joined = len(run) > 1 or mark == "/" or clause[0].symbol in JOINERS or clause[0].word in rule.offering
+    return (*listed, *[clause[i] for i in run]) if joined or listed else ()
+
+
+def _find_coordination(clause: Sequence[Constituent], at: int, rule: ListRule) -> list[int]:
     """The places of the aspects coordinated with the one at `at`, itself included.
 
-    Between them stands 、 or a conjunction or, if `touching`, nothing.
+    Between them stands 、 or a conjunction or, where touching aspects are a list, nothing.
     """
     first = at
-    while step := _step_to_previous(clause, first, gathering, touching):
+    while step := _step_to_previous(clause, first, rule):
         first -= step
     out = [first]
     for i in range(first + 1, len(clause)):
         if clause[i].term is not None:
-            if not _step_to_previous(clause, i, gathering, touching):
+            if not _step_to_previous(clause, i, rule):
                 break
             out.append(i)
     return out
 
 
-def _step_to_previous(clause: Sequence[Constituent], i: int, gathering: frozenset[str], touching: bool) -> int:
+def _step_to_previous(clause: Sequence[Constituent], i: int, rule: ListRule) -> int:
     """How many places before aspect i the one stands that it is coordinated with; 0 if there is none."""
     if i >= 2 and clause[i - 1].symbol in JOINERS and clause[i - 2].symbol == ASPECT:
         return 2
-    touches = touching and i and clause[i - 1].symbol == ASPECT and clause[i - 1].end == clause[i].start
-    return 1 if touches and (_are_attributes(clause[i - 1], clause[i]) or are_gathered(clause, i, gathering)) else 0
+    touches = rule.touching and i and clause[i - 1].symbol == ASPECT and clause[i - 1].end == clause[i].start
+    if touches and (_are_attributes(clause[i - 1], clause[i]) or are_gathered(clause, i, rule.gathering)):
+        return 1
+    return _step_over_modifiers(clause, i)
+
+
+def _step_over_modifiers(clause: Sequence[Constituent], i: int) -> int:
+    """麵和送的小菜, 豆乾、香蔥肉串: as `_step_to_previous`, where words stand between conjunction and aspect."""
+    allowed = _RELATIVE if clause[i - 1].symbol == DE else _MODIFIERS
+    at = i - 1
+    while at >= max(1, i - _REACH) and clause[at].symbol in allowed:
+        at -= 1
+    if at < 1 or at == i - 1 or clause[at].symbol not in JOINERS or clause[at - 1].symbol != ASPECT:
+        return 0
+    return i - at + 1 if allowed is _RELATIVE or clause[at].symbol == LIST else 0
 
 
 def _are_attributes(*items: Constituent) -> bool:
@@ -66,9 +143,17 @@ def _are_attributes(*items: Constituent) -> bool:
 
 
 def are_gathered(clause: Sequence[Constituent], i: int, gathering: frozenset[str]) -> bool:
-    """餐點服務都好: whether behind the run of aspects that touch, of which i is one,
-    stands a word that gathers them.
+    """餐點服務都好, 餐點服務也都好: whether behind the run of aspects that touch, of which i is one, stands a word that
+    gathers them.
     """
     while i + 1 < len(clause) and clause[i + 1].symbol == ASPECT and clause[i + 1].start == clause[i].end:
         i += 1
-    return i + 1 < len(clause) and clause[i + 1].word in gathering
+    return _is_gathered(clause, i, gathering)
+
+
+def _is_gathered(clause: Sequence[Constituent], last: int, gathering: frozenset[str]) -> bool:
+    """Whether a word of `gathering` stands behind the place `last`, over adverbs."""
+    at = last + 1
+    while at < len(clause) and clause[at].symbol == ADV and clause[at].word not in gathering:
+        at += 1
+    return at < len(clause) and clause[at].word in gathering

@@ -18,6 +18,7 @@ from builder.engine.candidates import Before
 from builder.engine.comparing import bar_standards
 from builder.engine.compiled import compile_rules
 from builder.engine.constituents import Constituent, Phrase, Term
+from builder.engine.coordination import add_listed, open_list
 from builder.engine.deciding import Weighed, weigh_candidates
 from builder.engine.elements import find_full_start, list_candidates, make_element, make_opinion
 from builder.engine.excepting import drop_excepted, is_excepted
@@ -73,13 +74,14 @@ class Doc:
 class _Clause(NamedTuple):
     """A clause as the engine reads it; `asked` keeps its opinions from becoming triplets.
 
-    `label`: a colon ends it (環境：).
+    `label`: a colon ends it (環境：). `mark`: the character that ends it.
     """
 
     items: list[Constituent]
     sentence: int
     asked: bool
     label: bool
+    mark: str
 
 
 class Engine:
@@ -160,6 +162,7 @@ class Engine:
         for clause in read if self._rules.wide else ():
             sentences.setdefault(clause.sentence, []).extend(clause.items)
         described: set[int] = set()
+        listed: tuple[Constituent, ...] = ()
         parts = [(clause.items, clause.sentence, clause.label) for clause in read]
         for number, clause in enumerate(read):
             line = "".join([item.symbol for item in clause.items])
@@ -172,6 +175,9 @@ class Engine:
                 scene = Scene(clause.items, line, marked, index, doc.tokens, topic, sentences.get(clause.sentence, ()))
                 pairing = self._pair(doc, scene, before)
                 if pairing is not None:
+                    if listed:
+                        aspects = add_listed(clause.items, pairing.aspects, listed, self._rules.terms.lists)
+                        pairing = pairing._replace(aspects=aspects)
                     paired += pairing.aspects
                     described.update(aspect.start for aspect in pairing.aspects)
                 yield (
@@ -179,7 +185,8 @@ class Engine:
                     pairing,
                     pairing is not None and (clause.asked or is_unreal(clause.items, index, self._rules)),
                 )
-            topic = next_topic(clause.items, paired, topic, clause.label, self._rules)
+            listed = open_list(clause.items, listed, clause.mark, self._rules.terms.lists)
+            topic = next_topic(clause.items, paired, topic, clause.label, listed, self._rules)
 
     def _read_clauses(self, doc: Doc) -> list[_Clause]:
         """Constituents per clause. Tokens lie in one clause or, being marks or spaces, in none."""
@@ -194,7 +201,7 @@ class Engine:
             asked = (
                 doc.text[clause.end : clause.end + 1] in rules.questions or doc.text[clause.end - 1] in rules.questions
             )
-            label = doc.text[clause.end : clause.end + 1] in COLONS
+            mark = doc.text[clause.end : clause.end + 1]
             while at < stop:
                 piece = min(stop, at + LONGEST_CLAUSE)
                 words = read_units(text, doc.tokens, at, piece, lexicon, rules.vocabulary)
@@ -204,7 +211,8 @@ class Engine:
                     continue  # three clauses in ten name nothing and judge nothing
                 phrases = read_phrases(units, text, lexicon, rules.phrases)
                 candidates = bar_refused(bar_standards(phrases, rules.phrases.comparison), rules.terms.rule)
-                out.append(_Clause(join_terms(candidates, text, lexicon, rules.terms), clause.sentence, asked, label))
+                items = join_terms(candidates, text, lexicon, rules.terms)
+                out.append(_Clause(items, clause.sentence, asked, mark in COLONS, mark))
         return out
 
     def _pair(self, doc: Doc, scene: Scene, before: Before) -> Pairing | None:

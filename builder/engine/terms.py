@@ -11,7 +11,7 @@ from functools import cache
 from itertools import product
 
 from builder.engine.constituents import GENERIC, THINGS, Constituent, is_kind, is_thing
-from builder.engine.coordination import are_gathered, make_listed_nouns_aspects
+from builder.engine.coordination import ListRule, are_gathered, join_alternatives, make_listed_nouns_aspects
 from builder.engine.naming import NameGrammar, begins_name, ends_name, names_a_kind
 from builder.engine.symbols import ADV, ASPECT, BLOCKED, DE, NEG, symbol_set
 from builder.lexicon.resources import Lexicon
@@ -26,7 +26,8 @@ class TermRule:
 
     `attributes`: classes that take an owner (餐點口感). `separate`: pairs of classes, "food service", that are never
     one term: side by side they are a list without a comma (餐點服務都好); a blank alone stands for all pairs.
-    `list_touching`: whether such lists share an opinion behind a word of `gathering`. `heads`: last words to
+    `list_touching`: whether such lists share an opinion behind a word of `gathering`. `offering`: words that
+    offer alternatives (無論), which those of `choosing` join (還是). `heads`: last words to
     which an aspect is cut (服務態度 to 態度, convention `paper`). `wholes`: words for all of a place
     or dish that belong to `aspect_full` alone (整體 口感, 店裡 座位), as does the first of two classes that are
     `leading` (餐廳 餐點). `houses`: words for a house, which a dish before them
@@ -40,6 +41,8 @@ class TermRule:
     separate: tuple[str, ...] = ()
     list_touching: bool = True
     gathering: frozenset[str] = frozenset()
+    offering: frozenset[str] = frozenset()
+    choosing: frozenset[str] = frozenset()
     heads: frozenset[str] = frozenset()
     wholes: frozenset[str] = frozenset()
     leading: tuple[str, ...] = ()
@@ -50,13 +53,18 @@ class TermRule:
     dishes: tuple[str, ...] = ()
     determiners: tuple[str, ...] = ()
 
+    @property
+    def lists(self) -> ListRule:
+        """What makes a list of aspects."""
+        return ListRule(self.gathering, self.offering, self.choosing, self.list_touching)
+
 
 @dataclass(frozen=True, slots=True)
 class TermGrammar:
     """A `TermRule` and a `NameGrammar` made ready for reading.
 
     `are_separate` and `is_leading` look up pairs of classes; `pointers` are the words that point at a dish, and at no
-    place (這道).
+    place (這道); `lists` is what makes a list.
     """
 
     rule: TermRule
@@ -64,12 +72,13 @@ class TermGrammar:
     are_separate: Callable[[str, str], bool]
     is_leading: Callable[[str, str], bool]
     pointers: frozenset[str]
+    lists: ListRule
 
     @classmethod
     def of(cls, rule: TermRule, names: NameGrammar) -> TermGrammar:
         """The rule with its pairs of classes and its pointing words compiled."""
         pointers = frozenset("".join(parts) for parts in product(rule.pointing, ("", "一"), rule.measures))
-        return cls(rule, names, _compile_pairs(rule.separate), _compile_pairs(rule.leading), pointers)
+        return cls(rule, names, _compile_pairs(rule.separate), _compile_pairs(rule.leading), pointers, rule.lists)
 
 
 def _compile_pairs(pairs: tuple[str, ...]) -> Callable[[str, str], bool]:
@@ -138,7 +147,7 @@ def join_terms(clause: list[Constituent], text: str, lexicon: Lexicon, grammar: 
             first, last = out[-2:]  # 清蒸 野生石斑
             owner = last.term and last.term.owner
             out[-2:] = [_make_one(first, last, text, owner, _count_lead(first, last, grammar))]
-    return make_listed_nouns_aspects(out)
+    return make_listed_nouns_aspects(join_alternatives(out, grammar.lists))
 
 
 def _touches(first: Constituent, *after: Constituent) -> bool:

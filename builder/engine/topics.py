@@ -17,22 +17,28 @@ def share(clause: Sequence[Constituent], aspects: tuple[Constituent, ...], rules
     """The aspects with those coordinated with them in their clause, where the convention has a rule of coordination."""
     if not rules.conjunction:
         return aspects
-    return add_coordinated(clause, aspects, rules.terms.rule.gathering, rules.terms.rule.list_touching)
+    return add_coordinated(clause, aspects, rules.terms.lists)
 
 
 def next_topic(
-    clause: Sequence[Constituent], paired: list[Constituent], topic: Topic | None, label: bool, rules: Compiled
+    clause: Sequence[Constituent],
+    paired: list[Constituent],
+    topic: Topic | None,
+    label: bool,
+    listed: tuple[Constituent, ...],
+    rules: Compiled,
 ) -> Topic | None:
     """What the next clause may leave unsaid: the aspect paired last, else the last one named, else the old topic.
 
-    `label`: whether a colon ends the clause.
+    `label`: whether a colon ends the clause. `listed`: the list that may go on behind it.
     """
     named = [item for item in clause if item.term is not None]
     if not paired and not named:
         return topic
     last = paired[-1] if paired else _find_subject(clause, named, rules.joining)
-    terms = rules.terms.rule
-    aspects = add_coordinated(clause, (last,), terms.gathering, terms.list_touching)
+    aspects = add_coordinated(clause, (last,), rules.terms.lists)
+    if last in listed:
+        aspects += tuple([item for item in listed if item not in aspects])
     if is_thing(last):
         return Topic(aspects, not paired, None, label)
     dishes = [item for item in named if item.start < last.start and is_thing(item)]

@@ -48,7 +48,7 @@ class Family:
     """(folder of `prepare`, folder of the input, chance)."""
     use: Callable[[Path, Path], str]
     """(folder of `prepare`, folder of the input)."""
-    wall: float = 120.0
+    wall: float = 300.0
     """Seconds on the clock after which an input is a failure; servers may wait, files may not."""
     workers: int = 1
     """Processes for each core: more than one where the cases mostly wait."""

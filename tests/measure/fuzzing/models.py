@@ -22,6 +22,8 @@ from measure.fuzzing.changes import change_bytes, change_json, odd_value, write_
 
 MARK = "code-ran"
 KINDS = ("bert", "gpt2", "bart", "mt5", "tagger", "discriminator", "embedded")
+BROKEN_BEFORE = OSError, ValueError, KeyError, IndexError, TypeError, RecursionError, struct.error
+"""What a second change raises of what a first one broke."""
 _CODE = "import os\nopen(os.environ['BUILDER_FUZZ_MARK'], 'w').close()\nclass Odd: pass\n"
 
 
@@ -79,17 +81,6 @@ def load() -> None:
     import builder.model.tagger
     import builder.nlp.embedded
     import builder.nlp.parser  # noqa: F401
-
-
-BROKEN_BEFORE = (
-    OSError,
-    ValueError,
-    KeyError,
-    IndexError,
-    TypeError,
-    RecursionError,
-    struct.error,
-)  # by an earlier change
 
 
 def make(base: Path, folder: Path, rng: random.Random) -> None:
