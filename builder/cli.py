@@ -16,6 +16,7 @@ from typing import NoReturn, TextIO, cast
 import click
 
 from builder import __version__
+from builder.blas import choose_kernels
 from builder.commands import (
     annotate,
     audit,
@@ -101,6 +102,7 @@ def main() -> None:
     # two idle cores takes two thirds of the time (beside a busy one a third more).
     if "OMP_WAIT_POLICY" not in os.environ:
         os.environ |= {"OMP_WAIT_POLICY": "PASSIVE", "GOMP_SPINCOUNT": os.environ.get("GOMP_SPINCOUNT", "1000")}
+    choose_kernels()
     signal.signal(signal.SIGTERM, _terminate)
     sys.unraisablehook = _lost
     warnings.formatwarning = _format_warning

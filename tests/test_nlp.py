@@ -383,6 +383,43 @@ def test_v2_trees_are_told_in_v1_labels() -> None:
     assert told.rels == ("mark", "root", "nummod", "nmod", "dobj")
 
 
+def test_numpy_reads_what_torch_has_learnt_as_torch_does() -> None:
+    """Units of all lengths, of one word and of several that are alike, through a network of three layers."""
+    import torch
+
+    from builder.nlp.parser import FEATURES, ParserShape, ParserVocabulary
+    from builder.nlp.parser_network import Network, learnt
+
+    rng, words = np.random.default_rng(7), [f"w{i}" for i in range(20)]
+    numbered = {word: i for i, word in enumerate(words, 1)}
+    rels = ("amod", "dep", "nsubj", "root")
+    shape = ParserShape(20, 20, 3, 3, len(rels), hidden=12, layers=3, arc=10, rel=6)
+    known = ParserVocabulary(numbered, numbered, {"w": 1, "1": 2, "2": 3}, {"N": 1, "V": 2, "A": 3}, rels)
+    torch.manual_seed(7)
+    network = Network(shape).eval()
+    with torch.no_grad():
+        for weights in network.parameters():
+            weights.normal_(0, 0.6)
+    units = [
+        tuple(zip(*[(words[rng.integers(20)], "NVA"[rng.integers(3)]) for _ in range(size)], strict=True))
+        for size in (5, 1, 5, 9, 2, 14, 1)
+    ]
+    parser = learnt(known, network)
+    trees = parser.parse(units)  # type: ignore[arg-type]
+    for (surfaces, tags), (heads, relations) in zip(units, trees, strict=True):
+        columns = np.array([[*known.columns(word), known.tags[tag]] for word, tag in zip(surfaces, tags, strict=True)])
+        assert columns.shape[1] == FEATURES
+        with torch.inference_mode():
+            states = network.encode(torch.from_numpy(columns)[None], torch.tensor([len(surfaces)]))
+            due = repair(network.arcs(states).numpy(), [len(surfaces)])
+            scores = network.relations(states, torch.from_numpy(due))[0, 1:].numpy()
+        assert heads == (due[0, 1:] - 1).tolist()
+        scores[:, 3] = -np.inf
+        assert relations == [
+            "root" if head < 0 else rels[best] for head, best in zip(heads, scores.argmax(1), strict=True)
+        ]
+
+
 def test_a_parser_learns_its_treebank(tmp_path: Path) -> None:
     from builder.nlp.fit_parser import fit_parser
 

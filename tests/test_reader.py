@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import gc
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
-import torch
+from conftest import environment
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from builder.lexicon.folders import Folders
-from builder.nlp import parser
+from builder.nlp import biaffine, parser
 from builder.reader import Reading, Recipe, extract, make_reader, restored, to_text, to_view
 from builder.records import NO_PATH, Element, Review, Triplet
 from builder.text import view
@@ -126,19 +130,25 @@ def test_rule_and_path_of_a_triplet_are_the_first_rule_and_the_steps_of_the_tree
     assert found[0].path == ("↑nsubj",)
 
 
-def test_the_embedded_backend_reads_on_one_thread_and_leaves_the_number_as_it_was() -> None:
-    seen: list[int] = []
-    network = READER.backend.parser.network  # type: ignore[attr-defined]
-    watch = network.lstm.register_forward_hook(lambda *_: seen.append(torch.get_num_threads()))
-    before = torch.get_num_threads()
-    torch.set_num_threads(2)
-    try:
+def test_the_embedded_backend_reads_on_one_thread_and_leaves_the_number_as_it_was(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen: list[set[int]] = []
+    encode = biaffine.Network.encode
+
+    def threads() -> set[int]:
+        return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
+
+    def watched(network: biaffine.Network, *parts: Any) -> biaffine.Floats:
+        seen.append(threads())
+        return encode(network, *parts)
+
+    monkeypatch.setattr(biaffine.Network, "encode", watched)
+    READER.extract(["餐點很好吃"])
+    with threadpool_limits(2, "blas"):
         READER.extract(["餐點很好吃"])
-        assert torch.get_num_threads() == 2
-    finally:
-        torch.set_num_threads(before)
-        watch.remove()
-    assert seen == [1]
+        assert threads() == {2}
+    assert seen == [{1}, {1}]
 
 
 def test_own_rules_take_the_place_of_the_shipped_ones(tmp_path: Path) -> None:
@@ -160,20 +170,20 @@ def test_a_reading_without_words_has_no_tokens() -> None:
     assert READER.read([""]) == [Reading("", view(""), ())]
 
 
-def test_a_reader_loads_on_one_thread_without_the_cycle_collector(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both cost more than they bring: a third of the time that `Extractor()` takes."""
-    seen: list[tuple[int, bool]] = []
-    build = parser.Network.__init__
+def test_a_reader_loads_without_the_cycle_collector(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It costs more than it brings."""
+    seen: list[bool] = []
+    load = parser.load
 
-    def watched(network: parser.Network, *parts: object) -> None:
-        seen.append((torch.get_num_threads(), gc.isenabled()))
-        build(network, *parts)
+    def watched(path: Path) -> parser.Parser:
+        seen.append(gc.isenabled())
+        return load(path)
 
-    monkeypatch.setattr(parser.Network, "__init__", watched)
-    before = torch.get_num_threads()
-    torch.set_num_threads(2)
-    try:
-        make_reader(Recipe())
-        assert (set(seen), torch.get_num_threads(), gc.isenabled()) == ({(1, False)}, 2, True)
-    finally:
-        torch.set_num_threads(before)
+    monkeypatch.setattr(parser, "load", watched)
+    make_reader(Recipe())
+    assert (seen, gc.isenabled()) == ([False], True)
+
+
+def test_a_reader_of_rules_and_its_triplets_need_no_torch() -> None:
+    code = "import sys; from builder import Extractor; Extractor()('餐點很好吃'); sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], env=environment(), check=False).returncode == 0

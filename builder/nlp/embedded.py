@@ -3,7 +3,7 @@
 In: views of texts (anything: emoji, line breaks, nothing at all). Out: tokens that tile each text; runs of whitespace
 are tokens with tag SPACE and relation space outside every tree. The order of work: sentences (parse units) → chains
 without whitespace → CRF scores → user words → constrained Viterbi → parser, always over a block of texts at once,
-because numpy and torch are only fast on many.
+because numpy is only fast on many.
 """
 
 from __future__ import annotations
@@ -15,20 +15,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from builder.errors import ConfigError, ResourceError
 from builder.files import check_regular, read_settings
-from builder.nlp import crf
+from builder.nlp import crf, parser
 from builder.nlp.conllu import TAGS_V1
 from builder.nlp.draft import Draft, parsed, sentence_spans
 from builder.nlp.words import Words, chosen, runs
 from builder.records import Span, Token
-
-if TYPE_CHECKING:
-    from builder.nlp.parser import Parser
 
 MODELS = Path(__file__).parent / "models" / "embedded"
 FILES = ("segmenter.safetensors", "parser.safetensors")
@@ -48,7 +44,7 @@ class Embedded:
 
     signature: str
     segmenter: crf.Crf
-    parser: Parser
+    parser: parser.Parser
     words: Words
 
     def annotate(self, texts: Sequence[str]) -> list[tuple[Token, ...]]:
@@ -179,14 +175,12 @@ def load(words: Mapping[str, str], models: Path | None = None) -> Embedded:
     folder = models or MODELS
     name = _sign(words, folder)
     segmenter = _segmenter(words, folder)
-    from builder.nlp import parser
-
     return Embedded(name, segmenter.model, parser.load(folder / FILES[1]), segmenter.words)
 
 
 def signature(words: Mapping[str, str], models: Path | None = None) -> str:
-    """The signature of what `load` would load, in a tenth of its time: without parser and torch. The words are checked
-    as there.
+    """The signature of what `load` would load, in a tenth of its time: without the parser. The words are checked as
+    there.
     """
     folder = models or MODELS
     name = _sign(words, folder)

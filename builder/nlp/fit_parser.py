@@ -21,7 +21,8 @@ from torch.nn.functional import cross_entropy
 from builder.learning.loop import Course, TrainingStep, train
 from builder.nlp.conllu import TreebankSentence
 from builder.nlp.features import fold
-from builder.nlp.parser import FEATURES, Network, Parser, ParserShape, ParserVocabulary
+from builder.nlp.parser import FEATURES, Parser, ParserShape, ParserVocabulary
+from builder.nlp.parser_network import Network, learnt
 from builder.nlp.variants import review_like
 
 _GOLD_TAGS = 0.25
@@ -67,7 +68,6 @@ def fit_parser(
         network = _initial(
             ParserShape(len(known.words), len(vectors), len(known.chars), len(known.tags), len(known.rels)), vectors
         )
-        parser = Parser(known, network, {})
         optimiser = torch.optim.AdamW(
             [p for p in network.parameters() if p.requires_grad], lr=rate, betas=(0.9, 0.95), weight_decay=1e-3
         )
@@ -83,7 +83,7 @@ def fit_parser(
             return losses[-1]
 
         def report() -> float:
-            after_epoch(next(numbers), sum(losses) / len(losses), parser)
+            after_epoch(next(numbers), sum(losses) / len(losses), learnt(known, network))
             losses.clear()
             return 0.0
 
@@ -101,7 +101,7 @@ def fit_parser(
             expected=epochs * len(sentences),
         )
         train(network, optimiser, course)
-    return parser
+    return learnt(known, network)
 
 
 def _loss(

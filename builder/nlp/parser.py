@@ -1,36 +1,36 @@
-"""The dependency parser: words and tags in, heads and UD v1 relations out. Needs torch; imported by `embedded` when
-it loads.
+"""The dependency parser: words and tags in, heads and UD v1 relations out.
 
 A biaffine parser (Dozat and Manning 2017) on a small BiLSTM: a word is its own vector if the treebank knew it, a
 fixed vector if raw text knew it (`word_vectors.py`), its first, second and last character, its tag and length, so that
 unknown dishes still parse by their characters and tags. Units are parsed in batches of like length, formed from the
-call's units alone: the same call gives the same trees on every machine layout.
+call's units alone: the same call gives the same trees on every machine layout. torch trains it (`parser_network.py`);
+numpy reads with it, which is faster for so small a network and starts without torch.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
-import torch
-from torch import Tensor, nn
-from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+import numpy.typing as npt
 
+from builder.blas import one_thread
 from builder.errors import ResourceError
-from builder.learning.claims import Shapes, claimed_shapes, read_shapes
+from builder.nlp.biaffine import Floats, Ints, Network, Weights
 from builder.nlp.features import fold
 from builder.nlp.trees import repair
 
 _BATCH_WORDS = 3000
 _CACHE = 200_000
-_CACHED = 256  # rows whose products stay in the processor's cache
 _STRINGS = ("words", "vectors", "chars", "tags", "rels")
 FEATURES = 7
 """Columns of a word: word, fixed vector, first, second and last character, length, tag."""
+LENGTHS = 8
+"""Sizes of a word that are told apart, and of their vectors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +51,38 @@ class ParserShape:
     arc: int = 128
     rel: int = 40
     dropout: float = 0.33
+
+    @property
+    def width(self) -> int:
+        """Numbers of a word before the first layer."""
+        return self.word_dim + self.vector_dim + 3 * self.char_dim + self.tag_dim + LENGTHS
+
+    def weights(self) -> dict[str, tuple[int, ...]]:
+        """The names and shapes of the network's weights."""
+        gates, both = 4 * self.hidden, 2 * self.hidden
+        shapes: dict[str, tuple[int, ...]] = {
+            "root": (both,),
+            "arc": (self.arc + 1, self.arc),
+            "rel": (self.rels, self.rel + 1, self.rel + 1),
+            "word.weight": (self.words + 1, self.word_dim),
+            "vector.weight": (self.vectors + 1, self.vector_dim),
+            "char.weight": (self.chars + 1, self.char_dim),
+            "tag.weight": (self.tags + 1, self.tag_dim),
+            "length.weight": (LENGTHS, LENGTHS),
+        }
+        for layer in range(self.layers):
+            for name in (f"l{layer}", f"l{layer}_reverse"):
+                shapes[f"lstm.weight_ih_{name}"] = (gates, both if layer else self.width)
+                shapes[f"lstm.weight_hh_{name}"] = (gates, self.hidden)
+                shapes[f"lstm.bias_ih_{name}"] = shapes[f"lstm.bias_hh_{name}"] = (gates,)
+        for name, size in {
+            "arc_head": self.arc,
+            "arc_dep": self.arc,
+            "rel_head": self.rel,
+            "rel_dep": self.rel,
+        }.items():
+            shapes[f"views.{name}.weight"], shapes[f"views.{name}.bias"] = (size, both), (size,)
+        return shapes
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,76 +106,16 @@ class ParserVocabulary:
             char(shown[0], 0),
             second,
             char(shown[-1], 0),
-            min(len(shown), 7),
+            min(len(shown), LENGTHS - 1),
         )
 
 
-class Network(nn.Module):
-    """Scores of arcs and relations. `shape` fixes every size."""
+class _Numbers(dict[tuple[str, str], int]):
+    """(word, tag) -> its number among the different ones of a call, in order."""
 
-    def __init__(self, shape: ParserShape) -> None:
-        super().__init__()
-        self.shape = shape
-        self.word = nn.Embedding(shape.words + 1, shape.word_dim, padding_idx=0)
-        self.vector = nn.Embedding(shape.vectors + 1, shape.vector_dim, padding_idx=0)
-        self.vector.weight.requires_grad_(False)
-        self.char = nn.Embedding(shape.chars + 1, shape.char_dim, padding_idx=0)
-        self.tag = nn.Embedding(shape.tags + 1, shape.tag_dim)
-        self.length = nn.Embedding(8, 8)
-        width = shape.word_dim + shape.vector_dim + 3 * shape.char_dim + shape.tag_dim + 8
-        self.lstm = nn.LSTM(
-            width, shape.hidden, shape.layers, bidirectional=True, batch_first=True, dropout=shape.dropout
-        )
-        self.root = nn.Parameter(torch.zeros(2 * shape.hidden))
-        sizes = {"arc_head": shape.arc, "arc_dep": shape.arc, "rel_head": shape.rel, "rel_dep": shape.rel}
-        self.views = nn.ModuleDict({name: nn.Linear(2 * shape.hidden, size) for name, size in sizes.items()})
-        self.arc = nn.Parameter(torch.zeros(shape.arc + 1, shape.arc))
-        self.rel = nn.Parameter(torch.zeros(shape.rels, shape.rel + 1, shape.rel + 1))
-        self.drop = nn.Dropout(shape.dropout)
-
-    def encode(self, columns: Tensor, lengths: Tensor) -> Tensor:
-        """[units, words, FEATURES] -> [units, 1 + words, 2 hidden]; position 0 is the root."""
-        word, vector, chars, length, tag = (
-            columns[..., 0],
-            columns[..., 1],
-            columns[..., 2:5],
-            columns[..., 5],
-            columns[..., 6],
-        )
-        parts = [self.word(word), self.vector(vector), self.char(chars).flatten(2), self.tag(tag), self.length(length)]
-        packed = pack_padded_sequence(self.drop(torch.cat(parts, 2)), lengths, batch_first=True)
-        states, _ = pad_packed_sequence(self.lstm(packed)[0], batch_first=True)
-        root = self.root.expand(len(states), 1, -1)
-        out: Tensor = self.drop(torch.cat([root, states], 1))
-        return out
-
-    def view(self, name: str, states: Tensor) -> Tensor:
-        """The states as the head or dependent of an arc or relation sees them, by `name`: [units, 1 + words, size]."""
-        out: Tensor = self.drop(nn.functional.leaky_relu(self.views[name](states), 0.1))
-        return out
-
-    def arcs(self, states: Tensor) -> Tensor:
-        """[units, 1 + words (dependent), 1 + words (head)]."""
-        dependent, head = self.view("arc_dep", states), self.view("arc_head", states)
-        biased = torch.cat([dependent, torch.ones_like(dependent[..., :1])], 2)
-        scores: Tensor = biased @ self.arc @ head.transpose(1, 2)
-        return scores
-
-    def relations(self, states: Tensor, heads: Tensor) -> Tensor:
-        """[units, 1 + words, relations] for given heads [units, 1 + words]."""
-        dependent, head = self.view("rel_dep", states), self.view("rel_head", states)
-        head = head.gather(1, heads[..., None].expand(-1, -1, head.shape[2]))
-        bias = torch.ones_like(dependent[..., :1])
-        dependent, head = torch.cat([dependent, bias], 2), torch.cat([head, bias], 2)
-        size = dependent.shape[2]
-        weights = self.rel.permute(1, 0, 2).reshape(size, -1)
-        rows = [
-            ((left @ weights).view(len(left), -1, size) @ right[..., None])[..., 0]
-            for left, right in zip(
-                torch.split(dependent.view(-1, size), _CACHED), torch.split(head.view(-1, size), _CACHED), strict=True
-            )
-        ]
-        return torch.cat(rows).view(*heads.shape, -1)
+    def __missing__(self, pair: tuple[str, str]) -> int:
+        number = self[pair] = len(self)
+        return number
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +123,8 @@ class Parser:
     """A network with the vocabulary that turns words into its columns; `cache` keeps those of words seen before."""
 
     vocabulary: ParserVocabulary
+    shape: ParserShape
+    weights: Weights
     network: Network
     cache: dict[str, tuple[int, int, int, int, int, int]]
 
@@ -158,28 +132,41 @@ class Parser:
         """(words, tags) -> (heads, relations) of each unit; heads are word indices, -1 for its one root."""
         out: list[tuple[list[int], list[str]]] = [([], [])] * len(units)
         order = sorted((i for i in range(len(units)) if len(units[i][0])), key=lambda i: (-len(units[i][0]), i))
-        with _one_thread(), torch.inference_mode():
+        numbers = _Numbers()
+        numbered = [[numbers[pair] for pair in zip(words, tags, strict=True)] for words, tags in units]
+        if not numbers:
+            return out
+        with one_thread():
+            projected = self.network.project(np.array([self._columns(word, tag) for word, tag in numbers]))
             for batch in _batches(order, [len(words) for words, _ in units]):
-                for i, tree in zip(batch, self._parse_batch([units[i] for i in batch]), strict=True):
+                for i, tree in zip(batch, self._parse_batch(projected, [numbered[i] for i in batch]), strict=True):
                     out[i] = tree
         return out
 
-    def _parse_batch(self, units: Sequence[tuple[Sequence[str], Sequence[str]]]) -> list[tuple[list[int], list[str]]]:
-        lengths = [len(words) for words, _ in units]
-        columns = np.zeros((len(units), lengths[0], FEATURES), np.int64)
-        for row, (words, tags) in zip(columns, units, strict=True):
-            row[: len(words)] = [self._columns(word, tag) for word, tag in zip(words, tags, strict=True)]
-        states = self.network.encode(torch.from_numpy(columns), torch.tensor(lengths))
-        heads = repair(self.network.arcs(states).numpy(), lengths)
-        chosen = self.network.relations(states, torch.from_numpy(heads))
-        root = self.vocabulary.rels.index("root")
-        chosen[..., root] = -1e9
-        labels = chosen.argmax(2).numpy()
-        labels[heads == 0] = root
+    def _parse_batch(
+        self, projected: tuple[Floats, Floats], units: Sequence[Sequence[int]]
+    ) -> list[tuple[list[int], list[str]]]:
+        """Trees of units of falling length, whose words are rows of `projected`."""
+        lengths = np.array([len(unit) for unit in units])
+        inside = np.arange(lengths[0]) < lengths[:, None]
+        by_time = inside.T
+        padded = np.zeros(inside.shape, np.int64)
+        padded[inside] = np.fromiter(chain.from_iterable(units), np.int64)
+        sizes = by_time.sum(axis=1)
+        seen = self.network.encode(projected, padded.T[by_time], sizes.tolist())
+        places = _rows_of_units(inside, sizes)
+        heads = repair(self.network.arcs(seen, places), lengths.tolist())
+        above = np.take_along_axis(places, heads[:, 1:], axis=1).T[by_time]
+        scores = self.network.relations(seen, above)
         names = self.vocabulary.rels
+        root = names.index("root")
+        scores[:, root] = -1e9
+        labels = np.full(by_time.shape, root)
+        labels[by_time] = scores.argmax(axis=1)
+        labels[heads[:, 1:].T == 0] = root
         return [
-            ((head[1 : n + 1] - 1).tolist(), [names[label] for label in labelled[1 : n + 1].tolist()])
-            for head, labelled, n in zip(heads, labels, lengths, strict=True)
+            ((head[1 : n + 1] - 1).tolist(), [names[label] for label in labelled[:n].tolist()])
+            for head, labelled, n in zip(heads, labels.T, lengths.tolist(), strict=True)
         ]
 
     def _columns(self, word: str, tag: str) -> tuple[int, ...]:
@@ -191,20 +178,18 @@ class Parser:
         return *columns, self.vocabulary.tags.get(tag, 0)
 
 
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """The network is so small that threads cost more than they bring: two that wait for each other on a busy machine
-    take 500 ms a sentence.
-    """
-    before = torch.get_num_threads()
-    if before == 1:
-        yield
-        return
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
+def make_parser(vocabulary: ParserVocabulary, shape: ParserShape, weights: Weights) -> Parser:
+    """A parser that reads by these weights."""
+    return Parser(vocabulary, shape, weights, Network.of(weights), {})
+
+
+def _rows_of_units(inside: npt.NDArray[np.bool_], sizes: Ints) -> Ints:
+    """[units, 1 + words]: where each word of a unit stands time by time; the root, and what is outside, stand last."""
+    starts = np.cumsum(sizes) - sizes
+    root = int(sizes.sum())
+    rows = np.full((inside.shape[0], inside.shape[1] + 1), root)
+    rows[:, 1:] = np.where(inside, starts + np.arange(len(inside))[:, None], root)
+    return rows
 
 
 def _batches(order: Sequence[int], lengths: Sequence[int]) -> list[list[int]]:
@@ -219,60 +204,71 @@ def _batches(order: Sequence[int], lengths: Sequence[int]) -> list[list[int]]:
 
 def save(parser: Parser, path: Path) -> None:
     """Half-precision weights, sizes and vocabularies in one safetensors file."""
-    from safetensors.torch import save_file
+    from safetensors.numpy import save_file
 
-    tensors = {f"net.{name}": value.detach().half().contiguous() for name, value in parser.network.state_dict().items()}
-    known = parser.vocabulary
+    tensors: dict[str, npt.NDArray[np.generic]] = {
+        f"net.{name}": np.ascontiguousarray(value.astype(np.float16)) for name, value in parser.weights.items()
+    }
     for name in _STRINGS:
-        strings: Iterable[str] = getattr(known, name)
+        strings: Iterable[str] = getattr(parser.vocabulary, name)
         tensors[f"strings.{name}"] = _pack("\x00".join(strings))
     # As a tensor, for the order of safetensors metadata changes from run to run: the same training, the same bytes.
-    tensors["shape"] = _pack(json.dumps(asdict(parser.network.shape)))
+    tensors["shape"] = _pack(json.dumps(asdict(parser.shape)))
     save_file(tensors, str(path))
 
 
-def _pack(text: str) -> Tensor:
-    return torch.from_numpy(np.frombuffer(text.encode("utf-8"), np.uint8).copy())
+def _pack(text: str) -> npt.NDArray[np.uint8]:
+    return np.frombuffer(text.encode("utf-8"), np.uint8)
 
 
-def _unpack(packed: Tensor) -> str:
-    if packed.dtype != torch.uint8 or packed.dim() != 1:
+def _unpack(packed: npt.NDArray[np.generic]) -> str:
+    if packed.dtype != np.uint8 or packed.ndim != 1:
         raise ValueError("a text is not a row of bytes")
-    return packed.numpy().tobytes().decode("utf-8")
+    return packed.tobytes().decode("utf-8")
 
 
 def load(path: Path) -> Parser:
     """The inverse of `save`. A missing or foreign file is a ResourceError, and takes no more memory than it is long."""
-    from safetensors import SafetensorError, safe_open
+    from safetensors import SafetensorError
+    from safetensors.numpy import load_file
 
     try:
-        with _one_thread(), safe_open(str(path), "pt") as file:
-            shape = ParserShape(**json.loads(_unpack(file.get_tensor("shape"))))
-            packed = {name: _unpack(file.get_tensor(f"strings.{name}")) for name in _STRINGS}
-            strings = {name: text.split("\x00") if text else [] for name, text in packed.items()}
-            held = {name[4:]: size for name, size in read_shapes(path).items() if name.startswith("net.")}
-            _require_same_sizes(shape, strings, held)
-            network = Network(shape)
-            network.load_state_dict({name: file.get_tensor(f"net.{name}").float() for name in held})
-    except (OSError, SafetensorError, LookupError, TypeError, ValueError, RuntimeError, OverflowError) as error:
-        reason = " ".join(str(error).split())[:200]  # torch says it in several lines
+        tensors = load_file(str(path))
+        shape = ParserShape(**json.loads(_unpack(tensors["shape"])))
+        packed = {name: _unpack(tensors[f"strings.{name}"]) for name in _STRINGS}
+        strings = {name: text.split("\x00") if text else [] for name, text in packed.items()}
+        halves = {name[4:]: value for name, value in tensors.items() if name.startswith("net.")}
+        _require_same_sizes(shape, strings, halves)
+        weights = {name: value.astype(np.float32) for name, value in halves.items()}
+        parser = make_parser(_number(strings), shape, weights)
+    except (OSError, SafetensorError, LookupError, TypeError, ValueError, RecursionError, AttributeError) as error:
+        reason = " ".join(str(error).split())[:200]
         raise ResourceError(
             f"not a parser of this version: {reason}", where=str(path), fix="train it again or reinstall builder"
         ) from error
-    network.eval()
+    return parser
+
+
+def _number(strings: Mapping[str, Sequence[str]]) -> ParserVocabulary:
     numbered = {name: {string: i for i, string in enumerate(values, 1)} for name, values in strings.items()}
-    known = ParserVocabulary(
+    return ParserVocabulary(
         numbered["words"], numbered["vectors"], numbered["chars"], numbered["tags"], tuple(strings["rels"])
     )
-    return Parser(known, network, {})
 
 
-def _require_same_sizes(shape: ParserShape, strings: Mapping[str, Sequence[str]], held: Shapes) -> None:
+def _require_same_sizes(
+    shape: ParserShape, strings: Mapping[str, Sequence[str]], held: Mapping[str, npt.NDArray[np.generic]]
+) -> None:
     """ValueError where the sizes that a file claims are not those of its weights and vocabularies."""
     counted = {name: len(values) for name, values in strings.items()}
-    if shape.layers > len(held) or counted != {name: getattr(shape, name) for name in _STRINGS}:
+    sizes = [value for name, value in asdict(shape).items() if name != "dropout"]
+    if not all(type(size) is int and size >= 0 for size in sizes) or not 0 <= shape.dropout < 1:
+        raise ValueError("its sizes are no sizes")
+    if not 0 < shape.layers <= len(held) or counted != {name: getattr(shape, name) for name in _STRINGS}:
         raise ValueError("it claims other sizes than its weights and words have")
-    if claimed_shapes(lambda: Network(shape)) != held:
+    if shape.weights() != {name: value.shape for name, value in held.items()}:
         raise ValueError("it claims other sizes than its weights have")
+    if any(value.dtype.kind != "f" for value in held.values()):
+        raise ValueError("its weights are no fractions")
     if "root" not in strings["rels"]:
         raise ValueError("no relation is called root")

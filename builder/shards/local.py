@@ -20,6 +20,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Generic
 
+from builder.blas import choose_kernels
 from builder.errors import WorkerLost
 from builder.shards import TRIES, Answer, Job, Parcel, State, Task
 from builder.shards.parcels import put_in_place
@@ -194,6 +195,7 @@ def main_left_alone() -> Iterator[None]:
 def begin_worker() -> None:
     """What every worker process does first: it leaves Ctrl-C to its parent, and ends with it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    choose_kernels()
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 

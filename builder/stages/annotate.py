@@ -7,6 +7,7 @@ killed run goes on at the next chunk, and what a chunk holds does not depend on 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -62,11 +63,12 @@ def _tasks(context: Context, at: int) -> Iterator[_Task]:
 
 def _prepare(words: ArrivedWords, name: str, models: Path | None, signature: str, device: str) -> _Ready:
     """Load the backend once a worker, on one thread: workers share the cores."""
-    import torch
-
-    torch.set_num_threads(1)
     _, lexicon = unpack_words(words)
     backend = nlp.load(name, lexicon.words(), models, device)
+    if "torch" in sys.modules:  # the embedded backend does without
+        import torch
+
+        torch.set_num_threads(1)
     if backend.signature != signature:
         fix = "`builder resume` begins with the models as they are now; workers need the same models"
         raise ResourceError(f"the backend is {backend.signature}, not {signature}", where=str(models or name), fix=fix)
