@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from builder.errors import ResourceError
 from builder.nlp.conllu import surface
+from builder.nlp.decoding import NEVER, Chains, Transitions
 from builder.nlp.features import WINDOWS, lay_out, streams
 
 Floats = npt.NDArray[np.float32]
@@ -26,8 +27,7 @@ LETTERS = "BIES"
 FREE, JOIN, SPLIT = 0, 1, 2
 ANY, WORD = -2, -1
 _OF_WORDS = frozenset(("ADJ", "ADV", "AUX", "NOUN", "VERB"))
-_NEVER = np.float32(-1e4)
-_BATCH = 64
+_BATCH = 128
 _MOST_LABELS = 256
 """Columns of a table: their numbers are kept as bytes."""
 
@@ -66,49 +66,10 @@ def margins(crf: Crf, scores: Floats, lengths: Sequence[int]) -> Floats:
     with the best threshold: the transitions carry much of what the CRF knows.
     """
     out = np.zeros(len(scores), np.float32)
-    for starts, batch in _batches(lengths):
-        forward, backward = _passes(crf, scores, starts, batch)
-        total = forward + backward
-        t = len(crf.tags)
-        gap = np.maximum(total[:, :, :t].max(axis=2), total[:, :, 3 * t :].max(axis=2))
-        difference = gap - total[:, :, t : 3 * t].max(axis=2)
-        for row, (start, length) in enumerate(zip(starts, batch, strict=True)):
-            out[start : start + length] = difference[:length, row]
+    transitions = Transitions.of(crf.transitions)
+    for chains in _batches(lengths):
+        transitions.margins(chains, scores, out)
     return out
-
-
-def _passes(
-    crf: Crf, scores: Floats, starts: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64]
-) -> tuple[Floats, Floats]:
-    """Best scores [longest, chains, labels] up to and with each label, and after it, for chains sorted by falling
-    length.
-    """
-    t2 = 2 * len(crf.tags)
-    t = t2 // 2
-    cross, inner = _cross(crf), _inner(crf)
-    longest, size = int(lengths[0]), len(lengths)
-    alive = [int(np.searchsorted(-lengths, -i, side="left")) for i in range(longest)]
-    forward = np.zeros((longest, size, 2 * t2), np.float32)
-    forward[0] = scores[starts]
-    forward[0, :, t : 3 * t] += _NEVER
-    for i in range(1, longest):
-        n = alive[i]
-        previous = forward[i - 1, :n]
-        outer = (previous[:, None, t2:] + cross[None]).max(axis=2)
-        middle = (previous[:, None, :t2].reshape(n, 1, 2, t) + inner[None]).max(axis=2)
-        forward[i, :n, :t], forward[i, :n, 3 * t :] = outer[:, :t], outer[:, t:]
-        forward[i, :n, t : 3 * t] = middle.reshape(n, t2)
-        forward[i, :n] += scores[starts[:n] + i]
-    backward = np.zeros((longest, size, 2 * t2), np.float32)
-    backward[lengths - 1, np.arange(size), :t2] = _NEVER
-    for i in range(longest - 2, -1, -1):
-        n = alive[i + 1]
-        following = backward[i + 1, :n] + scores[starts[:n] + i + 1]
-        begins = np.concatenate([following[:, :t], following[:, 3 * t :]], axis=1)
-        backward[i, :n, t2:] = (begins[:, :, None] + cross[None]).max(axis=1)
-        goes_on = following[:, t : 3 * t].reshape(n, 2, 1, t) + inner[None]
-        backward[i, :n, :t2] = goes_on.max(axis=1).reshape(n, t2)
-    return forward, backward
 
 
 def constrain(
@@ -129,13 +90,13 @@ def constrain(
     right = np.append(left[1:], np.int8(SPLIT))
     place = np.zeros((3, 3, 4), np.float32)
     for i, letter in enumerate(LETTERS):
-        place[JOIN, :, i] += _NEVER * (letter in "BS")
-        place[SPLIT, :, i] += _NEVER * (letter in "IE")
-        place[:, JOIN, i] += _NEVER * (letter in "ES")
-        place[:, SPLIT, i] += _NEVER * (letter in "BI")
-    allowed = np.full((len(tags) + 1, len(tags)), _NEVER, np.float32)
+        place[JOIN, :, i] += NEVER * (letter in "BS")
+        place[SPLIT, :, i] += NEVER * (letter in "IE")
+        place[:, JOIN, i] += NEVER * (letter in "ES")
+        place[:, SPLIT, i] += NEVER * (letter in "BI")
+    allowed = np.full((len(tags) + 1, len(tags)), NEVER, np.float32)
     np.fill_diagonal(allowed, 0.0)
-    allowed[WORD] = [0.0 if tag in _OF_WORDS else _NEVER for tag in tags]
+    allowed[WORD] = [0.0 if tag in _OF_WORDS else NEVER for tag in tags]
     shaped = scores.reshape(len(scores), 4, len(tags))
     shaped += place[left, right][:, :, None]
     known = np.flatnonzero(fixed != ANY)
@@ -145,69 +106,20 @@ def constrain(
 def viterbi(crf: Crf, scores: Floats, lengths: Sequence[int]) -> Ints:
     """The best label of every character, chain by chain; chains of like length are decoded together."""
     out = np.zeros(len(scores), np.int32)
-    for starts, batch in _batches(lengths):
-        _viterbi_batch(crf, scores, out, starts, batch)
+    transitions = Transitions.of(crf.transitions)
+    for chains in _batches(lengths):
+        transitions.viterbi(chains, scores, out)
     return out
 
 
-def _batches(lengths: Sequence[int]) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
-    """Starts and lengths of the chains, longest first, _BATCH at a time."""
-    starts = np.concatenate([[0], np.cumsum(lengths)[:-1]]).astype(np.int64) if lengths else np.zeros(0, np.int64)
-    order = sorted(range(len(lengths)), key=lambda i: (-lengths[i], i))
+def _batches(lengths: Sequence[int]) -> Iterator[Chains]:
+    """The chains, longest first, _BATCH at a time."""
+    sizes = np.array(lengths, np.int64)
+    starts = np.cumsum(sizes) - sizes
+    order = np.argsort(-sizes, kind="stable")
     for first in range(0, len(order), _BATCH):
         batch = order[first : first + _BATCH]
-        yield starts[batch], np.array([lengths[i] for i in batch])
-
-
-def _viterbi_batch(
-    crf: Crf, scores: Floats, out: Ints, starts: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64]
-) -> None:
-    """Decode chains sorted by falling length into `out`; step t touches only the chains that are that long.
-
-    Only E and S precede B and S, and only B and I of the same tag precede I and E, so a step is a [2T, 2T] maximum,
-    not [4T, 4T].
-    """
-    t2, size = 2 * len(crf.tags), len(lengths)
-    cross, inner = _cross(crf), _inner(crf)
-    current = scores[starts].copy()
-    current[:, t2 // 2 : 3 * t2 // 2] += _NEVER
-    longest = int(lengths[0])
-    back = np.zeros((longest, size, 2 * t2), np.int16)
-    for t in range(1, longest):
-        n = int(np.searchsorted(-lengths, -t, side="left"))
-        previous = current[:n]
-        options = previous[:, None, t2:] + cross[None]
-        best = options.argmax(axis=2)
-        outer = np.take_along_axis(options, best[:, :, None], axis=2)[:, :, 0]
-        paths = previous[:, None, :t2].reshape(n, 1, 2, -1) + inner[None]
-        which = paths[:, :, 1] > paths[:, :, 0]
-        middle = np.where(which, paths[:, :, 1], paths[:, :, 0]).reshape(n, -1)
-        tag = np.arange(t2 // 2, dtype=np.int16)
-        back[t, :n, t2 // 2 : 3 * t2 // 2] = (which * (t2 // 2) + tag).reshape(n, -1)
-        back[t, :n, : t2 // 2] = best[:, : t2 // 2] + t2
-        back[t, :n, 3 * t2 // 2 :] = best[:, t2 // 2 :] + t2
-        step = np.concatenate([outer[:, : t2 // 2], middle, outer[:, t2 // 2 :]], axis=1)
-        current[:n] = step + scores[starts[:n] + t]
-    current[:, :t2] += _NEVER
-    label = current.argmax(axis=1)
-    for t in range(longest - 1, -1, -1):
-        n = int(np.searchsorted(-lengths, -t, side="left"))
-        out[starts[:n] + t] = label[:n]
-        label[:n] = back[t, np.arange(n), label[:n]] if t else label[:n]
-
-
-def _cross(crf: Crf) -> Floats:
-    """Transitions between words: [to B-* or S-*, from E-* or S-*]."""
-    t = len(crf.tags)
-    return np.ascontiguousarray(crf.transitions[2 * t :][:, [*range(t), *range(3 * t, 4 * t)]].T)
-
-
-def _inner(crf: Crf) -> Floats:
-    """Transitions inside a word: [to I or E, from B or I, tag]."""
-    t = len(crf.tags)
-    blocks = crf.transitions.reshape(4, t, 4, t)
-    tag = np.arange(t)
-    return np.stack([np.stack([blocks[origin, tag, goal, tag] for origin in (0, 1)]) for goal in (1, 2)])
+        yield Chains.of(starts[batch], sizes[batch])
 
 
 def spans(labels: Ints, lengths: Sequence[int], tags: int) -> list[list[tuple[int, int, int]]]:
