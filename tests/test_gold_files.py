@@ -419,6 +419,74 @@ def test_a_file_that_is_no_sheet_is_refused(
         import_labels(labelled[1], None, file, named(None, file), "amy")
 
 
+def from_argilla(record: dict[str, object], **answers: tuple[object, str, str]) -> dict[str, object]:
+    """The row of `dataset.records.to_list(flatten=True)`, as Argilla 2.8 writes it; an answer is (value, user, status)."""
+    row = {"id": record["id"], "status": "completed", "_server_id": f"s-{record['id']}"}
+    row |= record["fields"] | record["metadata"]  # type: ignore[operator]
+    for name in ("label", "polarity", "spans", "missing", "note"):
+        parts = zip(*[answers[name]], strict=True) if name in answers else (None, None, None)
+        value, user, status = [part and list(part) for part in parts]
+        row |= {f"{name}.responses": value, f"{name}.responses.users": user, f"{name}.responses.status": status}
+    return row
+
+
+def argilla_records(workdir: Path, tmp_path: Path) -> list[dict[str, object]]:
+    """The records of the pool as they are given to Argilla."""
+    export(workdir, None, tmp_path / "a.json", FORMATS["argilla"])
+    records: list[dict[str, object]] = json.loads((tmp_path / "a.json").read_text(encoding="utf-8"))
+    return records
+
+
+def test_of_argilla_only_submitted_answers_are_taken(labelled: tuple[Path, Path, Pool], tmp_path: Path) -> None:
+    _, bare, pool = labelled
+    shutil.copytree(bare, tmp_path / "w")
+    records = argilla_records(bare, tmp_path)
+    candidates = [record for record in records if record["metadata"]["candidate"]]  # type: ignore[index]
+    empty = next(record for record in records if not record["metadata"]["candidate"])  # type: ignore[index]
+    rows = [
+        from_argilla(candidates[0], label=("YY", "u1", "submitted")),
+        from_argilla(candidates[1], label=("NX", "u1", "draft")),
+        from_argilla(candidates[2], label=("NX", "u2", "discarded")),
+        from_argilla(empty, label=("none", "u1", "submitted")),
+    ]
+    file = tmp_path / "labelled.json"
+    file.write_text(json.dumps(rows), encoding="utf-8")
+    done = import_labels(tmp_path / "w", None, file, recognised(None, file))
+    assert (done.labels, done.checked, done.annotators, done.faults) == (1, 1, ("argilla:u1",), ())
+    with db.reading(tmp_path / "w") as connection:
+        labels = gold.of_pool(connection, pool.id, "human")
+    assert [label.label for label in labels["argilla:u1"].values()] == ["YY"]
+
+
+def test_an_argilla_file_that_hides_drafts_is_refused(labelled: tuple[Path, Path, Pool], tmp_path: Path) -> None:
+    """`records.to_json` writes drafts and what was discarded as it writes what was submitted."""
+    record = argilla_records(labelled[1], tmp_path)[0]
+    record |= {"_server_id": "s", "status": "pending", "responses": {"label": [{"value": "NX", "user_id": "u1"}]}}
+    (tmp_path / "labelled.json").write_text(json.dumps([record]), encoding="utf-8")
+    faults = import_labels(labelled[1], None, tmp_path / "labelled.json", FORMATS["argilla"]).faults
+    assert [str(fault) for fault in faults] == [
+        "labelled.json record 1: it does not say whether its answers were submitted; write the export with "
+        "json.dump(dataset.records.to_list(flatten=True), file)"
+    ]
+
+
+def test_argilla_gets_the_settings_of_its_dataset(labelled: tuple[Path, Path, Pool], tmp_path: Path) -> None:
+    """An Argilla server refuses questions without one that is required, a name used twice, and unknown users."""
+    export(labelled[0], None, tmp_path / "a.json", FORMATS["argilla"], "amy")
+    settings = json.loads((tmp_path / "a.settings.json").read_text(encoding="utf-8"))
+    records = json.loads((tmp_path / "a.json").read_text(encoding="utf-8"))
+    names = [one["name"] for part in ("fields", "questions", "metadata") for one in settings[part]]
+    assert len(names) == len(set(names))
+    questions = {one["name"]: one for one in settings["questions"]}
+    assert [name for name, one in questions.items() if one["required"]] == ["label"]
+    assert {option["value"] for option in questions["label"]["settings"]["options"]} == {
+        "YY", "YN", "NX", "unsure", "none"
+    }  # fmt: skip
+    assert {one["name"] for one in settings["fields"]} == set(records[0]["fields"])
+    assert {name for record in records for name in record["suggestions"]} == set(questions)
+    assert not [record for record in records if record["responses"]]
+
+
 @pytest.mark.parametrize("name", ["label-studio", "doccano", "argilla"])
 @pytest.mark.parametrize(
     "record",

@@ -1,8 +1,11 @@
-"""Argilla 2: a JSON list of records, one a candidate, as `Dataset.records.from_json` reads and `to_json` writes.
-Offsets are code points.
+"""Argilla 2: a JSON list of records, one a candidate, as `Dataset.records.from_json` reads; beside it the settings of
+their dataset, as `Settings.from_json` reads. Offsets are code points.
 
-Fields `text` and `question`; questions `label` (YY, YN, NX), `polarity`, `spans` (aspect, opinion), `missing` and
-`note` (texts). A line of `missing` is `aspect | opinion | POS`; a lone `-` says that nothing is missing.
+Fields `text` and `question`; questions `label` (YY, YN, NX, unsure; none for a review without a candidate), `polarity`,
+`spans` (aspect, opinion), `missing` and `note` (texts). A line of `missing` is `aspect | opinion | POS`; a lone `-` says
+that nothing is missing. Labels given so far are suggestions, for a server takes responses of its own users only.
+
+Read back from the rows of `records.to_list(flatten=True)`: they alone say which answers were submitted.
 """
 
 from __future__ import annotations
@@ -13,21 +16,76 @@ from pathlib import Path
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
-from builder.gold.items import Fault, Filled, LabelItem, Missing, label_text, missing_of
+from builder.gold.items import GUIDE, UNSURE, Fault, Filled, LabelItem, Missing, label_text, missing_of
 from builder.gold.jsonfile import each, text_of
 from builder.gold.mention import shown
-from builder.records import Span
+from builder.records import POLARITIES, Span
 
 NOTHING = "-"
+NO_CANDIDATE = "none"
+"""The answer to `label`, which Argilla requires, where a review has no candidate."""
+LABELLED = "label"
+"""The agent of suggestions that are labels given so far. The candidate's own are by the agent `candidate`."""
 USER = str(uuid5(NAMESPACE_URL, "builder"))
-"""Whose responses exported labels are: Argilla wants a user's id."""
+"""Whose responses the labels of older exports are."""
+QUESTIONS = ("label", "polarity", "spans", "missing", "note")
 
 
 def write(path: Path, items: Iterable[LabelItem]) -> None:
-    """Write the items as Argilla records."""
-    path.write_text(
-        json.dumps([_record(item) for item in items], ensure_ascii=False, indent=1) + "\n", encoding="utf-8"
-    )
+    """Write the items as Argilla records, and the settings of their dataset beside them."""
+    for file, content in ((path, [_record(item) for item in items]), (path.with_suffix(".settings.json"), settings())):
+        file.write_text(json.dumps(content, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+
+
+def settings() -> dict[str, Any]:
+    """The fields, questions and filters of a dataset that takes these records."""
+    labels = {name: f"{name} {chinese}" for name, chinese, _ in GUIDE} | {
+        UNSURE: f"{UNSURE} 不確定",
+        NO_CANDIDATE: f"{NO_CANDIDATE} 沒有候選",
+    }
+    guide = [f"* **{name}** {chinese} {english}" for name, chinese, english in GUIDE]
+    guide.append(f"* **{NO_CANDIDATE}** 這則評論沒有候選。 The review has no candidate.")
+    missing = f"One a line: aspect | opinion | POS. A lone {NOTHING} says that nothing is missing."
+    return {
+        "guidelines": "\n".join(guide),
+        "fields": [_asked("question", "Candidate", "text"), _asked("text", "Review", "text")],
+        "questions": [
+            _asked("label", "Is the candidate right?", "label_selection", options=_options(labels)),
+            _asked(
+                "polarity",
+                "YN: the right polarity",
+                "label_selection",
+                required=False,
+                options=_options({name: name for name in POLARITIES}),
+            ),
+            _asked(
+                "spans",
+                "The words, where others are right",
+                "span",
+                required=False,
+                field="text",
+                allow_overlapping=True,
+                options=_options({"aspect": "Aspect", "opinion": "Opinion"}),
+            ),
+            _asked("missing", "Missing triplets", "text", missing, required=False),
+            _asked("note", "Note", "text", required=False),
+        ],
+        "metadata": [
+            {"name": name, "title": name, "settings": {"type": "terms"}} for name in ("review", "aspect", "opinion")
+        ],
+        "allow_extra_metadata": True,
+    }
+
+
+def _asked(
+    name: str, title: str, kind: str, description: str | None = None, *, required: bool = True, **more: Any
+) -> dict[str, Any]:
+    settings_: dict[str, Any] = {"type": kind} | more
+    return {"name": name, "title": title, "description": description, "required": required, "settings": settings_}
+
+
+def _options(texts: Mapping[str, str]) -> list[dict[str, str]]:
+    return [{"value": value, "text": text} for value, text in texts.items()]
 
 
 def read(path: Path) -> Iterator[Filled | Fault]:
@@ -36,16 +94,41 @@ def read(path: Path) -> Iterator[Filled | Fault]:
 
 
 def _responses(where: str, row: dict[str, Any]) -> Iterator[Filled]:
-    responses = row.get("responses") or {}
-    users = sorted({str(answer.get("user_id") or "") for answers in responses.values() for answer in answers})
-    for user in users or [""]:
-        values = {
-            name: answer.get("value")
-            for name, answers in responses.items()
-            for answer in answers
-            if str(answer.get("user_id") or "") == user
-        }
+    if "label.responses" in row:
+        answers, row = _submitted(row), {"fields": row, "metadata": row}
+    elif row.get("_server_id") and row.get("responses"):
+        raise Fault(
+            where,
+            "it does not say whether its answers were submitted",
+            "write the export with json.dump(dataset.records.to_list(flatten=True), file)",
+        )
+    else:
+        answers = _nested(row)
+    for user, values in sorted(answers.items()) or [("", {})]:
         yield _filled(where, row, values, "" if user in ("", USER) else f"argilla:{user}")
+
+
+def _submitted(row: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """The answers of each user in a row of `to_list(flatten=True)`, without drafts and what was discarded."""
+    answers: dict[str, dict[str, Any]] = {}
+    for name in QUESTIONS:
+        columns = [row.get(f"{name}.responses{part}") or [] for part in ("", ".users", ".status")]
+        for value, user, status in zip(*columns, strict=True):
+            if status == "submitted":
+                answers.setdefault(str(user), {})[name] = value
+    return answers
+
+
+def _nested(row: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """The answers of each user in a record that saw no server: its responses, or the labels that it suggests."""
+    answers: dict[str, dict[str, Any]] = {}
+    for name, given in (row.get("responses") or {}).items():
+        for answer in given:
+            answers.setdefault(str(answer.get("user_id") or ""), {})[name] = answer.get("value")
+    if not answers and not row.get("_server_id"):
+        suggested = row.get("suggestions") or {}
+        answers[""] = {name: one.get("value") for name, one in suggested.items() if one.get("agent") == LABELLED}
+    return answers
 
 
 def _record(item: LabelItem) -> dict[str, Any]:
@@ -57,13 +140,12 @@ def _record(item: LabelItem) -> dict[str, Any]:
         "candidate": "" if candidate is None else str(candidate.n),
         "review": review.key,
     }
-    row["suggestions"], answers = {}, {}
+    answers: dict[str, Any] = {}
+    row["suggestions"] = {}
     if candidate is not None:
         t = candidate.triplet
         row["metadata"] |= {"aspect": t.aspect.text, "opinion": t.opinion.text, "polarity": t.polarity}
-        row["suggestions"] = {
-            "spans": {"value": _spans(t.aspect.spans, t.opinion.spans), "agent": "candidate", "score": None}
-        }
+        row["suggestions"] = {"spans": _suggested(_spans(t.aspect.spans, t.opinion.spans), "candidate")}
         if label is not None:
             answers = {
                 "label": label_text(label),
@@ -73,8 +155,12 @@ def _record(item: LabelItem) -> dict[str, Any]:
         answers |= {"note": label.note} if label is not None and label.note else {}
     lines = [" | ".join(given) for given in missing_of(item)] + ([NOTHING] if item.checked else [])
     answers |= {"missing": "\n".join(lines)} if lines else {}
-    row["responses"] = {name: [{"value": value, "user_id": USER}] for name, value in answers.items()}
-    return row | {"vectors": {}}
+    row["suggestions"] |= {name: _suggested(value, LABELLED) for name, value in answers.items()}
+    return row | {"responses": {}, "vectors": {}}
+
+
+def _suggested(value: Any, agent: str) -> dict[str, Any]:
+    return {"value": value, "agent": agent, "score": None}
 
 
 def _spans(aspect: Iterable[Span], opinion: Iterable[Span]) -> list[dict[str, Any]]:
@@ -92,6 +178,8 @@ def _filled(where: str, row: Mapping[str, Any], values: Mapping[str, Any], user:
         drawn.setdefault(str(span["label"]), []).append((int(span["start"]), int(span["end"])))
     lines = [line.strip() for line in str(values.get("missing") or "").split("\n") if line.strip()]
     label = str(values.get("label") or "")
+    no_candidate = label == NO_CANDIDATE and not meta.get("candidate")
+    label = "" if no_candidate else label
 
     def element(name: str) -> str:
         return shown(text, sorted(drawn[name])) if label and name in drawn else ""
@@ -107,7 +195,7 @@ def _filled(where: str, row: Mapping[str, Any], values: Mapping[str, Any], user:
         element("opinion"),
         str(values.get("note") or ""),
         tuple(_missing(line) for line in lines if line != NOTHING),
-        NOTHING in lines,
+        NOTHING in lines or no_candidate,
         user,
         {name: text_of(meta, name) for name in ("aspect", "opinion", "polarity")} if meta.get("candidate") else {},
         text,

@@ -31,8 +31,8 @@ FORMATS: dict[str, LabelFormat] = {
 SHEETS = ("csv", "xlsx")
 
 
-_MARKS = {"label-studio": "data", "argilla": "fields", "doccano": "text"}
-"""A key that each record of a tool's JSON has, and none of the tools before it in this table."""
+_MARKS = {"label-studio": {"data"}, "argilla": {"fields", "label.responses"}, "doccano": {"text"}}
+"""Keys of which each record of a tool's JSON has one, and none of the tools before it in this table."""
 
 
 def named(name: str | None, path: Path) -> LabelFormat:
@@ -57,7 +57,7 @@ def recognised(name: str | None, path: Path) -> LabelFormat:
         raise InputError(
             "this is Label Studio's JSON-MIN, which drops relations", where=str(path), fix="export it again as `JSON`"
         )
-    matching = [form for form, key in _MARKS.items() if key in first]
+    matching = [form for form, keys in _MARKS.items() if keys & first.keys()]
     if not matching:
         raise ConfigError(f"which format is {path.name}?", fix="say it with --format " + "|".join(FORMATS))
     return FORMATS[matching[0]]

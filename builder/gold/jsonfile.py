@@ -19,6 +19,8 @@ def each(path: Path, unit: str, read: Callable[[str, dict[str, Any]], Iterable[F
         where = f"{path.name} {unit} {number}"
         try:
             yield from list(read(where, row))
+        except Fault as fault:
+            yield fault
         except (KeyError, ValueError, TypeError, AttributeError, IndexError) as error:
             yield Fault(where, f"broken record ({error!r})", "give it as the tool exported it")
 
