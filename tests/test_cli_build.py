@@ -65,6 +65,18 @@ def test_a_dry_run_finds_what_would_stop_the_build(here: Command, tmp_path: Path
     assert "release.version 'x' is no MAJOR" in here("build", source, "--dry-run", "--set", "release.version=x").error
 
 
+def test_columns_that_nothing_takes_are_named_with_the_options_that_would(tmp_path: Path) -> None:
+    rows = [{"key": n, "meta": {"shop": "鼎香園", "when": "2024-01-02"}, "body": "湯很好喝"} for n in range(3)]
+    source = tmp_path / "in.json"
+    source.write_text(json.dumps(rows, ensure_ascii=False), encoding="utf-8")
+    seen = preview(source, resolve().config)
+    assert seen.unused == ("key", "meta.when")
+    assert "  unused    key, meta.when; --id-column, --rating-column, --date-column would take one" in seen.lines()
+    wide = write(tmp_path, ",".join(["text", *(f"c{n}" for n in range(30))]) + "\n湯很好喝" + "," * 30 + "\n")
+    line = next(line for line in preview(wide, resolve().config).lines() if "unused" in line)
+    assert line.startswith("  unused    c0, c1, c2, c3, c4, c5, c6, c7 and 22 more; --id-column")
+
+
 def test_a_place_column_is_named_and_nothing_is_said_of_masking(tmp_path: Path) -> None:
     seen = preview(write(tmp_path, "店名,text\n鼎香園,湯很好喝\n"), resolve().config)
     assert [line for line in seen.lines() if "place" in line] == ["  place   ← 店名"]
@@ -164,7 +176,7 @@ def test_a_stage_says_how_long_the_rest_takes(capsys: pytest.CaptureFixture[str]
     voice.report("annotate: words")
     assert capsys.readouterr().err.splitlines() == [
         "1/7 ingest: reading the reviews",
-        "2/7 annotate: finding words and grammar (0 s so far, about 9 min 32 s left)",
+        "2/7 annotate: finding words and grammar (0 s so far, about 9 min 37 s left)",
     ]
     assert TITLES.keys() == {stage.name for stage in STAGES}
 
@@ -184,14 +196,20 @@ def test_an_estimate_follows_the_pace_of_this_machine_and_whether_a_judge_is_tra
         return RemainingTime(config, before or {}, done).seconds(names[len(done) :])
 
     assert left([]) is None
-    assert left(big) == pytest.approx(2 * (346 + 106 + 1 + 30))
-    assert left(big, Config(profile="rules")) == pytest.approx(2 * (5 + 5 + 1 + 30))
+    pace = (134 + 44) / (67 + 4 + 22 + 0.5)
+    assert left(big) == pytest.approx(pace * (346 + 106 + 1 + 30.5))
+    assert left(big, Config(profile="rules")) == pytest.approx(pace * (5 + 5 + 1 + 30.5))
     assert left(big, Config(profile="encoder")) is None
     assert left(big, Config(self_train=SelfTrain(variants=("A", "E")))) is None
-    assert left(small) == pytest.approx((22 + 5 + 5 + 1 + 30) / 10)
+    small_pace = 6.7 / (4 + 6.7)
+    assert left(small) == pytest.approx(small_pace * ((22 + 5 + 5 + 1 + 30) / 10 + 0.5 + 0.5))
+    few = [Done("ingest", {"reviews": 3, "train": 3}, 0.1, ran=True)]
+    assert left(few) == pytest.approx(5, abs=0.1), "processes start however few the reviews are"
     assert left(small, before=dict.fromkeys(names, 2.0)) == 10.0, "what it took here before says more"
     kept = [*small[:1], Done("annotate", {}, 6.7, ran=False)]
-    assert left(kept) == left(small), "a stage that did not run says nothing of the pace"
+    assert left(kept) == pytest.approx((22 + 5 + 5 + 1 + 30) / 10 + 1), (
+        "a stage that did not run says nothing of the pace"
+    )
 
 
 def test_a_program_hears_of_a_stage_as_soon_as_it_is_done(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -95,6 +95,7 @@ def test_the_image_is_built_from_what_the_project_has() -> None:
     constraints = (ROOT / "constraints.txt").read_text(encoding="utf-8")
     assert len(re.findall(r"^torch==", constraints, re.MULTILINE)) == 1, "the image takes this line for its torch"
     assert lines.index("USER builder") < lines.index('ENTRYPOINT ["builder"]'), "it does not run as root"
+    assert "ENV HOME=/home/builder" in lines, "`docker run -u` names a user without a home"
     ignored = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
     for needed in ("builder", "lexicons", "rules", "pyproject.toml", "constraints.txt", "README.md", "LICENSE"):
         assert (ROOT / needed).exists() and needed not in ignored

@@ -18,6 +18,8 @@ _RULES = {"ingest": 8.0, "annotate": 67.0, "seed": 22.0, "evaluate": 1.0, "relea
 _MODELS = {"discriminate": 346.0, "self_train": 106.0}
 _NO_JUDGE = {"discriminate": 5.0, "self_train": 5.0}
 """Seconds of its stages. Of the stages with models: with a judge that is trained, and with none."""
+_START = {"annotate": 4.0, "seed": 0.5, "release": 0.5}
+"""Seconds that stages take however few the reviews: processes start, and libraries are loaded."""
 _WITH_TRIPLETS = 0.83
 """Share of reviews with triplets, before the rules have said it."""
 
@@ -59,4 +61,5 @@ class RemainingTime:
             and int(counts["ingest"]["train"]) * share >= self.config.discriminate.least
         )
         scale = number / _REFERENCE
-        return {stage: scale * seconds for stage, seconds in (_RULES | (_MODELS if judged else _NO_JUDGE)).items()}
+        seconds = _RULES | (_MODELS if judged else _NO_JUDGE)
+        return {stage: _START.get(stage, 0.0) + scale * seconds[stage] for stage in seconds}

@@ -20,7 +20,11 @@ from builder.usecases.extract_output import display_width
 MOST_ROWS = 20_000
 """Rows that are read for a preview; how many a larger file has is estimated from its bytes."""
 _SAMPLES = 3
+_NAMED = 8
+"""Unused columns that are named: exports of maps have a hundred."""
 _SAMPLE_WIDTH = 60
+_ROLES = ("id", "rating", "date")
+"""Roles that a column may have unnoticed, besides the text and the place."""
 _REASONS = {
     "empty": "without a text",
     "no-han": "without a Chinese character",
@@ -33,8 +37,8 @@ _REASONS = {
 class Preview:
     """`rows` is an estimate unless `exact`. `columns`: role to the file's name for it, None where it has none.
 
-    `by_content`: the text column is known by what it holds. `unusable`: rows that will be set aside, by reason, of
-    those that were looked at. `samples`: the first usable texts.
+    `by_content`: the text column is known by what it holds. `unused`: columns that no role took. `unusable`: rows
+    that will be set aside, by reason, of those that were looked at. `samples`: the first usable texts.
     """
 
     file: str
@@ -43,6 +47,7 @@ class Preview:
     exact: bool
     columns: dict[str, str | None]
     by_content: bool
+    unused: tuple[str, ...]
     unusable: dict[str, int]
     samples: tuple[str, ...]
 
@@ -61,6 +66,12 @@ class Preview:
                 yield f"  {role:<7} ← {printable(name)}{guess if role == 'text' else ''}"
         if self.columns.get("place") is None:
             yield "  place   none: names of places will NOT be masked; --place-column names the column"
+        if self.unused:
+            more = len(self.unused) - _NAMED
+            names = ", ".join(printable(name) for name in self.unused[:_NAMED])
+            options = ", ".join(f"--{role}-column" for role in _ROLES if self.columns.get(role) is None)
+            hint = f"; {options} would take one" if options else ""
+            yield f"  unused    {names}{f' and {more:,} more' if more > 0 else ''}{hint}"
         if self.unusable:
             reasons = ", ".join(f"{count:,} {_REASONS.get(name, name)}" for name, count in self.unusable.items())
             seen = "" if self.exact else f" of the first {MOST_ROWS:,}"
@@ -96,8 +107,10 @@ def preview(path: Path, config: Config) -> Preview:
             samples.append(item.text)
     if not exact:
         rows = _rounded(used[0] * path.stat().st_size / used[1]) if all(used) else MOST_ROWS
+    taken = understood.columns.values()
+    unused = tuple(name for name in understood.names if name not in taken)
     return Preview(
-        path.name, understood.encoding, rows, exact, dict(understood.columns), understood.by_content,
+        path.name, understood.encoding, rows, exact, dict(understood.columns), understood.by_content, unused,
         dict(rejected.most_common()), tuple(samples),
     )  # fmt: skip
 
