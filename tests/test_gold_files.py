@@ -420,7 +420,7 @@ def test_a_file_that_is_no_sheet_is_refused(
 
 
 def from_argilla(record: dict[str, object], **answers: tuple[object, str, str]) -> dict[str, object]:
-    """The row of `dataset.records.to_list(flatten=True)`, as Argilla 2.8 writes it; an answer is (value, user, status)."""
+    """A row of `dataset.records.to_list(flatten=True)` of Argilla 2.8. An answer is (value, user, status)."""
     row = {"id": record["id"], "status": "completed", "_server_id": f"s-{record['id']}"}
     row |= record["fields"] | record["metadata"]  # type: ignore[operator]
     for name in ("label", "polarity", "spans", "missing", "note"):

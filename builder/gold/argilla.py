@@ -1,9 +1,10 @@
 """Argilla 2: a JSON list of records, one a candidate, as `Dataset.records.from_json` reads; beside it the settings of
 their dataset, as `Settings.from_json` reads. Offsets are code points.
 
-Fields `text` and `question`; questions `label` (YY, YN, NX, unsure; none for a review without a candidate), `polarity`,
-`spans` (aspect, opinion), `missing` and `note` (texts). A line of `missing` is `aspect | opinion | POS`; a lone `-` says
-that nothing is missing. Labels given so far are suggestions, for a server takes responses of its own users only.
+Fields `text` and `question`; questions `label` (YY, YN, NX, unsure; none for a review without a candidate),
+`polarity`, `spans` (aspect, opinion), `missing` and `note` (texts). A line of `missing` is `aspect | opinion | POS`; a
+lone `-` says that nothing is missing. Labels given so far are suggestions, for a server takes responses of its own
+users only.
 
 Read back from the rows of `records.to_list(flatten=True)`: they alone say which answers were submitted.
 """
