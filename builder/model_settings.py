@@ -142,9 +142,12 @@ class EncoderSettings:
     """Compute activations twice to hold fewer: less memory, more time."""
     precision: Literal["auto", "bf16", "fp32"] = "auto"
     """`auto` takes bf16 where the device has it."""
+    processes: int = 0
+    """Training processes, each with a fold or a share of every batch; 0: one for each GPU."""
 
     def limits(self) -> Limits:
         return {
+            "processes": at_least(0, self.processes),
             "rate": above_0(self.rate),
             "head_rate": above_0(self.head_rate),
             "layer_decay": (0 < self.layer_decay <= 1, "a share above 0, at most 1"),

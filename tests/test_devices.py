@@ -76,7 +76,8 @@ def test_a_device_that_is_not_there_is_refused(monkeypatch: pytest.MonkeyPatch) 
         ("auto", None, (2,), "cuda:1"),
         ("auto", None, (3,), "cuda:0"),
         ("auto", None, (1, 4), "cuda:1"),
-        ("cuda", "1", (1,), "cuda:1"),
+        ("cuda", "1", (), "cuda:1"),
+        ("auto", "0", (2,), "cuda:1"),
         ("cuda:1", "0", (1,), "cuda:1"),
     ],
 )
@@ -89,7 +90,7 @@ def test_each_process_takes_a_gpu_of_its_own_in_turn(
     monkeypatch.delenv("LOCAL_RANK", raising=False)
     if rank is not None:
         monkeypatch.setenv("LOCAL_RANK", rank)
-    assert str(devices.choose(name)) == gpu
+    assert str(devices.choose(name)) == gpu, "workers of a launched process share out the GPUs, too"
     with pytest.raises(ModelError, match="torch sees no device 'cuda:2'"):
         devices.choose("cuda:2")
     assert [devices.count_gpus(setting) for setting in ("auto", "cuda", "cuda:1", "cpu")] == [2, 2, 1, 0]

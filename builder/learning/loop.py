@@ -28,6 +28,7 @@ from builder.learning.checkpoint import Checkpoints, TrainingPlace
 from builder.learning.encode import batches
 from builder.learning.seeds import seed_of
 from builder.learning.task import NetworkConfig, Progress
+from builder.learning.team import ALONE, Team
 
 Batch = TypeVar("Batch")
 Lengths = Sequence[int] | Callable[[int], Sequence[int]]
@@ -207,9 +208,10 @@ def course_of(
     config: NetworkConfig,
     seed: int,
     weigh: Callable[[list[int]], float] = len,
+    team: Team = ALONE,
 ) -> Course[list[int]]:
     """The course of an embedded model; lengths that are drawn are drawn before every epoch. `loss` is a mean over what
-    `weigh` counts: a batch that the device has no memory for is taken in parts of that weight.
+    `weigh` counts: a batch is taken in parts of that weight where the device has no memory for it, or a `team` trains.
     """
     now = list(lengths(0) if callable(lengths) else lengths)
 
@@ -218,22 +220,24 @@ def course_of(
             now[:] = lengths(epoch)
         return batches(now, config.batch_chars, random.Random(seed_of(seed, "order", epoch)), config.step_items)
 
-    def backward(parts: list[list[int]]) -> float:
+    def backward(parts: list[list[int]], whole: float) -> float:
         network.zero_grad(set_to_none=True)
-        total, whole = 0.0, sum(map(weigh, parts))
+        total = 0.0
         for part in parts:
-            value = loss(part) if len(parts) == 1 else loss(part) * (weigh(part) / whole)
+            weight = weigh(part)
+            value = loss(part) if weight == whole else loss(part) * (weight / whole)
             value.backward()  # type: ignore[no-untyped-call]
             total += value.item()
         return total
 
     def gradient(chosen: list[int], step: TrainingStep) -> float:
-        parts = [chosen]
-        while (value := devices.attempt(partial(backward, parts))) is None:
+        parts, whole = [own] if (own := team.own(chosen)) else [], weigh(chosen)
+        while (value := devices.attempt(partial(backward, parts, whole))) is None:
             longest = max(parts, key=len)
             at = parts.index(longest)
             parts[at : at + 1] = devices.halve(longest)
-        return value
+        team.sum_gradients(network)
+        return team.sum(value)
 
     return Course(
         epochs=config.epochs,
@@ -246,7 +250,9 @@ def course_of(
         validate=evaluate,
         size=lambda chosen: sum(now[i] for i in chosen),
         expected=config.epochs * sum(now),
-        around=lambda epoch: scope(config.threads, seed_of(seed, "dropout", epoch), devices.device_of(network)),
+        around=lambda epoch: scope(
+            config.threads, seed_of(seed, "dropout", epoch) + team.number, devices.device_of(network)
+        ),
     )
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import socket
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from datetime import timedelta
@@ -21,7 +22,7 @@ from torch import multiprocessing
 from torch.multiprocessing.spawn import ProcessException, start_processes
 
 from builder.errors import ModelError, install_command
-from builder.learning.devices import choose, takes_bf16
+from builder.learning.devices import TRAINER, choose, takes_bf16
 from builder.learning.task import Progress
 
 Worker = Callable[[Progress | None, tuple[Any, ...]], None]
@@ -64,7 +65,11 @@ def accelerated(config: DeviceConfig) -> Iterator[Any]:
     try:
         with torch.random.fork_rng(), chosen:
             half = "bf16" if takes_bf16(config.precision, device) else "no"
-            yield Accelerator(mixed_precision=half, cpu=device.type == "cpu")
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", "OMP_NUM_THREADS")  # of CPU processes: it sets threads of its own
+                accelerator = Accelerator(mixed_precision=half, cpu=device.type == "cpu")
+            torch.set_num_threads(config.threads)
+            yield accelerator
     finally:
         AcceleratorState._reset_state(reset_partial_state=True)
         GradientState._reset_state()
@@ -201,6 +206,7 @@ def _worker(rank: int, count: int, port: int, writer: Any, worker: Worker, argum
         "WORLD_SIZE": str(count),
         "MASTER_ADDR": "127.0.0.1",
         "MASTER_PORT": str(port),
+        TRAINER: str(os.getpid()),
     }
     reported = 0.0
 

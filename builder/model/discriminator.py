@@ -28,6 +28,7 @@ from builder.learning.loop import course_of, optimizer_of, scope
 from builder.learning.loop import train as learn
 from builder.learning.seeds import seed_of
 from builder.learning.task import DiscriminatorConfig, Example, JudgedReview, Progress
+from builder.learning.team import ALONE, Team
 from builder.model.foundation import CharacterFoundation, Foundation
 from builder.model.network import PairScorer, Spans, TextContext
 from builder.records import POLARITIES, VERDICTS, Verdict
@@ -153,9 +154,11 @@ def train_discriminator(
     checkpoints: Path,
     progress: Progress | None = None,
     foundation: Foundation | None = None,
+    team: Team = ALONE,
 ) -> Discriminator:
     """Train from the base weights of `seed`; the epoch with the best accuracy on `valid` wins, without `valid` the
-    last. Without a `foundation` it stands on the characters of its training texts.
+    last. Without a `foundation` it stands on the characters of its training texts. Of a `team` every process is given
+    the same and returns the same.
 
     Raises ModelError where there is nothing to learn.
     """
@@ -179,15 +182,17 @@ def train_discriminator(
         return functional.nll_loss(network(batch), wanted.to(base.device))
 
     def evaluate() -> float:
-        return accuracy(probabilities(network, base.device, config, held_out), held_out)
+        judged = team.map(lambda own: probabilities(network, base.device, config, own), held_out)
+        return accuracy(judged, held_out)
 
     def count_verdicts(chosen: list[int]) -> float:
         return float(sum(len(items[i].verdicts) for i in chosen))
 
     data = ([(item.text, item.verdicts) for item in part] for part in (train, valid))
     unique = fingerprint(f"discriminator{base.mark}", config, seed, *data)
-    course = course_of(network, [len(item.text) for item in items], loss, evaluate, config, seed, count_verdicts)
-    fitted = learn(network, optimizer_of(network, config), course, Checkpoints(checkpoints, unique), progress)
+    course = course_of(network, [len(item.text) for item in items], loss, evaluate, config, seed, count_verdicts, team)
+    place = Checkpoints(checkpoints, unique, main=team.main, meet=team.meet)
+    fitted = learn(network, optimizer_of(network, config), course, place, progress)
     facts = {
         "valid_accuracy": fitted.score,
         "epoch": fitted.epoch,

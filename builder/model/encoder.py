@@ -116,14 +116,15 @@ class EncoderTrunk(nn.Module):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EncoderFoundation:
-    """A pretrained encoder: its config, its tokenizer as JSON, how it is trained, and the device it runs on.
-    `weights` are those that training starts from; a saved model needs none.
+    """A pretrained encoder: its config, its tokenizer as JSON, how it is trained, the device it runs on, and how many
+    processes train (0: one a GPU). `weights` are those that training starts from; a saved model needs none.
     """
 
     config: Mapping[str, Any]
     tokenizer: str
     tuning: EncoderTuning
     chosen_device: str = "auto"
+    processes: int = 0
     weights: Mapping[str, Tensor] | None = None
     mark: str = ""
 
@@ -132,7 +133,7 @@ class EncoderFoundation:
         which containers have little.
         """
         arrays = {name: tensor.numpy() for name, tensor in self.weights.items()} if self.weights is not None else None
-        return _of_arrays, (self.config, self.tokenizer, self.tuning, self.chosen_device, arrays, self.mark)
+        return _of_arrays, (self.config, self.tokenizer, self.tuning, self.chosen_device, self.processes, arrays, self.mark)
 
     @property
     def settings(self) -> Mapping[str, object]:
@@ -145,7 +146,7 @@ class EncoderFoundation:
 
     @property
     def training_processes(self) -> int:
-        return max(1, devices.count_gpus(self.chosen_device))
+        return self.processes or max(1, devices.count_gpus(self.chosen_device))
 
     def make_tokens(self) -> CharacterTokens:
         """What cuts texts into this encoder's tokens."""
@@ -190,12 +191,13 @@ def _of_arrays(
     tokenizer: str,
     tuning: EncoderTuning,
     device: str,
+    processes: int,
     arrays: Mapping[str, np.ndarray[Any, Any]] | None,
     mark: str,
 ) -> EncoderFoundation:
     """A foundation that arrives in another process."""
     weights = {name: torch.from_numpy(array) for name, array in arrays.items()} if arrays is not None else None
-    return EncoderFoundation(config, tokenizer, tuning, device, weights, mark)
+    return EncoderFoundation(config, tokenizer, tuning, device, processes, weights, mark)
 
 
 def load_encoder(source: str, tuning: EncoderTuning, device: str = "auto") -> EncoderFoundation:
@@ -214,7 +216,7 @@ def load_encoder(source: str, tuning: EncoderTuning, device: str = "auto") -> En
     kept = json.loads(network.config.to_json_string(use_diff=False))
     kept = {key: value for key, value in sorted(kept.items()) if key not in _UNSTABLE}
     weights = weights_of(network)
-    made = EncoderFoundation(kept, backend.to_str(), tuning, device, weights)
+    made = EncoderFoundation(kept, backend.to_str(), tuning, device, weights=weights)
     return replace(made, mark=" " + tensor_digest(weights, json.dumps(made.settings, sort_keys=True)))
 
 

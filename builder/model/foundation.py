@@ -9,14 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import torch
 from torch import nn
 
 from builder.learning.encode import Encoder, TextEncoder, Vocabulary
-from builder.learning.task import NetworkConfig
+from builder.learning.task import NetworkConfig, Progress
+from builder.learning.team import TeamConfig, Training, train_in_team
 from builder.model.network import Trunk, base_weights
+
+
+Model = TypeVar("Model")
 
 
 class Foundation(Protocol):
@@ -38,8 +42,13 @@ class Foundation(Protocol):
         ...
 
     @property
+    def chosen_device(self) -> str:
+        """The device by its setting: each process finds its own GPU under `auto` and `cuda`."""
+        ...
+
+    @property
     def training_processes(self) -> int:
-        """How many networks on it are trained at once, each in a process of its own."""
+        """How many processes train networks on it: each one of its own, or all together one."""
         ...
 
     def make_encoder(self, config: NetworkConfig) -> TextEncoder:
@@ -83,6 +92,10 @@ class CharacterFoundation:
         return torch.device("cpu")
 
     @property
+    def chosen_device(self) -> str:
+        return "cpu"
+
+    @property
     def training_processes(self) -> int:
         return 1  # a training takes all CPU threads that it is given
 
@@ -98,3 +111,11 @@ class CharacterFoundation:
 
     def write_files(self, folder: Path) -> None:
         """None: config.json holds the vocabulary."""
+
+
+def train_on(foundation: Foundation | None, training: Training[Model], threads: int, progress: Progress | None) -> Model:
+    """The model of a training, which the processes of its foundation do together; without one it is done here."""
+    if foundation is None:
+        return training(progress=progress)
+    team = TeamConfig(foundation.chosen_device, threads, foundation.training_processes)
+    return train_in_team(training, team, progress)

@@ -19,9 +19,11 @@ from builder.errors import ModelError
 from builder.learning.checkpoint import Checkpoints, fingerprint, tensor_digest
 from builder.learning.devices import device_of, in_parts
 from builder.learning.encode import Encoded, TextEncoder, batches, collate, windows
-from builder.learning.loop import fit, scope
+from builder.learning.loop import course_of, optimizer_of, scope
+from builder.learning.loop import train as learn
 from builder.learning.seeds import seed_of
 from builder.learning.task import VALENCE, Example, Progress, TaggerConfig, element
+from builder.learning.team import ALONE, Team
 from builder.model.foundation import CharacterFoundation, Foundation
 from builder.model.network import Spans, TextContext
 from builder.model.tagger_network import ASPECT, OPINION, Candidates, TaggerNetwork, Window
@@ -181,9 +183,10 @@ def train_tagger(
     checkpoints: Path,
     progress: Progress | None = None,
     foundation: Foundation | None = None,
+    team: Team = ALONE,
 ) -> Tagger:
     """Train from the base weights of `seed`; the epoch and the threshold with the best exact micro triplet F1 on
-    `valid` win.
+    `valid` win. Of a `team` every process is given the same and returns the same.
 
     Without `valid` the last epoch is taken at threshold 0.5. Without a `foundation` the tagger stands on the
     characters of its training texts. Raises ModelError where there is nothing to learn.
@@ -204,25 +207,21 @@ def train_tagger(
 
     texts = [example.text for example in valid]
 
-    def evaluate() -> float:
-        return best_threshold(propose(network, base, config, texts, THRESHOLDS[0]), gold)[1] if texts else 0.0
+    def reach() -> tuple[float, float]:
+        if not texts:
+            return 0.5, 0.0
+        proposed = team.map(lambda own: propose(network, base, config, own, THRESHOLDS[0]), texts)
+        return best_threshold(proposed, gold)
 
     def loss(chosen: list[int]) -> torch.Tensor:
         return network.loss([items[i] for i in chosen])
 
     data = ([(example.text, [(t, "") for t in example.triplets]) for example in part] for part in (train, valid))
     unique = fingerprint(f"tagger{base.mark}", config, seed, *data)
-    fitted = fit(
-        network,
-        [len(item.text) for item in items],
-        loss,
-        evaluate,
-        config,
-        seed,
-        Checkpoints(checkpoints, unique),
-        progress,
-    )
-    threshold = best_threshold(propose(network, base, config, texts, THRESHOLDS[0]), gold)[0] if texts else 0.5
+    lengths = [len(item.text) for item in items]
+    course = course_of(network, lengths, loss, lambda: reach()[1], config, seed, team=team)
+    place = Checkpoints(checkpoints, unique, main=team.main, meet=team.meet)
+    fitted = learn(network, optimizer_of(network, config), course, place, progress)
     facts = {
         "valid_f1": fitted.score,
         "epoch": fitted.epoch,
@@ -231,7 +230,7 @@ def train_tagger(
         "triplets": sum(len(example.triplets) for example in train),
         "triplets_lost": sum(lost for _, lost in cut),
     }
-    return Tagger(network, base, config, threshold, facts)
+    return Tagger(network, base, config, reach()[0], facts)
 
 
 def learnable(example: Example, encoder: TextEncoder, config: TaggerConfig) -> tuple[list[Window], int]:

@@ -11,6 +11,7 @@ valid split. The models lie in the working directory; the verdicts are rows of `
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from builder.errors import ModelError
@@ -154,6 +155,7 @@ _MODES: dict[str, Callable[[Context, ExamplesBySplit, ModelBar], tuple[Judge, Fa
 def _train(context: Context, judged: Mapping[str, list[JudgedReview]], shown: ModelBar) -> Judge:
     """Train the discriminator of the config's profile and leave it in the working directory."""
     from builder.model.discriminator import train_discriminator
+    from builder.model.foundation import train_on
     from builder.model.saved import save
 
     config, folder, checkpoints = (
@@ -168,7 +170,10 @@ def _train(context: Context, judged: Mapping[str, list[JudgedReview]], shown: Mo
     chars = sum(len(review.text) for review in judged["train"])
     settings = kinds.training_settings(DiscriminatorConfig, config, config.discriminate.epochs, chars)
     base = kinds.load_foundation(config, (review.text for review in judged["train"]))
-    judge = train_discriminator(judged["train"], judged["valid"], settings, config.seed, checkpoints, shown, base)
+    training = partial(
+        train_discriminator, judged["train"], judged["valid"], settings, config.seed, checkpoints, foundation=base
+    )
+    judge = train_on(base, training, config.threads, shown)
     save(judge, folder)
     return judge
 

@@ -30,6 +30,7 @@ from builder.learning.checkpoint import BEST, Checkpoints
 from builder.learning.loop import Course, Fitted, TrainingStep, decayed_groups, train
 from builder.learning.processes import accelerated, agreed
 from builder.learning.task import Progress
+from builder.learning.team import sum_gradients
 from builder.model.paper.seq2seq_settings import Seq2SeqConfig
 
 POOL = 1024
@@ -228,9 +229,7 @@ def gradient(
             stacklevel=2,
         )
     if accelerator.num_processes > 1:
-        for parameter in network.parameters():
-            mine = parameter.grad if parameter.grad is not None else torch.zeros_like(parameter)
-            parameter.grad = accelerator.reduce(mine, "sum")
+        sum_gradients(accelerator, network)
     return agreed(accelerator, loss, "sum"), part
 
 

@@ -29,6 +29,7 @@ def train_extractor(context: Context, name: str, ids: list[int], shown: ModelBar
     """The model of this name, trained on stored triplets by id and left in the working directory. `shared` names the
     checkpoints of the same training by another name.
     """
+    from builder.model.foundation import train_on
     from builder.model.saved import save
     from builder.model.tagger import train_tagger
 
@@ -44,7 +45,8 @@ def train_extractor(context: Context, name: str, ids: list[int], shown: ModelBar
     chars = sum(len(example.text) for example in train)
     settings = kinds.training_settings(TaggerConfig, config, config.self_train.epochs, chars)
     base = kinds.load_foundation(config, (example.text for example in train))
-    extractor = train_tagger(train, valid, settings, config.seed, checkpoints, shown, base)
+    training = partial(train_tagger, train, valid, settings, config.seed, checkpoints, foundation=base)
+    extractor = train_on(base, training, config.threads, shown)
     save(extractor, context.models / name)
     return extractor
 
