@@ -218,9 +218,7 @@ def test_a_path_that_is_no_folder_is_not_asked_for_at_a_hub(name: str) -> None:
 
 def test_a_name_that_no_hub_gives_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    with pytest.raises(
-        ModelError, match="builder-tests/no-such-model: neither a folder nor a model that a hub gives us"
-    ):
+    with pytest.raises(ModelError, match="builder-tests/no-such-model: no folder here, and not in the hub's cache"):
         load_base("builder-tests/no-such-model")
 
 

@@ -334,7 +334,7 @@ def test_settings_that_no_model_can_be_trained_with_are_errors(settings: dict[st
 def test_a_base_that_is_no_model_stops_the_build_before_its_first_stage(built: Build, tmp_path: Path) -> None:
     wrong = replace(built, workdir=tmp_path / "w", resolved=_with(built, "paper.base", str(tmp_path)))
     with pytest.raises(
-        ModelError, match=r"no model here: there is no config\.json; set paper.base to a model's folder or a hub name"
+        ModelError, match=r'paper\.base = ".*": no model here: there is no config\.json; name a model\'s folder'
     ):
         pipeline.run(wrong)
     assert not (tmp_path / "w").exists()

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,8 @@ from builder.errors import ModelError, install_command, printable
 from builder.learning.plainness import require_plain
 
 SAFETENSORS_ONLY = "its weights must be safetensors, for other files can run code when they are read"
+_HUB_SECONDS = 10.0
+"""How long the hub may take to say whether it has a model."""
 _PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl")
 
 
@@ -44,6 +47,51 @@ def is_folder(source: str) -> bool:
     return Path(source).exists() or source.startswith(("/", ".", "~")) or source.count("/") > 1
 
 
+def require_base(source: str, setting: str = "") -> None:
+    """ModelError, within seconds and without torch, where there is no model: a folder without its files, or a name
+    that neither the cache nor the hub has. The hub's own client would try for half a minute to reach a hub.
+
+    Args:
+        source: a folder, or the name of a model on the hub.
+        setting: the setting that names it, for the error.
+    """
+    where = f'{setting} = "{source}"' if setting else source
+    if is_folder(source):
+        folder = Path(source)
+        if not (folder / "config.json").is_file():
+            what = "no model here: there is no " + ("config.json" if folder.is_dir() else "such folder")
+            raise ModelError(what, where=where, fix=_name_another(source))
+        if setting and not any(folder.glob("*.safetensors")) and not pickles_in(folder):
+            raise ModelError("no weights here: there is no *.safetensors", where=where, fix="fetch the model again")
+        if setting:
+            _refuse_pickle(source)
+        return
+    from huggingface_hub import constants, errors, get_hf_file_metadata, hf_hub_url, try_to_load_from_cache
+
+    try:
+        if isinstance(try_to_load_from_cache(source, "config.json"), str):
+            return
+        if constants.HF_HUB_OFFLINE:
+            what = "no folder here, and not in the hub's cache; HF_HUB_OFFLINE keeps us from asking the hub"
+        else:
+            get_hf_file_metadata(hf_hub_url(source, "config.json"), timeout=_HUB_SECONDS)
+            return
+    except errors.GatedRepoError:
+        what = "its owner on the hub gives it only to those who asked; run `hf auth login`"
+    except (errors.RepositoryNotFoundError, errors.EntryNotFoundError, errors.HFValidationError):
+        what = "no folder here, and no model that the hub gives us"
+    except Exception as error:  # of whatever library the client reaches the hub by
+        what = f"no folder here, not in the hub's cache, and {constants.ENDPOINT} cannot be reached ({_short(error)})"
+    raise ModelError(what, where=where, fix=_name_another(source))
+
+
+def _name_another(source: str) -> str:
+    """What to do about a model that is not there; a folder of almost the same name is proposed."""
+    folders = [str(path.parent) for pattern in ("*/", "*/*/") for path in Path().glob(f"{pattern}config.json")]
+    near = get_close_matches(str(Path(source)), sorted(folders), 1, 0.75)
+    return f"did you mean {near[0]!r}?" if near else "name a model's folder or a hub name"
+
+
 def load_config(source: str) -> Any:
     """The configuration of a model of Transformers. No code of its repository is run.
 
@@ -56,10 +104,6 @@ def load_config(source: str) -> Any:
     with quiet():
         from transformers import AutoConfig
 
-        if is_folder(source) and not (Path(source) / "config.json").is_file():
-            raise ModelError(
-                "no model here: there is no config.json", where=source, fix="name a model's folder or a hub name"
-            )
         _require_plain_config(source)
         try:
             return AutoConfig.from_pretrained(source, trust_remote_code=False)
@@ -72,6 +116,8 @@ def load_tokenizer(source: str, auto: str = "AutoTokenizer") -> Any:
     with quiet():
         import transformers
 
+        if not is_folder(source):
+            require_base(source)
         if (Path(source) / "config.json").is_file():
             _require_plain_config(source)
         try:
@@ -190,6 +236,7 @@ def _refuse_foreign_parts(source: str) -> None:
 
 def _require_plain_config(source: str) -> None:
     """Refuse a config.json, of a folder or a hub, that asks for more than a class of transformers."""
+    require_base(source)
     from transformers import CONFIG_MAPPING
     from transformers.utils.hub import cached_file
 
@@ -225,6 +272,10 @@ def _require_weights_for_claims(auto: str, source: str) -> None:
 def _unreadable(source: str, error: BaseException) -> ModelError:
     what = "no readable model config" if is_folder(source) else "neither a folder nor a model that a hub gives us"
     return ModelError(f"{what}: {_first_line(error)}", where=source, fix="name a model's folder or a hub name")
+
+
+def _short(error: BaseException) -> str:
+    return printable((str(error).strip().splitlines() or [type(error).__name__])[0][:80])
 
 
 def _first_line(error: BaseException) -> str:

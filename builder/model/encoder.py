@@ -133,7 +133,15 @@ class EncoderFoundation:
         which containers have little.
         """
         arrays = {name: tensor.numpy() for name, tensor in self.weights.items()} if self.weights is not None else None
-        return _of_arrays, (self.config, self.tokenizer, self.tuning, self.chosen_device, self.processes, arrays, self.mark)
+        return _of_arrays, (
+            self.config,
+            self.tokenizer,
+            self.tuning,
+            self.chosen_device,
+            self.processes,
+            arrays,
+            self.mark,
+        )
 
     @property
     def settings(self) -> Mapping[str, object]:

@@ -19,7 +19,6 @@ from builder.learning.task import NetworkConfig, Progress
 from builder.learning.team import TeamConfig, Training, train_in_team
 from builder.model.network import Trunk, base_weights
 
-
 Model = TypeVar("Model")
 
 
@@ -113,7 +112,9 @@ class CharacterFoundation:
         """None: config.json holds the vocabulary."""
 
 
-def train_on(foundation: Foundation | None, training: Training[Model], threads: int, progress: Progress | None) -> Model:
+def train_on(
+    foundation: Foundation | None, training: Training[Model], threads: int, progress: Progress | None
+) -> Model:
     """The model of a training, which the processes of its foundation do together; without one it is done here."""
     if foundation is None:
         return training(progress=progress)

@@ -126,19 +126,17 @@ def base_of(config: Config) -> str:
 
 
 def check(config: Config) -> None:
-    """What would fail hours later fails now: the extra that is not installed, the folder that holds no model. No
-    torch. Raises ModelError.
+    """What would fail hours later fails now: the extra that is not installed, the base that is not there.
+    No torch. Raises ModelError.
     """
     for name in _EXTRA.get(config.profile, ()):
         if find_spec(name) is None:
             raise ModelError(f"the profile {config.profile} needs {name}", fix=install_command("paper"))
     if not (source := base_of(config)):
         return
-    from builder.learning.hub import is_folder
+    from builder.learning.hub import require_base
 
-    if is_folder(source) and not (Path(source) / "config.json").is_file():
-        fix = f"set {config.profile}.base to a model's folder or a hub name"
-        raise ModelError("no model here: there is no config.json", where=source, fix=fix)
+    require_base(source, f"{config.profile}.base")
 
 
 def load_foundation(config: Config, texts: Iterable[str]) -> Foundation | None:

@@ -1,0 +1,70 @@
+"""A base that is not there stops a build before its first stage, in one line that names the setting."""
+
+from __future__ import annotations
+
+import csv
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from test_encoder import TEXTS, bases
+from test_reproduce import cache, cached
+from tiny_encoders import make_encoder
+
+from builder.cli import cli
+from builder.errors import ModelError
+from builder.learning import hub
+
+__all__ = ["bases", "cache"]
+
+
+@pytest.fixture
+def unreachable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A hub that nobody answers for: nothing listens at its port."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", "http://127.0.0.1:9")
+    monkeypatch.setattr(
+        "huggingface_hub.constants.HUGGINGFACE_CO_URL_TEMPLATE", "http://127.0.0.1:9/{repo_id}/{revision}/{filename}"
+    )
+
+
+@pytest.mark.parametrize("profile", ["encoder", "paper"])
+def test_a_mistyped_folder_is_named_before_anything_is_read(profile: str, unreachable: None) -> None:
+    make_encoder(Path("models/macbert"), "bert", TEXTS)
+    with open("reviews.csv", "w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([["text"], *([text] for text in TEXTS[:20])])
+    began = time.monotonic()
+    for name, why in (("modls/macbert", "cannot be reached"), ("./modls/macbert", "there is no such folder")):
+        base = f"{profile}.base={name}"
+        ran = CliRunner().invoke(
+            cli, ["build", "reviews.csv", "--workdir", "w", "--profile", profile, "--set", base], catch_exceptions=True
+        )
+        error = str(ran.exception)
+        assert error.startswith(f'{profile}.base = "{name}": no ') and why in error, error
+        assert error.endswith("did you mean 'models/macbert'?") and "\n" not in error
+        assert "annotate" not in ran.output and not Path("w/build.sqlite").exists()
+    assert time.monotonic() - began < 15, "the hub's own client would try for half a minute each"
+
+
+def test_a_folder_that_cannot_serve_is_named_before_a_build(bases: Callable[[str], Path], tmp_path: Path) -> None:
+    folder = shutil.copytree(bases("electra"), tmp_path / "old")
+    hub.require_base(str(folder), "encoder.base")
+    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
+    with pytest.raises(ModelError, match=r"a pickle; .* `builder model convert .*old --out DIR`"):
+        hub.require_base(str(folder), "encoder.base")
+    (folder / "pytorch_model.bin").unlink()
+    with pytest.raises(ModelError, match=r'encoder.base = ".*old": no weights here: there is no \*.safetensors'):
+        hub.require_base(str(folder), "encoder.base")
+
+
+def test_a_model_in_the_hubs_cache_needs_no_hub(cache: Path, bases: Callable[[str], Path]) -> None:
+    cached(cache, "someone/tiny", bases("electra"))
+    hub.require_base("someone/tiny", "encoder.base")
+    with pytest.raises(ModelError, match="HF_HUB_OFFLINE keeps us from asking the hub"):
+        hub.require_base("someone/tinny", "encoder.base")
+    with pytest.raises(ModelError, match="no folder here, and no model that the hub gives us"):
+        hub.require_base("some one", "encoder.base")
