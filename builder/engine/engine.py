@@ -15,6 +15,7 @@ from functools import partial
 from typing import NamedTuple
 
 from builder.engine.candidates import Before
+from builder.engine.codes import name_codes
 from builder.engine.comparing import bar_standards
 from builder.engine.compiled import compile_rules
 from builder.engine.constituents import Constituent, Phrase, Term
@@ -193,6 +194,7 @@ class Engine:
         out = []
         at = 0
         lexicon, rules = self._lexicon, self._rules
+        codes = rules.terms.names.rule.codes
         text = lower_case(doc.text)
         starts, ends = [token.start for token in doc.tokens], [token.end for token in doc.tokens]
         for clause in doc.clauses:
@@ -207,9 +209,13 @@ class Engine:
                 words = read_units(text, doc.tokens, at, piece, lexicon, rules.vocabulary)
                 units = read_predicates(words, lexicon, rules.predicates)
                 at = piece
-                if {unit.symbol for unit in units}.isdisjoint(JUDGING):
+                if not codes and {unit.symbol for unit in units}.isdisjoint(JUDGING):
                     continue  # three clauses in ten name nothing and judge nothing
                 phrases = read_phrases(units, text, lexicon, rules.phrases)
+                if codes:
+                    phrases = name_codes(phrases, text, codes, lexicon)
+                    if {item.symbol for item in phrases}.isdisjoint(JUDGING):
+                        continue
                 candidates = bar_refused(bar_standards(phrases, rules.phrases.comparison), rules.terms.rule)
                 items = join_terms(candidates, text, lexicon, rules.terms)
                 out.append(_Clause(items, clause.sentence, asked, mark in COLONS, mark))

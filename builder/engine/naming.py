@@ -32,7 +32,8 @@ class NameRule:
     麵線). `suffixes`: words that end any aspect (雞柳 條). `absorbed`: categories of opinion words that name a kind of
     thing (酸辣湯); `epithets`: those that do so where nothing is named before them (香酥荔茸鴨). `loose`: characters
     that touch a name and are no part of it (measure words, particles, adverbs). `latin`: whether words of Latin letters
-    and digits are part of the name that they touch (ZX14 筆電).
+    and digits are part of the name that they touch (ZX14 筆電). `codes`: class of a name of Latin letters and digits
+    that no lexicon holds (KX-520); "" where such names are no aspects.
     """
 
     compounds: bool = True
@@ -42,6 +43,7 @@ class NameRule:
     epithets: tuple[str, ...] = ()
     loose: frozenset[str] = frozenset()
     latin: bool = False
+    codes: str = ""
 
 
 @dataclass(frozen=True, slots=True)
