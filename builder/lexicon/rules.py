@@ -119,16 +119,35 @@ def find_toml_place(error: tomllib.TOMLDecodeError) -> tuple[str, str]:
 
 def _extend(rule: Rule, name: str, body: dict[str, object], where: str, lines: Mapping[str, str]) -> Rule:
     """A rule with what another adds to it: lists grow, tables grow by key, other values are replaced, examples are
-    added.
+    added. What `without` lists is taken from the lists and tables below.
     """
+    below = _take_away(rule, body.pop("without", {}), where)
     own = _read_rule(name, {"kind": rule.kind, "order": rule.order, "about": rule.about} | body, where, lines)
     if own.kind != rule.kind:
         raise ResourceError(f"rule {name!r} extends one of kind {rule.kind}", where=where, fix="leave out `kind`")
     about = f"{rule.about} {own.about}" if "about" in body else rule.about
-    params = _grow(rule.params, own.params)
+    params = _grow(below, own.params)
     examples = (*rule.examples, *own.examples)
     placed = MappingProxyType({**rule.lines, **lines})
     return Rule(name, rule.kind, own.order, about, MappingProxyType(params), examples, rule.where, placed)
+
+
+def _take_away(rule: Rule, without: object, where: str) -> Mapping[str, object]:
+    """The parameters of a rule without some members of its lists and keys of its tables."""
+    if not isinstance(without, dict) or not all(isinstance(members, list) for members in without.values()):
+        raise ResourceError(f"rule {rule.name!r}: without is not a table of lists", where=where)
+    out = dict(rule.params)
+    for key, members in without.items():
+        known = out.get(key)
+        held = known if isinstance(known, list | Mapping) else ()
+        if absent := [member for member in members if member not in held]:
+            message = f"rule {rule.name!r}: {key} has no {', '.join(map(repr, absent))} to take away"
+            raise ResourceError(message, where=where, fix="correct or leave out what stands in `without`")
+        if isinstance(known, Mapping):
+            out[key] = {name: value for name, value in known.items() if name not in members}
+        else:
+            out[key] = [member for member in held if member not in members]
+    return out
 
 
 def _grow(below: Mapping[str, object], above: Mapping[str, object]) -> dict[str, object]:
