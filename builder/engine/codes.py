@@ -15,8 +15,8 @@ from builder.lexicon.resources import Lexicon
 
 _PARTS = symbol_set("NOUN OTHER NUM VERB")
 """What a part of a code may be read as, where no lexicon holds it."""
-_WRITTEN = re.compile(r"[a-z0-9][a-z0-9.+\-]*")
-_CODE = re.compile(r"(?=.*[a-z])(?=.*\d)[a-z][a-z0-9.+\-]{2,}")
+_WRITTEN = re.compile(r"[a-z0-9.+\-]+")
+_CODE = re.compile(r"(?=.*\d)[a-z][a-z0-9.+\-]+[a-z0-9+]")
 _MEASURE = re.compile(r".*\d(?:hz|fps|gb|tb|mb|g|t|k|kg|cm|mm|mah|wh|w|v|nits?|p|bit|%)")
 _STANDARD = re.compile(r"[a-z]{1,4}\d(?:\.\d)?")
 """As short as the names of standards are (DDR5, USB3.2)."""

@@ -50,9 +50,18 @@ def list_candidates(weighed: Sequence[Weighed]) -> list[tuple[str, str]]:
     return [("candidates", ", ".join(f"{word} {score:.1f}" for score, word in scores[:SHOWN]))]
 
 
-def make_opinion(text: str, item: Constituent, phrase: Phrase) -> tuple[Element, Element]:
-    """The opinion of a phrase, its core with its negators, and the whole stretch."""
-    start = min(item.start, phrase.negators[0][0]) if phrase.negators else item.start
+def find_stance(clause: Sequence[Constituent], index: int, stance: frozenset[str]) -> int:
+    """Where the words begin that touch opinion `index` and say how sure one is of it (應該 很好)."""
+    start = clause[index].start
+    while index and clause[index - 1].word in stance and clause[index - 1].end == start:
+        index -= 1
+        start = clause[index].start
+    return start
+
+
+def make_opinion(text: str, item: Constituent, phrase: Phrase, start: int) -> tuple[Element, Element]:
+    """The opinion of a phrase, its core with its negators, and the whole stretch, from `start` on at the latest."""
+    start = min(start, phrase.negators[0][0]) if phrase.negators else start
     full = make_element(text, ((start, item.end),))
     bare = not phrase.negators and phrase.core == full.spans[0]
     return (full if bare else make_element(text, (*phrase.negators, phrase.core))), full

@@ -21,7 +21,7 @@ from builder.engine.compiled import compile_rules
 from builder.engine.constituents import Constituent, Phrase, Term
 from builder.engine.coordination import add_listed, open_list
 from builder.engine.deciding import Weighed, weigh_candidates
-from builder.engine.elements import find_full_start, list_candidates, make_element, make_opinion
+from builder.engine.elements import find_full_start, find_stance, list_candidates, make_element, make_opinion
 from builder.engine.excepting import drop_excepted, is_excepted
 from builder.engine.paths import dependency_path, last_core_token
 from builder.engine.patterns import CURRENT
@@ -138,7 +138,8 @@ class Engine:
         for clause in read_clauses:
             for index, item in enumerate(clause.items):
                 if item.phrase is not None:
-                    opinions.append((item, *make_opinion(doc.text, item, item.phrase)))
+                    start = find_stance(clause.items, index, self._rules.phrases.extent.stance)
+                    opinions.append((item, *make_opinion(doc.text, item, item.phrase, start)))
                     if clause.asked or is_unreal(clause.items, index, self._rules):
                         unstated.add(item.start)
         read = Read(opinions, frozenset(unstated), [item for clause in read_clauses for item in clause.items])
@@ -286,7 +287,8 @@ class Engine:
             aspect.start + term.lead,
         )
         aspect_full = make_element(doc.text, ((first, aspect.end),))
-        opinion, opinion_full = make_opinion(doc.text, item, phrase)
+        begin = find_stance(scene.items, scene.at, self._rules.phrases.extent.stance)
+        opinion, opinion_full = make_opinion(doc.text, item, phrase, begin)
         return Triplet(
             aspect=aspect_full if first == start else make_element(doc.text, ((start, aspect.end),)),
             aspect_full=aspect_full,

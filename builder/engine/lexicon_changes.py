@@ -18,7 +18,7 @@ class VocabularyRule:
     """Parameters of a rule of kind `vocabulary`.
 
     `opinions`: valence -> words that have it; `aspects`: words that become aspects, of the class `aspect_class`.
-    `without_opinions`, `without_aspects`, `without_degree`: words that are none; `without_categories`: categories
+    `without_opinions`, `without_aspects`, `without_degree`, `without_irrealis`: words that are none; `without_categories`: categories
     that are none; `without_context`: whether context.tsv is left out. `longest_opinion`: characters of an opinion at
     most. `no_opinion_starts` and `no_opinion_ends`: how none begins or ends, `no_long_opinion_starts` and
     `no_aspect_starts`, `no_aspect_ends`: the same for those of three characters or more. `read_apart`: words that are
@@ -31,6 +31,7 @@ class VocabularyRule:
     without_opinions: tuple[str, ...] = ()
     without_aspects: tuple[str, ...] = ()
     without_degree: frozenset[str] = frozenset()
+    without_irrealis: frozenset[str] = frozenset()
     without_categories: tuple[str, ...] = ()
     without_context: bool = False
     longest_opinion: int = 99
@@ -66,12 +67,14 @@ def change_lexicon(lexicon: Lexicon, rule: Rule, changes: VocabularyRule) -> Lex
         if len(word) > 1 and word not in opinions:
             general.setdefault(word, "X")  # a hole is a hole: 調酒 must not fall apart into 調 and 酒
     degree = {word: kind for word, kind in lexicon.degree.items() if word not in changes.without_degree}
+    irrealis = {word: kind for word, kind in lexicon.irrealis.items() if word not in changes.without_irrealis}
     return replace(
         lexicon,
         opinions=MappingProxyType(opinions),
         aspects=MappingProxyType(aspects),
         not_aspects=MappingProxyType(not_aspects),
         degree=MappingProxyType(degree),
+        irrealis=MappingProxyType(irrealis),
         general=MappingProxyType(general),
         context=MappingProxyType({}) if changes.without_context else lexicon.context,
     )
