@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from builder.engine.constituents import Constituent, Phrase
+from builder.engine.constituents import Constituent
 from builder.engine.deciding import Weighed
 from builder.engine.symbols import BLOCKED, DE, symbol_set
 from builder.records import Element, Span
@@ -50,18 +50,19 @@ def list_candidates(weighed: Sequence[Weighed]) -> list[tuple[str, str]]:
     return [("candidates", ", ".join(f"{word} {score:.1f}" for score, word in scores[:SHOWN]))]
 
 
-def find_stance(clause: Sequence[Constituent], index: int, stance: frozenset[str]) -> int:
-    """Where the words begin that touch opinion `index` and say how sure one is of it (應該 很好)."""
-    start = clause[index].start
-    while index and clause[index - 1].word in stance and clause[index - 1].end == start:
-        index -= 1
-        start = clause[index].start
-    return start
+def make_opinion(
+    text: str, clause: Sequence[Constituent], index: int, stance: frozenset[str]
+) -> tuple[Element, Element]:
+    """The opinion at `index`, its core with its negators, and the whole stretch.
 
-
-def make_opinion(text: str, item: Constituent, phrase: Phrase, start: int) -> tuple[Element, Element]:
-    """The opinion of a phrase, its core with its negators, and the whole stretch, from `start` on at the latest."""
-    start = min(start, phrase.negators[0][0]) if phrase.negators else start
+    Words of `stance` that touch it belong to the stretch (應該 很好).
+    """
+    item, first = clause[index], index
+    phrase = item.phrase
+    assert phrase is not None
+    while first and clause[first - 1].word in stance and clause[first - 1].end == clause[first].start:
+        first -= 1
+    start = min([clause[first].start, *(negator[0] for negator in phrase.negators[:1])])
     full = make_element(text, ((start, item.end),))
     bare = not phrase.negators and phrase.core == full.spans[0]
     return (full if bare else make_element(text, (*phrase.negators, phrase.core))), full

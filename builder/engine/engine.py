@@ -21,7 +21,7 @@ from builder.engine.compiled import compile_rules
 from builder.engine.constituents import Constituent, Phrase, Term
 from builder.engine.coordination import add_listed, open_list
 from builder.engine.deciding import Weighed, weigh_candidates
-from builder.engine.elements import find_full_start, find_stance, list_candidates, make_element, make_opinion
+from builder.engine.elements import find_full_start, list_candidates, make_element, make_opinion
 from builder.engine.excepting import drop_excepted, is_excepted
 from builder.engine.paths import dependency_path, last_core_token
 from builder.engine.patterns import CURRENT
@@ -134,12 +134,11 @@ class Engine:
         if not proposed:
             return []
         read_clauses = self._read_clauses(doc)
-        opinions, unstated = [], set()
+        opinions, unstated, stance = [], set(), self._rules.phrases.extent.stance
         for clause in read_clauses:
             for index, item in enumerate(clause.items):
                 if item.phrase is not None:
-                    start = find_stance(clause.items, index, self._rules.phrases.extent.stance)
-                    opinions.append((item, *make_opinion(doc.text, item, item.phrase, start)))
+                    opinions.append((item, *make_opinion(doc.text, clause.items, index, stance)))
                     if clause.asked or is_unreal(clause.items, index, self._rules):
                         unstated.add(item.start)
         read = Read(opinions, frozenset(unstated), [item for clause in read_clauses for item in clause.items])
@@ -194,8 +193,7 @@ class Engine:
         """Constituents per clause. Tokens lie in one clause or, being marks or spaces, in none."""
         out = []
         at = 0
-        lexicon, rules = self._lexicon, self._rules
-        codes = rules.terms.names.rule.codes
+        lexicon, rules, codes = self._lexicon, self._rules, self._rules.terms.names.rule.codes
         text = lower_case(doc.text)
         starts, ends = [token.start for token in doc.tokens], [token.end for token in doc.tokens]
         for clause in doc.clauses:
@@ -213,10 +211,7 @@ class Engine:
                 if not codes and {unit.symbol for unit in units}.isdisjoint(JUDGING):
                     continue  # three clauses in ten name nothing and judge nothing
                 phrases = read_phrases(units, text, lexicon, rules.phrases)
-                if codes:
-                    phrases = name_codes(phrases, text, codes, lexicon)
-                    if {item.symbol for item in phrases}.isdisjoint(JUDGING):
-                        continue
+                phrases = name_codes(phrases, text, codes, lexicon) if codes else phrases
                 candidates = bar_refused(bar_standards(phrases, rules.phrases.comparison), rules.terms.rule)
                 items = join_terms(candidates, text, lexicon, rules.terms)
                 out.append(_Clause(items, clause.sentence, asked, mark in COLONS, mark))
@@ -282,13 +277,10 @@ class Engine:
         steps = dependency_path(doc.tokens, aspect.last, last_core_token(doc.tokens, item))
         path = " ".join(steps) if steps is not None else NO_PATH
         negators = [("negator", doc.text[start:end]) for start, end in phrase.negators]
-        first, start = (
-            find_full_start(scene.items, aspect, self._rules.terms.rule.determiners),
-            aspect.start + term.lead,
-        )
+        first = find_full_start(scene.items, aspect, self._rules.terms.rule.determiners)
+        start = aspect.start + term.lead
         aspect_full = make_element(doc.text, ((first, aspect.end),))
-        begin = find_stance(scene.items, scene.at, self._rules.phrases.extent.stance)
-        opinion, opinion_full = make_opinion(doc.text, item, phrase, begin)
+        opinion, opinion_full = make_opinion(doc.text, scene.items, scene.at, self._rules.phrases.extent.stance)
         return Triplet(
             aspect=aspect_full if first == start else make_element(doc.text, ((start, aspect.end),)),
             aspect_full=aspect_full,
