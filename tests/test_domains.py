@@ -137,6 +137,35 @@ def test_a_rule_that_extends_adds_lists_tables_and_examples_to_the_one_below(tmp
         load_rules(low, [high])
 
 
+def test_a_rule_that_extends_takes_members_away_and_says_which_are_not_there(tmp_path: Path) -> None:
+    low, high = tmp_path / "low", tmp_path / "high"
+    low.mkdir()
+    high.mkdir()
+    (low / "a.toml").write_text(
+        '[limits]\nkind = "compatible"\norder = 1\nabout = "low"\nwords = ["甲", "乙"]\n'
+        '[limits.classes]\n"price" = ["price"]\n"bed" = ["room"]\n',
+        encoding="utf-8",
+    )
+    own = high / "a.toml"
+    own.write_text(
+        '[limits]\nextends = true\nwords = ["丙"]\nwithout = { words = ["甲"], classes = ["bed"] }\n', "utf-8"
+    )
+    (rule,) = load_rules(low, [high])
+    assert (rule.params["words"], rule.params["classes"]) == (["乙", "丙"], {"price": ["price"]})
+    own.write_text('[limits]\nextends = true\n[limits.without]\nwords = ["丁"]\n', "utf-8")
+    with pytest.raises(ResourceError, match="rule 'limits': words has no '丁' to take away"):
+        load_rules(low, [high])
+    own.write_text('[limits]\nextends = true\nwithout = ["甲"]\n', "utf-8")
+    with pytest.raises(ResourceError, match="rule 'limits': without is not a table of lists"):
+        load_rules(low, [high])
+
+
+def test_a_pack_states_what_the_core_takes_for_a_wish() -> None:
+    texts = [written(triplet) for triplet in Extractor(domain="laptop")("建議買效能好的筆電")]
+    assert texts == ["效能|好|POS"]
+    assert Extractor(domain="none")("建議買效能好的筆電") == ()
+
+
 @pytest.mark.parametrize("name", ["laptop", "none"])
 def test_rules_hold_to_their_examples_in_their_own_domain(name: str) -> None:
     """Those of the restaurant are tested in test_rules."""

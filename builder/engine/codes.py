@@ -1,4 +1,4 @@
-"""Names in Latin letters and digits that no lexicon holds (Zeta15X, KX-520): model codes, which no list can keep up with.
+"""Names in Latin letters and digits that no lexicon holds (Zeta15X, KX-520): codes of models.
 
 In: the constituents of a clause. Out: the same, in which such a name is an aspect of the class that the pack gives to
 codes. Pure.

@@ -44,7 +44,7 @@ def is_excepted(text: str, item: Constituent, aspect: Constituent, exceptions: E
         return False
     assert item.phrase is not None
     assert aspect.term is not None
-    aspects = exceptions.get(make_opinion(text, item, item.phrase)[0].text)
+    aspects = exceptions.get(make_opinion(text, (item,), 0, frozenset())[0].text)
     return aspects is not None and text[aspect.start + aspect.term.lead : aspect.end] in aspects
 
 

@@ -18,11 +18,11 @@ class VocabularyRule:
     """Parameters of a rule of kind `vocabulary`.
 
     `opinions`: valence -> words that have it; `aspects`: words that become aspects, of the class `aspect_class`.
-    `without_opinions`, `without_aspects`, `without_degree`, `without_irrealis`: words that are none; `without_categories`: categories
-    that are none; `without_context`: whether context.tsv is left out. `longest_opinion`: characters of an opinion at
-    most. `no_opinion_starts` and `no_opinion_ends`: how none begins or ends, `no_long_opinion_starts` and
-    `no_aspect_starts`, `no_aspect_ends`: the same for those of three characters or more. `read_apart`: words that are
-    read as their parts.
+    `without_opinions`, `without_aspects`, `without_degree`, `without_irrealis`: words that are none;
+    `without_categories`: categories that are none; `without_context`: whether context.tsv is left out.
+    `longest_opinion`: characters of an opinion at most. `no_opinion_starts` and `no_opinion_ends`: how none begins or
+    ends, `no_long_opinion_starts` and `no_aspect_starts`, `no_aspect_ends`: the same for those of three characters or
+    more. `read_apart`: words that are read as their parts.
     """
 
     opinions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

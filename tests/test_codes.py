@@ -1,0 +1,46 @@
+"""Model codes that no lexicon holds are aspects where a pack gives them a class."""
+
+from __future__ import annotations
+
+import pytest
+
+from builder import Extractor
+
+
+@pytest.fixture(scope="module")
+def laptop() -> Extractor:
+    return Extractor(domain="laptop")
+
+
+@pytest.mark.parametrize(
+    ("text", "aspects"),
+    [
+        ("Zeta15X非常輕巧", ["Zeta15X"]),
+        ("這台KX520真的很漂亮", ["KX520"]),
+        ("KX-520很漂亮", ["KX-520"]),
+        ("Novo Pro 14很輕", ["Novo Pro 14"]),
+        ("VR77是很不錯的選擇，也很安靜", ["VR77", "VR77"]),
+        ("zx5304、zx3402都不錯", ["zx3402", "zx5304"]),
+        ("這台KX520，真的很漂亮", ["KX520"]),
+        ("PQ77的散熱很好", ["PQ77的散熱"]),
+        ("FHD144Hz很順", []),
+        ("DDR5很快", []),
+    ],
+)
+def test_a_name_of_letters_and_digits_is_what_is_judged_but_measures_and_standards_are_not(
+    text: str, aspects: list[str], laptop: Extractor
+) -> None:
+    assert sorted(triplet.aspect.text for triplet in laptop(text)) == aspects
+
+
+def test_codes_are_no_aspects_where_the_pack_gives_them_no_class() -> None:
+    assert Extractor(domain="restaurant")("Zeta15X非常輕巧") == ()
+
+
+def test_words_of_stance_belong_to_the_full_opinion_of_a_laptop_alone(laptop: Extractor) -> None:
+    (triplet,) = laptop("電池應該很耐用")
+    assert (triplet.opinion.text, triplet.opinion_full.text) == ("耐用", "應該很耐用")
+    (denied,) = laptop("電池應該不耐用")
+    assert (denied.opinion.text, denied.opinion_full.text) == ("不耐用", "應該不耐用")
+    (triplet,) = Extractor()("雞排應該很脆")
+    assert triplet.opinion_full.text == "很脆"
