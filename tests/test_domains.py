@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import csv
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from conftest import environment
+from devtools import Browser, needed
 from reading import written
 
 from builder import Extractor
@@ -244,6 +248,42 @@ def test_the_page_of_a_pack_keeps_answers_and_names_classes(reviews: Path, tmp_p
     assert again.take() == {"opinions": 0, "aspects": 2}
     lexicon = load_lexicon(domain=str(pack))
     assert (lexicon.role("魚缸"), lexicon.aspects["珊瑚"].cls) == ("part", "place.generic")
+
+
+def test_the_page_of_a_pack_is_worked_by_key_and_hides_no_character(reviews: Path, tmp_path: Path) -> None:
+    pytest.importorskip("uvicorn", reason="the extra annotate is not installed")
+    needed()
+    pack = tmp_path / "pet"
+    command("new", "pet", "--reviews", reviews, "--out", pack, "--support", 2)
+    sheet = pack / "candidates.csv"
+    rows = list(csv.DictReader(sheet.read_text(encoding="utf-8-sig").splitlines()))
+    rows[0]["word"] += "\u202e"
+    rows[0]["sentence"] = f"【<b>很</b>】\u202e{rows[0]['word']}\u2066\x07好"
+    with sheet.open("w", encoding="utf-8-sig", newline="") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+    place = [row["word"] for row in SheetBook(pack).list()["rows"]].index(rows[0]["word"])
+    call = [sys.executable, "-m", "builder", "domain", "review", str(pack), "--port", "0"]
+    browser = Browser()
+    with subprocess.Popen(call, env=environment(), stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            browser.open(process.stdout.readline().split()[1])
+            shown = browser.text(f"#w{place}")
+            assert rows[0]["word"].replace("\u202e", "\u2426") in shown
+            assert "【<b>很</b>】\u2426" in shown and "\u2426\u2407好" in shown
+            assert not {"\u202e", "\u2066", "\x07"} & set(browser.text("body"))
+            browser.press("y", "n", "ArrowUp", "ArrowUp", "n")
+            assert browser.text("#count") == f"2 / {len(rows)}"
+            browser.run("document.querySelector('#classes').open = true")
+            assert "thing" in browser.text("#own")
+            assert browser.troubles == []
+        finally:
+            browser.close()
+            process.terminate()
+            process.wait(60)
+    assert [row["accept"] for row in SheetBook(pack).list()["rows"]][:2] == ["no", "no"]
 
 
 @pytest.mark.parametrize(

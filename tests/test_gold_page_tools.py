@@ -67,6 +67,15 @@ def test_words_dragged_over_in_the_text_become_the_aspect_or_a_missing_triplet(
         assert browser.troubles == []
 
 
+def test_characters_that_reorder_or_hide_are_shown_as_signs_one_for_one(tmp_path: Path, browser: Browser) -> None:
+    workdir, pool = pooled(tmp_path)
+    for page in served(workdir, pool):
+        browser.open(page.address)
+        assert browser.run("element('b', '湯\\u202e頭\\x07').textContent") == "湯\u2426頭\u2407"
+        browser.run("box = document.createElement('p'), box.append(marked('湯\\u2067頭很好', [[0, 3]], [[4, 5]]))")
+        assert browser.run("box.innerHTML") == '<mark class="a">湯\u2426頭</mark>很<mark class="o">好</mark>'
+
+
 def test_a_note_waits_for_its_answer_and_is_stored_with_it(tmp_path: Path, browser: Browser) -> None:
     workdir, pool = pooled(tmp_path)
     soup = by_name(pool, TEXTS[0], "湯頭")[1]

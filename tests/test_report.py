@@ -263,6 +263,10 @@ def test_the_first_section_says_what_is_praised_and_criticised_most_and_where(bu
 def test_both_scripts_of_an_aspect_and_its_words_count_as_one() -> None:
     judged = [("服務", "親切", 3), ("湯", "好喝", 4), ("服务", "亲切", 2)]
     assert glance._top(judged, 1) == (("服務", 5, "親切 5"),)
+    rare_first = [("汤", "不热", 2), ("湯", "不熱", 1), ("湯", "鹹", 5)]
+    assert glance._top(rare_first, 1) == (("湯", 8, "鹹 5、不热 3"),), "the form that is written more in all"
+    places = [("甲", "汤", "POS", 2), ("乙", "湯", "POS", 3)]
+    assert [row[3] for row in glance._places(places)] == ["湯 3", "湯 2"]
 
 
 def label_pool(workdir: Path) -> None:

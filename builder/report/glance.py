@@ -53,30 +53,38 @@ def likes_and_dislikes(connection: sqlite3.Connection, quality: str = "", most: 
 
 def _top(rows: Iterable[tuple[str, str, int]], most: int) -> tuple[tuple[Cell, ...], ...]:
     """The most frequent aspects, each with its most frequent opinions."""
-    simplified = converter("t2s")
-    names: dict[str, str] = {}
+    counted = list(rows)
+    aspects = _common_forms((aspect, times) for aspect, _, times in counted)
+    opinions = _common_forms((opinion, times) for _, opinion, times in counted)
     words: dict[str, Counter[str]] = defaultdict(Counter)
-    forms: dict[str, str] = {}
-    for aspect, opinion, times in rows:
-        key = simplified(aspect)
-        names.setdefault(key, aspect)
-        words[key][forms.setdefault(simplified(opinion), opinion)] += times
-    ordered = sorted(words.items(), key=lambda item: (-item[1].total(), names[item[0]]))
-    return tuple((names[key], opinions.total(), _listing(opinions)) for key, opinions in ordered[:most])
+    for aspect, opinion, times in counted:
+        words[aspects[aspect]][opinions[opinion]] += times
+    ordered = sorted(words.items(), key=lambda item: (-item[1].total(), item[0]))
+    return tuple((aspect, counts.total(), _listing(counts)) for aspect, counts in ordered[:most])
 
 
 def _places(rows: Iterable[tuple[str, str, str, int]]) -> list[tuple[Cell, ...]]:
     """Places by their number of triplets: its share of positive ones, and what is praised and criticised most."""
-    simplified = converter("t2s")
-    forms: dict[str, str] = {}
+    judged = list(rows)
+    aspects = _common_forms((aspect, times) for _, aspect, _, times in judged)
     counted: dict[str, dict[str, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
-    for place, aspect, polarity, times in rows:
-        counted[place][polarity][forms.setdefault(simplified(aspect), aspect)] += times
+    for place, aspect, polarity, times in judged:
+        counted[place][polarity][aspects[aspect]] += times
     sums = {place: sum(opinions.total() for opinions in by.values()) for place, by in counted.items()}
     return [
         (place, sums[place], percent(by["POS"].total(), sums[place]), _listing(by["POS"]), _listing(by["NEG"]))
         for place, by in sorted(counted.items(), key=lambda item: (-sums[item[0]], item[0]))
     ]
+
+
+def _common_forms(counted: Iterable[tuple[str, int]]) -> dict[str, str]:
+    """Each word in the script in which it is written more, in all rows together."""
+    simplified = converter("t2s")
+    forms: dict[str, Counter[str]] = defaultdict(Counter)
+    for word, times in counted:
+        forms[simplified(word)][word] += times
+    common = {key: min(counts, key=lambda word: (-counts[word], word)) for key, counts in forms.items()}
+    return {word: common[key] for key, counts in forms.items() for word in counts}
 
 
 def _listing(counted: Counter[str]) -> str:

@@ -196,4 +196,4 @@ def word_site(book: WordBook) -> LabelSite:
         return book.change_class(given)
 
     writes = {"/api/answer": answer, "/api/take": take, "/api/class": change_class}
-    return LabelSite("words.html", ("words.js", "page.css"), {"/api/words": rows}, writes)
+    return LabelSite("words.html", ("text.js", "words.js", "page.css"), {"/api/words": rows}, writes)

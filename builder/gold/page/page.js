@@ -53,14 +53,14 @@ function show() {
   const [aspect, opinion] = candidate ? spans_of(item) : [null, null];
   $("text").replaceChildren(marked(item.text, aspect, opinion));
   asked(candidate, label, aspect, opinion);
-  $("said").textContent = item.said ? "他們說 they said: " + item.said : "";
+  $("said").textContent = item.said ? "他們說 they said: " + visible(item.said) : "";
   $("labels").hidden = !candidate; $("none").hidden = !!candidate;
   for (const button of document.querySelectorAll("#more button")) button.hidden = !offered(button.dataset.key);
   for (const button of document.querySelectorAll("#labels button")) button.setAttribute("aria-pressed", String(!!label && label.label === button.querySelector("b").textContent));
   $("none").firstElementChild.setAttribute("aria-pressed", String(item.checked));
   $("missing").replaceChildren(...item.missing.map((t) => element("li", `＋ (${t.aspect}, ${t.opinion}, ${named(t.polarity)})`)));
   const written = drafts.get(place) ?? (label && label.note) ?? "";
-  $("noted").textContent = written ? "備註 note: " + written + (drafts.has(place) ? "（和答案一起存 saved with your answer）" : "") : "";
+  $("noted").textContent = written ? "備註 note: " + visible(written) + (drafts.has(place) ? "（和答案一起存 saved with your answer）" : "") : "";
   list(); teaching(); lines();
   const first = $("text").querySelector("mark"); if (first && $("shown").scrollHeight > $("shown").clientHeight) first.scrollIntoView({ block: "center" });
 }
@@ -94,7 +94,7 @@ function asked(candidate, label, aspect, opinion) {
   if (label && (label.aspect || label.opinion || label.polarity)) {
     const right = label.polarity || candidate.polarity;
     q.append("修正成 ", element("mark", words(opinion, item.text), "o"), " 描述 ", element("mark", words(aspect, item.text), "a"), "，", element("b", CHINESE[right]), "。", element("span", `Corrected to (${words(aspect, item.text)}, ${words(opinion, item.text)}, ${ENGLISH[right]}), saved as ${label.label}.`, "en"));
-    note.textContent = `原本的候選 proposed: (${candidate.aspect}, ${candidate.opinion}, ${named(candidate.polarity)})。 再按 1 2 3 就是回答原本的候選。 1 2 3 answer for the proposal instead.`;
+    note.textContent = visible(`原本的候選 proposed: (${candidate.aspect}, ${candidate.opinion}, ${named(candidate.polarity)})`) + "。 再按 1 2 3 就是回答原本的候選。 1 2 3 answer for the proposal instead.";
     return;
   }
   q.append("「", element("mark", candidate.opinion, "o"), "」在描述「", element("mark", candidate.aspect, "a"), "」嗎？是", element("b", CHINESE[candidate.polarity]), "的描述嗎？", element("span", `Does “${candidate.opinion}” describe “${candidate.aspect}”? As ${ENGLISH[candidate.polarity]}?`, "en"));
@@ -175,7 +175,7 @@ function teaching() {
 async function teach() {
   const taught = lesson;
   for (const l of taught.lessons) await call("/api/teach", { ...l, place: taught.at });
-  lesson = null; $("done").textContent = `${taught.lessons.some((l) => l.table === "pair") ? "加進規則 added to the rules" : "加進詞庫 added to the lexicon"}: ${taught.lessons.map((l) => l.word).join("、")}。 builder resume`; show();
+  lesson = null; $("done").textContent = `${taught.lessons.some((l) => l.table === "pair") ? "加進規則 added to the rules" : "加進詞庫 added to the lexicon"}: ${visible(taught.lessons.map((l) => l.word).join("、"))}。 builder resume`; show();
 }
 function forget() { lesson = null; show(); }
 

@@ -47,9 +47,9 @@ function drawList() {
     item.append(button); return item;
   }));
 }
-async function load() { ({ rules } = await call("/api/list", {}).then((answer) => { if (answer.fault) throw new Error(answer.fault); return answer; })); drawList(); }
+async function load() { $("list").replaceChildren(element("li", "讀取規則 reading the rules …", "en")); ({ rules } = await call("/api/list", {}).then((answer) => { if (answer.fault) throw new Error(answer.fault); return answer; })); drawList(); }
 function put(text, origin) {
-  $("text").value = saved = text; $("text").rows = Math.min(26, text.split("\n").length + 1); $("about").textContent = ""; $("name").textContent = name || "新規則 new rule"; $("origin").textContent = origin;
+  $("text").value = saved = text; $("text").rows = Math.min(26, text.split("\n").length + 1); $("about").textContent = ""; $("name").textContent = visible(name || "新規則 new rule"); $("origin").textContent = visible(origin);
   $("none").hidden = true; $("rule").hidden = false; $("changes").hidden = true; $("status").textContent = "";
   $("text").scrollTop = 0; $("drop").hidden = !isMine; mark(); drawList();
 }
@@ -69,7 +69,7 @@ function mark() {
 function pair(text, name) { const [aspect, opinion, polarity] = Array.isArray(text) ? text : text.split("|"); return element("span", `${aspect} ${opinion} ${polarity}`, `pair ${polarity}${name ? " " + name : ""}`); }
 function listed(pairs) { const out = []; pairs.forEach((node, at) => out.push(...(at ? ["、", node] : [node]))); return out; }
 function examples(answer) {
-  $("about").textContent = answer.about;
+  $("about").textContent = visible(answer.about);
   const wrong = answer.examples.filter((example) => !example.well).length;
   $("well").textContent = answer.examples.length ? (wrong ? `${wrong} / ${answer.examples.length} 不對 do not hold` : `${answer.examples.length} 都對 all hold`) : "沒有 none";
   $("examples").replaceChildren(...answer.examples.map((example) => {

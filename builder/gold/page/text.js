@@ -5,6 +5,10 @@ const CHINESE = { POS: "正面", NEG: "負面", NEU: "中性" }, ENGLISH = { POS
 const named = (polarity) => `${CHINESE[polarity]} ${ENGLISH[polarity]}`;
 const $ = (id) => document.getElementById(id);
 
+// Characters that would reorder or hide what a reader sees become signs, one for one, so that offsets hold (as in builder/markup.py).
+const HIDDEN = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
+const visible = (text) => String(text).replace(HIDDEN, (char) => char < " " ? String.fromCharCode(0x2400 + char.charCodeAt(0)) : "\u2426");
+
 const graphemes = (() => {
   const cutter = self.Intl && Intl.Segmenter ? new Intl.Segmenter("zh", { granularity: "grapheme" }) : null;
   return (text) => {
@@ -17,10 +21,10 @@ const graphemes = (() => {
 })();
 const inside = (spans, at) => (spans || []).some(([start, end]) => start <= at && at < end);
 const words = (spans, text) => { const chars = Array.from(text); return spans.map(([s, e]) => chars.slice(s, e).join("")).join("…"); };
-function element(tag, text, name) { const node = document.createElement(tag); node.textContent = text; if (name) node.className = name; return node; }
+function element(tag, text, name) { const node = document.createElement(tag); node.textContent = visible(text); if (name) node.className = name; return node; }
 function marked(text, aspect, opinion) {
   const box = document.createDocumentFragment(); let run = "", kind = null;
-  const flush = () => { if (run) box.append(kind ? element("mark", run, kind) : document.createTextNode(run)); run = ""; };
+  const flush = () => { if (run) box.append(kind ? element("mark", run, kind) : document.createTextNode(visible(run))); run = ""; };
   Array.from(text).forEach((char, at) => {
     const now = [inside(aspect, at) && "a", inside(opinion, at) && "o"].filter(Boolean).join(" ");
     if (now !== kind) { flush(); kind = now; }

@@ -1,7 +1,6 @@
 "use strict";
 // Induced words with their sentences. Sentences are hostile input: nodes are made with textContent only.
 const KEY = document.querySelector("meta[name=key]").content;
-const $ = (id) => document.getElementById(id);
 let rows = [], classes = [], ownClasses = [], roles = [], at = 0, busy = Promise.resolve();
 
 async function call(path, body) {
@@ -11,10 +10,10 @@ async function call(path, body) {
   if (!answer.ok) throw new Error(content.error);
   return content;
 }
-function element(tag, text, name) { const node = document.createElement(tag); node.textContent = text; if (name) node.className = name; return node; }
-function sentence(text) {
-  const line = document.createElement("p"), [before, word, behind] = text.split(/【|】/);
-  line.append(before); if (word !== undefined) line.append(element("mark", word, "o"), behind || "");
+function sentence(text, word) { // 【…】 stands around the word; reviews have such brackets too
+  const line = document.createElement("p"), quoted = `【${word}】`, at = text.indexOf(quoted);
+  if (at < 0) line.append(visible(text));
+  else line.append(visible(text.slice(0, at)), element("mark", word, "o"), visible(text.slice(at + quoted.length)));
   return line;
 }
 function meaning(row) {
@@ -36,7 +35,7 @@ function drawn(row) {
     button.addEventListener("click", () => { at = row.place; perform(() => answer(row.place, row.accept === value ? "" : value, row.meaning)); });
     buttons.append(button);
   }
-  item.append(head, ...row.evidence.map(sentence));
+  item.append(head, ...row.evidence.map((text) => sentence(text, row.word)));
   return item;
 }
 function mark() {
