@@ -87,3 +87,13 @@ def tidied(text: str, triplet: Triplet) -> Triplet | None:
 
 def _elements(triplet: Triplet) -> tuple[Element, Element, Element, Element]:
     return triplet.aspect, triplet.aspect_full, triplet.opinion, triplet.opinion_full
+
+
+def overlap(a: Element, b: Element) -> bool:
+    """Whether two elements share a character of the stretch from first to last."""
+    return a.start < b.end and b.start < a.end
+
+
+def clashes(triplet: Triplet, other: Triplet) -> bool:
+    """Whether two triplets speak of the same place: aspects overlap and opinions overlap."""
+    return overlap(triplet.aspect_full, other.aspect_full) and overlap(triplet.opinion_full, other.opinion_full)

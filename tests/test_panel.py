@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 from test_model import triplet
 
+from builder.edges import clashes
 from builder.learning.task import JudgedReview, TaggerConfig
 from builder.model import cotrain
-from builder.model.cotrain import Taggers, clashes, fold_of, fresh, held, merged, together, train_taggers, widened
+from builder.model.cotrain import Taggers, fold_of, fresh, held, merged, together, train_taggers, widened
 from builder.model.panel import SURE, UNSURE, Noise, Panel, noise, seen, trusted
 from builder.model.trust import ADD, DROP, WIDEN
 from builder.records import Triplet

@@ -9,13 +9,15 @@ import json
 import random
 import re
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from conftest import Built, Command
+from conftest import Built, Command, environment
 
 from builder.config import resolve
 from builder.errors import ConfigError
@@ -243,3 +245,22 @@ def test_a_curve_is_read_back(tmp_path: Path) -> None:
     assert load_curve(tmp_path) == STANDARD
     save_curve(None, tmp_path)
     assert load_curve(tmp_path) is None
+
+
+def test_a_build_of_rules_alone_loads_no_torch(tmp_path: Path) -> None:
+    """Neither where the stages run nor in a worker, of which a second and 190 MB would be torch's."""
+    (tmp_path / "reviews.csv").write_text("text\n餐點很好吃\n服務很差\n環境乾淨，老闆親切\n", encoding="utf-8")
+    code = f"""
+import os, sys
+os.chdir({str(tmp_path)!r})
+class Refusing:
+    def find_spec(self, name, *rest):
+        assert name != "torch", "it is loaded"
+sys.meta_path.insert(0, Refusing())
+sys.argv = "builder build reviews.csv --profile rules --licence CC0-1.0 --set workers=1".split()
+from builder.cli import main
+main()
+"""
+    done = subprocess.run([sys.executable, "-c", code], env=environment(), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "release: releases/v0.1.0" in done.stdout

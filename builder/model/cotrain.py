@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from builder.edges import shared
+from builder.edges import clashes, shared
 from builder.engine import Doc, RuleEngine
 from builder.errors import ModelError
 from builder.files import read_settings, write_atomically
@@ -28,7 +28,7 @@ from builder.learning.processes import launched, rank, spread
 from builder.learning.task import Example, Progress, TaggerConfig
 from builder.model.foundation import Foundation
 from builder.model.saved import load, save
-from builder.model.tagger import Proposal, Tagger, in_place, overlap, propose, settle, train_tagger
+from builder.model.tagger import Proposal, Tagger, in_place, propose, settle, train_tagger
 from builder.model.trust import ADD, WIDEN, TrustLimits
 from builder.records import Triplet
 
@@ -248,8 +248,3 @@ def held(
     weighed = engine.weigh(doc, [triplet for _, triplet in proposals])
     sound = [(chance, triplet) for (chance, _), triplet in zip(proposals, weighed, strict=True) if triplet is not None]
     return merged(rules, scores, firm, sound, trust)
-
-
-def clashes(triplet: Triplet, other: Triplet) -> bool:
-    """Whether two triplets speak of the same place: aspects overlap and opinions overlap."""
-    return overlap(triplet.aspect_full, other.aspect_full) and overlap(triplet.opinion_full, other.opinion_full)

@@ -19,10 +19,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from builder.edges import clashes
 from builder.errors import ModelError
 from builder.files import read_settings, write_atomically
 from builder.learning.task import Example, JudgedReview, Progress
-from builder.model.cotrain import Taggers, clashes, load_taggers
+from builder.model.cotrain import Taggers, load_taggers
 from builder.model.tagger import Proposal
 from builder.model.trust import TrustLimits
 from builder.records import VERDICTS, Triplet, Verdict

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from builder.edges import overlap
 from builder.errors import ModelError
 from builder.learning.checkpoint import Checkpoints, fingerprint, tensor_digest
 from builder.learning.devices import device_of, in_parts
@@ -168,11 +169,6 @@ def in_place(triplet: Triplet) -> tuple[int, int, Key]:
     depend on it.
     """
     return triplet.opinion.start, triplet.aspect.start, triplet.key
-
-
-def overlap(a: Element, b: Element) -> bool:
-    """Whether two elements share a character of the stretch from first to last."""
-    return a.start < b.end and b.start < a.end
 
 
 def train_tagger(

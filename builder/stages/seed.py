@@ -11,7 +11,7 @@ from builder.engine import RuleEngine, make_engine
 from builder.lexicon.resources import Lexicon
 from builder.progress import bar
 from builder.reader import extract, restored
-from builder.records import Review, Triplet
+from builder.records import Review
 from builder.settings import Convention
 from builder.shards import Job
 from builder.stages.parts.context import Context, advance, begin
@@ -19,8 +19,8 @@ from builder.stages.parts.lexicons import ArrivedWords, pack_words, unpack_words
 from builder.store import db, readings, reviews, runs, triplets, usage
 
 _CHUNK = 1024
-_Task = list[tuple[Review, str]]
-_Answer = tuple[int, int, list[tuple[int, Triplet]]]
+_Task = list[tuple[readings.ReviewFields, str]]
+_Answer = tuple[int, int, list[triplets.PreparedTriplet]]
 _Ready = tuple[RuleEngine, Lexicon]
 
 
@@ -37,7 +37,7 @@ def run(context: Context) -> runs.Counts:
     with bar(reviews.count(connection), "seed") as shown:
         for last, number, rows in context.crew.map(job, _tasks(context, at)):
             with db.atomic(connection):
-                triplets.propose(connection, source, rows)
+                triplets.propose_prepared(connection, source, rows)
                 advance(connection, "seed", last)
             shown.update(number)
     usage.record(connection, _lexicon_entries(context.lexicon))
@@ -50,8 +50,8 @@ def _lexicon_entries(lexicon: Lexicon) -> Iterator[usage.Entry]:
 
 
 def _tasks(context: Context, at: int) -> Iterator[_Task]:
-    while rows := readings.annotated(context.connection, at, _CHUNK):
-        at = rows[-1][0].id
+    while rows := readings.annotated_fields(context.connection, at, _CHUNK):
+        at = rows[-1][0][0]
         yield rows
 
 
@@ -65,11 +65,11 @@ def _prepare(words: ArrivedWords, convention: Convention) -> _Ready:
 def _seed(ready: _Ready, task: _Task) -> _Answer:
     engine, lexicon = ready
     return (
-        task[-1][0].id,
+        task[-1][0][0],
         len(task),
-        [
-            (review.id, triplet)
-            for review, words in task
-            for triplet in extract(engine, restored(review, readings.load_words(words), lexicon.variants))
-        ],
+        triplets.prepare(
+            (fields[0], triplet)
+            for fields, words in task
+            for triplet in extract(engine, restored(Review(*fields), readings.load_words(words), lexicon.variants))
+        ),
     )

@@ -99,48 +99,76 @@ def drop_orphans(connection: sqlite3.Connection) -> None:
     )
 
 
+PreparedTriplet = tuple[tuple[object, ...], tuple[object, ...]]
+"""A row of `triplets`, which begins with the id, and what a row of `proposals` says of it."""
+
+
+def prepare(rows: Iterable[tuple[int, Triplet]]) -> list[PreparedTriplet]:
+    """(review id, triplet in stored offsets) as rows of the database: workers do it."""
+    return [
+        (
+            _triplet_row(triplet_id(review, t), review, t),
+            (t.confidence, t.rules[0] if t.rules else None, _story(t)),
+        )
+        for review, t in rows
+    ]
+
+
 def propose(
-    connection: sqlite3.Connection, source: int, rows: Sequence[tuple[int, Triplet]], *, overrule: bool = False
+    connection: sqlite3.Connection, source: int, rows: Iterable[tuple[int, Triplet]], *, overrule: bool = False
 ) -> list[int]:
     """Store (review id, triplet in stored offsets) as proposals of `source`; returns their triplet ids in order.
 
     Full phrases, owner and valence of a triplet are those of its first proposer, unless a later one may `overrule`,
     as people may.
     """
-    ids = [triplet_id(review, triplet) for review, triplet in rows]
-    insert(connection, ids, rows, overrule=overrule)
-    connection.executemany(
-        _PROPOSE,
-        (
-            (source, i, t.confidence, t.rules[0] if t.rules else None, _story(t))
-            for i, (_, t) in zip(ids, rows, strict=True)
-        ),
-    )
-    return ids
+    return propose_prepared(connection, source, prepare(rows), overrule=overrule)
 
 
-def insert(
-    connection: sqlite3.Connection, ids: Sequence[int], rows: Sequence[tuple[int, Triplet]], *, overrule: bool = False
-) -> None:
+def propose_prepared(
+    connection: sqlite3.Connection, source: int, rows: Sequence[PreparedTriplet], *, overrule: bool = False
+) -> list[int]:
+    """As `propose`, of rows that are prepared."""
+    _insert_rows(connection, (row for row, _ in rows), overrule)
+    connection.executemany(_PROPOSE, ((source, row[0], *proposal) for row, proposal in rows))
+    return [row[0] for row, _ in rows]  # type: ignore[misc]
+
+
+def insert(connection: sqlite3.Connection, ids: Sequence[int], rows: Sequence[tuple[int, Triplet]]) -> None:
     """Store triplets under given ids, without saying who proposes them."""
+    _insert_rows(connection, (_triplet_row(i, *row) for i, row in zip(ids, rows, strict=True)), overrule=False)
+
+
+def repeat(connection: sqlite3.Connection, source: int, repeating: int) -> None:
+    """Have another source propose all that a source does for the reviews of any split, without its story."""
+    connection.execute(
+        "INSERT INTO proposals (source, triplet, confidence, rule, story)"
+        " SELECT ?, p.triplet, NULL, NULL, '[]' FROM proposals p JOIN reviews r ON r.id = p.triplet >> 31"
+        " WHERE p.source = ? AND r.split IS NOT NULL ORDER BY p.triplet",
+        (repeating, source),
+    )
+
+
+def _triplet_row(i: int, review: int, t: Triplet) -> tuple[object, ...]:
+    return (
+        i,
+        review,
+        t.aspect.text,
+        t.aspect_full.text,
+        t.owner.text if t.owner else None,
+        t.opinion.text,
+        t.opinion_full.text,
+        t.polarity,
+        t.valence,
+        spans_of(t),
+    )
+
+
+def _insert_rows(connection: sqlite3.Connection, rows: Iterable[tuple[object, ...]], overrule: bool) -> None:
     connection.executemany(
         "INSERT INTO triplets (id, review, aspect, aspect_full, owner, opinion, opinion_full, polarity, valence, spans)"
         f" VALUES (?,?,?,?,?,?,?,?,?,?) ON CONFLICT (id) DO {_OVERRULE if overrule else 'NOTHING'}",
-        (
-            (
-                i,
-                review,
-                t.aspect.text,
-                t.aspect_full.text,
-                t.owner.text if t.owner else None,
-                t.opinion.text,
-                t.opinion_full.text,
-                t.polarity,
-                t.valence,
-                spans_of(t),
-            )
-            for i, (review, t) in zip(ids, rows, strict=True)
-        ),
+        rows,
     )
 
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from builder.edges import clashes
 from builder.lexicon.categories import Categories
 from builder.metrics import matching
 from builder.metrics.matching import Answer
-from builder.model.cotrain import clashes
 from builder.model.label_model import PRECISION, LabelModel, VotedCandidate, chance_by_margin, fit_label_model
 from builder.model.trust import ADD, DROP
 from builder.records import Triplet

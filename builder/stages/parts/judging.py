@@ -54,11 +54,11 @@ def judge_stored(
 
 def load_judge(context: Context) -> Judge | None:
     """The judge; None where there were too few reviews for one."""
-    from builder.model.panel import load_panel
-
     if triplets.source_id(context.connection, NAME) is None:
         return None
     if context.config.discriminate.mode == "cross-fit":
+        from builder.model.panel import load_panel
+
         return load_panel(folder_of(context), context.config.device)
     return kinds.load_judge(folder_of(context), context.config.device)
 

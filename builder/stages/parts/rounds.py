@@ -30,15 +30,15 @@ _NONE: NewVerdicts = MappingProxyType({})
 class RoundResult:
     """The model's digest of a round, its predictions and the training set that they come from.
 
-    Predictions are (review id, triplet); they may be computed while they are read. Without a training set it is what
-    is predicted for the train split, as in variant E. `verdicts` are those that the model gave with its predictions;
-    they are complete once these are read.
+    Predictions are (review id, triplet); they may be computed while they are read. Without any, the rules' triplets
+    stand. Without a training set it is what is predicted for the train split, as in variant E. `verdicts` are those
+    that the model gave with its predictions; they are complete once these are read.
     """
 
     variant: str
     number: int
     digest: str
-    predictions: Iterable[tuple[int, Triplet]]
+    predictions: Iterable[tuple[int, Triplet]] | None
     training: list[int] | None
     verdicts: NewVerdicts = field(default_factory=dict)
 
@@ -69,9 +69,14 @@ def finish_round(
     connection, name = context.connection, f"{result.variant}{result.number}"
     with db.atomic(connection):
         source = triplets.source(connection, name, "model", result.digest)
-        rows = ((review, replace(triplet, rules=(), source=name)) for review, triplet in result.predictions)
-        while page := list(islice(rows, _PAGE)):
-            triplets.propose(connection, source, page)
+        rules = triplets.source_id(connection, "rules")
+        assert rules is not None
+        if result.predictions is None:
+            triplets.repeat(connection, rules, source)
+        else:
+            rows = ((review, replace(triplet, rules=(), source=name)) for review, triplet in result.predictions)
+            while page := list(islice(rows, _PAGE)):
+                triplets.propose(connection, source, page)
         if judge is not None:
             judge_new(context, judge, source, shown, result.verdicts)
         if rate is not None:
@@ -80,8 +85,6 @@ def finish_round(
             training_sets.train_on(connection, result.variant, result.number, source)
         else:
             training_sets.set_training(connection, result.variant, result.number, result.training)
-        rules = triplets.source_id(connection, "rules")
-        assert rules is not None
         read, total, kept = training_sets.training_counts(connection, result.variant, result.number, rules)
         counts = counts or RoundCounts(triplets.count(connection, rules, "train"), kept, total - kept)
         done = runs.Round(

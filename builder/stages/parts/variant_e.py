@@ -45,28 +45,30 @@ def run_round(context: Context, judge: Judge | None) -> None:
     Args:
         judge: the panel; None where it was not trained or is not trusted, and the rules stand as they are.
     """
-    from builder.model.panel import Panel
-
-    assert judge is None or isinstance(judge, Panel), "the config was checked"
     started = time.monotonic()
     shown = ModelBar("self-train E0")
-    trusted = judge if judge is not None and judge.trust else None
+    trusted = None if judge is None else _trusted(judge)
     digest = trusted.digest if trusted is not None else triplets.RULES_REPEATED
     verdicts: dict[TripletPlace, tuple[Verdict | None, float]] = {}
-    rows: Iterator[tuple[int, Triplet]] = chain.from_iterable(
-        _rule_triplets(context, split)
-        if trusted is None
-        else _agreed_triplets(context, trusted, split, shown, verdicts)
-        for split in SPLITS
-    )
+    rows: Iterator[tuple[int, Triplet]] | None = None
+    if trusted is not None:
+        rows = chain.from_iterable(_agreed_triplets(context, trusted, split, shown, verdicts) for split in SPLITS)
     if heeded := heeded_labellers(context):
         signatures = [labellers.signature(context.connection, labeller.name) for labeller in heeded]
         digest = hashlib.sha256(json.dumps([digest, *signatures]).encode()).hexdigest()[:16]
+        rows = chain.from_iterable(_rule_triplets(context, split) for split in SPLITS) if rows is None else rows
         rows = join_votes(context, rows, heeded, None if trusted is None else _rank_curve(context))
     result = RoundResult("E", 0, digest, rows, None, verdicts)
     finish_round(
         context, judge, result, None, started, shown, lambda source: _rate_confidence(context, source, trusted)
     )
+
+
+def _trusted(judge: Judge) -> Panel | None:
+    from builder.model.panel import Panel  # with torch, which a build without a judge does not need
+
+    assert isinstance(judge, Panel), "the config was checked"
+    return judge if judge.trust else None
 
 
 def _rate_confidence(context: Context, source: int, trusted: Panel | None) -> None:
