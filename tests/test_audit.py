@@ -25,6 +25,7 @@ from builder.report import quality
 from builder.store import audits, db, gold, labels, pools, released
 from builder.store.released import ReleasedTriplet
 from builder.usecases import audit
+from builder.usecases.label_sources import read_workdir
 from builder.usecases.labelling import opened
 
 TEXT = "湯頭濃郁，店員親切，座位太小"
@@ -261,6 +262,27 @@ def test_the_page_answers_an_audit(workdir: Path) -> None:
     assert result.precision is not None and result.recall is not None
     assert (result.precision.value, result.recall.value) == (100, 100)
     assert result.precision.low < 90, "a handful of answers proves little"
+
+
+def test_answers_of_an_audit_teach_and_only_reviews_read_in_full_count_as_whole(workdir: Path) -> None:
+    from builder.usecases.annotation_page import DatabaseBook
+
+    drawn = audit.draw(workdir, AuditSettings())
+    with opened(workdir) as connection:
+        book = DatabaseBook(connection, drawn.pool.id, "bob")
+        items = book.items(0, 100)
+        (first, *others) = [item for item in items if item["candidate"] is not None]
+        for item, answer in [(first, "NX"), *((item, "YY") for item in others)]:
+            book.answer(item["place"], {"op": "label", "label": answer})
+        rows = read_workdir(workdir).rows
+        assert rows and all("wrong" in row for row in rows), "nobody said that nothing is missing"
+        assert sum(len(row["wrong"]) for row in rows) == 1
+        for item in items:
+            if item["candidate"] is None:
+                book.answer(item["place"], {"op": "check"})
+    whole = [row for row in read_workdir(workdir).rows if "wrong" not in row]
+    assert len(whole) == drawn.reviews
+    assert sum(len(row["triplets"]) for row in read_workdir(workdir).rows) == len(others)
 
 
 def test_what_cannot_be_audited_is_an_error(workdir: Path, here: Command, tmp_path: Path) -> None:

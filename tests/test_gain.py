@@ -8,9 +8,14 @@ from pathlib import Path
 import pytest
 from conftest import Command
 
+from builder.engine import make_engine
 from builder.lexicon.folders import Folders
 from builder.lexicon.rules import load_rules
 from builder.model.decision_weights import WeighedOpinion, adapt_weights
+from builder.reader import Recipe, extract, make_reader
+from builder.stages.parts.build_folders import folders_in
+from builder.usecases.label_sources import read_labels
+from builder.usecases.lessons import Lessons, collect_opinions, find_wrong_rules, read_taught, write_lessons
 
 DISHES = ("湯頭", "牛肉麵", "滷味", "紅茶", "水餃", "炒飯", "咖哩", "豬排")
 FIRST = WeighedOpinion((("near", "shared"), ("far", "shared")), (True, False, False))
@@ -80,10 +85,10 @@ def test_an_aspect_is_learnt_where_most_of_its_uses_are_labelled(here: Command, 
     assert "啾啾仔" in lexicon.aspects and "叭叭" not in lexicon.aspects
 
 
-def test_labels_come_from_one_place(here: Command, tmp_path: Path) -> None:
+def test_without_labels_or_a_working_directory_it_says_what_to_give(here: Command, tmp_path: Path) -> None:
     assert "give --gold FILE or --workdir FOLDER" in here("gain").err
-    both = here("gain", "--gold", write_gold(tmp_path / "gold.jsonl"), "--workdir", tmp_path)
-    assert both.code == 2 and "labels come from one place" in both.err
+    ran = here("gain", "--gold", write_gold(tmp_path / "gold.jsonl"), "--teach")
+    assert ran.code == 2 and "name it with --workdir" in ran.err
 
 
 def test_the_gain_is_measured_for_another_domain(here: Command, tmp_path: Path) -> None:
@@ -108,3 +113,79 @@ def test_a_row_without_a_text_is_named(here: Command, tmp_path: Path) -> None:
     ran = here("gain", "--gold", path)
     assert ran.code == 2
     assert "review a has no text" in ran.err
+
+
+def test_labels_of_a_users_own_table_are_located_and_what_is_not_in_the_text_is_counted(
+    here: Command, tmp_path: Path
+) -> None:
+    rows = [json.loads(line) for line in write_gold(tmp_path / "gold.jsonl").read_text(encoding="utf-8").splitlines()]
+    lines = ["text,aspect,opinion,polarity"]
+    for row in rows:
+        (label,) = row["triplets"]
+        lines.append(f"{row['text']},{label['aspect']},{label['opinion']},POS")
+    lines += [f"{rows[0]['text']},不在這裡,好吃,POS", "這一則什麼都沒有提到,,,"]
+    table = tmp_path / "mine.csv"
+    table.write_text("\ufeff" + "\n".join(lines) + "\n", encoding="utf-8")
+    labels = read_labels(table)
+    assert labels.left_out == {"aspect not in the text": 1}
+    assert [row["triplets"][0]["aspect_spans"] for row in labels.rows[:24]] == [
+        row["triplets"][0]["aspect_spans"] for row in rows
+    ]
+    assert labels.rows[24]["triplets"] == []
+    ran = here("gain", "--gold", table, "--splits", "2")
+    assert ran.code == 0, ran.err
+    assert "1 labels are left out: 1 aspect not in the text" in ran.err
+    assert "25 labelled reviews, 2 random halves" in ran.out
+
+
+def test_a_table_without_a_column_is_one_line_that_names_it(here: Command, tmp_path: Path) -> None:
+    table = tmp_path / "mine.csv"
+    table.write_text("text,aspect,opinion\n", encoding="utf-8")
+    ran = here("gain", "--gold", table)
+    assert ran.code == 2 and "there is no column 'polarity'" in ran.err
+
+
+def test_a_working_directory_that_is_taught_builds_with_it_and_forgets_it(here: Command, tmp_path: Path) -> None:
+    gold, work = write_gold(tmp_path / "gold.jsonl"), tmp_path / "work"
+    work.mkdir()
+    before = folders_in(work).load_rules()
+    ran = here("gain", "--gold", gold, "--workdir", work, "--splits", "1", "--teach")
+    assert ran.code == 0, ran.err
+    assert "is taught by 24 reviews: 1 rules changed" in ran.out
+    taught = folders_in(work).load_rules()
+    assert taught != before
+    again = here("gain", "--gold", gold, "--workdir", work, "--splits", "1", "--teach")
+    assert again.out == ran.out, "labels do not count twice"
+    assert folders_in(work).load_rules() == taught
+    assert here("gain", "--workdir", work, "--forget").code == 0
+    assert folders_in(work).load_rules() == before
+
+
+def test_a_rule_that_is_wrong_here_is_switched_off_and_three_labels_are_not_enough(tmp_path: Path) -> None:
+    folders = Folders()
+    reader, rules = make_reader(Recipe(folders=folders)), folders.load_rules()
+    wrong = [{"id": f"w{n}", "text": f"好吃的{DISHES[n % 8]}有{n}種", "triplets": []} for n in range(24)]
+    label = {"aspect": "服務", "aspect_spans": [[0, 2]], "opinion": "親切", "opinion_spans": [[2, 4]],
+             "polarity": "POS"}  # fmt: skip
+    right = [{"id": f"r{n}", "text": f"服務親切，去過{n}次", "triplets": [label]} for n in range(60)]
+    few, many = (read_taught([*wrong[:number], *right], tmp_path, reader) for number in (3, 24))
+    assert find_wrong_rules(few, reader, rules) == ()
+    (record,) = find_wrong_rules(many, reader, rules)
+    assert (record.name, record.right, record.triplets) == ("attributive", 0, 24)
+    lessons = Lessons({"near": 1.0}, {}, (record,))
+    write_lessons(lessons, rules, tmp_path / "rules", tmp_path / "lexicons")
+    changed = Folders(added_rules=(tmp_path / "rules",)).load_rules()
+    engine = make_engine(reader.lexicon, changed, "natural")
+    assert [t.rule for t in extract(engine, reader.read(["好吃的水餃有三種"])[0])] != ["attributive"]
+
+
+def test_a_triplet_that_is_refused_alone_teaches_its_opinion_and_says_nothing_of_the_others(tmp_path: Path) -> None:
+    reader, rules = make_reader(Recipe()), load_rules()
+    rows = [json.loads(line) for line in write_gold(tmp_path / "gold.jsonl").read_text(encoding="utf-8").splitlines()]
+    (label,) = rows[0]["triplets"]
+    refused = {**rows[0], "triplets": [], "wrong": [label]}
+    unjudged = {**rows[1], "triplets": [], "wrong": []}
+    opinions = collect_opinions(read_taught([refused, unjudged], tmp_path, reader), reader, rules)
+    (case,) = opinions["r0"]
+    assert False in case.right and case.right[-1] is True, "another aspect, or none"
+    assert opinions["r1"] == []

@@ -14,8 +14,9 @@ from builder.reader import Recipe, make_reader
 from builder.records import Label, Pool
 from builder.stages.parts import gold as gold_files
 from builder.store import db, gold, reviews
-from builder.usecases.gain import read_pool, read_taught
+from builder.usecases.label_sources import read_workdir
 from builder.usecases.labelling import opened
+from builder.usecases.lessons import read_taught
 from builder.usecases.pool_gold import write_gold
 
 
@@ -65,7 +66,7 @@ def test_reviews_with_an_open_candidate_are_left_out_and_counted(tmp_path: Path)
 def test_gain_reads_the_labels_of_a_pool_with_their_texts(tmp_path: Path, here: Command) -> None:
     workdir, pool = pooled(tmp_path)
     label(workdir, pool, "amy", "human")
-    rows = read_pool(workdir)
+    rows = read_workdir(workdir).rows
     reader = make_reader(Recipe())
     taught = read_taught(rows, workdir, reader)
     assert sum(len(review.triplets) for review in taught) == sum(len(row["triplets"]) for row in rows) > 0

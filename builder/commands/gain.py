@@ -1,60 +1,150 @@
-"""`builder gain`: what labelled reviews would teach the rules."""
+"""`builder gain`: what labelled reviews teach the rules, and a working directory that is taught."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
+
+if TYPE_CHECKING:
+    from builder.lexicon.folders import Folders
+    from builder.usecases.gain import MeasuredGain
+    from builder.usecases.label_sources import LabelledRows
+    from builder.usecases.lessons import Lessons
 
 
 @click.command()
 @click.option(
     "--gold",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Labelled reviews as JSON lines with id, text and triplets.",
+    help="Labelled reviews: JSON lines with id, text and triplets, or a CSV with text, aspect, opinion and polarity.",
 )
 @click.option(
     "--workdir",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="In place of --gold: the working directory whose pool is labelled.",
+    help="The working directory whose words and rules are used; without --gold also its pools and audits.",
 )
-@click.option("--pool", help="The pool of --workdir; the newest if not given.")
-@click.option("--domain", default="restaurant", show_default=True, help="A domain, or the folder of a pack.")
+@click.option("--pool", help="A pool or an audit of --workdir; all of them if not given.")
+@click.option(
+    "--domain", default="restaurant", show_default=True, help="Without --workdir: a domain, or the folder of a pack."
+)
 @click.option("--splits", default=5, show_default=True, type=click.IntRange(1, 50), help="Random halves to measure on.")
 @click.option(
     "--write",
     "folder",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Folder for a rule that all labels have taught.",
+    help="Folder for the rules that all labels have taught.",
 )
+@click.option("--teach", is_flag=True, help="Teach --workdir all labels: its next build uses what they teach.")
+@click.option("--forget", is_flag=True, help="Take back what labels taught --workdir, and do nothing else.")
 def gain(
-    gold: Path | None, workdir: Path | None, pool: str | None, domain: str, splits: int, folder: Path | None
+    gold: Path | None,
+    workdir: Path | None,
+    pool: str | None,
+    domain: str,
+    splits: int,
+    folder: Path | None,
+    teach: bool,
+    forget: bool,
 ) -> None:
     """Measure what labelled reviews teach the rules.
 
     Half of the reviews teach, the other half is scored; aspect or opinion may be longer or shorter. Labels move the
-    weights by which rules choose an aspect, and teach aspects that the lexicon lacks.
+    weights by which rules choose an aspect, teach aspects that the lexicon lacks, and switch off rules that are wrong
+    here.
     """
+    from builder.errors import ConfigError
+    from builder.usecases.gain import measure_gain
+    from builder.usecases.label_sources import read_labels, read_workdir
+
+    if (teach or forget) and workdir is None:
+        raise ConfigError("there is no working directory to teach", fix="name it with --workdir")
+    if forget and workdir:
+        _forget(workdir)
+        return
+    where = gold or workdir
+    if where is None:
+        raise ConfigError("there are no labels", fix="give --gold FILE or --workdir FOLDER")
+    labels = read_labels(gold) if gold else read_workdir(where, pool)
+    _report_left_out(labels)
+    with _folders(workdir, domain) as folders:
+        _print_gain(measure_gain(labels.rows, where, folders, splits), splits)
+        if folder is not None:
+            _write(labels, where, folders, folder)
+    if teach and workdir:
+        _teach(labels, where, workdir)
+
+
+@contextmanager
+def _folders(workdir: Path | None, domain: str) -> Iterator[Folders]:
+    from builder.lexicon.folders import Folders
+    from builder.usecases.taught import untaught
+
+    if workdir is None:
+        yield Folders(domain=domain)
+        return
+    with untaught(workdir) as folders:
+        yield folders
+
+
+def _report_left_out(labels: LabelledRows) -> None:
+    if labels.left_out:
+        reasons = ", ".join(f"{number:,} {reason}" for reason, number in sorted(labels.left_out.items()))
+        click.echo(f"{sum(labels.left_out.values()):,} labels are left out: {reasons}", err=True)
+
+
+def _print_gain(measured: MeasuredGain, splits: int) -> None:
     from tabulate import tabulate
 
-    from builder.errors import ConfigError
-    from builder.lexicon.folders import Folders
-    from builder.usecases.gain import measure_gain, read_pool, read_rows, write_lessons
-
-    labels = gold or workdir
-    if labels is None or (gold and workdir):
-        raise ConfigError("labels come from one place", fix="give --gold FILE or --workdir FOLDER")
-    rows_given = read_rows(gold) if gold else read_pool(labels, pool)
-    number, rows = measure_gain(rows_given, labels, Folders(domain=domain), splits)
     table = [
         [row.labels, f"{row.before.f1:.1f}", f"{row.after.precision:.1f}", f"{row.after.recall:.1f}",
-         f"{row.after.f1:.1f}", f"{row.after.f1 - row.before.f1:+.1f}", f"{row.better} of {splits}"]
-        for row in rows
+         f"{row.after.f1:.1f}", f"{row.after.f1 - row.before.f1:+.1f}",
+         f"{min(row.gains):+.1f} to {max(row.gains):+.1f}", f"{row.better} of {splits}"]
+        for row in measured.rows
     ]  # fmt: skip
-    headers = ["labels", "F1 before", "P", "R", "F1", "gain", "better in"]
-    click.echo(tabulate(table, headers=headers, disable_numparse=True, colalign=("right",) * 7))
-    click.echo(f"{number:,} labelled reviews, {splits} random halves")
-    if folder is not None:
-        path, aspects = write_lessons(rows_given, labels, Folders(domain=domain), folder)
-        words = f" and `--set lexicons.dir='\"{folder / 'lexicons'}\"'` ({aspects:,} aspects)" if aspects else ""
-        click.echo(f"{path}: use it with `--set rules.dir='\"{folder}\"'`{words}")
+    headers = ["labels", "F1 before", "P", "R", "F1", "gain", "by half", "better in"]
+    click.echo(tabulate(table, headers=headers, disable_numparse=True, colalign=("right",) * 8))
+    click.echo(f"{measured.whole:,} labelled reviews, {splits} random halves")
+    if measured.partial:
+        click.echo(f"single triplets of {measured.partial:,} more reviews teach along")
+
+
+def _describe_rules(lessons: Lessons) -> str:
+    """The rules that are switched off, a line each."""
+    return "".join(
+        f"\nswitched off: {rule.name}, {rule.right} of {rule.triplets} right, {100 * rule.highest:.0f}% at most"
+        for rule in lessons.wrong_rules
+    )
+
+
+def _write(labels: LabelledRows, where: Path, folders: Folders, folder: Path) -> None:
+    from builder.reader import Recipe, make_reader
+    from builder.usecases.lessons import learn, read_taught, write_lessons
+
+    reader, rules = make_reader(Recipe(folders=folders)), folders.load_rules()
+    lessons = learn(read_taught(labels.rows, where, reader), reader, folders, rules)
+    paths = write_lessons(lessons, rules, folder, folder / "lexicons")
+    aspects = len(lessons.aspects)
+    words = f" and `--set lexicons.dir='\"{folder / 'lexicons'}\"'` ({aspects:,} aspects)" if aspects else ""
+    named = ", ".join(map(str, paths)) or "nothing learnt"
+    click.echo(f"{named}: use it with `--set rules.dir='\"{folder}\"'`{words}{_describe_rules(lessons)}")
+
+
+def _teach(labels: LabelledRows, where: Path, workdir: Path) -> None:
+    from builder.usecases.taught import teach
+
+    lessons, paths = teach(labels.rows, where, workdir)
+    click.echo(
+        f"{workdir} is taught by {len(labels.rows):,} reviews: {len(paths):,} rules changed, "
+        f"{len(lessons.aspects):,} aspects learnt{_describe_rules(lessons)}\n"
+        "the next build uses it; `--forget` takes it back. Do not measure against these labels."
+    )
+
+
+def _forget(workdir: Path) -> None:
+    from builder.usecases.taught import forget
+
+    click.echo(f"{forget(workdir):,} rules are as they were")

@@ -26,7 +26,7 @@ class LayerReview:
 
     def row(self, layer: str) -> dict[str, object]:
         """The review as a gold file has it."""
-        triplets = [_triplet_row(triplet) for triplet in self.triplets]
+        triplets = [triplet_row(triplet) for triplet in self.triplets]
         return {"id": self.key, "text": self.text, "layer": layer, "triplets": triplets}
 
 
@@ -92,7 +92,8 @@ def _triplets_of(review: PoolReview, labels: Mapping[int, Label]) -> tuple[Tripl
     return tuple(sorted(unique.values(), key=lambda triplet: (triplet.aspect.spans, triplet.opinion.spans)))
 
 
-def _triplet_row(triplet: Triplet) -> dict[str, object]:
+def triplet_row(triplet: Triplet) -> dict[str, object]:
+    """A triplet as a gold file has it, with the spans of all four elements."""
     elements: dict[str, Element] = {
         "aspect": triplet.aspect,
         "aspect_full": triplet.aspect_full,

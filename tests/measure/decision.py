@@ -33,7 +33,7 @@ from builder.export.records import extracted
 from builder.lexicon.rules import load_rules
 from builder.reader import Reader, Reading, Recipe, extract, make_reader
 from builder.text import view
-from builder.usecases.gain import change_weights
+from builder.usecases.lessons import change_weights
 
 RULES = Path(__file__).parents[2] / "rules" / "15_decision.toml"
 LEAST = 40

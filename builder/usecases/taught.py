@@ -1,0 +1,88 @@
+"""What labels have taught a working directory: files of rules and words that its next build uses.
+
+In: labelled rows and a working directory. Out: `WORKDIR/rules/NAME.toml`, aspects in `WORKDIR/lexicon`, and
+`WORKDIR/taught.json`, which names them. Teaching again starts from the rules and words without what was taught, so that
+no label counts twice.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from builder.errors import WorkdirError
+from builder.files import write_atomically
+from builder.lexicon.folders import Folders
+from builder.lexicon.rule_texts import edited_file
+from builder.reader import Recipe, make_reader
+from builder.stages.parts.build_folders import folders_in
+from builder.usecases.lessons import LABELS, Lessons, Rows, learn, read_taught, write_lessons
+
+RECORD = "taught.json"
+_WORDS = Path("lexicon", "aspects", f"imported_{LABELS}.tsv")
+
+
+def teach(rows: Rows, where: Path, workdir: Path) -> tuple[Lessons, list[Path]]:
+    """Write what all labels teach into a working directory, in place of what labels taught before. The lessons, and
+    the files of the rules.
+    """
+    with untaught(workdir) as folders:
+        reader, rules = make_reader(Recipe(folders=folders)), folders.load_rules()
+        lessons = learn(read_taught(rows, where, reader), reader, folders, rules)
+    forget(workdir)
+    names = [rule.name for rule in lessons.changed(rules)]
+    write_atomically(workdir / RECORD, (json.dumps({"rules": names, "labels": len(rows)}) + "\n").encode())
+    return lessons, write_lessons(lessons, rules, workdir / "rules", workdir / "lexicon")
+
+
+def forget(workdir: Path) -> int:
+    """Take back what labels taught; how many rules that were."""
+    names = _taught_rules(workdir)
+    for name in names:
+        edited_file(workdir, name).unlink(missing_ok=True)
+    (workdir / _WORDS).unlink(missing_ok=True)
+    (workdir / RECORD).unlink(missing_ok=True)
+    return len(names)
+
+
+@contextmanager
+def untaught(workdir: Path) -> Iterator[Folders]:
+    """The folders of a working directory without what labels taught."""
+    folders, names = folders_in(workdir), _taught_rules(workdir)
+    if not names:
+        yield folders
+        return
+    with tempfile.TemporaryDirectory() as place:
+        copy = Path(place)
+        for name in ("rules", "lexicon"):
+            if (workdir / name).is_dir():
+                shutil.copytree(workdir / name, copy / name)
+        forget(_copy_record(workdir, copy))
+        edited = (copy / "rules",) if any((copy / "rules").glob("*.toml")) else ()
+        imported = tuple(
+            copy / "lexicon" if folder.resolve() == (workdir / "lexicon").resolve() else folder
+            for folder in folders.imported
+        )
+        imported = tuple(folder for folder in imported if any(folder.rglob("*.tsv")))
+        yield replace(folders, edited=edited, imported=imported)
+
+
+def _copy_record(workdir: Path, copy: Path) -> Path:
+    shutil.copyfile(workdir / RECORD, copy / RECORD)
+    return copy
+
+
+def _taught_rules(workdir: Path) -> list[str]:
+    path = workdir / RECORD
+    if not path.is_file():
+        return []
+    try:
+        names = json.loads(path.read_text(encoding="utf-8"))["rules"]
+        return [str(name) for name in names]
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise WorkdirError(f"not readable: {error!r}", where=str(path), fix="delete it, and teach again") from error
