@@ -54,8 +54,9 @@ def files(cache: Path) -> None:
 
 
 def test_the_build_on_an_encoder_and_the_small_model_of_it_run() -> None:
-    build, distil, extract = of_section("Tagger and judge: a pretrained encoder", "build", "model", "extract")
+    build, own, distil, extract = of_section("An encoder such as BERT", "build", "model", "extract")
     run([*build, *settings(**{"encoder.rate": "1e-3"})])
+    assert run(own).startswith("餐點好吃，但是服務很慢\n")
     kept = json.loads(Path("encoder/models/panel/taggers/0/config.json").read_text("utf-8"))
     assert kept["encoder"]["model_type"] == "bert"
     learnt = run([*distil, "--epochs", "1"])
@@ -70,13 +71,13 @@ def test_the_build_on_any_segmenter_runs(cache: Path) -> None:
     Path("DIR/models.toml").write_text(written[: written.index("```")], "utf-8")
     for name, labels in (("ws", ["B", "I"]), ("pos", ["Na", "VH", "Dfa", "COMMACATEGORY"])):
         cached(cache, f"ckiplab/bert-base-chinese-{name}", make_labeller(cache.parent / name, "bert", labels))
-    (build,) = of_section("Segmentation: any", "build reviews.csv --workdir hub")
+    (build,) = of_section("Words and parts of speech", "build reviews.csv --workdir hub")
     shown = run([*build, *settings(profile='"rules"')])
     assert "v0.1.0" in shown
 
 
 def test_the_plans_run_with_and_without_a_gpu() -> None:
-    plans = of_section("Devices", "plan")
+    plans = of_section("GPUs", "plan")
     assert sum("--gpu" in words for words in plans) == 2
     for words in plans:
         shown = run([*words, "--seconds", "0.1"])
@@ -87,18 +88,21 @@ def test_a_base_is_checked_and_converted() -> None:
     make_encoder(Path("bases/old"), "electra", REVIEWS)
     torch.save(load_file("bases/old/model.safetensors"), "bases/old/pytorch_model.bin")
     Path("bases/old/model.safetensors").unlink()
-    check, convert = of_section("Where models come from", "model")
+    (check,), (convert,) = of_section("", "model check"), of_section("Where models come from", "model")
     assert "encoder.base" in run(check)
     run(convert)
     assert "safetensors" in run(["model", "check", "bases/new"])
 
 
 def test_a_vocabulary_is_trimmed_and_the_papers_profile_runs_on_it() -> None:
-    trim, *_, build = of_section("Tagger and judge: the paper's", "model trim", "build")
+    plain, extract, trim, build = of_section("A sequence-to-sequence model", "model trim", "build", "extract")
     run(trim)
     page = PAGE.read_text("utf-8")
     written = page[page.index("```toml") + 8 :].replace("bases/drcd", "bases/small-vocabulary")
     Path("paper.toml").write_text(written[: written.index("```")], "utf-8")
     small = {"paper.epochs": "1", "paper.judge_epochs": "1", "discriminate.mode": '"paper"'}
-    run([*build, *settings(**small, **{"self_train.variants": '["D"]', "paper.max_output": "8"})])
+    smaller = settings(**small, **{"self_train.variants": '["D"]', "paper.max_output": "8"})
+    run([*build, *smaller])
     assert json.loads(Path("paper/models/D0/paper.json").read_text("utf-8"))
+    run([*plain, *smaller])
+    assert run(["D" if word == "C" else word for word in extract]).startswith("餐點好吃，但是服務很慢\n")

@@ -7,6 +7,7 @@ from __future__ import annotations
 import gc
 import importlib.util
 import json
+import os
 import re
 import shutil
 import socket
@@ -566,6 +567,35 @@ def test_missing_and_damaged_models_are_errors_and_nothing_is_downloaded(stanza_
     (copy / "resources.json").write_text("{}")
     with pytest.raises(ResourceError, match="stanza cannot load its models"):
         stanza.load(copy, labels.load())
+
+
+class RunsACommand:
+    """What a pickle may hold: something that does its work when it is read."""
+
+    def __init__(self, trace: Path) -> None:
+        self.trace = trace
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return os.mkdir, (str(self.trace),)
+
+
+@needs_stanza
+def test_code_in_a_model_of_stanzas_is_not_run(stanza_models: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(stanza_models, tmp_path / "copy")
+    model = copy / "zh-hant" / "depparse" / "gsd.pt"
+    checkpoint = torch.load(model, weights_only=True)
+    torch.save(checkpoint | {"more": RunsACommand(tmp_path / "trace")}, model)
+    with pytest.raises(ResourceError, match="stanza cannot load its models"):
+        stanza.load(copy, labels.load())
+    assert not (tmp_path / "trace").exists()
+
+
+@needs_stanza
+def test_stanza_runs_on_the_device_of_the_setting(stanza_models: Path) -> None:
+    parser = stanza.load(stanza_models, labels.load(), "cpu")
+    assert parser.pipeline.device == "cpu"  # type: ignore[attr-defined]
+    with pytest.raises(ModelError, match="torch sees no device 'cuda:97' here"):
+        stanza.load(stanza_models, labels.load(), "cuda:97")
 
 
 @needs_stanza

@@ -14,7 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ from builder.errors import ModelError
 from builder.files import write_atomically
 from builder.learning import devices, hub
 from builder.learning.checkpoint import load_weights, tensor_digest, weights_of
+from builder.learning.compiling import call, compile_network
 from builder.learning.encode import Batch, Encoded, Encoder, TextEncoder, Vocabulary, windows
 from builder.learning.plainness import require_plain
 from builder.learning.task import EncoderTuning, NetworkConfig
@@ -95,7 +96,7 @@ class EncoderTrunk(nn.Module):
         assert tokens is not None, "the foundation's own encoder made the batch"
         half = devices.takes_bf16(self.tuning.precision, tokens.ids.device)
         with torch.autocast(tokens.ids.device.type, torch.bfloat16) if half else nullcontext():
-            hidden = self.encoder(input_ids=tokens.ids, attention_mask=tokens.mask).last_hidden_state
+            hidden = call(self.encoder, input_ids=tokens.ids, attention_mask=tokens.mask).last_hidden_state
         vectors = average_tokens(self.project(hidden.float()), tokens)
         out: Tensor = self.dropout(self.norm(vectors + self.place(tokens.place))) * batch.mask[:, :, None]
         return out
@@ -116,8 +117,9 @@ class EncoderTrunk(nn.Module):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EncoderFoundation:
-    """A pretrained encoder: its config, its tokenizer as JSON, how it is trained, the device it runs on, and how many
-    processes train (0: one a GPU). `weights` are those that training starts from; a saved model needs none.
+    """A pretrained encoder: its config, its tokenizer as JSON, how it is trained, the device it runs on, how many
+    processes train (0: one a GPU), and whether torch compiles it. `weights` are those that training starts from; a
+    saved model needs none.
     """
 
     config: Mapping[str, Any]
@@ -125,6 +127,7 @@ class EncoderFoundation:
     tuning: EncoderTuning
     chosen_device: str = "auto"
     processes: int = 0
+    compiled: bool = False
     weights: Mapping[str, Tensor] | None = None
     mark: str = ""
 
@@ -132,16 +135,9 @@ class EncoderFoundation:
         """Weights go to other processes as arrays, which are bytes: torch would send tensors through shared memory, of
         which containers have little.
         """
+        own = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "weights"}
         arrays = {name: tensor.numpy() for name, tensor in self.weights.items()} if self.weights is not None else None
-        return _of_arrays, (
-            self.config,
-            self.tokenizer,
-            self.tuning,
-            self.chosen_device,
-            self.processes,
-            arrays,
-            self.mark,
-        )
+        return _of_arrays, (own, arrays)
 
     @property
     def settings(self) -> Mapping[str, object]:
@@ -184,6 +180,8 @@ class EncoderFoundation:
         if self.tuning.gradient_checkpointing:
             enable = getattr(encoder, "activation_checkpointing_enable", encoder.gradient_checkpointing_enable)
             enable({"use_reentrant": False})
+        if self.compiled:
+            compile_network(encoder)
         return EncoderTrunk(_without_pooler(encoder).float(), config, self.tuning)
 
     def begin(self, trunk: nn.Module, seed: int) -> None:
@@ -194,18 +192,10 @@ class EncoderFoundation:
         write_atomically(folder / TOKENIZER, self.tokenizer.encode())
 
 
-def _of_arrays(
-    config: Mapping[str, Any],
-    tokenizer: str,
-    tuning: EncoderTuning,
-    device: str,
-    processes: int,
-    arrays: Mapping[str, np.ndarray[Any, Any]] | None,
-    mark: str,
-) -> EncoderFoundation:
+def _of_arrays(own: Mapping[str, Any], arrays: Mapping[str, np.ndarray[Any, Any]] | None) -> EncoderFoundation:
     """A foundation that arrives in another process."""
     weights = {name: torch.from_numpy(array) for name, array in arrays.items()} if arrays is not None else None
-    return EncoderFoundation(config, tokenizer, tuning, device, processes, weights, mark)
+    return EncoderFoundation(**own, weights=weights)
 
 
 def load_encoder(source: str, tuning: EncoderTuning, device: str = "auto") -> EncoderFoundation:

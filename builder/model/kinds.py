@@ -148,7 +148,7 @@ def load_foundation(config: Config, texts: Iterable[str]) -> Foundation | None:
     from builder.model.encoder import check_characters, load_encoder
 
     foundation = load_encoder(config.encoder.base, tuning_of(config), config.device)
-    foundation = replace(foundation, processes=config.encoder.processes)
+    foundation = replace(foundation, processes=config.encoder.processes, compiled=config.encoder.compile)
     check_characters(foundation, texts, config.encoder.base)
     return foundation
 

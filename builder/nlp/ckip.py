@@ -130,7 +130,7 @@ def load(words: Mapping[str, str], models: Path | None = None, trees: str = "emb
     """
     del words
     table = label_table.load()
-    parser, parser_signature = _stanza(models, table) if trees == "stanza" else embedded_parser(models)
+    parser, parser_signature = _stanza(models, table, device) if trees == "stanza" else embedded_parser(models)
     segmenter = _driver("ws", _source("ws", models), device)
     tagger = _driver("pos", _source("pos", models), device)
     known = segmenter.model.config.id2label
@@ -215,12 +215,12 @@ def embedded_parser(models: Path | None) -> tuple[TreeParser, str]:
     return parser, f"parser={hashlib.sha256((folder / 'parser.safetensors').read_bytes()).hexdigest()[:12]}"
 
 
-def _stanza(models: Path | None, table: Labels) -> tuple[TreeParser, str]:
+def _stanza(models: Path | None, table: Labels, device: str) -> tuple[TreeParser, str]:
     from builder.nlp import stanza
 
     if models is None or str(models) in NAMES:
         raise ConfigError(
             "ckip-stanza needs a folder of models", fix="set annotate.models to a folder with ws/, pos/ and stanza/"
         )
-    parser = stanza.load(models / "stanza", table)
+    parser = stanza.load(models / "stanza", table, device)
     return parser, parser.signature

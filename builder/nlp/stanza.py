@@ -69,8 +69,8 @@ def tree(sentence: StanzaSentence, labels: Labels) -> tuple[list[int], list[str]
     return heads, ["dep" if head >= 0 and rel == "root" else rel for head, rel in zip(heads, rels, strict=True)]
 
 
-def load(folder: Path, labels: Labels) -> StanzaParser:
-    """Stanza's pipeline on the models in `folder`, which holds resources.json and zh-hant/. GPU if there is one."""
+def load(folder: Path, labels: Labels, device: str = "auto") -> StanzaParser:
+    """Stanza's pipeline on the models in `folder`, which holds resources.json and zh-hant/, on a device."""
     download = f"stanza.download({_LANGUAGE!r}, model_dir={str(folder)!r})"
     fix = f"where there is a network, run {download}, and copy the folder here"
     if not (folder / "resources.json").is_file():
@@ -79,6 +79,9 @@ def load(folder: Path, labels: Labels) -> StanzaParser:
         stanza = import_module("stanza")
     except ImportError as error:
         raise ConfigError(f"trees from stanza need stanza: {error}", fix=install_command("stanza")) from error
+    from builder.learning.devices import choose
+
+    chosen = str(choose(device))
     try:
         pipeline = stanza.Pipeline(
             _LANGUAGE,
@@ -87,6 +90,7 @@ def load(folder: Path, labels: Labels) -> StanzaParser:
             tokenize_pretokenized=True,
             download_method=None,
             verbose=False,
+            device=chosen,
         )
     except (OSError, KeyError, ValueError, RuntimeError, UnpicklingError) as error:
         raise ResourceError(

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import hashlib
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -27,6 +27,7 @@ from torch.nn import functional
 from builder.errors import ModelError
 from builder.kept import Kept
 from builder.learning.checkpoint import BEST, Checkpoints
+from builder.learning.devices import attempt
 from builder.learning.loop import Course, Fitted, TrainingStep, decayed_groups, train
 from builder.learning.processes import accelerated, agreed
 from builder.learning.task import Progress
@@ -207,7 +208,7 @@ def gradient(
         network.zero_grad(set_to_none=True)
         torch.manual_seed(seed + accelerator.process_index)
         parts = cut(range(len(rows)), [(len(pair.source), len(pair.target)) for pair in rows], part)
-        loss = _tried(
+        loss = attempt(
             lambda parts=parts: sum(  # type: ignore[misc]
                 _backward(network, [rows[i] for i in part], pad, tokens, accelerator) for part in parts
             )
@@ -231,17 +232,6 @@ def gradient(
     if accelerator.num_processes > 1:
         sum_gradients(accelerator, network)
     return agreed(accelerator, loss, "sum"), part
-
-
-def _tried(work: Callable[[], float]) -> float | None:
-    """The result of `work`, or None if the device ran out of memory."""
-    try:
-        return work()
-    except torch.OutOfMemoryError:
-        pass
-    if torch.cuda.is_available():
-        torch.cuda.empty_cache()
-    return None
 
 
 def _backward(network: Any, rows: Sequence[TokenPair], pad: int, tokens: int, accelerator: Any) -> float:
