@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import csv
 import subprocess
 import sys
@@ -69,6 +70,29 @@ def test_the_core_holds_no_class_of_food_and_the_restaurant_has_them_all() -> No
     assert not [name for name in core.classes if name.startswith(("food", "drink"))]
     assert not core.morphemes and "牛肉麵" not in core.aspects
     assert restaurant.role("牛肉麵") == "thing" and restaurant.aspects["湯頭"].cls == "food.part"
+
+
+def test_neither_the_code_nor_what_the_core_says_of_its_rules_names_food() -> None:
+    entries, others = load_lexicon(domain="restaurant").aspects, load_lexicon(domain="none").aspects
+    named = {word for word in entries if entries[word].cls.startswith(("food", "drink")) and len(word) > 1}
+    foods = {word for word in named - set(others) if not word.isascii()}
+    assert "牛肉麵" in foods
+    core = [
+        rule.about for rule in load_rules(domain="none") if "natural" in rule.params.get("conventions", ["natural"])
+    ]
+    for text in (*core, *_list_strings("builder/engine"), *_list_strings("builder/lexicon")):
+        assert not [food for food in foods if food in text], text
+
+
+def _list_strings(folder: str) -> list[str]:
+    """The string constants of a package's modules, without their docstrings."""
+    strings: list[str] = []
+    for path in (Path(__file__).parent.parent / folder).rglob("*.py"):
+        nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+        docs = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+        texts = [node.value for node in nodes if isinstance(node, ast.Constant) and id(node) not in docs]
+        strings += [text for text in texts if isinstance(text, str)]
+    return strings
 
 
 def test_a_domain_reads_its_own_things_and_what_any_review_says() -> None:

@@ -46,6 +46,15 @@ def test_a_denied_word_is_learnt_without_its_negator_and_with_the_polarity_turne
     assert lessons("湯頭不冰裂裂", "湯頭", "不冰裂裂", "POS") == [("opinion", "冰裂裂", "3", "")]
 
 
+@pytest.mark.parametrize("domain", ["restaurant", "laptop", "none"])
+def test_an_aspect_of_no_known_ending_gets_a_class_that_the_domain_has(domain: str, tmp_path: Path) -> None:
+    lexicon = load_lexicon(domain=domain)
+    due = triplet("啾啾很好", "啾啾", "好", "POS")
+    (lesson,) = [row for row in find_lessons(due, lexicon, Endings.of(lexicon)) if row.table == "aspect"]
+    assert lesson.meaning in lexicon.classes
+    add_entry(tmp_path, lesson, lexicon)  # refuses a class that there is not
+
+
 def test_a_known_word_of_another_polarity_says_what_it_is_now() -> None:
     (row,) = lessons("湯頭好喝", "湯頭", "好喝", "NEG")
     assert row[:3] == ("opinion", "好喝", "3")

@@ -6,6 +6,7 @@ overlay `corrections` in the working directory's own lexicon.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,13 +20,13 @@ from builder.lexicon.tsv_rows import read_pairs
 from builder.records import Polarity, Triplet, polarity_of
 from builder.text import view
 
+_THINGS = ("thing", "kind", "generic")
 Table = Literal["opinion", "aspect", "exception", "pair"]
 NAME = "corrections"
 REASON = "abstract"
 """The reason of exceptions in not_aspects.tsv."""
 _VALENCE: Mapping[Polarity, float] = {"POS": 8.0, "NEG": 3.0, "NEU": 5.0}
 _FLIPPED: Mapping[Polarity, Polarity] = {"POS": "NEG", "NEG": "POS", "NEU": "NEU"}
-_COMMON_CLASS = "food.dish"
 _FILES: Mapping[Table, str] = {
     "opinion": f"opinions/imported_{NAME}.tsv",
     "aspect": f"aspects/imported_{NAME}.tsv",
@@ -54,7 +55,14 @@ def _aspect_lessons(triplet: Triplet, lexicon: Lexicon, endings: Endings) -> Ite
     word = view(triplet.aspect.text, lexicon.variants).text
     if word not in lexicon.aspects and len(triplet.aspect.spans) == 1:
         classes = (endings.classes[word[-length:]] for length in (3, 2, 1) if word[-length:] in endings.classes)
-        yield Lesson("aspect", word, next(classes, _COMMON_CLASS))
+        yield Lesson("aspect", word, next(classes, _find_usual_class(lexicon)))
+
+
+def _find_usual_class(lexicon: Lexicon) -> str:
+    """The class of most words for what the domain reviews; of most words at all where it has none for that."""
+    classes = [entry.cls for entry in lexicon.aspects.values()]
+    things = Counter(cls for cls in classes if lexicon.classes.get(cls) in _THINGS) or Counter(classes)
+    return things.most_common(1)[0][0]
 
 
 def _opinion_lessons(triplet: Triplet, lexicon: Lexicon) -> Iterator[Lesson]:

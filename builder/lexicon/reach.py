@@ -13,14 +13,14 @@ from builder.records import Token
 from builder.text import Variants, view
 
 _CARRIERS: Mapping[str, tuple[str, ...]] = {
-    "opinions": ("餐點很{}，", "覺得{}的店"),
+    "opinions": ("環境很{}，", "覺得{}的店"),
     "aspects": ("這家{}很好", "他們的{}不錯"),
-    "degree": ("餐點{}好吃", "店員{}親切"),
-    "degree-post": ("餐點好吃{}，", "店員親切{}。"),
-    "negators": ("餐點{}好吃", "店員{}親切"),
-    "irrealis": ("{}餐點好吃", "，{}店員親切"),
-    "general": ("我們{}吃飯", "，{}他們都來了"),
-    "not_aspects": ("我們{}吃飯", "，{}他們都來了"),
+    "degree": ("環境{}不錯", "店員{}親切"),
+    "degree-post": ("環境不錯{}，", "店員親切{}。"),
+    "negators": ("環境{}不錯", "店員{}親切"),
+    "irrealis": ("{}環境不錯", "，{}店員親切"),
+    "general": ("我們{}休息", "，{}他們都來了"),
+    "not_aspects": ("我們{}休息", "，{}他們都來了"),
 }
 """Small sentences around a word, two with different neighbours; in isolation a word's edges are the text's and always
 free.
