@@ -18,7 +18,7 @@ from builder import Extractor
 from builder.commands.domain import domain
 from builder.config import resolve
 from builder.engine import make_engine
-from builder.errors import ConfigError, ResourceError
+from builder.errors import ConfigError, InputError, ResourceError
 from builder.lexicon.clusters import cluster_words
 from builder.lexicon.domain_sheet import read_sheet
 from builder.lexicon.folders import Folders
@@ -360,6 +360,27 @@ def test_reviews_without_a_new_word_say_so(tmp_path: Path) -> None:
     path = tmp_path / "reviews.csv"
     path.write_text("text\n房間很乾淨\n房間很乾淨\n", encoding="utf-8")
     assert "known already, or rare" in command("new", "inn", "--reviews", path, "--out", tmp_path / "inn")
+
+
+def test_files_in_another_encoding_or_with_two_texts_are_read_as_the_message_says(tmp_path: Path) -> None:
+    path = tmp_path / "reviews.csv"
+    rows = "".join(f"{text},{text[::-1]}\n" for text in HOTEL if "," not in text)
+    path.write_bytes(f"a,b\n{rows}".encode("big5"))
+    with pytest.raises(InputError, match="add --encoding cp950"):
+        command("new", "pet", "--reviews", path, "--out", tmp_path / "pet")
+    with pytest.raises(InputError, match="name it with --text-column"):
+        command("new", "pet", "--reviews", path, "--encoding", "cp950", "--out", tmp_path / "pet")
+    how = ("--reviews", path, "--encoding", "cp950", "--text-column", "a")
+    assert "proposals from 6 reviews" in command("new", "pet", *how, "--out", tmp_path / "pet", "--support", 2)
+    assert command("check", tmp_path / "pet", *how).startswith("6 reviews, ")
+
+
+def test_a_sheet_that_is_not_utf8_is_one_line(reviews: Path, tmp_path: Path) -> None:
+    pack = tmp_path / "pet"
+    command("new", "pet", "--reviews", reviews, "--out", pack, "--support", 2)
+    (pack / "candidates.csv").write_bytes((pack / "candidates.csv").read_text(encoding="utf-8-sig").encode("utf-16"))
+    with pytest.raises(ResourceError, match=r"candidates\.csv: is not UTF-8; save the sheet as CSV UTF-8"):
+        command("accept", pack)
 
 
 def test_a_sheet_with_a_strange_answer_names_file_and_line(reviews: Path, tmp_path: Path) -> None:

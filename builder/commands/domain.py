@@ -10,6 +10,8 @@ _PATH = click.Path(path_type=Path)
 _REVIEWS = click.option(
     "--reviews", "files", type=_PATH, multiple=True, required=True, help="File of reviews (repeatable)."
 )
+_TEXT_COLUMN = click.option("--text-column", help="Column with the text; guessed if not given.")
+_ENCODING = click.option("--encoding", help="Encoding of the files, if it is not Unicode.")
 
 
 @click.group()
@@ -20,22 +22,31 @@ def domain() -> None:
 @domain.command()
 @click.argument("name")
 @_REVIEWS
+@_TEXT_COLUMN
+@_ENCODING
 @click.option("--out", type=_PATH, help="Folder of the pack; NAME in this folder if not given.")
 @click.option(
     "--support",
     type=click.IntRange(1),
     help="A word stands in at least so many reviews; 2 if not given, 3 from 500 reviews on.",
 )
-def new(name: str, files: tuple[Path, ...], out: Path | None, support: int | None) -> None:
+def new(
+    name: str,
+    files: tuple[Path, ...],
+    text_column: str | None,
+    encoding: str | None,
+    out: Path | None,
+    support: int | None,
+) -> None:
     """Make a domain pack NAME from raw reviews.
 
     It proposes aspects and opinions in NAME/candidates.csv, the most valuable first. Answer them in the page of
     `builder domain review NAME`. Or write yes or no into the sheet and run `builder domain accept NAME`.
     """
     from builder.lexicon.domain_sheet import CONFIDENT, SHEET
-    from builder.usecases.domain_packs import make_pack
+    from builder.usecases.domain_packs import HowToRead, make_pack
 
-    made = make_pack(name, files, out or Path(name), support)
+    made = make_pack(name, files, out or Path(name), support, HowToRead(text_column, encoding))
     click.echo(f"{made.folder / SHEET}: {made.proposals:,} proposals from {made.reviews:,} reviews")
     if not made.proposals:
         click.echo("the words of these reviews are known already, or rare; give more reviews, or a lower --support")
@@ -79,17 +90,21 @@ def accept(folder: Path) -> None:
 @domain.command()
 @click.argument("name")
 @_REVIEWS
+@_TEXT_COLUMN
+@_ENCODING
 @click.option("--draw", default=50, show_default=True, help="How many triplets are shown.")
 @click.option("--seed", default=13, show_default=True, help="Seed of the draw.")
-def check(name: str, files: tuple[Path, ...], draw: int, seed: int) -> None:
+def check(
+    name: str, files: tuple[Path, ...], text_column: str | None, encoding: str | None, draw: int, seed: int
+) -> None:
     """Show what the domain NAME finds in reviews.
 
     NAME is a domain that builder brings or the folder of a pack. Shown are the yield, triplets drawn at random, and
     frequent words that no lexicon holds.
     """
-    from builder.usecases.domain_packs import check_domain
+    from builder.usecases.domain_packs import HowToRead, check_domain
 
-    report = check_domain(name, files, draw, seed)
+    report = check_domain(name, files, draw, seed, HowToRead(text_column, encoding))
     triplets = sum(report.polarities.values())
     share = 100 * report.with_triplets / max(1, report.reviews)
     click.echo(

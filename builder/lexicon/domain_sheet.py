@@ -84,7 +84,11 @@ def read_sheet(folder: Path) -> list[Proposal]:
     path = folder / SHEET
     if not path.is_file():
         raise ResourceError("no sheet is here", where=str(path), fix="make one with `builder domain new`")
-    with path.open(encoding="utf-8-sig", newline="") as file:
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ResourceError("is not UTF-8", where=str(path), fix="save the sheet as CSV UTF-8") from error
+    with io.StringIO(text, newline="") as file:
         rows = csv.DictReader(file)
         if tuple(rows.fieldnames or ()) != COLUMNS:
             raise ResourceError("this is no sheet of a domain", where=f"{path}:1", fix=_FIX)

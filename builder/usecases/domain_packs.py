@@ -25,6 +25,7 @@ from builder.lexicon.resources import Lexicon, load_lexicon, sample_dir
 from builder.reader import Reader, Reading, Recipe, extract, make_reader
 from builder.records import Triplet
 from builder.settings import CORE
+from builder.sources.columns import Columns
 from builder.sources.rows import RawReview
 from builder.text import HAN
 
@@ -66,7 +67,20 @@ class DomainReport:
     unknown: Sequence[tuple[str, int]]
 
 
-def make_pack(name: str, files: Sequence[Path], folder: Path, support: int | None = None) -> NewPack:
+@dataclass(frozen=True, slots=True)
+class HowToRead:
+    """What files of reviews do not say themselves: the column of the texts, and an encoding that is not Unicode."""
+
+    text_column: str | None = None
+    encoding: str | None = None
+
+
+_GUESSED = HowToRead()
+
+
+def make_pack(
+    name: str, files: Sequence[Path], folder: Path, support: int | None = None, how: HowToRead = _GUESSED
+) -> NewPack:
     """Induce words from reviews and write a pack of them, with a sheet to answer. A word stands in `support` reviews or
     more; if not given, in 2, or in 3 where the reviews are many.
 
@@ -76,7 +90,7 @@ def make_pack(name: str, files: Sequence[Path], folder: Path, support: int | Non
         raise ConfigError(f"{name!r} is no name for a domain", fix="use small Latin letters, digits, - and _")
     if folder.exists() and any(folder.iterdir()):
         raise ConfigError("this folder is not empty", where=str(folder), fix="choose another --out, or delete it")
-    texts, stars = _read_reviews(files)
+    texts, stars = _read_reviews(files, how)
     support = support or (3 if len(texts) >= _MANY else 2)
     if len(texts) < support:
         raise InputError(f"{len(texts)} reviews are too few", where=str(files[0]), fix="give some hundred or more")
@@ -97,10 +111,12 @@ def take_answers(folder: Path) -> NewPack:
     return NewPack(folder, 0, len(proposals), aspects, opinions)
 
 
-def check_domain(domain: str, files: Sequence[Path], draws: int = 50, seed: int = 13) -> DomainReport:
+def check_domain(
+    domain: str, files: Sequence[Path], draws: int = 50, seed: int = 13, how: HowToRead = _GUESSED
+) -> DomainReport:
     """What a domain finds in reviews, and what stays unknown. ConfigError for an unknown domain."""
     reader = make_reader(Recipe(folders=Folders(domain=domain)))
-    texts, _ = _read_reviews(files)
+    texts, _ = _read_reviews(files, how)
     readings = reader.read(texts)
     triplets = [(triplet, reading) for reading in readings for triplet in extract(reader.engine, reading)]
     drawn = random.Random(seed).sample(triplets, min(draws, len(triplets)))
@@ -193,11 +209,11 @@ def _cut_snippet(text: str, at: int) -> str:
     return " ".join(text[max(0, at - _SNIPPET) : at + _SNIPPET].split())
 
 
-def _read_reviews(files: Sequence[Path]) -> tuple[list[str], dict[int, float]]:
+def _read_reviews(files: Sequence[Path], how: HowToRead = _GUESSED) -> tuple[list[str], dict[int, float]]:
     texts: list[str] = []
     stars: dict[int, float] = {}
     for path in files:
-        for row in sources.read(path):
+        for row in sources.read(path, Columns(text=how.text_column), how.encoding):
             if isinstance(row, RawReview) and row.text.strip():
                 if row.rating is not None:
                     stars[len(texts)] = row.rating
