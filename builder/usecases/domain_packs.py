@@ -75,11 +75,11 @@ class HowToRead:
     encoding: str | None = None
 
 
-_GUESSED = HowToRead()
+_BY_GUESS = HowToRead()
 
 
 def make_pack(
-    name: str, files: Sequence[Path], folder: Path, support: int | None = None, how: HowToRead = _GUESSED
+    name: str, files: Sequence[Path], folder: Path, support: int | None = None, how: HowToRead = _BY_GUESS
 ) -> NewPack:
     """Induce words from reviews and write a pack of them, with a sheet to answer. A word stands in `support` reviews or
     more; if not given, in 2, or in 3 where the reviews are many.
@@ -112,7 +112,7 @@ def take_answers(folder: Path) -> NewPack:
 
 
 def check_domain(
-    domain: str, files: Sequence[Path], draws: int = 50, seed: int = 13, how: HowToRead = _GUESSED
+    domain: str, files: Sequence[Path], draws: int = 50, seed: int = 13, how: HowToRead = _BY_GUESS
 ) -> DomainReport:
     """What a domain finds in reviews, and what stays unknown. ConfigError for an unknown domain."""
     reader = make_reader(Recipe(folders=Folders(domain=domain)))
@@ -209,7 +209,7 @@ def _cut_snippet(text: str, at: int) -> str:
     return " ".join(text[max(0, at - _SNIPPET) : at + _SNIPPET].split())
 
 
-def _read_reviews(files: Sequence[Path], how: HowToRead = _GUESSED) -> tuple[list[str], dict[int, float]]:
+def _read_reviews(files: Sequence[Path], how: HowToRead = _BY_GUESS) -> tuple[list[str], dict[int, float]]:
     texts: list[str] = []
     stars: dict[int, float] = {}
     for path in files:
