@@ -50,6 +50,13 @@ def test_a_mistyped_folder_is_named_before_anything_is_read(profile: str, unreac
     assert time.monotonic() - began < 15, "the hub's own client would try for half a minute each"
 
 
+@pytest.mark.parametrize("method", ["cbert", "gpt2", "masked-seq2seq", "style-transfer"])
+def test_a_mistyped_base_of_a_method_is_named_before_the_release_is_read(method: str, unreachable: None) -> None:
+    key = f"{method.replace('-', '_')}.base"
+    ran = CliRunner().invoke(cli, ["augment", method, "--release", "none", "--set", f"{key}=modls/macbert"])
+    assert str(ran.exception).startswith(f'{key} = "modls/macbert": no folder here'), ran.exception
+
+
 def test_a_folder_that_cannot_serve_is_named_before_a_build(bases: Callable[[str], Path], tmp_path: Path) -> None:
     folder = shutil.copytree(bases("electra"), tmp_path / "old")
     hub.require_base(str(folder), "encoder.base")

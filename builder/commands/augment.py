@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from builder.commands.build import ENGINE, PRESET, SCHEDULER, WORKDIR
 from builder.commands.presetting import preset_settings, with_preset_options
+
+if TYPE_CHECKING:
+    from builder.augment.settings import AugmentSettings
 
 
 @click.command()
@@ -110,6 +114,7 @@ def augment(
         raise click.UsageError(
             "name either a release (--release releases/v0.1.0) or a file (--input FILE --format bio --output FILE)"
         )
+    _require_base(settings, method)
     chosen = {key: options[key] for key in ("copies", "seed", "limit", "workers", "workdir")}
     chosen |= {"engine": "local", "scheduler": ""} | crew(options["engine"], options["scheduler"])
     chosen |= {
@@ -121,6 +126,17 @@ def augment(
         _release(release, chosen, options)
     elif source is not None:
         _file(source, chosen, options)
+
+
+def _require_base(settings: AugmentSettings, method: str) -> None:
+    """Refuse a base that is not there before anything is read; a method without its extra says so itself."""
+    from builder.augment.settings import relevant_settings
+
+    for key, base in relevant_settings(settings, method).items():
+        if key.endswith(".base") and base not in ("", "embedded") and find_spec("transformers"):
+            from builder.learning.hub import require_base
+
+            require_base(str(base), key)
 
 
 def _release(release: Path, chosen: dict[str, Any], options: Mapping[str, Any]) -> None:
