@@ -44,7 +44,8 @@ class AssertionRule:
     一點). `improving`: words that make the quality before them what is to be improved (整潔 有待加強).
     `rounding`: first characters of what only rounds the number before it (八百 多塊). `results`: words that say that
     what the verb before them names is done (切 好 的 豬排). `abstract`: nouns of which the words `amounts`
-    only say how much (最大 的 敗筆).
+    only say how much (最大 的 敗筆). `habits`: aspects that are those of `persons` where the opinion describes them
+    (口味 清淡 的 人).
     """
 
     bare: frozenset[str] = frozenset()
@@ -65,6 +66,7 @@ class AssertionRule:
     results: frozenset[str] = frozenset()
     abstract: frozenset[str] = frozenset()
     amounts: frozenset[str] = frozenset()
+    habits: frozenset[str] = frozenset()
 
 
 def is_asserted(units: Sequence[Unit], k: int, plain: bool, rule: AssertionRule, comparison: ComparisonRule) -> bool:
@@ -146,9 +148,9 @@ def _is_said_of_the_eater(units: Sequence[Unit], k: int, rule: AssertionRule) ->
 
 
 def _is_a_taste_of_eaters(units: Sequence[Unit], k: int, rule: AssertionRule) -> bool:
-    """喜歡 吃 甜 的 人, 愛 清淡 口味 的 朋友: what people like is said of nothing that was served."""
+    """喜歡 吃 甜 的 人, 口味 清淡 的 朋友: what people like is said of nothing that was served."""
     before = units[max(0, k - 2) : k]
-    if not any(unit.word.startswith(rule.likings) for unit in before):
+    if not any(unit.word.startswith(rule.likings) or unit.word in rule.habits for unit in before):
         return False
     behind = units[k + 1 : k + 4]
     return any(after.word in rule.persons and unit.symbol == DE for unit, after in pairwise(behind))

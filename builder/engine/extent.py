@@ -30,7 +30,8 @@ class ExtentRule:
     opinion at most `feeling_gap` units behind it, over what it is felt of (不覺得 雞排 好吃). `trailing`: words behind
     an opinion that give its degree (偏鹹 一點), a wish where it praises and nothing but `wishing` stands before it
     (再 甜 一點). `bits`: those that say a bit too much (甜 了點). `stance`: words in
-    front of a phrase that say how sure one is of it, and belong to `opinion_full` (應該 很好).
+    front of a phrase that say how sure one is of it, and belong to `opinion_full` (應該 很好). `moderate`: ends of
+    negators that deny the excess behind them (不會 太濃), not a degree.
     """
 
     fillers: frozenset[str] = frozenset()
@@ -46,6 +47,7 @@ class ExtentRule:
     bits: frozenset[str] = frozenset()
     wishing: frozenset[str] = frozenset()
     stance: frozenset[str] = frozenset()
+    moderate: tuple[str, ...] = ()
 
 
 def find_left_edge(units: Sequence[Unit], k: int, taken: int, rule: ExtentRule) -> int:

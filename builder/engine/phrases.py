@@ -30,6 +30,8 @@ from builder.engine.vocabulary import Unit, entry_of
 from builder.lexicon.resources import Lexicon
 from builder.records import Span
 
+OVER = "over"
+"""Kind of degree words of excess (太)."""
 BIT = "bit"
 """Kind of degree of a word behind an opinion that says a bit too much (甜 了點)."""
 
@@ -154,8 +156,17 @@ def _make_phrase(unit: Unit, before: Sequence[Unit], begin: int, lexicon: Lexico
         entry=entry,
         negators=tuple(spans),
         kinds=tuple([lexicon.negators[u.word] for u in negators]),
-        degrees=tuple([lexicon.degree.get(u.word, "") for u in before if u.symbol == DEG]),
+        degrees=tuple([kind for u in before for kind in _kinds_of_degree(u, lexicon, extent)]),
     )
+
+
+def _kinds_of_degree(unit: Unit, lexicon: Lexicon, extent: ExtentRule) -> Sequence[str]:
+    """The kind of a degree word, or of the excess that a negator denies (不會太; 不太 denies a degree)."""
+    if unit.symbol == DEG:
+        return (lexicon.degree.get(unit.word, ""),)
+    denied = strip_negator(unit.word, lexicon, extent.fillers) if unit.symbol == NEG else ""
+    excess = denied.endswith(extent.moderate) and lexicon.degree.get(unit.word[len(denied) :]) == OVER
+    return (OVER,) if excess else ()
 
 
 def _deny_feeling(phrase: Phrase, negator: Unit, lexicon: Lexicon, extent: ExtentRule) -> Phrase:

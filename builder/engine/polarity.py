@@ -52,17 +52,21 @@ class DenialRule:
     """Parameters of a rule of kind `denial`.
 
     To deny a positive word of `categories` (prefixes; all if not given) with a negator of `kinds` says that a degree
-    is not reached (不多), and blames nothing.
+    is not reached (不多), and blames nothing: the valence is `value`. `degrees`: kinds of degree words, of which the
+    phrase must have one (不會 太 濃).
     """
 
     kinds: tuple[str, ...]
     categories: tuple[str, ...] = ("",)
+    degrees: tuple[str, ...] = ()
+    value: float = 5.0
 
     def applies(self, phrase: Phrase) -> bool:
-        """Whether the phrase has one such negator."""
+        """Whether the phrase has one such negator, and such a degree."""
         return (
             len(phrase.kinds) == 1
             and phrase.kinds[0] in self.kinds
+            and (not self.degrees or any(kind in self.degrees for kind in phrase.degrees))
             and phrase.entry.category.startswith(self.categories)
         )
 
@@ -94,8 +98,8 @@ def judge_valence(
         return LACK if len(phrase.kinds) % 2 else negate(LACK), [*evidence, ("negation", "lack")]
     if any(kind in ("fail", "without") for kind in phrase.kinds):
         return LACK if base >= 5 else negate(base), [*evidence, ("negation", "lack")]
-    if good and any(rule.applies(phrase) for rule in denials):
-        return 5.0, [*evidence, ("negation", "a degree denied")]
+    if good and (denial := next((rule for rule in denials if rule.applies(phrase)), None)):
+        return denial.value, [*evidence, ("negation", "a degree denied")]
     if len(phrase.kinds) % 2:
         return negate(base), [*evidence, ("negation", "flip")]
     return base, evidence

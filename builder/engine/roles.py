@@ -89,7 +89,7 @@ def _settle_role(
         symbol == OPINION
         and word in lexicon.aspects
         and before not in judged
-        and _is_described(word, units, i, lexicon)
+        and _is_described(word, units, i, lexicon, rule)
     ):
         return ASPECT
     if symbol == NEG and word in lexicon.opinions and _closes_phrase(word, before, after):
@@ -127,12 +127,12 @@ def _denies_excess(units: Sequence[Unit], i: int, lexicon: Lexicon, rule: Functi
     return all(unit.symbol != OPINION for unit in units[:i])
 
 
-def _is_described(word: str, units: Sequence[Unit], i: int, lexicon: Lexicon) -> bool:
+def _is_described(word: str, units: Sequence[Unit], i: int, lexicon: Lexicon, rule: FunctionWordRule) -> bool:
     """Whether word i of two roles is what an opinion is about.
 
     A fault (有腥味) only if one follows, over adverbs (腥味很重), or stands before 的 (很重的 腥味).
     """
-    if lexicon.role(word) != "fault":
+    if lexicon.role(word) != "fault" and word not in rule.judged:
         return True
     if i > 1 and units[i - 1].symbol == DE and units[i - 2].word in lexicon.context:
         return True
