@@ -17,8 +17,10 @@ from hypothesis import strategies as st
 
 from builder.gold.triplet_answers import MOST_TRIPLETS, read_answer
 from builder.gold.triplet_prompt import SHIPPED_PROMPT, Examples, LabelledExample, LabellerSetup, ask_about
+from builder.records import Element
 from builder.stages.parts.labellers import restore_labellers
 from builder.store import db, labelled, labellers, triplets
+from builder.usecases.rule_report import RuleRow, report_labellers
 
 openai = pytest.importorskip("openai", reason="the extra judge is not installed")
 SOURCE = "llm:m@triplets-1"
@@ -91,6 +93,29 @@ def test_a_model_stands_among_the_sources_that_disagree(label: Label, folder: Pa
         assert label(server).code == 0
     shown = here("query", "sources-disagree", "--workdir", folder).out
     assert SOURCE in shown
+
+
+def test_a_model_has_a_row_beside_the_rules_that_says_what_they_share_and_dispute(label: Label, folder: Path) -> None:
+    with serving(answer_well) as server:
+        assert label(server).code == 0
+    with db.reading(folder) as connection:
+        (row,) = report_labellers(connection)
+        numbers = [triplets.source_id(connection, name) for name in ("rules", SOURCE)]
+        ruled, own = (list(triplets.proposed(connection, number, "test")) for number in numbers if number is not None)
+
+    def touch(a: Element, b: Element) -> bool:
+        return a.start < b.end and b.start < a.end
+
+    near = [
+        [r.triplet for r in ruled if r.review == o.review and touch(r.triplet.opinion, o.triplet.opinion)] for o in own
+    ]
+    same = [
+        any(touch(t.aspect, o.triplet.aspect) and t.polarity == o.triplet.polarity for t in others)
+        for o, others in zip(own, near, strict=True)
+    ]
+    disputed = sum(bool(others) and not agrees for others, agrees in zip(near, same, strict=True))
+    assert row == RuleRow(SOURCE, len(own), 0, sum(same), disputed)
+    assert row.hits > row.overlaps > 0 < row.conflicts
 
 
 def test_what_a_build_drops_comes_back_from_the_kept_answers_without_a_server(label: Label, folder: Path) -> None:
@@ -244,6 +269,12 @@ def test_what_it_may_cost_is_shown_before_and_a_cap_stops_it(label: Label) -> No
         assert "cost at most" in few.out
         assert len(server.asked) == 2
     assert label(server, "--max-cost", "1").code == 2  # without prices
+
+
+def test_a_cap_of_less_than_a_cent_is_shown_as_it_is(label: Label) -> None:
+    with serving(answer_well) as server:
+        ran = label(server, "--price-in", "1", "--price-out", "1", "--max-cost", "0.0001")
+    assert ran.code == 2 and "the cap is 0.0001;" in ran.err
 
 
 def test_a_server_that_uses_more_than_estimated_is_stopped_at_the_cap_and_goes_on_later(label: Label) -> None:

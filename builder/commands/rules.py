@@ -20,7 +20,8 @@ from builder.commands.printing import FORMAT, put_rows
 def rules(ctx: click.Context, workdir: Path, reviews: int, shape: str | None) -> None:
     """Report what each pairing rule contributes.
 
-    What it finds, decides, shares with other rules and disputes. `edit` opens the rules in the browser.
+    What it finds, decides, shares with other rules and disputes. A language model of `builder label` has a row too:
+    what it proposes, what came in by it alone, what the rules share and dispute. `edit` opens the rules in the browser.
     """
     if ctx.invoked_subcommand is not None:
         return
@@ -30,13 +31,14 @@ def rules(ctx: click.Context, workdir: Path, reviews: int, shape: str | None) ->
     from builder.engine import make_engine
     from builder.stages.parts.build_folders import folders_in
     from builder.store import db
-    from builder.usecases.rule_report import report
+    from builder.usecases.rule_report import report, report_labellers
 
     folders = folders_in(workdir)
     lexicon = folders.load_lexicon()
     engine = make_engine(lexicon, folders.load_rules(), builds.remembered(workdir).resolved.config.rules.convention)
     with db.reading(workdir) as connection:
         opinions, rows = report(connection, engine, lexicon, reviews)
+        rows += report_labellers(connection)
     put_rows(("rule", "hits", "decides", "overlaps", "conflicts"), [astuple(row) for row in rows], shape, len(rows))
     click.echo(f"{opinions} opinions", err=True)
     for folder in folders.rules_laid_over:

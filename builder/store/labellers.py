@@ -93,6 +93,34 @@ def heeded(connection: sqlite3.Connection) -> list[str]:
     return [name for name in names(connection) if len(reviews_of(connection, name)) >= LEAST_READ]
 
 
+_BESIDE_RULES = """
+WITH placed AS (
+  SELECT t.id, t.review, t.polarity, p.source,
+         t.spans ->> '$.aspect[0][0]' AS a0, t.spans ->> '$.aspect[#-1][1]' AS a1,
+         t.spans ->> '$.opinion[0][0]' AS o0, t.spans ->> '$.opinion[#-1][1]' AS o1
+  FROM triplets t JOIN proposals p ON p.triplet = t.id WHERE p.source IN (:labeller, :rules)),
+judged AS (
+  SELECT x.id,
+         count(r.id) AS opinions,
+         coalesce(sum(r.a0 < x.a1 AND x.a0 < r.a1 AND r.polarity = x.polarity), 0) AS same
+  FROM placed x LEFT JOIN placed r ON r.source = :rules AND r.review = x.review AND r.o0 < x.o1 AND x.o0 < r.o1
+  WHERE x.source = :labeller GROUP BY x.id),
+held AS (SELECT DISTINCT p.triplet FROM proposals p JOIN sources s ON s.id = p.source WHERE s.kind = 'model')
+SELECT count(*), coalesce(sum(same = 0 AND id IN (SELECT triplet FROM held)), 0), coalesce(sum(same > 0), 0),
+       coalesce(sum(same = 0 AND opinions > 0), 0)
+FROM judged
+"""
+
+
+def compare_rules(connection: sqlite3.Connection, source: str) -> tuple[int, int, int, int]:
+    """Triplets that a source proposes; of those the rules lack, how many a variant holds all the same; how many the
+    rules find too, modifiers aside; and how many have an opinion of which the rules say something else.
+    """
+    numbers = {"labeller": source_id(connection, source), "rules": source_id(connection, "rules")}
+    hits, decides, overlaps, conflicts = connection.execute(_BESIDE_RULES, numbers).fetchone()
+    return int(hits), int(decides), int(overlaps), int(conflicts)
+
+
 def rejection_counts(connection: sqlite3.Connection, source: str) -> dict[str, int]:
     """Why rows of a source's answers are no triplets, the most frequent reason first."""
     rows = connection.execute(

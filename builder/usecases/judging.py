@@ -49,7 +49,7 @@ class Limits:
         cost = self.cost_of(prompt, completion)
         if self.cost is not None and cost > self.cost:
             raise ConfigError(
-                f"it may cost up to {cost:.2f}, the cap is {self.cost:.2f}",
+                f"it may cost up to {_show_price(cost)}, the cap is {_show_price(self.cost)}",
                 where="--max-cost",
                 fix=f"raise the cap, or {less}",
             )
@@ -66,6 +66,11 @@ class Limits:
         return (self.tokens is not None and prompt + completion >= self.tokens) or (
             self.cost is not None and self.cost_of(prompt, completion) >= self.cost
         )
+
+
+def _show_price(price: float) -> str:
+    """A price with cents, or as many digits as a smaller one needs."""
+    return f"{price:.2f}" if price >= 0.01 or not price else f"{price:.2g}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from builder.engine import RuleEngine
 from builder.lexicon.resources import Lexicon
+from builder.store import labellers
 from builder.usecases.induction import documents
 
 
@@ -46,3 +47,10 @@ def report(
                 conflicts[rule] += any(other != place for other in others)
     rows = [RuleRow(rule, hits[rule], yields[rule], overlaps[rule], conflicts[rule]) for rule in hits]
     return opinions, sorted(rows, key=lambda row: (-row.yields, row.rule))
+
+
+def report_labellers(connection: sqlite3.Connection) -> list[RuleRow]:
+    """A row for each language model that proposes triplets, by all of its reviews: what it proposes, what came in by it
+    alone, what the rules find too, and where the rules say something else of its opinion.
+    """
+    return [RuleRow(name, *labellers.compare_rules(connection, name)) for name in labellers.names(connection)]
