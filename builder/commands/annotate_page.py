@@ -70,7 +70,8 @@ def serve(
             head = book(annotator).head()
             counts = f"{head['done']:,} of {head['total']:,} done by {annotator}"
         else:
-            counts = f"{len(users.hashes):,} people may sign in" if not isinstance(users, str) else ""
+            number = 0 if isinstance(users, str) else len(users.hashes)
+            counts = f"{number:,} {'person' if number == 1 else 'people'} may sign in" if number else ""
         click.echo(f"pool {made}: {counts}; stop with Ctrl-C", err=True)
         if host != "127.0.0.1" and not origin.startswith("https://"):
             click.echo("nothing is encrypted: put a proxy with TLS before it, and name its --origin", err=True)
