@@ -17,7 +17,7 @@ from reading import written
 from builder import Extractor
 from builder.commands.domain import domain
 from builder.config import resolve
-from builder.engine import make_engine
+from builder.engine import Doc, make_engine
 from builder.errors import ConfigError, InputError, ResourceError
 from builder.lexicon.clusters import cluster_words
 from builder.lexicon.domain_sheet import read_sheet
@@ -27,6 +27,7 @@ from builder.lexicon.packs import find_pack, list_layers, list_packs
 from builder.lexicon.resources import load_lexicon
 from builder.lexicon.rules import load_rules
 from builder.reader import Recipe, extract, make_reader
+from builder.records import Token
 from builder.usecases.word_page import SheetBook
 
 HOTEL = [
@@ -344,6 +345,13 @@ def test_runs_of_nouns_that_begin_with_a_measure_or_that_rules_compose_are_no_na
         name.word for name in find_noun_compounds([r.doc for r in reader.read(texts)], reader.lexicon, [], support=2)
     }
     assert {"琴弓", "vivace"} <= names and not {"台琴弓", "琴弓外觀"} & names
+
+
+def test_runs_that_say_something_are_no_names() -> None:
+    lexicon = load_lexicon(domain="none")
+    runs = ["這次魚池", "魚池小孩", "魚池乾淨", "水族魚池"]
+    docs = [Doc.of(run, (Token(0, len(run), "NOUN", 0, "root"),)) for run in runs * 3]
+    assert [name.word for name in find_noun_compounds(docs, lexicon, [])] == ["水族魚池"]
 
 
 def test_endings_of_known_aspects_guess_the_role_of_a_new_class(tmp_path: Path) -> None:

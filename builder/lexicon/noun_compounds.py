@@ -26,6 +26,8 @@ _COUNTING = frozenset("這那此該每某本一二兩三四五六七八九十幾
 """What stands before a measure word: a run that mostly follows one of these begins with one (台相機 of 這台相機)."""
 PIECE = 0.5
 """Bits of branching entropy below which a run is a piece of a longer one."""
+_BEFORE_NAMES = ("time", "person", "pronoun")
+"""Reasons of words that are never an aspect, nor the first part of a name."""
 _LATIN = re.compile(r"[a-z]{2,12}")
 
 
@@ -82,7 +84,7 @@ def find_noun_compounds(
         )
         for word, use in known.items()
         if _is_new(word, lexicon) and not _is_piece(use) and not _begins_with_measure(word, use, known)
-        if not _is_composed(word, known, lexicon)
+        if not _is_composed(word, known, lexicon) and not _says_something(word, lexicon)
     ]
     return sorted(out, key=lambda name: (-name.cvalue, name.word))
 
@@ -140,6 +142,21 @@ def _is_composed(word: str, known: Mapping[str, _Counts], lexicon: Lexicon) -> b
         if last in lexicon.opinions or last in lexicon.aspects:
             return True
     return False
+
+
+def _says_something(word: str, lexicon: Lexicon) -> bool:
+    """Whether it is no name but a statement: it ends in an opinion (大廳香香的) or in a word that is never an aspect
+    (泳池小孩), or begins with one for a time or a person (這次入住).
+    """
+    if word.isascii():
+        return False
+    parts = [(word[:cut], word[cut:]) for cut in range(1, len(word))]
+    ends = [last for _, last in parts if len(last) > 1]
+    if any(last in lexicon.opinions and last not in lexicon.aspects for last in ends):
+        return True
+    if any(lexicon.not_aspects.get(last, "origin") != "origin" for last in ends):
+        return True
+    return any(len(first) > 1 and lexicon.not_aspects.get(first) in _BEFORE_NAMES for first, _ in parts)
 
 
 def _cvalue(use: _Counts, known: Mapping[str, _Counts]) -> float:
