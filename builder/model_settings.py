@@ -145,7 +145,7 @@ class EncoderSettings:
     processes: int = 0
     """Training processes, each with a fold or a share of every batch; 0: one for each GPU."""
     compile: bool = False
-    """Train with torch.compile: some minutes more at first, quicker steps on a GPU. Needs a C++ compiler."""
+    """Train with torch.compile: some minutes more at first, for fewer kernels a step. Needs a C++ compiler."""
 
     def limits(self) -> Limits:
         return {
