@@ -5,7 +5,7 @@ WORKDIR is that of a build with a judge that left the complete reviews out; the 
 decision.py. The shipped weights of the decision were chosen on the complete reviews. So every review is read here with
 weights that saw the others alone (decision.py's cross-validation), and variant E with the present limits starts from
 that. Prints precision, recall and F1, with F1 of both halves, of the rules and of variant E, both ways. Last come the
-right triplets that E misses, by the highest score that the taggers give one of them.
+triplets that the rules miss: what stopped them, and how high the taggers score what is right.
 """
 
 from __future__ import annotations
@@ -18,18 +18,31 @@ from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
-from decision import FOLDS, change_weights, collect, fit, load_scorer, read_examples, read_sentences, read_whole
+from decision import (
+    FOLDS,
+    collect,
+    fit,
+    load_scorer,
+    read_examples,
+    read_sentences,
+    read_whole,
+)
 from limits import ReadText, held, read_texts
+from missed import REASONS, find_reason
 
-from builder.engine import Engine
+from builder.engine import Doc, Engine
+from builder.engine.deciding import Weighed
+from builder.lexicon.resources import Lexicon
 from builder.lexicon.rules import load_rules
 from builder.model.cotrain import load_taggers
 from builder.model.trust import ADD, DROP, FIRM, WIDEN
 from builder.reader import Recipe, make_reader, to_text
 from builder.records import Triplet
+from builder.text import view
+from builder.usecases.lessons import change_weights
 
 Answer = dict[str, str]
-SCORES = (0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.02)
+SCORES = (0.02, 0.1, 0.3, 0.5)
 
 
 def to_answer(triplet: Triplet) -> Answer:
@@ -60,17 +73,37 @@ def print_scores(name: str, scorer: ModuleType, answered: Mapping[str, list[Answ
     print(f"| {name} | {values['P']} / {values['R']} / {values['F1']} | {parts[0]} / {parts[1]} |", flush=True)
 
 
-def print_missed(scorer: ModuleType, texts: Sequence[ReadText], answered: Mapping[str, list[Answer]]) -> None:
+def print_missed(
+    scorer: ModuleType,
+    lexicon: Lexicon,
+    texts: Sequence[ReadText],
+    docs: Mapping[str, Doc],
+    answered: Mapping[str, list[Answer]],
+) -> None:
+    """What the rules miss by its reason; of that, what the taggers score so high."""
     required, _ = scorer.gold()
-    missed: Counter[float] = Counter()
+    seen: list[tuple[str, Sequence[Weighed]]] = []
+    engine = Engine(lexicon, load_rules(), observe=lambda word, weighed: seen.append((word, weighed)))
+    missed: Counter[str] = Counter()
+    scored: Counter[tuple[str, float]] = Counter()
     for read in texts:
+        seen.clear()
+        engine.extract(docs[read.id])
         proposed = [(chance, to_answer(to_text(triplet, read.view, read.text))) for chance, triplet in read.proposals]
         for due in _left(scorer, list(required[read.id]), answered[read.id]):
+            shown, *answers = [
+                {key: view(word, lexicon.variants).text for key, word in item.items()}
+                for item in (due, *answered[read.id])
+            ]
+            reason = find_reason(scorer, shown, answers, seen)
             best = max((chance for chance, answer in proposed if scorer.match(answer, due, True)), default=0.0)
-            missed[next((score for score in SCORES if best >= score), 0.0)] += 1
-    print("\n| best score | missed |\n|---|---|")
-    for score in (*SCORES, 0.0):
-        print(f"| {f'{score:g} and more' if score else 'not proposed'} | {missed[score]} |")
+            missed[reason] += 1
+            scored.update((reason, score) for score in SCORES if best >= score)
+    heads = " | ".join(f"{score:g} and more" for score in SCORES)
+    print(f"\n| missed by the rules | triplets | {heads} |\n|---|---|{'---|' * len(SCORES)}")
+    for reason in REASONS:
+        cells = " | ".join(str(scored[reason, score]) for score in SCORES)
+        print(f"| {reason} | {missed[reason]} | {cells} |")
 
 
 def _left(scorer: ModuleType, due: list[Answer], given: Sequence[Answer]) -> list[Answer]:
@@ -102,7 +135,8 @@ def main() -> None:
     for weights, own in (("weights of these reviews", texts), ("weights of other reviews", unseen)):
         print_scores(f"rules, {weights}", scorer, answers(own, models=False))
         print_scores(f"E, {weights}", scorer, answers(own, models=True))
-    print_missed(scorer, texts, answers(texts, models=True))
+    docs = {key: text.reading.doc for key, text in whole.items()}
+    print_missed(scorer, reader.lexicon, unseen, docs, answers(unseen, models=False))
 
 
 if __name__ == "__main__":
