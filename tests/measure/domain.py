@@ -1,8 +1,10 @@
-"""A domain's words and rules against human gold: `python tests/measure/domain.py GOLD DOMAIN… [--errors N]`.
+"""A domain's words and rules against human gold: `python tests/measure/domain.py GOLD DOMAIN… [--new
+TEXTS] [--errors N]`.
 
 GOLD holds sentences as JSON lines with `Text` and `Triplet` (dimABSA 2026), DOMAIN is a name or the folder of a pack.
 Prints for each domain micro scores, lenient against `opinion` and exact against `opinion_full`, NULL parts left out;
-with --errors N that many sentences of the last domain with what is wrong there.
+with --new also those of a pack that `builder domain new` makes of the texts alone of TEXTS, JSON lines with `Text`,
+without an answer; with --errors N that many sentences of the last domain with what is wrong there.
 """
 
 from __future__ import annotations
@@ -10,11 +12,14 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from builder.lexicon.folders import Folders
 from builder.metrics import Answer, micro
 from builder.reader import Recipe, make_reader
+from builder.usecases.domain_packs import make_pack
 
 Answers = dict[str, list[Answer]]
 
@@ -34,22 +39,36 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("gold", type=Path)
     parser.add_argument("domains", nargs="+")
+    parser.add_argument("--new", type=Path)
     parser.add_argument("--errors", type=int, default=0)
     options = parser.parse_args()
-    texts, gold = read_gold(options.gold)
+    with tempfile.TemporaryDirectory() as folder:
+        made = [str(induce_pack(options.new, Path(folder)))] if options.new else []
+        measure(options.gold, [*made, *options.domains], options.errors)
+
+
+def induce_pack(labelled: Path, folder: Path) -> Path:
+    """The pack of the texts of a file; its labels are not read into it."""
+    lines = labelled.read_text(encoding="utf-8").splitlines()
+    raw = folder / "texts.jsonl"
+    raw.write_text("".join(json.dumps({"text": json.loads(line)["Text"]}) + "\n" for line in lines), encoding="utf-8")
+    return make_pack("induced", [raw], folder / "induced").folder
+
+
+def measure(labelled: Path, domains: Sequence[str], errors: int) -> None:
+    """Print a row of scores for each domain, and some sentences of the last one."""
+    texts, gold = read_gold(labelled)
     short: Answers = {}
-    for domain in options.domains:
+    for domain in domains:
         reader = make_reader(Recipe(folders=Folders(domain=domain)))
         found = dict(zip(texts, reader.extract(list(texts.values())), strict=True))
         short = {key: [(t.aspect.text, t.opinion.text, t.polarity) for t in found[key]] for key in found}
         full: Answers = {key: [(t.aspect.text, t.opinion_full.text, t.polarity) for t in found[key]] for key in found}
         lenient, exact = micro(gold, short, "lenient"), micro(gold, full)
-        print(
-            f"| {domain} | {lenient.precision:.1f} | {lenient.recall:.1f} | {lenient.f1:.1f} | {exact.precision:.1f} "
-            f"| {exact.recall:.1f} | {exact.f1:.1f} |"
-        )
+        scores = (lenient.precision, lenient.recall, lenient.f1, exact.precision, exact.recall, exact.f1)
+        print(f"| {Path(domain).name} | {' | '.join(f'{score:.1f}' for score in scores)} |")
     keys = [key for key in texts if micro({key: gold[key]}, {key: short[key]}, "lenient").f1 < 100]
-    for key in random.Random(7).sample(keys, min(options.errors, len(keys))):
+    for key in random.Random(7).sample(keys, min(errors, len(keys))):
         print(texts[key], "\n   gold", *map("|".join, gold[key]), "\n   made", *map("|".join, short[key]))
 
 
