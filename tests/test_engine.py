@@ -132,6 +132,20 @@ def test_a_list_of_aspects_shares_its_opinion_over_commas_and_modifiers(
     assert reader.found(text) == triplets
 
 
+@pytest.mark.parametrize(
+    ("text", "triplets"),
+    [
+        ("推薦「滷肉飯」", {"滷肉飯|推薦|POS"}),
+        ('最愛"滷肉飯"', {"滷肉飯|最愛|POS"}),
+        ("很香的『滷肉飯』", {"滷肉飯|香|POS"}),
+        ("「滷肉飯」很香", {"滷肉飯|香|POS"}),
+        ("推薦，「滷肉飯」很香", {"滷肉飯|香|POS"}),
+    ],
+)
+def test_quotation_marks_part_no_name_from_what_is_said_of_it(reader: Reader, text: str, triplets: set[str]) -> None:
+    assert reader.found(text) == triplets
+
+
 def test_a_space_inside_cp_value_does_not_hide_it(reader: Reader) -> None:
     (triplet,) = reader.read("cp 值很高")
     assert triplet.aspect.text.replace(" ", "").lower() == "cp值"

@@ -32,7 +32,7 @@ from builder.engine.scene import AspectChoice, Scene, Topic
 from builder.engine.symbols import JUDGING, OPINION
 from builder.engine.terms import bar_refused, join_terms
 from builder.engine.topics import next_topic, share
-from builder.engine.units import lower_case, read_units
+from builder.engine.units import QUOTES, lower_case, read_units
 from builder.engine.unreal import is_unreal
 from builder.engine.weighing import Read, weigh
 from builder.lexicon.resources import Lexicon
@@ -44,6 +44,9 @@ from builder.text import Clause, clauses
 LONGEST_CLAUSE = 150
 """Words that are read together: a text without any mark is read in pieces, so that the work stays linear."""
 COLONS = frozenset(":：")
+CLOSING_QUOTES = frozenset("」』”")
+LONGEST_NAME = 12
+"""Characters of a quotation that may be a name."""
 
 
 class Pairing(NamedTuple):
@@ -83,6 +86,25 @@ class _Clause(NamedTuple):
     asked: bool
     label: bool
     mark: str
+
+
+def _join_quoted(doc: Doc) -> Iterator[Clause]:
+    """The clauses of a document, those joined between which nothing stands but a quotation mark.
+
+    What a mark opens is joined if it is as short as a name: 店員說「…」 quotes a statement.
+    """
+    whole: Clause | None = None
+    for clause in doc.clauses:
+        marks = doc.text[whole.end : clause.start] if whole and whole.sentence == clause.sentence else ""
+        name = clause.end - clause.start <= LONGEST_NAME or marks[-1:] in CLOSING_QUOTES
+        if whole and marks and name and QUOTES.issuperset(marks):
+            whole = Clause(whole.start, clause.end, whole.sentence)
+            continue
+        if whole:
+            yield whole
+        whole = clause
+    if whole:
+        yield whole
 
 
 class Engine:
@@ -196,7 +218,7 @@ class Engine:
         lexicon, rules, codes = self._lexicon, self._rules, self._rules.terms.names.rule.codes
         text = lower_case(doc.text)
         starts, ends = [token.start for token in doc.tokens], [token.end for token in doc.tokens]
-        for clause in doc.clauses:
+        for clause in _join_quoted(doc):
             at = bisect_left(starts, clause.start, at)
             stop = bisect_right(ends, clause.end, at)
             asked = (

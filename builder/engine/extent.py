@@ -25,7 +25,8 @@ class ExtentRule:
 
     `fillers`: words that may stand between a negator and its opinion, at most `gap` of them. `levels`: words of level
     (那麼 好吃); a word of `unequal` at most `level_gap` units before them denies the opinion, unless one that begins
-    with one of `meeting` stands between (好久沒有吃到這麼好喝的). `scope`: adverbs of the clause, with which no phrase
+    with one of `meeting` stands between (好久沒有吃到這麼好喝的). `unlike`: words that deny it without a word of level
+    (不像隔壁的死鹹). `scope`: adverbs of the clause, with which no phrase
     begins before a degree word or negator (還 很好吃). `feeling`: verbs at the end of a negator that denies the first
     opinion at most `feeling_gap` units behind it, over what it is felt of (不覺得 雞排 好吃). `trailing`: words behind
     an opinion that give its degree (偏鹹 一點), a wish where it praises and nothing but `wishing` stands before it
@@ -38,6 +39,7 @@ class ExtentRule:
     gap: int = 3
     levels: frozenset[str] = frozenset()
     unequal: frozenset[str] = frozenset()
+    unlike: frozenset[str] = frozenset()
     level_gap: int = 0
     meeting: tuple[str, ...] = ()
     scope: tuple[str, ...] = ()
@@ -70,7 +72,17 @@ def find_left_edge(units: Sequence[Unit], k: int, taken: int, rule: ExtentRule) 
             if j < taken or units[j].symbol != NEG or edge - j > rule.gap + 1:
                 break
             edge = j
+    if rule.unlike and (unlike := _find_unlike(units, edge, taken, rule)) < edge:
+        return unlike
     return _find_unequal(units, edge, taken, rule) if edge < k or units[k - 1].word in rule.levels else edge
+
+
+def _find_unlike(units: Sequence[Unit], edge: int, taken: int, rule: ExtentRule) -> int:
+    """不像 隔壁 的 滷味 死鹹: where a thing is unlike another, the opinion behind that is denied."""
+    for j in range(edge - 1, max(taken, edge - rule.level_gap) - 1, -1):
+        if units[j].word in rule.unlike:
+            return j
+    return edge
 
 
 def _find_unequal(units: Sequence[Unit], edge: int, taken: int, rule: ExtentRule) -> int:

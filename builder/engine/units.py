@@ -19,6 +19,10 @@ _LATIN = re.compile("[a-z]{3,}")
 """Names in Latin letters that no lexicon holds (espresso)."""
 
 
+QUOTES = frozenset('「」『』“”"')
+"""Marks around a name (推薦「牛肉麵」) that part no clause from what is said of it."""
+
+
 def read_units(
     text: str, tokens: Sequence[Token], first: int, stop: int, lexicon: Lexicon, vocabulary: UnitVocabulary
 ) -> list[Unit]:
@@ -28,7 +32,7 @@ def read_units(
     i = first
     while i < stop:
         start, end, pos, _, _ = tokens[i]
-        if pos == "SPACE":
+        if pos == "SPACE" or text[start] in QUOTES:
             i += 1
             continue
         j = i
