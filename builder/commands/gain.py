@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,9 +29,7 @@ if TYPE_CHECKING:
     help="The working directory whose words and rules are used; without --gold also its pools and audits.",
 )
 @click.option("--pool", help="A pool or an audit of --workdir; all of them if not given.")
-@click.option(
-    "--domain", default="restaurant", show_default=True, help="Without --workdir: a domain, or the folder of a pack."
-)
+@click.option("--domain", help="A domain, or the folder of a pack; that of --workdir, or restaurant, if not given.")
 @click.option("--splits", default=5, show_default=True, type=click.IntRange(1, 50), help="Random halves to measure on.")
 @click.option(
     "--write",
@@ -44,7 +43,7 @@ def gain(
     gold: Path | None,
     workdir: Path | None,
     pool: str | None,
-    domain: str,
+    domain: str | None,
     splits: int,
     folder: Path | None,
     teach: bool,
@@ -79,15 +78,16 @@ def gain(
 
 
 @contextmanager
-def _folders(workdir: Path | None, domain: str) -> Iterator[Folders]:
+def _folders(workdir: Path | None, domain: str | None) -> Iterator[Folders]:
     from builder.lexicon.folders import Folders
+    from builder.settings import RESTAURANT
     from builder.usecases.taught import untaught
 
     if workdir is None:
-        yield Folders(domain=domain)
+        yield Folders(domain=domain or RESTAURANT)
         return
     with untaught(workdir) as folders:
-        yield folders
+        yield replace(folders, domain=domain) if domain else folders
 
 
 def _report_left_out(labels: LabelledRows) -> None:
