@@ -18,7 +18,8 @@ from test_model import JUDGED, JUDGED_VALID, TINY, TRAIN, VALID, triplet
 
 from builder.config import resolve
 from builder.errors import ConfigError, ModelError
-from builder.learning.task import Example, JudgedReview
+from builder.learning.processes import helped, launched, rank
+from builder.learning.task import Example, JudgedReview, Progress
 from builder.model import cotrain
 from builder.model.cotrain import Taggers, fold_of, fresh, load_taggers, merged, together, train_taggers
 from builder.model.negatives import discriminator_data
@@ -275,3 +276,29 @@ def test_a_build_with_variant_e_keeps_the_rules_stories_and_extracts_what_both_h
         rows = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text(encoding="utf-8").splitlines()]
         assert [row["id"] for row in rows] == list(range(len(texts)))
         assert {t["source"] for row in rows for t in row["triplets"]} <= {"E0"}
+
+
+def note_rank(progress: Progress | None, arguments: tuple[Path]) -> None:
+    """What a process does beside this one."""
+    (folder,) = arguments
+    assert progress is None and launched() == 3
+    if not folder.is_dir():
+        raise ValueError("no such folder")
+    (folder / str(rank())).touch()
+
+
+def test_other_processes_do_their_parts_beside_this_one(tmp_path: Path) -> None:
+    with helped(note_rank, (tmp_path,), 3) as check:
+        check()
+        assert (rank(), launched()) == (0, 1)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["1", "2"]
+
+
+def test_an_error_beside_this_process_is_one_of_its_own(tmp_path: Path) -> None:
+    def wait() -> None:
+        with helped(note_rank, (tmp_path / "none",), 3) as check:
+            while not check():
+                pass
+
+    with pytest.raises(ModelError, match="a training process failed: ValueError: no such folder"):
+        wait()

@@ -16,7 +16,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -24,7 +24,7 @@ from builder.edges import clashes, shared
 from builder.engine import Doc, RuleEngine
 from builder.errors import ModelError
 from builder.files import read_settings, write_atomically
-from builder.learning.processes import launched, rank, spread
+from builder.learning.processes import helped, launched, rank, spread
 from builder.learning.task import Example, Progress, TaggerConfig
 from builder.model.foundation import Foundation
 from builder.model.saved import load, save
@@ -89,11 +89,29 @@ class FoldTraining:
         return tagger
 
     def train_at_once(self, processes: int, progress: Progress | None) -> list[Tagger]:
-        """The taggers of all folds, each trained by one of `processes`, on a GPU or on threads of its own."""
-        spread(_train_own_folds, (self,), processes, progress)
+        """The taggers of all folds, each trained by one of `processes`, on a GPU or on threads of its own. Without
+        GPUs this process is one of them.
+        """
+        if self.foundation:
+            spread(_train_own_folds, (self,), processes, progress)
+        else:
+            with helped(_train_own_folds, (self,), processes) as check:
+                for fold in range(0, self.folds, processes):
+                    self.train_fold(fold, _checking(check, progress))
         device = str(self.foundation.device) if self.foundation else "cpu"
         trained = [load(self.folder / str(fold), device) for fold in range(self.folds)]
         return [tagger for tagger in trained if isinstance(tagger, Tagger)]
+
+
+def _checking(check: Callable[[], bool], progress: Progress | None) -> Progress:
+    """Progress that looks after the other processes, too."""
+
+    def report(done: int, total: int, note: str) -> None:
+        check()
+        if progress:
+            progress(done, total, note)
+
+    return report
 
 
 def _train_own_folds(progress: Progress | None, arguments: tuple[FoldTraining]) -> None:
