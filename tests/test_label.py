@@ -19,7 +19,7 @@ from builder.gold.triplet_answers import MOST_TRIPLETS, read_answer
 from builder.gold.triplet_prompt import SHIPPED_PROMPT, Examples, LabelledExample, LabellerSetup, ask_about
 from builder.records import Element
 from builder.stages.parts.labellers import restore_labellers
-from builder.store import db, labelled, labellers, triplets
+from builder.store import db, labelled, labellers, triplet_rows, triplets
 from builder.usecases.rule_report import RuleRow, report_labellers
 
 openai = pytest.importorskip("openai", reason="the extra judge is not installed")
@@ -350,9 +350,9 @@ def test_reviews_in_dispute_are_asked_about_and_the_most_doubtful_first(
     with db.writing(folder) as connection:
         judge = triplets.source_id(connection, "discriminator")
         connection.execute("UPDATE verdicts SET score = 0.99 WHERE source = ?", (judge,))
-        doubted = triplets.triplet_id(2, triplet(TEXTS[1], "=湯", "好喝", "POS"))
+        doubted = triplet_rows.triplet_id(2, triplet(TEXTS[1], "=湯", "好喝", "POS"))
         connection.execute("UPDATE verdicts SET score = 0.55 WHERE triplet = ?", (doubted,))
-        unsure = triplets.triplet_id(3, triplet(TEXTS[2], "餐點", "便宜", "POS", nth=1))
+        unsure = triplet_rows.triplet_id(3, triplet(TEXTS[2], "餐點", "便宜", "POS", nth=1))
         connection.execute("UPDATE verdicts SET score = 0.7 WHERE triplet = ?", (unsure,))
         connection.execute("DELETE FROM sources WHERE name = 'C1'")
     with serving(answer_well) as server:

@@ -16,11 +16,11 @@ from builder.settings import Convention
 from builder.shards import Job
 from builder.stages.parts.context import Context, advance, begin
 from builder.stages.parts.lexicons import ArrivedWords, pack_words, unpack_words
-from builder.store import db, readings, reviews, runs, triplets, usage
+from builder.store import db, readings, reviews, runs, triplet_rows, triplets, usage
 
 _CHUNK = 1024
 _Task = list[tuple[readings.ReviewFields, str]]
-_Answer = tuple[int, int, list[triplets.PreparedTriplet]]
+_Answer = tuple[int, int, list[triplet_rows.PreparedTriplet]]
 _Ready = tuple[RuleEngine, Lexicon]
 
 
@@ -67,7 +67,7 @@ def _seed(ready: _Ready, task: _Task) -> _Answer:
     return (
         task[-1][0][0],
         len(task),
-        triplets.prepare(
+        triplet_rows.prepare(
             (fields[0], triplet)
             for fields, words in task
             for triplet in extract(engine, restored(Review(*fields), readings.load_words(words), lexicon.variants))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from builder.records import Triplet
-from builder.store import browse_tables, db, queries, released, runs, triplets
+from builder.store import browse_tables, db, queries, released, runs, triplet_rows, triplets
 
 TABLE = "triplet_list"
 _LIST = f"""
@@ -77,7 +77,7 @@ def finish(connection: sqlite3.Connection) -> None:
 
 def restore(connection: sqlite3.Connection, rows: Sequence[tuple[int, Restored]]) -> None:
     """Store the triplets of a release, `rows` of (review id, triplet), under the ids that they have there."""
-    ids = [review << triplets.BITS | restored.hash for review, restored in rows]
+    ids = [review << triplet_rows.BITS | restored.hash for review, restored in rows]
     triplets.insert(connection, ids, [(review, restored.triplet) for review, restored in rows])
     by_source: dict[str, list[tuple[int, tuple[str, ...]]]] = {}
     for i, (_, restored) in zip(ids, rows, strict=True):

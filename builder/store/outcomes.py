@@ -13,7 +13,7 @@ import sqlite3
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from builder.store import runs, triplets
+from builder.store import runs, triplet_rows
 from builder.store.queries import public_id
 
 
@@ -56,10 +56,10 @@ def outcomes(
         return dict.fromkeys(
             ids, Outcome(None, f"v{last[0]} keeps no list of its triplets here; `builder resume` makes one")
         )
-    first = review << triplets.BITS
+    first = review << triplet_rows.BITS
     rows = connection.execute(
         "SELECT triplet, version, split, annotation FROM released WHERE triplet BETWEEN ? AND ?",
-        (first, first | triplets.HASH),
+        (first, first | triplet_rows.HASH),
     )
     inside = {i: Outcome(True, f"in v{version}, {where}, {annotation}") for i, version, where, annotation in rows}
     if "release" not in runs.runs(connection):
@@ -75,7 +75,7 @@ def outcomes(
 
 def _left_out(connection: sqlite3.Connection, key: str, i: int) -> Outcome | None:
     """What the release said of the triplet, or of its review as a whole."""
-    suffix = f":{i & triplets.HASH:08x}"
+    suffix = f":{i & triplet_rows.HASH:08x}"
     row = connection.execute(
         "SELECT item, reason, detail FROM rejected WHERE stage = 'release' AND item IN (?,?,?,?)",
         (key + suffix, public_id(key) + suffix, key, public_id(key)),
@@ -86,7 +86,7 @@ def _left_out(connection: sqlite3.Connection, key: str, i: int) -> Outcome | Non
 
 
 def _known(connection: sqlite3.Connection, first: int) -> _Known:
-    ids = first, first | triplets.HASH
+    ids = first, first | triplet_rows.HASH
     by: dict[int, dict[str, float | None]] = {}
     people = False
     for i, name, kind, confidence in connection.execute(

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from builder.errors import QueryError
 from builder.margins import margin_of
 from builder.records import Candidate, Pool, PoolReview, Review, StoredTriplet
-from builder.store import runs, triplets
+from builder.store import runs, triplet_rows, triplets
 
 Proposed = dict[int, list[tuple[StoredTriplet, tuple[tuple[str, float | None], ...]]]]
 
@@ -79,7 +79,7 @@ def add(connection: sqlite3.Connection, review: int, candidate: Candidate) -> in
         "INSERT INTO candidates (review, n, name, aspect, aspect_full, owner, opinion, opinion_full, polarity,"
         " valence, spans)"
         " VALUES (?,?,?,?,?,?,?,?,?,?,?)",
-        (review, candidate.n, name, *texts, t.polarity, t.valence, triplets.spans_of(t)),
+        (review, candidate.n, name, *texts, t.polarity, t.valence, triplet_rows.spans_of(t)),
     )
     assert cursor.lastrowid is not None
     connection.executemany(
@@ -135,7 +135,7 @@ def read(connection: sqlite3.Connection, pool: str) -> Pool:
         (pool,),
     ):
         by_review.setdefault(row[1], []).append(
-            Candidate(row[2], triplets.stored((row[0], row[1], *row[3:])).triplet, who.get(row[0], ()), row[0])
+            Candidate(row[2], triplet_rows.restore((row[0], row[1], *row[3:])).triplet, who.get(row[0], ()), row[0])
         )
     rows = connection.execute(
         "SELECT id, n, key, text, rating, stratum FROM pool_reviews WHERE pool = ? ORDER BY n", (pool,)

@@ -15,7 +15,8 @@ from operator import attrgetter
 from typing import Any
 
 from builder.store.queries import public_id
-from builder.store.triplets import BITS, HASH, RULES_REPEATED
+from builder.store.triplet_rows import BITS, HASH
+from builder.store.triplets import RULES_REPEATED
 
 
 @dataclass(frozen=True, slots=True)

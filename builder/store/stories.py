@@ -15,7 +15,7 @@ from typing import Any
 
 from builder.errors import QueryError
 from builder.records import StoredTriplet
-from builder.store import triplets
+from builder.store import triplet_rows, triplets
 from builder.store.outcomes import Outcome, outcomes
 from builder.store.queries import public_id
 
@@ -117,7 +117,7 @@ def find(connection: sqlite3.Connection, identifier: str) -> tuple[int, int | No
         and re.fullmatch("[0-9a-f]{8}", suffix)
         and (review := _read_value(connection, "SELECT id FROM reviews WHERE key = ?", key))
     ):
-        i = review << triplets.BITS | int(suffix, 16)
+        i = review << triplet_rows.BITS | int(suffix, 16)
         if _read_value(connection, "SELECT 1 FROM triplets WHERE id = ?", i):
             return review, i
     if review := _read_value(connection, "SELECT id FROM reviews WHERE key = ?", identifier):
@@ -205,7 +205,7 @@ def _tell_triplets(
         steps[i].append(step)
     ends = outcomes(connection, review, key, split, [triplet.id for triplet in stored])
     for triplet in sorted(stored, key=lambda row: (row.triplet.opinion.start, row.triplet.aspect.start, row.id)):
-        public = f"{key}:{triplet.id & triplets.HASH:08x}"
+        public = f"{key}:{triplet.id & triplet_rows.HASH:08x}"
         yield TripletStory(triplet, public, tuple(sources[triplet.id]), tuple(steps[triplet.id]), ends[triplet.id])
 
 
@@ -215,10 +215,10 @@ def _of(
     """Rows about the triplets of one review: their ids lie together."""
     if not stored:
         return []
-    first = stored[0].review << triplets.BITS
+    first = stored[0].review << triplet_rows.BITS
     return connection.execute(
         f"SELECT {columns} WHERE {table}.triplet BETWEEN ? AND ? ORDER BY {table}.triplet, {order}",
-        (first, first | triplets.HASH),
+        (first, first | triplet_rows.HASH),
     )
 
 

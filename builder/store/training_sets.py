@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 
 from builder.records import StoredTriplet
-from builder.store.triplets import BITS, EVERY, HASH, TRIPLET_COLUMNS, stored
+from builder.store.triplet_rows import BITS, EVERY, HASH, TRIPLET_COLUMNS, restore
 
 
 def set_training(connection: sqlite3.Connection, variant: str, round_: int, ids: Iterable[int]) -> None:
@@ -46,4 +46,4 @@ def training(
         " WHERE s.variant = ? AND s.round = ? AND s.triplet BETWEEN ? AND ? ORDER BY s.triplet",
         (variant, round_, within[0] << BITS, within[1] << BITS | HASH),
     )
-    yield from map(stored, rows)
+    yield from map(restore, rows)

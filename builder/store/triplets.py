@@ -1,11 +1,10 @@
 """Triplets, proposals and verdicts: writing and streaming.
 
-A triplet is stored once however many sources propose it; its id is a function of review, spans and polarity.
+A triplet is stored once however many sources propose it, as a row of `builder.store.triplet_rows`.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import sqlite3
@@ -13,18 +12,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from builder.margins import margin_of
-from builder.records import Element, Polarity, StoredTriplet, Triplet, Verdict
+from builder.records import StoredTriplet, Triplet, Verdict
 from builder.store.reviews import PROPOSED_FOR
-
-TRIPLET_COLUMNS = (
-    "t.id, t.review, t.aspect, t.aspect_full, t.owner, t.opinion, t.opinion_full, t.polarity, t.valence, t.spans"
-)
-BITS = 31
-"""An id shifted right by this is the review's id."""
-HASH = (1 << BITS) - 1
-"""The bits of an id that say which triplet of its review it is."""
-EVERY = 0, (1 << 63 - BITS) - 1
-"""The first and the last row id that a review may have."""
+from builder.store.triplet_rows import BITS, EVERY, HASH, TRIPLET_COLUMNS, PreparedTriplet, make_row, prepare, restore
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +28,6 @@ class JudgedTriplet:
     label: Verdict | None
     score: float | None
     margin: float = math.inf
-
-
-def triplet_id(review: int, triplet: Triplet) -> int:
-    """31 bits of hash within a review: two triplets of a review collide once in some hundred million reviews."""
-    text = json.dumps([triplet.aspect.spans, triplet.opinion.spans, triplet.polarity])
-    return (review << BITS) | (int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big") >> 1)
 
 
 _OVERRULE = """UPDATE SET aspect_full = excluded.aspect_full, owner = excluded.owner,
@@ -99,21 +83,6 @@ def drop_orphans(connection: sqlite3.Connection) -> None:
     )
 
 
-PreparedTriplet = tuple[tuple[object, ...], tuple[object, ...]]
-"""A row of `triplets`, which begins with the id, and what a row of `proposals` says of it."""
-
-
-def prepare(rows: Iterable[tuple[int, Triplet]]) -> list[PreparedTriplet]:
-    """(review id, triplet in stored offsets) as rows of the database: workers do it."""
-    return [
-        (
-            _triplet_row(triplet_id(review, t), review, t),
-            (t.confidence, t.rules[0] if t.rules else None, _story(t)),
-        )
-        for review, t in rows
-    ]
-
-
 def propose(
     connection: sqlite3.Connection, source: int, rows: Iterable[tuple[int, Triplet]], *, overrule: bool = False
 ) -> list[int]:
@@ -136,7 +105,7 @@ def propose_prepared(
 
 def insert(connection: sqlite3.Connection, ids: Sequence[int], rows: Sequence[tuple[int, Triplet]]) -> None:
     """Store triplets under given ids, without saying who proposes them."""
-    _insert_rows(connection, (_triplet_row(i, *row) for i, row in zip(ids, rows, strict=True)), overrule=False)
+    _insert_rows(connection, (make_row(i, *row) for i, row in zip(ids, rows, strict=True)), overrule=False)
 
 
 def repeat(connection: sqlite3.Connection, source: int, repeating: int) -> None:
@@ -146,21 +115,6 @@ def repeat(connection: sqlite3.Connection, source: int, repeating: int) -> None:
         " SELECT ?, p.triplet, NULL, NULL, '[]' FROM proposals p JOIN reviews r ON r.id = p.triplet >> 31"
         " WHERE p.source = ? AND r.split IS NOT NULL ORDER BY p.triplet",
         (repeating, source),
-    )
-
-
-def _triplet_row(i: int, review: int, t: Triplet) -> tuple[object, ...]:
-    return (
-        i,
-        review,
-        t.aspect.text,
-        t.aspect_full.text,
-        t.owner.text if t.owner else None,
-        t.opinion.text,
-        t.opinion_full.text,
-        t.polarity,
-        t.valence,
-        spans_of(t),
     )
 
 
@@ -228,7 +182,7 @@ def proposed(
         f" AND r.split = :split{_DRAWN if most is not None else ''} ORDER BY p.triplet",
         {"source": source, "split": split, "most": most, "first": within[0] << BITS, "last": within[1] << BITS | HASH},
     )
-    yield from map(stored, rows)
+    yield from map(restore, rows)
 
 
 def judged(
@@ -242,7 +196,7 @@ def judged(
         (judge, source, within[0] << BITS, within[1] << BITS | HASH, split),
     )
     for confidence, label, score, candidates, *row in rows:
-        proposal = stored(tuple(row))
+        proposal = restore(tuple(row))
         margin = margin_of(proposal.triplet.aspect.text, candidates or "")
         yield JudgedTriplet(proposal, confidence, label, score, margin)
 
@@ -253,41 +207,6 @@ def count(connection: sqlite3.Connection, source: int, split: str) -> int:
         "SELECT count(*) FROM proposals p JOIN reviews r ON r.id = p.triplet >> 31 WHERE p.source = ? AND r.split = ?"
     )
     return int(connection.execute(asked, (source, split)).fetchone()[0])
-
-
-def stored(row: tuple[int, int, str, str, str | None, str, str, Polarity, float, str]) -> StoredTriplet:
-    """A row of the tables of triplets as a record."""
-    i, review, aspect, aspect_full, owner, opinion, opinion_full, polarity, valence, spans = row
-    at = {name: tuple((s, e) for s, e in places) for name, places in json.loads(spans).items()}
-    triplet = Triplet(
-        Element(aspect, at["aspect"]),
-        Element(aspect_full, at["aspect_full"]),
-        Element(opinion, at["opinion"]),
-        Element(opinion_full, at["opinion_full"]),
-        polarity,
-        valence,
-        owner=Element(owner, at["owner"]) if owner is not None else None,
-    )
-    return StoredTriplet(i, review, triplet)
-
-
-def spans_of(triplet: Triplet) -> str:
-    """The spans of a triplet's elements as the JSON that the table `triplets` holds."""
-    named = {
-        "aspect": triplet.aspect,
-        "aspect_full": triplet.aspect_full,
-        "opinion": triplet.opinion,
-        "opinion_full": triplet.opinion_full,
-    }
-    if triplet.owner:
-        named["owner"] = triplet.owner
-    return json.dumps({name: element.spans for name, element in named.items()}, separators=(",", ":"))
-
-
-def _story(triplet: Triplet) -> str:
-    return json.dumps(
-        [*(("rule", rule) for rule in triplet.rules), *triplet.evidence], ensure_ascii=False, separators=(",", ":")
-    )
 
 
 def counts(connection: sqlite3.Connection, name: str) -> dict[str, int | float | str]:
@@ -329,7 +248,7 @@ def subset(connection: sqlite3.Connection, ids: Sequence[int], most: int | None 
         f" FROM json_each(:ids)){drawn if most is not None else ''} ORDER BY t.id",
         {"ids": json.dumps(ids), "most": most},
     )
-    yield from map(stored, rows)
+    yield from map(restore, rows)
 
 
 def signatures(connection: sqlite3.Connection) -> dict[str, str]:

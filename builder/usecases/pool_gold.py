@@ -20,7 +20,7 @@ from builder.files import write_atomically
 from builder.gold.layer import LayerReview, PoolLayer
 from builder.stages.parts.pool_layers import read_layer
 from builder.store import pools
-from builder.store.triplets import triplet_id
+from builder.store.triplet_rows import triplet_id
 from builder.text import script_of
 from builder.usecases.exporting import segment_texts
 from builder.usecases.labelling import opened

@@ -21,7 +21,7 @@ from builder.stages.parts import gold, judging
 from builder.stages.parts.context import Context
 from builder.stages.parts.pool_layers import is_pool
 from builder.stages.parts.rounds import SPLITS
-from builder.store import labellers, reviews, triplets
+from builder.store import labellers, reviews, triplet_rows, triplets
 
 StoredRow = tuple[int, Triplet]
 Curve = Callable[[float], float]
@@ -107,7 +107,7 @@ def _vote(
         for labeller in heeded
     )
     known = any(triplet is other for other in own)
-    chance = chances.get(triplets.triplet_id(review, triplet), PRECISION) if known else None
+    chance = chances.get(triplet_rows.triplet_id(review, triplet), PRECISION) if known else None
     return VotedCandidate(chance, categories.aspect(triplet.aspect.text) or "", votes)
 
 

@@ -14,7 +14,7 @@ from builder.lexicon.categories import Categories
 from builder.privacy import masking as privacy
 from builder.records import Element, Review, StoredTriplet, Triplet
 from builder.stages.parts.context import Context
-from builder.store import triplets
+from builder.store import triplet_rows
 from builder.store.queries import public_id
 from builder.store.released import Provenance, provenance
 from builder.text import same_script
@@ -46,7 +46,7 @@ def build_row(
     dropped: list[Dropped] = []
     for candidate in sorted(stored, key=lambda triplet: _precedence(triplet, known)):
         origin = known.get(candidate.id, _UNKNOWN)
-        id_ = f"{key}:{candidate.id & (1 << triplets.BITS) - 1:08x}"
+        id_ = f"{key}:{candidate.id & (1 << triplet_rows.BITS) - 1:08x}"
         doubt = None if labelled else _doubt(context, origin)
         released = doubt or _release(review, candidate.triplet, annotation, masked, text)
         reason = released if isinstance(released, tuple) else _conflict(kept, released)
