@@ -70,34 +70,34 @@ def add_coordinated(
 def add_listed(
     clause: Sequence[Constituent],
     aspects: tuple[Constituent, ...],
-    listed: tuple[Constituent, ...],
+    begun: tuple[Constituent, ...],
     rule: ListRule,
 ) -> tuple[Constituent, ...]:
-    """The aspects with those of a list that clauses before this one began: 湯、麵，小菜都很好吃.
+    """The aspects with those of the list `begun` in clauses before this one: 湯、麵，小菜都很好吃.
 
     Only where this clause gathers them, and where all are of one kind: 漢堡、薯條，味道都很好 is about 味道 alone.
     """
     first = next((i for i, item in enumerate(clause) if item.term is not None), None)
     last = -1 if first is None else _find_coordination(clause, first, rule)[-1]
     ours = first is None or clause[first] in aspects
-    roles = {item.term.role for item in (*aspects, *listed) if item.term is not None}
-    if not listed or not ours or len(roles) > 1 or not _is_gathered(clause, last, rule.gathering):
+    roles = {item.term.role for item in (*aspects, *begun) if item.term is not None}
+    if not begun or not ours or len(roles) > 1 or not _is_gathered(clause, last, rule.gathering):
         return aspects
-    return aspects + tuple([item for item in listed if item not in aspects])
+    return aspects + tuple([item for item in begun if item not in aspects])
 
 
 def open_list(
-    clause: Sequence[Constituent], listed: tuple[Constituent, ...], mark: str, rule: ListRule
+    clause: Sequence[Constituent], begun: tuple[Constituent, ...], mark: str, rule: ListRule
 ) -> tuple[Constituent, ...]:
     """The aspects of a list that may go on behind the clause: those of a clause that ends with one, judges nothing and
-    joins (湯、麵，) or offers (無論是湯，). `listed`: the list open before it; `mark`: what ends the clause.
+    joins (湯、麵，) or offers (無論是湯，). `begun`: the list that it may go on with; `mark`: what ends the clause.
     """
     last = len(clause) - 1
     if mark not in _OPEN_MARKS or clause[last].symbol != ASPECT or any(item.phrase for item in clause):
         return ()
     run = _find_coordination(clause, last, rule)
     joined = len(run) > 1 or mark == "/" or clause[0].symbol in JOINERS or clause[0].word in rule.offering
-    return (*listed, *[clause[i] for i in run]) if joined or listed else ()
+    return (*begun, *[clause[i] for i in run]) if joined or begun else ()
 
 
 def _find_coordination(clause: Sequence[Constituent], at: int, rule: ListRule) -> list[int]:

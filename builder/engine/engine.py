@@ -185,7 +185,7 @@ class Engine:
         for clause in read if self._rules.wide else ():
             sentences.setdefault(clause.sentence, []).extend(clause.items)
         described: set[int] = set()
-        listed: tuple[Constituent, ...] = ()
+        begun: tuple[Constituent, ...] = ()
         parts = [(clause.items, clause.sentence, clause.label) for clause in read]
         for number, clause in enumerate(read):
             line = "".join([item.symbol for item in clause.items])
@@ -198,8 +198,8 @@ class Engine:
                 scene = Scene(clause.items, line, marked, index, doc.tokens, topic, sentences.get(clause.sentence, ()))
                 pairing = self._pair(doc, scene, before)
                 if pairing is not None:
-                    if listed:
-                        aspects = add_listed(clause.items, pairing.aspects, listed, self._rules.terms.lists)
+                    if begun:
+                        aspects = add_listed(clause.items, pairing.aspects, begun, self._rules.terms.lists)
                         pairing = pairing._replace(aspects=aspects)
                     paired += pairing.aspects
                     described.update(aspect.start for aspect in pairing.aspects)
@@ -208,8 +208,8 @@ class Engine:
                     pairing,
                     pairing is not None and (clause.asked or is_unreal(clause.items, index, self._rules)),
                 )
-            listed = open_list(clause.items, listed, clause.mark, self._rules.terms.lists)
-            topic = next_topic(clause.items, paired, topic, clause.label, listed, self._rules)
+            begun = open_list(clause.items, begun, clause.mark, self._rules.terms.lists)
+            topic = next_topic(clause.items, paired, topic, clause.label, begun, self._rules)
 
     def _read_clauses(self, doc: Doc) -> list[_Clause]:
         """Constituents per clause. Tokens lie in one clause or, being marks or spaces, in none."""

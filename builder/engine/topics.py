@@ -25,20 +25,20 @@ def next_topic(
     paired: list[Constituent],
     topic: Topic | None,
     label: bool,
-    listed: tuple[Constituent, ...],
+    begun: tuple[Constituent, ...],
     rules: Compiled,
 ) -> Topic | None:
     """What the next clause may leave unsaid: the aspect paired last, else the last one named, else the old topic.
 
-    `label`: whether a colon ends the clause. `listed`: the list that may go on behind it.
+    `label`: whether a colon ends the clause. `begun`: the list that may go on behind it.
     """
     named = [item for item in clause if item.term is not None]
     if not paired and not named:
         return topic
     last = paired[-1] if paired else _find_subject(clause, named, rules.joining)
     aspects = add_coordinated(clause, (last,), rules.terms.lists)
-    if last in listed:
-        aspects += tuple([item for item in listed if item not in aspects])
+    if last in begun:
+        aspects += tuple([item for item in begun if item not in aspects])
     if is_thing(last):
         return Topic(aspects, not paired, None, label)
     dishes = [item for item in named if item.start < last.start and is_thing(item)]
