@@ -177,6 +177,49 @@ def test_without_a_release_all_candidates_are_shown(tmp_path: Path) -> None:
     assert re.search(r"<bdi>湯頭</bdi>.*?<span class=\"number\">1</span>", get(served, "/aspects").text, re.S)
 
 
+@pytest.fixture(scope="module")
+def undecided(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """A build before its judge: one review with six candidates, none of them with a confidence."""
+    folder = tmp_path_factory.mktemp("undecided")
+    text = "湯頭濃，麵條軟，滷肉鹹，小菜脆，豆花甜，紅茶香"
+    with db.writing(folder / "w") as connection, db.atomic(connection):
+        reviews.insert(connection, [("k", text, "web", None, None, "in.csv", 1, "traditional", "zh", "h", "n")])
+        search.index(connection)
+        rules = triplets.source(connection, "rules", "rules", "s")
+        pairs = [(part[:-1], part[-1]) for part in text.split("，")]
+        triplets.propose(connection, rules, [(1, made(text, *pair, "POS", "subject")) for pair in pairs])
+    return app.datasette(database.of_workdir(folder / "w", folder), "t", "s")
+
+
+def test_triplets_of_a_list_stand_in_the_order_of_their_text(undecided: Any) -> None:
+    assert chips(get(undecided, "/reviews").text) == [
+        "湯頭·濃", "麵條·軟", "滷肉·鹹", "小菜·脆", "豆花·甜", "紅茶·香",
+    ]  # fmt: skip
+
+
+def test_the_scale_of_confidence_stands_only_beside_triplets_that_have_one(undecided: Any, shown: Any) -> None:
+    assert 'class="scale"' in get(shown, "/reviews").text
+    assert 'class="scale"' not in get(undecided, "/reviews").text
+    assert 'class="scale"' not in get(shown, "/reviews?polarity=(none)").text
+
+
+def test_the_search_above_a_page_keeps_what_is_filtered(shown: Any) -> None:
+    query = "source=app&show=rules"
+    triplet = re.search(r'href="(/triplet/\d+)', get(shown, f"/reviews?{query}").text)
+    assert triplet is not None
+    for path in ("/review/3", "/reviews", triplet[1]):
+        page = get(shown, f"{path}?{query}").text
+        bar = re.search(r'<form action="/reviews" role="search">(.*?)</form>', page, re.S)
+        assert bar is not None
+        kept = dict(re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', bar[1]))
+        assert kept == {"source": "app", "show": "rules"}, path
+
+
+def test_an_empty_list_explains_no_bars(shown: Any) -> None:
+    assert "A click on a bar" in get(shown, "/reviews").text
+    assert "A click on a bar" not in get(shown, "/reviews?q=外星人").text
+
+
 def test_confidence_is_a_shade_from_light_to_strong() -> None:
     marks = [None, 0.1, 0.49, 0.5, 0.61, 0.7, 0.8, 0.95, 1.0]
     assert [spans.shade(value) for value in marks] == ["", "s0", "s0", "s5", "s6", "s7", "s8", "s9", "s9"]

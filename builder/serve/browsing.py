@@ -105,6 +105,7 @@ def _page_of_list(connection: sqlite3.Connection, chosen: Selection, place: int)
         "hits": shown,
         "total": total,
         "more": total > place * PAGE,
+        "shaded": any(chip[5] is not None for chips in triplets.values() for chip in chips),
         "help": [] if total else _advise(connection, chosen),
     }
 

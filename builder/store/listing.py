@@ -205,13 +205,14 @@ def chips(
     connection: sqlite3.Connection, reviews: Sequence[int], kinds: int
 ) -> dict[int, list[tuple[str, str, str, int, bool, int | None]]]:
     """Review id -> (aspect, opinion, polarity, id, whether it is released, tenth of its confidence) of its triplets of
-    `kinds`, the released first.
+    `kinds`, the released first, then in the order of a review's page.
     """
     marks = ",".join("?" * len(reviews))
     rows = connection.execute(
         "SELECT f.review, t.aspect, t.opinion, t.polarity, t.id, f.kinds & ? AS out, f.tenth"
         " FROM triplet_facets f CROSS JOIN triplets t ON t.id = f.triplet"
-        f" WHERE f.review IN ({marks}) AND f.kinds & ? ORDER BY f.review, out DESC, t.id",
+        f" WHERE f.review IN ({marks}) AND f.kinds & ?"
+        " ORDER BY f.review, out DESC, t.spans ->> '$.opinion[0][0]', t.spans ->> '$.aspect[0][0]', t.id",
         (RELEASED, *reviews, kinds),
     )
     by_review: dict[int, list[tuple[str, str, str, int, bool, int | None]]] = {}
