@@ -26,8 +26,8 @@ def browser() -> Iterator[Browser]:
     made.close()
 
 
-def drag(browser: Browser, box: str, start: int, end: int) -> None:
-    """Drag with the mouse from the first to the last character of `start:end` in a box."""
+def drag(browser: Browser, box: str, start: int, end: int, *, beyond: tuple[int, int] = (4, 0)) -> None:
+    """Drag with the mouse from the first to the last character of `start:end` in a box, and `beyond` by so much."""
     script = f"[{start}, {end} - 1].map((at) => {{ const r = place_of($('{box}'), [at, at + 1]); "
     script += "return [r.left + r.width / 2, r.top + r.height / 2]; })"
     (x, y), (right, below) = browser.run(script)
@@ -35,7 +35,8 @@ def drag(browser: Browser, box: str, start: int, end: int) -> None:
     for kind, at in (
         ("mousePressed", (x - 4, y)),
         ("mouseMoved", (right, below)),
-        ("mouseReleased", (right + 4, below)),
+        ("mouseMoved", (right + beyond[0], below + beyond[1])),
+        ("mouseReleased", (right + beyond[0], below + beyond[1])),
     ):
         browser.call("Input.dispatchMouseEvent", type=kind, x=at[0], y=at[1], button="left", buttons=1, clickCount=1)
     if box == "text":
@@ -65,6 +66,53 @@ def test_words_dragged_over_in_the_text_become_the_aspect_or_a_missing_triplet(
         browser.press("o", "1", "Enter")
         assert browser.text("#missing").startswith("＋ (店員, 好, 正面 positive)")
         assert browser.troubles == []
+
+
+@pytest.mark.parametrize(
+    ("beyond", "words"), [((400, 0), "送得快"), ((0, 120), "送得快"), ((40, -90), "餐點好吃，餐點便宜，餐點")]
+)
+def test_a_drag_that_ends_beside_the_review_takes_the_words_up_to_its_end(
+    beyond: tuple[int, int], words: str, tmp_path: Path, browser: Browser
+) -> None:
+    workdir, pool = pooled(tmp_path)
+    for page in served(workdir, pool):
+        browser.open(page.address)
+        _walk_to(browser, pool, "餐點")
+        drag(browser, "text", 12, 15, beyond=beyond)
+        assert browser.text("#chosen").split()[2] == words
+        browser.press("Escape")
+        assert browser.run("String(getSelection())") == ""
+
+
+def test_a_missing_triplet_is_taken_back_by_mouse_on_another_day(tmp_path: Path, browser: Browser) -> None:
+    workdir, pool = pooled(tmp_path)
+    for page in served(workdir, pool):
+        browser.open(page.address)
+        _walk_to(browser, pool, "餐點")
+        drag(browser, "text", 10, 12)
+        browser.press("m", "a")
+        drag(browser, "letters", 14, 15)
+        browser.press("o", "1", "Enter")
+        assert browser.text("#missing").startswith("＋ (餐點, 快, 正面 positive)")
+        browser.open(page.address)
+        _walk_to(browser, pool, "餐點")
+        click(browser, "#missing button")
+        browser.wait("document.querySelector('#missing').textContent === ''")
+        assert page.said() == {}
+        browser.press("u")
+        assert browser.text("#missing").startswith("＋ (餐點, 快, 正面 positive)")
+
+
+def click(browser: Browser, selector: str, beside: tuple[int, int] | None = None) -> None:
+    """A real click with the mouse in the middle of an element, or `beside` its left upper corner."""
+    middle = "r.left + r.width / 2, r.top + r.height / 2"
+    corner = middle if beside is None else f"r.left + {beside[0]}, r.top + {beside[1]}"
+    x, y = browser.run(
+        f"(() => {{ const e = document.querySelector({json.dumps(selector)}); e.scrollIntoView({{block: 'nearest'}}); "
+        f"const r = e.getBoundingClientRect(); return [{corner}]; }})()"
+    )
+    for kind in ("mousePressed", "mouseReleased"):
+        browser.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", buttons=1, clickCount=1)
 
 
 def test_characters_that_reorder_or_hide_are_shown_as_signs_one_for_one(tmp_path: Path, browser: Browser) -> None:
@@ -159,6 +207,20 @@ def test_the_keys_are_shown_over_the_page_and_none_of_them_acts_there(tmp_path: 
         shown = browser.run("[...document.querySelectorAll('#help kbd')].map(k => k.textContent).join(' ')")
         for key in ("1", "0", "N", "U", "C", "M", "T", "L", "A", "O", "Tab", "Esc"):
             assert f" {key} " in f" {shown} "
+
+
+def test_the_keys_are_shown_and_closed_by_mouse(tmp_path: Path, browser: Browser) -> None:
+    workdir, pool = pooled(tmp_path)
+    shown = "document.querySelector('#help').open"
+    for page in served(workdir, pool):
+        browser.open(page.address)
+        for selector, beside in (("#help [data-key='?']", None), ("#help", (-9, 20))):
+            click(browser, "#keys [data-key='?']")
+            browser.wait(shown)
+            click(browser, "#help h2")
+            assert browser.run(shown)
+            click(browser, selector, beside)
+            browser.wait(f"!{shown}")
 
 
 def test_the_page_asks_the_most_uncertain_first(tmp_path: Path) -> None:

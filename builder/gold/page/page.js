@@ -58,11 +58,19 @@ function show() {
   for (const button of document.querySelectorAll("#more button")) button.hidden = !offered(button.dataset.key);
   for (const button of document.querySelectorAll("#labels button")) button.setAttribute("aria-pressed", String(!!label && label.label === button.querySelector("b").textContent));
   $("none").firstElementChild.setAttribute("aria-pressed", String(item.checked));
-  $("missing").replaceChildren(...item.missing.map((t) => element("li", `＋ (${t.aspect}, ${t.opinion}, ${named(t.polarity)})`)));
+  $("missing").replaceChildren(...item.missing.map(added));
   const written = drafts.get(place) ?? (label && label.note) ?? "";
   $("noted").textContent = written ? "備註 note: " + visible(written) + (drafts.has(place) ? "（和答案一起存 saved with your answer）" : "") : "";
   list(); teaching(); lines();
   const first = $("text").querySelector("mark"); if (first && $("shown").scrollHeight > $("shown").clientHeight) first.scrollIntoView({ block: "center" });
+}
+// A triplet that was added, with a button that takes it back.
+function added(triplet) {
+  const row = element("li", `＋ (${triplet.aspect}, ${triplet.opinion}, ${named(triplet.polarity)}) `), button = element("button", "✕");
+  button.title = "刪掉 take it back"; button.setAttribute("aria-label", button.title);
+  button.addEventListener("click", () => perform(() => () => withdraw(triplet)));
+  row.append(button);
+  return row;
 }
 // The candidates of the review, with what was answered.
 function list() {
@@ -132,6 +140,12 @@ async function back() {
   try { await go(last.at); await answer(last.at, last.body); } catch (error) { undo.push(last); throw error; }
   show();
 }
+async function withdraw(triplet) {
+  const at = place;
+  await answer(at, { op: "remove", id: triplet.id });
+  undo.push({ at, body: { op: "add", aspect: triplet.aspect_spans, opinion: triplet.opinion_spans, polarity: triplet.polarity } });
+  show();
+}
 async function nextOpen() { const now = await call("/api/head"); head = now; await go(now.next); }
 async function save() {
   const p = picker;
@@ -156,11 +170,12 @@ function learn(at, due) {
   if (!head.teaches) return;
   call("/api/propose", { place: at, ...due }).then((content) => {
     if (!content.lessons.length) return;
-    lesson = { ...content, at, wrong: !!due.wrong }; teaching(); if (item && !picker) show();
+    const { text, candidate } = items.get(at), pair = due.wrong ? [candidate.aspect_spans, candidate.opinion_spans] : [due.aspect, due.opinion];
+    lesson = { ...content, at, wrong: !!due.wrong, triplet: `(${pair.map((spans) => words(spans, text)).join(", ")})` }; teaching(); if (item && !picker) show();
   }).catch(() => {});
 }
 const TAUGHT = {
-  opinion: (l) => `「${l.word}」是意見，分數 ${l.meaning}${l.before ? `（現在 ${l.before}）` : ""} is an opinion of valence ${l.meaning}${l.before ? `, now ${l.before}` : ""}`,
+  opinion: (l) => `「${l.word}」是意見，分數 ${l.meaning}（1 到 9${l.before ? `，現在 ${l.before}` : ""}） is an opinion of valence ${l.meaning} of 1 to 9${l.before ? `, now ${l.before}` : ""}`,
   aspect: (l) => `「${l.word}」是對象 is an aspect (${l.meaning})`,
   pair: (l) => { const [aspect, opinion] = l.word.split("|"); return `「${opinion}」不是說「${aspect}」（規則 ${l.meaning}） the rules never pair them again; rule ${l.meaning} did`; },
   exception: (l) => `「${l.word}」不是對象也不是意見 is neither aspect nor opinion`,
@@ -169,8 +184,11 @@ function teaching() {
   $("teach").hidden = !lesson;
   if (!lesson) return;
   $("lessons").replaceChildren(...lesson.lessons.map((l) => element("li", TAUGHT[l.table](l))));
-  const after = lesson.wrong ? ["加了以後，這裡不會再提出它。 With it, the rules propose it here no more.", "加了也不夠，但別處有用。 It does not suffice here, but may elsewhere."] : ["加了以後，規則就找得到這個三元組。 With this, the rules find the triplet here.", "加了以後，規則在這裡還是找不到，但別處可能有用。 Even so the rules do not find it here, but may elsewhere."];
-  $("works").textContent = after[lesson.works ? 0 : 1];
+  const { triplet } = lesson;
+  const after = lesson.wrong
+    ? [`加了以後，那則評論不會再提出 ${triplet}。 With it, the rules propose ${triplet} in that review no more.`, `加了以後，那則評論還是會提出 ${triplet}，但別處有用。 Even so the rules still propose ${triplet} in that review, but it may help elsewhere.`]
+    : [`加了以後，規則在那則評論就找得到 ${triplet}。 With this, the rules find ${triplet} in that review.`, `加了以後，規則在那則評論還是找不到 ${triplet}，但別處可能有用。 Even so the rules do not find ${triplet} in that review, but it may help elsewhere.`];
+  $("works").textContent = visible(after[lesson.works ? 0 : 1]);
 }
 async function teach() {
   const taught = lesson;
@@ -239,12 +257,20 @@ document.addEventListener("click", (event) => {
 $("keep").addEventListener("click", () => perform(() => keep_note));
 $("forget").addEventListener("click", () => perform(() => forget));
 $("leave").addEventListener("click", () => perform(() => leave));
-// Words that are dragged over in the text are what is to be corrected, or added.
-$("text").addEventListener("mouseup", () => {
-  const span = selected($("text"));
-  if (!span || !item) return;
+// Words that are dragged over in the text are what is to be corrected, or added, wherever the mouse is let go.
+let dragging = false;
+$("text").addEventListener("mousedown", () => { dragging = true; });
+document.addEventListener("mouseup", () => {
+  const span = dragging && item ? selected($("text")) : null;
+  dragging = false;
+  if (!span) return;
   getSelection().removeAllRanges();
   perform(() => () => open(item.candidate ? "correct" : "missing", span));
+});
+// A click beside the keys closes them, as does their button.
+$("help").addEventListener("click", (event) => {
+  const { left, right, top, bottom } = $("help").getBoundingClientRect();
+  if (event.target === $("help") && !(left < event.clientX && event.clientX < right && top < event.clientY && event.clientY < bottom)) help();
 });
 addEventListener("resize", () => { if (item && picker) showPicker(); else if (item) lines(); });
 (async () => {

@@ -67,13 +67,16 @@ function draw(svg, box, links) {
     return [path, end];
   }));
 }
-// What is selected with the mouse in a box, as code points; null for nothing.
+// What is selected with the mouse in a box, as code points; null for nothing. What lies beside the box is left out.
 function selected(box) {
   const chosen = getSelection();
   if (!chosen || chosen.isCollapsed || !chosen.rangeCount) return null;
-  const range = chosen.getRangeAt(0);
-  if (!box.contains(range.startContainer) || !box.contains(range.endContainer)) return null;
-  const before = document.createRange(); before.selectNodeContents(box); before.setEnd(range.startContainer, range.startOffset);
+  const range = chosen.getRangeAt(0).cloneRange(), whole = document.createRange(), before = document.createRange();
+  if (!range.intersectsNode(box)) return null;
+  whole.selectNodeContents(box); before.selectNodeContents(box);
+  if (!box.contains(range.startContainer)) range.setStart(whole.startContainer, whole.startOffset);
+  if (!box.contains(range.endContainer)) range.setEnd(whole.endContainer, whole.endOffset);
+  before.setEnd(range.startContainer, range.startOffset);
   const start = Array.from(before.toString()).length, size = Array.from(range.toString()).length;
   return size ? [start, start + size] : null;
 }
