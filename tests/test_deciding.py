@@ -64,10 +64,10 @@ def test_a_topic_from_before_the_clauses_that_are_weighed_is_described_as_of_its
 
 
 def test_groups_are_named_by_the_longest_prefix() -> None:
-    rule = DecisionRule(frozenset(), 1, {}, {"dish": ("food",), "part": ("food.part",)}, {})
+    rule = DecisionRule(frozenset(), 1, {}, {"thing": ("food",), "part": ("food.part",)}, {})
     assert [rule.aspect_group(cls) for cls in ("food.part", "food.soup", "place", "")] == [
         "part",
-        "dish",
+        "thing",
         "other",
         "none listed",
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import csv
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -83,6 +84,29 @@ def test_neither_the_code_nor_what_the_core_says_of_its_rules_names_food() -> No
     ]
     for text in (*core, *_list_strings("builder/engine"), *_list_strings("builder/lexicon")):
         assert not [food for food in foods if food in text], text
+
+
+def test_no_rule_of_the_core_and_no_word_of_the_engine_is_shaped_by_food() -> None:
+    food = re.compile(r"\b(food|drink|dish)", re.IGNORECASE)
+    for rule in load_rules(domain="none"):
+        if not rule.kind.startswith("described-") and rule.params.get("conventions") != ["paper"]:
+            assert not food.search(f"{rule.name} {rule.about} {dict(rule.params)}"), rule.name
+    assert not [text for text in _list_strings("builder/engine") if food.search(text)]
+
+
+def test_weights_of_food_stand_in_the_restaurant_alone_and_general_ones_in_both() -> None:
+    weights, groups = {}, {}
+    for name in ("none", "restaurant", "laptop"):
+        rule = next(rule for rule in load_rules(domain=name) if rule.kind == "decision")
+        weights[name], groups[name] = dict(rule.params["weights"]), rule.params["aspects"]
+    assert weights["none"] == weights["laptop"]
+    assert weights["none"].items() < weights["restaurant"].items()
+    assert "taste of food" in weights["restaurant"] and "speed of service" in weights["none"]
+    assert groups["laptop"]["thing"] == ["thing", "laptop"] and groups["restaurant"]["thing"] == [
+        "thing",
+        "food",
+        "drink",
+    ]
 
 
 def _list_strings(folder: str) -> list[str]:

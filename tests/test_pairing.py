@@ -258,7 +258,7 @@ def test_a_clause_that_only_says_the_kind_goes_on_about_the_dish_before_it() -> 
 
     choice = made(about("food.dish"))
     assert words(choice) == ["煎餅"] and choice is not None
-    assert choice.detail == "dish of an earlier clause, 甜點 here"
+    assert choice.detail == "thing of an earlier clause, 甜點 here"
     assert made(clause) is None, "nothing was spoken of before"
     assert [made(about(cls)) for cls in ("service", "food.kind", "food.part")] == [None, None, None]
     dish = scene(opinion("必吃"), (DE, "的"), aspect("煎餅", "food.dish"), at=0)

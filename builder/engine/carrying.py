@@ -1,4 +1,4 @@
-"""Pairing with what was named before: the dish of an attribute, the topic of an earlier clause.
+"""Pairing with what was named before: the thing that an attribute belongs to, the topic of an earlier clause.
 
 In: a rule. Out: a `Pairer`, as of `pairing`.
 """
@@ -26,9 +26,9 @@ class BackParams:
 
 
 def pair_back(rule: Rule) -> Pairer:
-    """The dish named before an attribute of the clause that the opinion is `foreign` to: 燒餅吃起來口感酥脆好吃.
+    """The thing named before an attribute of the clause that the opinion is `foreign` to: 燒餅吃起來口感酥脆好吃.
 
-    The owner of an attribute (餐點份量) and the dish of the clause before (我點了拉麵，味道很濃也很好吃) only where
+    The owner of an attribute (餐點份量) and the thing of the clause before (我點了拉麵，味道很濃也很好吃) only where
     the attribute has an opinion of its own; of 整體 and the like never the latter.
     """
     is_foreign = _compile_foreign(read_params(rule, BackParams).foreign)
@@ -44,11 +44,11 @@ def pair_back(rule: Rule) -> Pairer:
         described = OPINION in scene.symbols[at : scene.at]
         if owner and described:
             return AspectChoice((_cut_to_owner(attribute, owner, scene.tokens),), f"owner of {attribute.word}")
-        dishes = [item for item in scene.items[:at] if item.term is not None and is_thing(item)]
-        if not dishes and described and scene.topic and attribute.term.role != "overall":
+        things = [item for item in scene.items[:at] if item.term is not None and is_thing(item)]
+        if not things and described and scene.topic and attribute.term.role != "overall":
             about = scene.topic.aspects[-1]
-            dishes = [dish for dish in (scene.topic.whole, about if is_thing(about) else None) if dish]
-        return AspectChoice((dishes[-1],), f"dish before {attribute.word}") if dishes else None
+            things = [thing for thing in (scene.topic.whole, about if is_thing(about) else None) if thing]
+        return AspectChoice((things[-1],), f"thing before {attribute.word}") if things else None
 
     return find
 
@@ -58,10 +58,10 @@ class CarryParams:
     """`blockers`: units before the opinion that are a subject, but for the words `resuming` (每一口都很入味). `before`:
     units behind it that make it no predicate. `named`: whether a topic that was only named counts.
 
-    `wholes`: categories of opinions about the dish, not about its attribute or part named last (皮脆，很好吃), as are
+    `wholes`: categories of opinions about the thing, not about its attribute or part named last (皮脆，很好吃), as are
     those that are `foreign` to the attribute's class (份量很多，很鮮甜). `never`: categories, or "class category"
     pairs, with another subject (很適合聚餐: the place). `others`: words that are another subject (其他), but for
-    opinions that are `felt` (小孩很喜歡 has its cause in the dish).
+    opinions that are `felt` (小孩很喜歡 has its cause in the thing).
     """
 
     blockers: tuple[str, ...] = ()
@@ -114,12 +114,12 @@ def pair_carried(rule: Rule) -> Pairer:
             return None
         if topic.label:
             return AspectChoice(topic.aspects, "label before a colon")
-        of_dish = category.startswith(params.wholes) or is_foreign(category, about.cls)
-        if of_dish and about.owner and (about.role in ATTRIBUTES or about.role == "price") and len(topic.aspects) == 1:
+        of_thing = category.startswith(params.wholes) or is_foreign(category, about.cls)
+        if of_thing and about.owner and (about.role in ATTRIBUTES or about.role == "price") and len(topic.aspects) == 1:
             owner = _cut_to_owner(topic.aspects[0], about.owner, scene.tokens)
             return AspectChoice((owner,), "owner of an earlier attribute")
-        if of_dish and topic.whole is not None:
-            return AspectChoice((topic.whole,), "dish of an earlier clause")
+        if of_thing and topic.whole is not None:
+            return AspectChoice((topic.whole,), "thing of an earlier clause")
         return AspectChoice(topic.aspects, "topic of an earlier clause")
 
     return find

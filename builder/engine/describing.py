@@ -51,8 +51,6 @@ _FAR = 5
 _FURTHEST = 4
 """Clauses between an aspect and the opinion are counted so far."""
 _SIDES = ("same clause", "behind the opinion")
-_GENERAL = ("food", "house")
-"""Groups of aspects that name food or the house in general."""
 
 
 def describe_opinion(scene: Scene, group: str) -> list[str]:
@@ -81,13 +79,13 @@ def describe_clause(scene: Scene, group: str) -> list[str]:
     return out
 
 
-def describe_earlier(candidate: AspectCandidate, before: Before, about: str) -> list[str]:
+def describe_earlier(candidate: AspectCandidate, before: Before, *, is_general: bool) -> list[str]:
     """Features of an aspect that stands in an earlier clause than its opinion, for the decision's weights.
 
     Args:
         candidate: the aspect, its clause, how many clauses back it is, and how many ends of sentences lie between.
         before: what stands before the opinion.
-        about: the group of the aspect's class, such as `food` or `house`.
+        is_general: whether the aspect names what is reviewed, or the house, in general.
 
     Returns:
         Names of features; one that counts twice stands twice.
@@ -98,10 +96,10 @@ def describe_earlier(candidate: AspectCandidate, before: Before, about: str) -> 
         out.append("ends its clause before")
         if back == 1 and before.clauses[before.number - 1][2]:
             out.append("label of the clause")
-    if about in _GENERAL:
+    if is_general:
         out.append("general, earlier clause")
     if is_thing(aspect):
-        out.append("dish, earlier clause")
+        out.append("thing, earlier clause")
     return out
 
 
@@ -135,5 +133,5 @@ def _describe_between(behind: bool, symbols: str) -> tuple[str, ...]:
 
 @cache
 def describe_fit(category: str, cls: str) -> str:
-    """What kind of opinion is said of what kind of aspect: `taste of food`."""
+    """What kind of opinion is said of what kind of aspect: `speed of service`."""
     return f"{category.partition('.')[0]} of {cls.partition('.')[0] or 'no class'}"

@@ -28,7 +28,7 @@ _NAME_PARTS = symbol_set("NOUN PART")
 class PatternParams:
     """`pattern`: a construction over the clause's units. `categories` / `not_categories` limit the opinions it reads.
 
-    `heads`: endings of the word on which the construction must end if that is no word for food in general
+    `heads`: endings of the word on which the construction must end if that is no word for what is reviewed in general
     (是很推薦的料理). `words`: one of them stands in the construction, behind TARGET. `stops`: classes of aspects that
     may not stand there (店裡 有 個 店員 很 親切). `needs`: a unit of the pattern
     that most clauses lack, and `least`: how many aspects it needs, which save those the search.
@@ -236,7 +236,7 @@ def _pair_with_object(rule: Rule, params: NounParams) -> Pairer:
 
 
 def pair_kind(rule: Rule) -> Pairer:
-    """The dish of the clause before, where this one only says what kind of thing it is: 香蕉煎餅，是必吃的甜點.
+    """The thing of the clause before, where this one only says what kind of thing it is: 香蕉煎餅，是必吃的甜點.
 
     The parameters are those of a pattern; what it finds is a word for a kind and the only aspect of its clause.
     """
@@ -248,7 +248,7 @@ def pair_kind(rule: Rule) -> Pairer:
         about = scene.topic.aspects[0]
         if not is_thing(about) or is_kind(about) or not (choice := find_kind(scene)) or not is_kind(choice.aspects[0]):
             return None
-        return AspectChoice(scene.topic.aspects, f"dish of an earlier clause, {choice.aspects[0].word} here")
+        return AspectChoice(scene.topic.aspects, f"thing of an earlier clause, {choice.aspects[0].word} here")
 
     return find
 

@@ -29,11 +29,11 @@ class TermRule:
     `list_touching`: whether such lists share an opinion behind a word of `gathering`. `offering`: words that
     offer alternatives (無論), which those of `choosing` join (還是). `heads`: last words to
     which an aspect is cut (服務態度 to 態度, convention `paper`). `wholes`: words for all of a place
-    or dish that belong to `aspect_full` alone (整體 口感, 店裡 座位), as does the first of two classes that are
-    `leading` (餐廳 餐點). `houses`: words for a house, which a dish before them
+    or thing that belong to `aspect_full` alone (整體 口感, 店裡 座位), as does the first of two classes that are
+    `leading` (餐廳 餐點). `houses`: words for a house, which a thing before them
     names (炸雞 店). `refusals`: negators before what one does without (不 沾醬). `pointing` and `measures`: what names
-    a dish again, as this kind of dish (豬腳 這道 菜). `dishes`: classes of whole dishes, of which two that touch are a
-    list before a word of `gathering`. `determiners`: first characters of what belongs to `aspect_full` in front of an
+    a thing again, as this kind of thing (豬腳 這道 菜). `things`: classes of whole things, of which two that touch are
+    a list before a word of `gathering`. `determiners`: first characters of what belongs to `aspect_full` before an
     aspect (這家 的 麵).
     """
 
@@ -50,7 +50,7 @@ class TermRule:
     refusals: frozenset[str] = frozenset()
     pointing: tuple[str, ...] = ()
     measures: tuple[str, ...] = ()
-    dishes: tuple[str, ...] = ()
+    things: tuple[str, ...] = ()
     determiners: tuple[str, ...] = ()
 
     @property
@@ -131,7 +131,7 @@ def join_terms(clause: list[Constituent], text: str, lexicon: Lexicon, grammar: 
         ):
             item = item._replace(symbol=ADV, term=None)  # 餐點 整體 不錯
         joined = _join_to_last(out, item, text, lexicon, grammar) if out and (item.term or out[-1].term) else None
-        if joined and rule.list_touching and _are_listed_dishes(out[-1], clause, i, rule):
+        if joined and rule.list_touching and _are_touching_things(out[-1], clause, i, rule):
             joined = None
         if joined is None:
             renamed = item.term and is_kind(item) and _names_again(out, item, grammar)
@@ -156,22 +156,22 @@ def _touches(first: Constituent, *after: Constituent) -> bool:
 
 
 def _names_again(out: Sequence[Constituent], item: Constituent, grammar: TermGrammar) -> bool:
-    """豬腳這道菜很香, 芋圓這款甜品很好吃: whether the kind of dish `item` is the dish named before it again."""
+    """豬腳這道菜很香, 芋圓這款甜品很好吃: whether the kind of thing `item` is the thing named before it again."""
     if len(out) < 2 or out[-1].word not in grammar.pointers or out[-1].end != item.start:
         return False
     before = out[-3] if len(out) > 2 and out[-2].symbol == DE else out[-2]
     return before.term is not None and before.term.role in THINGS
 
 
-def _are_listed_dishes(before: Constituent, clause: Sequence[Constituent], i: int, rule: TermRule) -> bool:
-    """牛肉麵排骨飯都很油: two names of whole dishes before a word that gathers them are a list, not one name."""
+def _are_touching_things(before: Constituent, clause: Sequence[Constituent], i: int, rule: TermRule) -> bool:
+    """牛肉麵排骨飯都很油: two names of whole things before a word that gathers them are a list, not one name."""
     item = clause[i]
     return (
         item.term is not None
         and before.term is not None
         and before.end == item.start
-        and item.term.cls.startswith(rule.dishes)
-        and before.term.cls.startswith(rule.dishes)
+        and item.term.cls.startswith(rule.things)
+        and before.term.cls.startswith(rule.things)
         and are_gathered(clause, i, rule.gathering)
     )
 

@@ -41,9 +41,9 @@ def next_topic(
         aspects += tuple([item for item in begun if item not in aspects])
     if is_thing(last):
         return Topic(aspects, not paired, None, label)
-    dishes = [item for item in named if item.start < last.start and is_thing(item)]
+    things = [item for item in named if item.start < last.start and is_thing(item)]
     before = (topic.aspects[-1] if is_thing(topic.aspects[-1]) else topic.whole) if topic else None
-    return Topic(aspects, not paired, dishes[-1] if dishes else before, label)
+    return Topic(aspects, not paired, things[-1] if things else before, label)
 
 
 def _find_subject(clause: Sequence[Constituent], named: Sequence[Constituent], joining: Collection[str]) -> Constituent:

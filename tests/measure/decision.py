@@ -2,11 +2,11 @@
 
 COMPLETE_DIR holds whole reviews that two people annotated completely (texts.jsonl, A.jsonl, B.jsonl), DIMABSA_DIR the
 dimABSA files, of which the 2024 training sets count a tenth each and the set of 2026 half; the examples of the rules
-are taught on as well. SCORER is the script that
-scores whole reviews. Every opinion that the rules weigh is a case: the candidates that the annotators name for it are
-right, else none is. The weights are those of a conditional log-linear model with a Gaussian prior. Prints the scores
-of cross-validation, in which no review is scored with weights that saw it; --write puts the weights of all texts
-into rules/15_decision.toml.
+are taught on as well. SCORER is the script that scores whole reviews. Every opinion that the rules weigh is a case:
+the candidates that the annotators name for it are right, else none is. The weights are those of a conditional
+log-linear model with a Gaussian prior. Prints the scores of cross-validation, in which no review is scored with weights
+that saw it; --write puts the weights of all texts into rules/15_decision.toml, and those of food
+into the file of that name of domains/restaurant.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ import argparse
 import hashlib
 import importlib.util
 import json
+import tomllib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
@@ -36,7 +37,9 @@ from builder.reader import Reader, Reading, Recipe, extract, make_reader
 from builder.text import view
 from builder.usecases.lessons import change_weights
 
-RULES = Path(__file__).parents[2] / "rules" / "15_decision.toml"
+ROOT = Path(__file__).parents[2]
+CORE, PACK = (ROOT / folder / "rules" / "15_decision.toml" for folder in ("", "domains/restaurant"))
+"""The weights of the core, and those of the restaurant's own opinions and aspects."""
 LEAST = 40
 """How many candidates a feature holds of that gets a weight."""
 PRIOR = 2.0
@@ -178,6 +181,19 @@ def answer(whole: Mapping[str, Text], weights: Mapping[str, float], reader: Read
     return {key: [dict(extracted(t)) for t in extract(reading_engine, text.reading)] for key, text in whole.items()}
 
 
+def read_own_names(pack: Path) -> set[str]:
+    """Categories of opinions and classes of aspects that the decision of a pack adds to the core's."""
+    decision = tomllib.loads(pack.read_text(encoding="utf-8"))["decision"]
+    tables = (decision["opinions"], decision["aspects"])
+    return {prefix.partition(".")[0] for table in tables for group in table.values() for prefix in group}
+
+
+def is_of_pack(line: str, names: Collection[str]) -> bool:
+    """Whether a line is the weight of a kind of opinion or aspect that only the pack has: `"taste of drink" = 0.28`."""
+    category, of, cls = line.split('"')[1].partition(" of ")
+    return bool(of) and (category in names or cls in names)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("complete", type=Path)
@@ -201,8 +217,11 @@ def main() -> None:
     table = [f'"{name}" = {weight}' for name, weight in sorted(weights.items())]
     print(f"{len(cases):,} cases, {len(table)} weights", *table, sep="\n")
     if options.write:
-        head, mark, _ = RULES.read_text(encoding="utf-8").partition("[decision.weights]\n")
-        RULES.write_text(head + mark + "\n".join(table) + "\n", encoding="utf-8")
+        names = read_own_names(PACK)
+        for path, is_pack in ((CORE, False), (PACK, True)):
+            own = [line for line in table if is_of_pack(line, names) == is_pack]
+            head, mark, _ = path.read_text(encoding="utf-8").partition("[decision.weights]\n")
+            path.write_text(head + mark + "\n".join(own) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
