@@ -5,6 +5,7 @@ and a bad row stops all of it with its number.
 from __future__ import annotations
 
 import csv
+import itertools
 import json
 import shutil
 from collections.abc import Callable
@@ -578,3 +579,48 @@ def test_every_record_for_doccano_has_the_same_fields(labelled: tuple[Path, Path
     assert any(row["note"] for row in rows) and any(not row["candidate"] for row in rows)
     assert {tuple(sorted(row)) for row in rows} == {tuple(sorted(rows[0]))}
     assert all(value is not None for row in rows for value in row.values())
+
+
+def test_doccano_gets_every_category_and_entity_of_its_project(
+    labelled: tuple[Path, Path, Pool], tmp_path: Path
+) -> None:
+    export(labelled[0], None, tmp_path / "a.jsonl", FORMATS["doccano"], "amy")
+    rows = [json.loads(line) for line in (tmp_path / "a.jsonl").read_text(encoding="utf-8").splitlines()]
+    for name, used in (
+        ("categories", {cat for row in rows for cat in row["cats"]}),
+        ("entities", {entity[2] for row in rows for entity in row["entities"]}),
+    ):
+        types = json.loads((tmp_path / f"a.{name}.json").read_text(encoding="utf-8"))
+        names = [kind["text"] for kind in types]
+        assert used and used <= set(names) and len(names) == len(set(names))
+        keys = [kind["suffixKey"] for kind in types if kind["suffixKey"]]
+        assert len(keys) == len(set(keys))
+
+
+def test_a_missing_triplet_that_shares_a_word_with_the_candidate_draws_no_entity_over_it(
+    labelled: tuple[Path, Path, Pool], tmp_path: Path
+) -> None:
+    """doccano refuses an entity over another one."""
+    workdir, pool, file = tmp_path / "w", labelled[2], tmp_path / "a.jsonl"
+    shutil.copytree(labelled[1], workdir)
+    export(workdir, None, file, FORMATS["doccano"])
+    rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    row = next(row for row in rows if row["aspect"] == "湯頭")
+    end = row["text"].index("可是")
+    row["cats"] = ["YY", "MISSING-1-NEG", "MISSING-1-SAME-ASPECT"]
+    row["entities"].append([end, end + 2, "MISSING-1-OPINION"])
+    lonely = next(row for row in rows if row["aspect"] == "甜點")  # as it comes from who does not see what is drawn
+    lonely |= {"cats": ["NX", "MISSING-1-POS", "MISSING-1-SAME-ASPECT"], "entities": [[7, 9, "MISSING-1-OPINION"]]}
+    file.write_text("".join(json.dumps(one) + "\n" for one in rows), encoding="utf-8")
+    done = import_labels(workdir, None, file, FORMATS["doccano"], "bo")
+    assert [str(fault) for fault in done.faults] == []
+    with db.reading(workdir) as connection:
+        everybody = [c for review in pools.read(connection, pool.id).reviews for c in review.candidates]
+    assert {(c.triplet.aspect.text, c.triplet.opinion.text, c.triplet.polarity) for c in everybody if c.n is None} == {
+        ("湯頭", "可是", "NEG"),
+        ("甜點", "飲料", "POS"),
+    }
+    export(workdir, None, tmp_path / "b.jsonl", FORMATS["doccano"], "bo")
+    for line in (tmp_path / "b.jsonl").read_text(encoding="utf-8").splitlines():
+        places = sorted(entity[:2] for entity in json.loads(line)["entities"])
+        assert all(a[1] <= b[0] for a, b in itertools.pairwise(places))
