@@ -117,7 +117,8 @@ def main() -> None:
         click.echo(error.format_message(), err=True)
         sys.exit(2)
     except click.UsageError as error:
-        _fail(error.format_message(), f"; see `{error.ctx.command_path} --help`" if error.ctx else "")
+        # click ends its sentences with a full stop; our line goes on
+        _fail(error.format_message().rstrip("."), f"; see `{error.ctx.command_path} --help`" if error.ctx else "")
     except (click.Abort, KeyboardInterrupt):
         _stopped(signal.SIGINT)
     except _Terminated:

@@ -17,7 +17,7 @@ from conftest import ROOT, environment
 
 PACKAGE = ROOT / "builder"
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("markup", "margins"),
+    ("markup", "margins", "wording"),
     ("", "records", "errors"),
     ("licences", "limits", "presets"),
     ("model_settings",),

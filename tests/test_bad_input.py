@@ -540,7 +540,7 @@ def test_names_that_nobody_knows_are_answered_with_those_that_are_known(
         (("build", "--colour", "red"), "No such option '--colour'"),
         (
             ("build", "--workers", "many"),
-            "Invalid value for '--workers': 'many' is not a valid integer.; see `builder build --help`",
+            "Invalid value for '--workers': 'many' is not a valid integer; see `builder build --help`",
         ),
         (
             ("verify", tmp_path),

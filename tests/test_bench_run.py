@@ -223,7 +223,7 @@ def test_a_test_set_that_shares_text_with_train_is_refused(data: Path, tmp_path:
     shared = [(texts(40, 1)[3][0].upper().replace("$T$", "$T$") + " !", *texts(40, 1)[3][1:]), *texts(5, 9)]
     test = apc(tmp_path / "test.txt", shared)
     error = here(*options(data, tmp_path, test=test)).error
-    assert "1 texts are in the test set too (10 is 1)" in error
+    assert "the test set holds 1 text of it too (10 is 1)" in error
     leaking = jsonl(
         tmp_path / "leak.jsonl",
         [
@@ -233,7 +233,7 @@ def test_a_test_set_that_shares_text_with_train_is_refused(data: Path, tmp_path:
             )
         ],
     )
-    assert "texts are in the test set too" in here(*options(data, tmp_path, methods=str(leaking), copies=None)).error
+    assert "the test set holds" in here(*options(data, tmp_path, methods=str(leaking), copies=None)).error
 
 
 def test_one_class_and_an_empty_set_are_refused(data: Path, tmp_path: Path, here: Command) -> None:
@@ -474,7 +474,7 @@ def test_texts_are_the_same_whatever_their_script_width_and_marks() -> None:
     assert normalised("這家店很好吃！！") == normalised("这家店 很好吃")
     assert normalised("Great, SOUP") == normalised("great soup.")
     refuse_shared([BenchRow("1", "a b")], [BenchRow("2", "a c")], "x")
-    with pytest.raises(InputError, match=r"x: 1 texts are in the test set too \(1 is 2\)"):
+    with pytest.raises(InputError, match=r"x: the test set holds 1 text of it too \(1 is 2\)"):
         refuse_shared([BenchRow("1", "Ａ b!")], [BenchRow("2", "a B")], "x")
 
 

@@ -691,7 +691,7 @@ def test_score_agrees_with_the_lenient_scorer_that_others_use(here: Command, tmp
                 due["tp"] + due["fp"],
                 due["tp"] + due["fn"],
             ), (key, match)
-    assert "2 reviews have no prediction" in ran.out
+    assert "2 reviews without a prediction" in ran.out
 
 
 def test_score_of_gold_against_itself_is_a_hundred_in_each_format(built: Built, here: Command) -> None:

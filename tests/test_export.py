@@ -583,7 +583,7 @@ def _repeated(row: Any) -> None:
             "3"),
         ("data/valid.jsonl", _repeated, "data/valid.jsonl:1: its text stands in data/train.jsonl:1 too"),
         ("manifest.json", lambda body: body["splits"]["valid"].update(reviews=9),
-         "valid: 1 reviews and 1 triplets, manifest.json says 9 and "
+         "valid: 1 review and 1 triplet, manifest.json says 9 and "
             "1"),
         ("manifest.json", lambda body: body["files"]["README.md"].update(bytes=1), "README.md: not as manifest.json "
             "says"),

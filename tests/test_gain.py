@@ -80,7 +80,7 @@ def test_an_aspect_is_learnt_where_most_of_its_uses_are_labelled(here: Command, 
     path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
     ran = here("gain", "--gold", path, "--splits", "1", "--write", folder)
     assert ran.code == 0, ran.err
-    assert "(1 aspects)" in ran.out
+    assert "(1 aspect)" in ran.out
     lexicon = Folders(imported=(folder / "lexicons",)).load_lexicon()
     assert "啾啾仔" in lexicon.aspects and "叭叭" not in lexicon.aspects
 
@@ -134,7 +134,7 @@ def test_labels_of_a_users_own_table_are_located_and_what_is_not_in_the_text_is_
     assert labels.rows[24]["triplets"] == []
     ran = here("gain", "--gold", table, "--splits", "2")
     assert ran.code == 0, ran.err
-    assert "1 labels are left out: 1 aspect not in the text" in ran.err
+    assert "left out: 1 label (1 aspect not in the text)" in ran.err
     assert "25 labelled reviews, 2 random halves" in ran.out
 
 
@@ -151,7 +151,7 @@ def test_a_working_directory_that_is_taught_builds_with_it_and_forgets_it(here: 
     before = folders_in(work).load_rules()
     ran = here("gain", "--gold", gold, "--workdir", work, "--splits", "1", "--teach")
     assert ran.code == 0, ran.err
-    assert "is taught by 24 reviews: 1 rules changed" in ran.out
+    assert "is taught by 24 reviews: 1 rule changed" in ran.out
     taught = folders_in(work).load_rules()
     assert taught != before
     again = here("gain", "--gold", gold, "--workdir", work, "--splits", "1", "--teach")

@@ -301,7 +301,7 @@ def test_late_answers_are_timeouts_and_only_these_are_asked_again(label: Label, 
     with serving(behave) as server:
         ran = label(server, "--timeout", "0.5", "--retries", "0")
         assert ran.code == 2
-        assert "1 requests failed (1 timeout)" in ran.err
+        assert "1 request failed (1 timeout)" in ran.err
         assert len(proposed(folder)) == 7
         late["seconds"] = 0.0
         assert label(server).code == 0

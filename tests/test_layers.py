@@ -164,7 +164,7 @@ def test_labels_that_cannot_serve_are_one_clear_line(work: Work) -> None:
     assert work.release("pool:zz", "").error == f"evaluate.gold: there is no pool 'zz'; {there}"
     assert work.release("pool:", "").error == f"evaluate.gold: there is no pool ''; {there}"
     unlabelled = work.release(f"pool:{few}", "").error
-    assert unlabelled.startswith(f"evaluate.gold: pool {few} is not finished: 5 of 5 reviews are open; label the rest")
+    assert unlabelled.startswith(f"evaluate.gold: pool {few} is not finished: 5 of 5 reviews open; label the rest")
     nobody = work.release("", f"pool:{every}").error
     assert nobody == (
         f"evaluate.silver: no language model labelled pool {every}; ask one: `builder judge --pool {every}`"

@@ -132,7 +132,7 @@ def test_entries_that_the_corpus_never_shows_are_found(tmp_path: Path) -> None:
     assert [one for one in check(make(tmp_path), corpus) if one.kind == "never-fires"] == []
     silent = [one for one in check(tmp_path, corpus[:1]) if one.kind == "never-fires"]
     assert "好吃" not in {one.word for one in silent} and "親切" in {one.word for one in silent}
-    assert all(one.detail == "in none of 1 texts" for one in silent)
+    assert all(one.detail == "in none of 1 text" for one in silent)
 
 
 def test_entries_that_the_segmenter_cuts_are_found_with_its_tokens(tmp_path: Path) -> None:

@@ -72,7 +72,7 @@ def test_gain_reads_the_labels_of_a_pool_with_their_texts(tmp_path: Path, here: 
     assert sum(len(review.triplets) for review in taught) == sum(len(row["triplets"]) for row in rows) > 0
     assert {review.reading.text for review in taught} == {row["text"] for row in rows}
     ran = here("gain", "--workdir", workdir)
-    assert ran.code == 2 and f"{len(rows)} labelled reviews are too few" in ran.err
+    assert ran.code == 2 and f"too few labelled reviews to measure a gain: {len(rows)}" in ran.err
 
 
 def test_the_labels_of_a_language_model_are_silver(tmp_path: Path) -> None:

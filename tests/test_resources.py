@@ -274,7 +274,7 @@ def test_the_digest_follows_every_byte_of_every_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("files", "message"),
     [
-        ({"taste": "word\tcategory\n好吃\n"}, r"taste\.tsv:2: 1 cells where 2 are due"),
+        ({"taste": "word\tcategory\n好吃\n"}, r"taste\.tsv:2: 1 cell where 2 are due"),
         ({"taste": "word\tcategory\n好吃\ttaste.good\tmore\n"}, r"taste\.tsv:2: 3 cells where 2 are due"),
         ({"taste": "word\tcategory\n好吃\ttaste.good\n\t "
             "taste.good\n"}, r"taste\.tsv:3: 2 cells where 2 are due, or a blank "
@@ -301,7 +301,7 @@ def test_the_digest_follows_every_byte_of_every_file(tmp_path: Path) -> None:
         ({"context": "opinion\taspect\tvalence\n小\t@price\n"}, r"context\.tsv:2: 2 cells where 3 are due"),
         ({"degree": "word\tkind\n很\thigh\n很\tlow\n"}, r"degree\.tsv:3: '很' is listed with 'high' and 'low'; "
             r"keep one"),
-        ({"negators": "word\tkind\n不 not\n"}, r"negators\.tsv:2: 1 cells where 2 are due"),
+        ({"negators": "word\tkind\n不 not\n"}, r"negators\.tsv:2: 1 cell where 2 are due"),
         ({"variants": "variant\tcanonical\n臺\t台\n难吃\t難\n"},
          r"variants\.tsv(:3)?: variant '难吃' and '難' differ in "
             r"length"),

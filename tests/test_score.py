@@ -225,7 +225,7 @@ def test_json_holds_every_value_interval_count_and_signature(here: Command, file
 
 def test_the_ceiling_is_printed_where_it_is_not_a_hundred(here: Command, files: dict[str, Path]) -> None:
     ran = here("score", "--gold", files["gold"], "--pred", files["gold"], "--opinion", "opinion")
-    assert "ceiling of the paper metric: 92.0, for 2 of 25 gold reviews are empty and count 0" in ran.out
+    assert "ceiling of the paper metric: 92.0, empty gold reviews count 0: 2 of 25" in ran.out
     assert "ceiling" not in here("score", "--gold", files["gold"], "--pred", files["gold"], "--metric", "exact").out
 
 
@@ -284,14 +284,14 @@ def test_files_without_a_common_id_and_questions_that_name_aspects_get_a_note(
     paper.write_text(json.dumps(question, ensure_ascii=False) + "\n", encoding="utf-8")
     ran = here("score", "--gold", files["gold"], "--pred", paper, "--metric", "exact")
     assert "score it with --mode given-aspects" in ran.err
-    assert "24 reviews have no prediction" in ran.out
+    assert "24 reviews without a prediction" in ran.out
     assert "given-aspects" not in here("score", "--gold", files["gold"], "--pred", paper, "--mode", "given-aspects").err
     other = tmp_path / "other.jsonl"
     other.write_text('{"id": "x", "triplets": []}\n', encoding="utf-8")
     ran = here("score", "--gold", files["gold"], "--pred", other)
     assert ran.code == 0
     assert "no id in common" in ran.err
-    assert "1 predicted reviews are not in gold" in ran.out
+    assert "1 predicted review not in gold" in ran.out
 
 
 def test_a_full_opinion_is_scored_against_the_full_opinion_of_our_own_gold(here: Command, tmp_path: Path) -> None:

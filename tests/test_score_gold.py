@@ -268,7 +268,7 @@ def test_a_faulty_gold_line_is_counted_named_and_left_out(here: Command, tmp_pat
     assert [fault.partition(": ")[0] for fault in shown["reviews"]["faulty"]] == [f"{gold}:2", f"{gold}:4"]
     assert "note: 2 faulty gold lines are left out (--strict refuses them):" in ran.err
     assert f"{gold}:2: cannot be read as dimabsa-truth: ValueError('valence 14.0 is not between 1 and 9')" in ran.err
-    assert "2 predicted reviews are not in gold" in here("score", "--gold", gold, "--pred", pred).out
+    assert "2 predicted reviews not in gold" in here("score", "--gold", gold, "--pred", pred).out
 
 
 def test_strict_refuses_a_faulty_gold_line_and_predictions_are_always_read_so(here: Command, tmp_path: Path) -> None:

@@ -341,7 +341,7 @@ def test_rows_with_too_many_or_too_few_fields_are_rejected_with_their_text(tmp_p
     read_rows = rows(tmp_path, "a.csv", "text,id\n好,1\n好,便宜,2\n\n好\n好,3\n")
     assert read_rows[1:3] == [
         RejectedRow(2, "fields", "row 2: 3 fields where the header has 2, line 3", "好,便宜,2\n"),
-        RejectedRow(3, "fields", "row 3: 1 fields where the header has 2, line 5", "好\n"),
+        RejectedRow(3, "fields", "row 3: 1 field where the header has 2, line 5", "好\n"),
     ]
     assert texts(read_rows) == ["好", "!fields", "!fields", "好"]
 

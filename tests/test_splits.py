@@ -219,11 +219,11 @@ def test_counts_that_cannot_be_met_are_refused_with_what_can() -> None:
         assign(hashes, [], {}, (0.0, 0.0), (4, 1))
     with pytest.raises(
         ConfigError,
-        match=r"ingest.valid_count = 2 cannot be met: 1 reviews fit in whole groups.*set ingest.valid_count to 1",
+        match=r"ingest.valid_count = 2 cannot be met: .* make 1 review; set ingest.valid_count to 1",
     ):
         assign(hashes, [], {0: "train"}, (0.0, 0.0), (2, 2), pairs_)
     with pytest.raises(
-        ConfigError, match=r"ingest.test_count = 1, but 2 reviews are in test already: labelled, or there before; set"
+        ConfigError, match=r"ingest.test_count = 1, but test holds 2 reviews already: labelled, or there before; set"
     ):
         assign(hashes, [], {0: "test", 3: "test"}, (0.0, 0.0), (1, 1))
     assert assign(hashes, [], {4: "test"}, (0.0, 0.0), (3, 0), pairs_).count("test") == 3, (

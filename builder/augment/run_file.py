@@ -24,6 +24,7 @@ from builder.errors import ConfigError, InputError
 from builder.files import write_atomically
 from builder.release.manifest import sha256
 from builder.stages.parts.build_folders import folders_in
+from builder.wording import counted
 
 Tell = Callable[[str], None]
 
@@ -84,7 +85,7 @@ def augment_file(plan: FilePlan, tell: Tell = lambda line: None) -> AugmentedFil
         sentences = tuple(proposing.segmented(sentences, folders))
     texts = tuple(dict.fromkeys(sentence.text for sentence in sentences))
     given = Given(plan.workdir / "models" / "augment", sentences, texts, out, language=language, folders=folders)
-    tell(f"{plan.method}: {len(sentences):,} sentences of {plan.source}")
+    tell(f"{plan.method}: {counted(len(sentences), 'sentence')} of {plan.source}")
     judged_at = {
         item.sentence.id: item.sentence.marks[item.judged].start if item.judged >= 0 else -1 for item in chosen
     }

@@ -31,6 +31,7 @@ from builder.release.reading import Existing, opened, rows
 from builder.release.verify import verify
 from builder.shards import Crew
 from builder.stages.parts.build_folders import folders_in
+from builder.wording import counted
 
 Tell = Callable[[str], None]
 
@@ -72,7 +73,7 @@ def _run(plan: AugmentPlan, parent: Existing, crew: Crew, tell: Tell) -> ChildRe
     source = list(rows(plan.release, TRAIN))
     held = [row for split in parent.splits if split != TRAIN for row in rows(plan.release, split)]
     chosen, skipped = _sentences(plan, source, held)
-    tell(f"words: {len(chosen):,} sentences")
+    tell(f"words: {counted(len(chosen), 'sentence')}")
     chosen = proposing.worded(chosen, plan.workdir, crew)
     given = Given(
         plan.workdir / "models" / "augment",
@@ -111,11 +112,11 @@ def _run(plan: AugmentPlan, parent: Existing, crew: Crew, tell: Tell) -> ChildRe
             [row for n, row in enumerate(layer_rows) if n not in gone],
             lost(judged, gone, "flip-unconfirmed" if turned else "label-lost"),
         )
-    tell(f"measures: {len(layer_rows):,} rows")
+    tell(f"measures: {counted(len(layer_rows), 'row')}")
     taken = _measured(plan, source, chosen, judged, layer_rows)
     about = describe_layer(plan, parent, method, taken, skipped, judged, len(chosen))
     rejected = [*skipped, *judged.rejected]
-    tell(f"release: {len(layer_rows):,} rows")
+    tell(f"release: {counted(len(layer_rows), 'row')}")
     path, before = child_release.write(
         plan.out, plan.version, parent, TRAIN, plan.named, layer_rows, write_rejected(rejected), about
     )

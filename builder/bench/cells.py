@@ -23,6 +23,7 @@ from builder.code import code_digest
 from builder.errors import ConfigError, InputError, ModelError
 from builder.kept import Kept
 from builder.learning.task import Progress, TaggerConfig, sized
+from builder.wording import counted
 
 TAGGER = "tagger"
 """The model of the task aste: the project's own (builder.model.tagger)."""
@@ -74,7 +75,9 @@ def check_plan(plan: BenchPlan) -> None:
     if plan.task == "aste":
         if not any(row.triplets for row in plan.train):
             raise ModelError(
-                f"no triplet in {len(plan.train):,} training rows", where="--train", fix="train on rows with triplets"
+                f"no triplet in {counted(len(plan.train), 'training row')}",
+                where="--train",
+                fix="train on rows with triplets",
             )
     else:
         check(plan.task, [item(row, plan.task) for row in plan.train], "--train")

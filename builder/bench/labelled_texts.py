@@ -22,6 +22,7 @@ from builder.lexicon.folders import SHIPPED, Folders
 from builder.reader import to_view
 from builder.records import Span, Triplet
 from builder.text import HAN, view
+from builder.wording import counted
 
 Task = Literal["tc", "absc", "ate", "aste"]
 
@@ -114,7 +115,7 @@ def refuse_shared(train: Sequence[BenchRow], test: Sequence[BenchRow], name: str
     if shared:
         some = ", ".join(f"{mine} is {held[key]}" for key, mine in list(shared.items())[:3])
         raise InputError(
-            f"{len(shared):,} texts are in the test set too ({some})",
+            f"the test set holds {counted(len(shared), 'text')} of it too ({some})",
             where=name,
             fix="a test set that is trained on proves nothing: remove them from one side",
         )

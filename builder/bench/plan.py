@@ -20,6 +20,7 @@ from builder.config import toml_value
 from builder.errors import ConfigError, InputError
 from builder.files import write_atomically
 from builder.learning.task import Progress
+from builder.wording import counted
 
 VALID_SHARE = 0.1
 """Of the training texts, for choosing the epoch, where no validation set is given (Wu et al. 2019, section 4.1)."""
@@ -194,7 +195,7 @@ def describe_rows(what: str, data: Data, more: str) -> str:
     """How many rows were read from where, and how many were left out, by reason."""
     left = ", ".join(f"{reason} {n:,}" for reason, n in data.skipped)
     return (
-        f"{what}: {len(data.rows):,} rows of {data.name}"
+        f"{what}: {counted(len(data.rows), 'row')} of {data.name}"
         + (f"; {more}" if more else "")
         + (f"; left out: {left}" if left else "")
     )
@@ -202,7 +203,7 @@ def describe_rows(what: str, data: Data, more: str) -> str:
 
 def _made(name: str, made: Augmented) -> str:
     left = ", ".join(f"{reason} {n:,}" for reason, n in made.rejected if n)
-    return f"{name}: {len(made.rows):,} augmented rows" + (f"; left out: {left}" if left else "")
+    return f"{name}: {counted(len(made.rows), 'augmented row')}" + (f"; left out: {left}" if left else "")
 
 
 def run_plans(plans: Sequence[BenchPlan], report: Progress | None = None) -> list[Cell]:
@@ -216,7 +217,10 @@ def write(plan: BenchPlan, cells: Sequence[Cell], command: str, folds: int = 0) 
     lines = tables.lines(cells, plan.task)
     foot = tables.footer(lines, plan.seeds, plan.task)
     title = f"Augmentation bench: {plan.task}"
-    lead = f"{len(plan.train):,} source rows, {len(plan.test):,} test rows, {len(plan.valid):,} to choose the epoch"
+    lead = (
+        f"{counted(len(plan.train), 'source row')}, {counted(len(plan.test), 'test row')}, "
+        f"{len(plan.valid):,} to choose the epoch"
+    )
     if folds:
         lead = f"Means over {folds} folds; of the first: {lead}"
     about: dict[str, object] = {

@@ -10,6 +10,7 @@ import click
 from builder.commands.annotate_page import password, serve
 from builder.commands.build import WORKDIR
 from builder.commands.gold import POOL
+from builder.wording import counted
 
 if TYPE_CHECKING:
     from builder.usecases.labelling import Imported
@@ -43,7 +44,7 @@ def export(path: Path, form: str | None, pool_id: str | None, annotator: str, fo
     from builder.usecases.labelling import export as exported
 
     made, candidates = exported(workdir, pool_id, path, named(form, path), annotator, force=force)
-    click.echo(f"{path}: pool {made}, {candidates:,} candidates")
+    click.echo(f"{path}: pool {made}, {counted(candidates, 'candidate')}")
 
 
 @annotate.command("import")
@@ -79,14 +80,16 @@ def gold_(pool_id: str | None, annotator: str, out: Path, form: str, force: bool
     made = write_gold(workdir, pool_id, out, annotator, form, force=force)
     layer = made.layer
     notes = [
-        f"{layer.open:,} reviews are left out, their labels are open" if layer.open else "",
+        f"left out: {counted(layer.open, 'review')} with open labels" if layer.open else "",
         f"{layer.without_polarity:,} wrong polarities without the right one give no triplet"
         if layer.without_polarity
         else "",
-        f"{made.skipped:,} reviews do not fit the format, see {out.name}.skipped.jsonl" if made.skipped else "",
+        f"no place in the format: {counted(made.skipped, 'review')}, see {out.name}.skipped.jsonl"
+        if made.skipped
+        else "",
     ]
     labels = "triplets" if form == "jsonl" else "labels"
-    head = f"{out}: {layer.name}, {made.reviews:,} reviews, {made.labels:,} {labels} of pool {layer.pool}"
+    head = f"{out}: {layer.name}, {counted(made.reviews, 'review')}, {made.labels:,} {labels} of pool {layer.pool}"
     click.echo("; ".join([head, *filter(None, notes)]))
 
 
@@ -119,10 +122,10 @@ def agreement(pool_id: str | None, kind: str, workdir: Path) -> None:
             + tabulate(pairs, headers=["first", "second", "both", "raw", "kappa", "span F1"], disable_numparse=True)
         )
         click.echo(
-            f"\nall of them labelled {result.everyone:,} candidates: same label {_shown(result.raw)}, Fleiss' kappa "
-            f"{_shown(result.fleiss)}"
+            f"\nall of them labelled {counted(result.everyone, 'candidate')}: same label {_shown(result.raw)}, "
+            f"Fleiss' kappa {_shown(result.fleiss)}"
         )
-    click.echo(f"pool {made.id}: {made.size:,} candidates, {disputed:,} disputed, {open_:,} of them undecided")
+    click.echo(f"pool {made.id}: {counted(made.size, 'candidate')}, {disputed:,} disputed, {open_:,} of them undecided")
 
 
 @annotate.command()
@@ -194,14 +197,14 @@ def report_import(path: Path, done: Imported) -> None:
         click.echo(str(fault), err=True)
     if done.faults:
         raise InputError(
-            f"{len(done.faults):,} bad rows, listed above; nothing was imported",
+            f"{counted(len(done.faults), 'bad row')}, listed above; nothing was imported",
             where=str(path),
             fix="correct them and import again",
         )
     click.echo(
-        f"pool {done.pool}: {done.labels:,} labels of {', '.join(done.annotators) or 'nobody'} ({done.changed:,} "
-        f"changed), {done.missing:,} missing triplets,"
-        f" complete reviews: {done.checked:,}, {done.open:,} candidates still open"
+        f"pool {done.pool}: {counted(done.labels, 'label')} of {', '.join(done.annotators) or 'nobody'} "
+        f"({done.changed:,} changed), {counted(done.missing, 'missing triplet')}, "
+        f"complete reviews: {done.checked:,}, {counted(done.open, 'candidate')} still open"
     )
 
 

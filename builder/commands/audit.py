@@ -9,6 +9,7 @@ import click
 
 from builder.commands.annotate import FORCE, report_import
 from builder.commands.build import WORKDIR
+from builder.wording import counted
 
 if TYPE_CHECKING:
     from builder.gold.audit_estimates import AuditResult
@@ -45,11 +46,11 @@ def draw(triplets: int, reviews: int, seed: int, sheet: Path | None, force: bool
     config = drawn.pool.config
     click.echo(
         f"audit {drawn.pool.id}{'' if drawn.new else ' (was there)'} of version {config['version']}: "
-        f"{drawn.triplets:,} triplets to judge, {drawn.reviews:,} reviews to read in full"
+        f"{counted(drawn.triplets, 'triplet')} to judge, {counted(drawn.reviews, 'review')} to read in full"
     )
     if drawn.reviews:
         click.echo(
-            f"the first {drawn.reviews:,} reviews are to be read in full: add what is missing, or say that nothing is"
+            f"Read the first {counted(drawn.reviews, 'review')} in full: add what is missing, or say that nothing is"
         )
     if sheet is not None:
         click.echo(f"fill in {sheet}, then: builder audit import {sheet} --annotator NAME")
@@ -112,8 +113,9 @@ def _show(result: AuditResult, shape: str) -> None:
         )
     )
     click.echo(
-        f"audit {result.pool} of version {result.version}: {result.answered:,} of {result.drawn:,} triplets judged, "
-        f"{result.read:,} of {result.to_read:,} reviews read in full"
+        f"audit {result.pool} of version {result.version}: {result.answered:,} of "
+        f"{counted(result.drawn, 'triplet')} judged, {result.read:,} of "
+        f"{counted(result.to_read, 'review')} read in full"
     )
 
 

@@ -11,6 +11,7 @@ import click
 
 from builder.commands.build import ENGINE, PRESET, SCHEDULER, WORKDIR
 from builder.commands.presetting import preset_settings, with_preset_options
+from builder.wording import counted
 
 if TYPE_CHECKING:
     from builder.augment.settings import AugmentSettings
@@ -148,7 +149,9 @@ def _release(release: Path, chosen: dict[str, Any], options: Mapping[str, Any]) 
     more = {key: options[key] for key in ("view", "layer", "version", "judge")}
     made = augment_release(AugmentPlan(release=release, out=out, keep=keep, **more, **chosen), _tell)
     _show_measures(made.measures, made.reasons)
-    click.echo(f"{made.path}: {made.rows:,} rows in the layer {made.layer}{', made before' if made.before else ''}")
+    click.echo(
+        f"{made.path}: {counted(made.rows, 'row')} in the layer {made.layer}{', made before' if made.before else ''}"
+    )
 
 
 def _file(source: Path, chosen: dict[str, Any], options: Mapping[str, Any]) -> None:
@@ -159,7 +162,7 @@ def _file(source: Path, chosen: dict[str, Any], options: Mapping[str, Any]) -> N
     more = {key: options[key] for key in ("form", "target", "held_out", "language", "with_source")}
     made = augment_file(FilePlan(source=source, **more, **chosen), _tell)
     _show_measures(made.measures, made.reasons)
-    click.echo(f"{made.path}: {made.rows:,} sentences")
+    click.echo(f"{made.path}: {counted(made.rows, 'sentence')}")
 
 
 def _tell(line: str) -> None:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import click
 
+from builder.wording import counted
+
 
 @click.command()
 @click.argument("before", type=click.Path(path_type=Path))
@@ -51,7 +53,7 @@ def diff(before: Path, after: Path, shape: str, samples: int, fail_on: str) -> N
         else markdown(difference).rstrip("\n")
     )
     changed = sum(difference.counts.values())
-    click.echo(f"{before} to {after}: {changed:,} changes, {difference.level}", err=True)
+    click.echo(f"{before} to {after}: {counted(changed, 'change')}, {difference.level}", err=True)
     if (fail_on == "any" and changed) or (
         fail_on in LEVELS and LEVELS.index(difference.level) >= LEVELS.index(fail_on)
     ):

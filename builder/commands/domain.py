@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from builder.wording import counted
+
 _PATH = click.Path(path_type=Path)
 _REVIEWS = click.option(
     "--reviews", "files", type=_PATH, multiple=True, required=True, help="File of reviews (repeatable)."
@@ -47,11 +49,12 @@ def new(
     from builder.usecases.domain_packs import HowToRead, make_pack
 
     made = make_pack(name, files, out or Path(name), support, HowToRead(text_column, encoding))
-    click.echo(f"{made.folder / SHEET}: {made.proposals:,} proposals from {made.reviews:,} reviews")
+    click.echo(f"{made.folder / SHEET}: {counted(made.proposals, 'proposal')} from {counted(made.reviews, 'review')}")
     if not made.proposals:
         click.echo("the words of these reviews are known already, or rare; give more reviews, or a lower --support")
     click.echo(
-        f"{made.folder}: {made.aspects:,} aspects and {made.opinions:,} opinions of confidence {CONFIDENT:g} or more "
+        f"{made.folder}: {counted(made.aspects, 'aspect')} and {counted(made.opinions, 'opinion')} of "
+        f"confidence {CONFIDENT:g} or more "
         f"are in force; answer the rest with `builder domain review {made.folder}`"
     )
 
@@ -84,7 +87,10 @@ def accept(folder: Path) -> None:
     from builder.usecases.domain_packs import take_answers
 
     made = take_answers(folder)
-    click.echo(f"{folder}: {made.aspects:,} aspects and {made.opinions:,} opinions of {made.proposals:,} proposals")
+    click.echo(
+        f"{folder}: {counted(made.aspects, 'aspect')} and {counted(made.opinions, 'opinion')} of "
+        f"{counted(made.proposals, 'proposal')}"
+    )
 
 
 @domain.command()
@@ -108,7 +114,8 @@ def check(
     triplets = sum(report.polarities.values())
     share = 100 * report.with_triplets / max(1, report.reviews)
     click.echo(
-        f"{report.reviews:,} reviews, {report.with_triplets:,} with triplets ({share:.0f}%); {triplets:,} triplets: "
+        f"{counted(report.reviews, 'review')}, {report.with_triplets:,} with triplets ({share:.0f}%); "
+        f"{counted(triplets, 'triplet')}: "
         + ", ".join(f"{name} {number:,}" for name, number in sorted(report.polarities.items()))
     )
     for triplet, snippet in report.drawn:

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from builder.wording import counted
+
 
 @click.command()
 @click.argument("release", type=click.Path(path_type=Path), required=False)
@@ -58,14 +60,14 @@ def export(
     written = export_release(release, name, target, splits, cast("Opinion", opinion), workdir)
     for split in written:
         click.echo(
-            f"{split.path}: {split.reviews:,} reviews, {split.labels:,} "
+            f"{split.path}: {counted(split.reviews, 'review')}, {split.labels:,} "
             f"labels{_exceptions(split.in_full, split.skipped, split.lost)}"
         )
     totals = [sum(getattr(split, name) for split in written) for name in ("in_full", "skipped", "lost")]
-    click.echo(f"{target}: {sum(split.labels for split in written):,} labels{_exceptions(*totals)}")
+    click.echo(f"{target}: {counted(sum(split.labels for split in written), 'label')}{_exceptions(*totals)}")
 
 
 def _exceptions(in_full: int, skipped: int, lost: int) -> str:
     """What was not written as it stands in the release."""
     full = f", {in_full:,} with the full opinion" if in_full else ""
-    return full + (f"; left out: {skipped:,} review{'s' * (skipped != 1)} with {lost:,} labels" if skipped else "")
+    return full + (f"; left out: {counted(skipped, 'review')} with {counted(lost, 'label')}" if skipped else "")

@@ -11,7 +11,8 @@ import click
 
 from builder.commands.completion import complete_columns
 from builder.commands.device_option import device_option
-from builder.commands.terminal import counted, shows_colour, styled_output
+from builder.commands.terminal import shows_colour, styled_output
+from builder.wording import counted
 
 if TYPE_CHECKING:
     from builder.settings import Convention

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from builder.wording import counted
+
 if TYPE_CHECKING:
     from builder.lexicon.folders import Folders
     from builder.usecases.gain import MeasuredGain
@@ -93,7 +95,7 @@ def _folders(workdir: Path | None, domain: str | None) -> Iterator[Folders]:
 def _report_left_out(labels: LabelledRows) -> None:
     if labels.left_out:
         reasons = ", ".join(f"{number:,} {reason}" for reason, number in sorted(labels.left_out.items()))
-        click.echo(f"{sum(labels.left_out.values()):,} labels are left out: {reasons}", err=True)
+        click.echo(f"left out: {counted(sum(labels.left_out.values()), 'label')} ({reasons})", err=True)
 
 
 def _print_gain(measured: MeasuredGain, splits: int) -> None:
@@ -107,7 +109,7 @@ def _print_gain(measured: MeasuredGain, splits: int) -> None:
     ]  # fmt: skip
     headers = ["labels", "F1 before", "P", "R", "F1", "gain", "by half", "better in"]
     click.echo(tabulate(table, headers=headers, disable_numparse=True, colalign=("right",) * 8))
-    click.echo(f"{measured.whole:,} labelled reviews, {splits} random halves")
+    click.echo(f"{counted(measured.whole, 'labelled review')}, {splits} random halves")
     if measured.partial:
         click.echo(f"single triplets of {measured.partial:,} more reviews teach along")
 
@@ -128,7 +130,7 @@ def _write(labels: LabelledRows, where: Path, folders: Folders, folder: Path) ->
     lessons = learn(read_taught(labels.rows, where, reader), reader, folders, rules)
     paths = write_lessons(lessons, rules, folder, folder / "lexicons")
     aspects = len(lessons.aspects)
-    words = f" and `--set lexicons.dir='\"{folder / 'lexicons'}\"'` ({aspects:,} aspects)" if aspects else ""
+    words = f" and `--set lexicons.dir='\"{folder / 'lexicons'}\"'` ({counted(aspects, 'aspect')})" if aspects else ""
     named = ", ".join(map(str, paths)) or "nothing learnt"
     click.echo(f"{named}: use it with `--set rules.dir='\"{folder}\"'`{words}{_describe_rules(lessons)}")
 
@@ -138,8 +140,8 @@ def _teach(labels: LabelledRows, where: Path, workdir: Path) -> None:
 
     lessons, paths = teach(labels.rows, where, workdir)
     click.echo(
-        f"{workdir} is taught by {len(labels.rows):,} reviews: {len(paths):,} rules changed, "
-        f"{len(lessons.aspects):,} aspects learnt{_describe_rules(lessons)}\n"
+        f"{workdir} is taught by {counted(len(labels.rows), 'review')}: {counted(len(paths), 'rule')} changed, "
+        f"{counted(len(lessons.aspects), 'aspect')} learnt{_describe_rules(lessons)}\n"
         "the next build uses it; `--forget` takes it back. Do not measure against these labels."
     )
 
@@ -147,4 +149,4 @@ def _teach(labels: LabelledRows, where: Path, workdir: Path) -> None:
 def _forget(workdir: Path) -> None:
     from builder.usecases.taught import forget
 
-    click.echo(f"{forget(workdir):,} rules are as they were")
+    click.echo(f"forgotten: {counted(forget(workdir), 'rule')} as before")

@@ -9,6 +9,7 @@ import click
 
 from builder.commands.asking import asking_options, limits_of, parameters_of
 from builder.commands.build import WORKDIR
+from builder.wording import counted
 
 if TYPE_CHECKING:
     from builder.usecases.judging import JudgingCounts, Limits
@@ -60,14 +61,14 @@ def pool(n: int, seed: int, split: str, stratify: str, allocation: str, show: bo
     made = make_pool(workdir, PoolSettings(n, seed, split, strata, allocation))
     reviews = made.pool.reviews
     if made.available < n:
-        click.echo(f"split {split} has only {made.available:,} distinct reviews: all are in", err=True)
+        click.echo(f"split {split} has only {counted(made.available, 'distinct review')}: all are in", err=True)
     for cell in sorted({review.stratum for review in reviews} - {""}):
-        click.echo(f"  {cell}: {sum(review.stratum == cell for review in reviews):,} reviews")
+        click.echo(f"  {cell}: {counted(sum(review.stratum == cell for review in reviews), 'review')}")
     empty = sum(not review.candidates for review in reviews)
     click.echo(_proposed(made))
     click.echo(
-        f"pool {made.pool.id}{'' if made.new else ' (was there)'}: {len(reviews):,} reviews ({empty:,} without a "
-        f"candidate), {made.pool.size:,} candidates"
+        f"pool {made.pool.id}{'' if made.new else ' (was there)'}: {counted(len(reviews), 'review')} ({empty:,} "
+        f"without a candidate), {counted(made.pool.size, 'candidate')}"
     )
 
 
@@ -134,9 +135,9 @@ def judge(
     made = judging.plan(workdir, pool_id, where, model, limits, batch, parameters)  # type: ignore[arg-type]
     cost = f", cost at most {made.cost:.4f}" if limits.price_in or limits.price_out else ""
     click.echo(
-        f"pool {made.pool}: {len(made.questions):,} requests, {len(made.questions) - len(made.due):,} answered "
-        f"before; {len(made.due):,} to ask:"
-        f" at most about {made.prompt_tokens:,} prompt and {made.answer_tokens:,} answer tokens{cost}"
+        f"pool {made.pool}: {counted(len(made.questions), 'request')}, {len(made.questions) - len(made.due):,} "
+        f"answered before; {len(made.due):,} to ask:"
+        f" at most about {made.prompt_tokens:,} prompt and {counted(made.answer_tokens, 'answer token')}{cost}"
     )
     if made.due and not rest["yes"]:
         click.confirm("ask?", abort=True, err=True)
@@ -155,12 +156,13 @@ def _judged(done: JudgingCounts, limits: Limits) -> None:
     )
     click.echo(
         f"{done.answered:,} asked, {done.cached:,} from before: {verdicts}; {done.prompt_tokens:,} prompt and "
-        f"{done.completion_tokens:,} answer tokens{cost}"
+        f"{counted(done.completion_tokens, 'answer token')}{cost}"
     )
     if done.stopped:
         raise ModelError("stopped at the cap", fix="what was answered is kept; raise the cap to go on")
     if done.failed:
         reasons = ", ".join(f"{count:,} {reason}" for reason, count in done.failed.most_common())
         raise ModelError(
-            f"{sum(done.failed.values()):,} requests failed ({reasons})", fix="run it again: only these are asked"
+            f"{counted(sum(done.failed.values()), 'request')} failed ({reasons})",
+            fix="run it again: only these are asked",
         )

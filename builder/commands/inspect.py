@@ -9,7 +9,7 @@ import click
 from builder.commands.build import WORKDIR
 from builder.commands.completion import complete_queries
 from builder.commands.printing import FORMAT, LIMIT, OUTPUT, SAFE, fetched, put_rows
-from builder.commands.terminal import counted
+from builder.wording import counted
 
 _FILE = 16
 """How many times more an answer may hold that is written to a file."""
@@ -98,7 +98,7 @@ def search(
     from builder.store import search as index
 
     if added := index.ensure(workdir):
-        click.echo(f"{added:,} reviews indexed", err=True)
+        click.echo(f"{counted(added, 'review')} indexed", err=True)
     with db.reading(workdir) as connection:
         hits = index.find(connection, words, limit, 0, split, polarity)
     rows: list[tuple[object, ...]] = [(hit.key, hit.split, hit.triplets, hit.text) for hit in hits.shown]

@@ -9,6 +9,7 @@ import click
 
 from builder.commands.asking import asking_options, limits_of, parameters_of
 from builder.commands.build import WORKDIR
+from builder.wording import counted
 
 if TYPE_CHECKING:
     from builder.gold.triplet_prompt import PromptVersion
@@ -102,9 +103,9 @@ def _describe_plan(made: LabelPlan, limits: Limits) -> str:
     priced = limits.price_in or limits.price_out
     cost = f", cost at most {limits.cost_of(made.prompt_tokens, made.answer_tokens):.4f}" if priced else ""
     return (
-        f"source {made.asking.source}: {len(made.requests):,} reviews, {len(made.answered):,} answered before; "
-        f"{len(made.due):,} to ask: at most about {made.prompt_tokens:,} prompt and {made.answer_tokens:,} answer "
-        f"tokens{cost}"
+        f"source {made.asking.source}: {counted(len(made.requests), 'review')}, {len(made.answered):,} answered "
+        f"before; {len(made.due):,} to ask: at most about {made.prompt_tokens:,} prompt and "
+        f"{made.answer_tokens:,} answer tokens{cost}"
     )
 
 
@@ -116,17 +117,19 @@ def _report(done: LabelCounts, limits: Limits) -> None:
     priced = f", cost {cost:.4f}" if limits.price_in or limits.price_out else ""
     click.echo(
         f"{done.answered:,} asked, {done.cached:,} from before; {done.prompt_tokens:,} prompt and "
-        f"{done.completion_tokens:,} answer tokens{priced}"
+        f"{counted(done.completion_tokens, 'answer token')}{priced}"
     )
     if not done.schema:
         click.echo("the server has no structured output: answers were asked for and read as plain JSON", err=True)
     rejected = ", ".join(f"{count:,} {reason}" for reason, count in done.rejected.most_common())
-    click.echo(f"{done.triplets:,} triplets of {done.source}" + (f"; no triplets: {rejected}" if rejected else ""))
+    click.echo(
+        f"{counted(done.triplets, 'triplet')} of {done.source}" + (f"; no triplets: {rejected}" if rejected else "")
+    )
     if done.stopped:
         raise ModelError("stopped at the cap", fix="what was answered is kept; raise the cap to go on")
     if done.failed:
         reasons = ", ".join(f"{count:,} {reason}" for reason, count in done.failed.most_common())
         raise ModelError(
-            f"{done.failed.total():,} requests failed ({reasons})", fix="run it again: only these are asked"
+            f"{counted(done.failed.total(), 'request')} failed ({reasons})", fix="run it again: only these are asked"
         )
     click.echo("`builder resume` weighs them with the rules")

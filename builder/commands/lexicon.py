@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from builder.commands.build import WORKDIR
+from builder.wording import counted
 
 if TYPE_CHECKING:
     from builder.lexicon.overlay import Overlay
@@ -162,9 +163,9 @@ def _report_import(overlay: Overlay, path: Path, folder: Path, show: int) -> Non
             )
         click.echo(f"nothing to import from {path}, the lexicon is as before: {refused or 'no line'}{where}{hint}")
         return
-    counts = [f"{len(overlay.opinions):,} opinions", f"{len(overlay.aspects):,} aspects"]
+    counts = [counted(len(overlay.opinions), "opinion"), counted(len(overlay.aspects), "aspect")]
     counts[1] += f" ({overlay.parts:,} of them parts of others)" if overlay.parts else ""
-    counts += [f"{len(overlay.general):,} general words"] if overlay.general else []
+    counts += [counted(len(overlay.general), "general word")] if overlay.general else []
     note = f" ({refused}{where}{hint})" if refused else ""
     click.echo(f"{folder}: {', '.join(counts)}, {len(overlay.refused):,} refused{note}")
 
@@ -197,10 +198,10 @@ def induce(workdir: Path, out: Path | None, support: int, text: bool) -> None:
     for candidate in (*induction.opinions[:_SHOWN], *induction.aspects[:_SHOWN]) if sentences else ():
         kind = "aspect" if candidate.valence is None else "opinion"
         click.echo(f"{kind:8}{candidate.word}  {sentences[candidate.evidence[0]] if sentences else ''}")
-    counts = f"{len(induction.opinions)} opinions, {len(induction.aspects)} aspects"
-    click.echo(f"{target}: {counts} from {induction.reviews:,} reviews")
+    counts = f"{counted(len(induction.opinions), 'opinion')}, {counted(len(induction.aspects), 'aspect')}"
+    click.echo(f"{target}: {counts} from {counted(induction.reviews, 'review')}")
     if kept:
-        click.echo(f"{kept:,} answers of the earlier file are kept")
+        click.echo(f"kept from the earlier file: {counted(kept, 'answer')}")
     click.echo(
         f"the sign of a known opinion is found in {100 * induction.agreement:.0f}% of cases; "
         "accept or refuse them with `builder lexicon review`, or in the column accept of the file"
@@ -239,4 +240,6 @@ def accept(candidates: Path, workdir: Path, confident: float | None) -> None:
     from builder.stages.parts.build_folders import folders_in
 
     overlay = accepted(candidates, workdir / "lexicon", folders_in(workdir).load_lexicon(), confident)
-    click.echo(f"{workdir / 'lexicon'}: {len(overlay.opinions)} opinions, {len(overlay.aspects)} aspects")
+    click.echo(
+        f"{workdir / 'lexicon'}: {counted(len(overlay.opinions), 'opinion')}, {counted(len(overlay.aspects), 'aspect')}"
+    )

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from builder.commands.device_option import device_option
+from builder.wording import counted
 
 _PATH = click.Path(path_type=Path)
 _BASE = click.option("--base", required=True, help="Hub name (google/mt5-base) or folder of the model to begin with.")
@@ -59,8 +60,8 @@ def pretrain(
     done = learn(base, files, out, config, seed, shown)
     shown.close()
     click.echo(
-        f"{out}: trained on {done.train:,} questions ({done.unanswered:,} without answer left out, {done.cut:,} cut), "
-        f"epoch {done.epoch}, exact match {100 * done.exact:.1f}% of {done.valid:,}"
+        f"{out}: trained on {counted(done.train, 'question')} ({done.unanswered:,} without answer left out, "
+        f"{done.cut:,} cut), epoch {done.epoch}, exact match {100 * done.exact:.1f}% of {done.valid:,}"
     )
 
 
@@ -107,7 +108,8 @@ def trim(
     ]
     done = cut(load_base(base), [*(view(text, variants).text for text in texts), *texts, *asked], out)
     click.echo(
-        f"{out}: {done.before:,} rows cut to {done.after:,} ({done.used:,} used by {len(texts):,} reviews), "
+        f"{out}: {counted(done.before, 'row')} cut to {done.after:,} ({done.used:,} used by "
+        f"{counted(len(texts), 'review')}), "
         f"{done.parameters_before / 1e6:.1f} to {done.parameters / 1e6:.1f} million parameters"
     )
 
@@ -172,6 +174,7 @@ def distil(workdir: Path, name: str, kind: str, out: Path, epochs: int) -> None:
     done = teach(workdir, name, out, epochs, shown)
     shown.close()
     click.echo(
-        f"{out}: learnt {done.triplets:,} triplets that {done.teacher} found in {done.reviews:,} reviews, "
+        f"{out}: learnt {counted(done.triplets, 'triplet')} that {done.teacher} found in "
+        f"{counted(done.reviews, 'review')}, "
         f"F1 {100 * done.agreement:.1f} against it on the validation reviews"
     )

@@ -9,6 +9,7 @@ import click
 
 from builder.commands.build import PRESET
 from builder.commands.device_option import device_option
+from builder.wording import counted
 
 if TYPE_CHECKING:
     from builder.usecases.model_costs import ModelPlan
@@ -104,7 +105,7 @@ def _show(made: BuildPlan) -> None:
 
     rows = [(stage.stage, _clock(stage.seconds), _bytes(stage.memory), stage.by) for stage in made.stages]
     rows.append(("all", _clock(made.seconds), _bytes(made.memory), f"each worker {_bytes(made.worker_memory)}"))
-    click.echo(f"{made.reviews:,} reviews, {made.workers} workers\n")
+    click.echo(f"{counted(made.reviews, 'review')}, {counted(made.workers, 'worker')}\n")
     click.echo(tabulate(rows, headers=["stage", "time", "memory", "by"], disable_numparse=True))
     disk = ", ".join(f"{kind} {_bytes(size)}" for kind, size in made.disk.items())
     click.echo(f"\ndisk: {_bytes(sum(made.disk.values()))} ({disk})\n" + "\n".join(made.notes))
@@ -162,7 +163,7 @@ def _show_models(made: ModelPlan, gpu: str) -> None:
     rows.append(("all", _clock(3600 * made.hours), _bytes(made.memory), _bytes(made.disk), "", "", ""))
     speed = made.speed
     on_device = f"{speed.parameters / 1e6:,.1f} million parameters on {speed.device}"
-    click.echo(f"{made.reviews:,} reviews, profile {made.profile}, {on_device}\n")
+    click.echo(f"{counted(made.reviews, 'review')}, profile {made.profile}, {on_device}\n")
     headers = ["stage", "time", "memory", "disk", "trained, million tokens", "read", "written"]
     click.echo(tabulate(rows, headers=headers, disable_numparse=True))
     verdict = "it fits" if speed.fits else "it does not fit"

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import click
 
+from builder.wording import counted
+
 FORMATS = ("table", "csv", "tsv", "json", "ndjson")
 FORMAT = click.option(
     "--format", "shape", type=click.Choice(FORMATS), help="How to print the rows; a table if not given."
@@ -54,7 +56,7 @@ def put_rows(
         return
     shape = shape or _shape_of(target)
     write_atomically(target, rendered(columns, rows, shape, safe).encode("utf-8", "surrogatepass"))
-    click.echo(f"{target}: {len(rows):,} rows", err=True)
+    click.echo(f"{target}: {counted(len(rows), 'row')}", err=True)
 
 
 def _shape_of(target: Path) -> str:

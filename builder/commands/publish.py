@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from builder.commands.build_voice import DEFAULT_WORKDIR
+from builder.wording import counted
 
 if TYPE_CHECKING:
     from builder.release.hub import UploadPlan
@@ -84,7 +85,7 @@ def _show(planned: UploadPlan) -> None:
             colalign=("left", "right"),
         )
     )
-    whole = f"{len(planned.files)} files, {sum(planned.files.values()):,} bytes"
+    whole = f"{counted(len(planned.files), 'file')}, {sum(planned.files.values()):,} bytes"
     click.echo(
         f"would send {whole} to {planned.repository} as one commit {planned.title!r} with the tag {planned.tag}; "
         "--yes sends"

@@ -58,9 +58,9 @@ def verify(release: Path) -> None:
 
     Checksums, counts, schema, spans, splits, leaks, polarities, personal data.
     """
-    from builder.commands.terminal import counted
     from builder.errors import printable
     from builder.release.verify import verify as check
+    from builder.wording import counted
 
     faults = check(release)
     for fault in faults:

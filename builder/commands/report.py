@@ -9,6 +9,7 @@ import click
 
 from builder.commands.build import WORKDIR
 from builder.files import write_atomically
+from builder.wording import counted
 
 if TYPE_CHECKING:
     from builder.report.blocks import Report
@@ -92,6 +93,7 @@ def _data(made: Report, workdir: Path, folder: Path) -> None:
     with db.lock(workdir), db.writing(workdir) as connection, db.atomic(connection):
         store.keep_cells(connection, numbers)
     click.echo(
-        f"{folder}: {len(made.tables())} tables, {len(numbers):,} numbers; also in the database (report_cells)",
+        f"{folder}: {counted(len(made.tables()), 'table')}, {len(numbers):,} numbers; also in the database "
+        "(report_cells)",
         err=True,
     )

@@ -9,7 +9,8 @@ import click
 
 from builder.commands.build_voice import DEFAULT_WORKDIR
 from builder.commands.completion import complete_presets, complete_settings
-from builder.commands.terminal import counted, shows_colour, styled_output
+from builder.commands.terminal import shows_colour, styled_output
+from builder.wording import counted
 
 
 @click.command()

@@ -34,8 +34,3 @@ def shows_colour(stream: TextIO) -> bool:
 def styled_output() -> TextIO:
     """Standard output that obeys our own colour codes."""
     return sys.stdout.terminal if isinstance(sys.stdout, TameTerminal) else sys.stdout
-
-
-def counted(number: int, noun: str) -> str:
-    """1 review, 2,000 reviews."""
-    return f"{number:,} {noun}" + ("" if number == 1 else "s")

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 
 from builder.dedup.near_duplicates import clusters
 from builder.errors import ConfigError
+from builder.wording import counted
 
 RANK = ("test", "valid", "train")
 """Who stays where two splits hold what only one may."""
@@ -210,7 +211,7 @@ def _fill(
         there = sum(placed == split for placed in board.chosen)
         if exact and there > count:
             raise ConfigError(
-                f"ingest.{split}_count = {count:,}, but {there:,} reviews are in {split} already: "
+                f"ingest.{split}_count = {count:,}, but {split} holds {counted(there, 'review')} already: "
                 "labelled, or there before",
                 fix=f"set ingest.{split}_count to {there} or more",
             )
@@ -228,7 +229,7 @@ def _fill(
         if exact and room:
             raise ConfigError(
                 f"ingest.{split}_count = {count:,} cannot be met: "
-                f"{count - room:,} reviews fit in whole groups and near-duplicates",
+                f"whole groups and near-duplicates make {counted(count - room, 'review')}",
                 fix=f"set ingest.{split}_count to {count - room}, or name another --group-column",
             )
     for i in free:

@@ -15,6 +15,7 @@ from builder.errors import ResourceError
 from builder.lexicon.induce import Induced, WordCandidate
 from builder.lexicon.overlay import Overlay, Refused, own, save, write
 from builder.lexicon.resources import Lexicon
+from builder.wording import counted
 
 COLUMNS = ("kind", "word", "meaning", "confidence", "support", "association", "purity", "evidence", "accept")
 BETWEEN = " ／ "
@@ -142,7 +143,9 @@ def _read_lines(path: Path) -> list[str]:
 
 
 def _wrong_width(path: Path, number: int, cells: list[str]) -> ResourceError:
-    return ResourceError(f"{len(cells)} cells where {len(COLUMNS)} are due", where=f"{path}:{number}", fix=_FIX)
+    return ResourceError(
+        f"{counted(len(cells), 'cell')} where {len(COLUMNS)} are due", where=f"{path}:{number}", fix=_FIX
+    )
 
 
 def _read(path: Path, lexicon: Lexicon) -> Iterator[_CandidateLine]:

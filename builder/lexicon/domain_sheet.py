@@ -20,6 +20,7 @@ from builder.lexicon.overlay import save
 from builder.lexicon.packs import CARD
 from builder.lexicon.resources import Lexicon
 from builder.lexicon.tsv_rows import ROLES
+from builder.wording import counted
 
 SHEET = "candidates.csv"
 CONFIDENT = 0.5
@@ -146,7 +147,7 @@ def write_card(folder: Path, name: str, reviews: int, source: str) -> None:
         return
     text = (
         f"# Domain pack: {name}\n\n| | |\n|---|---|\n| licence | name yours |\n"
-        f"| source | words induced from {reviews:,} reviews of {source} by builder, "
+        f"| source | words induced from {counted(reviews, 'review')} of {source} by builder, "
         f"answered in {SHEET} |\n| conventions | `natural` |\n"
         "| figures | fill in what `builder score` says |\n"
     )

@@ -24,6 +24,7 @@ from pathlib import Path
 
 from builder.errors import ConfigError, InputError
 from builder.lexicon.resources import Lexicon
+from builder.wording import counted
 
 POSITIVE, NEGATIVE = 7.0, 3.0
 _HEADERS = frozenset(["word", "words", "name", "dish", "title", "詞", "詞彙", "菜名", "名稱"])
@@ -140,7 +141,9 @@ def read_words(text: str, path: Path, lexicon: Lexicon, options: Options) -> Ite
         cells = [cell.strip() for cell in row.split("\t")]
         kind = cells[1] if len(cells) == 2 else options.category or options.cls
         if len(cells) > 2 or (len(cells) == 1 and not kind):
-            detail = f"{len(cells)} cells where 2 are due; for a list of bare words name a --class or --category"
+            detail = (
+                f"{counted(len(cells), 'cell')} where 2 are due; for a list of bare words name a --class or --category"
+            )
             yield Entry(line, cells[0], reason="cells", detail=detail)
         elif line == 1 and cells[0].lower() in _HEADERS:
             yield Entry(line, cells[0], reason="header")

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from builder.lexicon.tsv_rows import MARKS, ROLES, table_files
+from builder.wording import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +116,7 @@ def _read_file(path: Path, root: Path, table: LexiconTable, rows: list[LexiconRo
                     "format",
                     cells[0],
                     where,
-                    f"{len(cells)} cells where {table.columns} are due, or a blank one: {line!r}",
+                    f"{counted(len(cells), 'cell')} where {table.columns} are due, or a blank one: {line!r}",
                 )
             )
             continue

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from builder.lexicon.lenient_rows import Finding, LexiconRow
 from builder.records import Token
 from builder.text import Variants, view
+from builder.wording import counted
 
 _CARRIERS: Mapping[str, tuple[str, ...]] = {
     "opinions": ("環境很{}，", "覺得{}的店"),
@@ -44,7 +45,7 @@ def never_fire(
             for length in lengths.get(text[start : start + 2], ()):
                 waiting.discard(text[start : start + length])
     return [
-        Finding("never-fires", word, row.where, f"in none of {texts} texts")
+        Finding("never-fires", word, row.where, f"in none of {counted(texts, 'text')}")
         for table in words.values()
         for word, row in table.items()
         if word in waiting

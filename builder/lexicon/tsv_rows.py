@@ -11,6 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from builder.errors import ResourceError
+from builder.wording import counted
 
 PLAIN = ("degree", "negators", "irrealis", "contrast", "general", "not_aspects", "morphemes")
 """The tables of a word and one value."""
@@ -39,7 +40,8 @@ def read_rows(path: Path, columns: int) -> Iterator[tuple[list[str], str]]:
         cells = line.split("\t")
         if len(cells) != columns or "" in cells or [*map(str.strip, cells)] != cells:
             raise ResourceError(
-                f"{len(cells)} cells where {columns} are due, or a blank one: {line!r}", where=f"{path}:{number}"
+                f"{counted(len(cells), 'cell')} where {columns} are due, or a blank one: {line!r}",
+                where=f"{path}:{number}",
             )
         yield cells, f"{shown}:{number}"
 

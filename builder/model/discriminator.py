@@ -32,6 +32,7 @@ from builder.learning.team import ALONE, Team
 from builder.model.foundation import CharacterFoundation, Foundation
 from builder.model.network import PairScorer, Spans, TextContext
 from builder.records import POLARITIES, VERDICTS, Verdict
+from builder.wording import counted
 
 YY, YN, NX = (VERDICTS.index(verdict) for verdict in ("YY", "YN", "NX"))
 
@@ -164,7 +165,7 @@ def train_discriminator(
     """
     if not any(item.verdicts for item in train):
         raise ModelError(
-            f"no judged triplet in {len(train)} training items",
+            f"no judged triplet in {counted(len(train), 'training item')}",
             where="discriminator",
             fix="train on reviews with triplets",
         )

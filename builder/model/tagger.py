@@ -29,6 +29,7 @@ from builder.model.foundation import CharacterFoundation, Foundation
 from builder.model.network import Spans, TextContext
 from builder.model.tagger_network import ASPECT, OPINION, Candidates, TaggerNetwork, Window
 from builder.records import POLARITIES, Element, Polarity, Span, Triplet
+from builder.wording import counted
 
 THRESHOLDS = tuple(round(0.2 + 0.05 * i, 2) for i in range(13))
 Proposal = tuple[float, Triplet]
@@ -189,7 +190,9 @@ def train_tagger(
     """
     if not any(example.triplets for example in train):
         raise ModelError(
-            f"no triplet in {len(train)} training examples", where="tagger", fix="train on reviews with triplets"
+            f"no triplet in {counted(len(train), 'training example')}",
+            where="tagger",
+            fix="train on reviews with triplets",
         )
     base = foundation or CharacterFoundation.of((example.text for example in train), config.min_count)
     with scope(config.threads, seed_of(seed, "base")):

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from builder.errors import InputError
+from builder.wording import counted
 
 TAGS_V1 = {"CCONJ": "CONJ", "SCONJ": "ADV", "INTJ": "PART"}
 """Tags of UD v2 that GSD v1 does not have, and what it uses instead (雖然 ADV, 和 CONJ, 啊 PART)."""
@@ -60,7 +61,9 @@ def _row(line: str, where: str) -> tuple[str, str, int, str] | None:
     columns = line.rstrip("\r").split("\t")
     if len(columns) != 10:
         raise InputError(
-            f"{len(columns)} columns instead of 10", where=where, fix="columns of CoNLL-U are separated by tabs"
+            f"{counted(len(columns), 'column')} instead of 10",
+            where=where,
+            fix="columns of CoNLL-U are separated by tabs",
         )
     if not columns[0].isdigit():
         return None

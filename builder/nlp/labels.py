@@ -18,6 +18,7 @@ from types import MappingProxyType
 
 from builder.errors import ResourceError
 from builder.lexicon.packs import data_dir
+from builder.wording import counted
 
 SCHEMES = ("ckip-pos", "ud2", "stanford")
 HEADER = ("scheme", "label", "ours", "note")
@@ -85,7 +86,9 @@ def load(path: Path | None = None) -> Labels:
 def _row(line: str, where: str) -> tuple[str, str, str]:
     cells = line.split("\t")
     if len(cells) != len(HEADER) or not all(cell and cell == cell.strip() for cell in cells):
-        raise ResourceError(f"{len(cells)} cells where {len(HEADER)} are due, or a blank one: {line!r}", where=where)
+        raise ResourceError(
+            f"{counted(len(cells), 'cell')} where {len(HEADER)} are due, or a blank one: {line!r}", where=where
+        )
     if cells[0] not in SCHEMES:
         raise ResourceError(f"unknown scheme {cells[0]!r}", where=where, fix=f"known: {', '.join(SCHEMES)}")
     return cells[0], cells[1], cells[2]

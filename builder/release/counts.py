@@ -7,29 +7,30 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from builder.records import POLARITIES
+from builder.wording import counted
 
 
 def count_faults(
-    split: str, facts: Mapping[str, Any], counted: Counter[str], statistics: Mapping[str, Any] | None
+    split: str, facts: Mapping[str, Any], held: Counter[str], statistics: Mapping[str, Any] | None
 ) -> Iterator[str]:
-    """What `counted` in the files of a split differs in from the manifest's `facts` about it, and its statistics."""
+    """What `held` in the files of a split differs in from the manifest's `facts` about it, and its statistics."""
     stated = facts.get("reviews"), facts.get("triplets")
-    if stated != (counted["reviews"], counted["triplets"]):
+    if stated != (held["reviews"], held["triplets"]):
         yield (
-            f"{split}: {counted['reviews']} reviews and {counted['triplets']} triplets, "
+            f"{split}: {counted(held['reviews'], 'review')} and {counted(held['triplets'], 'triplet')}, "
             f"manifest.json says {stated[0]} and {stated[1]}"
         )
-    polarities = {name: counted[name] for name in POLARITIES}
+    polarities = {name: held[name] for name in POLARITIES}
     if facts.get("polarities") != polarities:
         yield f"{split}: polarities {polarities}, manifest.json says {facts.get('polarities')}"
     for layer in facts.get("layers", ()):
         name, stated_layer = layer["annotation"], (layer["reviews"], layer["triplets"])
-        actual = counted[f"{name} layer"], counted[f"{name} triplets"]
+        actual = held[f"{name} layer"], held[f"{name} triplets"]
         if stated_layer != actual:
             yield (
-                f"{split}, layer {name}: {actual[0]} reviews and {actual[1]} triplets, "
+                f"{split}, layer {name}: {counted(actual[0], 'review')} and {counted(actual[1], 'triplet')}, "
                 f"manifest.json says {stated_layer[0]} and {stated_layer[1]}"
             )
     for name, key in (("gold", "gold_reviews"), ("unverified negatives", "unverified_negatives")):
-        if statistics is not None and statistics.get(key, 0) != counted[name]:
-            yield f"{split}: {counted[name]} reviews are {name}, manifest.json says {statistics.get(key, 0)}"
+        if statistics is not None and statistics.get(key, 0) != held[name]:
+            yield f"{split}, {name}: {counted(held[name], 'review')}, manifest.json says {statistics.get(key, 0)}"

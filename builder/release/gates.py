@@ -20,6 +20,7 @@ from builder.privacy import masking as privacy
 from builder.records import POLARITIES, VERDICTS
 from builder.release.reading import FORMAT
 from builder.release.shape import is_bounded
+from builder.wording import counted
 
 _HALF = re.compile("[\ud800-\udfff]")
 _NAMED = (str, type(None))
@@ -75,7 +76,8 @@ def _review_fault(row: Any, layout: int) -> str | None:
         return f"unknown annotation {row['annotation']!r}"
     if layout > 2 and flag is not (row["annotation"] == "silver" and not row["triplets"]):
         return (
-            f"unverified_negative is {flag}, but the review is {row['annotation']} with {len(row['triplets'])} triplets"
+            f"unverified_negative is {flag}, but the review is {row['annotation']} with "
+            f"{counted(len(row['triplets']), 'triplet')}"
         )
     return None
 

@@ -19,6 +19,7 @@ from typing import Any, Literal
 
 from builder.errors import ConfigError, ReleaseError, install_command
 from builder.release.verify import verify
+from builder.wording import counted
 
 _REPOSITORY = re.compile(r"[\w.-]{1,96}/[\w.-]{1,96}", re.ASCII)
 _KEPT = frozenset({".gitattributes"})
@@ -145,7 +146,7 @@ def _send(hub: Any, planned: UploadPlan, private: bool, report: Callable[[str], 
         changed, gone = _difference(api, planned, "main", local) if head else (list(local), [])
     commit = head
     if changed or gone or head is None:
-        report(f"{where}: sending {len(changed)} files" + (f", removing {len(gone)}" if gone else ""))
+        report(f"{where}: sending {counted(len(changed), 'file')}" + (f", removing {len(gone)}" if gone else ""))
         operations = [hub.CommitOperationAdd(path, str(local[path])) for path in changed]
         operations += [hub.CommitOperationDelete(path) for path in gone]
         with _translate_errors(where):  # parent: somebody else's commit in between is not overwritten

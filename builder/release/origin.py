@@ -7,6 +7,7 @@ than what was done: a release of the rules alone names no model as its maker.
 from __future__ import annotations
 
 from builder.release.manifest import Facts
+from builder.wording import counted
 
 UNTRUSTED = "The panel of taggers is not trusted"
 """How `Facts.panel` begins where a judge was trained and changed nothing."""
@@ -39,7 +40,7 @@ def model_labels(facts: Facts) -> str:
     """The reviews that a language model labelled, in a sentence; empty where none did."""
     layers = [layer for layer in facts.layers if layer.annotation == "silver"]
     return " ".join(
-        f"In {layer.reviews:,} reviews of test a language model ({layer.labelled_by}) said which of the "
+        f"In {counted(layer.reviews, 'review')} of test a language model ({layer.labelled_by}) said which of the "
         "triplets proposed are right."
         for layer in layers
     )
@@ -52,7 +53,7 @@ def makers(facts: Facts) -> str:
         machine = "rules and taggers" if _has_panel(facts) or not is_judged(facts) else "rules, a judge and taggers"
     if labellers(facts):
         machine += " and language models"
-    return f"{machine}, and by people in {facts.gold:,} reviews" if facts.gold else machine
+    return f"{machine}, and by people in {counted(facts.gold, 'review')}" if facts.gold else machine
 
 
 def sentences(facts: Facts) -> str:
@@ -86,7 +87,10 @@ def _machine(facts: Facts) -> str:
 
 def _people(facts: Facts) -> str:
     if facts.gold:
-        return f"People labelled the {facts.gold:,} reviews with `annotation` gold; no rule or model learnt from them."
+        return (
+            f"People labelled the {counted(facts.gold, 'review')} with `annotation` gold; no rule or model "
+            "learnt from them."
+        )
     return "No person labelled any of them."
 
 

@@ -28,6 +28,7 @@ from builder.release.shape import croissant_fault, manifest_fault, parse, read_j
 from builder.release.whole import RowLook, WholeRelease
 from builder.shards import Crew
 from builder.shards.local import LocalCrew
+from builder.wording import counted
 
 ALWAYS = ("README.md", "CHANGES.md", "CITATION.cff", "metadata.json")
 """Beside data, parquet and manifest in every release since format 2."""
@@ -191,7 +192,7 @@ def _layer(release: Path, layer: str, manifest: Mapping[str, Any], seen: WholeRe
     for row in sound:
         seen.take(Path(path).stem, RowLook.of(row, _masks(manifest)))
     if len(sound) != stated_rows:
-        yield f"{path}: {len(sound)} rows, manifest.json says {stated_rows}"
+        yield f"{path}: {counted(len(sound), 'row')}, manifest.json says {stated_rows}"
     try:
         with closing(twin):
             for row in sound:

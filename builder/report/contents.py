@@ -15,6 +15,7 @@ from builder.report.yardsticks import final_systems
 from builder.store import released, runs
 from builder.store import report as asked
 from builder.text import converter
+from builder.wording import counted
 
 
 def in_and_out(connection: sqlite3.Connection) -> Section:
@@ -70,7 +71,8 @@ def _lead_in(counts: runs.Counts) -> str:
     if not counts:
         return "Nothing was ingested yet."
     return (
-        f"{whole_number(counts['rows']):,} rows became {whole_number(counts['reviews']):,} distinct reviews: "
+        f"{counted(whole_number(counts['rows']), 'row')} became "
+        f"{counted(whole_number(counts['reviews']), 'distinct review')}: "
         f"{whole_number(counts['train']):,} to train on, {whole_number(counts['valid']):,} to choose by, "
         f"{whole_number(counts['test']):,} to test on."
     )
@@ -139,7 +141,7 @@ def triplets(connection: sqlite3.Connection) -> Section:
         missing=sources.missing,
     )
     rules = next((source for source in asked.sources(connection) if source.kind == "rules"), None)
-    counted = (
+    by_number = (
         tuple((whole_number(n), whole_number(many)) for n, many in asked.per_review(connection, rules.id))
         if rules
         else ()
@@ -153,24 +155,27 @@ def triplets(connection: sqlite3.Connection) -> Section:
     out = released.totals(connection)["triplets"]
     outcome = f"; {out:,} of them are released" if out else "; nothing is released yet"
     lead = (
-        f"{number:,} different candidates in {covered:,} reviews, with {aspects:,} different aspects and "
-        f"{opinions:,} different opinions, from all sources together{outcome}."
+        f"{counted(number, 'different candidate')} in {counted(covered, 'review')}, with "
+        f"{counted(aspects, 'different aspect')} and "
+        f"{counted(opinions, 'different opinion')}, from all sources together{outcome}."
     )
     return Section(
         "triplets",
         "Triplets: released, and proposed",
         lead,
         (release, sources, table_2),
-        (_histogram(counted),) if len(counted) > 1 else (),
+        (_histogram(by_number),) if len(by_number) > 1 else (),
     )
 
 
-def _histogram(counted: tuple[tuple[int, int], ...]) -> ReportFigure:
+def _histogram(reviews_by_number: tuple[tuple[int, int], ...]) -> ReportFigure:
     """Ten and more together."""
     bins = Counter[int]()
-    for n, many in counted:
+    for n, many in reviews_by_number:
         bins[min(n, 10)] += many
-    about = ", ".join(f"{many:,} reviews with {n}{' or more' if n == 10 else ''}" for n, many in sorted(bins.items()))
+    about = ", ".join(
+        f"{counted(many, 'review')} with {n}{' or more' if n == 10 else ''}" for n, many in sorted(bins.items())
+    )
     return ReportFigure(
         "per-review",
         "Triplets of the rules per review",

@@ -17,6 +17,7 @@ from builder.report.yardsticks import Yardstick
 from builder.store import released
 from builder.store import report as asked
 from builder.usecases.rule_report import report
+from builder.wording import counted
 
 _READ = 2000
 """Annotated reviews that the engine reads again."""
@@ -46,7 +47,8 @@ def analyse_rules(
     columns = ("rule", "coverage %", "overlap %", "conflict %", "decides", "released", "judged", "accuracy %")
     by = f"Accuracy: the share that is right by {yardstick.name}." if yardstick else "Accuracy is not known: no gold."
     note = (
-        f"Of the {opinions:,} opinions of the first {_READ:,} reviews at most: those for which the rule finds an "
+        f"Of the {counted(opinions, 'opinion')} of the first {_READ:,} reviews at most: those for which the "
+        "rule finds an "
         "aspect (coverage), for which another rule finds the same (overlap) or another one (conflict), and those whose "
         f"aspect it decides. {by}"
     )

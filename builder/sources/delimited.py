@@ -16,6 +16,7 @@ from builder.sources.columns import Columns, Row, resolve, review
 from builder.sources.encoding import Codec, DecodedLine, codec_of, lines
 from builder.sources.opening import Source, check_lines, storable
 from builder.sources.rows import RejectedRow
+from builder.wording import counted
 
 CELL_LIMIT = 32 << 20
 """Characters. A longer cell is a quote that never closes."""
@@ -149,7 +150,7 @@ def _broken(row: int, cells: list[str] | str, width: int, read: list[DecodedLine
     elif isinstance(cells, str):
         fault = "quote", f"{cells}, line {line}"
     elif len(cells) != width:
-        fault = "fields", f"{len(cells)} fields where the header has {width}, line {line}"
+        fault = "fields", f"{counted(len(cells), 'field')} where the header has {width}, line {line}"
     else:
         return None
     return RejectedRow(row, fault[0], f"row {row}: {fault[1]}", storable("".join(line.text for line in read)))

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from builder.records import Triplet
 from builder.store import browse_tables, db, queries, released, runs, triplet_rows, triplets
+from builder.wording import counted
 
 TABLE = "triplet_list"
 _LIST = f"""
@@ -120,7 +121,10 @@ def totals(connection: sqlite3.Connection) -> Totals:
         "of them with a triplet": numbers["reviews with a triplet"],
         "released triplets": numbers["triplets"],
     }
-    return Totals(tiles | different, f"Chosen from {candidates:,} candidate triplets in {reviews:,} distinct reviews.")
+    return Totals(
+        tiles | different,
+        f"Chosen from {counted(candidates, 'candidate triplet')} in {counted(reviews, 'distinct review')}.",
+    )
 
 
 def overview(connection: sqlite3.Connection, names: Iterable[str]) -> dict[str, list[dict[str, object]]]:

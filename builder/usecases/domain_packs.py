@@ -93,7 +93,7 @@ def make_pack(
     texts, stars = _read_reviews(files, how)
     support = support or (3 if len(texts) >= _MANY else 2)
     if len(texts) < support:
-        raise InputError(f"{len(texts)} reviews are too few", where=str(files[0]), fix="give some hundred or more")
+        raise InputError(f"too few reviews: {len(texts)}", where=str(files[0]), fix="give some hundred or more")
     reader = make_reader(Recipe(folders=Folders(domain=CORE)))
     readings = reader.read(texts)
     proposals = propose_words(name, readings, reader.lexicon, stars, support)

@@ -74,7 +74,7 @@ def measure_gain(rows: Rows, where: Path, folders: Folders, splits: int = SPLITS
     partial = [review for review in taught if review.wrong is not None]
     if len(whole) < LEAST:
         raise InputError(
-            f"{len(whole)} labelled reviews are too few to measure a gain",
+            f"too few labelled reviews to measure a gain: {len(whole)}",
             where=str(where),
             fix=f"label {LEAST} or more",
         )

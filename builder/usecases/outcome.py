@@ -16,6 +16,7 @@ from builder.export.records import triplet
 from builder.release import reading
 from builder.release.origin import WEIGHED
 from builder.usecases.extract_output import AnsweredText, laid_out
+from builder.wording import counted
 
 _EXAMPLES = 3
 _SHORT = range(8, 41)
@@ -60,12 +61,13 @@ class ReleaseOutcome:
     def lines(self) -> Iterator[str]:
         """Counts and quality, in sentences."""
         shares = ", ".join(f"{self.polarities.get(name, 0):,} {word}" for name, word in _WORDS.items())
-        triplets = f"{self.triplets:,} triplet{'s' * (self.triplets != 1)}"
-        yield f"{triplets} in {self.labelled:,} of {self.reviews:,} review{'s' * (self.reviews != 1)}: {shares}."
+        reviews = counted(self.reviews, "review")
+        yield f"{counted(self.triplets, 'triplet')} in {self.labelled:,} of {reviews}: {shares}."
         rejected, repeated = self.ingest.get("rejected", 0), self.ingest.get("duplicates", 0)
         if rejected or repeated:
             rows = self.ingest["rows"]
-            yield f"Of {rows:,} rows, {rejected:,} could not be used and {repeated:,} repeat another review."
+            repeat = "repeats" if repeated == 1 else "repeat"
+            yield f"Of {counted(rows, 'row')}, {rejected:,} could not be used and {repeated:,} {repeat} another review."
         if self.labellers:
             yield f"Where they read reviews, language models were weighed with the rules: {self.labellers}."
         elif self.judge in _UNJUDGED:

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 
+from builder.wording import counted
+
 SPREAD = ("annotate", "seed")
 """Stages that the crew does nearly all of; of the others it does the prediction."""
 
@@ -91,9 +93,9 @@ def predict(measured: SampleMeasure, count: int, workers: int) -> BuildPlan:
         fixed = measured.process + measured.fixed.get(stage, 0.0)
         spread_seconds = max(spread / workers, min(measured.writing.get(stage, 0.0), seconds)) if spread else 0.0
         by = (
-            f"{workers} workers"
+            f"{counted(workers, 'worker')}"
             if stage in SPREAD
-            else f"one process, prediction by {workers} workers"
+            else f"one process, prediction by {counted(workers, 'worker')}"
             if spread
             else "one process"
         )
@@ -105,7 +107,10 @@ def predict(measured: SampleMeasure, count: int, workers: int) -> BuildPlan:
 
 
 def _notes(measured: SampleMeasure, count: int) -> tuple[str, ...]:
-    out = [f"measured: {measured.what}, {measured.reviews:,} distinct reviews with {measured.workers} workers"]
+    out = [
+        f"measured: {measured.what}, {counted(measured.reviews, 'distinct review')} with "
+        f"{counted(measured.workers, 'worker')}"
+    ]
     if count > 20 * measured.reviews:
         out.append(
             f"{count / measured.reviews:,.0f} times as many: a rule of three over such a distance may be off by half"

@@ -17,6 +17,7 @@ from builder.export.answers_complete import is_complete, load_complete
 from builder.metrics import Answer
 from builder.metrics.complete import agreement, count_optional
 from builder.metrics.systems import Asked, Settings, SystemScores, measure, measure_complete, metrics
+from builder.wording import counted
 
 Rows = list[tuple[str, SystemScores]]
 """(opinion or opinion_full, a metric of it)"""
@@ -63,7 +64,11 @@ def score_files(
     counts: dict[str, object] = {"gold": len(due.answers), "null_triplets": due.null}
     counts |= {"without_prediction": len(due.answers.keys() - read["pred"].answers.keys())}
     counts |= {"faulty": list(due.faults)} if due.faults else {}
-    summary = [_join(f"gold: {len(due.answers)} reviews, {due.null} NULL triplets left out", due.answers, read["pred"])]
+    summary = [
+        _join(
+            f"gold: {counted(len(due.answers), 'review')}, {due.null} NULL triplets left out", due.answers, read["pred"]
+        )
+    ]
     summary += _ceiling(rows, due)
     return Scored(rows, counts, tuple(summary), tuple(_notes(due.answers, read, settings.mode) + _faults(due)))
 
@@ -102,7 +107,8 @@ def _score_complete(
     }
     counts |= {"optional_hit": hits, "without_prediction": len(reviews.keys() - read["pred"].answers.keys())}
     head = (
-        f"gold: {len(reviews)} reviews, {required} required and {optional} optional triplets; F1 of one annotator "
+        f"gold: {counted(len(reviews), 'review')}, {required} required and "
+        f"{counted(optional, 'optional triplet')}; F1 of one annotator "
         f"against the other {agreed:.1f}"
     )
     tail = "optional triplets hit, which count neither as right nor as wrong: " + ", ".join(
@@ -118,8 +124,8 @@ def _answers_of(files: Mapping[str, File], key: str) -> tuple[dict[str, list[Ans
 def _join(head: str, gold: Mapping[str, object], predicted: AnswersRead) -> str:
     missing, other = len(gold.keys() - predicted.answers.keys()), len(predicted.answers.keys() - gold.keys())
     parts = [head]
-    parts += [f"{missing} reviews have no prediction"] if missing else []
-    parts += [f"{other} predicted reviews are not in gold"] if other else []
+    parts += [f"{counted(missing, 'review')} without a prediction"] if missing else []
+    parts += [f"{counted(other, 'predicted review')} not in gold"] if other else []
     return "; ".join(parts)
 
 
@@ -128,9 +134,7 @@ def _ceiling(rows: Rows, due: AnswersRead) -> list[str]:
     if low is None:
         return []
     empty = sum(not triplets for triplets in due.answers.values())
-    return [
-        f"ceiling of the paper metric: {low:.1f}, for {empty} of {len(due.answers)} gold reviews are empty and count 0"
-    ]
+    return [f"ceiling of the paper metric: {low:.1f}, empty gold reviews count 0: {empty} of {len(due.answers):,}"]
 
 
 def _notes(gold: Mapping[str, object], read: Mapping[str, AnswersRead], mode: str) -> list[str]:

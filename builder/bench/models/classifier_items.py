@@ -18,6 +18,7 @@ from builder.errors import ConfigError, ModelError
 from builder.learning.task import NetworkConfig
 from builder.limits import Limits, at_least
 from builder.records import Span
+from builder.wording import counted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -232,7 +233,7 @@ def check(task: Task, train: Sequence[ClassifierItem], where: str = "classifier"
     if task == "ate":
         if not any(item.spans for item in train):
             raise ModelError(
-                f"no aspect in {len(train):,} sentences", where=where, fix="train on sentences with aspects"
+                f"no aspect in {counted(len(train), 'sentence')}", where=where, fix="train on sentences with aspects"
             )
         return
     labels = sorted({item.label for item in train})

@@ -35,6 +35,7 @@ from builder.model.paper.templates import (
     triple_of,
 )
 from builder.records import Triplet, Verdict
+from builder.wording import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,5 +297,5 @@ def settings(kind: str, config: Seq2SeqConfig, asking: Asking) -> str:
 def nothing_to_learn(count: int, what: str) -> ModelError:
     """The error for training items from which nothing can be learnt."""
     return ModelError(
-        f"no {what} in {count} training items", where="paper profile", fix="train on reviews with triplets"
+        f"no {what} in {counted(count, 'training item')}", where="paper profile", fix="train on reviews with triplets"
     )

@@ -15,6 +15,7 @@ from builder.gold.layer import PoolLayer, layer_of
 from builder.records import Label
 from builder.settings import Evaluate
 from builder.store import audits, db, gold, pools
+from builder.wording import counted
 
 PREFIX = "pool:"
 SETTINGS = {"gold": "evaluate.gold", "silver": "evaluate.silver"}
@@ -86,14 +87,14 @@ def read_finished(connection: sqlite3.Connection, layer: str, value: str) -> Poo
     if layer == "silver" and read.unasked:
         fix = f"`builder judge --pool {pool_id}` asks about the rest"
         raise InputError(
-            f"pool {pool_id} is not finished: {annotator} has not labelled {read.unasked:,} candidates",
+            f"pool {pool_id} is not finished: {annotator} has not labelled {counted(read.unasked, 'candidate')}",
             where=where,
             fix=fix,
         )
     if layer == "gold" and read.open:
         reviews = len(read.reviews) + read.open
         raise InputError(
-            f"pool {pool_id} is not finished: {read.open:,} of {reviews:,} reviews are open",
+            f"pool {pool_id} is not finished: {read.open:,} of {counted(reviews, 'review')} open",
             where=where,
             fix="label the rest (`builder annotate serve`), and decide disputes (`builder annotate adjudicate`)",
         )

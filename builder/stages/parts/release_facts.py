@@ -28,6 +28,7 @@ from builder.stages.parts.release_reviews import train_source
 from builder.stages.parts.release_rows import SplitDraft
 from builder.store import labellers, readings, reviews, runs, triplets
 from builder.store.labelled import GOLD, SILVER
+from builder.wording import counted
 
 REASONS = (
     "unsure",
@@ -116,7 +117,7 @@ def _silver_figures(draft: SplitDraft) -> list[QualityFigure]:
 
 def _compare(of: str, gold: Mapping[str, list[Answer]], silver: Mapping[str, list[Answer]]) -> list[QualityFigure]:
     """Precision, recall and F1 of some labels by people's."""
-    by = f"{len(gold):,} gold reviews, labelled by people"
+    by = f"{counted(len(gold), 'gold review')}, labelled by people"
     return [
         QualityFigure(
             metric_name(f"{result.metric.match} {part}"),
