@@ -72,6 +72,13 @@ def count_devices(kind: str) -> int:
     return {"cpu": 1, "mps": int(torch.backends.mps.is_available())}.get(kind, 0)
 
 
+def keep_few_kernels() -> None:
+    """Have oneDNN keep the compiled kernels of few shapes, if the user chose no number: each takes up to a megabyte,
+    and compiling one anew takes a part of a step. It reads the variable as a process compiles its first.
+    """
+    os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "32")
+
+
 def device_of(network: torch.nn.Module) -> torch.device:
     """Where the weights of a network lie."""
     return next(network.parameters()).device

@@ -97,6 +97,7 @@ def scope(threads: int, seed: int | None = None, device: torch.device | None = N
     Everything is put back at the end. A GPU has no deterministic way for some operations: it takes the other one.
     """
     gpus = [device] if device is not None and device.type == "cuda" else []
+    devices.keep_few_kernels()
     deterministic, warn = (
         torch.are_deterministic_algorithms_enabled(),
         torch.is_deterministic_algorithms_warn_only_enabled(),

@@ -1,0 +1,48 @@
+"""What a training holds in memory beside its weights, and that less of it changes no weight."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+_KERNELS = "ONEDNN_PRIMITIVE_CACHE_CAPACITY"
+_TRAIN = """
+import json, torch
+from builder.learning.checkpoint import tensor_digest
+from builder.learning.loop import scope
+with scope(1, seed=1):
+    layer = torch.nn.Conv1d(32, 64, 3, padding=1)
+    rate = torch.optim.SGD(layer.parameters(), lr=1e-3)
+    for length in 2 * list(range(16, 56)):
+        layer(torch.randn(2, 32, length)).square().mean().backward()
+        rate.step()
+print(json.dumps(tensor_digest(layer.state_dict())))
+"""
+
+
+def train_on_forty_lengths(capacity: str | None) -> tuple[int, str]:
+    """How many kernels oneDNN compiles for two passes over 40 lengths, and the digest of the weights."""
+    kept = {name: value for name, value in os.environ.items() if name != _KERNELS}
+    chosen = {} if capacity is None else {_KERNELS: capacity}
+    done = subprocess.run(
+        [sys.executable, "-c", _TRAIN],
+        env=kept | chosen | {"ONEDNN_VERBOSE": "profile_create"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    lines = done.stdout.splitlines()
+    return sum("create:cache_miss" in line for line in lines), json.loads(lines[-1])
+
+
+def test_a_training_keeps_the_kernels_of_few_shapes_and_gets_the_same_weights() -> None:
+    few, weights = train_on_forty_lengths(None)
+    all_kept, same_weights = train_on_forty_lengths("1024")
+    assert few > 1.5 * all_kept > 0, "kernels of earlier lengths were let go, and compiled anew in the second pass"
+    assert weights == same_weights
+
+
+def test_the_number_of_kernels_that_the_user_chose_stays() -> None:
+    assert train_on_forty_lengths("1024")[0] < train_on_forty_lengths("8")[0]
