@@ -20,11 +20,12 @@ from test_pipeline import read_lines
 from builder import pipeline
 from builder.builds import Build
 from builder.config import resolve
+from builder.dedup.near_duplicates import links
 from builder.errors import ConfigError, ReleaseError
 from builder.export.records import ReviewRow
 from builder.lexicon.resources import load_lexicon
 from builder.lexicon.rules import load_rules
-from builder.release import package, parquet
+from builder.release import gates, package, parquet
 from builder.release.verify import verify
 from builder.stages import release as stage
 from builder.stages.parts.context import Context
@@ -354,6 +355,33 @@ def test_a_release_that_does_not_verify_is_not_written(
     with pytest.raises(ReleaseError, match="the release does not verify: "):
         make(few, tmp_path)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_release_is_searched_for_near_duplicates_once_and_a_text_that_joins_it_later_is_not_believed(
+    few: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    searches: list[int] = []
+
+    def count_search(texts: Sequence[str]) -> list[tuple[int, int]]:
+        searches.append(len(texts))
+        return links(texts)
+
+    monkeypatch.setattr(gates, "links", count_search)
+    made = make(few, tmp_path / "once")
+    assert searches == [], "the stage has looked before it wrote, and the same texts were written"
+    assert verify(made) == []
+    assert len(searches) == 1, "whoever verifies a release looks for himself"
+    real = package.data
+
+    def leaking(folder: Path, made: Any) -> Any:
+        train = list(made["train"])
+        near = train[0] | {"id": "leak", "text": train[0]["text"] + "喔", "triplets": [], "unverified_negative": True}
+        return real(folder, made | {"train": train, "valid": [*made["valid"], near]})
+
+    monkeypatch.setattr(package, "data", leaking)
+    with pytest.raises(ReleaseError, match="the release does not verify: "):
+        make(few, tmp_path / "leak")
+    assert len(searches) == 2
 
 
 def test_near_duplicates_that_an_older_build_had_parted_are_left_out_with_their_reason(tmp_path: Path) -> None:

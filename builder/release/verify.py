@@ -34,12 +34,13 @@ ALWAYS = ("README.md", "CHANGES.md", "CITATION.cff", "metadata.json")
 """Beside data, parquet and manifest in every release since format 2."""
 
 
-def verify(release: Path, crew: Crew | None = None) -> list[str]:
+def verify(release: Path, crew: Crew | None = None, apart: Mapping[str, str] | None = None) -> list[str]:
     """The faults of a release directory, none if it is sound; ReleaseError if it is no release at all.
 
     Args:
         release: the directory.
         crew: who checks its rows; this process, if nobody is named.
+        apart: the digests of texts in which near-duplicates were looked for (`WholeRelease.faults`).
     """
     path = release / "SHA256SUMS"
     if not path.is_file():
@@ -48,7 +49,7 @@ def verify(release: Path, crew: Crew | None = None) -> list[str]:
         )
     faults = list(_checksums(release, path))
     with uncollected():
-        return faults or list(_content(release, crew or LocalCrew(1)))
+        return faults or list(_content(release, crew or LocalCrew(1), apart or {}))
 
 
 def _checksums(release: Path, path: Path) -> Iterator[str]:
@@ -89,7 +90,7 @@ def _sha256(path: Path) -> str:
         return hashlib.file_digest(handle, "sha256").hexdigest()
 
 
-def _content(release: Path, crew: Crew) -> Iterator[str]:
+def _content(release: Path, crew: Crew, apart: Mapping[str, str]) -> Iterator[str]:
     """What the checksums cannot see: a release that was wrong when it was written."""
     try:
         manifest = read_json(release / "manifest.json")
@@ -129,7 +130,7 @@ def _content(release: Path, crew: Crew) -> Iterator[str]:
                 for name in sorted(files)
                 if name.startswith("parquet/") and name not in due
             )
-            yield from seen.faults()
+            yield from seen.faults(apart)
 
 
 def _metadata(path: Path, manifest: Mapping[str, Any]) -> Iterator[str]:

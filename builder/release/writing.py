@@ -40,9 +40,15 @@ def building(out: Path) -> Iterator[Path]:
         os.close(held)
 
 
-def write(folder: Path, target: Path, files: Mapping[str, Content], crew: Crew | None = None) -> None:
+def write(
+    folder: Path,
+    target: Path,
+    files: Mapping[str, Content],
+    crew: Crew | None = None,
+    apart: Mapping[str, str] | None = None,
+) -> None:
     """A release from the folder it is made in; ReleaseError with the first fault if it does not verify, which `crew`
-    finds out.
+    finds out. `apart` is as in `verify`.
     """
     for path, content in files.items():
         place = folder / path
@@ -52,7 +58,7 @@ def write(folder: Path, target: Path, files: Mapping[str, Content], crew: Crew |
         elif content.path != place:
             shutil.copyfile(content.path, place)
         sync(place)
-    faults = verify(folder, crew)
+    faults = verify(folder, crew, apart)
     if faults:
         raise ReleaseError(
             f"the release does not verify: {faults[0]}" + (f" and {len(faults) - 1} more" if len(faults) > 1 else ""),

@@ -41,7 +41,7 @@ def _release(context: Context, folder: Path) -> runs.Counts:
     target, files, version = settle_version(context, folder, content, facts)
     if not target.exists():
         with crew_of_this_machine(context) as crew:
-            writing.write(folder, target, files, crew)
+            writing.write(folder, target, files, crew, {name: draft.digest() for name, draft in drafts.items()})
     with db.atomic(context.connection):
         reviews.clear_rejected(context.connection, "release")
         reviews.reject_stored(

@@ -17,6 +17,7 @@ from builder.dedup.near_duplicates import among, clusters, disputed, links
 from builder.dedup.text_store import Texts
 from builder.export.records import ReviewRow
 from builder.metrics import Answer
+from builder.release.whole import HASHED, digest_texts
 from builder.shards import Crew
 from builder.stages.parts.context import Context, crew_of_this_machine
 from builder.stages.parts.release_reviews import SplitRange, make_job
@@ -28,8 +29,10 @@ _FIRST = ("test", "valid", "train")
 """The order of precedence where two splits hold what only one may."""
 _RANGE = 2_000
 """Reviews of a worker's task."""
-KNOWN = 108
-"""Bytes of memory of each review that is written: its text's hash, in a set, the name of its split, and its row id."""
+KNOWN = 124
+"""Bytes of memory of each review that is written: its text's hash, in a set and by itself, the name of its split, and
+its row id.
+"""
 
 
 @dataclass(slots=True)
@@ -38,6 +41,7 @@ class SplitDraft:
 
     Attributes:
         ids: the row ids of the reviews, line by line.
+        hashes: those of their texts, line by line.
         near: the lines of reviews that are near-duplicates of one in a split that goes first.
         compared: for each review that people labelled their triplets, and those that would be released without them;
             under "" those of the build, under "silver" those of a language model.
@@ -47,6 +51,7 @@ class SplitDraft:
     name: str
     path: Path
     ids: array[int] = field(default_factory=lambda: array("q"))
+    hashes: bytearray = field(default_factory=bytearray)
     near: set[int] = field(default_factory=set)
     dropped: list[Dropped] = field(default_factory=list)
     compared: dict[str, dict[str, tuple[list[Answer], list[Answer]]]] = field(default_factory=dict)
@@ -68,6 +73,13 @@ class SplitDraft:
     def released_ids(self) -> list[int]:
         """The row ids of the reviews that `rows` gives."""
         return [i for n, i in enumerate(self.ids) if n not in self.near]
+
+    def digest(self) -> str:
+        """What identifies the texts of the reviews that `rows` gives: no near-duplicate of one stands in another
+        split.
+        """
+        kept = (self.hashes[HASHED * n : HASHED * (n + 1)] for n in range(len(self.ids)) if n not in self.near)
+        return digest_texts(b"".join(kept))
 
     def _lines(self) -> Iterator[tuple[int, ReviewRow]]:
         with self.path.open("rb") as handle:
@@ -109,6 +121,7 @@ def _write(context: Context, draft: SplitDraft, crew: Crew, seen: set[bytes]) ->
             seen.add(built.known)
             out.write(built.line)
             draft.ids.append(built.review)
+            draft.hashes += built.known
             yield built.normal
 
 
