@@ -344,6 +344,23 @@ def test_a_rude_server_gives_one_line_and_no_triplet(rude: Answer, label: Label,
     assert proposed(folder) == set()
 
 
+def test_answers_of_which_none_can_be_read_are_an_error_and_one_that_can_is_none(label: Label, folder: Path) -> None:
+    with serving(lambda *_: well("I would rather not.")) as server:
+        ran = label(server)
+        again = label(server)
+    assert ran.code == again.code == 2 and len(server.asked) == 5, "a rerun asks nothing"
+    assert f"builder: error: no answer of {SOURCE} can be read" in ran.err and "`builder query rejected`" in ran.err
+    assert proposed(folder) == set() and rejections(folder) == {"unreadable answer": 5}
+    with serving(lambda number, _: well(dump([]) if number == 1 else "I would rather not.")) as server:
+        assert label(server, "--prompt", _prompt_in(folder)).code == 0
+
+
+def _prompt_in(folder: Path) -> Path:
+    path = folder / "mine.txt"
+    path.write_text("Write all triplets as JSON.", encoding="utf-8")
+    return path
+
+
 def test_reviews_in_dispute_are_asked_about_and_the_most_doubtful_first(
     label: Label, folder: Path, here: Command
 ) -> None:

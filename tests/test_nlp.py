@@ -135,6 +135,20 @@ def test_a_user_word_is_not_found_inside_a_latin_word(backend: embedded.Embedded
     assert surfaces(embedded.load({"ok": "ADJ"}), "booked OK") == ["booked", " ", "OK"]
 
 
+@pytest.mark.parametrize(
+    ("text", "due"),
+    [
+        ("ACMECP值很高", ["ACME", "CP值"]),
+        ("acmecp值很高", ["acme", "cp值"]),
+        ("ACMECP很高", ["ACMECP"]),
+        ("SUPERQ彈", ["SUPERQ"]),  # one letter alone says too little
+    ],
+)
+def test_a_latin_name_glued_to_a_user_word_that_begins_in_latin_comes_off(text: str, due: list[str]) -> None:
+    backend = embedded.load({"cp值": "NOUN", "q彈": ""})
+    assert surfaces(backend, text)[: len(due)] == due
+
+
 def test_a_user_words_tag_is_kept_and_an_untagged_one_is_no_name_or_particle(backend: embedded.Embedded) -> None:
     tokens = backend.annotate(["鹹", "入口即化"])
     assert tokens[0][0].pos == "ADJ"

@@ -132,4 +132,9 @@ def _report(done: LabelCounts, limits: Limits) -> None:
         raise ModelError(
             f"{counted(done.failed.total(), 'request')} failed ({reasons})", fix="run it again: only these are asked"
         )
+    if done.none_readable:
+        raise ModelError(
+            f"no answer of {done.source} can be read",
+            fix="`builder query rejected` shows them; choose another model, or tell it what to write with --prompt",
+        )
     click.echo("`builder resume` weighs them with the rules")

@@ -30,6 +30,10 @@ _FAR, _LONGEST = 8, 6
 """Characters at most between two pieces of one word, and of a word that may be two pieces."""
 
 
+UNREADABLE = "unreadable answer"
+"""The reason of an answer without a list of triplets."""
+
+
 @dataclass(frozen=True, slots=True)
 class UnusedTriplet:
     """A row of an answer that is no triplet of the review: its reason and the row as JSON."""
@@ -51,7 +55,7 @@ def read_answer(content: str, text: str) -> TripletAnswer:
     """The triplets of an answer over `text`, each once, in the order of the answer."""
     rows = _rows(content)
     if rows is None:
-        return TripletAnswer((), (UnusedTriplet("unreadable answer", content[:10_000]),), readable=False)
+        return TripletAnswer((), (UnusedTriplet(UNREADABLE, content[:10_000]),), readable=False)
     kept: dict[object, Triplet] = {}
     rejected = []
     folded = _FoldedText.of(text)

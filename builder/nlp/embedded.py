@@ -148,6 +148,8 @@ def _steered(
         if tag:
             gaps[start] = gaps[end] = crf.SPLIT
             fixed[start:end] = [numbers[tag]] * (end - start)
+        elif glued := words.find_glued(chain, start, end):
+            joined[glued], gaps[glued] = False, crf.FREE
     for start, end in chosen(chain, words, margins, joined):
         gaps[start + 1 : end] = [crf.JOIN] * (end - start - 1)
         gaps[start] = gaps[end] = crf.SPLIT

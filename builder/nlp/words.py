@@ -72,6 +72,17 @@ class Words:
                 if 1 < length <= len(shown) - start and shown[start : start + length] in tags:
                     yield start, start + length
 
+    def find_glued(self, chain: str, start: int, end: int) -> int | None:
+        """Where, in a Latin run, a user word begins that goes on behind it: 6 of ``BenchiCP值``; None if there is none.
+
+        Its Latin letters are two or more: of one alone (派 of ``apple派`` has none, ``Q彈`` one) nobody can tell.
+        """
+        for at in range(start + 1, end - 1 if chain[start].isalpha() else start):
+            for length in self.lengths.get(chain[at : at + 2].lower(), ()):
+                if at + length > end and chain[at : at + length].lower() in self.tags:
+                    return at
+        return None
+
     def tag(self, surface: str) -> str:
         """The tag the user gave, or the empty string."""
         return self.tags.get(surface.lower(), "")

@@ -17,7 +17,7 @@ from typing import Any
 from builder.errors import ConfigError, InputError, WorkdirError
 from builder.gold.judge import Endpoint, Failure, Reply, Spent, ask, key_of
 from builder.gold.prompt import Question
-from builder.gold.triplet_answers import read_answer
+from builder.gold.triplet_answers import UNREADABLE, read_answer
 from builder.gold.triplet_prompt import (
     SHIPPED_PROMPT,
     Examples,
@@ -100,6 +100,11 @@ class LabelCounts:
     schema: bool = True
     triplets: int = 0
     rejected: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def none_readable(self) -> bool:
+        """Whether there are answers, and not one of them has a list of triplets."""
+        return 0 < self.answered + self.cached <= self.rejected[UNREADABLE]
 
 
 def plan_labels(
