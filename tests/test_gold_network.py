@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import stat
 import subprocess
 import sys
@@ -178,3 +179,19 @@ def test_the_command_sets_a_password_and_says_what_a_network_needs(
     assert read_passwords(workdir).fits("amy", WORD["amy"])
     assert "no name of an annotator" in here("annotate", "password", "\n", "--workdir", workdir).error
     assert here("annotate", "password", "amy", "--remove", "--workdir", workdir).code == 0
+
+
+def test_a_page_for_a_whole_network_names_addresses_that_a_browser_opens(tmp_path: Path) -> None:
+    workdir, _ = pooled(tmp_path)
+    set_password(workdir, "amy", WORD["amy"])
+    command = [sys.executable, "-m", "builder", "annotate", "serve", "--port", "0", "--workdir", str(workdir)]
+    with subprocess.Popen(
+        [*command, "--host", "0.0.0.0"], env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        here, there = process.stdout.readline(), process.stdout.readline()
+        process.terminate()
+        process.communicate(timeout=300)
+    port = here.strip().rstrip("/").rpartition(":")[2]
+    assert here == f"open http://127.0.0.1:{port}/\n"
+    assert there == f"from other machines: http://{socket.gethostname()}:{port}/\n"

@@ -140,6 +140,18 @@ def test_an_edited_rule_is_compared_in_reviews_and_nothing_is_saved(tmp_path: Pa
     assert book.compare(book.open_rule("names")["text"], hear)["counts"] == {}
 
 
+def test_a_rule_that_is_switched_off_still_counts_as_one_of_its_convention(tmp_path: Path) -> None:
+    """That nothing changes without it says that others do its work, not that it is of another convention."""
+    book = RuleBook(tmp_path, 20)
+    for name, counting in (("hard-to-do", True), ("paper-terms", False)):
+        text = book.open_rule(name)["text"].replace("kind =", "enabled = false\nkind =", 1)
+        answer = book.compare(text, hear)
+        assert (answer["counts"], answer["counting"], answer["off"]) == ({}, counting, True)
+    book.save_rule(book.open_rule("hard-to-do")["text"].replace("kind =", "enabled = false\nkind =", 1))
+    row = next(row for row in book.list_rules()["rules"] if row["name"] == "hard-to-do")
+    assert (row["off"], row["counts"]) == (True, False)
+
+
 def test_a_saved_rule_is_read_by_all_that_reads_the_working_directory_and_can_be_taken_back(tmp_path: Path) -> None:
     book = RuleBook(tmp_path, 60)
     before = folders_in(tmp_path).rules_digest
@@ -269,9 +281,13 @@ def test_the_page_edits_tries_and_saves_a_rule(tmp_path: Path) -> None:
             browser.run("document.querySelector('#save').click()")
             browser.wait("document.querySelector('#status').textContent.includes('saved')")
             assert browser.text("#list [aria-current] .mine") == "● 我的 mine"
+            assert [rule.name for rule in load_rules(tmp_path / "rules")] == ["my-rule"]
+            browser.run("window.confirm = () => true, document.querySelector('#drop').click()")
+            browser.wait("!document.querySelector('#none').hidden")
+            browser.wait("document.querySelector('#gone').textContent.includes('deleted: my-rule')")
+            assert not list((tmp_path / "rules").iterdir())
             assert browser.troubles == []
         finally:
             browser.close()
             process.terminate()
             process.wait(60)
-    assert [rule.name for rule in load_rules(tmp_path / "rules")] == ["my-rule"]

@@ -52,7 +52,7 @@ def serve(
 
     By keyboard or mouse; every answer is stored at once. Stop with Ctrl-C.
     """
-    from builder.gold.server import Place
+    from builder.gold.server import Place, elsewhere
     from builder.gold.server import serve as served
     from builder.store import pools
     from builder.usecases.annotation_site import annotation_site, find_users
@@ -75,7 +75,13 @@ def serve(
         click.echo(f"pool {made}: {counts}; stop with Ctrl-C", err=True)
         if host != "127.0.0.1" and not origin.startswith("https://"):
             click.echo("nothing is encrypted: put a proxy with TLS before it, and name its --origin", err=True)
-        served(site, users, Place(host, port, origin), lambda address: click.echo(f"open {address}"))
+
+        def announce(address: str) -> None:
+            click.echo(f"open {address}")
+            if other := elsewhere(address, host):
+                click.echo(f"from other machines: {other}")
+
+        served(site, users, Place(host, port, origin), announce)
         if annotator:
             head = book(annotator).head()
             click.echo(f"pool {made}: {head['done']:,} of {head['total']:,} done by {annotator}")

@@ -36,8 +36,10 @@ class NoParams:
     """Parameters of a kind that takes none."""
 
 
-def in_force(rule: Rule, convention: Convention) -> bool:
-    """Whether a rule counts in a convention. ResourceError where it names a convention that does not exist."""
+def in_force(rule: Rule, convention: Convention, *, off: bool = False) -> bool:
+    """Whether a rule counts in a convention; with `off`, whether it would, switched on. ResourceError where it names a
+    convention that does not exist.
+    """
     known = get_args(Convention)
     given = {key: value for key, value in rule.params.items() if key in _names(Scope)}
     scope = _filled(rule, given, Scope)
@@ -45,7 +47,12 @@ def in_force(rule: Rule, convention: Convention) -> bool:
         if name not in known:
             message = f"rule {rule.name!r}: unknown convention {name!r}"
             raise ResourceError(message, where=rule.at("conventions"), fix=f"known: {', '.join(known)}")
-    return scope.enabled and (not scope.conventions or convention in scope.conventions)
+    return (scope.enabled or off) and (not scope.conventions or convention in scope.conventions)
+
+
+def is_off(rule: Rule) -> bool:
+    """Whether a rule is switched off, in whatever convention."""
+    return rule.params.get("enabled") is False
 
 
 def read_params(rule: Rule, declared: type[Params]) -> Params:

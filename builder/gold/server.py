@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 LOCAL = "127.0.0.1"
+_ALL = ("0.0.0.0", "::")
+"""Hosts that stand for every address of this machine, and that no browser opens."""
 _HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
     "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -188,7 +190,7 @@ def serve(site: LabelSite, user: str | Passwords, place: Place, announce: Callab
         raise ConfigError("pages for people need uvicorn and starlette", fix=install_command("annotate")) from error
     sock = _bind(place)
     number = sock.getsockname()[1]
-    address = f"http://{place.host}:{number}/"
+    address = f"http://{LOCAL if place.host in _ALL else place.host}:{number}/"
     door: Door
     if isinstance(user, Passwords):
         door, address = PasswordDoor(user, place.origin), place.origin or address
@@ -203,6 +205,14 @@ def serve(site: LabelSite, user: str | Passwords, place: Place, announce: Callab
     announce(address)
     with sock, suppress(KeyboardInterrupt):  # uvicorn raises it again once it has stopped
         server.run(sockets=[sock])
+
+
+def elsewhere(address: str, host: str) -> str:
+    """The address under which other machines of the network reach a page that is served to all; empty for one host."""
+    import socket
+
+    port = address.rpartition(":")[2]
+    return f"http://{socket.gethostname()}:{port}" if host in _ALL and address.startswith(f"http://{LOCAL}:") else ""
 
 
 def _bind(place: Place) -> Any:

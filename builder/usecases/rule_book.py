@@ -20,7 +20,7 @@ from typing import Any, get_args
 
 from builder import sources
 from builder.engine import Doc, RuleEngine, make_engine
-from builder.engine.params import in_force
+from builder.engine.params import in_force, is_off
 from builder.errors import ResourceError
 from builder.files import write_atomically
 from builder.lexicon.folders import Folders
@@ -82,7 +82,7 @@ class RuleBook:
             {
                 "name": rule.name, "kind": rule.kind, "about": rule.about, "origin": origins[rule.name],
                 "counts": in_force(rule, self.convention), "examples": len(rule.examples),
-                "edited": edited_file(self._workdir, rule.name).is_file(),
+                "edited": edited_file(self._workdir, rule.name).is_file(), "off": is_off(rule),
             }
             for rule in rules
         ]  # fmt: skip
@@ -125,7 +125,8 @@ class RuleBook:
                 rows.append({"key": key, "changes": [_show(reading.text, change) for change in changes]})
         return {
             "reviews": len(reviews), "before": sum(map(len, before)), "after": sum(map(len, after)), "rows": rows,
-            "counts": dict(counts), "counting": in_force(rule, self.convention), "convention": self.convention,
+            "counts": dict(counts), "counting": in_force(rule, self.convention, off=True), "off": is_off(rule),
+            "convention": self.convention,
         }  # fmt: skip
 
     def save_rule(self, text: str) -> Json:

@@ -28,6 +28,7 @@ async function ask(path, body) { // the answer, or null where the rule cannot be
 function fault(message, line) {
   $("fault").hidden = !message; $("fault").textContent = message;
   $("text").setAttribute("aria-invalid", String(Boolean(message)));
+  $("examples").classList.toggle("old", Boolean(message)); $("well").hidden = Boolean(message);
   $("save").disabled = $("compare").disabled = Boolean(message);
   if (message && line) { // where to look, without taking the caret away
     const box = $("text"), height = parseFloat(getComputedStyle(box).lineHeight);
@@ -42,7 +43,7 @@ function drawList() {
     if (rule.name === name) item.setAttribute("aria-current", "true");
     button.type = "button"; button.title = rule.about;
     if (rule.edited) button.append(" ", element("span", "● 我的 mine", "mine"));
-    button.append(element("small", rule.kind + (rule.counts ? "" : " · 不在此慣例 not in force")));
+    button.append(element("small", rule.kind + (rule.off ? " · 關掉了 switched off" : rule.counts ? "" : " · 不在此慣例 not in force")));
     button.addEventListener("click", () => perform(() => open(rule.name)));
     item.append(button); return item;
   }));
@@ -50,7 +51,7 @@ function drawList() {
 async function load() { $("list").replaceChildren(element("li", "讀取規則 reading the rules …", "en")); ({ rules } = await call("/api/list", {}).then((answer) => { if (answer.fault) throw new Error(answer.fault); return answer; })); drawList(); }
 function put(text, origin) {
   $("text").value = saved = text; $("text").rows = Math.min(26, text.split("\n").length + 1); $("about").textContent = ""; $("name").textContent = visible(name || "新規則 new rule"); $("origin").textContent = visible(origin);
-  $("none").hidden = true; $("rule").hidden = false; $("changes").hidden = true; $("status").textContent = "";
+  $("none").hidden = true; $("gone").textContent = ""; $("rule").hidden = false; $("changes").hidden = true; $("status").textContent = "";
   $("text").scrollTop = 0; $("drop").hidden = !isMine; mark(); drawList();
 }
 async function open(wanted) {
@@ -100,9 +101,11 @@ async function compare() {
 function draw(kind) {
   const counts = shown.counts, total = Object.values(counts).reduce((sum, count) => sum + count, 0);
   $("changes").hidden = false; $("changes").classList.remove("old");
-  $("summary").textContent = !total && !shown.counting ? `這條規則在慣例 ${shown.convention} 不算數。 This rule does not count in the convention ${shown.convention}.`
-    : total ? `${shown.reviews.toLocaleString()} 則評論 reviews: ${shown.before.toLocaleString()} → ${shown.after.toLocaleString()} triplets`
-      : `${shown.reviews.toLocaleString()} 則評論裡什麼都沒變。 Nothing changes in these reviews.`;
+  const read = shown.reviews.toLocaleString();
+  $("summary").textContent = total ? `${read} 則評論 reviews: ${shown.before.toLocaleString()} → ${shown.after.toLocaleString()} triplets`
+    : !shown.counting ? `這條規則在慣例 ${shown.convention} 不算數。 This rule does not count in the convention ${shown.convention}.`
+      : shown.off ? `規則關掉以後，${read} 則評論裡什麼都沒變：別的規則也找得到。 Nothing changes in these ${read} reviews with the rule off: others find what it finds.`
+        : `${read} 則評論裡什麼都沒變。 Nothing changes in these ${read} reviews.`;
   $("kinds").replaceChildren(...Object.keys(KINDS).filter((name) => counts[name]).map((name) => {
     const button = element("button", `${KINDS[name]} ${counts[name].toLocaleString()}`); button.type = "button"; button.setAttribute("aria-pressed", String(kind === name));
     button.addEventListener("click", () => draw(kind === name ? null : name)); return button;
@@ -130,7 +133,7 @@ async function drop() {
   if (!answer) return;
   saved = $("text").value; await load();
   if (answer.left) await open(answer.name); else { name = ""; $("rule").hidden = true; $("none").hidden = false; drawList(); }
-  $("status").textContent = "刪掉了 deleted · builder resume";
+  $(answer.left ? "status" : "gone").textContent = `刪掉了 deleted: ${visible(answer.name)} · builder resume`;
 }
 function switchOff() { // one line under the heading
   const text = $("text").value;
