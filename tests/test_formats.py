@@ -91,7 +91,7 @@ def row(review: Labelled) -> ReviewRow:
     }  # fmt: skip
 
 
-LOSSLESS = ("semeval", "label-studio", "doccano")
+LOSSLESS = ("semeval", "label-studio", "doccano", "argilla")
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -531,6 +531,19 @@ def test_label_studio_and_doccano_name_the_relation_of_each_triplet() -> None:
     record = json.loads(export("doccano", "train", [ROW]).content)
     kinds = {relation["id"]: relation["type"] for relation in record["relations"]}
     assert [(kinds[of["relation"]], of["confidence"]) for of in record["triplets"]] == [("NEG", 0.75), ("POS", 0.5)]
+
+
+def test_argilla_gets_the_settings_of_its_dataset_and_a_line_for_each_triplet() -> None:
+    (record,) = json.loads(export("argilla", "train", [ROW]).content)
+    lines = record["suggestions"]["triplets"]["value"].splitlines()
+    assert lines[0] == f"餐點@0-2 | {TEXT[4:6]}@4-6 | NEG" and len(lines) == 2
+    drawn = {TEXT[span["start"] : span["end"]] for span in record["suggestions"]["spans"]["value"]}
+    assert {"餐點", "店員"} <= drawn
+    settings = json.loads(FORMATS["argilla"].beside["settings.json"])
+    assert {question["name"] for question in settings["questions"]} == set(record["suggestions"])
+    assert {field["name"] for field in settings["fields"]} == set(record["fields"])
+    with pytest.raises(ValueError, match="no triplet"):
+        FORMATS["argilla"].read(json.dumps([record | {"suggestions": {"triplets": {"value": "湯 | 好"}}}]))
 
 
 def test_the_score_of_a_prediction_is_the_least_confidence_and_absent_where_one_is_unknown() -> None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from builder.errors import ConfigError, did_you_mean
-from builder.export import annotation_tools, aste, bio, gts, paper, semeval, table
+from builder.export import annotation_tools, argilla, aste, bio, gts, paper, semeval, table
 from builder.export.records import ReviewRow
 from builder.export.records import triplet as released
 from builder.export.triplet_labels import (
@@ -98,6 +98,13 @@ FORMATS: dict[str, Format] = {
         annotation_tools.doccano,
         annotation_tools.read_doccano,
     ),
+    "argilla": Format(
+        "Argilla records with suggestions, and the settings of their dataset",
+        "{split}.json",
+        argilla.argilla,
+        argilla.read_argilla,
+        beside={"settings.json": argilla.SETTINGS},
+    ),
 }
 """The formats of (aspect, opinion, polarity) with places."""
 OTHERS: dict[str, tuple[str, str]] = {
@@ -113,7 +120,7 @@ NAMES = (*FORMATS, *OTHERS)
 _DETAILS, _ID, _NOTHING = "all details", "the review's id", "neither details nor id"
 CARRIES: Mapping[str, str] = {
     **dict.fromkeys(("gts", "semeval", "label-studio", "doccano", "csv", "xlsx"), _DETAILS),
-    **dict.fromkeys(("paper", "paper-open", "bio-chars", "bio-words"), _ID),
+    **dict.fromkeys(("argilla", "paper", "paper-open", "bio-chars", "bio-words"), _ID),
     **dict.fromkeys(("aste-v2", "span-aste", "pyabsa"), _NOTHING),
 }
 """What each format has room for beside places and polarities. Details: `REVIEW_DETAILS` and `TRIPLET_DETAILS`."""
