@@ -140,10 +140,22 @@ def test_a_list_of_aspects_shares_its_opinion_over_commas_and_modifiers(
         ("很香的『滷肉飯』", {"滷肉飯|香|POS"}),
         ("「滷肉飯」很香", {"滷肉飯|香|POS"}),
         ("推薦，「滷肉飯」很香", {"滷肉飯|香|POS"}),
+        ("推薦【滷肉飯】", {"滷肉飯|推薦|POS"}),
+        ("首推《滷肉飯》", {"滷肉飯|首推|POS"}),
+        ("【環境】店面很乾淨", {"店面|乾淨|POS"}),
+        ("很開胃【酸蘿蔔】醃的【滷肉飯】很香", {"滷肉飯|香|POS"}),
     ],
 )
 def test_quotation_marks_part_no_name_from_what_is_said_of_it(reader: Reader, text: str, triplets: set[str]) -> None:
     assert reader.found(text) == triplets
+
+
+def test_a_coordinated_aspect_that_an_opinion_cannot_describe_does_not_share_it(reader: Reader) -> None:
+    assert reader.found("店內環境、食材新鮮") == {"食材|新鮮|POS"}
+
+
+def test_a_word_of_contrast_that_touches_an_aspect_does_not_hide_it(reader: Reader) -> None:
+    assert reader.found("味道很香，不過量太少了") == {"味道|香|POS", "量|少|NEG"}
 
 
 def test_a_space_inside_cp_value_does_not_hide_it(reader: Reader) -> None:

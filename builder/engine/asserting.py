@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from builder.engine.comparing import ComparisonRule
 from builder.engine.constituents import ATTRIBUTES, THINGS
-from builder.engine.symbols import ASPECT, DE, NEG, NUM, VERB, symbol_set
+from builder.engine.symbols import ASPECT, DE, DEG, JOINERS, NEG, NUM, PART, VERB, symbol_set
 from builder.engine.vocabulary import Unit, entry_of
 from builder.lexicon.resources import Lexicon
 
@@ -23,6 +23,8 @@ _MODIFIED_VERB = symbol_set("VERB")
 _BEHIND_PREDICATE = symbol_set("NOUN ASPECT ADV DEG")
 """What may follow a word that is said of the aspect right before it."""
 _NAMES = symbol_set("ASPECT")
+_NOMINAL_CONTEXT = JOINERS | symbol_set("VERB DE")
+"""Before a word that is a noun there (和 垃圾, 收 垃圾, 桌上 的 垃圾)."""
 _COUNTED = symbol_set("NOUN BLOCKED NUM")
 """Behind a quantity: what there is much or little of (很多 人)."""
 _NAMED = symbol_set("NOUN ASPECT BLOCKED ADJ NUM VERB")
@@ -34,18 +36,19 @@ class AssertionRule:
     """Parameters of a rule of kind `assertion`: words that judge in some places only.
 
     `bare`: adjectives of one character that judge right before a noun. `adverbial`: words that are adverbs before a
-    word that they modify (可惜 沒 位子), which none of
-    `joining` is (又 慢 又 差). `quantities`: words that count the noun behind them (很多 人), unless it
-    begins with one of `numerals`. `verbal`: words that are part of a verb behind them (多 吃 幾串), which may also be
-    one that begins with one of `adding` (再多 加). `gradable`: words that judge with a degree word only (很 經典),
-    some of them, `predicates`, also as predicates (口感 特別). `likings`: first characters of what `persons` do to
-    what they eat (喜歡 咖啡 的 朋友). `naming`: categories of taste words that name a kind of place before its aspect
-    (麻辣 食堂). `measures`: words behind an adjective of one character that say by how much, and are no noun (份量 小
-    一點). `improving`: words that make the quality before them what is to be improved (整潔 有待加強).
-    `rounding`: first characters of what only rounds the number before it (八百 多塊). `results`: words that say that
-    what the verb before them names is done (切 好 的 豬排). `abstract`: nouns of which the words `amounts`
-    only say how much (最大 的 敗筆). `habits`: aspects that are those of `persons` where the opinion describes them
-    (口味 清淡 的 人).
+    word that they modify (可惜 沒 位子), which none of `joining` is (又 慢 又 差). `gaining`: verbs before a number
+    (多了 一 層). `quantities`: words that count the noun behind them (很多 人), unless it begins with one of
+    `numerals`. `verbal`: words that are part of a verb behind them (多 吃 幾串), which may also be one that begins with
+    one of `adding` (再多 加). `gradable`: words that judge with a degree word only (很 經典), some of them,
+    `predicates`, also as predicates (口感 特別). `likings`: first characters of what `persons` do to what they eat
+    (喜歡 咖啡 的 朋友). `naming`: categories of taste words that name a kind of place before its aspect (麻辣 食堂).
+    `measures`: words behind an adjective of one character that say by how much, and are no noun (份量 小 一點).
+    `improving`: words that make the quality before them what is to be improved (整潔 有待加強). `rounding`: first
+    characters of what only rounds the number before it (八百 多塊). `results`: words that say that what the verb before
+    them names is done (切 好 的 豬排), or behind one of `ready` that it is ready (十分鐘 才 好). `nominal`: nouns that
+    judge as predicates only (餐盤 和 垃圾). `abstract`: nouns of which the words `amounts` only say how much (最大 的
+    敗筆). `effects`: of which they say so as predicates (影響 很 大). `eating`: verbs of the taste that people can take
+    (不能 吃 辣). `habits`: aspects that are those of `persons` where the opinion describes them (口味 清淡 的 人).
     """
 
     bare: frozenset[str] = frozenset()
@@ -55,6 +58,7 @@ class AssertionRule:
     adding: tuple[str, ...] = ()
     gradable: frozenset[str] = frozenset()
     predicates: frozenset[str] = frozenset()
+    gaining: frozenset[str] = frozenset()
     quantities: frozenset[str] = frozenset()
     numerals: tuple[str, ...] = ()
     likings: tuple[str, ...] = ()
@@ -64,8 +68,12 @@ class AssertionRule:
     improving: frozenset[str] = frozenset()
     rounding: tuple[str, ...] = ()
     results: frozenset[str] = frozenset()
+    ready: frozenset[str] = frozenset()
+    nominal: frozenset[str] = frozenset()
     abstract: frozenset[str] = frozenset()
     amounts: frozenset[str] = frozenset()
+    effects: frozenset[str] = frozenset()
+    eating: frozenset[str] = frozenset()
     habits: frozenset[str] = frozenset()
 
 
@@ -89,6 +97,8 @@ def is_asserted(units: Sequence[Unit], k: int, plain: bool, rule: AssertionRule,
         return False
     behind = units[k + 1 : k + 3]
     if word in rule.amounts and len(behind) == 2 and behind[0].symbol == DE and behind[1].word in rule.abstract:
+        return False
+    if word in rule.amounts and _says_how_great_an_effect(units, k, rule):
         return False
     if word in comparison.common and k and units[k - 1].word in comparison.introducers:
         return False
@@ -124,6 +134,8 @@ def _belongs_to_next(word: str, after: Unit, plain: bool, touches: bool, rule: A
             modified -= _NAMES
         if after.symbol in modified:
             return True
+    if word in rule.gaining and after.word.startswith(rule.numerals) and after.word not in rule.measures:
+        return True
     counted = after.symbol in _COUNTED and after.word not in rule.measures
     if word in rule.quantities and counted and (plain or not after.word.startswith(rule.numerals)):
         return True
@@ -131,11 +143,27 @@ def _belongs_to_next(word: str, after: Unit, plain: bool, touches: bool, rule: A
 
 
 def _completes_word_before(before: Unit, unit: Unit, after: Unit | None, rule: AssertionRule) -> bool:
-    """Whether an opinion word rounds the number before it (八百 多塊) or says that a verb's work is done (切 好 的)."""
-    if before.symbol == NUM and unit.word.startswith(rule.rounding):
+    """Whether an opinion word rounds the number before it (八百 多塊), says that a verb's work is done (切 好 的, 才
+    好), or is a noun there (餐盤 和 垃圾).
+    """
+    counts = before.symbol == NUM or before.word.startswith(rule.numerals)
+    if counts and unit.word.startswith(rule.rounding):
         return True
-    done = unit.word in rule.results and before.symbol == VERB and len(before.word) == 1
-    return done and after is not None and after.symbol == DE
+    if unit.word in rule.nominal and before.symbol in _NOMINAL_CONTEXT:
+        return True
+    if unit.word not in rule.results:
+        return False
+    if before.word in rule.ready:
+        return after is None or after.symbol == PART
+    return before.symbol == VERB and len(before.word) == 1 and after is not None and after.symbol == DE
+
+
+def _says_how_great_an_effect(units: Sequence[Unit], k: int, rule: AssertionRule) -> bool:
+    """對 小孩 影響 很 大: the size of what is no aspect."""
+    at = k - 1
+    while at >= 0 and units[at].symbol in (DEG, NEG):
+        at -= 1
+    return at >= 0 and units[at].word in rule.effects
 
 
 def _is_said_of_the_eater(units: Sequence[Unit], k: int, rule: AssertionRule) -> bool:
@@ -154,6 +182,13 @@ def _is_a_taste_of_eaters(units: Sequence[Unit], k: int, rule: AssertionRule) ->
         return False
     behind = units[k + 1 : k + 4]
     return any(after.word in rule.persons and unit.symbol == DE for unit, after in pairwise(behind))
+
+
+def is_taste_taken(units: Sequence[Unit], k: int, lexicon: Lexicon, rule: AssertionRule) -> bool:
+    """不能 吃 辣, 怕 辣: the taste that somebody can or cannot take is said of nothing that was served."""
+    before = units[k - 1] if k else None
+    touched = before is not None and before.end == units[k].start and before.word in rule.eating
+    return touched and entry_of(units[k], lexicon).category.startswith(rule.naming)
 
 
 def names_kind_of_place(units: Sequence[Unit], k: int, lexicon: Lexicon, rule: AssertionRule) -> bool:

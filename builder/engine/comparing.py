@@ -24,12 +24,13 @@ from builder.engine.symbols import (
     NOUN,
     OPINION,
     THAN,
+    VERB,
     symbol_set,
 )
 from builder.engine.vocabulary import Unit, entry_of
 from builder.lexicon.resources import Lexicon
 
-_STANDARD_UNITS = symbol_set("NOUN ASPECT BLOCKED PRON NUM DE DEGREE_DE ADJ PREP VERB COP THAN")
+_STANDARD_UNITS = symbol_set("NOUN ASPECT BLOCKED PRON NUM DE DEGREE_DE ADJ PREP VERB COP THAN ADV")
 """What may stand between a negator and the opinion that is measured by it."""
 _PREDICATES = symbol_set("VERB COP")
 _OWNERS = symbol_set("NOUN BLOCKED PRON")
@@ -45,8 +46,11 @@ class ComparisonRule:
     words that say that something is less than what follows (不如 老店 好); `denying`: last characters of the negators
     that deny so (沒有 老店 好); `measured`: categories of what they deny; `reach`: how many units may stand between.
     `standard_classes`: classes of what a dish may be measured by (沒有 隔壁 的 炸雞 好吃), `ingredient_classes`: of
-    what it may only be free of. `here`: first characters of what points at this place (附近 沒有 這家 好吃). `earlier`:
-    times that a thing is held against, and not what is named behind them (比起 之前 服務 更好).
+    what it may only be free of. `here`: first characters of what points at this place (附近 沒有 這家 好吃),
+    `elsewhere`: words that point at another one (沒有 那家 專門 賣 雞排 的 好吃). `earlier`:
+    times that a thing is held against, and not what is named behind them (比起 之前 服務 更好). `likening`: those of
+    `companions` that liken two things in a clause that judges nothing (控肉 像 紅燒肉). `excluding`: words behind what
+    nothing is said of (雞肉飯 以外).
     """
 
     standards: frozenset[str] = frozenset()
@@ -60,7 +64,10 @@ class ComparisonRule:
     standard_classes: tuple[str, ...] = ()
     ingredient_classes: tuple[str, ...] = ()
     here: tuple[str, ...] = ()
+    elsewhere: frozenset[str] = frozenset()
     earlier: frozenset[str] = frozenset()
+    likening: frozenset[str] = frozenset()
+    excluding: frozenset[str] = frozenset()
     introducers: frozenset[str] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -113,6 +120,10 @@ def _names_a_standard(units: Sequence[Unit], at: int, k: int, lexicon: Lexicon, 
         return True
     classes = [lexicon.aspects[unit.word.lower()].cls if unit.symbol == ASPECT else "" for unit in between]
     roles = [lexicon.classes.get(cls, "") for cls in classes]
+    if between[0].word in rule.elsewhere and (owned or classes[-1].startswith(rule.standard_classes)):
+        return True
+    if between[0].symbol == VERB and any(unit.word == between[0].word for unit in units[:at]):  # 吃 鍋 沒 吃 麵 划算
+        return True
     if any(unit.symbol in _PREDICATES for unit in (between[:-2] if owned else between)):
         return False
     if owned:
@@ -129,16 +140,23 @@ def _names_a_standard(units: Sequence[Unit], at: int, k: int, lexicon: Lexicon, 
 def bar_standards(clause: list[Constituent], rule: ComparisonRule) -> list[Constituent]:
     """The clause with what something is held against as no aspect: 像麻糬, 跟外面的牛肉麵一樣, 相較於豬排."""
     introducers = [i for i, item in enumerate(clause) if item.word in rule.introducers]
-    if not introducers:
+    excluded = [i for i in range(1, len(clause)) if clause[i].word in rule.excluding and clause[i - 1].symbol == ASPECT]
+    if not introducers and not excluded:
         return clause
     out = list(clause)
+    for i in excluded:
+        out[i - 1] = out[i - 1]._replace(symbol=BLOCKED, term=None)
     for i in introducers:
         item = clause[i]
         end = _find_end_of_standard(out, i + 1, rule)
-        if item.word in rule.companions and (end == len(out) or not out[end].word.startswith(rule.sameness)):
+        likened = item.word in rule.likening and end == len(out) and any(x.symbol == ASPECT for x in out[:i])
+        same = end < len(out) and out[end].word.startswith(rule.sameness)
+        if item.word in rule.companions and not (likened or same):
             continue
         if end - i > 2 and out[i + 1].word in rule.earlier and out[i + 2].symbol == ASPECT:
             end = i + 2
+        elif item.word in rule.standards and _ends_with_attribute(out[i + 1 : end]):
+            end -= 1
         for j in range(i + 1, end):
             if out[j].symbol in (ASPECT, NOUN):
                 out[j] = out[j]._replace(symbol=BLOCKED, term=None)
@@ -147,6 +165,13 @@ def bar_standards(clause: list[Constituent], rule: ComparisonRule) -> list[Const
             elif out[j].symbol == IRREALIS:  # 比 上次來 的 時候 好: the past is what it is held against
                 out[j] = out[j]._replace(symbol=BLOCKED)
     return out
+
+
+def _ends_with_attribute(between: Sequence[Constituent]) -> bool:
+    """比 其他 家 的 價格 高: what is compared is the attribute, where no other aspect owns it."""
+    aspects = [item for item in between if item.symbol == ASPECT]
+    owned = len(between) > 1 and between[-1].symbol == ASPECT and len(aspects) == 1
+    return owned and aspects[0].term is not None and aspects[0].term.role in ATTRIBUTES | {"price"}
 
 
 def _find_end_of_standard(clause: Sequence[Constituent], start: int, rule: ComparisonRule) -> int:

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from builder.engine.constituents import ATTRIBUTES, Constituent, Term
+from builder.engine.constituents import ATTRIBUTES, Constituent, Term, is_thing
 from builder.engine.symbols import ADV, ASPECT, CONJ, DE, JOINERS, LIST, NOUN, symbol_set
 
 _MODIFIERS = symbol_set("NOUN ADJ PRON NUM BLOCKED")
@@ -24,12 +25,18 @@ _OPEN_MARKS = frozenset(",，/")
 @dataclass(frozen=True, slots=True)
 class ListRule:
     """What makes a list of aspects: words that gather one before them (餐點服務都好), words that offer alternatives
-    (無論), words that join these alone (還是), and whether aspects that touch are a list.
+    (無論), words that join these alone (還是), words before the first aspect of a list over commas (從湯，麵), those
+    that sum it up (湯，麵這兩樣) and point at it, classes that begin none (這家店，湯都好喝), and whether aspects that
+    touch are a list.
     """
 
     gathering: frozenset[str] = frozenset()
     offering: frozenset[str] = frozenset()
     choosing: frozenset[str] = frozenset()
+    beginning: frozenset[str] = frozenset()
+    summing: frozenset[str] = frozenset()
+    unlisted: tuple[str, ...] = ()
+    pointing: frozenset[str] = frozenset()
     touching: bool = True
 
 
@@ -67,6 +74,15 @@ def add_coordinated(
     return aspects
 
 
+class OpenList(NamedTuple):
+    """Aspects of a list that may go on in the next clause. `joined`: whether a word or mark joins them, not commas
+    alone.
+    """
+
+    aspects: tuple[Constituent, ...] = ()
+    joined: bool = False
+
+
 def add_listed(
     clause: Sequence[Constituent],
     aspects: tuple[Constituent, ...],
@@ -80,24 +96,42 @@ def add_listed(
     first = next((i for i, item in enumerate(clause) if item.term is not None), None)
     last = -1 if first is None else _find_coordination(clause, first, rule)[-1]
     ours = first is None or clause[first] in aspects
-    roles = {item.term.role for item in (*aspects, *begun) if item.term is not None}
-    if not begun or not ours or len(roles) > 1 or not _is_gathered(clause, last, rule.gathering):
+    kinds = {_kind_of(item) for item in (*aspects, *begun)}
+    if (
+        not begun
+        or not ours
+        or len(kinds) > 1
+        or not (_is_gathered(clause, last, rule.gathering) or _is_summed(clause, last, rule))
+    ):
         return aspects
     return aspects + tuple([item for item in begun if item not in aspects])
 
 
-def open_list(
-    clause: Sequence[Constituent], begun: tuple[Constituent, ...], mark: str, rule: ListRule
-) -> tuple[Constituent, ...]:
-    """The aspects of a list that may go on behind the clause: those of a clause that ends with one, judges nothing and
-    joins (湯、麵，) or offers (無論是湯，). `begun`: the list that it may go on with; `mark`: what ends the clause.
+def _kind_of(item: Constituent) -> str:
+    """What may stand in one list: things, parts of them, or what else is judged."""
+    assert item.term is not None
+    return "thing" if is_thing(item) else "part" if item.term.role == "part" else ""
+
+
+def open_list(clause: Sequence[Constituent], begun: OpenList, mark: str, rule: ListRule) -> OpenList:
+    """The list that may go on behind the clause: the aspects of a clause that ends with one and judges nothing.
+
+    It joins them (湯、麵，), offers them (無論是湯，) or is an aspect alone (湯，麵，). `begun`: the list that it may
+    go on with; `mark`: what ends the clause.
     """
     last = len(clause) - 1
     if mark not in _OPEN_MARKS or clause[last].symbol != ASPECT or any(item.phrase for item in clause):
-        return ()
+        return OpenList()
     run = _find_coordination(clause, last, rule)
     joined = len(run) > 1 or mark == "/" or clause[0].symbol in JOINERS or clause[0].word in rule.offering
-    return (*begun, *[clause[i] for i in run]) if joined or begun else ()
+    alone = last == 0 or (last == 1 and clause[0].word in rule.beginning)
+    if not (joined or begun.aspects or (alone and not _is_of_class(clause[last], rule.unlisted))):
+        return OpenList()
+    return OpenList((*begun.aspects, *[clause[i] for i in run]), joined or begun.joined)
+
+
+def _is_of_class(item: Constituent, classes: tuple[str, ...]) -> bool:
+    return item.term is not None and item.term.cls.startswith(classes)
 
 
 def _find_coordination(clause: Sequence[Constituent], at: int, rule: ListRule) -> list[int]:
@@ -157,3 +191,11 @@ def _is_gathered(clause: Sequence[Constituent], last: int, gathering: frozenset[
     while at < len(clause) and clause[at].symbol == ADV and clause[at].word not in gathering:
         at += 1
     return at < len(clause) and clause[at].word in gathering
+
+
+def _is_summed(clause: Sequence[Constituent], last: int, rule: ListRule) -> bool:
+    """湯，麵這兩樣: whether behind the place `last` stands a word that sums up what was listed."""
+    behind = [item.word for item in clause[last + 1 : last + 4]]
+    if behind and behind[0] in rule.pointing:
+        del behind[0]
+    return any("".join(behind[:count]) in rule.summing for count in (1, 2))

@@ -19,7 +19,7 @@ from builder.engine.codes import name_codes
 from builder.engine.comparing import bar_standards
 from builder.engine.compiled import compile_rules
 from builder.engine.constituents import Constituent, Phrase, Term
-from builder.engine.coordination import add_listed, open_list
+from builder.engine.coordination import OpenList, add_listed, open_list
 from builder.engine.deciding import Weighed, weigh_candidates
 from builder.engine.elements import find_full_start, list_candidates, make_element, make_opinion
 from builder.engine.excepting import drop_excepted, is_excepted
@@ -44,7 +44,8 @@ from builder.text import Clause, clauses
 LONGEST_CLAUSE = 150
 """Words that are read together: a text without any mark is read in pieces, so that the work stays linear."""
 COLONS = frozenset(":：")
-CLOSING_QUOTES = frozenset("」』”")
+CLOSING_QUOTES = frozenset("」』”》】")
+HEADINGS = frozenset("【】")
 LONGEST_NAME = 12
 """Characters of a quotation that may be a name."""
 
@@ -91,13 +92,18 @@ class _Clause(NamedTuple):
 def _join_quoted(doc: Doc) -> Iterator[Clause]:
     """The clauses of a document, those joined between which nothing stands but a quotation mark.
 
-    What a mark opens is joined if it is as short as a name: 店員說「…」 quotes a statement.
+    What a mark opens is joined if it is as short as a name: 店員說「…」 quotes a statement. 【環境】 at the
+    beginning of a clause is a heading, and several of 【】 in a review are.
     """
     whole: Clause | None = None
+    joined = False
+    quotes = QUOTES - HEADINGS if doc.text.count("【") > 1 else QUOTES
     for clause in doc.clauses:
         marks = doc.text[whole.end : clause.start] if whole and whole.sentence == clause.sentence else ""
         name = clause.end - clause.start <= LONGEST_NAME or marks[-1:] in CLOSING_QUOTES
-        if whole and marks and name and QUOTES.issuperset(marks):
+        heading = HEADINGS.intersection(marks) and not joined and marks[-1] in CLOSING_QUOTES
+        joined = bool(marks) and name and not heading and quotes.issuperset(marks)
+        if whole and joined:
             whole = Clause(whole.start, clause.end, whole.sentence)
             continue
         if whole:
@@ -185,7 +191,7 @@ class Engine:
         for clause in read if self._rules.wide else ():
             sentences.setdefault(clause.sentence, []).extend(clause.items)
         described: set[int] = set()
-        begun: tuple[Constituent, ...] = ()
+        begun = OpenList()
         parts = [(clause.items, clause.sentence, clause.label) for clause in read]
         for number, clause in enumerate(read):
             line = "".join([item.symbol for item in clause.items])
@@ -198,10 +204,10 @@ class Engine:
                 scene = Scene(clause.items, line, marked, index, doc.tokens, topic, sentences.get(clause.sentence, ()))
                 pairing = self._pair(doc, scene, before)
                 if pairing is not None:
-                    if begun:
-                        aspects = add_listed(clause.items, pairing.aspects, begun, self._rules.terms.lists)
-                        pairing = pairing._replace(aspects=aspects)
                     paired += pairing.aspects
+                    if begun.aspects:
+                        aspects = add_listed(clause.items, pairing.aspects, begun.aspects, self._rules.terms.lists)
+                        pairing = pairing._replace(aspects=aspects)
                     described.update(aspect.start for aspect in pairing.aspects)
                 yield (
                     scene,
@@ -209,7 +215,8 @@ class Engine:
                     pairing is not None and (clause.asked or is_unreal(clause.items, index, self._rules)),
                 )
             begun = open_list(clause.items, begun, clause.mark, self._rules.terms.lists)
-            topic = next_topic(clause.items, paired, topic, clause.label, begun, self._rules)
+            joined = begun.aspects if begun.joined else ()
+            topic = next_topic(clause.items, paired, topic, clause.label, joined, self._rules)
 
     def _read_clauses(self, doc: Doc) -> list[_Clause]:
         """Constituents per clause. Tokens lie in one clause or, being marks or spaces, in none."""
@@ -250,9 +257,7 @@ class Engine:
         proposal = self._propose(doc, scene)
         decision = self._rules.decision
         if decision is None or (proposal and proposal[0] in decision.sure):
-            return proposal and Pairing(
-                proposal[0], share(scene.items, proposal[1].aspects, self._rules), proposal[1].detail
-            )
+            return proposal and Pairing(proposal[0], self._share(doc, scene, proposal[1].aspects), proposal[1].detail)
         weighed = weigh_candidates(scene, proposal, before, partial(self._fits, doc, scene.opinion), decision)
         if weighed and self._observe is not None:
             self._observe(scene.opinion.word, weighed)
@@ -260,9 +265,16 @@ class Engine:
             return None
         best = weighed[0]
         if best.choice is not None:
-            return Pairing(best.rule, share(scene.items, best.choice.aspects, self._rules), best.choice.detail, weighed)
-        aspects = share(best.clause, (best.aspect,), self._rules)
+            return Pairing(best.rule, self._share(doc, scene, best.choice.aspects), best.choice.detail, weighed)
+        aspects = self._share(doc, scene, (best.aspect,), best.clause)
         return Pairing(self._rules.decision_name, aspects, "the best of all candidates", weighed)
+
+    def _share(
+        self, doc: Doc, scene: Scene, aspects: tuple[Constituent, ...], clause: Sequence[Constituent] | None = None
+    ) -> tuple[Constituent, ...]:
+        """The aspects with those coordinated with them that the opinion can describe."""
+        shared = share(clause or scene.items, aspects, self._rules)
+        return tuple(x for x in shared if x in aspects or self._fits(doc, scene.opinion, x))
 
     def _propose(self, doc: Doc, scene: Scene) -> tuple[str, AspectChoice] | None:
         """The first rule that finds an aspect that the opinion can describe, with its answer."""

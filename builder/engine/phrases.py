@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from builder.engine.asserting import AssertionRule, is_asserted, names_kind_of_place
+from builder.engine.asserting import AssertionRule, is_asserted, is_taste_taken, names_kind_of_place
 from builder.engine.comparing import ComparisonRule, find_denier, is_denied
 from builder.engine.constituents import ATTRIBUTES, Constituent, Phrase, Term
 from builder.engine.extent import (
@@ -41,15 +41,17 @@ class JoinRule:
     """Parameters of a rule of kind `join`: which neighbouring opinions are one phrase.
 
     `merge`: whether opinions of one sign that touch are one (親切熱情), but for those of the categories `apart`, which
-    say something of their own, and those that begin with one of `having` (厚實有彈性). `alone`: categories that are
-    no part of what follows them (推薦 麻辣 鍋). `amounts`: words that say by how
-    much (好吃很多). `had`: whether a quality and the word of having before it are an opinion (帶有嚼勁). `openers`:
-    aspects with which an opinion begins (料多實在) that are aspects of their own where none stands before them.
+    say something of their own, and those that begin with one of `having` (厚實有彈性). `alone`: categories that are no
+    part of what follows them (推薦 麻辣 鍋). `counted`: those that are none where they have a degree (很多 便宜 的
+    小菜). `amounts`: words that say by how much (好吃很多). `had`: whether a quality and the word of having before it
+    are an opinion (帶有嚼勁). `openers`: aspects with which an opinion begins (料多實在) that are aspects of their own
+    where none stands before them.
     """
 
     merge: bool = False
     apart: tuple[str, ...] = ()
     alone: tuple[str, ...] = ()
+    counted: tuple[str, ...] = ()
     having: tuple[str, ...] = ()
     amounts: frozenset[str] = frozenset()
     had: bool = False
@@ -122,6 +124,8 @@ def _find_edges(
     if not is_asserted(units, k, plain, grammar.assertion, comparison):
         return None
     if plain and names_kind_of_place(units, k, lexicon, grammar.assertion):
+        return None
+    if plain and is_taste_taken(units, k, lexicon, grammar.assertion):
         return None
     last = k + 1 if k + 1 < count and units[k + 1].symbol == POST else k
     if last + 1 < count and units[last + 1].word in extent.trailing and units[last + 1].start == units[last].end:
@@ -227,6 +231,8 @@ def _merge_praise(before: Constituent, item: Constituent, text: str, rule: JoinR
         return None
     word = second.entry.word
     if first.entry.category.startswith(rule.alone) or second.entry.category.startswith(rule.apart):
+        return None
+    if first.degrees and first.entry.category.startswith(rule.counted):
         return None
     if word.startswith(rule.having) or len(word) > 2:
         return None

@@ -13,7 +13,7 @@ from itertools import product
 from builder.engine.constituents import GENERIC, THINGS, Constituent, is_kind, is_thing
 from builder.engine.coordination import ListRule, are_gathered, join_alternatives, make_listed_nouns_aspects
 from builder.engine.naming import NameGrammar, begins_name, ends_name, names_a_kind
-from builder.engine.symbols import ADV, ASPECT, BLOCKED, DE, NEG, symbol_set
+from builder.engine.symbols import ADV, ASPECT, BLOCKED, DE, NEG, VERB, symbol_set
 from builder.lexicon.resources import Lexicon
 from builder.records import Span
 
@@ -26,15 +26,16 @@ class TermRule:
 
     `attributes`: classes that take an owner (餐點口感). `separate`: pairs of classes, "food service", that are never
     one term: side by side they are a list without a comma (餐點服務都好); a blank alone stands for all pairs.
-    `list_touching`: whether such lists share an opinion behind a word of `gathering`. `offering`: words that
-    offer alternatives (無論), which those of `choosing` join (還是). `heads`: last words to
-    which an aspect is cut (服務態度 to 態度, convention `paper`). `wholes`: words for all of a place
-    or thing that belong to `aspect_full` alone (整體 口感, 店裡 座位), as does the first of two classes that are
-    `leading` (餐廳 餐點). `houses`: words for a house, which a thing before them
-    names (炸雞 店). `refusals`: negators before what one does without (不 沾醬). `pointing` and `measures`: what names
-    a thing again, as this kind of thing (豬腳 這道 菜). `things`: classes of whole things, of which two that touch are
-    a list before a word of `gathering`. `determiners`: first characters of what belongs to `aspect_full` before an
-    aspect (這家 的 麵).
+    `list_touching`: whether such lists share an opinion behind a word of `gathering`. `offering`: words that offer
+    alternatives (無論), which those of `choosing` join (還是). `beginning`: words before the first aspect of a list
+    over commas (從湯，麵), `summing`: words that sum it up, behind one of `pointing` or alone (湯，麵這兩樣),
+    `unlisted`: classes of which one alone begins none (這家店，湯都好喝). `heads`: last words to which an aspect is cut
+    (服務態度 to 態度, convention `paper`). `wholes`: words for all of a place or thing that belong to `aspect_full`
+    alone (整體 口感, 店裡 座位), as does the first of two classes that are `leading` (餐廳 餐點). `houses`: words for a
+    house, which a thing before them names (炸雞 店). `refusals`: negators before what one does without (不 沾醬).
+    `pointing` and `measures`: what names a thing again, as this kind of thing (豬腳 這道 菜). `things`: classes of whole
+    things, of which two that touch are a list before a word of `gathering`. `determiners`: first characters of what
+    belongs to `aspect_full` in front of an aspect (這家 的 麵).
     """
 
     attributes: tuple[str, ...] = ()
@@ -43,6 +44,9 @@ class TermRule:
     gathering: frozenset[str] = frozenset()
     offering: frozenset[str] = frozenset()
     choosing: frozenset[str] = frozenset()
+    beginning: frozenset[str] = frozenset()
+    summing: frozenset[str] = frozenset()
+    unlisted: tuple[str, ...] = ()
     heads: frozenset[str] = frozenset()
     wholes: frozenset[str] = frozenset()
     leading: tuple[str, ...] = ()
@@ -56,7 +60,16 @@ class TermRule:
     @property
     def lists(self) -> ListRule:
         """What makes a list of aspects."""
-        return ListRule(self.gathering, self.offering, self.choosing, self.list_touching)
+        return ListRule(
+            gathering=self.gathering,
+            offering=self.offering,
+            choosing=self.choosing,
+            beginning=self.beginning,
+            summing=self.summing,
+            unlisted=self.unlisted,
+            pointing=frozenset(self.pointing),
+            touching=self.list_touching,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,11 +121,19 @@ def find_leads(lexicon: Lexicon, wholes: frozenset[str]) -> Mapping[str, int]:
 def bar_refused(clause: list[Constituent], rule: TermRule) -> list[Constituent]:
     """The clause with what one does without as no aspect: 不沾醬就很好吃, 不用醬料."""
     out = clause
-    for i in [i for i, item in enumerate(clause[:-1]) if item.symbol == NEG and item.word in rule.refusals]:
+    for i in [i for i in range(len(clause) - 1) if _is_refusal(clause, i, rule)]:
         after = clause[i + 1]
         if after.symbol == ASPECT and after.start == clause[i].end:
             out = [*out[: i + 1], after._replace(symbol=BLOCKED, term=None), *out[i + 2 :]]
     return out
+
+
+def _is_refusal(clause: Sequence[Constituent], i: int, rule: TermRule) -> bool:
+    item, before = clause[i], clause[i - 1] if i else None
+    if item.symbol == NEG:
+        return item.word in rule.refusals
+    negated = before is not None and before.symbol == NEG and before.end == item.start
+    return item.symbol == VERB and (before.word if before and negated else "") + item.word in rule.refusals
 
 
 def join_terms(clause: list[Constituent], text: str, lexicon: Lexicon, grammar: TermGrammar) -> list[Constituent]:

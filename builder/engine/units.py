@@ -19,7 +19,7 @@ _LATIN = re.compile("[a-z]{3,}")
 """Names in Latin letters that no lexicon holds (espresso)."""
 
 
-QUOTES = frozenset('「」『』“”"')
+QUOTES = frozenset('「」『』“”"《》【】')
 """Marks around a name (推薦「牛肉麵」) that part no clause from what is said of it."""
 
 

@@ -16,6 +16,7 @@ from builder.engine.symbols import (
     ASPECT,
     AUX,
     BLOCKED,
+    BUT,
     CONJ,
     DEG,
     IRREALIS,
@@ -146,7 +147,7 @@ class UnitVocabulary:
             return ()
         pieces = self.splits.get(word)
         if pieces is None:
-            pieces = _cut_into_fewest(word, self.symbols)
+            pieces = _cut_into_fewest(word, self.symbols, self.rule.barely)
             if len(self.splits) < _CACHE:
                 self.splits[word] = pieces
         return pieces
@@ -179,9 +180,9 @@ def _cut_longest_first(word: str, symbols: Mapping[str, str]) -> tuple[Piece, ..
     return tuple(out) if any(symbol in JUDGING for _, _, symbol in out) else ()
 
 
-def _cut_into_fewest(word: str, symbols: Mapping[str, str]) -> tuple[Piece, ...]:
+def _cut_into_fewest(word: str, symbols: Mapping[str, str], barely: Collection[str]) -> tuple[Piece, ...]:
     """The fewest known words that make up `word`; nothing if none of them is an opinion, or an aspect with a degree
-    word behind it.
+    word behind it or a word of contrast before it (不過量 of 不過量很少).
     """
     best: list[list[Piece] | None] = [[]] + [None] * len(word)
     for stop in range(1, len(word) + 1):
@@ -192,5 +193,6 @@ def _cut_into_fewest(word: str, symbols: Mapping[str, str]) -> tuple[Piece, ...]
             if usable and before is not None and (known is None or len(before) + 1 < len(known)):
                 best[stop] = [*before, (at, stop, symbol)]
     pieces = best[-1] or []
-    judges = any(symbol == OPINION for _, _, symbol in pieces)
-    return tuple(pieces) if judges or [symbol for _, _, symbol in pieces] == [ASPECT, DEG] else ()
+    kinds = [symbol for _, _, symbol in pieces]
+    opposes = kinds[1:] == [ASPECT] and (kinds[0] == BUT or word[: pieces[0][1]] in barely)
+    return tuple(pieces) if OPINION in kinds or kinds == [ASPECT, DEG] or opposes else ()
