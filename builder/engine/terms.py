@@ -33,9 +33,9 @@ class TermRule:
     (服務態度 to 態度, convention `paper`). `wholes`: words for all of a place or thing that belong to `aspect_full`
     alone (整體 口感, 店裡 座位), as does the first of two classes that are `leading` (餐廳 餐點). `houses`: words for a
     house, which a thing before them names (炸雞 店). `refusals`: negators before what one does without (不 沾醬).
-    `pointing` and `measures`: what names a thing again, as this kind of thing (豬腳 這道 菜). `things`: classes of whole
-    things, of which two that touch are a list before a word of `gathering`. `determiners`: first characters of what
-    belongs to `aspect_full` in front of an aspect (這家 的 麵).
+    `pointing` and `measures`: what names a thing again, as this kind of thing (豬腳 這道 菜). `things`: classes of
+    whole things, of which two that touch are a list before a word of `gathering`. `determiners`: first characters of
+    what belongs to `aspect_full` in front of an aspect (這家 的 麵).
     """
 
     attributes: tuple[str, ...] = ()
