@@ -53,6 +53,23 @@ def always_deadly(state: tuple[str, int], task: int) -> int:
     return task
 
 
+def end_the_other(state: tuple[str, int], task: int) -> int:
+    """The worker of task 1 ends that of task 0, which waits for work and so holds the lock of the queue of tasks."""
+    first, second = (Path(state[0].split("|")[1]) / str(number) for number in (0, 1))
+    if task == 0:
+        while not second.exists():
+            time.sleep(0.01)
+        first.write_text(str(os.getpid()))
+    elif not second.exists():
+        second.touch()
+        while not first.exists() or not first.read_text():
+            time.sleep(0.01)
+        time.sleep(1)
+        os.kill(int(first.read_text()), signal.SIGKILL)
+        time.sleep(1)
+    return task
+
+
 def wrong(state: tuple[str, int], task: int) -> int:
     if task == 3:
         raise ResourceError("broken", where="here", fix="mend it")
@@ -105,6 +122,19 @@ def test_a_worker_that_dies_over_a_task_costs_nothing(engine: str, tmp_path: Pat
         found = answers(crew, Job(ready, (parcel(tmp_path, f"|{mark}"), (), 2), deadly))
     assert mark.exists(), "one died"
     assert found == [(2 * i, "done") for i in range(23)]
+
+
+def test_a_worker_that_dies_while_it_waits_leaves_no_worker_that_waits_for_ever(tmp_path: Path) -> None:
+    before = set(multiprocessing.active_children())
+    with opened("local", 2) as crew:
+        sent = parcel(tmp_path, f"|{tmp_path}")
+        assert list(crew.map(Job(ready, (sent, (), 2), end_the_other), range(2))) == [0, 1]
+    deadline = time.monotonic() + 20
+    while (left := set(multiprocessing.active_children()) - before) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    for process in left:
+        process.kill()  # else these tests would wait for it at their end
+    assert not left, "a program waits for its workers when it ends"
 
 
 def test_a_job_of_a_scripts_own_functions_is_refused_before_any_worker_dies_of_it(

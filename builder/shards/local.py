@@ -101,6 +101,7 @@ class LocalCrew:
                         fix="is there enough memory? use fewer --workers, then `builder resume` (`builder augment`: "
                         "the same command)",
                     ) from error
+                self._kill()  # Python's pool asks with SIGTERM, which they do not hear, and waits for them at the end
                 self._close()
                 for flight in flying:
                     flight.future = flight.future if flight.future is not None and _answered(flight.future) else None
