@@ -164,7 +164,11 @@ def test_check_says_what_an_encoder_is_and_can_serve_as(bert: Path, pickled: Pat
     lines = dict(line.split(":", 1) for line in done.output.strip().splitlines())
     assert list(lines) == ["class", "size", "weights", "tokenizer", "memory", "precision", "serves as"]
     assert lines["class"].strip() == "BertModel (type bert)"
-    assert "million parameters" in lines["size"]
+    network = hub.load_network("AutoModel", str(bert), wanted="another", optional=("pooler",))
+    count = sum(p.numel() for p in network.parameters())
+    assert count < 10**6 and lines["size"].strip().startswith(f"{count:,} parameters, 0.1 MB")
+    assert lines["serves as"].count("builder augment") == 1
+    assert lines["serves as"].endswith("(boostaug, word-embs, cbert, bert, style-transfer)")
     assert (
         lines["tokenizer"].strip().startswith("covers 88.9% of the characters of reviews.csv, lacks 鯖; more than 5%")
     )
@@ -176,10 +180,11 @@ def test_check_says_what_an_encoder_is_and_can_serve_as(bert: Path, pickled: Pat
 def test_check_counts_the_parameters_that_loading_gives(bert: Path, tmp_path: Path) -> None:
     from builder.model.base_findings import check_base
 
-    count = sum(
-        p.numel() for p in hub.load_network("AutoModel", str(bert), wanted="another", optional=("pooler",)).parameters()
-    )
-    assert f"{count / 1e6:,.1f} million" in dict(check_base(str(bert), TEXTS, "texts", "cpu"))["size"]
+    large = make_encoder(tmp_path / "large", "bert", TEXTS, hidden_size=256, intermediate_size=1024)
+    network = hub.load_network("AutoModel", str(large), wanted="another", optional=("pooler",))
+    count = sum(p.numel() for p in network.parameters())
+    found = dict(check_base(str(large), TEXTS, "texts", "cpu"))
+    assert count > 10**6 and found["size"].startswith(f"{count / 1e6:,.1f} million parameters")
     base = make_base(tmp_path / "mt5", TEXTS)
     found = dict(check_base(str(base), TEXTS, "texts", "cpu"))
     uses = "base of the profile paper (paper.base); base of `builder augment masked-seq2seq`"

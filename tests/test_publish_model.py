@@ -119,9 +119,18 @@ def test_what_cannot_be_published_or_loaded_is_one_line(built: Build, here: Comm
     with pytest.raises(Exception, match="convention") as refused:
         Extractor.from_model(damaged)
     assert "builder-model.json" in str(refused.value)
-    (damaged / "builder-model.json").unlink()
-    with pytest.raises(ModelError, match="no model to read here"):
+    (damaged / "builder-model.json").write_text("{")
+    with pytest.raises(ModelError, match=r"builder-model\.json: this file does not describe a model: it needs format"):
         Extractor.from_model(damaged)
+    (damaged / "builder-model.json").unlink()
+    named = "name a folder that `builder publish --model` or `builder model distil` made"
+    for folder, what in (
+        (damaged, "this folder has no model to read with: there is no builder-model.json"),
+        (tmp_path / "none", "no such folder"),
+    ):
+        with pytest.raises(ModelError) as refused:
+            Extractor.from_model(folder)
+        assert str(refused.value) == f"{folder}: {what}; {named}"
 
 
 def test_a_model_of_a_build_without_a_release_waits_for_it(built: Build, here: Command, tmp_path: Path) -> None:

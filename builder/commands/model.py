@@ -5,11 +5,15 @@ of a large one.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from builder.commands.device_option import device_option
 from builder.wording import counted
+
+if TYPE_CHECKING:
+    from builder.usecases.distillation import Distilled
 
 _PATH = click.Path(path_type=Path)
 _BASE = click.option("--base", required=True, help="Hub name (google/mt5-base) or folder of the model to begin with.")
@@ -89,6 +93,7 @@ def trim(
     from builder import sources
     from builder.errors import ConfigError
     from builder.lexicon.resources import load_lexicon
+    from builder.model.base_findings import describe_count
     from builder.model.paper.pretrained import load_base
     from builder.model.paper.squad import read_squad
     from builder.model.paper.trim import trim as cut
@@ -110,7 +115,7 @@ def trim(
     click.echo(
         f"{out}: {counted(done.before, 'row')} cut to {done.after:,} ({done.used:,} used by "
         f"{counted(len(texts), 'review')}), "
-        f"{done.parameters_before / 1e6:.1f} to {done.parameters / 1e6:.1f} million parameters"
+        f"{describe_count(done.parameters_before)} to {describe_count(done.parameters)}"
     )
 
 
@@ -175,6 +180,16 @@ def distil(workdir: Path, name: str, kind: str, out: Path, epochs: int) -> None:
     shown.close()
     click.echo(
         f"{out}: learnt {counted(done.triplets, 'triplet')} that {done.teacher} found in "
-        f"{counted(done.reviews, 'review')}, "
-        f"F1 {100 * done.agreement:.1f} against it on the validation reviews"
+        f"{counted(done.reviews, 'review')}\n{_describe_agreement(done)}"
+    )
+
+
+def _describe_agreement(done: Distilled) -> str:
+    """How well student and teacher agree, and on how much; what a handful of triplets shows is no figure."""
+    checked = counted(done.checked, "validation review")
+    if not done.taught:
+        return f"{done.teacher} found nothing in {checked}, so agreement is not known"
+    return (
+        f"agreement with {done.teacher}: F1 {100 * done.agreement:.1f} on {checked}, where it found "
+        f"{counted(done.taught, 'triplet')}; how right they are is not measured"
     )

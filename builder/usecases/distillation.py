@@ -32,13 +32,15 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class Distilled:
     """A student: the teacher's name, reviews and triplets that it learnt from, and its F1 against what the teacher says
-    of the validation reviews.
+    of the validation reviews: how many they are (`checked`), with how many triplets (`taught`).
     """
 
     teacher: str
     reviews: int
     triplets: int
     agreement: float
+    checked: int
+    taught: int
 
 
 def distil(workdir: Path, name: str, out: Path, epochs: int, progress: Progress | None = None) -> Distilled:
@@ -71,7 +73,8 @@ def distil(workdir: Path, name: str, out: Path, epochs: int, progress: Progress 
         "convention": config.rules.convention, "backend": config.annotate.backend, "builder": __version__,
     }  # fmt: skip
     write_atomically(out / DESCRIPTION, (json.dumps(described, indent=1, sort_keys=True) + "\n").encode())
-    return Distilled(teacher, len(train), sum(len(e.triplets) for e in train), _agreement(student, valid))
+    learnt, taught = (sum(len(example.triplets) for example in part) for part in (train, valid))
+    return Distilled(teacher, len(train), learnt, _agreement(student, valid), len(valid), taught)
 
 
 def _teacher(workdir: Path, known: list[str], name: str) -> str:

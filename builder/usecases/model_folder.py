@@ -80,14 +80,18 @@ def make_model_folder(workdir: Path, name: str) -> ModelFolder:
 def read_description(folder: Path) -> Described:
     """What a folder with a published model says of it. ModelError where it is none."""
     path = folder / DESCRIPTION
-    fix = "name a folder that `builder publish --model` made"
+    fix = "name a folder that `builder publish --model` or `builder model distil` made"
+    if not path.is_file():
+        what = f"this folder has no model to read with: there is no {DESCRIPTION}"
+        raise ModelError(what if folder.is_dir() else "no such folder", where=str(folder), fix=fix)
     try:
         made = json.loads(read_settings(path))
         if made["format"] != FORMAT:
             raise ModelError(f"not a model of format {FORMAT}", where=str(path), fix=fix)
         name, convention, backend = (made[key] for key in ("name", "convention", "backend"))
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-        raise ModelError(f"no model to read here: {error!r}", where=str(path), fix=fix) from error
+        what = "this file does not describe a model: it needs format, name, convention and backend"
+        raise ModelError(what, where=str(path), fix=fix) from error
     if not all(isinstance(value, str) for value in (name, convention, backend)):
         raise ModelError("name, convention and backend are texts", where=str(path), fix=fix)
     return Described(name, convention, backend)
