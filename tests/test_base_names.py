@@ -1,4 +1,7 @@
-"""A base that is not there stops a build before its first stage, in one line that names the setting."""
+"""A base that is not there or of another class, and a device that is not there, stop a build before its first stage.
+
+The error is one line that names the setting.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +12,18 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import tiny_hub
 from click.testing import CliRunner
 from test_encoder import TEXTS, bases
 from test_reproduce import cache, cached
 from tiny_encoders import make_encoder
+from tiny_mt5 import make_base
 
 from builder.cli import cli
 from builder.errors import ModelError
 from builder.learning import hub
+from builder.learning.task import EncoderTuning
+from builder.model.encoder import load_encoder
 
 __all__ = ["bases", "cache"]
 
@@ -48,6 +55,63 @@ def test_a_mistyped_folder_is_named_before_anything_is_read(profile: str, unreac
         assert error.endswith("did you mean 'models/macbert'?") and "\n" not in error
         assert "annotate" not in ran.output and not Path("w/build.sqlite").exists()
     assert time.monotonic() - began < 15, "the hub's own client would try for half a minute each"
+
+
+MAKERS: dict[str, Callable[[Path], object]] = {
+    "bert": lambda folder: make_encoder(folder, "bert", TEXTS),
+    "decoding bert": lambda folder: make_encoder(folder, "bert", TEXTS, is_decoder=True),
+    "mt5": lambda folder: make_base(folder),
+    "gpt2": lambda folder: tiny_hub.save(folder, "gpt2"),
+    "bart": lambda folder: tiny_hub.save(folder, "bart"),
+}
+NO_ENCODER, NO_WRITER = "is no encoder; use a complete encoder such as", "is no encoder-decoder; use one such as"
+
+
+@pytest.mark.parametrize(
+    ("profile", "kind", "why"),
+    [
+        ("encoder", "mt5", f"a 'mt5' model {NO_ENCODER} hfl/chinese-macbert-base"),
+        ("encoder", "bart", f"a 'bart' model {NO_ENCODER} hfl/chinese-macbert-base"),
+        ("encoder", "gpt2", f"a 'gpt2' model {NO_ENCODER} hfl/chinese-macbert-base"),
+        ("encoder", "decoding bert", f"a 'bert' model {NO_ENCODER} hfl/chinese-macbert-base"),
+        ("paper", "bert", f"a 'bert' model {NO_WRITER} google/mt5-base, google/mt5-small"),
+        ("paper", "gpt2", f"a 'gpt2' model {NO_WRITER} google/mt5-base, google/mt5-small"),
+    ],
+)
+def test_a_base_of_another_class_is_refused_before_a_build_and_a_plan(
+    profile: str, kind: str, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    MAKERS[kind](tmp_path / "base")
+    error = f'{profile}.base = "./base": {why}'
+    build = ["build", "--workdir", "w", "--profile", profile, "--set", f"{profile}.base=./base"]
+    for words in (build, [*build, "--dry-run"]):
+        ran = CliRunner().invoke(cli, words)
+        assert str(ran.exception).replace(str(tmp_path / "base"), "./base") == error
+        assert "annotate" not in ran.output and not Path("w/build.sqlite").exists()
+    for more in ([], ["--gpu", "h200"]):
+        planned = CliRunner().invoke(cli, ["plan", "--reviews", "9", "--profile", profile, "--base", "./base", *more])
+        assert isinstance(planned.exception, ModelError)
+        assert str(planned.exception) == f"./base: {why}"
+    if profile == "encoder":
+        with pytest.raises(ModelError, match=NO_ENCODER):
+            load_encoder("./base", EncoderTuning(), "cpu")
+
+
+@pytest.mark.parametrize("profile", ["rules", "embedded", "encoder", "paper"])
+def test_a_device_that_this_machine_lacks_is_refused_before_a_build(
+    profile: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the profile: whoever names a GPU wants it."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("torch.cuda.device_count", lambda: 1)
+    words = ["build", "--workdir", "w", "--profile", profile, "--set", "device=cuda:1"]
+    if profile in ("encoder", "paper"):
+        MAKERS["bert" if profile == "encoder" else "mt5"](tmp_path / "base")
+        words += ["--set", f"{profile}.base=./base"]
+    ran = CliRunner().invoke(cli, words)
+    assert str(ran.exception) == "device: torch sees no device 'cuda:1' here; set device = \"auto\"", ran.output
+    assert "annotate" not in ran.output and not Path("w/build.sqlite").exists()
 
 
 @pytest.mark.parametrize("method", ["cbert", "gpt2", "masked-seq2seq", "style-transfer"])

@@ -37,6 +37,7 @@ from builder.model.saved import load, save
 from builder.model.tagger import Tagger, train_tagger
 from builder.model.tagger_network import TaggerNetwork
 from builder.model_settings import EncoderSettings
+from builder.store import db, triplets
 
 TRAIN, VALID = [review(i) for i in range(60)], [review(i) for i in range(1000, 1012)]
 TEXTS = [example.text for example in TRAIN]
@@ -466,7 +467,16 @@ def _check_distillation(folder: Path) -> None:
     words = ["model", "distil", "--from", str(folder / "w"), "--out", str(student), "--epochs", "2"]
     done = CliRunner().invoke(cli, [*words, "--model", "D"])
     assert done.exit_code == 0, done.output
-    assert re.search(r"learnt [1-9][0-9,]* triplets that D1 found in [1-9]\d* reviews, F1 \d", done.output), done.output
+    with db.reading(folder / "w") as connection:
+        source = triplets.source_id(connection, "D1")
+        assert source is not None
+        taught = sum(1 for _ in triplets.proposed(connection, source, "valid"))
+        count = connection.execute("SELECT count(*) FROM reviews WHERE split = 'valid'").fetchone()[0]
+    assert re.search(r"learnt [1-9][0-9,]* triplets that D1 found in [1-9]\d* reviews\n", done.output), done.output
+    agreement = (
+        rf"agreement with D1: F1 \d+\.\d on {count} validation reviews?, where it found {taught} triplets?; how right"
+    )
+    assert re.search(agreement, done.output), done.output
     kept = json.loads((student / "config.json").read_text())
     assert "encoder" not in kept
     described = json.loads((student / "builder-model.json").read_text())

@@ -128,6 +128,7 @@ def _plan_models(count: int, profile: str, base: str, device: str, trial: dict[s
     from builder.config import resolve
     from builder.model import gpu_speed
     from builder.model.probing import probe_base
+    from builder.model.serving import require_class
     from builder.usecases.model_costs import answer_share, plan_models, rows_written
     from builder.usecases.sample_size import measure_sample
 
@@ -136,6 +137,7 @@ def _plan_models(count: int, profile: str, base: str, device: str, trial: dict[s
     options = {"profile": profile, f"{profile}.base": base, "device": device}
     config = resolve(options=options | _settings(trial["sets"]), preset=str(trial["preset"] or "")).config
     gpu = gpu_speed.read_gpu(trial["gpu"]) if trial["gpu"] else None
+    require_class(base, profile)
     size = measure_sample(base)
     if gpu is None:
         precision = config.encoder.precision if profile == "encoder" else config.paper.precision
@@ -150,6 +152,8 @@ def _plan_models(count: int, profile: str, base: str, device: str, trial: dict[s
 def _show_models(made: ModelPlan, gpu: str) -> None:
     from tabulate import tabulate
 
+    from builder.model.base_findings import describe_count
+
     rows = [
         (
             cost.tokens.stage,
@@ -162,7 +166,7 @@ def _show_models(made: ModelPlan, gpu: str) -> None:
     ]
     rows.append(("all", _clock(3600 * made.hours), _bytes(made.memory), _bytes(made.disk), "", "", ""))
     speed = made.speed
-    on_device = f"{speed.parameters / 1e6:,.1f} million parameters on {speed.device}"
+    on_device = f"{describe_count(speed.parameters)} on {speed.device}"
     click.echo(f"{counted(made.reviews, 'review')}, profile {made.profile}, {on_device}\n")
     headers = ["stage", "time", "memory", "disk", "trained, million tokens", "read", "written"]
     click.echo(tabulate(rows, headers=headers, disable_numparse=True))

@@ -14,6 +14,7 @@ import torch
 
 from builder.learning import devices, hub
 from builder.model.encoder import MAX_UNKNOWN, unknown_characters
+from builder.model.serving import is_encoder, is_writer
 
 _TRAINED = 16
 """Bytes of a parameter in training: its value, its gradient, and two of AdamW, in float32."""
@@ -33,7 +34,7 @@ def check_base(source: str, texts: Iterable[str], where: str, device: str = "aut
         network = hub.make_network("AutoModel", config, source)
     count = sum(parameter.numel() for parameter in network.parameters())
     yield "class", f"{type(network).__name__} (type {config.model_type})"
-    yield "size", f"{count / 1e6:,.1f} million parameters, {_in_gb(4 * count)} in float32"
+    yield "size", f"{describe_count(count)}, {_in_gb(4 * count)} in float32"
     yield "weights", _describe_weights(source)
     tokenizer = hub.load_tokenizer(source)
     yield "tokenizer", _describe_tokenizer(tokenizer, texts, where)
@@ -42,6 +43,11 @@ def check_base(source: str, texts: Iterable[str], where: str, device: str = "aut
     yield "precision", f"{'bf16' if half else 'float32'} on {chosen}"
     nothing = "nothing here: it is neither an encoder nor a seq2seq or causal model"
     yield "serves as", "; ".join(_uses(config, network, tokenizer)) or nothing
+
+
+def describe_count(parameters: float) -> str:
+    """A number of parameters, in millions where it has that many."""
+    return f"{parameters / 1e6:,.1f} million parameters" if parameters >= 1e6 else f"{parameters:,.0f} parameters"
 
 
 def _in_gb(size: float) -> str:
@@ -88,7 +94,7 @@ def _uses(config: Any, network: Any, tokenizer: Any) -> Iterator[str]:
     kind, fast = type(config), getattr(tokenizer, "backend_tokenizer", None)
     ends = tokenizer.eos_token_id is not None
     pads = tokenizer.pad_token_id is not None
-    if getattr(config, "is_encoder_decoder", False):
+    if is_writer(config):
         if kind in AutoModelForSeq2SeqLM._model_mapping and ends and pads:
             yield "base of the profile paper (paper.base)"
             if fast is not None:
@@ -96,11 +102,12 @@ def _uses(config: Any, network: Any, tokenizer: Any) -> Iterator[str]:
             if fast is not None and type(fast.model).__name__ == "Unigram":
                 yield "base of `builder model trim`"
     elif kind in AutoModelForMaskedLM._model_mapping:
-        if fast is not None and hasattr(config, "hidden_size"):
+        if fast is not None and is_encoder(config) and hasattr(config, "hidden_size"):
             yield "encoder of the profile encoder (encoder.base)"
-        if tokenizer.mask_token_id is not None and pads:
-            yield "masked model of `builder augment` (boostaug, word-embs)"
+        methods = ["boostaug", "word-embs"] if tokenizer.mask_token_id is not None and pads else []
         if fast is not None and hasattr(getattr(network, "embeddings", None), "token_type_embeddings"):
-            yield "masked model of `builder augment` (cbert, bert, style-transfer)"
+            methods += ["cbert", "bert", "style-transfer"]
+        if methods:
+            yield f"masked model of `builder augment` ({', '.join(methods)})"
     elif kind in AutoModelForCausalLM._model_mapping and fast is not None and ends:
         yield "causal model of `builder augment gpt2`"

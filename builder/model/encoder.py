@@ -31,10 +31,10 @@ from builder.learning.encode import Batch, Encoded, Encoder, TextEncoder, Vocabu
 from builder.learning.plainness import require_plain
 from builder.learning.task import EncoderTuning, NetworkConfig
 from builder.learning.token_rows import PLACES, TokenRows, average_tokens
+from builder.model.serving import WANTED_ENCODER, require_class
 from builder.records import Span
 
 TOKENIZER = "tokenizer.json"
-WANTED = "a complete encoder such as hfl/chinese-macbert-base"
 MAX_UNKNOWN = 0.05
 """The highest share of the reviews' characters that a tokenizer may not know."""
 _READ_AT_ONCE = 512
@@ -200,17 +200,15 @@ def _of_arrays(own: Mapping[str, Any], arrays: Mapping[str, np.ndarray[Any, Any]
 
 def load_encoder(source: str, tuning: EncoderTuning, device: str = "auto") -> EncoderFoundation:
     """The encoder of a hub name or folder; ModelError where there is none, or where it cannot serve."""
-    config = hub.load_config(source)
-    if getattr(config, "is_encoder_decoder", False) or getattr(config, "is_decoder", False):
-        raise ModelError(f"a {config.model_type!r} model is no encoder", where=source, fix=f"use {WANTED}")
+    config = require_class(source, "encoder")
     tokenizer = hub.load_tokenizer(source)
     backend = getattr(tokenizer, "backend_tokenizer", None)
     if backend is None:
         what = "the tokenizer gives no offsets, by which characters find their tokens"
         raise ModelError(what, where=source, fix="use a model with a fast tokenizer (tokenizer.json)")
-    network = _without_pooler(hub.load_network("AutoModel", source, wanted=WANTED, optional=("pooler",)))
+    network = _without_pooler(hub.load_network("AutoModel", source, wanted=WANTED_ENCODER, optional=("pooler",)))
     if not hasattr(network.config, "hidden_size") or not hasattr(network, "get_input_embeddings"):
-        raise ModelError(f"a {config.model_type!r} model is no text encoder", where=source, fix=f"use {WANTED}")
+        raise ModelError(f"a {config.model_type!r} model is no text encoder", where=source, fix=f"use {WANTED_ENCODER}")
     kept = json.loads(network.config.to_json_string(use_diff=False))
     kept = {key: value for key, value in sorted(kept.items()) if key not in _UNSTABLE}
     weights = weights_of(network)

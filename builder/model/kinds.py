@@ -126,17 +126,20 @@ def base_of(config: Config) -> str:
 
 
 def check(config: Config) -> None:
-    """What would fail hours later fails now: the extra that is not installed, the base that is not there.
-    No torch. Raises ModelError.
+    """What would fail hours later fails now: an extra that is not installed, a base that is not there or of another
+    class, a device that this machine lacks. No torch where no base and no GPU is named. Raises ModelError.
     """
     for name in _EXTRA.get(config.profile, ()):
         if find_spec(name) is None:
             raise ModelError(f"the profile {config.profile} needs {name}", fix=install_command("paper"))
-    if not (source := base_of(config)):
-        return
-    from builder.learning.hub import require_base
+    if config.device not in ("auto", "cpu"):
+        from builder.learning.devices import choose
 
-    require_base(source, f"{config.profile}.base")
+        choose(config.device)
+    if source := base_of(config):
+        from builder.model.serving import require_class
+
+        require_class(source, config.profile, f"{config.profile}.base")
 
 
 def load_foundation(config: Config, texts: Iterable[str]) -> Foundation | None:

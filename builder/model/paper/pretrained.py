@@ -18,6 +18,7 @@ from builder.errors import ModelError
 from builder.learning import hub
 from builder.model.paper.grammar import VocabularyPieces
 from builder.model.paper.templates import ALL, NAMES, WHAT, WHICH, judge_answers, judge_question
+from builder.model.serving import require_class
 
 MAX_UNKNOWN = 0.05
 """The highest share of the reviews' characters that a tokenizer may not know."""
@@ -73,17 +74,10 @@ def load_base(source: str) -> Base:
             where="paper.base",
             fix='set paper.base = "google/mt5-base" or a folder',
         )
-    _check_architecture(source)
+    require_class(source, "paper")
     tokenizer = load_tokenizer(source)
     network = hub.load_network("AutoModelForSeq2SeqLM", source, wanted="one such as google/mt5-base")
     return Base.of(network, tokenizer, source)
-
-
-def _check_architecture(source: str) -> None:
-    config = hub.load_config(source)
-    if not getattr(config, "is_encoder_decoder", False):
-        what = f"a {config.model_type!r} model is no encoder-decoder"
-        raise ModelError(what, where=source, fix="use one such as google/mt5-base, google/mt5-small")
 
 
 def load_tokenizer(source: str) -> Any:
