@@ -117,8 +117,9 @@ def main() -> None:
         click.echo(error.format_message(), err=True)
         sys.exit(2)
     except click.UsageError as error:
-        # click ends its sentences with a full stop; our line goes on
-        _fail(error.format_message().rstrip("."), f"; see `{error.ctx.command_path} --help`" if error.ctx else "")
+        message = error.format_message().rstrip(".")  # click ends its sentences, and our line goes on
+        mark = "" if message.endswith("?") else ";"
+        _fail(message, f"{mark} see `{error.ctx.command_path} --help`" if error.ctx else "")
     except (click.Abort, KeyboardInterrupt):
         _stopped(signal.SIGINT)
     except _Terminated:

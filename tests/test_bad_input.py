@@ -538,6 +538,7 @@ def test_names_that_nobody_knows_are_answered_with_those_that_are_known(
         (("build", "--set", "seeds=3"), "option: unknown key 'seeds'; did you mean 'seed'?"),
         (("build", "--config", tmp_path / "none.toml"), f"{tmp_path / 'none.toml'}: no such config file"),
         (("build", "--colour", "red"), "No such option '--colour'"),
+        (("build", "--input", "a.csv"), "No such option '--input'. Did you mean '--out'? see `builder build --help`"),
         (
             ("build", "--workers", "many"),
             "Invalid value for '--workers': 'many' is not a valid integer; see `builder build --help`",

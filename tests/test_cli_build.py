@@ -181,6 +181,16 @@ def test_a_stage_says_how_long_the_rest_takes(capsys: pytest.CaptureFixture[str]
     assert TITLES.keys() == {stage.name for stage in STAGES}
 
 
+def test_a_stage_with_less_than_a_second_to_come_is_nearly_done(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    voice = Voice("people", tmp_path, Config())
+    voice._remaining.before = dict.fromkeys(TITLES, 0.05)
+    voice.progress(6, 7, "release")
+    voice.report("release: files")
+    assert capsys.readouterr().err == "7/7 release: writing the dataset (0 s so far, nearly done)\n"
+
+
 def test_an_estimate_follows_the_pace_of_this_machine_and_whether_a_judge_is_trained() -> None:
     names = [stage.name for stage in STAGES]
     big = [

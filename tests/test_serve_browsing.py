@@ -207,12 +207,17 @@ def test_the_search_above_a_page_keeps_what_is_filtered(shown: Any) -> None:
     query = "source=app&show=rules"
     triplet = re.search(r'href="(/triplet/\d+)', get(shown, f"/reviews?{query}").text)
     assert triplet is not None
-    for path in ("/review/3", "/reviews", triplet[1]):
+    for path in ("/review/3", triplet[1]):
         page = get(shown, f"{path}?{query}").text
         bar = re.search(r'<form action="/reviews" role="search">(.*?)</form>', page, re.S)
         assert bar is not None
         kept = dict(re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', bar[1]))
         assert kept == {"source": "app", "show": "rules"}, path
+
+
+def test_the_list_has_one_search(shown: Any) -> None:
+    assert get(shown, "/reviews").text.count('type="search"') == 1
+    assert get(shown, "/review/3").text.count('type="search"') == 1
 
 
 def test_an_empty_list_explains_no_bars(shown: Any) -> None:
@@ -281,6 +286,28 @@ def test_a_click_on_a_bar_sets_its_filter_and_a_second_one_unsets_it(shown: Any)
     assert keys(chosen) == ["c"]
     again = re.search(r'class="bar on" href="([^"]+)"', chosen)
     assert again is not None and keys(get(shown, again[1].replace("&amp;", "&")).text) == ["a", "b", "c"]
+
+
+def test_a_histogram_of_many_values_leads_to_all_of_them(tmp_path: Path) -> None:
+    months = [f"{year}-{month:02}" for year in (2021, 2022) for month in range(1, 13)]
+    with db.writing(tmp_path / "w") as connection, db.atomic(connection):
+        rows = [
+            (f"k{n}", f"湯頭{n}", "web", None, None, "in.csv", n, "traditional", "zh", f"h{n}", f"n{n}")
+            for n in range(1, 25)
+        ]
+        reviews.insert(connection, rows)
+        reviews.set_dates(connection, [(month, f"k{n}") for n, month in enumerate(months, 1)])
+        search.index(connection)
+    served = app.datasette(database.of_workdir(tmp_path / "w", tmp_path), "t", "s")
+
+    def shown_months(page: str) -> list[str]:
+        return re.findall(r"<bdi>(20\d\d-\d\d)</bdi>", page)
+
+    page = get(served, "/reviews").text
+    assert shown_months(page) == months[:11:-1]
+    (link,) = re.findall(r'href="([^"]+)">all of them', page)
+    whole = get(served, link.replace("&amp;", "&").partition("#")[0]).text
+    assert shown_months(whole) == months[::-1] and "all of them" not in whole
 
 
 def test_before_and_after_stay_in_the_filtered_list(connection: sqlite3.Connection) -> None:

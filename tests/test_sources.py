@@ -209,6 +209,11 @@ def test_a_named_column_that_does_not_exist_is_an_error(tmp_path: Path, role: st
     assert message == f"a.csv: no column 'c'; columns found: text, b; correct --{role}-column"
 
 
+def test_a_column_whose_name_is_nearly_right_is_offered(tmp_path: Path) -> None:
+    message = refused(tmp_path, "a.csv", "顧客留言,b\n湯,2\n", Columns(text="顧客留"))
+    assert message.endswith("columns found: 顧客留言, b; did you mean 顧客留言? correct --text-column")
+
+
 def test_objects_may_lack_keys(tmp_path: Path) -> None:
     content = '{"rating": 3}\n{"text": "好吃", "place": "鼎香園"}\n{"text": null, "content": "別的"}\n'
     assert rows(tmp_path, "a.jsonl", content) == [

@@ -113,7 +113,7 @@ class Voice:
         parts = [f"{spoken_seconds(elapsed)} so far"] if self._number > 1 else []
         left = self._remaining.seconds(coming)
         if left is not None:
-            parts.append(f"about {spoken_seconds(left)} left")
+            parts.append(f"about {spoken_seconds(left)} left" if round(left) else "nearly done")
         return f" ({', '.join(parts)})" if parts else ""
 
     def stage_ended(self, stage: Done) -> None:

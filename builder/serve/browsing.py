@@ -16,6 +16,8 @@ from builder.store import browse, listing, stories
 from builder.store.listing import NONE
 
 PAGE = 20
+MOST_BARS = 240
+"""Bars of a histogram that is shown whole: twenty years of months."""
 LABELS = {
     "source": "source", "split": "split", "rating": "stars", "month": "month", "polarity": "polarity", "rule": "rule",
     "category": "aspect category", "confidence": "confidence", "aspect": "aspect", "opinion": "opinion",
@@ -48,10 +50,14 @@ async def reviews(request: Any, datasette: Any) -> Any:
     """The list of reviews that the filters leave, with histograms that filter."""
     chosen = await selection(request, datasette)
     place = number(request.args.get("page") or "1", 1)
+    whole = request.args.get("bars") or ""
+    whole = whole if whole in (*listing.TRIPLET_FILTERS, *listing.REVIEW_FILTERS) else ""
     try:
         context = await ask(datasette, lambda connection: _page_of_list(connection, chosen, place))
         context["histograms"] = await ask_once(
-            datasette, ("histograms", chosen.filters), lambda connection: _rows_of_histograms(connection, chosen)
+            datasette,
+            ("histograms", chosen.filters, whole),
+            lambda connection: _rows_of_histograms(connection, chosen, whole),
         )
     except QueryError as error:
         return await refused(datasette, request, error.what)
@@ -60,7 +66,7 @@ async def reviews(request: Any, datasette: Any) -> Any:
             raise
         return await refused(datasette, request, "this search takes too long; use fewer or longer words")
     context["histograms"] = [
-        _histogram(chosen, name, rows, context["total"])
+        _histogram(chosen, name, rows, context["total"], whole)
         for name, rows in context["histograms"]
         if len(rows) > 1 or chosen.value(name)
     ]
@@ -73,19 +79,28 @@ async def reviews(request: Any, datasette: Any) -> Any:
     )  # fmt: skip
 
 
-def _histogram(chosen: Selection, name: str, rows: list[tuple[str, int]], total: int) -> charts.Histogram:
+def _histogram(chosen: Selection, name: str, rows: list[tuple[str, int]], total: int, whole: str) -> charts.Histogram:
+    """The bars of a filter; all of them where it is `whole`, else the first, with a link to all."""
+
     def shown(value: str) -> str:
         return label(name, value)
 
     def link(value: str) -> str:
         return chosen.with_(**{name: value}).link("/reviews")
 
-    return charts.histogram(LABELS[name], rows, shown, link, (chosen.value(name), total))
+    most = MOST_BARS if name == whole else listing.BARS
+    more = chosen.link("/reviews", bars=name) if len(rows) > most and name != whole else ""
+    return charts.histogram(LABELS[name], rows[:most], shown, link, (chosen.value(name), total), more)
 
 
-def _rows_of_histograms(connection: sqlite3.Connection, chosen: Selection) -> list[tuple[str, list[tuple[str, int]]]]:
+def _rows_of_histograms(
+    connection: sqlite3.Connection, chosen: Selection, whole: str
+) -> list[tuple[str, list[tuple[str, int]]]]:
     names = (*listing.TRIPLET_FILTERS, *listing.REVIEW_FILTERS)
-    return [(name, listing.histogram(connection, chosen.filters, name)) for name in names]
+    return [
+        (name, listing.histogram(connection, chosen.filters, name, MOST_BARS if name == whole else listing.BARS))
+        for name in names
+    ]
 
 
 def _page_of_list(connection: sqlite3.Connection, chosen: Selection, place: int) -> dict[str, Any]:

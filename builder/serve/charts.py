@@ -59,10 +59,11 @@ class FilterBar:
 
 @dataclass(frozen=True, slots=True)
 class Histogram:
-    """The bars of a filter, by what they count."""
+    """The bars of a filter, by what they count. `more` leads to those that are left out, if any are."""
 
     name: str
     bars: tuple[FilterBar, ...]
+    more: str = ""
 
 
 def histogram(
@@ -71,6 +72,7 @@ def histogram(
     label: Callable[[str], str],
     link: Callable[[str], str],
     chosen: tuple[str, int],
+    more: str = "",
 ) -> Histogram:
     """Bars of (value, number). `link` leads to the page with a value, or with "" to that without the filter; `chosen`
     is the value that is set, with its number: it has a bar even where it is none of the rows. What has no value
@@ -89,7 +91,7 @@ def histogram(
         )
         for text, number in shown
     ]
-    return Histogram(name, tuple(bars))
+    return Histogram(name, tuple(bars), more)
 
 
 LEGEND = (("POS", "positive"), ("NEG", "negative"), ("NEU", "neutral"))

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from itertools import islice
 
-from builder.errors import InputError
+from builder.errors import InputError, did_you_mean
 from builder.sources.dates import date_of
 from builder.sources.guessing import LOOK_AT, guess_text_column
 from builder.sources.opening import Source, one_line, storable, written
@@ -218,7 +218,9 @@ def _position(names: Sequence[str], keys: Sequence[str], role: str, name: str, w
     if _key(name) in keys:
         return keys.index(_key(name))
     raise InputError(
-        f"no column {one_line(name)!r}; columns found: {_enumerate(names)}", where=where, fix=f"correct --{role}-column"
+        f"no column {one_line(name)!r}; columns found: {_enumerate(names)}",
+        where=where,
+        fix=f"{did_you_mean(name, names)}correct --{role}-column",
     )
 
 

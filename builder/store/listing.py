@@ -105,8 +105,10 @@ def neighbours(connection: sqlite3.Connection, filters: Filters, review: int, to
     return Neighbours(place, total, before, after)
 
 
-def histogram(connection: sqlite3.Connection, filters: Filters, name: str) -> list[tuple[str, int]]:
-    """(value, reviews) of a filter under all other ones: so many reviews the list will have."""
+def histogram(connection: sqlite3.Connection, filters: Filters, name: str, most: int = BARS) -> list[tuple[str, int]]:
+    """(value, reviews) of a filter under all other ones: so many reviews the list will have. One more than `most` where
+    there are more.
+    """
     if name in REVIEW_FILTERS:
         where, given = _reviews(filters, name)
         statement = f"SELECT r.{name}, count(*) AS number FROM review_list r WHERE {where} GROUP BY 1"
@@ -125,7 +127,7 @@ def histogram(connection: sqlite3.Connection, filters: Filters, name: str) -> li
             f" WHERE {' AND '.join(of_triplet)} GROUP BY 1"
         )
     order = "1 DESC" if name == "month" else "1" if name in _BY_VALUE else "number DESC, 1"
-    rows = connection.execute(f"{statement} ORDER BY {order} LIMIT {BARS}", given)
+    rows = connection.execute(f"{statement} ORDER BY {order} LIMIT {most + 1}", given)
     bars = [(_text(value), int(number)) for value, number in rows]
     if name == "polarity" and (without := count(connection, replace(filters, polarity=NONE))):
         bars.append((NONE, without))

@@ -56,7 +56,9 @@ def explained(
             return
     names = [fact.key for fact in setting_facts(Config)]
     ending = [name for name in names if name.rpartition(".")[2] == key]
-    hint = f"did you mean {ending[0]}? " if ending else did_you_mean(key, names)
+    sections = {fact.section.rstrip(".") for fact in setting_facts(Config)} - {""}
+    near = did_you_mean(key, sections) or did_you_mean(key, names)
+    hint = f"did you mean {ending[0]}? " if ending else near
     raise ConfigError(f"unknown setting {key!r}", fix=f"{hint}`builder config` lists all")
 
 
