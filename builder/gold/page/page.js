@@ -175,7 +175,7 @@ function learn(at, due) {
   }).catch(() => {});
 }
 const TAUGHT = {
-  opinion: (l) => `「${l.word}」是意見，分數 ${l.meaning}（1 到 9${l.before ? `，現在 ${l.before}` : ""}） is an opinion of valence ${l.meaning} of 1 to 9${l.before ? `, now ${l.before}` : ""}`,
+  opinion: (l) => `「${l.word}」是意見，分數 ${l.meaning}（1 到 10${l.before ? `，現在 ${l.before}` : ""}） is an opinion of valence ${l.meaning} of 1 to 10${l.before ? `, now ${l.before}` : ""}`,
   aspect: (l) => `「${l.word}」是對象 is an aspect (${l.meaning})`,
   pair: (l) => { const [aspect, opinion] = l.word.split("|"); return `「${opinion}」不是說「${aspect}」（規則 ${l.meaning}） the rules never pair them again; rule ${l.meaning} did`; },
   exception: (l) => `「${l.word}」不是對象也不是意見 is neither aspect nor opinion`,

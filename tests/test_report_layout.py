@@ -1,0 +1,65 @@
+"""The report in a browser: on paper and on a narrow screen, words have room and no page is nearly empty."""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from devtools import Browser, needed
+
+from builder.report.blocks import Report, Section, Table
+from builder.report.page import page
+
+_LIKED = tuple((f"湯{n}", 30 - n, "好喝 3、濃郁 2、香 1") for n in range(10))
+_PLACES = tuple((f"店{n}", 90 - n, 60.0, "紅燒牛肉麵 3、小籠湯包 2、豆花 1", "服務 3、等候時間 1") for n in range(8))
+_BARS = ("aspect", "times", "in these words")
+REPORT = Report(
+    "a dataset",
+    "found by rules",
+    (("25", "places"),),
+    (
+        Section(
+            "glance",
+            "At a glance",
+            "Machines read the reviews.",
+            (
+                Table("likes", "What customers like", _BARS, _LIKED, look="bars"),
+                Table("dislikes", "What customers criticise", _BARS, _LIKED, look="bars"),
+                Table("places", "Place by place", ("place", "triplets", "positive %", "liked", "criticised"), _PLACES),
+            ),
+            part="For whoever runs the place",
+        ),
+    ),
+    "made by builder",
+)
+
+
+@pytest.fixture
+def browser(tmp_path: Path) -> Iterator[Browser]:
+    needed()
+    pytest.importorskip("jinja2", reason="the extra report is not installed")
+    pytest.importorskip("matplotlib", reason="the extra report is not installed")
+    (tmp_path / "report.html").write_text(page(REPORT), encoding="utf-8")
+    made = Browser(390, 800)
+    made.call("Page.navigate", url=(tmp_path / "report.html").as_uri())
+    made.wait("document.readyState === 'complete' && !!document.querySelector('#places')")
+    yield made
+    made.close()
+
+
+def test_on_a_telephone_words_of_a_table_have_room(browser: Browser) -> None:
+    widths = browser.run("[...document.querySelectorAll('#places td:not(.n)')].map(td => td.clientWidth)")
+    assert min(widths) >= 140
+    assert browser.run("document.documentElement.scrollWidth") == 390
+
+
+def test_what_a_manager_reads_is_one_sheet_of_paper(browser: Browser) -> None:
+    """Likes stand beside dislikes, places below them, and the last line is on no sheet of its own."""
+    answer = browser.call("Page.printToPDF", printBackground=True, paperWidth=8.27, paperHeight=11.69)
+    assert len(re.findall(rb"/Type\s*/Page\b", base64.b64decode(answer["data"]))) == 1
+    browser.call("Emulation.setEmulatedMedia", media="print")
+    tops = browser.run("['likes', 'dislikes'].map(id => document.getElementById(id).getBoundingClientRect().top)")
+    assert tops[0] == tops[1]
