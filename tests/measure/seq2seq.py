@@ -170,7 +170,62 @@ class Marks:
     eos_token_id: int = 1
 
 
-def main() -> None:
+@dataclass(frozen=True)
+class Reached:
+    """What a recipe reached: a network's parameters, a stretch of training, and tokens written a second."""
+
+    parameters: int
+    training: Rate
+    writing: float
+
+
+def measure(recipe: Recipe, shape: dict[str, int], pairs: Sequence[TokenPair], seconds: float) -> Reached:
+    """Train and write by a recipe. The plain one writes batches as it trains on them, ours by a budget of tokens."""
+    network = model(shape, recipe.rows)
+    training = train(network, pairs, recipe, seconds)
+    plan = recipe.plan(pairs)
+    if recipe.name == "ours":
+        order = sorted(range(len(pairs)), key=lambda i: -len(pairs[i].source))
+        plan = cut(order, [(len(pair.source), len(pair.target)) for pair in pairs], recipe.config.generate_tokens)
+    random.Random(2).shuffle(plan)
+    written = writing(network, pairs, plan, recipe.config, seconds)
+    return Reached(sum(p.numel() for p in network.parameters()), training, written)
+
+
+def recipes(gpu: bool, rows: int, threads: int) -> tuple[Recipe, Recipe]:
+    """The paper's and ours, of sizes that fit the machine; `rows` of the trimmed vocabulary on a GPU."""
+    numbers = Seq2SeqConfig(
+        batch_tokens=65_536 if gpu else 2_048, generate_tokens=131_072 if gpu else 4_096, threads=threads
+    )
+    ours = Recipe("ours", rows if gpu else 2_000, lambda pairs: batches(pairs, numbers.batch_tokens, 1, 0), numbers)
+    plain = replace(numbers, precision="fp32", batch_tokens=10**9)
+    paper = Recipe(
+        "paper", ROWS if gpu else 25_000, lambda pairs: [[i, i + 1] for i in range(0, len(pairs) - 1, 2)], plain
+    )
+    return paper, ours
+
+
+def describe(recipe: Recipe, reached: Reached, peak: float) -> str:
+    """The line of a recipe."""
+    rate = reached.training
+    return (
+        f"{recipe.name}: {reached.parameters / 1e6:.1f} million parameters, {recipe.rows:,} rows; "
+        f"training {rate.target_tokens:,.0f} target tokens/s "
+        f"({rate.tokens:,.0f} tokens/s, {rate.steps} steps, {rate.flops / 1e12:.3g} TFLOP/s"
+        f", {100 * rate.flops / peak:.1f}% of the peak); writing {reached.writing:,.0f} tokens/s"
+    )
+
+
+def compare(paper: Reached, ours: Reached) -> str:
+    """The line of the ratios."""
+    training = ours.training.target_tokens / paper.training.target_tokens
+    return (
+        f"ours against the paper's recipe: training {training:.1f} times the target tokens/s, "
+        f"writing {ours.writing / paper.writing:.1f} times"
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--reviews", type=Path, help="Review file whose lengths are used.")
     options.add_argument(
@@ -178,50 +233,23 @@ def main() -> None:
     )
     options.add_argument("--peak", type=float, default=0.0, help="Peak in TFLOP/s; else data sheet or probe.")
     options.add_argument("--rows", type=int, default=16_384, help="Rows of the trimmed vocabulary.")
+    options.add_argument("--pairs", type=int, default=4096, help="How many questions and answers.")
     options.add_argument("--threads", type=int, default=1, help="CPU threads.")
-    chosen = options.parse_args()
+    chosen = options.parse_args(arguments)
     gpu = torch.cuda.is_available()
     peak, origin = (1e12 * chosen.peak, "given") if chosen.peak else peak_of(torch.device("cuda" if gpu else "cpu"))
-    seconds = chosen.seconds or (60.0 if gpu else 8.0)
-    shape, whole, rows = (BASE, ROWS, chosen.rows) if gpu else (TINY, 25_000, 2_000)
     print(f"device: {torch.cuda.get_device_name() if gpu else 'CPU'}, torch {torch.__version__}")
     print(f"peak: {peak / 1e12:.3g} TFLOP/s ({origin})")
     if not gpu:
         print("no GPU: a tiny model on the CPU, in float32; the ratios say that the script runs, not what a GPU does")
-    numbers = Seq2SeqConfig(
-        batch_tokens=65_536 if gpu else 2_048, generate_tokens=131_072 if gpu else 4_096, threads=chosen.threads
-    )
-    ours = Recipe("ours", rows, lambda pairs: batches(pairs, numbers.batch_tokens, 1, 0), numbers)
-    plain = replace(numbers, precision="fp32", batch_tokens=10**9)
-    paper = Recipe("paper", whole, lambda pairs: [[i, i + 1] for i in range(0, len(pairs) - 1, 2)], plain)
-    lengths = lengths_of(chosen.reviews)
-    rates, written = {}, {}
-    for recipe in (paper, ours):
-        pairs = data(4096, recipe.rows, lengths)
-        network = model(shape, recipe.rows)
-        million = sum(p.numel() for p in network.parameters()) / 1e6
-        rates[recipe.name] = rate = train(network, pairs, recipe, seconds)
-        order = sorted(range(len(pairs)), key=lambda i: -len(pairs[i].source))
-        sizes = [(len(pair.source), len(pair.target)) for pair in pairs]
-        plan = recipe.plan(pairs) if recipe is paper else cut(order, sizes, numbers.generate_tokens)
-        random.Random(2).shuffle(plan)
-        written[recipe.name] = writing(network, pairs, plan, recipe.config, seconds)
-        print(
-            f"{recipe.name}: {million:.1f} million parameters, {recipe.rows:,} rows; "
-            f"training {rate.target_tokens:,.0f} target tokens/s "
-            f"({rate.tokens:,.0f} tokens/s, {rate.steps} steps, {rate.flops / 1e12:.3g} TFLOP/s"
-            + f", {100 * rate.flops / peak:.1f}% of the peak); writing {written[recipe.name]:,.0f} tokens/s",
-            flush=True,
-        )
-        del network
+    lengths, reached = lengths_of(chosen.reviews), []
+    for recipe in recipes(gpu, chosen.rows, chosen.threads):
+        pairs = data(chosen.pairs, recipe.rows, lengths)
+        reached.append(measure(recipe, BASE if gpu else TINY, pairs, chosen.seconds or (60.0 if gpu else 8.0)))
+        print(describe(recipe, reached[-1], peak), flush=True)
         if gpu:
             torch.cuda.empty_cache()
-    print(
-        f"ours against the paper's recipe: training {rates['ours'].target_tokens / rates['paper'].target_tokens:.1f} "
-        "times the target tokens/s, ",
-        end="",
-    )
-    print(f"writing {written['ours'] / written['paper']:.1f} times")
+    print(compare(*reached))
 
 
 if __name__ == "__main__":
