@@ -150,6 +150,23 @@ def test_quotation_marks_part_no_name_from_what_is_said_of_it(reader: Reader, te
     assert reader.found(text) == triplets
 
 
+@pytest.mark.parametrize(
+    ("text", "triplets"),
+    [
+        ("最近生意很好", {"生意|好|POS"}),
+        ("我們吃不了辣，點了牛肉湯", set()),
+        ("看推薦點了雞排", set()),
+        ("除了雞排，其他都很難吃", set()),
+        ("這次選擇滷味和雞排都還不錯", {"滷味|不錯|POS", "雞排|不錯|POS"}),
+        ("滷味的選擇很多", {"滷味的選擇|多|POS"}),
+    ],
+)
+def test_times_eaters_hearsay_exceptions_and_verbs_are_read_as_such(
+    reader: Reader, text: str, triplets: set[str]
+) -> None:
+    assert reader.found(text) == triplets
+
+
 def test_a_coordinated_aspect_that_an_opinion_cannot_describe_does_not_share_it(reader: Reader) -> None:
     assert reader.found("店內環境、食材新鮮") == {"食材|新鮮|POS"}
 

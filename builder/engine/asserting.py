@@ -186,9 +186,10 @@ def _is_a_taste_of_eaters(units: Sequence[Unit], k: int, rule: AssertionRule) ->
 
 def is_taste_taken(units: Sequence[Unit], k: int, lexicon: Lexicon, rule: AssertionRule) -> bool:
     """不能 吃 辣, 怕 辣: the taste that somebody can or cannot take is said of nothing that was served."""
-    before = units[k - 1] if k else None
-    touched = before is not None and before.end == units[k].start and before.word in rule.eating
-    return touched and entry_of(units[k], lexicon).category.startswith(rule.naming)
+    at = k - 1
+    while at >= 0 and units[at].symbol in (NEG, PART):  # 吃 不 了 辣
+        at -= 1
+    return at >= 0 and units[at].word in rule.eating and entry_of(units[k], lexicon).category.startswith(rule.naming)
 
 
 def names_kind_of_place(units: Sequence[Unit], k: int, lexicon: Lexicon, rule: AssertionRule) -> bool:

@@ -50,7 +50,7 @@ class ComparisonRule:
     `elsewhere`: words that point at another one (沒有 那家 專門 賣 雞排 的 好吃). `earlier`:
     times that a thing is held against, and not what is named behind them (比起 之前 服務 更好). `likening`: those of
     `companions` that liken two things in a clause that judges nothing (控肉 像 紅燒肉). `excluding`: words behind what
-    nothing is said of (雞肉飯 以外).
+    nothing is said of (雞肉飯 以外), `excepting`: words before it in a clause of its own (除了 雞肉飯，).
     """
 
     standards: frozenset[str] = frozenset()
@@ -68,6 +68,7 @@ class ComparisonRule:
     earlier: frozenset[str] = frozenset()
     likening: frozenset[str] = frozenset()
     excluding: frozenset[str] = frozenset()
+    excepting: frozenset[str] = frozenset()
     introducers: frozenset[str] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -141,11 +142,14 @@ def bar_standards(clause: list[Constituent], rule: ComparisonRule) -> list[Const
     """The clause with what something is held against as no aspect: 像麻糬, 跟外面的牛肉麵一樣, 相較於豬排."""
     introducers = [i for i, item in enumerate(clause) if item.word in rule.introducers]
     excluded = [i for i in range(1, len(clause)) if clause[i].word in rule.excluding and clause[i - 1].symbol == ASPECT]
-    if not introducers and not excluded:
+    exceptions = clause[0].word in rule.excepting and all(item.phrase is None for item in clause)
+    if not introducers and not excluded and not exceptions:
         return clause
     out = list(clause)
     for i in excluded:
         out[i - 1] = out[i - 1]._replace(symbol=BLOCKED, term=None)
+    if exceptions:
+        out = [item._replace(symbol=BLOCKED, term=None) if item.symbol == ASPECT else item for item in out]
     for i in introducers:
         item = clause[i]
         end = _find_end_of_standard(out, i + 1, rule)

@@ -21,6 +21,8 @@ _JUDGED_BEHIND_HAVING = symbol_set("DEG NEG HAVE")
 _LACK_ENDS = symbol_set("PART DE")
 _LACK_ENDS_BEHIND_ASPECT = symbol_set("ASPECT")
 _CONTINUING = symbol_set("DE ASPECT NOUN")
+_CHOSEN = symbol_set("ASPECT BLOCKED VERB")
+"""Behind an aspect that is a verb before it (選擇 麻辣鍋)."""
 _ADVERBIAL = symbol_set("ADV DEG NEG COP")
 
 
@@ -55,6 +57,11 @@ def settle_roles(units: list[Unit], lexicon: Lexicon, rule: FunctionWordRule, ha
     judged = _JUDGED_BEHIND_HAVING if had else _JUDGED_BEHIND
     for i in range(len(units) - 1, -1, -1):
         unit = units[i]
+        if unit.symbol == ASPECT and unit.word in rule.choosing and i + 1 < len(units):
+            free = i == 0 or units[i - 1].symbol not in (DE, ASPECT)
+            if free and units[i + 1].symbol in _CHOSEN and units[i + 1].start == unit.end:
+                units[i] = unit._replace(symbol=VERB)
+            continue
         if unit.symbol not in _TWO_ROLES and unit.word not in rule.degrees:
             continue
         symbol = _settle_role(units, i, lexicon, rule, judged)
