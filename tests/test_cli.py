@@ -107,6 +107,9 @@ def test_status_shows_every_stage_done_with_its_counts(built: Built, here: Comma
     assert ran.code == 0, ran.err
     assert re.findall(r"^(\w+) +done +\d", ran.out, re.M) == STAGES
     assert "rows 35, rejected 4" in ran.out
+    verbose = here("status", "--workdir", built.workdir, "--verbose").out
+    for word in ("backend", "segmenter", "S_0"):
+        assert word in verbose and word not in ran.out, word
 
 
 def test_run_stops_after_its_stage_and_what_reads_from_it_is_due(built: Built, here: Command, tmp_path: Path) -> None:

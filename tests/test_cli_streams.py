@@ -141,13 +141,13 @@ def test_show_config_is_toml_that_builds_the_same(here: Command, tmp_path: Path)
 def test_status_is_a_line_a_stage_in_a_pipe_and_fits_a_terminal(
     built: Built, here: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lines = here("status", "--workdir", built.workdir).out.splitlines()
+    lines = here("status", "--workdir", built.workdir, "--verbose").out.splitlines()
     assert len(lines) == 2 + len(pipeline.STAGES)
     assert max(map(len, lines)) > 100
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
     for width in (80, 140):
         monkeypatch.setenv("COLUMNS", str(width))
-        shown = here("status", "--workdir", built.workdir).out.splitlines()
+        shown = here("status", "--workdir", built.workdir, "--verbose").out.splitlines()
         assert max(map(len, shown)) <= width
         assert [line.split()[0] for line in shown[2:] if not line.startswith(" ")] == [
             stage.name for stage in pipeline.STAGES

@@ -358,6 +358,13 @@ def test_words_of_both_scripts_are_counted_as_one_and_shown_in_the_chosen_script
     assert "script=traditional" in strange.headers["set-cookie"] and "x=y" not in strange.headers["set-cookie"]
 
 
+@pytest.mark.parametrize("path", ["/", "/aspects", "/opinions", "/aspect?word=服務"])
+def test_colours_are_explained_where_they_stand(shown: Any, path: str) -> None:
+    page = get(shown, path).text
+    for kind, name in (("POS", "positive"), ("NEG", "negative"), ("NEU", "neutral")):
+        assert f'<i class="dot {kind}"></i>{name}' in page
+
+
 def test_a_page_of_an_aspect_has_stars_sources_opinions_and_examples(
     shown: Any, connection: sqlite3.Connection
 ) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from builder.commands.build_tables import counts_text, stage_table
+from builder.commands.build_tables import counts_text, plain_counts, stage_table
 from builder.commands.build_voice import DEFAULT_WORKDIR, Manner, Voice, voice_options
 from builder.commands.completion import complete_columns, complete_presets, complete_stages
 
@@ -172,12 +172,14 @@ def run(
 
 @click.command()
 @WORKDIR
-def status(workdir: Path) -> None:
+@click.option("--verbose", is_flag=True, help="Show all that the stages counted.")
+def status(workdir: Path, verbose: bool) -> None:
     """Show which stages are done, stale or due."""
     from builder import pipeline
 
+    describe = counts_text if verbose else plain_counts
     rows = [
-        (s.name, state, f"{done.seconds:.1f}" if done else "", counts_text(done.counts) if done else s.about)
+        (s.name, state, f"{done.seconds:.1f}" if done else "", describe(done.counts) if done else s.about)
         for s, state, done in pipeline.status(workdir)
     ]
     click.echo(stage_table(rows, ["stage", "state", "seconds", "counts"]))

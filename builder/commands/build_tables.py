@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 
 def stage_table(rows: Sequence[Sequence[str]], headers: list[str]) -> str:
@@ -31,11 +31,20 @@ def stage_table(rows: Sequence[Sequence[str]], headers: list[str]) -> str:
     )
 
 
-def counts_text(counts: object) -> str:
-    """Counts of a stage in one line."""
-    from collections.abc import Mapping
+_PLAIN = (
+    "rows", "rejected", "duplicates", "reviews", "judged", "triplets", "POS", "NEG", "NEU", "version", "train", "valid",
+    "test",
+)  # fmt: skip
+"""Counts that need no knowledge of the method."""
 
-    assert isinstance(counts, Mapping)
+
+def plain_counts(counts: Mapping[str, object]) -> str:
+    """What a stage counted, in words that its users know; nothing that is 0."""
+    return counts_text({name: counts[name] for name in _PLAIN if counts.get(name)})
+
+
+def counts_text(counts: Mapping[str, object]) -> str:
+    """Counts of a stage in one line."""
     return ", ".join(
         f"{name} {value:,}" if isinstance(value, int) else f"{name} {value}" for name, value in counts.items()
     )

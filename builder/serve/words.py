@@ -49,7 +49,7 @@ def pages_of(role: Role) -> Page:
         rows = await ask(datasette, work)
         links = {str(row["shown"]): chosen.link(f"/{role}", word=row["word"]) for row in rows}
         bars = charts.by_polarity(rows, "shown", links)
-        context = {"role": role, "part": part, "bars": bars, "most": MOST, "selection": chosen}
+        context = {"role": role, "part": part, "bars": bars, "most": MOST, "selection": chosen, "kinds": charts.LEGEND}
         return await page(datasette, request, "words.html", context)
 
     return words
