@@ -7,13 +7,16 @@ import multiprocessing
 import os
 import pickle
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 from test_encoder import CONFIG, TEXTS, TRAIN, TUNING, VALID
+from test_paper_models import EXAMPLES
 from tiny_encoders import make_encoder
+from tiny_mt5 import make_base
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from builder.errors import ModelError
@@ -24,14 +27,18 @@ from builder.learning.token_rows import average_tokens
 from builder.model.encoder import load_encoder
 from builder.model.foundation import CharacterFoundation
 from builder.model.network import Spans, TextContext
+from builder.model.paper.fine_tuning import train_writer
 from builder.model.paper.generate import Watch
 from builder.model.paper.models import VerdictScore
 from builder.model.paper.pretrained import Base
-from builder.model.paper.seq2seq_settings import Seq2SeqConfig
-from builder.model.tagger import train_tagger
+from builder.model.paper.seq2seq_settings import Asking, Seq2SeqConfig
+from builder.model.saved import load, save
+from builder.model.tagger import Tagger, train_tagger
 from builder.model.tagger_network import TaggerNetwork
 
 needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA GPU")
+DEVICES = ["cpu", pytest.param("cuda", marks=[needs_gpu, pytest.mark.gpu])]
+"""The same test here and on a GPU, where there is one."""
 
 
 class CopyCounter(TorchDispatchMode):
@@ -172,15 +179,35 @@ def test_no_tensor_of_a_tagger_stays_behind_on_the_host(tmp_path: Path) -> None:
     assert {tensor.device.type for tensor in (table, bits, vectors, *answers)} == {"meta"}
 
 
-@needs_gpu
-@pytest.mark.gpu
-def test_a_tagger_on_a_gpu_learns_and_finds_what_it_finds_on_the_cpu(tmp_path: Path) -> None:
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_tagger_of_a_device_learns_the_same_again_and_reads_the_same_on_the_cpu(device: str, tmp_path: Path) -> None:
     source = str(make_encoder(tmp_path / "base", "bert", TEXTS))
-    base = load_encoder(source, TUNING, "cuda")
+    base = load_encoder(source, TUNING, device)
     tagger = train_tagger(TRAIN, VALID, CONFIG, 1, tmp_path / "t", foundation=base)
-    assert next(tagger.network.parameters()).is_cuda
+    assert devices.device_of(tagger.network).type == device
     again = train_tagger(TRAIN, VALID, CONFIG, 1, tmp_path / "again", foundation=base)
     assert tagger.facts == again.facts
+    save(tagger, tmp_path / "m")
+    there, here = (load(tmp_path / "m", name) for name in (device, "cpu"))
+    assert isinstance(there, Tagger) and isinstance(here, Tagger)
+    keys = [[[triplet.key for triplet in row] for row in model.predict(TEXTS[:30])] for model in (there, here)]
+    differing = sum(one != other for one, other in zip(*keys, strict=True))
+    assert differing <= (0 if device == "cpu" else 1), "bf16 may tip the scale of a review"
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_writer_of_a_device_trains_there_and_writes_what_it_writes_on_the_cpu(device: str, tmp_path: Path) -> None:
+    base, numbers = (
+        str(make_base(tmp_path / "base")),
+        Seq2SeqConfig(epochs=1, max_output=12, batch_tokens=600, threads=1),
+    )
+    config = replace(numbers, device=device, precision="fp32")
+    writer = train_writer(EXAMPLES, EXAMPLES[:2], base, Asking(), config, 3, tmp_path / "training")
+    there, here = (
+        list(replace(writer, config=replace(config, device=name)).answers(EXAMPLES)) for name in (device, "cpu")
+    )
+    assert [answer.text for answer in there] == [answer.text for answer in here]
+    assert [answer.confidence for answer in there] == pytest.approx([answer.confidence for answer in here], abs=1e-3)
 
 
 @needs_gpu

@@ -18,7 +18,10 @@ from builder.builds import Build
 from builder.cli import cli
 from builder.config import resolve
 from builder.errors import ConfigError, ModelError
+from builder.learning import devices
 from builder.settings import Config
+from builder.shards.local import LocalCrew
+from builder.stages.parts import predictions
 from builder.store import db, runs, training_sets, triplets
 
 LINES = (
@@ -84,6 +87,26 @@ def test_models_of_the_paper_predict_on_a_cluster_what_they_predict_here(built: 
             sorted((build.workdir / "models" / name).glob("answers-*.jsonl")) for build in (built, there)
         )
         assert sorted(there_kept.read_text("utf-8").splitlines()) == sorted(here_kept.read_text("utf-8").splitlines())
+
+
+def test_models_of_the_paper_predict_in_a_process_for_each_gpu_what_they_predict_here(
+    built: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Here the processes have no GPU to take: they compute on the CPU."""
+    crews = list[int]()
+
+    class Watched(LocalCrew):
+        def __init__(self, workers: int) -> None:
+            crews.append(workers)
+            super().__init__(workers)
+
+    monkeypatch.setattr(predictions, "LocalCrew", Watched)
+    monkeypatch.setattr(devices, "count_gpus", lambda name: 2)
+    settings = SETTINGS | {"paper.base": built.resolved.config.paper.base, "paper.processes": 1, "shard": 3}
+    there = Build(tmp_path / "w", tmp_path / "out", built.inputs, resolve(options=settings))
+    pipeline.run(there, until="evaluate")
+    assert crews and set(crews) == {2}
+    assert predictions_of(there) == predictions_of(built)
 
 
 def predictions_of(build: Build) -> list[tuple[object, ...]]:
