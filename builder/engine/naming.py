@@ -113,7 +113,7 @@ def names_a_kind(before: Constituent, item: Constituent, out: Sequence[Constitue
     if before.symbol == ADJ and len(before.word) == 1:
         return True
     phrase, rule = before.phrase, grammar.rule
-    if phrase is None or phrase.core != (before.start, before.end):
+    if phrase is None or phrase.core != (before.start, before.end) or _is_vivid(before.word):
         return False
     category, valence = phrase.entry.category, phrase.entry.valence
     if category.startswith(rule.absorbed) and valence < PRAISE:
@@ -121,3 +121,8 @@ def names_a_kind(before: Constituent, item: Constituent, out: Sequence[Constitue
     if not category.startswith(rule.epithets) or not is_thing(item):
         return False
     return not any(earlier.term or earlier.phrase for earlier in out[:-1])
+
+
+def _is_vivid(word: str) -> bool:
+    """熱呼呼, 軟綿綿: who doubles the last character describes, and names no kind."""
+    return len(word) == 3 and word[1] == word[2]
