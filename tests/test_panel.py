@@ -12,7 +12,7 @@ import pytest
 from test_model import triplet
 
 from builder.edges import clashes
-from builder.learning.task import JudgedReview, TaggerConfig
+from builder.learning.task import Example, JudgedReview, TaggerConfig
 from builder.model import cotrain
 from builder.model.cotrain import Taggers, fold_of, fresh, held, merged, together, train_taggers, widened
 from builder.model.panel import SURE, UNSURE, Noise, Panel, noise, seen, trusted
@@ -217,7 +217,7 @@ def test_folds_of_a_training_with_more_of_them_are_removed(tmp_path: Path, monke
     for number in (0, 1, 2, 3, 12):
         (tmp_path / str(number)).mkdir()
     (tmp_path / "notes").mkdir()
-    examples: Any = [replace(judged(), id=key) for key in "abcdef"]
+    examples = [Example(key, judged().text, ()) for key in "abcdef"]
     assert len(train_taggers(examples, [], 2, TaggerConfig(threads=1), 1, tmp_path).members) == 2
     assert sorted(path.name for path in tmp_path.iterdir()) == ["0", "1", "notes", "taggers.json"]
     assert trained == [[key for key in "abcdef" if fold_of(key, 2) != fold] for fold in (0, 1)]

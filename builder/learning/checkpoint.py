@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -51,13 +51,15 @@ def tensor_digest(tensors: Mapping[str, Tensor], *more: str) -> str:
     return total.hexdigest()
 
 
-def fingerprint(
-    kind: str, config: object, seed: int, *data: Sequence[tuple[str, Sequence[tuple[Triplet, str]]]]
-) -> str:
+LabelledTexts = tuple[int, Iterable[tuple[str, Sequence[tuple[Triplet, str]]]]]
+"""How many texts there are, and each with its labelled triplets."""
+
+
+def fingerprint(kind: str, config: object, seed: int, *data: LabelledTexts) -> str:
     """A hash of what makes two trainings the same: configuration, seed, torch version, texts with labelled triplets."""
     total = hashlib.sha256(repr((kind, config, seed, torch.__version__)).encode())
-    for items in data:
-        total.update(f"\n{len(items)}\n".encode())
+    for count, items in data:
+        total.update(f"\n{count}\n".encode())
         for text, triplets in items:
             places = [(t.key, t.aspect_full.spans, t.opinion_full.spans, label) for t, label in triplets]
             total.update(repr((text, places)).encode("utf-8", "surrogatepass"))

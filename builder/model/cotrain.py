@@ -24,6 +24,7 @@ from builder.edges import clashes, shared
 from builder.engine import Doc, RuleEngine
 from builder.errors import ModelError
 from builder.files import read_settings, write_atomically
+from builder.learning.packed import PackedExamples
 from builder.learning.processes import helped, launched, rank, spread
 from builder.learning.task import Example, Progress, TaggerConfig
 from builder.model.foundation import Foundation
@@ -82,7 +83,7 @@ class FoldTraining:
 
     def train_fold(self, fold: int, progress: Progress | None) -> Tagger:
         """The tagger that does not see the reviews of a fold, trained and saved."""
-        others = [review for review in self.train if fold_of(review.id, self.folds) != fold]
+        others = PackedExamples(review for review in self.train if fold_of(review.id, self.folds) != fold)
         checkpoints = self.folder / f"{fold}.training"
         tagger = train_tagger(others, self.valid, self.config, self.seed, checkpoints, progress, self.foundation)
         save(tagger, self.folder / str(fold))

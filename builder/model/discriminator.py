@@ -189,7 +189,7 @@ def train_discriminator(
     def count_verdicts(chosen: list[int]) -> float:
         return float(sum(len(items[i].verdicts) for i in chosen))
 
-    data = ([(item.text, item.verdicts) for item in part] for part in (train, valid))
+    data = ((len(part), ((item.text, item.verdicts) for item in part)) for part in (train, valid))
     unique = fingerprint(f"discriminator{base.mark}", config, seed, *data)
     course = course_of(network, [len(item.text) for item in items], loss, evaluate, config, seed, count_verdicts, team)
     place = Checkpoints(checkpoints, unique, main=team.main, meet=team.meet)

@@ -215,7 +215,7 @@ def train_tagger(
     def loss(chosen: list[int]) -> torch.Tensor:
         return network.loss([items[i] for i in chosen])
 
-    data = ([(example.text, [(t, "") for t in example.triplets]) for example in part] for part in (train, valid))
+    data = ((len(part), ((item.text, [(t, "") for t in item.triplets]) for item in part)) for part in (train, valid))
     unique = fingerprint(f"tagger{base.mark}", config, seed, *data)
     lengths = [len(item.text) for item in items]
     course = course_of(network, lengths, loss, lambda: reach()[1], config, seed, team=team)

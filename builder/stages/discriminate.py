@@ -20,7 +20,7 @@ from builder.model import kinds
 from builder.progress import ModelBar
 from builder.stages.parts import judging, predictions
 from builder.stages.parts.context import Context
-from builder.stages.parts.examples import list_examples
+from builder.stages.parts.examples import pack_examples
 from builder.stages.parts.judging import KnownVerdicts
 from builder.stages.parts.sure_proposals import save_proposals
 from builder.store import db, reviews, runs, triplets
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from builder.model.panel import Shares
     from builder.model.tagger import Proposal
 
-ExamplesBySplit = Mapping[str, list[Example]]
+ExamplesBySplit = Mapping[str, Sequence[Example]]
 """The rules' triplets of the splits `train` and `valid`."""
 Facts = dict[str, int | float | str]
 
@@ -44,7 +44,7 @@ def run(context: Context) -> runs.Counts:
     shown, most = ModelBar("discriminator", kinds.unit(context.config)), context.config.discriminate.most
     drawn = {"train": most, "valid": most // 10}
     rule_examples = {
-        split: list_examples(context, triplets.proposed(connection, rules, split, number))
+        split: pack_examples(context, triplets.proposed(connection, rules, split, number))
         for split, number in drawn.items()
     }
     if (

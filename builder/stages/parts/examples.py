@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby, islice
 from typing import TypeVar
 
+from builder.learning.packed import PackedExamples
 from builder.learning.task import Example
 from builder.reader import review_view, to_view
 from builder.records import Review, StoredTriplet
@@ -20,6 +21,11 @@ ReviewRow = TypeVar("ReviewRow")
 def list_examples(context: Context, stored: Iterable[StoredTriplet]) -> list[Example]:
     """The examples of stored triplets, one for each review; offsets are those of the normalised view."""
     return [example for example, _ in stream_examples(context, stored)]
+
+
+def pack_examples(context: Context, stored: Iterable[StoredTriplet]) -> Sequence[Example]:
+    """The same, for a training: in a fraction of the memory."""
+    return PackedExamples(example for example, _ in stream_examples(context, stored))
 
 
 def stream_examples(context: Context, stored: Iterable[StoredTriplet]) -> Iterator[tuple[Example, list[int]]]:
