@@ -226,6 +226,8 @@ def test_search_says_how_many_there_are_and_how_many_it_shows(built: Built, here
     assert len(ran.out.splitlines()) == 3
     assert "reviews, the first 2 shown; --limit takes more" in ran.err
     assert here("search", "", "--workdir", built.workdir).error.startswith("nothing to look for")
+    nothing = here("search", "外星人很慢", "--workdir", built.workdir)
+    assert nothing.err.startswith("0 reviews; ") and "fewer characters" in nothing.err
 
 
 # ---- named queries

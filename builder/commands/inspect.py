@@ -105,7 +105,10 @@ def search(
     put_rows(("review", "split", "triplets", "text"), rows, shape, limit, safe)
     click.echo(
         counted(hits.total, "review")
-        + (f", the first {limit} shown; --limit takes more" if hits.total > limit else ""),
+        + (f", the first {limit} shown; --limit takes more" if hits.total > limit else "")
+        + (
+            "; every word must stand in a review: fewer words, or fewer characters, find more" if not hits.total else ""
+        ),
         err=True,
     )
 

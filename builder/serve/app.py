@@ -18,6 +18,7 @@ from builder.serve.database import add_comparison, of_release, of_workdir, read_
 from builder.serve.folder import folder_of_server
 from builder.serve.metadata import metadata
 from builder.serve.trying import Extracting, Reads
+from builder.store import db
 
 _SETTINGS = {
     "allow_download": False,
@@ -111,7 +112,8 @@ def serve(shown: Shown, host: str, port: int, report: Callable[[str], None], ope
                 f"working directory {shown.workdir.resolve().name}",
                 f"{shown.workdir}, as it was when the server started",
             )
-            report(f"copying {shown.workdir}")
+            with db.reading(shown.workdir):  # what cannot be read is not said to be copied
+                report(f"copying {shown.workdir}")
             database = of_workdir(shown.workdir, folder)
         if shown.compared is not None:
             report(f"comparing with {shown.compared}")
