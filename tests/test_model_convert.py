@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import tiny_hub
 import torch
 from click.testing import CliRunner, Result
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 from tiny_encoders import make_encoder
 from tiny_mt5 import make_base
 
@@ -23,6 +24,7 @@ from builder.cli import cli
 from builder.errors import ModelError, OutputError
 from builder.learning import hub, unpickling
 from builder.learning.converting import convert
+from builder.model.base_findings import check_base
 
 TEXTS = ["湯頭真的很濃郁，麵條普通。", "店員不太好"]
 
@@ -167,8 +169,7 @@ def test_check_says_what_an_encoder_is_and_can_serve_as(bert: Path, pickled: Pat
     network = hub.load_network("AutoModel", str(bert), wanted="another", optional=("pooler",))
     count = sum(p.numel() for p in network.parameters())
     assert count < 10**6 and lines["size"].strip().startswith(f"{count:,} parameters, 0.1 MB")
-    assert lines["serves as"].count("builder augment") == 1
-    assert lines["serves as"].endswith("(boostaug, word-embs, cbert, bert, style-transfer)")
+    assert lines["serves as"].strip() == "encoder of the profile encoder (encoder.base)", "it was saved without a head"
     assert (
         lines["tokenizer"].strip().startswith("covers 88.9% of the characters of reviews.csv, lacks 鯖; more than 5%")
     )
@@ -177,9 +178,25 @@ def test_check_says_what_an_encoder_is_and_can_serve_as(bert: Path, pickled: Pat
     assert f"builder model convert {pickled}" in model("check", pickled, "--reviews", reviews).output
 
 
-def test_check_counts_the_parameters_that_loading_gives(bert: Path, tmp_path: Path) -> None:
-    from builder.model.base_findings import check_base
+def test_check_names_a_masked_model_where_its_head_lies_in_the_folder(tmp_path: Path) -> None:
+    """What it says is what loading does: an ELECTRA's discriminator has another head, and cannot fill masks."""
+    masked = Path(tiny_hub.save(tmp_path / "masked", "bert"))
+    uses = "encoder of the profile encoder (encoder.base); masked model of `builder augment` "
+    whole = f"{uses}(boostaug, word-embs, cbert, bert, style-transfer)"
+    assert dict(check_base(str(masked), TEXTS, "texts", "cpu"))["serves as"] == whole
+    hub.load_network("AutoModelForMaskedLM", str(masked), wanted="another")
+    electra = make_encoder(tmp_path / "electra", "electra", TEXTS)
+    tensors = {f"electra.{name}": tensor for name, tensor in load_file(electra / "model.safetensors").items()}
+    for name, head in (("discriminator_predictions.dense.bias", False), ("generator_predictions.dense.bias", True)):
+        save_file(tensors | {name: torch.zeros(32)}, electra / "model.safetensors", {"format": "pt"})
+        found = dict(check_base(str(electra), TEXTS, "texts", "cpu"))["serves as"]
+        assert ("masked model" in found) == head, name
+        assert "encoder.base" in found
+    (electra / "model.safetensors").write_bytes(b"no weights")
+    assert "encoder.base" in dict(check_base(str(electra), TEXTS, "texts", "cpu"))["serves as"]
 
+
+def test_check_counts_the_parameters_that_loading_gives(bert: Path, tmp_path: Path) -> None:
     large = make_encoder(tmp_path / "large", "bert", TEXTS, hidden_size=256, intermediate_size=1024)
     network = hub.load_network("AutoModel", str(large), wanted="another", optional=("pooler",))
     count = sum(p.numel() for p in network.parameters())

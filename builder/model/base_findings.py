@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
 
 from builder.learning import devices, hub
+from builder.learning.claims import read_shapes
 from builder.model.encoder import MAX_UNKNOWN, unknown_characters
 from builder.model.serving import is_encoder, is_writer
 
@@ -42,7 +44,7 @@ def check_base(source: str, texts: Iterable[str], where: str, device: str = "aut
     half = devices.takes_bf16("auto", chosen)
     yield "precision", f"{'bf16' if half else 'float32'} on {chosen}"
     nothing = "nothing here: it is neither an encoder nor a seq2seq or causal model"
-    yield "serves as", "; ".join(_uses(config, network, tokenizer)) or nothing
+    yield "serves as", "; ".join(_uses(source, config, network, tokenizer)) or nothing
 
 
 def describe_count(parameters: float) -> str:
@@ -87,7 +89,24 @@ def _describe_device(device: torch.device) -> str:
     return f"{device} has {_in_gb(torch.cuda.get_device_properties(device).total_memory)}"
 
 
-def _uses(config: Any, network: Any, tokenizer: Any) -> Iterator[str]:
+def _has_head(source: str, config: Any) -> bool:
+    """Whether the weights of a folder hold a masked language model's head, or cannot be asked: an encoder that was
+    saved alone has none, nor has the discriminator of an ELECTRA.
+    """
+    weights = sorted(Path(source).glob("*.safetensors")) if hub.is_folder(source) else []
+    if not weights:
+        return True
+    with torch.device("meta"):
+        network = hub.make_network("AutoModelForMaskedLM", config, source)
+    inner = f"{network.base_model_prefix}."
+    head = {name for name, _ in network.named_parameters() if not name.startswith(inner)}
+    try:
+        return any(head & read_shapes(path).keys() for path in weights)
+    except (OSError, SafetensorError):
+        return True  # loading says what is wrong with them
+
+
+def _uses(source: str, config: Any, network: Any, tokenizer: Any) -> Iterator[str]:
     """What a base can serve as, by the checks that the methods make when they load it."""
     from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, AutoModelForSeq2SeqLM
 
@@ -107,7 +126,7 @@ def _uses(config: Any, network: Any, tokenizer: Any) -> Iterator[str]:
         methods = ["boostaug", "word-embs"] if tokenizer.mask_token_id is not None and pads else []
         if fast is not None and hasattr(getattr(network, "embeddings", None), "token_type_embeddings"):
             methods += ["cbert", "bert", "style-transfer"]
-        if methods:
+        if methods and _has_head(source, config):
             yield f"masked model of `builder augment` ({', '.join(methods)})"
     elif kind in AutoModelForCausalLM._model_mapping and fast is not None and ends:
         yield "causal model of `builder augment gpt2`"
