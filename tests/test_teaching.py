@@ -154,11 +154,15 @@ def test_a_triplet_that_no_rule_makes_teaches_the_rules_nothing(tmp_path: Path) 
     assert Teacher(work(tmp_path)).propose_exceptions(text, triplet(text, "湯", "好喝", "POS"), [])["lessons"] == []
 
 
-def test_the_page_proposes_a_refused_pair_and_adds_it_to_the_rules(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("aspect", "opinion", "folded"), [("湯頭", "好喝", "湯頭|好喝"), ("顏色", "鮮豔", "顏色|鮮艷")])
+def test_the_page_proposes_a_refused_pair_and_adds_it_to_the_rules(
+    aspect: str, opinion: str, folded: str, tmp_path: Path
+) -> None:
+    """It names the words as the review writes them; the rules keep them as they fold variants."""
     pytest.importorskip("uvicorn", reason="the extra annotate is not installed")
     needed()
-    text = "湯頭好喝"
-    workdir = work(tmp_path, (text,), {"rules": [(1, triplet(text, "湯頭", "好喝", "POS"))]})
+    text = aspect + opinion
+    workdir = work(tmp_path, (text,), {"rules": [(1, triplet(text, aspect, opinion, "POS"))]})
     pool = make_pool(workdir, PoolSettings(10, 13, "test")).pool
     with db.reading(workdir) as connection:
         pool = pools.read(connection, pool.id)
@@ -168,14 +172,14 @@ def test_the_page_proposes_a_refused_pair_and_adds_it_to_the_rules(tmp_path: Pat
             browser.open(page.address)
             browser.press("3")
             browser.wait("!document.querySelector('#teach').hidden")
-            assert "「好喝」不是說「湯頭」（規則 subject）" in browser.text("#lessons")
-            assert "propose (湯頭, 好喝) in that review no more" in browser.text("#works")
+            assert f"「{opinion}」不是說「{aspect}」（規則 subject）" in browser.text("#lessons")
+            assert f"propose ({aspect}, {opinion}) in that review no more" in browser.text("#works")
             browser.press("l")
-            assert "added to the rules: 湯頭|好喝" in browser.text("#done")
+            assert f"added to the rules: {folded}" in browser.text("#done")
             assert browser.troubles == []
     finally:
         browser.close()
-    assert load_rules(workdir / "rules")[0].params["pairs"] == ["湯頭|好喝"]
+    assert load_rules(workdir / "rules")[0].params["pairs"] == [folded]
 
 
 def test_a_pair_that_is_right_elsewhere_is_not_proposed(tmp_path: Path) -> None:

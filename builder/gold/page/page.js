@@ -171,19 +171,20 @@ function learn(at, due) {
   call("/api/propose", { place: at, ...due }).then((content) => {
     if (!content.lessons.length) return;
     const { text, candidate } = items.get(at), pair = due.wrong ? [candidate.aspect_spans, candidate.opinion_spans] : [due.aspect, due.opinion];
-    lesson = { ...content, at, wrong: !!due.wrong, triplet: `(${pair.map((spans) => words(spans, text)).join(", ")})` }; teaching(); if (item && !picker) show();
+    const written = pair.map((spans) => words(spans, text));
+    lesson = { ...content, at, wrong: !!due.wrong, written, triplet: `(${written.join(", ")})` }; teaching(); if (item && !picker) show();
   }).catch(() => {});
 }
 const TAUGHT = {
   opinion: (l) => `「${l.word}」是意見，分數 ${l.meaning}（1 到 10${l.before ? `，現在 ${l.before}` : ""}） is an opinion of valence ${l.meaning} of 1 to 10${l.before ? `, now ${l.before}` : ""}`,
   aspect: (l) => `「${l.word}」是對象 is an aspect (${l.meaning})`,
-  pair: (l) => { const [aspect, opinion] = l.word.split("|"); return `「${opinion}」不是說「${aspect}」（規則 ${l.meaning}） the rules never pair them again; rule ${l.meaning} did`; },
+  pair: (l, [aspect, opinion]) => `「${opinion}」不是說「${aspect}」（規則 ${l.meaning}） the rules never pair them again; rule ${l.meaning} did`, // as the review writes them, not as the rules fold them
   exception: (l) => `「${l.word}」不是對象也不是意見 is neither aspect nor opinion`,
 };
 function teaching() {
   $("teach").hidden = !lesson;
   if (!lesson) return;
-  $("lessons").replaceChildren(...lesson.lessons.map((l) => element("li", TAUGHT[l.table](l))));
+  $("lessons").replaceChildren(...lesson.lessons.map((l) => element("li", TAUGHT[l.table](l, lesson.written))));
   const { triplet } = lesson;
   const after = lesson.wrong
     ? [`加了以後，那則評論不會再提出 ${triplet}。 With it, the rules propose ${triplet} in that review no more.`, `加了以後，那則評論還是會提出 ${triplet}，但別處有用。 Even so the rules still propose ${triplet} in that review, but it may help elsewhere.`]
