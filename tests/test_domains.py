@@ -29,6 +29,7 @@ from builder.lexicon.resources import load_lexicon
 from builder.lexicon.rules import load_rules
 from builder.reader import Recipe, extract, make_reader
 from builder.records import Token
+from builder.usecases.domain_packs import blank_markup
 from builder.usecases.word_page import SheetBook
 
 HOTEL = [
@@ -277,6 +278,29 @@ def test_a_pack_is_made_answered_and_used_from_raw_reviews_alone(reviews: Path, 
     shown = command("check", pack, "--reviews", reviews, "--draw", 3)
     assert shown.startswith("6 reviews, 6 with triplets (100%)") and "unknown words:" in shown
     assert command("check", pack, "--reviews", reviews, "--draw", 3) == shown
+
+
+def test_a_pack_quotes_reviews_in_their_own_script_and_proposes_no_markup(tmp_path: Path) -> None:
+    file = tmp_path / "r.csv"
+    lines = [
+        "这个鱼缸很干净，水草<b>漂亮</b>",
+        "鱼缸很舒服 <script>alert(1)</script>",
+        "<img src=x onerror=alert(2)>鱼缸很亮&nbsp;推荐",
+    ]
+    file.write_text(
+        "text\n" + "".join(f"{line}{mark}\n" for line in lines for mark in ("", "。", "！")), encoding="utf-8"
+    )
+    command("new", "pet", "--reviews", file, "--out", tmp_path / "pet", "--support", 2)
+    proposals = {row.word: row for row in read_sheet(tmp_path / "pet")}
+    assert "魚缸" in proposals and not any(word.isascii() for word in proposals)
+    assert proposals["魚缸"].sentence == "这个【鱼缸】很干净，水草 漂亮"
+    (row,) = [row for row in SheetBook(tmp_path / "pet").list()["rows"] if row["word"] == "魚缸"]
+    assert row["evidence"] == ["这个【鱼缸】很干净，水草 漂亮"]
+
+
+@pytest.mark.parametrize("text", ["價格 <3 很好 > 別家", "a < b & c", "&很好；", "好吃>_<推薦"])
+def test_what_people_write_is_no_markup(text: str) -> None:
+    assert blank_markup(text) == text
 
 
 def test_the_page_of_a_pack_keeps_answers_and_names_classes(reviews: Path, tmp_path: Path) -> None:

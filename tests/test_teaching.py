@@ -154,7 +154,9 @@ def test_a_triplet_that_no_rule_makes_teaches_the_rules_nothing(tmp_path: Path) 
     assert Teacher(work(tmp_path)).propose_exceptions(text, triplet(text, "湯", "好喝", "POS"), [])["lessons"] == []
 
 
-@pytest.mark.parametrize(("aspect", "opinion", "folded"), [("湯頭", "好喝", "湯頭|好喝"), ("顏色", "鮮豔", "顏色|鮮艷")])
+@pytest.mark.parametrize(
+    ("aspect", "opinion", "folded"), [("湯頭", "好喝", "湯頭|好喝"), ("顏色", "鮮豔", "顏色|鮮艷")]
+)
 def test_the_page_proposes_a_refused_pair_and_adds_it_to_the_rules(
     aspect: str, opinion: str, folded: str, tmp_path: Path
 ) -> None:

@@ -123,6 +123,8 @@ def test_the_page_takes_and_refuses_words_by_key(tmp_path: Path) -> None:
             browser.open(process.stdout.readline().split()[1])
             assert browser.text("#w0 p") == "湯頭很冰裂裂，下次再來"
             assert browser.text("#w0 mark") == "冰裂裂"
+            other = browser.run("sentence('【特價】这个【鱼缸】很亮', '魚缸').innerHTML")
+            assert other == '【特價】这个<mark class="o">鱼缸</mark>很亮'
             browser.press("y", "n")
             assert [row["accept"] for row in cells(path)] == ["yes", "no"]
             assert browser.text("#count") == "2 / 2"

@@ -28,9 +28,14 @@ from builder.settings import CORE
 from builder.sources.columns import Columns
 from builder.sources.rows import RawReview
 from builder.text import HAN
+from builder.usecases.induction import quote
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]*")
 _SNIPPET = 16
+_MARKUP = re.compile(
+    r"<(script|style)\b[^<>]*>[^<]*</\1\s*>|</?[A-Za-z][^<>]{0,1000}>|<!--.{0,1000}?-->|&(?:[A-Za-z]{2,8}|#x?[0-9A-Fa-f]{1,6});",
+    re.DOTALL,
+)
 _FREE, _OWN = 1.0, 0.7
 """Bits of branching entropy, and contrast, from which on a compound looks like a name of the domain."""
 _LATIN = 0.45
@@ -95,13 +100,18 @@ def make_pack(
     if len(texts) < support:
         raise InputError(f"too few reviews: {len(texts)}", where=str(files[0]), fix="give some hundred or more")
     reader = make_reader(Recipe(folders=Folders(domain=CORE)))
-    readings = reader.read(texts)
+    readings = reader.read([blank_markup(text) for text in texts])
     proposals = propose_words(name, readings, reader.lexicon, stars, support)
     folder.mkdir(parents=True, exist_ok=True)
     write_sheet(folder, proposals)
     write_card(folder, name, len(texts), ", ".join(path.name for path in files))
     aspects, opinions = write_lexicons(folder, name, proposals, reader.lexicon)
     return NewPack(folder, len(texts), len(proposals), aspects, opinions)
+
+
+def blank_markup(text: str) -> str:
+    """A text with spaces in place of tags, scripts and entities, which no person wrote."""
+    return _MARKUP.sub(lambda match: " " * len(match[0]), text)
 
 
 def take_answers(folder: Path) -> NewPack:
@@ -166,7 +176,7 @@ def _guess_role(word: str, lexicon: Lexicon) -> str:
 
 def _propose_opinion(candidate: WordCandidate, readings: Sequence[Reading]) -> Proposal:
     evidence = f"association {candidate.association:g}, purity {candidate.purity:g}"
-    sentence = _quote(candidate.evidence[0], readings) if candidate.evidence else ""
+    sentence = _quote(candidate.evidence[0], candidate.word, readings) if candidate.evidence else ""
     meaning = f"{candidate.valence or 5.0:g}"
     return Proposal("opinion", candidate.word, meaning, candidate.confidence, candidate.support, evidence, sentence)
 
@@ -196,13 +206,17 @@ def _propose_aspect(
     if compound:
         word, reviews = compound.word, max(reviews, compound.reviews)
     place = candidate.evidence[0] if candidate and candidate.evidence else compound.place if compound else (0, 0)
-    quote = _quote(place, readings)
-    return Proposal("aspect", word, cls, round(confidence, 3), reviews, "; ".join(evidence), quote)
+    sentence = _quote(place, word, readings)
+    return Proposal("aspect", word, cls, round(confidence, 3), reviews, "; ".join(evidence), sentence)
 
 
-def _quote(place: tuple[int, int], readings: Sequence[Reading]) -> str:
+def _quote(place: tuple[int, int], word: str, readings: Sequence[Reading]) -> str:
+    """The sentence of a word as its review writes it, in its own script; the word stands in 【】."""
     index, at = place
-    return _cut_snippet(readings[index].view.text, at)
+    view, text = readings[index].view, readings[index].text
+    if view.text[at : at + len(word)].lower() != word.lower():  # it stands there in another form
+        return _cut_snippet(text, view.starts[at])
+    return " ".join(quote(text, *view.to_source((at, at + len(word)))).split())
 
 
 def _cut_snippet(text: str, at: int) -> str:

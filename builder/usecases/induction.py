@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from builder.engine import Doc
 from builder.lexicon.induce import Induced
 from builder.lexicon.resources import Lexicon
-from builder.reader import restored
+from builder.reader import Reading, restored
 from builder.store import readings
 
 _CHUNK = 1024
@@ -22,10 +22,14 @@ _AROUND = 24
 
 def documents(connection: sqlite3.Connection, lexicon: Lexicon) -> Iterator[Doc]:
     """Every annotated review, in order of id."""
+    return (reading.doc for reading in _read_annotated(connection, lexicon))
+
+
+def _read_annotated(connection: sqlite3.Connection, lexicon: Lexicon) -> Iterator[Reading]:
     at = 0
     while rows := readings.annotated(connection, at, _CHUNK):
         for review, words in rows:
-            yield restored(review, readings.load_words(words), lexicon.variants).doc
+            yield restored(review, readings.load_words(words), lexicon.variants)
         at = rows[-1][0].id
 
 
@@ -43,15 +47,17 @@ def ratings(connection: sqlite3.Connection) -> dict[int, float]:
 
 
 def quote_evidence(connection: sqlite3.Connection, lexicon: Lexicon, induced: Induced) -> dict[tuple[int, int], str]:
-    """(index of the review, offset) of each candidate's evidence -> its sentence, the word in 【】."""
+    """(index of the review, offset) of each candidate's evidence -> its sentence as the review writes it, in its
+    own script; the word stands in 【】.
+    """
     wanted: dict[int, list[tuple[int, int]]] = {}
     for candidate in (*induced.opinions, *induced.aspects):
         for review, offset in candidate.evidence:
             wanted.setdefault(review, []).append((offset, len(candidate.word)))
     quoted: dict[tuple[int, int], str] = {}
-    for index, doc in enumerate(documents(connection, lexicon)):
+    for index, reading in enumerate(_read_annotated(connection, lexicon)):
         for offset, length in wanted.get(index, ()):
-            quoted[index, offset] = quote(doc.text, offset, offset + length)
+            quoted[index, offset] = quote(reading.text, *reading.view.to_source((offset, offset + length)))
     return quoted
 
 

@@ -161,8 +161,6 @@ class SheetBook:
 
     def _row(self, place: int) -> Json:
         row: Proposal = self._rows[place]
-        at = row.sentence.find(row.word)
-        marked = row.sentence if at < 0 else row.sentence[:at] + f"【{row.word}】" + row.sentence[at + len(row.word) :]
         return {
             "place": place,
             "kind": row.kind,
@@ -171,7 +169,7 @@ class SheetBook:
             "support": row.reviews,
             "confidence": row.confidence,
             "accept": row.answer.strip().lower(),
-            "evidence": [marked],
+            "evidence": [row.sentence],
         }
 
 

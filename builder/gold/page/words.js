@@ -10,10 +10,15 @@ async function call(path, body) {
   if (!answer.ok) throw new Error(content.error);
   return content;
 }
-function sentence(text, word) { // 【…】 stands around the word; reviews have such brackets too
-  const line = document.createElement("p"), quoted = `【${word}】`, at = text.indexOf(quoted);
-  if (at < 0) line.append(visible(text));
-  else line.append(visible(text.slice(0, at)), element("mark", word, "o"), visible(text.slice(at + quoted.length)));
+// 【…】 stands around the word, which a review may write in the other script; reviews have such brackets of their own too.
+function sentence(text, word) {
+  const line = document.createElement("p"), letters = Array.from(word), alike = ([, other]) => Array.from(other).filter((char, n) => char === letters[n]).length;
+  const brackets = [...text.matchAll(/【([^【】]+)】/gu)].filter(([, other]) => Array.from(other).length === letters.length);
+  const quoted = brackets.sort((first, second) => alike(second) - alike(first))[0];
+  const at = text.indexOf(word);
+  if (!quoted && at < 0) line.append(visible(text));
+  else if (!quoted) line.append(visible(text.slice(0, at)), element("mark", word, "o"), visible(text.slice(at + word.length)));
+  else line.append(visible(text.slice(0, quoted.index)), element("mark", quoted[1], "o"), visible(text.slice(quoted.index + quoted[0].length)));
   return line;
 }
 function meaning(row) {
