@@ -159,6 +159,10 @@ def test_quotation_marks_part_no_name_from_what_is_said_of_it(reader: Reader, te
         ("除了雞排，其他都很難吃", set()),
         ("這次選擇滷味和雞排都還不錯", {"滷味|不錯|POS", "雞排|不錯|POS"}),
         ("滷味的選擇很多", {"滷味的選擇|多|POS"}),
+        ("跟服務生說很臭", set()),
+        ("品質實在令我震驚", set()),
+        ("湯不應該這麼鹹", {"湯|鹹|NEG"}),
+        ("雞排跟照片差超多", {"雞排|差超多|NEG"}),
     ],
 )
 def test_times_eaters_hearsay_exceptions_and_verbs_are_read_as_such(
