@@ -150,7 +150,7 @@ def test_csv_has_a_row_for_each_triplet_and_for_each_text_without_one(here: Comm
         (("a.csv", "好吃"), "give either texts or one file; see `builder extract --help`"),
         (("好吃", "--sheet", "2"), "columns, encoding and sheet are those of a file, and no file is given; see"),
         (("-", "--text-column", "a"), "columns, encoding and sheet are those of a file; save the stream to a file"),
-        (("好吃", "--format", "xml"), "Invalid value for '--format': 'xml' is not one of 'jsonl', 'csv', 'table'."),
+        (("好吃", "--format", "xml"), "Invalid value for '--format': 'xml' is not one of 'jsonl', 'csv', 'table';"),
     ],
 )
 def test_what_extract_cannot_use_is_one_line(here: Command, words: tuple[str, ...], message: str) -> None:
