@@ -24,6 +24,9 @@ from test_serve import Running, check, get, needs_chromium, serving
 from builder.errors import ConfigError, ReleaseError
 from builder.folding import fold
 from builder.records import Element, Polarity, Token, Triplet
+from builder.report.blocks import Table
+from builder.report.discriminator import discriminator
+from builder.report.process import contribution
 from builder.serve import app, comparing, database, overview, spans
 from builder.serve.selection import Selection
 from builder.serve.trying import LONGEST, Extracting
@@ -404,6 +407,11 @@ def test_a_judge_that_is_not_trusted_is_called_so_wherever_its_numbers_stand(tmp
     doubted = app.datasette(database.of_workdir(tmp_path / "w", tmp_path), "t", "s")
     for path in ("/", "/review/1", f"/triplet/{next(iter(ids_of(tmp_path)))}"):
         assert "learnt from too few reviews to be trusted" in get(doubted, path).text, path
+    with db.reading(tmp_path / "w") as connection:
+        tables = discriminator(connection, []).tables + contribution(connection, Table("a", "A", ("a",), ())).tables
+    notes = {table.name: table.note for table in tables}
+    for name in ("verdicts", "by-rule"):
+        assert "learnt from too few reviews to be trusted" in notes[name], name
     assert re.search(r"<small>[\d.]+% \?</small>", get(doubted, "/").text)
     assert "(not trusted)" in get(doubted, "/review/1").text
     for path in ("/", "/review/1"):

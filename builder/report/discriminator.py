@@ -11,7 +11,7 @@ from collections import Counter
 from builder.records import VERDICTS
 from builder.report.blocks import Cell, Section, Table
 from builder.report.yardsticks import NO_GOLD, Yardstick, final_systems
-from builder.store import labels
+from builder.store import browse, labels
 from builder.store import report as asked
 from builder.store.labels import LabelPool
 
@@ -47,6 +47,7 @@ def discriminator(connection: sqlite3.Connection, yardsticks: list[Yardstick]) -
         "What the discriminator says, by who proposed",
         ("source", "judged", "YY", "YN", "NX", "abstained", "YY %"),
         tuple(rows),
+        note=browse.judge_doubt(connection),
         missing=NO_JUDGE,
     )
     tables = [verdicts, table_1]

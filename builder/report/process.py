@@ -13,8 +13,8 @@ from pathlib import PurePath
 
 from builder.report.blocks import Cell, ChartLine, ReportFigure, Section, Table
 from builder.report.numbers import percent, spoken_seconds
+from builder.store import browse, runs
 from builder.store import report as asked
-from builder.store import runs
 
 _ENTRY = re.compile(r"(?P<word>\S+) .*\((?P<file>[\w/.-]+):\d+\)$")
 _KEPT_SETTINGS = ("seed", "rules.convention", "annotate.backend", "discriminate.", "self_train.", "ingest.", "release.")
@@ -76,7 +76,8 @@ def contribution(connection: sqlite3.Connection, analysis: Table, most: int = 20
         "by-rule", "Candidates by pairing rule", ("rule", "triplets", "POS", "NEG", "NEU", "accepted %"),
         tuple(asked.by_rule(connection)),
         note="Accepted: the share of all that the discriminator calls YY. It learnt from the rules, so this is "
-            "agreement, not accuracy.", look="polarity", missing="No triplets yet: `builder run seed`.",
+            f"agreement, not accuracy. {browse.judge_doubt(connection)}".rstrip(),
+        look="polarity", missing="No triplets yet: `builder run seed`.",
     )  # fmt: skip
     used: dict[str, list[int]] = defaultdict(lambda: [0, 0])
     for _, detail, times in asked.evidence(connection):
