@@ -1,10 +1,11 @@
-"""The cycle collector paused: a block that only builds what stays gains nothing from it.
+"""The cycle collector paused, where a block only builds what stays; and memory that is free, given back.
 
-In: nothing. Out: a context without collections.
+In: nothing. Out: a context without collections; fewer pages in this process.
 """
 
 from __future__ import annotations
 
+import ctypes
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,3 +24,14 @@ def uncollected() -> Iterator[None]:
     finally:
         if before:
             gc.enable()
+
+
+def give_back() -> None:
+    """Give the system the pages that no object uses: glibc keeps what a training leaves between objects that stay.
+
+    Elsewhere than on Linux with glibc nothing happens.
+    """
+    try:
+        ctypes.CDLL(None).malloc_trim(0)
+    except (AttributeError, OSError, TypeError):  # no such function; no library of that name (Windows)
+        return

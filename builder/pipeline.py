@@ -32,6 +32,7 @@ from builder.code import code_digest
 from builder.config import flat
 from builder.errors import ConfigError, did_you_mean
 from builder.lexicon.resources import Lexicon
+from builder.memory import give_back
 from builder.release.reading import shelf_of
 from builder.shards import footprint
 from builder.stages.parts.context import Context
@@ -264,6 +265,7 @@ def _run(stage: Stage, context: Context, forced: bool, check: Callable[[], None]
                 ):  # what a later stage had done, or half done, stands on what is replaced now
                     runs.set_setting(connection, f"{name}.key", "")
         counts = module.run(context)
+        give_back()
         check()
     seconds = time.monotonic() - started
     with db.atomic(connection):

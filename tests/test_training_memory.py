@@ -5,11 +5,13 @@ from __future__ import annotations
 import copy
 import json
 import os
+import platform
 import subprocess
 import sys
 import tracemalloc
 from pathlib import Path
 
+import pytest
 from test_cotrain import TINY, TRAIN, VALID
 
 from builder.learning.packed import PackedExamples
@@ -56,6 +58,24 @@ def test_a_training_keeps_the_kernels_of_few_shapes_and_gets_the_same_weights() 
 
 def test_the_number_of_kernels_that_the_user_chose_stays() -> None:
     assert train_on_forty_lengths("1024")[0] < train_on_forty_lengths("8")[0]
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="needs glibc")
+def test_memory_that_is_free_between_what_stays_is_given_back() -> None:
+    program = """
+from pathlib import Path
+from builder.memory import give_back
+def held():
+    return int(Path("/proc/self/statm").read_text().split()[1])
+blocks = [bytearray(20_000) for _ in range(5_000)]
+kept = blocks[::50]
+blocks.clear()
+before = held()
+give_back()
+print(before - held())
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert int(done.stdout) * os.sysconf("SC_PAGE_SIZE") > 50_000_000, "of 98 MB that are free"
 
 
 def test_packed_examples_are_the_examples_in_a_part_of_their_memory() -> None:

@@ -27,6 +27,7 @@ from builder.files import read_settings, write_atomically
 from builder.learning.packed import PackedExamples
 from builder.learning.processes import helped, launched, rank, spread
 from builder.learning.task import Example, Progress, TaggerConfig
+from builder.memory import give_back
 from builder.model.foundation import Foundation
 from builder.model.saved import load, save
 from builder.model.tagger import Proposal, Tagger, in_place, propose, settle, train_tagger
@@ -144,6 +145,7 @@ def train_taggers(
         members = training.train_at_once(processes, progress)
     else:
         members = [training.train_fold(fold, progress) for fold in range(folds)]
+    give_back()
     for other in filter(_is_member, folder.iterdir()):  # of a training with more folds
         if _fold_in_name(other) >= folds:
             shutil.rmtree(other)

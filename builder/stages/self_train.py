@@ -64,6 +64,8 @@ def run(context: Context) -> runs.Counts:
         counts |= {f"{variant}{rounds[-1].round} {reason}": number for reason, number in problems.items()}
     if context.config.profile == "paper" and context.config.paper.compare_templates and judge is not None:
         counts |= template_models.compare(context, judge)
+    if judge is not None:
+        context.crew.rest()  # a worker that has loaded models holds a third more than one that has not
     return counts
 
 
