@@ -27,6 +27,7 @@ from builder.settings import Config
 from builder.sources.opening import check_readable
 from builder.stages.parts import pool_layers
 from builder.stages.parts.labellers import digest_answers
+from builder.stages.parts.taught_reviews import taught_file
 from builder.store import audits, db, runs
 
 
@@ -117,6 +118,7 @@ def data_digests(build: Build, lexicon: Lexicon) -> dict[str, object]:
         "base": _base_digest(config),
         "audit": _audit_digest(build.workdir),
         "answers": _answers_digest(build.workdir),
+        "taught": _taught_digest(build.workdir),
     }
 
 
@@ -229,6 +231,12 @@ def _answers_digest(workdir: Path) -> str:
         return "[]"
     with db.reading(workdir) as connection:
         return digest_answers(connection)
+
+
+def _taught_digest(workdir: Path) -> str:
+    """The labels that the working directory was taught."""
+    path = taught_file(workdir)
+    return _sha(path) if path.is_file() else ""
 
 
 def _base_digest(config: Config) -> object:

@@ -28,6 +28,8 @@ class Discriminate:
     """Fewest reviews of train for a `cross-fit` judge, which with fewer cannot be trusted; 0: always train one."""
     most: int = 100_000
     """Most reviews of train that are trained on; a tenth as many of valid choose the threshold."""
+    label_weight: int = 10
+    """For how many reviews of the rules a labelled one of `gain --teach` counts to the taggers; 0: they learn none."""
 
     def limits(self) -> Limits:
         return {
@@ -35,6 +37,7 @@ class Discriminate:
             "least": at_least(0, self.least),
             "most": at_least(10, self.most),
             "folds": at_least(2, self.folds),
+            "label_weight": at_least(0, self.label_weight),
         }
 
 

@@ -90,7 +90,7 @@ STAGES: tuple[Stage, ...] = (
         reads=("proposals:rules",),
         writes=("verdicts",),
         settings=("discriminate.", "seed", "threads", "shard", "profile", "device", "encoder.", "paper."),
-        data=("base",),
+        data=("base", "taught"),
     ),
     Stage(
         name="self_train",
@@ -98,7 +98,7 @@ STAGES: tuple[Stage, ...] = (
         reads=("proposals:rules", "verdicts"),
         writes=("training_sets", "proposals:models", "rounds"),
         settings=("self_train.", "seed", "threads", "shard", "profile", "device", "encoder.", "paper."),
-        data=("base", "answers"),
+        data=("base", "answers", "taught"),
     ),
     Stage(
         name="evaluate",

@@ -26,6 +26,7 @@ from builder.model.negatives import discriminator_data
 from builder.model.panel import SURE, UNSURE, Noise, Panel, load_panel, noise, save_panel, seen, trusted, unseen
 from builder.model.saved import save
 from builder.model.trust import DROP, FIRM, WIDEN, is_firm
+from builder.model.tuning import TaughtExamples, tune_taggers
 
 Settings = Callable[..., list[str]]
 TEXT = "湯頭很香，麵條難吃"
@@ -155,6 +156,55 @@ def test_on_a_training_review_only_the_tagger_speaks_that_was_not_trained_on_it(
         assert sorted((round(c, 6), t.key) for c, t in found[i]) == sorted(
             (round(c, 6), t.key) for c, t in alone[fold_of(key, 2)][i]
         )
+
+
+def test_a_review_that_taught_is_judged_by_the_tagger_that_did_not_see_its_labels(
+    taggers: tuple[Taggers, Path], tmp_path: Path
+) -> None:
+    trained = taggers[0]
+    text = "醬油碟乾淨，醬油碟可愛"
+    label = triplet(text, (0, 3), [(3, 5)], "POS")
+    example = Example("taught", text, (label,))
+    own, other = fold_of("taught", 2), 1 - fold_of("taught", 2)
+    shutil.copytree(taggers[1], tmp_path / "taggers")
+    tuned = tune_taggers(trained, TRAIN, TaughtExamples((example,), 400), 3, tmp_path / "taggers")
+    chance = [{t.key: c for c, t in Taggers((member,)).proposals([text])[0]} for member in tuned.members]
+    assert chance[other].get(label.key, 0.0) > chance[own].get(label.key, 0.0) + 0.2, "the other one learnt it"
+    for read in (tuned, load_taggers(tmp_path / "taggers")):
+        assert read.digest == tuned.digest != trained.digest and len(read.taught) == 1
+        alone = Taggers((read.members[own],)).proposals([text])
+        assert read.proposals([text]) == alone == read.apart(["another key"], [text])
+        assert read.proposals([TRAIN[0].text]) == Taggers(read.members).proposals([TRAIN[0].text])
+
+
+def test_labels_without_a_weight_and_a_weight_without_labels_teach_no_tagger(taggers: tuple[Taggers, Path]) -> None:
+    trained = taggers[0]
+    for taught in (TaughtExamples(tuple(TRAIN[:3]), 0), TaughtExamples((), 10)):
+        assert tune_taggers(trained, TRAIN, taught, 3) is trained
+
+
+def test_a_taught_build_counts_its_labels_and_rates_by_them_until_it_forgets(
+    built: Built, builder: Command, fast: Settings, tmp_path: Path
+) -> None:
+    workdir = built.copy(tmp_path)
+    resume = ("build", built.reviews, "--workdir", workdir, "--out", tmp_path / "r", "--until", "self_train",
+              *fast(self_train__variants='["E"]', evaluate__gold=f'"{built.gold}"'))  # fmt: skip
+    with sqlite3.connect(workdir / "builder.db") as connection:
+        rows = connection.execute("SELECT key, text FROM reviews WHERE split = 'train' AND text <> ''").fetchmany(5)
+    lines = [json.dumps({"id": key, "text": text, "triplets": []}) for key, text in rows]
+    lines.append(json.dumps({"id": rows[0][0], "text": "這則評論後來改了", "triplets": []}))
+    (workdir / "taught.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    counts = []
+    for taught in (True, False):
+        if not taught:
+            assert builder("gain", "--workdir", workdir, "--forget").code == 0
+            assert not (workdir / "taught.jsonl").exists()
+        ran = builder(*resume)
+        assert ran.code == 0, ran.err
+        with sqlite3.connect(workdir / "builder.db") as connection:
+            (row_counts,) = connection.execute("SELECT counts FROM runs WHERE stage = 'discriminate'").fetchone()
+        counts.append(json.loads(row_counts).get("labelled", 0))
+    assert counts == [5, 0], "the review whose text has changed since teaches nothing"
 
 
 def test_taggers_are_read_back_and_a_missing_one_is_an_error(taggers: tuple[Taggers, Path], tmp_path: Path) -> None:

@@ -154,11 +154,14 @@ def test_a_working_directory_that_is_taught_builds_with_it_and_forgets_it(here: 
     assert "is taught by 24 reviews: 1 rule changed" in ran.out
     taught = folders_in(work).load_rules()
     assert taught != before
+    kept = [json.loads(line) for line in (work / "taught.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert len(kept) == 24 and all(row["triplets"] and row["text"] for row in kept), "labels for the taggers"
     again = here("gain", "--gold", gold, "--workdir", work, "--splits", "1", "--teach")
     assert again.out == ran.out, "labels do not count twice"
     assert folders_in(work).load_rules() == taught
     assert here("gain", "--workdir", work, "--forget").code == 0
     assert folders_in(work).load_rules() == before
+    assert not (work / "taught.jsonl").exists()
 
 
 def test_a_rule_that_is_wrong_here_is_switched_off_and_three_labels_are_not_enough(tmp_path: Path) -> None:

@@ -146,10 +146,12 @@ def _is_composed(word: str, known: Mapping[str, _Counts], lexicon: Lexicon) -> b
 
 def _says_something(word: str, lexicon: Lexicon) -> bool:
     """Whether it is no name but a statement: it ends in an opinion (大廳香香的) or in a word that is never an aspect
-    (泳池小孩), or begins with one for a time or a person (這次入住).
+    (泳池小孩), begins with one for a time or a person (這次入住), or holds a word of degree (房間有點).
     """
     if word.isascii():
         return False
+    if any(word[at : at + size] in lexicon.degree for size in (2, 3) for at in range(len(word) - size + 1)):
+        return True
     parts = [(word[:cut], word[cut:]) for cut in range(1, len(word))]
     ends = [last for _, last in parts if len(last) > 1]
     if any(last in lexicon.opinions and last not in lexicon.aspects for last in ends):

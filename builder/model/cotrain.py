@@ -16,8 +16,8 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from builder.edges import clashes, shared
@@ -43,11 +43,21 @@ def fold_of(key: str, folds: int) -> int:
     return int.from_bytes(hashlib.sha256(key.encode("utf-8", "surrogatepass")).digest()[:8]) % folds
 
 
+def digest_text(text: str) -> str:
+    """Tells a review by its view."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:24]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Taggers:
-    """k taggers; the one at place f was trained without the reviews of fold f."""
+    """k taggers; the one at place f was trained without the reviews of fold f.
+
+    `taught`: by the digest of its text, the fold of a review whose labels the other taggers learnt
+    (builder.model.tuning); only the one of that fold speaks of it.
+    """
 
     members: tuple[Tagger, ...]
+    taught: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def digest(self) -> str:
@@ -56,15 +66,23 @@ class Taggers:
     def proposals(self, texts: Sequence[str], progress: Progress | None = None) -> list[list[Proposal]]:
         """What all together propose for texts that none was trained on."""
         every = [_proposals(member, texts, progress) for member in self.members]
-        return [together(proposals) for proposals in zip(*every, strict=True)]
+        out = [together(proposals) for proposals in zip(*every, strict=True)]
+        for i, text in enumerate(texts if self.taught else ()):
+            if (fold := self.taught.get(digest_text(text))) is not None:
+                out[i] = every[fold][i]
+        return out
 
     def apart(
         self, keys: Sequence[str], texts: Sequence[str], progress: Progress | None = None
     ) -> list[list[Proposal]]:
         """For each review, by its key, what the tagger proposes that was not trained on it."""
         out: list[list[Proposal]] = [[] for _ in keys]
+        folds = [
+            self.taught.get(digest_text(text), fold_of(key, len(self.members)))
+            for key, text in zip(keys, texts, strict=True)
+        ]
         for fold, member in enumerate(self.members):
-            own = [i for i, key in enumerate(keys) if fold_of(key, len(self.members)) == fold]
+            own = [i for i, place in enumerate(folds) if place == fold]
             for i, proposals in zip(own, _proposals(member, [texts[i] for i in own], progress), strict=True):
                 out[i] = proposals
         return out
@@ -150,8 +168,14 @@ def train_taggers(
         if _fold_in_name(other) >= folds:
             shutil.rmtree(other)
     taggers = Taggers(tuple(members))
-    write_atomically(folder / "taggers.json", (json.dumps({"digest": taggers.digest}) + "\n").encode())
+    save_taggers(taggers, folder)
     return taggers
+
+
+def save_taggers(taggers: Taggers, folder: Path) -> None:
+    """Write what holds the members together; they are saved in the same folder."""
+    held_together = {"digest": taggers.digest, "taught": taggers.taught}
+    write_atomically(folder / "taggers.json", (json.dumps(held_together, sort_keys=True) + "\n").encode())
 
 
 def load_taggers(folder: Path, device: str = "auto") -> Taggers:
@@ -160,10 +184,11 @@ def load_taggers(folder: Path, device: str = "auto") -> Taggers:
     try:
         settings = json.loads(read_settings(path))
         digest = settings["digest"]
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        taught = {str(text): int(fold) for text, fold in settings.get("taught", {}).items()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ModelError(f"no readable taggers: {error!r}", where=str(path), fix="train them again") from error
     members = [load(path, device) for path in sorted(filter(_is_member, folder.iterdir()), key=_fold_in_name)]
-    taggers = Taggers(tuple(member for member in members if isinstance(member, Tagger)))
+    taggers = Taggers(tuple(member for member in members if isinstance(member, Tagger)), taught)
     if taggers.digest != digest:
         raise ModelError(
             "the members are not those that were trained together", where=str(folder), fix="train them again"

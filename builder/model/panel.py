@@ -167,4 +167,4 @@ def on_one_thread(panel: Panel) -> Panel:
     they say.
     """
     taggers = tuple(replace(member, config=replace(member.config, threads=1)) for member in panel.taggers.members)
-    return replace(panel, taggers=Taggers(taggers))
+    return replace(panel, taggers=replace(panel.taggers, members=taggers))

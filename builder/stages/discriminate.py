@@ -23,6 +23,7 @@ from builder.stages.parts.context import Context
 from builder.stages.parts.examples import pack_examples
 from builder.stages.parts.judging import KnownVerdicts
 from builder.stages.parts.sure_proposals import save_proposals
+from builder.stages.parts.taught_reviews import list_taught_examples
 from builder.store import db, reviews, runs, triplets
 
 if TYPE_CHECKING:
@@ -105,6 +106,7 @@ def _train_cross_fit(
     from builder.model.negatives import discriminator_data
     from builder.model.panel import Panel, save_panel, trusted
     from builder.model.panel import noise as estimate_noise
+    from builder.model.tuning import TaughtExamples, tune_taggers
 
     config, folds, folder = context.config, context.config.discriminate.folds, context.models / "panel"
     chars = _count_chars(rule_examples["train"]) * (folds - 1) // folds
@@ -114,6 +116,8 @@ def _train_cross_fit(
     taggers = train_taggers(
         rule_examples["train"], rule_examples["valid"], folds, tagging, config.seed, folder / "taggers", shown, base
     )
+    taught = TaughtExamples(tuple(list_taught_examples(context)), config.discriminate.label_weight)
+    taggers = tune_taggers(taggers, rule_examples["train"], taught, config.seed, folder / "taggers")
     judged = {
         split: [discriminator_data(example, config.seed, hard=True) for example in examples]
         for split, examples in rule_examples.items()
@@ -139,6 +143,8 @@ def _train_cross_fit(
     }
     facts |= {"noise": round(noise.share, 4), "mean": round(noise.mean, 4)}
     facts |= {"cut": round(panel.cut, 4), "trust": panel.trust}
+    if panel.taggers.taught:
+        facts["labelled"] = len(panel.taggers.taught)
     return (
         panel,
         facts,

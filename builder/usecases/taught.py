@@ -1,8 +1,8 @@
 """What labels have taught a working directory: files of rules and words that its next build uses.
 
-In: labelled rows and a working directory. Out: `WORKDIR/rules/NAME.toml`, aspects in `WORKDIR/lexicon`, and
-`WORKDIR/taught.json`, which names them. Teaching again starts from the rules and words without what was taught, so that
-no label counts twice.
+In: labelled rows and a working directory. Out: `WORKDIR/rules/NAME.toml`, aspects in `WORKDIR/lexicon`,
+`WORKDIR/taught.json`, which names them, and the labels themselves in `WORKDIR/taught.jsonl`. Teaching again starts from
+the rules and words without what was taught, so that no label counts twice.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from builder.lexicon.folders import Folders
 from builder.lexicon.rule_texts import edited_file
 from builder.reader import Recipe, make_reader
 from builder.stages.parts.build_folders import folders_in
+from builder.stages.parts.taught_reviews import taught_file
 from builder.usecases.lessons import LABELS, Lessons, Rows, learn, read_taught, write_lessons
 
 RECORD = "taught.json"
@@ -35,6 +36,9 @@ def teach(rows: Rows, where: Path, workdir: Path) -> tuple[Lessons, list[Path]]:
         reader, rules = make_reader(Recipe(folders=folders)), folders.load_rules()
         lessons = learn(read_taught(rows, where, reader), reader, folders, rules)
     forget(workdir)
+    whole = [row for row in rows if "wrong" not in row]
+    lines = "".join(json.dumps({name: row[name] for name in ("id", "text", "triplets")}) + "\n" for row in whole)
+    write_atomically(taught_file(workdir), lines.encode())
     names = [rule.name for rule in lessons.changed(rules)]
     write_atomically(workdir / RECORD, (json.dumps({"rules": names, "labels": len(rows)}) + "\n").encode())
     return lessons, write_lessons(lessons, rules, workdir / "rules", workdir / "lexicon")
@@ -47,6 +51,7 @@ def forget(workdir: Path) -> int:
         edited_file(workdir, name).unlink(missing_ok=True)
     (workdir / _WORDS).unlink(missing_ok=True)
     (workdir / RECORD).unlink(missing_ok=True)
+    taught_file(workdir).unlink(missing_ok=True)
     return len(names)
 
 

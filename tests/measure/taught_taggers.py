@@ -3,82 +3,167 @@ DIMABSA_DIR SCORER [--splits N]`.
 
 WORKDIR is that of a build with a judge that left the complete reviews out; the other arguments are those of
 decision.py. As in labels.py, 100 reviews of one half teach and the other half is scored, with weights of the decision
-that saw none of them. Each tagger of variant E is trained on with the labelled reviews alone; `half` takes the mean of
-its weights before and after. Prints mean precision, recall and F1 of variant E, and by how much F1 rose in each split.
+that saw none of them. As in a build, each tagger learns the labels of the other folds alone (builder.model.tuning).
+Prints mean precision, recall and F1 of variant E, and by how much F1 rose in each split: by the weight of the labels,
+by the score from which proposals are added, with a score that the labels choose, and with the rules that they teach.
+For each split it first prints how well the confidence fits before and after the labels: its mean error over tenths of
+the triplets, and its mean squared error.
 """
 
 from __future__ import annotations
 
 import argparse
-import copy
+import json
 import random
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
+from types import ModuleType
 
-import torch
 from decision import collect, fit, load_scorer, read_examples, read_sentences, read_whole
 from gain import to_answer
 from labels import TEACH, write_required
-from limits import ReadText, held, read_texts
+from limits import ReadText, held, judge, train_scores
 
 from builder.engine.engine import Engine
 from builder.learning.task import Example
-from builder.lexicon.rules import load_rules
+from builder.lexicon.folders import Folders
+from builder.lexicon.resources import load_lexicon
+from builder.lexicon.rules import Rule, load_rules
+from builder.metrics import micro
+from builder.model.calibration import Curve, fitted, ranked
 from builder.model.cotrain import Taggers, load_taggers
-from builder.model.tagger import Tagger, learnable
-from builder.model.tagger_network import TaggerNetwork
 from builder.model.trust import ADD, DROP, FIRM, WIDEN
-from builder.reader import Recipe, make_reader, to_view
+from builder.model.tuning import TaughtExamples, tune_taggers
+from builder.model_settings import Discriminate
+from builder.reader import Reader, Recipe, make_reader, review_view, to_view
+from builder.store import db, reviews, triplets
 from builder.usecases.label_sources import read_labels
-from builder.usecases.lessons import change_weights, read_taught
+from builder.usecases.lessons import TaughtReview, change_weights, lay_aspects, learn, read_again, read_taught
 
-EPOCHS, RATE, BATCH = 30, 5e-4, 8
-
-
-def train_on(member: Tagger, examples: Sequence[Example], seed: int) -> Tagger:
-    """The tagger after so many epochs of labelled reviews."""
-    network = copy.deepcopy(member.network)
-    encoder = member.foundation.make_encoder(member.config)
-    windows = [window for example in examples for window in learnable(example, encoder, member.config)[0]]
-    steps = EPOCHS * -(-len(windows) // BATCH)
-    optimizer = torch.optim.AdamW(network.parameters(), lr=RATE, weight_decay=0.01)
-    schedule = torch.optim.lr_scheduler.LambdaLR(
-        optimizer, lambda step: min(1.0, (step + 1) / (0.1 * steps)) * (1 - step / steps)
-    )
-    draw = random.Random(seed)
-    torch.manual_seed(seed)
-    network.train()
-    for _ in range(EPOCHS):
-        draw.shuffle(windows)
-        for start in range(0, len(windows), BATCH):
-            optimizer.zero_grad()
-            network.loss(windows[start : start + BATCH]).backward()
-            torch.nn.utils.clip_grad_norm_(network.parameters(), 1.0)
-            optimizer.step()
-            schedule.step()
-    return replace(member, network=network.eval())
+ADDS, WEIGHTS = (0.4, 0.5, 0.6, 0.7), (10, 20)
+Texts = Mapping[str, ReadText]
+Answers = dict[str, list[dict[str, str]]]
 
 
-def mix(before: Tagger, after: Tagger) -> Tagger:
-    """A tagger whose weights are the mean of two."""
-    network: TaggerNetwork = copy.deepcopy(after.network)
-    old = before.network.state_dict()
-    mean = {name: (value + old[name]) / 2 if value.is_floating_point() else value
-            for name, value in network.state_dict().items()}  # fmt: skip
-    network.load_state_dict(mean)
-    return replace(after, network=network.eval())
+@dataclass(frozen=True, slots=True)
+class Split:
+    """The reviews that teach and those that are scored, with their gold, and the rules before teaching."""
+
+    lessons: list[TaughtReview]
+    test: list[TaughtReview]
+    rules: tuple[Rule, ...]
 
 
-def hold(texts: Sequence[ReadText], taggers: Taggers, engine: Engine, docs: Mapping[str, object]) -> Iterator[ReadText]:
-    """The texts as these taggers read them."""
-    proposals = taggers.proposals([read.view.text for read in texts])
-    for read, own in zip(texts, proposals, strict=True):
-        likely = [proposal for proposal in own if proposal[0] >= min(ADD, WIDEN)]
-        weighed = engine.weigh(docs[read.id], [triplet for _, triplet in likely])  # type: ignore[arg-type]
+def read_reviews(
+    labelled: Sequence[TaughtReview], taggers: Taggers, reader: Reader, rules: Sequence[Rule], *, apart: bool = False
+) -> dict[str, ReadText]:
+    """The reviews as rules and taggers read them; `apart`: by the taggers that were not trained on them."""
+    engine = Engine(reader.lexicon, rules)
+    docs = [review.reading.doc for review in labelled]
+    texts = [doc.text for doc in docs]
+    every = taggers.apart([review.key for review in labelled], texts) if apart else taggers.proposals(texts)
+    out = {}
+    for review, doc, proposals in zip(labelled, docs, every, strict=True):
+        likely = [pair for pair in proposals if pair[0] >= min(*ADDS, WIDEN)]
+        weighed = engine.weigh(doc, [triplet for _, triplet in likely])
         sound = [(chance, triplet) for (chance, _), triplet in zip(likely, weighed, strict=True) if triplet]
-        yield replace(read, proposals=own, weighed=sound)
+        reading = review.reading
+        out[review.key] = ReadText(review.key, reading.text, reading.view, engine.extract(doc), proposals, sound)
+    return out
+
+
+def answer(texts: Texts, add: float) -> Answers:
+    """What variant E holds of the texts."""
+    return {key: [to_answer(triplet) for triplet in held(read, DROP, FIRM, add, WIDEN)] for key, read in texts.items()}
+
+
+def choose_add(labelled: Sequence[TaughtReview], texts: Texts) -> float:
+    """The score from which proposals are added that is best on labelled reviews; the shipped one of equals."""
+    gold = {review.key: review.answers for review in labelled}
+
+    def score(add: float) -> float:
+        given = {
+            key: [(row["aspect"], row["opinion"], row["polarity"]) for row in rows]
+            for key, rows in answer(texts, add).items()
+        }
+        return micro(gold, given, "lenient").f1  # type: ignore[arg-type]
+
+    return max(ADDS, key=lambda add: (score(add), add == ADD))
+
+
+def tune(taggers: Taggers, rule_examples: Sequence[Example], lessons: Sequence[TaughtReview], weight: int) -> Taggers:
+    """The taggers after the labels of the folds that each was trained on."""
+    examples = tuple(
+        Example(
+            review.key,
+            review.reading.view.text,
+            tuple(filter(None, (to_view(triplet, review.reading.view) for triplet in review.triplets))),
+        )
+        for review in lessons
+    )
+    return tune_taggers(taggers, rule_examples, TaughtExamples(examples, weight), 0)
+
+
+def read_rule_examples(workdir: Path, most: int) -> list[Example]:
+    """Reviews of train with the rules' triplets, as the taggers read them."""
+    variants, out = load_lexicon().variants, []
+    with db.reading(workdir) as connection:
+        rules = triplets.source_id(connection, "rules")
+        assert rules is not None, "seed has run"
+        stored = list(triplets.proposed(connection, rules, "train", most))
+        known = {review.id: review for review in reviews.in_split(connection, "train")}
+    for number, own in groupby(stored, key=lambda row: row.review):
+        shown = review_view(known[number], variants)
+        moved = (to_view(row.triplet, shown) for row in own)
+        out.append(Example(known[number].key, shown.text, tuple(triplet for triplet in moved if triplet)))
+    return out
+
+
+def score_split(split: Split, taggers: Taggers, rule_examples: Sequence[Example], reader: Reader) -> dict[str, Answers]:
+    """What variant E finds in the test reviews, by what the labels taught."""
+    plain = read_reviews(split.test, taggers, reader, split.rules)
+    out = {f"no labels, added from {add:g}": answer(plain, add) for add in (ADD, 0.5, 0.4)}
+    before = read_reviews(split.lessons, taggers, reader, split.rules)
+    out["no labels but a chosen score"] = answer(plain, choose_add(split.lessons, before))
+    for weight in WEIGHTS:
+        tuned = tune(taggers, rule_examples, split.lessons, weight)
+        texts = read_reviews(split.test, tuned, reader, split.rules)
+        out |= {f"weight {weight}, added from {add:g}": answer(texts, add) for add in (ADD, 0.5)}
+        own = read_reviews(split.lessons, tuned, reader, split.rules, apart=True)
+        out[f"weight {weight}, a chosen score"] = answer(texts, choose_add(split.lessons, own))
+        if weight == Discriminate().label_weight:
+            out |= score_taught_rules(split, tuned, reader)
+    return out
+
+
+def score_taught_rules(split: Split, taggers: Taggers, reader: Reader) -> dict[str, Answers]:
+    """The same with the rules and aspects that `builder gain --teach` keeps."""
+    lessons = learn(split.lessons, reader, Folders(), split.rules)
+    with lay_aspects(lessons.aspects, Folders(), reader) as wider:
+        rules = lessons.change_rules(split.rules)
+        texts = read_reviews(read_again(split.test, wider), taggers, wider, rules)
+        return {f"as built, with taught rules, added from {add:g}": answer(texts, add) for add in (ADD, 0.5)}
+
+
+def judge_texts(module: ModuleType, texts: Texts) -> list[tuple[float, bool]]:
+    """(score, right) of what variant E holds."""
+    required, optional = module.gold()
+    return [
+        pair
+        for key, read in texts.items()
+        for pair in judge(module, held(read, DROP, FIRM, ADD, WIDEN), list(required[key]), list(optional[key]))
+    ]
+
+
+def measure_fit(curve: Curve, judged: Sequence[tuple[float, bool]]) -> tuple[float, float]:
+    """The mean distance of confidence and share right over tenths of the triplets, and the mean squared error."""
+    ordered = sorted((curve(score), good) for score, good in judged)
+    tenths = [ordered[len(ordered) * n // 10 : len(ordered) * (n + 1) // 10] for n in range(10)]
+    off = sum(abs(sum(sure for sure, _ in part) - sum(good for _, good in part)) for part in tenths) / len(ordered)
+    return off, sum((sure - good) ** 2 for sure, good in ordered) / len(ordered)
 
 
 def main() -> None:
@@ -86,44 +171,44 @@ def main() -> None:
     for name in ("workdir", "complete", "dimabsa", "scorer"):
         parser.add_argument(name, type=Path)
     parser.add_argument("--splits", type=int, default=5)
+    parser.add_argument("--train", type=int, default=3000, help="triplets of train that give ranks and are read again")
     options = parser.parse_args()
     scorer, reader = load_scorer(options.scorer, options.complete), make_reader(Recipe())
     weights = fit(collect([*read_sentences(options.dimabsa, reader), *read_examples(reader)], reader))
-    engine = Engine(reader.lexicon, change_weights(load_rules(), weights))
-    whole, taggers = (
-        read_whole(options.complete, scorer, reader),
-        load_taggers(options.workdir / "models" / "panel" / "taggers"),
-    )
-    docs = {key: text.reading.doc for key, text in whole.items()}
-    texts = {
-        read.id: replace(read, ruled=engine.extract(docs[read.id]))
-        for read in read_texts(options.complete / "texts.jsonl", taggers)
-    }
+    rules = change_weights(load_rules(), weights)
+    whole = read_whole(options.complete, scorer, reader)
+    taggers = load_taggers(options.workdir / "models" / "panel" / "taggers")
+    lines = (options.complete / "texts.jsonl").read_text(encoding="utf-8").splitlines()
+    texts = {row["id"]: row["text"] for row in map(json.loads, lines)}
     with tempfile.TemporaryDirectory() as folder:
         gold = Path(folder) / "required.jsonl"
-        write_required(gold, {key: read.text for key, read in texts.items()}, scorer.gold()[0])
+        write_required(gold, texts, scorer.gold()[0])
         taught = {review.key: review for review in read_taught(read_labels(gold).rows, gold, reader)}
-    examples = {
-        key: Example(
-            key, texts[key].view.text, tuple(filter(None, (to_view(t, texts[key].view) for t in own.triplets)))
-        )
-        for key, own in taught.items()
-    }
-    scores: dict[str, list[dict[str, float]]] = {}
-    for split in range(options.splits):
+    rule_examples = read_rule_examples(options.workdir, options.train)
+    curve = ranked(train_scores(options.workdir, taggers, options.train))
+    scores: dict[str, list[Mapping[str, float]]] = {}
+    for number in range(options.splits):
         ordered = sorted(whole)
-        random.Random(split).shuffle(ordered)
-        test, lessons = sorted(ordered[: len(ordered) // 2]), ordered[len(ordered) // 2 :][:TEACH]
-        after = [train_on(member, [examples[key] for key in lessons], 0) for member in taggers.members]
-        mixed = [mix(*pair) for pair in zip(taggers.members, after, strict=True)]
-        for name, members in (("no labels", taggers.members), ("trained on", after), ("half", mixed)):
-            reads = hold([texts[key] for key in test], Taggers(tuple(members)), engine, docs)
-            answers = {read.id: [to_answer(t) for t in held(read, DROP, FIRM, ADD, WIDEN)] for read in reads}
+        random.Random(number).shuffle(ordered)
+        half = len(ordered) // 2
+        test = sorted(ordered[:half])
+        split = Split([taught[key] for key in ordered[half:][:TEACH]], [taught[key] for key in test], rules)
+        for name, answers in score_split(split, taggers, rule_examples, reader).items():
             scores.setdefault(name, []).append(scorer.score(answers, True, test))
+        own, other = (
+            judge_texts(scorer, read_reviews(labelled, taggers, reader, rules))
+            for labelled in (split.lessons, split.test)
+        )
+        moved = fitted(own, curve)
+        print(
+            f"split {number}: confidence off by, squared error:", measure_fit(curve, other), measure_fit(moved, other)
+        )
+        base = scores[f"no labels, added from {ADD:g}"]
         for name, own_scores in scores.items():
             means = [sum(score[part] for score in own_scores) / len(own_scores) for part in ("P", "R", "F1")]
-            gains = [round(s["F1"] - b["F1"], 1) for s, b in zip(own_scores, scores["no labels"], strict=True)]
-            print(f"| {name} | {' | '.join(f'{mean:.1f}' for mean in means)} | {gains} |", flush=True)
+            gains = [round(score["F1"] - before["F1"], 1) for score, before in zip(own_scores, base, strict=True)]
+            mean = sum(gains) / len(gains)
+            print(f"| {name} | {' | '.join(f'{mean:.1f}' for mean in means)} | {mean:+.2f} | {gains} |", flush=True)
 
 
 if __name__ == "__main__":

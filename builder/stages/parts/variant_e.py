@@ -31,6 +31,7 @@ from builder.stages.parts.joined_votes import heeded_labellers, join_votes
 from builder.stages.parts.pool_layers import is_pool
 from builder.stages.parts.rounds import SPLITS, RoundResult, TripletPlace, finish_round
 from builder.stages.parts.sure_proposals import load_proposals
+from builder.stages.parts.taught_reviews import read_taught_labels
 from builder.store import confidence, labellers, readings, reviews, triplets
 from builder.store.triplets import JudgedTriplet
 from builder.text import View
@@ -151,16 +152,17 @@ def _rank_curve(context: Context) -> Curve:
 def _fit_curve(context: Context, source: int) -> Curve:
     """The curve from the discriminator's scores to confidences.
 
-    It follows the rank among the rules' triplets, and is fitted to gold where the user has some.
+    It follows the rank among the rules' triplets, and is fitted to gold and to labels that taught, if there are any.
     """
     connection, path = context.connection, context.config.evaluate.gold
     curve = _rank_curve(context)
     rows = gold.rows(path) if not is_pool(path) else []  # what a pool unites comes after this
-    if not rows:
-        return curve
+    taught = [labels for labels in read_taught_labels(context) if labels.split]
+    due = {labels.review.id: [_answer(triplet) for triplet in labels.triplets] for labels in taught}
+    splits = {labels.split for labels in taught} | ({"test"} if rows else set())
     keys = {str(row["id"]) for row in rows}
-    labelled = [review for review in reviews.in_split(connection, "test") if review.key in keys]
-    due: dict[int, list[Answer]] = {review.id: [] for review in labelled}
+    labelled = [review for review in reviews.in_split(connection, "test") if review.key in keys] if rows else []
+    due |= {review.id: [] for review in labelled}
     for review, triplet in gold.labelled(rows, labelled, path):
         due[review].append(_answer(triplet))
     judge = triplets.source_id(connection, judging.NAME)
@@ -171,7 +173,8 @@ def _fit_curve(context: Context, source: int) -> Curve:
                 verdict.score,
                 matching.right(due[verdict.stored.review], [_answer(verdict.stored.triplet)], "lenient") == 1,
             )
-            for verdict in triplets.judged(connection, source, judge, "test")
+            for split in sorted(splits)
+            for verdict in triplets.judged(connection, source, judge, split)
             if verdict.score is not None and verdict.stored.review in due
         ],
         curve,
