@@ -28,7 +28,7 @@ class Discriminate:
     """Fewest reviews of train for a `cross-fit` judge, which with fewer cannot be trusted; 0: always train one."""
     most: int = 100_000
     """Most reviews of train that are trained on; a tenth as many of valid choose the threshold."""
-    label_weight: int = 10
+    label_weight: int = 20
     """For how many reviews of the rules a labelled one of `gain --teach` counts to the taggers; 0: they learn none."""
 
     def limits(self) -> Limits:
