@@ -194,7 +194,8 @@ class Config:
     """What the reviews are about: a domain pack that builder brings (`restaurant`, `laptop`), the folder of your own,
     or `none` for the words and rules of any review."""
     device: str = "auto"
-    """Where the models of `encoder` run: `auto` (a GPU if there is one), `cpu`, `cuda`, `cuda:1` or `mps`."""
+    """Where pretrained models run: `auto` (a GPU if there is one), `cpu`, `cuda`, `cuda:1` or `mps`. The small networks
+    of `embedded` run on the CPU."""
     input: Input = field(default_factory=Input)
     ingest: Ingest = field(default_factory=Ingest)
     annotate: Annotate = field(default_factory=Annotate)
