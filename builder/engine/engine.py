@@ -28,11 +28,12 @@ from builder.engine.patterns import CURRENT
 from builder.engine.phrases import read_phrases
 from builder.engine.polarity import CONTEXT_ONLY, find_context_row, judge_valence
 from builder.engine.predicates import read_predicates
+from builder.engine.quoting import join_quoted
 from builder.engine.scene import AspectChoice, Scene, Topic
 from builder.engine.symbols import JUDGING, OPINION
 from builder.engine.terms import bar_refused, join_terms
 from builder.engine.topics import next_topic, share
-from builder.engine.units import QUOTES, lower_case, read_units
+from builder.engine.units import lower_case, read_units
 from builder.engine.unreal import is_unreal
 from builder.engine.weighing import Read, weigh
 from builder.lexicon.resources import Lexicon
@@ -44,10 +45,6 @@ from builder.text import Clause, clauses
 LONGEST_CLAUSE = 150
 """Words that are read together: a text without any mark is read in pieces, so that the work stays linear."""
 COLONS = frozenset(":：")
-CLOSING_QUOTES = frozenset("」』”》】")
-HEADINGS = frozenset("【】")
-LONGEST_NAME = 12
-"""Characters of a quotation that may be a name."""
 
 
 class Pairing(NamedTuple):
@@ -87,30 +84,6 @@ class _Clause(NamedTuple):
     asked: bool
     label: bool
     mark: str
-
-
-def _join_quoted(doc: Doc) -> Iterator[Clause]:
-    """The clauses of a document, those joined between which nothing stands but a quotation mark.
-
-    What a mark opens is joined if it is as short as a name: 店員說「…」 quotes a statement. 【環境】 at the
-    beginning of a clause is a heading, and several of 【】 in a review are.
-    """
-    whole: Clause | None = None
-    joined = False
-    quotes = QUOTES - HEADINGS if doc.text.count("【") > 1 else QUOTES
-    for clause in doc.clauses:
-        marks = doc.text[whole.end : clause.start] if whole and whole.sentence == clause.sentence else ""
-        name = clause.end - clause.start <= LONGEST_NAME or marks[-1:] in CLOSING_QUOTES
-        heading = HEADINGS.intersection(marks) and not joined and marks[-1] in CLOSING_QUOTES
-        joined = bool(marks) and name and not heading and quotes.issuperset(marks)
-        if whole and joined:
-            whole = Clause(whole.start, clause.end, whole.sentence)
-            continue
-        if whole:
-            yield whole
-        whole = clause
-    if whole:
-        yield whole
 
 
 class Engine:
@@ -225,7 +198,7 @@ class Engine:
         lexicon, rules, codes = self._lexicon, self._rules, self._rules.terms.names.rule.codes
         text = lower_case(doc.text)
         starts, ends = [token.start for token in doc.tokens], [token.end for token in doc.tokens]
-        for clause in _join_quoted(doc):
+        for clause in join_quoted(doc.text, doc.clauses):
             at = bisect_left(starts, clause.start, at)
             stop = bisect_right(ends, clause.end, at)
             asked = (

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from builder.engine.quoting import QUOTES
 from builder.engine.roles import join_lacks, settle_roles
 from builder.engine.symbols import NOUN, OPINION, OTHER, POST
 from builder.engine.vocabulary import SYMBOL_OF_TAG, Unit, UnitVocabulary
@@ -17,10 +18,6 @@ from builder.records import Token
 
 _LATIN = re.compile("[a-z]{3,}")
 """Names in Latin letters that no lexicon holds (espresso)."""
-
-
-QUOTES = frozenset('「」『』“”"《》【】')
-"""Marks around a name (推薦「牛肉麵」) that part no clause from what is said of it."""
 
 
 def read_units(

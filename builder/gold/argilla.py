@@ -128,7 +128,9 @@ def _nested(row: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
             answers.setdefault(str(answer.get("user_id") or ""), {})[name] = answer.get("value")
     if not answers and not row.get("_server_id"):
         suggested = row.get("suggestions") or {}
-        answers[""] = {name: one.get("value") for name, one in suggested.items() if one.get("agent") == LABELLED}
+        answers[""] = {
+            name: answer.get("value") for name, answer in suggested.items() if answer.get("agent") == LABELLED
+        }
     return answers
 
 

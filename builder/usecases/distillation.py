@@ -62,7 +62,7 @@ def distil(workdir: Path, name: str, out: Path, epochs: int, progress: Progress 
         teacher = _teacher(workdir, [f"{done.variant}{done.round}" for done in runs.rounds(connection)], name)
         lexicon = folders_in(workdir).load_lexicon()
         context = Context(connection, config, workdir, (), workdir, lexicon, (), "", {})
-        train, valid = (_said(context, teacher, split) for split in ("train", "valid"))
+        train, valid = (_list_answers(context, teacher, split) for split in ("train", "valid"))
     chars = sum(len(example.text) for example in train)
     settings = training_settings(TaggerConfig, config, epochs or config.self_train.epochs, chars)
     checkpoints = workdir / "models" / f"{teacher}.distilled.training"
@@ -86,7 +86,7 @@ def _teacher(workdir: Path, known: list[str], name: str) -> str:
     return chosen[-1]
 
 
-def _said(context: Context, teacher: str, split: str) -> list[Example]:
+def _list_answers(context: Context, teacher: str, split: str) -> list[Example]:
     """What the teacher says of every review that it read, of many of them nothing."""
     source = triplets.source_id(context.connection, teacher)
     assert source is not None, "the round is done"
