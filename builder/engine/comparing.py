@@ -42,15 +42,16 @@ class ComparisonRule:
     """Parameters of a rule of kind `comparison`.
 
     `standards` and, before a word of `sameness`, `companions`: words before what an aspect is compared with (比 雞排,
-    跟 麻糬 一樣). `common`: words for the ordinary, which judge nothing behind those (比 一般 的 店). `inferior`:
-    words that say that something is less than what follows (不如 老店 好); `denying`: last characters of the negators
-    that deny so (沒有 老店 好); `measured`: categories of what they deny; `reach`: how many units may stand between.
+    跟 麻糬 一樣). `common`: words for the ordinary, which judge nothing behind those (比 一般 的 店). `inferior`: words
+    that say that something is less than what follows (不如 老店 好); `denying`: last characters of the negators that
+    deny so (沒有 老店 好); `measured`: categories of what they deny; `reach`: how many units may stand between.
     `standard_classes`: classes of what a dish may be measured by (沒有 隔壁 的 炸雞 好吃), `ingredient_classes`: of
     what it may only be free of. `here`: first characters of what points at this place (附近 沒有 這家 好吃),
-    `elsewhere`: words that point at another one (沒有 那家 專門 賣 雞排 的 好吃). `earlier`:
-    times that a thing is held against, and not what is named behind them (比起 之前 服務 更好). `likening`: those of
-    `companions` that liken two things in a clause that judges nothing (控肉 像 紅燒肉). `excluding`: words behind what
-    nothing is said of (雞肉飯 以外), `excepting`: words before it in a clause of its own (除了 雞肉飯，).
+    `elsewhere`: words that point at another one (沒有 那家 專門 賣 雞排 的 好吃). `earlier`: times that a thing is held
+    against, and not what is named behind them (比起 之前 服務 更好). `likening`: those of `companions` that liken two
+    things in a clause that judges nothing (控肉 像 紅燒肉). `excluding`: words behind what nothing is said of (雞肉飯
+    以外), `excepting`: words before it in a clause of its own (除了 雞肉飯，). `among` and `inside`: words around what
+    an aspect before them is judged among (在 熱炒 裡).
     """
 
     standards: frozenset[str] = frozenset()
@@ -69,6 +70,8 @@ class ComparisonRule:
     likening: frozenset[str] = frozenset()
     excluding: frozenset[str] = frozenset()
     excepting: frozenset[str] = frozenset()
+    among: frozenset[str] = frozenset()
+    inside: frozenset[str] = frozenset()
     introducers: frozenset[str] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -142,6 +145,7 @@ def bar_standards(clause: list[Constituent], rule: ComparisonRule) -> list[Const
     """The clause with what something is held against as no aspect: 像麻糬, 跟外面的牛肉麵一樣, 相較於豬排."""
     introducers = [i for i, item in enumerate(clause) if item.word in rule.introducers]
     excluded = [i for i in range(1, len(clause)) if clause[i].word in rule.excluding and clause[i - 1].symbol == ASPECT]
+    clause = _bar_frames(clause, rule)
     exceptions = clause[0].word in rule.excepting and all(item.phrase is None for item in clause)
     if not introducers and not excluded and not exceptions:
         return clause
@@ -169,6 +173,15 @@ def bar_standards(clause: list[Constituent], rule: ComparisonRule) -> list[Const
             elif out[j].symbol == IRREALIS:  # 比 上次來 的 時候 好: the past is what it is held against
                 out[j] = out[j]._replace(symbol=BLOCKED)
     return out
+
+
+def _bar_frames(clause: list[Constituent], rule: ComparisonRule) -> list[Constituent]:
+    """口味 在 熱炒 裡 算 精緻: what is judged among such things is the aspect named before them."""
+    for i in range(1, len(clause) - 2):
+        inside, ends = clause[i + 1], clause[i + 2].word in rule.inside
+        if clause[i].word in rule.among and inside.symbol == ASPECT and ends and any(x.term for x in clause[:i]):
+            clause = [*clause[: i + 1], inside._replace(symbol=BLOCKED, term=None), *clause[i + 2 :]]
+    return clause
 
 
 def _ends_with_attribute(between: Sequence[Constituent]) -> bool:

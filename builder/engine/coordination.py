@@ -18,7 +18,7 @@ _MODIFIERS = symbol_set("NOUN ADJ PRON NUM BLOCKED")
 _RELATIVE = _MODIFIERS | symbol_set("VERB PREP DE")
 _REACH = 4
 """Words that may stand between a conjunction and the aspect it joins."""
-_OPEN_MARKS = frozenset(",，/")
+_OPEN_MARKS = frozenset(",，/ ")
 """Marks behind which a list may go on."""
 
 

@@ -184,7 +184,8 @@ def _add_opinion(out: list[Constituent], item: Constituent, after: Sequence[Unit
     if any.
     """
     assert item.phrase is not None
-    if out and item.phrase.entry.word in rule.amounts and _says_by_how_much(out[-1], item, after):
+    amount = item.phrase.entry.word if not item.phrase.negators else item.word  # 變淡 很多, 變淡 不少
+    if out and amount in rule.amounts and _touches_and_ends(out[-1], item, after):
         out[-1] = out[-1]._replace(end=item.end, word=text[out[-1].start : item.end])
     elif rule.merge and out and out[-1].word == "而" and (free := _free_of_fault(out, item, text)) is not None:
         out[-2:] = [free]
@@ -194,10 +195,9 @@ def _add_opinion(out: list[Constituent], item: Constituent, after: Sequence[Unit
         out.append(item)
 
 
-def _says_by_how_much(before: Constituent, item: Constituent, after: Sequence[Unit]) -> bool:
+def _touches_and_ends(before: Constituent, item: Constituent, after: Sequence[Unit]) -> bool:
     """好吃很多, 便宜多了: an amount that touches an opinion and ends the statement says how much better or worse."""
-    phrase = item.phrase
-    touches = before.phrase is not None and before.end == item.start and phrase is not None and not phrase.negators
+    touches = before.phrase is not None and before.end == item.start
     return touches and (not after or after[0].symbol in STATEMENT_ENDS)
 
 

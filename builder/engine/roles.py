@@ -105,7 +105,7 @@ def _settle_role(
         return ADV
     if word in rule.degrees and after == OPINION and _gives_degree(units, i, lexicon, rule):
         return DEG
-    if word in rule.barely and not (before == ASPECT and after == OPINION and _denies_excess(units, i, lexicon, rule)):
+    if word in rule.barely and not (after == OPINION and _denies_excess(units, i, lexicon, rule)):
         return BUT
     return symbol
 
@@ -127,11 +127,15 @@ def _gives_degree(units: Sequence[Unit], i: int, lexicon: Lexicon, rule: Functio
 
 
 def _denies_excess(units: Sequence[Unit], i: int, lexicon: Lexicon, rule: FunctionWordRule) -> bool:
-    """紅豆 不過 甜: of a taste that may be too much, where nothing was judged before; but not 停車 不過 方便."""
+    """紅豆 不過 甜, 夠味 卻 不過 鹹: of a taste that may be too much, behind its aspect where nothing was judged
+    before, or behind a word that links it to what was; but not 停車 不過 方便.
+    """
     entry = lexicon.opinions.get(units[i + 1].word)
-    if entry is None or not entry.category.startswith(rule.overdone):
+    if i == 0 or entry is None or not entry.category.startswith(rule.overdone):
         return False
-    return all(unit.symbol != OPINION for unit in units[:i])
+    if units[i - 1].word in rule.linking:
+        return True
+    return units[i - 1].symbol == ASPECT and all(unit.symbol != OPINION for unit in units[:i])
 
 
 def _is_described(word: str, units: Sequence[Unit], i: int, lexicon: Lexicon, rule: FunctionWordRule) -> bool:

@@ -77,8 +77,8 @@ class FunctionWordRule:
     `units`: name of a unit -> the words that are it whatever their part of speech. `lacking`: last words of negators
     that an aspect behind them takes over (根本 沒有味道). `excessive` (過) and `slight` (帶點): words that give the
     degree of an opinion behind them in some places. `barely` (不過): negators that deny only a taste that can be too
-    much, one of the categories `overdone`. `judged`: words that are aspects only before an opinion (冰 很好吃),
-    `choosing`: those that are verbs before what they take (選擇 麻辣鍋).
+    much, one of the categories `overdone`, or behind one of `linking` (卻 不過 鹹). `judged`: words that are aspects
+    only before an opinion (冰 很好吃), `choosing`: those that are verbs before what they take (選擇 麻辣鍋).
     """
 
     units: Mapping[str, tuple[str, ...]]
@@ -87,6 +87,7 @@ class FunctionWordRule:
     slight: frozenset[str] = frozenset()
     barely: frozenset[str] = frozenset()
     overdone: tuple[str, ...] = ()
+    linking: frozenset[str] = frozenset()
     judged: frozenset[str] = frozenset()
     choosing: frozenset[str] = frozenset()
     degrees: frozenset[str] = field(init=False)
