@@ -341,9 +341,9 @@ def test_negatives_depend_on_seed_and_review_alone_and_reach_every_polarity() ->
 def test_nothing_to_learn_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="no triplet in 0 training examples"):
         train_tagger([], [], TINY, 1, tmp_path)
-    with pytest.raises(ModelError, match="no triplet in 1 training examples"):
+    with pytest.raises(ModelError, match="no triplet in 1 training example;"):
         train_tagger([Example("a", "沒有", ())], [], TINY, 1, tmp_path)
-    with pytest.raises(ModelError, match="no judged triplet in 1 training items"):
+    with pytest.raises(ModelError, match="no judged triplet in 1 training item;"):
         train_discriminator([JudgedReview("a", "沒有", ())], [], TINY_JUDGE, 1, tmp_path)
     with pytest.raises(ConfigError, match="epochs = 0 is not at least 1"):
         replace(TINY, epochs=0)

@@ -268,9 +268,9 @@ def test_loading_is_silent_and_leaves_the_librarys_logging_as_it_was(
 
 
 def test_no_triplet_to_learn_from_is_an_error(folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="no triplet in 1 training items; train on reviews with triplets"):
+    with pytest.raises(ModelError, match="no triplet in 1 training item; train on reviews with triplets"):
         train_writer([Example("a", "湯", ())], (), str(folder), Asking(), CONFIG, 3, tmp_path)
-    with pytest.raises(ModelError, match="no judged triplet in 1 training items"):
+    with pytest.raises(ModelError, match="no judged triplet in 1 training item;"):
         train_referee([JudgedReview("a", "湯", ())], (), str(folder), True, CONFIG, 3, tmp_path)
 
 

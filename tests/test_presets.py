@@ -130,7 +130,9 @@ def test_what_a_preset_holds_out_gives_way_to_a_file_for_validation(tmp_path: Pa
     words = ["bench", "--preset", "masked-seq2seq-2020", "--train", tmp_path / "a.bio", "--test", tmp_path / "a.bio"]
     options = [*words, "--workdir", tmp_path / "w"]
     shared = run(*options, "--valid", tmp_path / "a.bio").exception
-    assert "in the test set too" in str(shared), "so far it comes: 150 held out of 1 is no question any more"
+    assert "the test set holds 1 text of it too" in str(shared), (
+        "so far it comes: 150 held out of 1 is no question any more"
+    )
     assert "150 texts are to be held out of 1" in str(run(*options, "--test", write_other(tmp_path)).exception)
 
 
