@@ -189,9 +189,9 @@ def test_check_names_a_masked_model_where_its_head_lies_in_the_folder(tmp_path: 
     tensors = {f"electra.{name}": tensor for name, tensor in load_file(electra / "model.safetensors").items()}
     for name, head in (("discriminator_predictions.dense.bias", False), ("generator_predictions.dense.bias", True)):
         save_file(tensors | {name: torch.zeros(32)}, electra / "model.safetensors", {"format": "pt"})
-        found = dict(check_base(str(electra), TEXTS, "texts", "cpu"))["serves as"]
-        assert ("masked model" in found) == head, name
-        assert "encoder.base" in found
+        served = dict(check_base(str(electra), TEXTS, "texts", "cpu"))["serves as"]
+        assert ("masked model" in served) == head, name
+        assert "encoder.base" in served
     (electra / "model.safetensors").write_bytes(b"no weights")
     assert "encoder.base" in dict(check_base(str(electra), TEXTS, "texts", "cpu"))["serves as"]
 
@@ -200,12 +200,12 @@ def test_check_counts_the_parameters_that_loading_gives(bert: Path, tmp_path: Pa
     large = make_encoder(tmp_path / "large", "bert", TEXTS, hidden_size=256, intermediate_size=1024)
     network = hub.load_network("AutoModel", str(large), wanted="another", optional=("pooler",))
     count = sum(p.numel() for p in network.parameters())
-    found = dict(check_base(str(large), TEXTS, "texts", "cpu"))
-    assert count > 10**6 and found["size"].startswith(f"{count / 1e6:,.1f} million parameters")
+    findings = dict(check_base(str(large), TEXTS, "texts", "cpu"))
+    assert count > 10**6 and findings["size"].startswith(f"{count / 1e6:,.1f} million parameters")
     base = make_base(tmp_path / "mt5", TEXTS)
-    found = dict(check_base(str(base), TEXTS, "texts", "cpu"))
+    findings = dict(check_base(str(base), TEXTS, "texts", "cpu"))
     uses = "base of the profile paper (paper.base); base of `builder augment masked-seq2seq`"
-    assert found["serves as"] == f"{uses}; base of `builder model trim`"
+    assert findings["serves as"] == f"{uses}; base of `builder model trim`"
     modern = dict(check_base(str(make_encoder(tmp_path / "modern", "modernbert", TEXTS)), TEXTS, "texts", "cpu"))
     assert "encoder.base" in modern["serves as"]
     assert "cbert" not in modern["serves as"], "it has no segments that labels could replace"
