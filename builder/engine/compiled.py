@@ -37,13 +37,14 @@ class IrrealisRule:
     reach.
 
     `short`: kinds that end with their predicate, where another aspect follows it. `present`: words that end the reach
-    of kind `past` (以前好吃現在難吃).
+    of kind `past` (以前好吃現在難吃). `closing`: words that make a condition of what stands before them (服務好 的話).
     """
 
     kinds: tuple[str, ...] = ()
     contrast: tuple[str, ...] = ()
     short: tuple[str, ...] = ()
     present: frozenset[str] = frozenset()
+    closing: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +120,7 @@ class Compiled:
     irrealis: frozenset[str]
     short: frozenset[str]
     present: frozenset[str]
+    closing: frozenset[str]
     contrast: frozenset[str]
     questions: tuple[str, ...]
     compatible: Mapping[str, tuple[tuple[str, ...], ...]]
@@ -209,6 +211,7 @@ def compile_rules(lexicon: Lexicon, rules: Sequence[Rule], convention: Conventio
         irrealis=frozenset(kind for params in irrealis for kind in params.kinds),
         short=frozenset(kind for params in irrealis for kind in params.short),
         present=frozenset(word for params in irrealis for word in params.present),
+        closing=frozenset(word for params in irrealis for word in params.closing),
         contrast=frozenset(
             word for params in irrealis for word, kind in lexicon.contrast.items() if kind in params.contrast
         ),

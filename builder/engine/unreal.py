@@ -9,8 +9,12 @@ from collections.abc import Sequence
 
 from builder.engine.compiled import Compiled
 from builder.engine.constituents import Constituent
-from builder.engine.symbols import DE, IRREALIS, PREDICATES
+from builder.engine.symbols import DE, IRREALIS, JOINERS, OPINION, PREDICATES, symbol_set
 
+_OVER = JOINERS | symbol_set("PART DE")
+"""What may stand between an opinion and the word that makes a condition of it."""
+_OVER_OBJECT = _OVER | symbol_set("ASPECT NOUN BLOCKED ADJ VERB NUM PRON")
+"""The same, with what one likes (喜歡 甜食 的話)."""
 PAST = "past"
 """Kind of irrealis.tsv that a word for the present ends."""
 
@@ -21,6 +25,8 @@ def is_unreal(clause: Sequence[Constituent], index: int, rules: Compiled) -> boo
     A word of contrast ends the marker's reach: 以為會很乾但超多汁. A wish ends with its predicate, where another aspect
     follows that (希望座位多一點餐點很好吃), and the past with a word for the present.
     """
+    if rules.closing and _is_closed(clause, index, rules.closing):
+        return True
     named = judged = present = False
     after = ""
     for item in reversed(clause[:index]):
@@ -34,4 +40,20 @@ def is_unreal(clause: Sequence[Constituent], index: int, rules: Compiled) -> boo
         named = named or item.term is not None
         present = present or item.word in rules.present
         after = item.symbol
+    return False
+
+
+def _is_closed(clause: Sequence[Constituent], index: int, closing: frozenset[str]) -> bool:
+    """服務好 的話, 喜歡甜食 的話: whether the words behind opinion `index` make a condition of it.
+
+    湯很好喝麵 的話普通: what is named behind a judged aspect begins a statement of its own.
+    """
+    over = _OVER if any(item.term is not None for item in clause[:index]) else _OVER_OBJECT
+    joined = False
+    for item in clause[index + 1 :]:
+        if item.word in closing:
+            return True
+        if item.symbol not in over and not (joined and item.symbol == OPINION):
+            return False
+        joined = item.symbol in JOINERS
     return False
