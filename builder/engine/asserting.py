@@ -39,7 +39,8 @@ class AssertionRule:
     word that they modify (可惜 沒 位子), which none of `joining` is (又 慢 又 差). `gaining`: verbs before a number
     (多了 一 層). `quantities`: words that count the noun behind them (很多 人), unless it begins with one of
     `numerals`. `verbal`: words that are part of a verb behind them (多 吃 幾串), which may also be one that begins with
-    one of `adding` (再多 加). `gradable`: words that judge with a degree word only (很 經典), some of them,
+    one of `adding` (再多 加). `enabling`: those before what one can do, where nothing is named before them (還可以
+    預約). `gradable`: words that judge with a degree word only (很 經典), some of them,
     `predicates`, also as predicates (口感 特別). `likings`: first characters of what `persons` do to what they eat
     (喜歡 咖啡 的 朋友). `naming`: categories of taste words that name a kind of place before its aspect (麻辣 食堂).
     `measures`: words behind an adjective of one character that say by how much, and are no noun (份量 小 一點).
@@ -56,6 +57,7 @@ class AssertionRule:
     joining: frozenset[str] = frozenset()
     verbal: frozenset[str] = frozenset()
     adding: tuple[str, ...] = ()
+    enabling: frozenset[str] = frozenset()
     gradable: frozenset[str] = frozenset()
     predicates: frozenset[str] = frozenset()
     gaining: frozenset[str] = frozenset()
@@ -95,6 +97,8 @@ def is_asserted(units: Sequence[Unit], k: int, plain: bool, rule: AssertionRule,
         return False
     if plain and k and units[k - 1].end == unit.start and _completes_word_before(units[k - 1], unit, after, rule):
         return False
+    if word in rule.enabling and after is not None and after.symbol == ASPECT and _opens(units, k):
+        return False
     behind = units[k + 1 : k + 3]
     if word in rule.amounts and len(behind) == 2 and behind[0].symbol == DE and behind[1].word in rule.abstract:
         return False
@@ -115,6 +119,11 @@ def is_asserted(units: Sequence[Unit], k: int, plain: bool, rule: AssertionRule,
     if after is None or after.symbol not in _NAMED or after.word in rule.measures:
         return True
     return len(word) > 1 or word in rule.bare
+
+
+def _opens(units: Sequence[Unit], k: int) -> bool:
+    """Whether no aspect stands before unit k in its clause."""
+    return all(unit.symbol != ASPECT for unit in units[:k])
 
 
 def _belongs_to_next(word: str, after: Unit, plain: bool, touches: bool, rule: AssertionRule) -> bool:
