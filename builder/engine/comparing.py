@@ -51,7 +51,8 @@ class ComparisonRule:
     against, and not what is named behind them (比起 之前 服務 更好). `likening`: those of `companions` that liken two
     things in a clause that judges nothing (控肉 像 紅燒肉). `excluding`: words behind what nothing is said of (雞肉飯
     以外), `excepting`: words before it in a clause of its own (除了 雞肉飯，). `among` and `inside`: words around what
-    an aspect before them is judged among (在 熱炒 裡).
+    an aspect before them is judged among (在 熱炒 裡). `gauging`: words before a price that the aspect before them is
+    judged by (服務 以 這個 價位 來說 不錯), which one that begins with one of `here` points at.
     """
 
     standards: frozenset[str] = frozenset()
@@ -71,6 +72,7 @@ class ComparisonRule:
     excluding: frozenset[str] = frozenset()
     excepting: frozenset[str] = frozenset()
     among: frozenset[str] = frozenset()
+    gauging: frozenset[str] = frozenset()
     inside: frozenset[str] = frozenset()
     introducers: frozenset[str] = field(init=False)
 
@@ -176,11 +178,17 @@ def bar_standards(clause: list[Constituent], rule: ComparisonRule) -> list[Const
 
 
 def _bar_frames(clause: list[Constituent], rule: ComparisonRule) -> list[Constituent]:
-    """口味 在 熱炒 裡 算 精緻: what is judged among such things is the aspect named before them."""
+    """口味 在 熱炒 裡 算 精緻, 服務 在 這個 價位 算 不錯: what is judged among such things, or by such a price, is the
+    aspect named before them.
+    """
     for i in range(1, len(clause) - 2):
         inside, ends = clause[i + 1], clause[i + 2].word in rule.inside
         if clause[i].word in rule.among and inside.symbol == ASPECT and ends and any(x.term for x in clause[:i]):
             clause = [*clause[: i + 1], inside._replace(symbol=BLOCKED, term=None), *clause[i + 2 :]]
+        elif clause[i].word in rule.gauging and inside.word.startswith(rule.here) and any(x.term for x in clause[:i]):
+            price = clause[i + 2]
+            if price.term is not None and price.term.role == "price":
+                clause = [*clause[: i + 2], price._replace(symbol=BLOCKED, term=None), *clause[i + 3 :]]
     return clause
 
 
