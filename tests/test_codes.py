@@ -37,6 +37,15 @@ def test_codes_are_no_aspects_where_the_pack_gives_them_no_class() -> None:
     assert Extractor(domain="restaurant")("Zeta15X非常輕巧") == ()
 
 
+def test_a_particle_behind_an_excess_belongs_to_the_full_opinion_of_a_laptop_alone(laptop: Extractor) -> None:
+    (triplet,) = laptop("變壓器太重了")
+    assert (triplet.opinion.text, triplet.opinion_full.text) == ("重", "太重了")
+    (plain,) = laptop("變壓器很重了")
+    assert plain.opinion_full.text == "很重"
+    (meal,) = Extractor()("湯頭太鹹了")
+    assert meal.opinion_full.text == "太鹹"
+
+
 def test_words_of_stance_belong_to_the_full_opinion_of_a_laptop_alone(laptop: Extractor) -> None:
     (triplet,) = laptop("電池應該很耐用")
     assert (triplet.opinion.text, triplet.opinion_full.text) == ("耐用", "應該很耐用")

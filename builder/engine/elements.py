@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from builder.engine.constituents import Constituent
 from builder.engine.deciding import Weighed
+from builder.engine.extent import OVER, ExtentRule
 from builder.engine.symbols import BLOCKED, DE, symbol_set
 from builder.records import Element, Span
 
@@ -50,20 +51,20 @@ def list_candidates(weighed: Sequence[Weighed]) -> list[tuple[str, str]]:
     return [("candidates", ", ".join(f"{word} {score:.1f}" for score, word in scores[:SHOWN]))]
 
 
-def make_opinion(
-    text: str, clause: Sequence[Constituent], index: int, stance: frozenset[str]
-) -> tuple[Element, Element]:
+def make_opinion(text: str, clause: Sequence[Constituent], index: int, rule: ExtentRule) -> tuple[Element, Element]:
     """The opinion at `index`, its core with its negators, and the whole stretch.
 
-    Words of `stance` that touch it belong to the stretch (應該 很好).
+    Words of stance that touch it belong to the stretch (應該 很好), and particles behind an excess (太重 了).
     """
     item, first = clause[index], index
     phrase = item.phrase
     assert phrase is not None
-    while first and clause[first - 1].word in stance and clause[first - 1].end == clause[first].start:
+    while first and clause[first - 1].word in rule.stance and clause[first - 1].end == clause[first].start:
         first -= 1
     start = min([clause[first].start, *(negator[0] for negator in phrase.negators[:1])])
-    full = make_element(text, ((start, item.end),))
+    excess = rule.finals if OVER in phrase.degrees else ()
+    end = item.end + next((len(final) for final in excess if text.startswith(final, item.end)), 0)
+    full = make_element(text, ((start, end),))
     bare = not phrase.negators and phrase.core == full.spans[0]
     return (full if bare else make_element(text, (*phrase.negators, phrase.core))), full
 

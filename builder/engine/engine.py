@@ -135,11 +135,11 @@ class Engine:
         if not proposed:
             return []
         read_clauses = self._read_clauses(doc)
-        opinions, unstated, stance = [], set(), self._rules.phrases.extent.stance
+        opinions, unstated, extent = [], set(), self._rules.phrases.extent
         for clause in read_clauses:
             for index, item in enumerate(clause.items):
                 if item.phrase is not None:
-                    opinions.append((item, *make_opinion(doc.text, clause.items, index, stance)))
+                    opinions.append((item, *make_opinion(doc.text, clause.items, index, extent)))
                     if clause.asked or is_unreal(clause.items, index, self._rules):
                         unstated.add(item.start)
         read = Read(opinions, frozenset(unstated), [item for clause in read_clauses for item in clause.items])
@@ -287,7 +287,7 @@ class Engine:
         first = find_full_start(scene.items, aspect, self._rules.terms.rule.determiners)
         start = aspect.start + term.lead
         aspect_full = make_element(doc.text, ((first, aspect.end),))
-        opinion, opinion_full = make_opinion(doc.text, scene.items, scene.at, self._rules.phrases.extent.stance)
+        opinion, opinion_full = make_opinion(doc.text, scene.items, scene.at, self._rules.phrases.extent)
         return Triplet(
             aspect=aspect_full if first == start else make_element(doc.text, ((start, aspect.end),)),
             aspect_full=aspect_full,

@@ -10,10 +10,13 @@ from dataclasses import dataclass
 
 from builder.engine.constituents import Constituent
 from builder.engine.elements import make_opinion
+from builder.engine.extent import ExtentRule
 from builder.errors import ResourceError
 from builder.lexicon.rules import Rule
 from builder.records import Triplet
 
+_PLAIN = ExtentRule()
+"""An opinion shows as its core and its negators, whatever else belongs to the whole stretch."""
 Exceptions = Mapping[str, frozenset[str]]
 """Opinion -> the aspects that it is never said of."""
 
@@ -44,7 +47,7 @@ def is_excepted(text: str, item: Constituent, aspect: Constituent, exceptions: E
         return False
     assert item.phrase is not None
     assert aspect.term is not None
-    aspects = exceptions.get(make_opinion(text, (item,), 0, frozenset())[0].text)
+    aspects = exceptions.get(make_opinion(text, (item,), 0, _PLAIN)[0].text)
     return aspects is not None and text[aspect.start + aspect.term.lead : aspect.end] in aspects
 
 

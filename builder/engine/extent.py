@@ -17,6 +17,8 @@ from builder.lexicon.resources import Lexicon
 _STRENGTHENING = symbol_set("NEG DEG")
 _STATING = symbol_set("OPINION IRREALIS CONJ")
 """Units that end the reach of a negator of feeling."""
+OVER = "over"
+"""Kind of degree words of excess (太)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +33,8 @@ class ExtentRule:
     opinion at most `feeling_gap` units behind it, over what it is felt of (不覺得 雞排 好吃). `trailing`: words behind
     an opinion that give its degree (偏鹹 一點), a wish where it praises and nothing but `wishing` stands before it
     (再 甜 一點). `bits`: those that say a bit too much (甜 了點). `stance`: words in
-    front of a phrase that say how sure one is of it, and belong to `opinion_full` (應該 很好). `moderate`: ends of
-    negators that deny the excess behind them (不會 太濃), not a degree.
+    front of a phrase that say how sure one is of it, and belong to `opinion_full` (應該 很好), as `finals` do behind an
+    excess (太重 了). `moderate`: ends of negators that deny the excess behind them (不會 太濃), not a degree.
     """
 
     fillers: frozenset[str] = frozenset()
@@ -49,6 +51,7 @@ class ExtentRule:
     bits: frozenset[str] = frozenset()
     wishing: frozenset[str] = frozenset()
     stance: frozenset[str] = frozenset()
+    finals: tuple[str, ...] = ()
     moderate: tuple[str, ...] = ()
 
 

@@ -13,6 +13,7 @@ from builder.engine.asserting import AssertionRule, is_asserted, is_taste_taken,
 from builder.engine.comparing import ComparisonRule, find_denier, is_denied
 from builder.engine.constituents import ATTRIBUTES, Constituent, Phrase, Term
 from builder.engine.extent import (
+    OVER,
     ExtentRule,
     count_degree,
     count_lead,
@@ -30,8 +31,6 @@ from builder.engine.vocabulary import Unit, entry_of
 from builder.lexicon.resources import Lexicon
 from builder.records import Span
 
-OVER = "over"
-"""Kind of degree words of excess (太)."""
 BIT = "bit"
 """Kind of degree of a word behind an opinion that says a bit too much (甜 了點)."""
 
