@@ -52,6 +52,8 @@ class JoinRule:
     alone: tuple[str, ...] = ()
     counted: tuple[str, ...] = ()
     having: tuple[str, ...] = ()
+    closing: frozenset[str] = frozenset()
+    bridging: frozenset[str] = frozenset()
     amounts: frozenset[str] = frozenset()
     had: bool = False
     openers: tuple[str, ...] = ()
@@ -188,6 +190,11 @@ def _add_opinion(out: list[Constituent], item: Constituent, after: Sequence[Unit
         out[-1] = out[-1]._replace(end=item.end, word=text[out[-1].start : item.end])
     elif rule.merge and out and out[-1].word == "而" and (free := _free_of_fault(out, item, text)) is not None:
         out[-2:] = [free]
+    elif rule.bridging and (count := _count_bridge(out, item, text, rule.bridging)):
+        first = out[-count - 1]
+        assert first.phrase is not None
+        phrase = first.phrase._replace(core=(first.phrase.core[0], item.phrase.core[1]))
+        out[-count - 1 :] = [item._replace(start=first.start, word=text[first.start : item.end], phrase=phrase)]
     elif rule.merge and out and (run := _merge_praise(out[-1], item, text, rule)) is not None:
         out[-1] = run
     else:
@@ -217,6 +224,22 @@ def _free_of_fault(out: Sequence[Constituent], item: Constituent, text: str) -> 
     return item._replace(start=out[-2].start, word=text[out[-2].start : item.end], phrase=phrase)
 
 
+def _count_bridge(out: Sequence[Constituent], item: Constituent, text: str, bridging: frozenset[str]) -> int:
+    """How many constituents of `out` are a bridge from the opinion before them to this one; 0 if there is none.
+
+    軟中帶脆: neither is denied, and they are not of opposite signs.
+    """
+    second = item.phrase
+    for count in range(1, min(3, len(out))):
+        first = out[-count - 1]
+        if first.phrase is None:
+            continue
+        if second is None or first.phrase.kinds or second.kinds or text[first.end : item.start] not in bridging:
+            return 0
+        return 0 if _sign(first.phrase.entry.valence) * _sign(second.entry.valence) < 0 else count
+    return 0
+
+
 def _merge_praise(before: Constituent, item: Constituent, text: str, rule: JoinRule) -> Constituent | None:
     """親切熱情: opinions of one sign that touch are one phrase, read with the first one's entry.
 
@@ -229,13 +252,16 @@ def _merge_praise(before: Constituent, item: Constituent, text: str, rule: JoinR
     if before.end != item.start or second.core[0] != item.start or first.core[1] != before.end:
         return None
     word = second.entry.word
-    if first.entry.category.startswith(rule.alone) or second.entry.category.startswith(rule.apart):
+    if first.entry.category.startswith(rule.alone):
+        return None
+    closing = word in rule.closing and first.entry.valence > 5
+    if not closing and second.entry.category.startswith(rule.apart):
         return None
     if first.degrees and first.entry.category.startswith(rule.counted):
         return None
     if word.startswith(rule.having) or len(word) > 2:
         return None
-    if _sign(first.entry.valence) != _sign(second.entry.valence):
+    if not closing and _sign(first.entry.valence) != _sign(second.entry.valence):
         return None
     core = first.core[0], second.core[1]
     return item._replace(start=before.start, word=text[before.start : item.end], phrase=first._replace(core=core))
