@@ -70,6 +70,13 @@ def reader() -> Reader:
         ("服務親切餐點好吃", {"服務|親切|POS", "餐點|好吃|POS"}),
         # attributive
         ("這裡有好吃的牛肉麵", {"牛肉麵|好吃|POS"}),
+        # what brackets only name is no topic
+        ("湯頭（紅湯）很濃", {"湯頭|濃|POS"}),
+        # a verb before what it takes
+        ("也可以選擇清淡湯頭", set()),
+        # what another is fond of, and the kind of place that something is measured by
+        ("起司控一定會喜歡", set()),
+        ("以一般火鍋店來說算便宜", set()),
         ("又香又濃的湯頭", {"湯頭|香|POS", "湯頭|濃|POS"}),
         ("價格便宜的餐廳", {"價格|便宜|POS"}),
         # coordination of aspects

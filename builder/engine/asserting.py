@@ -27,6 +27,8 @@ _NOMINAL_CONTEXT = JOINERS | symbol_set("VERB DE")
 """Before a word that is a noun there (和 垃圾, 收 垃圾, 桌上 的 垃圾)."""
 _COUNTED = symbol_set("NOUN BLOCKED NUM")
 """Behind a quantity: what there is much or little of (很多 人)."""
+_ENDING = symbol_set("PART DE POST")
+"""Behind a predicate at the end of its clause."""
 _NAMED = symbol_set("NOUN ASPECT BLOCKED ADJ NUM VERB")
 """Behind an adjective of one character: the rest of a name (熱 湯)."""
 
@@ -50,6 +52,7 @@ class AssertionRule:
     judge as predicates only (餐盤 和 垃圾). `abstract`: nouns of which the words `amounts` only say how much (最大 的
     敗筆). `effects`: of which they say so as predicates (影響 很 大). `eating`: verbs of the taste that people can take
     (不能 吃 辣). `habits`: aspects that are those of `persons` where the opinion describes them (口味 清淡 的 人).
+    `final`: words that judge at the end of their clause only (調味 幾乎沒有, but not 幾乎沒有 標示).
     """
 
     bare: frozenset[str] = frozenset()
@@ -77,6 +80,7 @@ class AssertionRule:
     effects: frozenset[str] = frozenset()
     eating: frozenset[str] = frozenset()
     habits: frozenset[str] = frozenset()
+    final: frozenset[str] = frozenset()
 
 
 def is_asserted(units: Sequence[Unit], k: int, plain: bool, rule: AssertionRule, comparison: ComparisonRule) -> bool:
@@ -91,6 +95,8 @@ def is_asserted(units: Sequence[Unit], k: int, plain: bool, rule: AssertionRule,
     if unit.entry is not None:  # a construction judges wherever it is found
         return True
     word = unit.word
+    if word in rule.final and any(behind.symbol not in _ENDING for behind in units[k + 1 :]):
+        return False
     after = units[k + 1] if k + 1 < len(units) and units[k + 1].start == unit.end else None
     touches = k > 0 and units[k - 1].symbol == ASPECT and units[k - 1].end == unit.start
     if after is not None and _belongs_to_next(word, after, plain, touches, rule):
@@ -186,8 +192,8 @@ def _is_said_of_the_eater(units: Sequence[Unit], k: int, rule: AssertionRule) ->
 
 def _is_a_taste_of_eaters(units: Sequence[Unit], k: int, rule: AssertionRule) -> bool:
     """喜歡 吃 甜 的 人, 口味 清淡 的 朋友: what people like is said of nothing that was served."""
-    before = units[max(0, k - 2) : k]
-    if not any(unit.word.startswith(rule.likings) or unit.word in rule.habits for unit in before):
+    before = [unit for unit in units[max(0, k - 3) : k] if unit.symbol not in (DEG, NEG)]
+    if not any(unit.word.startswith(rule.likings) or unit.word in rule.habits for unit in before[-2:]):
         return False
     behind = units[k + 1 : k + 4]
     return any(after.word in rule.persons and unit.symbol == DE for unit, after in pairwise(behind))

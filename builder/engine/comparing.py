@@ -52,7 +52,9 @@ class ComparisonRule:
     things in a clause that judges nothing (控肉 像 紅燒肉). `excluding`: words behind what nothing is said of (雞肉飯
     以外), `excepting`: words before it in a clause of its own (除了 雞肉飯，). `among` and `inside`: words around what
     an aspect before them is judged among (在 熱炒 裡). `gauging`: words before a price that the aspect before them is
-    judged by (服務 以 這個 價位 來說 不錯), which one that begins with one of `here` points at.
+    judged by (服務 以 這個 價位 來說 不錯), which one that begins with one of `here` points at. `measuring`
+    and `viewpoints`: words around the kind of place that a thing is measured by (以 一般 居酒屋 來說), which ends in
+    one of `houses`.
     """
 
     standards: frozenset[str] = frozenset()
@@ -74,6 +76,9 @@ class ComparisonRule:
     among: frozenset[str] = frozenset()
     gauging: frozenset[str] = frozenset()
     inside: frozenset[str] = frozenset()
+    measuring: frozenset[str] = frozenset()
+    viewpoints: frozenset[str] = frozenset()
+    houses: tuple[str, ...] = ()
     introducers: frozenset[str] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -147,7 +152,7 @@ def bar_standards(clause: list[Constituent], rule: ComparisonRule) -> list[Const
     """The clause with what something is held against as no aspect: 像麻糬, 跟外面的牛肉麵一樣, 相較於豬排."""
     introducers = [i for i, item in enumerate(clause) if item.word in rule.introducers]
     excluded = [i for i in range(1, len(clause)) if clause[i].word in rule.excluding and clause[i - 1].symbol == ASPECT]
-    clause = _bar_frames(clause, rule)
+    clause = _bar_viewpoints(_bar_frames(clause, rule), rule)
     exceptions = clause[0].word in rule.excepting and all(item.phrase is None for item in clause)
     if not introducers and not excluded and not exceptions:
         return clause
@@ -190,6 +195,22 @@ def _bar_frames(clause: list[Constituent], rule: ComparisonRule) -> list[Constit
             if price.term is not None and price.term.role == "price":
                 clause = [*clause[: i + 2], price._replace(symbol=BLOCKED, term=None), *clause[i + 3 :]]
     return clause
+
+
+def _bar_viewpoints(clause: list[Constituent], rule: ComparisonRule) -> list[Constituent]:
+    """以 一般 居酒屋 來說 算 便宜: nothing is said of the kind of place that something is measured by.
+
+    以 這家 店 來說 and 以 價格 來說 name what is judged.
+    """
+    stop = next((i for i, item in enumerate(clause) if item.word in rule.viewpoints), 0)
+    first = next((i for i in range(stop - 1, -1, -1) if clause[i].word in rule.measuring), stop)
+    between = clause[first + 1 : stop]
+    if not any(item.word in rule.common or (item.term and item.word.endswith(rule.houses)) for item in between):
+        return clause
+    if any(item.word.startswith(rule.here) for item in between):
+        return clause
+    barred = [item._replace(symbol=BLOCKED, phrase=None, term=None) for item in between]
+    return [*clause[: first + 1], *barred, *clause[stop:]]
 
 
 def _ends_with_attribute(between: Sequence[Constituent]) -> bool:

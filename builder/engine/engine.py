@@ -45,6 +45,7 @@ from builder.text import Clause, clauses
 LONGEST_CLAUSE = 150
 """Words that are read together: a text without any mark is read in pieces, so that the work stays linear."""
 COLONS = frozenset(":：")
+OPENING, CLOSING = frozenset("(（"), frozenset(")）")
 
 
 class Pairing(NamedTuple):
@@ -76,7 +77,8 @@ class Doc:
 class _Clause(NamedTuple):
     """A clause as the engine reads it; `asked` keeps its opinions from becoming triplets.
 
-    `label`: a colon ends it (環境：). `mark`: the character that ends it.
+    `label`: a colon ends it (環境：). `mark`: the character that ends it. `aside`: it stands in brackets and judges
+    nothing (湯頭（紅湯）很濃).
     """
 
     items: list[Constituent]
@@ -84,6 +86,7 @@ class _Clause(NamedTuple):
     asked: bool
     label: bool
     mark: str
+    aside: bool
 
 
 class Engine:
@@ -189,6 +192,8 @@ class Engine:
                 )
             begun = open_list(clause.items, begun, clause.mark, self._rules.terms.lists)
             joined = begun.aspects if begun.joined else ()
+            if clause.aside and topic is not None:
+                continue  # what brackets only name is no topic
             topic = next_topic(clause.items, paired, topic, clause.label, joined, self._rules)
 
     def _read_clauses(self, doc: Doc) -> list[_Clause]:
@@ -216,7 +221,9 @@ class Engine:
                 phrases = name_codes(phrases, text, codes, lexicon) if codes else phrases
                 candidates = bar_refused(bar_standards(phrases, rules.phrases.comparison), rules.terms.rule)
                 items = join_terms(candidates, text, lexicon, rules.terms)
-                out.append(_Clause(items, clause.sentence, asked, mark in COLONS, mark))
+                aside = mark in CLOSING and clause.start > 0 and doc.text[clause.start - 1] in OPENING
+                aside = aside and all(item.phrase is None for item in items)
+                out.append(_Clause(items, clause.sentence, asked, mark in COLONS, mark, aside))
         return out
 
     def _pair(self, doc: Doc, scene: Scene, before: Before) -> Pairing | None:

@@ -44,7 +44,8 @@ class JoinRule:
     part of what follows them (推薦 麻辣 鍋). `counted`: those that are none where they have a degree (很多 便宜 的
     小菜). `amounts`: words that say by how much (好吃很多). `had`: whether a quality and the word of having before it
     are an opinion (帶有嚼勁). `openers`: aspects with which an opinion begins (料多實在) that are aspects of their own
-    where none stands before them.
+    where none stands before them. `alternatives`: words between two opinions, both of which a negator denies (不會 油膩
+    或 過鹹).
     """
 
     merge: bool = False
@@ -57,6 +58,7 @@ class JoinRule:
     amounts: frozenset[str] = frozenset()
     had: bool = False
     openers: tuple[str, ...] = ()
+    alternatives: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +190,8 @@ def _add_opinion(out: list[Constituent], item: Constituent, after: Sequence[Unit
     amount = item.phrase.entry.word if not item.phrase.negators else item.word  # 變淡 很多, 變淡 不少
     if out and amount in rule.amounts and _touches_and_ends(out[-1], item, after):
         out[-1] = out[-1]._replace(end=item.end, word=text[out[-1].start : item.end])
+    elif rule.merge and out and out[-1].word in rule.alternatives and (denied := _share_denial(out, item, text)):
+        out[-2:] = [denied]
     elif rule.merge and out and out[-1].word == "而" and (free := _free_of_fault(out, item, text)) is not None:
         out[-2:] = [free]
     elif rule.bridging and (count := _count_bridge(out, item, text, rule.bridging)):
@@ -205,6 +209,19 @@ def _touches_and_ends(before: Constituent, item: Constituent, after: Sequence[Un
     """好吃很多, 便宜多了: an amount that touches an opinion and ends the statement says how much better or worse."""
     touches = before.phrase is not None and before.end == item.start
     return touches and (not after or after[0].symbol in STATEMENT_ENDS)
+
+
+def _share_denial(out: Sequence[Constituent], item: Constituent, text: str) -> Constituent | None:
+    """不會油膩或過鹹: a negator denies both of two alternatives of one sign that touch; they are one opinion."""
+    if len(out) < 2 or out[-2].end != out[-1].start or out[-1].end != item.start:
+        return None
+    first, second = out[-2].phrase, item.phrase
+    if first is None or second is None or first.kinds != ("not",) or second.kinds:
+        return None
+    if _sign(first.entry.valence) != _sign(second.entry.valence):
+        return None
+    phrase = first._replace(core=(first.core[0], second.core[1]))
+    return item._replace(start=out[-2].start, word=text[out[-2].start : item.end], phrase=phrase)
 
 
 def _free_of_fault(out: Sequence[Constituent], item: Constituent, text: str) -> Constituent | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from builder.engine.symbols import ADV, ASPECT, BUT, CONJ, DE, DEG, NEG, NOMINALS, OPINION, POST, VERB, symbol_set
+from builder.engine.symbols import ADV, ASPECT, AUX, BUT, CONJ, DE, DEG, NEG, NOMINALS, OPINION, POST, VERB, symbol_set
 from builder.engine.vocabulary import FunctionWordRule, Unit
 from builder.lexicon.resources import Lexicon
 
@@ -23,6 +23,8 @@ _LACK_ENDS_BEHIND_ASPECT = symbol_set("ASPECT")
 _CONTINUING = symbol_set("DE ASPECT NOUN")
 _CHOSEN = symbol_set("ASPECT BLOCKED VERB")
 """Behind an aspect that is a verb before it (選擇 麻辣鍋)."""
+_CHOSEN_BEHIND_CAN = _CHOSEN | symbol_set("OPINION")
+"""The same behind a word of being able to (可以 選擇 清淡 湯頭)."""
 _ADVERBIAL = symbol_set("ADV DEG NEG COP")
 
 
@@ -58,8 +60,9 @@ def settle_roles(units: list[Unit], lexicon: Lexicon, rule: FunctionWordRule, ha
     for i in range(len(units) - 1, -1, -1):
         unit = units[i]
         if unit.symbol == ASPECT and unit.word in rule.choosing and i + 1 < len(units):
-            free = i == 0 or units[i - 1].symbol not in (DE, ASPECT)
-            if free and units[i + 1].symbol in _CHOSEN and units[i + 1].start == unit.end:
+            before = units[i - 1].symbol if i else ""
+            chosen = _CHOSEN_BEHIND_CAN if before == AUX else _CHOSEN if before not in (DE, ASPECT) else ""
+            if units[i + 1].symbol in chosen and units[i + 1].start == unit.end:
                 units[i] = unit._replace(symbol=VERB)
             continue
         if unit.symbol not in _TWO_ROLES and unit.word not in rule.degrees:

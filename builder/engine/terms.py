@@ -33,6 +33,7 @@ class TermRule:
     (服務態度 to 態度, convention `paper`). `wholes`: words for all of a place or thing that belong to `aspect_full`
     alone (整體 口感, 店裡 座位), as does the first of two classes that are `leading` (餐廳 餐點). `houses`: words for a
     house, which a thing before them names (炸雞 店). `refusals`: negators before what one does without (不 沾醬).
+    `lovers`: words that make a person of what stands before them (起司 控).
     `pointing` and `measures`: what names a thing again, as this kind of thing (豬腳 這道 菜). `things`: classes of
     whole things, of which two that touch are a list before a word of `gathering`. `determiners`: first characters of
     what belongs to `aspect_full` in front of an aspect (這家 的 麵).
@@ -52,6 +53,7 @@ class TermRule:
     leading: tuple[str, ...] = ()
     houses: frozenset[str] = frozenset()
     refusals: frozenset[str] = frozenset()
+    lovers: frozenset[str] = frozenset()
     pointing: tuple[str, ...] = ()
     measures: tuple[str, ...] = ()
     things: tuple[str, ...] = ()
@@ -119,8 +121,11 @@ def find_leads(lexicon: Lexicon, wholes: frozenset[str]) -> Mapping[str, int]:
 
 
 def bar_refused(clause: list[Constituent], rule: TermRule) -> list[Constituent]:
-    """The clause with what one does without as no aspect: 不沾醬就很好吃, 不用醬料."""
+    """The clause with what one does without, or what somebody is fond of, as no aspect: 不沾醬就很好吃, 起司控."""
     out = clause
+    for i in range(len(clause) - 1):
+        if clause[i + 1].word in rule.lovers and clause[i].symbol == ASPECT and clause[i].end == clause[i + 1].start:
+            out = [*out[:i], out[i]._replace(symbol=BLOCKED, term=None), *out[i + 1 :]]
     for i in [i for i in range(len(clause) - 1) if _is_refusal(clause, i, rule)]:
         after = clause[i + 1]
         if after.symbol == ASPECT and after.start == clause[i].end:
