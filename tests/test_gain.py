@@ -15,7 +15,14 @@ from builder.model.decision_weights import WeighedOpinion, adapt_weights
 from builder.reader import Recipe, extract, make_reader
 from builder.stages.parts.build_folders import folders_in
 from builder.usecases.label_sources import read_labels
-from builder.usecases.lessons import Lessons, collect_opinions, find_wrong_rules, read_taught, write_lessons
+from builder.usecases.lessons import (
+    Lessons,
+    collect_opinions,
+    find_wrong_rules,
+    learn_aspects,
+    read_taught,
+    write_lessons,
+)
 
 DISHES = ("湯頭", "牛肉麵", "滷味", "紅茶", "水餃", "炒飯", "咖哩", "豬排")
 FIRST = WeighedOpinion((("near", "shared"), ("far", "shared")), (True, False, False))
@@ -67,15 +74,17 @@ def test_the_gain_is_shown_for_each_size_and_the_rule_can_be_added(here: Command
     assert taught.params["weights"] != shipped.params["weights"]
 
 
-def test_an_aspect_is_learnt_where_most_of_its_uses_are_labelled(here: Command, tmp_path: Path) -> None:
-    rows = []
-    for n in range(24):
-        word = "啾啾仔" if n % 2 else "叭叭"
-        text = f"{n}號桌的{word}真的好吃" if n % 2 else f"{word}在{n}號桌"
-        at = text.index(word)
-        triplet = {"aspect": word, "aspect_spans": [[at, at + 3]], "opinion": "好吃",
-                   "opinion_spans": [[at + 5, at + 7]], "polarity": "POS"}  # fmt: skip
-        rows.append({"id": f"r{n}", "text": text, "triplets": [triplet] if n % 2 else []})
+def label_first(word: str, opinion: str, number: int) -> dict[str, object]:
+    """A labelled review in which an opinion is said of the word it begins with."""
+    start = len(word) + 2
+    label = {"aspect": word, "aspect_spans": [[0, len(word)]], "opinion": opinion,
+             "opinion_spans": [[start, start + len(opinion)]], "polarity": "POS"}  # fmt: skip
+    return {"id": f"{word}{number}", "text": f"{word}真的{opinion}", "triplets": [label]}
+
+
+def test_an_aspect_is_learnt_where_labels_of_two_reviews_name_it(here: Command, tmp_path: Path) -> None:
+    rows = [label_first("啾啾仔", "好吃", n) for n in range(12)]
+    rows += [{"id": f"r{n}", "text": f"叭叭在{n}號桌", "triplets": []} for n in range(12)]
     path, folder = tmp_path / "gold.jsonl", tmp_path / "taught"
     path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
     ran = here("gain", "--gold", path, "--splits", "1", "--write", folder)
@@ -83,6 +92,25 @@ def test_an_aspect_is_learnt_where_most_of_its_uses_are_labelled(here: Command, 
     assert "(1 aspect)" in ran.out
     lexicon = Folders(imported=(folder / "lexicons",)).load_lexicon()
     assert "啾啾仔" in lexicon.aspects and "叭叭" not in lexicon.aspects
+
+
+def test_an_aspect_of_one_review_or_of_few_of_its_reviews_is_not_learnt(tmp_path: Path) -> None:
+    reader = make_reader(Recipe(folders=Folders(domain="none")))
+    mentions = [{"id": f"m{n}", "text": f"唧唧板放在{n}樓", "triplets": []} for n in range(24)]
+    rows = [
+        *(label_first("唧唧板", "好看", n) for n in range(2)),
+        *(label_first("啾啾仔", "好看", n) for n in range(2)),
+    ]
+    rows += [label_first("叭叭鈕", "好看", 1), label_first("XQD", "好看", 1), label_first("xqd", "好看", 2)]
+    assert learn_aspects(read_taught([*rows, *mentions], tmp_path, reader), reader.lexicon).keys() == {"啾啾仔", "xqd"}
+
+
+def test_a_new_aspect_has_the_class_of_the_learnt_one_that_it_ends_in(tmp_path: Path) -> None:
+    reader = make_reader(Recipe(folders=Folders(domain="none")))
+    words = ("啾啾仔", "大啾啾仔", "無線鍵盤")
+    rows = [label_first(word, "好看", n) for word in words for n in range(2)]
+    classes = learn_aspects(read_taught(rows, tmp_path, reader), reader.lexicon)
+    assert classes == dict.fromkeys(words[:2], "thing.generic") | {"無線鍵盤": "part.device"}
 
 
 def test_without_labels_or_a_working_directory_it_says_what_to_give(here: Command, tmp_path: Path) -> None:

@@ -112,8 +112,11 @@ class Lexicon:
 
     @property
     def default_class(self) -> str:
-        """The class of an aspect of which nothing is known: the first of a thing, else the first of all."""
-        return next((name for name, role in self.classes.items() if role == "thing"), next(iter(self.classes), ""))
+        """The class of an aspect of which nothing is known: the first of a thing, else of anything, else of all."""
+        for wanted in ("thing", "generic"):
+            if found := [name for name, role in self.classes.items() if role == wanted]:
+                return found[0]
+        return next(iter(self.classes), "")
 
     def words(self) -> dict[str, str]:
         """The user dictionary for a segmenter: word -> universal POS, empty where the segmenter should decide, or its

@@ -2,8 +2,8 @@
 lexicon and rules so far. Out: the weights of the decision, aspects that the lexicon lacks, and rules that are wrong
 here.
 
-Labels move the weights that they start from (builder.model.decision_weights). An aspect is learnt where most of its
-uses are labelled; opinions are not, since those of so few reviews cost more than they bring. A rule is switched off
+Labels move the weights that they start from (builder.model.decision_weights). An aspect is learnt where labels of
+several reviews name it; opinions are not, since those of so few reviews hardly come again. A rule is switched off
 where even the upper end of the interval of its precision lies below half of F1: below that, its triplets lower F1.
 """
 
@@ -35,13 +35,17 @@ from builder.metrics.matching import Answer, right
 from builder.metrics.sampling import wilson
 from builder.model.decision_weights import WeighedOpinion, adapt_weights
 from builder.reader import Reader, Reading, Recipe, extract, make_reader
-from builder.records import Review, Triplet
+from builder.records import Element, Review, Triplet
 from builder.stages.parts import gold
-from builder.text import HAN
+from builder.text import HAN, view
 
 LABELS = "labels"
 """The name of what labels teach among the imported words."""
 _SHORTEST, _LONGEST = 2, 8
+_LEAST, _SHARE = 2, 0.1
+"""Reviews whose labels name an aspect, at least, and of all reviews that hold the word; measured in
+docs/results/rules.md.
+"""
 Rows = Sequence[Mapping[str, Any]]
 
 
@@ -147,21 +151,41 @@ def read_again(taught: Sequence[TaughtReview], reader: Reader) -> list[TaughtRev
 
 
 def learn_aspects(taught: Sequence[TaughtReview], lexicon: Lexicon) -> dict[str, str]:
-    """The aspects of labels that the lexicon lacks, with the class that known ones of their ending have: those whose
-    uses in these reviews are labelled at least half of the time.
+    """The aspects that the lexicon lacks, with their class: words that the labels of `_LEAST` reviews name, and of a
+    `_SHARE` of the reviews that hold them.
+
+    A mention of which nothing is said has no label, so that share is small. A word of one review hardly comes again.
     """
-    endings = Endings.of(lexicon)
-    labelled = Counter(word for review in taught for word in {t.aspect.text for t in review.triplets})
-    whole = [review for review in taught if review.wrong is None]
-    out = {}
-    for word, count in sorted(labelled.items()):
+    texts = [review.reading.view.text.lower() for review in taught if review.wrong is None]
+    named = [{_show(t.aspect, lexicon) for t in review.triplets if len(t.aspect.spans) == 1} for review in taught]
+    counts = Counter(word for words in named for word in words)
+    endings, out = Endings.of(lexicon), dict[str, str]()
+    for word, count in sorted(counts.items(), key=lambda item: (len(item[0]), item[0])):
         known = word in lexicon.aspects or word in lexicon.opinions or word in lexicon.not_aspects
-        if known or not _SHORTEST <= len(word) <= _LONGEST or not all(map(HAN.match, word)):
+        if known or count < _LEAST or not _can_be_word(word):
             continue
-        if 2 * count >= sum(word in review.reading.text for review in whole):
-            classes = (endings.classes.get(word[-length:]) for length in (3, 2, 1))
-            out[word] = next(filter(None, classes), lexicon.default_class)
+        if count >= _SHARE * sum(word in text for text in texts):
+            out[word] = _find_class(word, out, endings.classes, lexicon.default_class)
     return out
+
+
+def _show(aspect: Element, lexicon: Lexicon) -> str:
+    """An aspect as the lexicon writes it."""
+    return view(aspect.text, lexicon.variants).text.lower()
+
+
+def _can_be_word(word: str) -> bool:
+    latin = word.isascii() and word.isalnum() and not word.isdigit()
+    return _SHORTEST <= len(word) <= _LONGEST and (latin or all(map(HAN.match, word)))
+
+
+def _find_class(word: str, learnt: Mapping[str, str], endings: Mapping[str, str], default: str) -> str:
+    """The class of a new aspect: that of the longest learnt one that it ends in, else that of known ones that end in
+    the same two characters or more.
+    """
+    tails = [word[start:] for start in range(1, len(word) - 1)]
+    by_ending = [learnt.get(tail) for tail in tails] + [endings.get(tail) for tail in tails]
+    return next(filter(None, by_ending), default)
 
 
 @contextmanager
