@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from builder.engine.comparing import ComparisonRule
 from builder.engine.constituents import ATTRIBUTES, THINGS
-from builder.engine.symbols import ASPECT, DE, DEG, JOINERS, NEG, NUM, PART, VERB, symbol_set
+from builder.engine.symbols import ASPECT, COP, DE, DEG, JOINERS, NEG, NUM, OPINION, PART, VERB, symbol_set
 from builder.engine.vocabulary import Unit, entry_of
 from builder.lexicon.resources import Lexicon
 
@@ -53,6 +53,8 @@ class AssertionRule:
     敗筆). `effects`: of which they say so as predicates (影響 很 大). `eating`: verbs of the taste that people can take
     (不能 吃 辣). `habits`: aspects that are those of `persons` where the opinion describes them (口味 清淡 的 人).
     `final`: words that judge at the end of their clause only (調味 幾乎沒有, but not 幾乎沒有 標示).
+    `regretting`: words that open what they regret (可惜 好吃的 已經 賣完, 可惜 的 是 座位 很 擠). `demanding`: verbs
+    before what is to be done, behind which `results` judge nothing (品質 要 把關 好).
     """
 
     bare: frozenset[str] = frozenset()
@@ -81,6 +83,8 @@ class AssertionRule:
     eating: frozenset[str] = frozenset()
     habits: frozenset[str] = frozenset()
     final: frozenset[str] = frozenset()
+    regretting: frozenset[str] = frozenset()
+    demanding: frozenset[str] = frozenset()
 
 
 def is_asserted(units: Sequence[Unit], k: int, plain: bool, rule: AssertionRule, comparison: ComparisonRule) -> bool:
@@ -96,6 +100,10 @@ def is_asserted(units: Sequence[Unit], k: int, plain: bool, rule: AssertionRule,
         return True
     word = unit.word
     if word in rule.final and any(behind.symbol not in _ENDING for behind in units[k + 1 :]):
+        return False
+    if word in rule.regretting and _opens_what_it_regrets(units, k):
+        return False
+    if word in rule.results and k and units[k - 1].symbol == VERB and _is_demanded(units, k, rule):
         return False
     after = units[k + 1] if k + 1 < len(units) and units[k + 1].start == unit.end else None
     touches = k > 0 and units[k - 1].symbol == ASPECT and units[k - 1].end == unit.start
@@ -130,6 +138,17 @@ def is_asserted(units: Sequence[Unit], k: int, plain: bool, rule: AssertionRule,
 def _opens(units: Sequence[Unit], k: int) -> bool:
     """Whether no aspect stands before unit k in its clause."""
     return all(unit.symbol != ASPECT for unit in units[:k])
+
+
+def _opens_what_it_regrets(units: Sequence[Unit], k: int) -> bool:
+    """可惜 好吃的 賣完, 可惜 的 是 座位 很 擠: whether what is regretted follows, as a statement of its own."""
+    behind = [unit.symbol for unit in units[k + 1 : k + 3]]
+    return behind == [DE, COP] or (k == 0 and behind[:1] in ([OPINION], [DEG], [NEG]))
+
+
+def _is_demanded(units: Sequence[Unit], k: int, rule: AssertionRule) -> bool:
+    """要 把關 好, 該 煮 好: nothing stands between a demand and its verb but 把 and adverbs."""
+    return any(unit.word in rule.demanding for unit in units[max(0, k - 4) : k - 1])
 
 
 def _belongs_to_next(word: str, after: Unit, plain: bool, touches: bool, rule: AssertionRule) -> bool:

@@ -99,6 +99,7 @@ def _settle_role(
         symbol == OPINION
         and word in lexicon.aspects
         and before not in judged
+        and not (word in rule.alike and _is_one_more(units, i))
         and _is_described(word, units, i, lexicon, rule)
     ):
         return ASPECT
@@ -139,6 +140,13 @@ def _denies_excess(units: Sequence[Unit], i: int, lexicon: Lexicon, rule: Functi
     if units[i - 1].word in rule.linking:
         return True
     return units[i - 1].symbol == ASPECT and all(unit.symbol != OPINION for unit in units[:i])
+
+
+def _is_one_more(units: Sequence[Unit], i: int) -> bool:
+    """環境 乾淨 衛生, 乾淨 又 衛生 的: whether unit i stands behind an opinion, and nothing that judges it follows."""
+    at = i - 1 if i and units[i - 1].symbol != ADV else i - 2
+    follows = units[i + 1].symbol if i + 1 < len(units) else DE
+    return at >= 0 and units[at].symbol == OPINION and follows in _LACK_ENDS
 
 
 def _is_described(word: str, units: Sequence[Unit], i: int, lexicon: Lexicon, rule: FunctionWordRule) -> bool:

@@ -78,7 +78,8 @@ class FunctionWordRule:
     that an aspect behind them takes over (根本 沒有味道). `excessive` (過) and `slight` (帶點): words that give the
     degree of an opinion behind them in some places. `barely` (不過): negators that deny only a taste that can be too
     much, one of the categories `overdone`, or behind one of `linking` (卻 不過 鹹). `judged`: words that are aspects
-    only before an opinion (冰 很好吃), `choosing`: those that are verbs before what they take (選擇 麻辣鍋).
+    only before an opinion (冰 很好吃), `choosing`: those that are verbs before what they take (選擇 麻辣鍋),
+    `alike`: those that are opinions behind another one at the end of the statement (環境 乾淨 衛生).
     """
 
     units: Mapping[str, tuple[str, ...]]
@@ -90,6 +91,7 @@ class FunctionWordRule:
     linking: frozenset[str] = frozenset()
     judged: frozenset[str] = frozenset()
     choosing: frozenset[str] = frozenset()
+    alike: frozenset[str] = frozenset()
     degrees: frozenset[str] = field(init=False)
 
     def __post_init__(self) -> None:
