@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from builder.engine.constituents import Constituent
+from builder.engine.constituents import Constituent, Phrase
 from builder.engine.deciding import Weighed
 from builder.engine.extent import OVER, ExtentRule
 from builder.engine.symbols import BLOCKED, DE, symbol_set
@@ -59,7 +59,8 @@ def make_opinion(text: str, clause: Sequence[Constituent], index: int, rule: Ext
     item, first = clause[index], index
     phrase = item.phrase
     assert phrase is not None
-    while first and clause[first - 1].word in rule.stance and clause[first - 1].end == clause[first].start:
+    words = rule.stance | rule.hedges if is_hedged(item, phrase, rule) else rule.stance
+    while first and clause[first - 1].word in words and clause[first - 1].end == clause[first].start:
         first -= 1
     start = min([clause[first].start, *(negator[0] for negator in phrase.negators[:1])])
     excess = rule.finals if OVER in phrase.degrees else ()
@@ -67,6 +68,12 @@ def make_opinion(text: str, clause: Sequence[Constituent], index: int, rule: Ext
     full = make_element(text, ((start, end),))
     bare = not phrase.negators and phrase.core == full.spans[0]
     return (full if bare else make_element(text, (*phrase.negators, phrase.core))), full
+
+
+def is_hedged(item: Constituent, phrase: Phrase, rule: ExtentRule) -> bool:
+    """Whether a word like 算 in front belongs to the opinion: it has no degree of its own."""
+    bare = phrase.core == (item.start, item.end) and not phrase.degrees
+    return bare and not phrase.entry.category.startswith(rule.unhedged)
 
 
 def make_element(text: str, spans: Sequence[Span]) -> Element:

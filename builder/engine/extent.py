@@ -34,7 +34,9 @@ class ExtentRule:
     an opinion that give its degree (偏鹹 一點), a wish where it praises and nothing but `wishing` stands before it
     (再 甜 一點). `bits`: those that say a bit too much (甜 了點). `stance`: words in
     front of a phrase that say how sure one is of it, and belong to `opinion_full` (應該 很好), as `finals` do behind an
-    excess (太重 了). `moderate`: ends of negators that deny the excess behind them (不會 太濃), not a degree.
+    excess (太重 了). `hedges`: those that do so before a bare opinion (算 新鮮), but one of the categories `unhedged`.
+    `undivided`: degree words that begin with one of `scope` and keep it (還算 新鮮). `moderate`: ends of
+    negators that deny the excess behind them (不會 太濃), not a degree.
     """
 
     fillers: frozenset[str] = frozenset()
@@ -52,6 +54,9 @@ class ExtentRule:
     wishing: frozenset[str] = frozenset()
     stance: frozenset[str] = frozenset()
     finals: tuple[str, ...] = ()
+    hedges: frozenset[str] = frozenset()
+    unhedged: tuple[str, ...] = ()
+    undivided: frozenset[str] = frozenset()
     moderate: tuple[str, ...] = ()
 
 
@@ -136,6 +141,8 @@ def find_start(units: Sequence[Unit], first: int, k: int, lexicon: Lexicon, rule
 
 def count_lead(word: str, lexicon: Lexicon, rule: ExtentRule) -> int:
     """How many characters of a degree word or negator are an adverb of the clause: 也蠻, 並不."""
+    if word in rule.undivided:
+        return 0
     leads = word.startswith(rule.scope) and (word[1:] in lexicon.degree or word[1:] in lexicon.negators)
     return 1 if leads else 0
 

@@ -43,6 +43,8 @@ class NameRule:
     epithets: tuple[str, ...] = ()
     loose: frozenset[str] = frozenset()
     latin: bool = False
+    diminutives: frozenset[str] = frozenset()
+    diminished: tuple[str, ...] = ()
     codes: str = ""
 
 
@@ -108,6 +110,8 @@ def names_a_kind(before: Constituent, item: Constituent, out: Sequence[Constitue
     """
     if before.end != item.start or item.term is None:
         return False
+    if before.word in grammar.rule.diminutives and item.term.cls.startswith(grammar.rule.diminished):
+        return before.phrase is None
     if item.term.role not in THINGS or item.term.role in GENERIC:
         return False
     if before.symbol == ADJ and len(before.word) == 1:

@@ -39,7 +39,7 @@ BIT = "bit"
 class JoinRule:
     """Parameters of a rule of kind `join`: which neighbouring opinions are one phrase.
 
-    `merge`: whether opinions of one sign that touch are one (親切熱情), but for those of the categories `apart`, which
+    `merge`: whether opinions of one sign that touch are one (親切熱情), but for the words and categories `apart`, which
     say something of their own, and those that begin with one of `having` (厚實有彈性). `alone`: categories that are no
     part of what follows them (推薦 麻辣 鍋). `counted`: those that are none where they have a degree (很多 便宜 的
     小菜). `amounts`: words that say by how much (好吃很多). `had`: whether a quality and the word of having before it
@@ -272,7 +272,7 @@ def _merge_praise(before: Constituent, item: Constituent, text: str, rule: JoinR
     if first.entry.category.startswith(rule.alone):
         return None
     closing = word in rule.closing and first.entry.valence > 5
-    if not closing and second.entry.category.startswith(rule.apart):
+    if not closing and (word in rule.apart or second.entry.category.startswith(rule.apart)):
         return None
     if first.degrees and first.entry.category.startswith(rule.counted):
         return None
