@@ -280,6 +280,33 @@ def test_a_pack_is_made_answered_and_used_from_raw_reviews_alone(reviews: Path, 
     assert command("check", pack, "--reviews", reviews, "--draw", 3) == shown
 
 
+def test_an_opinion_near_five_is_neutral_and_taken_by_answer_alone(tmp_path: Path) -> None:
+    pack = tmp_path / "hotel"
+    pack.mkdir()
+    header = "kind,word,meaning,confidence,reviews,evidence,sentence,answer,role\n"
+    (pack / "candidates.csv").write_text(
+        header + "opinion,斑駁,5.2,0.99,9,,,yes,\nopinion,走心,5.2,0.99,9,,,,\nopinion,雅致,8,0.99,9,,,,\n",
+        encoding="utf-8",
+    )
+    said = command("accept", pack).splitlines()
+    assert said[0].endswith("0 aspects and 2 opinions of 3 proposals")
+    assert said[1] == "neutral: 斑駁; if one praises or blames, write 1 to 10 into its meaning"
+    valences = {word: entry.valence for word, entry in load_lexicon(domain=str(pack)).opinions.items()}
+    assert (valences["斑駁"], valences["雅致"]) == (5.0, 7.5)
+
+
+def test_a_class_of_ones_own_can_be_described_by_every_opinion(tmp_path: Path) -> None:
+    for cls in ("hotel.pool", "price.pool"):
+        lexicons = tmp_path / cls / "lexicons"
+        (lexicons / "aspects").mkdir(parents=True)
+        (lexicons / "aspect_classes.tsv").write_text(f"class\trole\tgloss\n{cls}\tthing\tpools\n", encoding="utf-8")
+        (lexicons / "aspects" / "pools.tsv").write_text(f"word\tclass\n球池\t{cls}\n", encoding="utf-8")
+    assert [str(triplet) for triplet in Extractor(domain=tmp_path / "hotel.pool")("球池很寬敞")] == [
+        "球池 · 寬敞 · POS"
+    ]
+    assert not list(Extractor(domain=tmp_path / "price.pool")("球池很寬敞"))
+
+
 def test_a_pack_quotes_reviews_in_their_own_script_and_proposes_no_markup(tmp_path: Path) -> None:
     file = tmp_path / "r.csv"
     lines = [

@@ -91,6 +91,8 @@ def accept(folder: Path) -> None:
         f"{folder}: {counted(made.aspects, 'aspect')} and {counted(made.opinions, 'opinion')} of "
         f"{counted(made.proposals, 'proposal')}"
     )
+    if made.neutral:
+        click.echo(f"neutral: {', '.join(made.neutral)}; if one praises or blames, write 1 to 10 into its meaning")
 
 
 @domain.command()

@@ -100,7 +100,8 @@ class Compiled:
     """The rules of a convention by what they do.
 
     `compatible`: opinion category -> for each rule that limits it, the prefixes of aspect classes it may describe;
-    `blocked`: opinion words that pair with nothing; `exceptions`: opinion ->
+    `limited`: how the classes begin of which such rules say something; any other is described by all (those of a
+    user's own pack); `blocked`: opinion words that pair with nothing; `exceptions`: opinion ->
     aspects that it is never said of; `joining`: words between a dish and what it comes with; `wide`: some rule pairs
     over the whole sentence.
     """
@@ -124,6 +125,7 @@ class Compiled:
     contrast: frozenset[str]
     questions: tuple[str, ...]
     compatible: Mapping[str, tuple[tuple[str, ...], ...]]
+    limited: tuple[str, ...]
     blocked: frozenset[str]
     exceptions: Mapping[str, frozenset[str]]
     wide: bool
@@ -185,6 +187,7 @@ def compile_rules(lexicon: Lexicon, rules: Sequence[Rule], convention: Conventio
     apart |= {word for change in changes for word in change.read_apart}
     join, term = chosen.only("join", JoinRule), chosen.only("term", TermRule)
     irrealis = chosen.params("irrealis", IrrealisRule)
+    compatible = chosen.params("compatible", CompatibleRule)
     return Compiled(
         lexicon=lexicon,
         vocabulary=UnitVocabulary.of(lexicon, function_words, sorted(apart), join.had),
@@ -216,7 +219,8 @@ def compile_rules(lexicon: Lexicon, rules: Sequence[Rule], convention: Conventio
             word for params in irrealis for word, kind in lexicon.contrast.items() if kind in params.contrast
         ),
         questions=tuple(mark for params in chosen.params("question", QuestionRule) for mark in params.marks),
-        compatible=_limit_categories(lexicon, chosen.params("compatible", CompatibleRule)),
+        compatible=_limit_categories(lexicon, compatible),
+        limited=_find_limited(compatible),
         blocked=frozenset(
             word for params in chosen.params("block", BlockRule) for word in _find_blocked(lexicon, params)
         ),
@@ -231,6 +235,13 @@ def _find_blocked(lexicon: Lexicon, rule: BlockRule) -> set[str]:
     """The opinion words of some categories (by prefix), and some words."""
     return {entry.word for entry in lexicon.opinions.values() if entry.category.startswith(rule.categories)} | set(
         rule.words
+    )
+
+
+def _find_limited(rules: Sequence[CompatibleRule]) -> tuple[str, ...]:
+    """What the classes begin with that rules name: `place`, `part`."""
+    return tuple(
+        sorted({cls.partition(".")[0] for rule in rules for classes in rule.classes.values() for cls in classes})
     )
 
 

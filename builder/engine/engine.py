@@ -265,8 +265,8 @@ class Engine:
         return None
 
     def _fits(self, doc: Doc, item: Constituent, aspect: Constituent) -> bool:
-        """Selectional preference: a taste word does not describe a waiter. Unknown nouns and unlisted categories fit
-        all, but for exceptions.
+        """Selectional preference: a taste word does not describe a waiter. Unknown nouns, classes of which no rule says
+        anything, and unlisted categories fit all, but for exceptions.
         """
         phrase = item.phrase
         assert phrase is not None
@@ -277,7 +277,8 @@ class Engine:
             return True
         if phrase.entry.category == CONTEXT_ONLY:
             return False
-        limits = self._rules.compatible.get(phrase.entry.category) if aspect.term.cls else None
+        known = aspect.term.cls.startswith(self._rules.limited)
+        limits = self._rules.compatible.get(phrase.entry.category) if known else None
         return limits is None or all(aspect.term.cls.startswith(classes) for classes in limits)
 
     def _make_triplet(self, doc: Doc, scene: Scene, aspect: Constituent, rule: str, pairing: Pairing) -> Triplet:

@@ -26,6 +26,7 @@ SHEET = "candidates.csv"
 CONFIDENT = 0.5
 """An unanswered proposal of at least this confidence is taken."""
 _CLEAR = 0.5
+"""How far from 5 the valence of an opinion is that says something; of others it says nothing, or is neutral."""
 _FIX = "change only the columns answer, meaning and role"
 
 
@@ -56,8 +57,12 @@ class Proposal:
     def is_taken(self) -> bool:
         """Whether the word goes into the lexicons."""
         answer = ANSWERS[self.answer.strip().lower()]
-        clear = self.kind == "aspect" or abs(float(self.meaning) - 5) >= _CLEAR
-        return bool(answer) if answer is not None else self.confidence >= CONFIDENT and clear
+        return bool(answer) if answer is not None else self.confidence >= CONFIDENT and not self.is_neutral
+
+    @property
+    def is_neutral(self) -> bool:
+        """Whether it is an opinion whose valence says neither praise nor blame."""
+        return self.kind == "opinion" and abs(float(self.meaning) - 5) < _CLEAR
 
 
 COLUMNS = tuple(field.name for field in fields(Proposal))
@@ -155,7 +160,9 @@ def write_card(folder: Path, name: str, reviews: int, source: str) -> None:
 
 
 def _level(value: float) -> str:
-    return "great" if value >= 8.5 else "good" if value > 5 else "neutral" if value == 5 else "bad"
+    if abs(value - 5) < _CLEAR:
+        return "neutral"
+    return "great" if value >= 8.5 else "good" if value > 5 else "bad"
 
 
 def _level_valence(value: float) -> float:

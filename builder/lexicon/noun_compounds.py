@@ -171,7 +171,7 @@ def _entropy(sides: Counter[str]) -> float:
     total = sum(sides.values())
     shares = [count / total for char, count in sides.items() if char not in "^$"]
     shares += [1 / total] * (sides["^"] + sides["$"])
-    return -sum(share * math.log2(share) for share in shares)
+    return sum(-share * math.log2(share) for share in shares)
 
 
 def _is_new(word: str, lexicon: Lexicon) -> bool:

@@ -50,13 +50,14 @@ _CONTENT = frozenset(["NOUN", "PROPN", "ADJ", "VERB"])
 
 @dataclass(frozen=True, slots=True)
 class NewPack:
-    """What `make_pack` and `take_answers` wrote."""
+    """What `make_pack` and `take_answers` wrote; `neutral`: the opinions taken that say neither praise nor blame."""
 
     folder: Path
     reviews: int
     proposals: int
     aspects: int
     opinions: int
+    neutral: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +119,8 @@ def take_answers(folder: Path) -> NewPack:
     """Write the lexicons of a pack anew from its sheet."""
     proposals = read_sheet(folder)
     aspects, opinions = write_lexicons(folder, folder.resolve().name, proposals, load_lexicon(domain=CORE))
-    return NewPack(folder, 0, len(proposals), aspects, opinions)
+    neutral = [proposal.word for proposal in proposals if proposal.is_taken and proposal.is_neutral]
+    return NewPack(folder, 0, len(proposals), aspects, opinions, neutral)
 
 
 def check_domain(
