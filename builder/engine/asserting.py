@@ -126,7 +126,7 @@ def is_asserted(units: Sequence[Unit], k: int, plain: bool, rule: AssertionRule,
         return False
     if not plain:
         return True
-    if word in rule.gradable:
+    if word in rule.gradable and not _is_joined(units, k, rule):
         return touches and word in rule.predicates and k + 1 == len(units)
     if touches:  # 湯濃麵硬: said of the aspect it touches
         return True
@@ -138,6 +138,14 @@ def is_asserted(units: Sequence[Unit], k: int, plain: bool, rule: AssertionRule,
 def _opens(units: Sequence[Unit], k: int) -> bool:
     """Whether no aspect stands before unit k in its clause."""
     return all(unit.symbol != ASPECT for unit in units[:k])
+
+
+def _is_joined(units: Sequence[Unit], k: int, rule: AssertionRule) -> bool:
+    """好看 又 健康, 傳統 又 好看: whether a word that links it to another opinion stands beside word k."""
+    before, behind = [u.symbol for u in units[max(0, k - 2) : k]], [u.symbol for u in units[k + 1 : k + 3]]
+    if before[:1] == [OPINION] and len(before) == 2 and units[k - 1].word in rule.joining:
+        return True
+    return behind[1:] == [OPINION] and units[k + 1].word in rule.joining
 
 
 def _opens_what_it_regrets(units: Sequence[Unit], k: int) -> bool:

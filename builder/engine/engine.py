@@ -8,6 +8,7 @@ a rule.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -31,7 +32,7 @@ from builder.engine.predicates import read_predicates
 from builder.engine.quoting import join_quoted
 from builder.engine.scene import AspectChoice, Scene, Topic
 from builder.engine.symbols import JUDGING, OPINION
-from builder.engine.terms import bar_refused, join_terms
+from builder.engine.terms import bar_aspects, bar_refused, join_terms
 from builder.engine.topics import next_topic, share
 from builder.engine.units import lower_case, read_units
 from builder.engine.unreal import is_unreal
@@ -45,7 +46,8 @@ from builder.text import Clause, clauses
 LONGEST_CLAUSE = 150
 """Words that are read together: a text without any mark is read in pieces, so that the work stays linear."""
 COLONS = frozenset(":：")
-OPENING, CLOSING = frozenset("(（"), frozenset(")）")
+BRACKETS = re.compile("[(（][^()（）]{1,60}[)）]")
+"""What stands in brackets, with them."""
 
 
 class Pairing(NamedTuple):
@@ -77,8 +79,7 @@ class Doc:
 class _Clause(NamedTuple):
     """A clause as the engine reads it; `asked` keeps its opinions from becoming triplets.
 
-    `label`: a colon ends it (環境：). `mark`: the character that ends it. `aside`: it stands in brackets and judges
-    nothing (湯頭（紅湯）很濃).
+    `label`: a colon ends it (環境：). `mark`: the character that ends it.
     """
 
     items: list[Constituent]
@@ -86,7 +87,6 @@ class _Clause(NamedTuple):
     asked: bool
     label: bool
     mark: str
-    aside: bool
 
 
 class Engine:
@@ -192,16 +192,15 @@ class Engine:
                 )
             begun = open_list(clause.items, begun, clause.mark, self._rules.terms.lists)
             joined = begun.aspects if begun.joined else ()
-            if clause.aside and topic is not None:
-                continue  # what brackets only name is no topic
             topic = next_topic(clause.items, paired, topic, clause.label, joined, self._rules)
 
     def _read_clauses(self, doc: Doc) -> list[_Clause]:
         """Constituents per clause. Tokens lie in one clause or, being marks or spaces, in none."""
-        out = []
+        out: list[_Clause] = []
         at = 0
         lexicon, rules, codes = self._lexicon, self._rules, self._rules.terms.names.rule.codes
         text = lower_case(doc.text)
+        brackets, aside = [match.span() for match in BRACKETS.finditer(doc.text)], False
         starts, ends = [token.start for token in doc.tokens], [token.end for token in doc.tokens]
         for clause in join_quoted(doc.text, doc.clauses):
             at = bisect_left(starts, clause.start, at)
@@ -221,9 +220,11 @@ class Engine:
                 phrases = name_codes(phrases, text, codes, lexicon) if codes else phrases
                 candidates = bar_refused(bar_standards(phrases, rules.phrases.comparison), rules.terms.rule)
                 items = join_terms(candidates, text, lexicon, rules.terms)
-                aside = mark in CLOSING and clause.start > 0 and doc.text[clause.start - 1] in OPENING
-                aside = aside and all(item.phrase is None for item in items)
-                out.append(_Clause(items, clause.sentence, asked, mark in COLONS, mark, aside))
+                if (aside or (out and any(item.term for item in out[-1].items))) and _is_aside(clause, items, brackets):
+                    items, aside = bar_aspects(items), True
+                else:
+                    aside = False
+                out.append(_Clause(items, clause.sentence, asked, mark in COLONS, mark))
         return out
 
     def _pair(self, doc: Doc, scene: Scene, before: Before) -> Pairing | None:
@@ -321,3 +322,9 @@ class Engine:
         entry = self._lexicon.aspects.get(aspect.word.lower())
         where = f" ({entry.where})" if entry else ""
         return f"{aspect.word} {aspect.term.cls or 'unlisted noun'}{where}"
+
+
+def _is_aside(clause: Clause, items: Sequence[Constituent], brackets: Sequence[tuple[int, int]]) -> bool:
+    """Whether a clause stands in brackets and judges nothing: it names nothing either (湯頭（紅湯）很濃)."""
+    at = bisect_right(brackets, (clause.start, 0)) - 1
+    return at >= 0 and clause.start < brackets[at][1] and all(item.phrase is None for item in items)

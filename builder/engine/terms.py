@@ -120,6 +120,11 @@ def find_leads(lexicon: Lexicon, wholes: frozenset[str]) -> Mapping[str, int]:
     }
 
 
+def bar_aspects(clause: Sequence[Constituent]) -> list[Constituent]:
+    """The clause with no aspects."""
+    return [item._replace(symbol=BLOCKED, term=None) if item.term else item for item in clause]
+
+
 def bar_refused(clause: list[Constituent], rule: TermRule) -> list[Constituent]:
     """The clause with what one does without, or what somebody is fond of, as no aspect: 不沾醬就很好吃, 起司控."""
     out = clause
