@@ -82,10 +82,8 @@ def read_phrases(units: Sequence[Unit], text: str, lexicon: Lexicon, grammar: Ph
     for k, unit in enumerate(units):
         if unit.symbol != OPINION:
             continue
-        if (
-            unit.word[-1] == "了" and k > taken and units[k - 1].symbol == DEG and unit.word[:-1] in lexicon.opinions
-        ):  # 太 多了
-            unit = unit._replace(end=unit.end - 1, word=unit.word[:-1])
+        if unit.word[-1] == "了":
+            unit = _drop_particle(unit, k > taken and units[k - 1].symbol == DEG, lexicon)
         edges = _find_edges(units, unit, k, taken, lexicon, grammar)
         if edges is None:
             continue
@@ -104,6 +102,18 @@ def read_phrases(units: Sequence[Unit], text: str, lexicon: Lexicon, grammar: Ph
         )
         taken = last + 1
     return out + [_keep_word(u, lexicon, grammar.leads) for u in units[taken:]]
+
+
+def _drop_particle(unit: Unit, graded: bool, lexicon: Lexicon) -> Unit:
+    """太 多了, 冷掉了: the opinion without the particle, if that is one too; a longer one keeps its entry.
+
+    少了 and 壞了 need theirs where no degree word stands in front (`graded`).
+    """
+    stem = unit.word[:-1]
+    if stem not in lexicon.opinions or not (graded or len(stem) > 1):
+        return unit
+    entry = unit.entry if graded else entry_of(unit, lexicon)
+    return unit._replace(end=unit.end - 1, word=stem, entry=entry)
 
 
 def _find_edges(
