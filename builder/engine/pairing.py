@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from builder.engine.carrying import pair_back, pair_carried
+from builder.engine.carrying import pair_back, pair_carried, pair_companion
 from builder.engine.constituents import GENERIC, Constituent, Term, is_kind, is_thing
 from builder.engine.params import read_params
 from builder.engine.paths import dependency_path, last_core_token
@@ -258,6 +258,7 @@ KINDS: Mapping[str, Callable[[Rule], Pairer]] = {
     "pair-with": pair_by_pattern,
     "pair-kind": pair_kind,
     "pair-back": pair_back,
+    "pair-companion": pair_companion,
     "pair-path": pair_by_path,
     "pair-sentence": pair_in_sentence,
     "pair-noun": pair_with_noun,
