@@ -118,7 +118,7 @@ def is_asserted(units: Sequence[Unit], k: int, plain: bool, rule: AssertionRule,
         return False
     if word in rule.amounts and _says_how_great_an_effect(units, k, rule):
         return False
-    if word in comparison.common and k and units[k - 1].word in comparison.introducers:
+    if plain and word in comparison.common and _ends_a_likeness(units, k, comparison):
         return False
     if word.startswith(rule.likings) and _is_said_of_the_eater(units, k, rule):
         return False
@@ -152,6 +152,14 @@ def _opens_what_it_regrets(units: Sequence[Unit], k: int) -> bool:
     """可惜 好吃的 賣完, 可惜 的 是 座位 很 擠: whether what is regretted follows, as a statement of its own."""
     behind = [unit.symbol for unit in units[k + 1 : k + 3]]
     return behind == [DE, COP] or (k == 0 and behind[:1] in ([OPINION], [DEG], [NEG]))
+
+
+def _ends_a_likeness(units: Sequence[Unit], k: int, comparison: ComparisonRule) -> bool:
+    """比 一般 的 店, 像 空氣 一般, 像 石頭 一般 硬: what a thing is held against or likened to is not judged."""
+    if k and units[k - 1].word in comparison.introducers:
+        return True
+    likened = any(unit.word.endswith(tuple(comparison.likening)) for unit in units[:k])
+    return likened and all(unit.symbol in (PART, DEG, OPINION) for unit in units[k + 1 :])
 
 
 def _is_demanded(units: Sequence[Unit], k: int, rule: AssertionRule) -> bool:
