@@ -40,9 +40,11 @@ class JoinRule:
     """Parameters of a rule of kind `join`: which neighbouring opinions are one phrase.
 
     `merge`: whether opinions of one sign that touch are one (親切熱情), but for the words and categories `apart`, which
-    say something of their own, and those that begin with one of `having` (厚實有彈性). `alone`: categories that are no
-    part of what follows them (推薦 麻辣 鍋). `counted`: those that are none where they have a degree (很多 便宜 的
-    小菜). `amounts`: words that say by how much (好吃很多). `had`: whether a quality and the word of having before it
+    say something of their own, and those that begin with one of `having` (厚實有彈性). `alone`: words and
+    categories that are no part of what follows them (推薦 麻辣 鍋). `counted`: those that are none where they have a
+    degree (很多 便宜 的 小菜). `closing`: words that end what they touch whatever their category (酸甜順口, 清新簡單).
+    `bridging`: what stands between two of which the first has the second in it (軟中帶脆). `amounts`: words that say by
+    how much (好吃很多). `had`: whether a quality and the word of having before it
     are an opinion (帶有嚼勁). `openers`: aspects with which an opinion begins (料多實在) that are aspects of their own
     where none stands before them. `alternatives`: words between two opinions, both of which a negator denies (不會 油膩
     或 過鹹).
@@ -279,7 +281,7 @@ def _merge_praise(before: Constituent, item: Constituent, text: str, rule: JoinR
     if before.end != item.start or second.core[0] != item.start or first.core[1] != before.end:
         return None
     word = second.entry.word
-    if first.entry.category.startswith(rule.alone):
+    if first.entry.word in rule.alone or first.entry.category.startswith(rule.alone):
         return None
     closing = word in rule.closing and first.entry.valence > 5
     if not closing and (word in rule.apart or second.entry.category.startswith(rule.apart)):
