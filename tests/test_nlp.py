@@ -131,6 +131,15 @@ def test_overlapping_user_words_are_settled_by_the_segmenters_margins() -> None:
     assert chosen("甲乙丙", words, [0, 3.0, -3.0], [False] * 3) == [(1, 3)]
 
 
+def test_a_user_word_leaves_no_single_character_of_two_others() -> None:
+    margins = [0, 5.0, -5.0, 5.0]  # the CRF reads 甲, 乙丙, 丁
+    three = Words.of({"甲乙": "NOUN", "乙丙": "VERB", "丙丁": "ADJ", "丁": "ADJ"})
+    assert chosen("甲乙丙丁", three, margins, [False] * 4) == [(0, 2), (2, 4)]
+    assert chosen("甲乙丙丁", Words.of({"甲乙": "", "乙丙": "", "丁": ""}), margins, [False] * 4) == [(1, 3), (3, 4)]
+    alone = Words.of({"甲": "NOUN", "甲乙": "NOUN", "乙丙": "VERB", "丙丁": "ADJ", "丁": "ADJ"})
+    assert chosen("甲乙丙丁", alone, margins, [False] * 4) == [(0, 1), (1, 3), (3, 4)]
+
+
 def test_a_user_word_is_not_found_inside_a_latin_word(backend: embedded.Embedded) -> None:
     assert surfaces(embedded.load({"ok": "ADJ"}), "booked OK") == ["booked", " ", "OK"]
 

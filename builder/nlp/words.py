@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
@@ -25,6 +25,9 @@ from builder.text import converter
 _SINGLE_BONUS = 3.0
 _SINGLE_IN_WORD_BONUS = 2.0
 _BONUS = 5.0
+_ORPHAN = 10.0
+"""What a user word pays for the one character that it leaves of another user word."""
+_NONE: frozenset[int] = frozenset()
 _GROWTH: float = 1.5
 _RUN = re.compile(
     r"\d+(?:[.,:]\d+)*[%％]?|[A-Za-z\u00c0-\u024f]+(?:['’&.][A-Za-z\u00c0-\u024f]+)*|[\U0001f1e6-\U0001f1ff]{2}"
@@ -114,22 +117,26 @@ def chosen(chain: str, words: Words, margins: Sequence[float], joined: Sequence[
     can be none.
 
     A word pays for the gaps inside it that the CRF wants and for gaps at its edges that the CRF does not want; a gap
-    between two user words is paid once.
+    between two user words is paid once. One that leaves a single character of two others pays for that.
     """
     size = len(chain)
     by_end: dict[int, list[int]] = {}
+    begun: set[int] = set()
     for start, end in words.matches(chain):
         if not joined[start] and (end == size or not joined[end]):
             by_end.setdefault(end, []).append(start)
+            if end - start > 1:
+                begun.add(start)
     if not by_end:
         return []
     inside = [0.0, *accumulate(margin if margin > 0 else 0.0 for margin in margins)]
     edge = [0.0, *(-margin if margin < 0 else 0.0 for margin in margins[1:]), 0.0]
+    broken = _find_broken(begun, by_end)
     best, closed, first = [0.0] * (size + 1), [-math.inf] * (size + 1), [-1] * (size + 1)
     for end in range(1, size + 1):
         for start in by_end.get(end, ()):
             value = (
-                max(best[start] - edge[start], closed[start])
+                max(best[start] - edge[start] - (_ORPHAN if start in broken else 0.0), closed[start])
                 + _bonus(chain, start, end, edge)
                 - inside[end]
                 + inside[start + 1]
@@ -144,11 +151,24 @@ def chosen(chain: str, words: Words, margins: Sequence[float], joined: Sequence[
         if touching or closed[end] > best[end - 1]:
             start = first[end]
             out.append((start, end))
-            touching = closed[start] > best[start] - edge[start]
+            touching = closed[start] > best[start] - edge[start] - (_ORPHAN if start in broken else 0.0)
             end = start
         else:
             end -= 1
     return out[::-1]
+
+
+def _find_broken(begun: Collection[int], by_end: Mapping[int, Sequence[int]]) -> frozenset[int]:
+    """Starts of words that leave one character of a word where a third one goes on: 能夠 leaves 效 of 效能 夠強.
+
+    Not where that character is a user word itself. `begun`: where words of several characters start.
+    """
+    inner = [start for start in begun if start + 1 in begun and start + 2 in begun]
+    if not inner:  # nearly always
+        return _NONE
+    return frozenset(
+        start + 1 for start in inner if start in by_end.get(start + 2, ()) and start not in by_end.get(start + 1, ())
+    )
 
 
 def _bonus(chain: str, start: int, end: int, edge: Sequence[float]) -> float:
