@@ -83,7 +83,8 @@ def release(folder: Path) -> Path:
         "tiny", "0.1.0", None, "CC-BY-4.0", "0", splits, {}, {}, {}, {}, [], "2026-01-01", statistics=statistics(rows)
     )
     with writing.building(folder) as making:
-        writing.write(making, folder / "v0.1.0", package.whole(facts, package.data(making, rows), "# Changes\n"))
+        data = package.data(making, {split: map(package.write_row, listed) for split, listed in rows.items()})
+        writing.write(making, folder / "v0.1.0", package.whole(facts, data, "# Changes\n"))
     return folder / "v0.1.0"
 
 

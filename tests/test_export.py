@@ -324,7 +324,8 @@ def card(told: Facts) -> str:
 def data(rows: Mapping[str, Iterable[ReviewRow]]) -> Files:
     """The files of the data, in memory."""
     with tempfile.TemporaryDirectory() as folder:
-        return {name: (Path(folder) / name).read_bytes() for name in package.data(Path(folder), rows)}
+        written = {split: map(package.write_row, members) for split, members in rows.items()}
+        return {name: (Path(folder) / name).read_bytes() for name in package.data(Path(folder), written)}
 
 
 def whole(told: Facts, rows: Mapping[str, Iterable[ReviewRow]], changes: str) -> Files:

@@ -349,7 +349,8 @@ def test_a_release_that_does_not_verify_is_not_written(
 
     def leaking(folder: Path, made: Any) -> package.Files:
         train = list(made["train"])
-        return real(folder, made | {"train": train, "valid": [*made["valid"], train[0] | {"id": "leak"}]})
+        leak = package.write_row(train[0].row | {"id": "leak"})
+        return real(folder, made | {"train": train, "valid": [*made["valid"], leak]})
 
     monkeypatch.setattr(package, "data", leaking)
     with pytest.raises(ReleaseError, match="the release does not verify: "):
@@ -375,8 +376,9 @@ def test_a_release_is_searched_for_near_duplicates_once_and_a_text_that_joins_it
 
     def leaking(folder: Path, made: Any) -> Any:
         train = list(made["train"])
-        near = train[0] | {"id": "leak", "text": train[0]["text"] + "喔", "triplets": [], "unverified_negative": True}
-        return real(folder, made | {"train": train, "valid": [*made["valid"], near]})
+        first = train[0].row
+        near = first | {"id": "leak", "text": first["text"] + "喔", "triplets": [], "unverified_negative": True}
+        return real(folder, made | {"train": train, "valid": [*made["valid"], package.write_row(near)]})
 
     monkeypatch.setattr(package, "data", leaking)
     with pytest.raises(ReleaseError, match="the release does not verify: "):

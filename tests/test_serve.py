@@ -734,6 +734,8 @@ def test_ctrl_c_ends_the_server_quietly_and_its_copy_is_gone_and_an_unknown_path
 
 
 def test_the_server_has_a_limit_of_memory(running: Running) -> None:
+    with urllib.request.urlopen(running.url):  # it shows its address before it is ready
+        pass
     lines = Path(f"/proc/{running.process.pid}/limits").read_text(encoding="ascii").splitlines()
     limit = next(line for line in lines if line.startswith("Max address space")).split()[3]
     assert int(limit) < 8 << 30

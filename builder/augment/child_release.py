@@ -92,7 +92,7 @@ def _content(parent: Existing, folder: Path) -> package.Files:
     }
     if parent.layout == FORMAT:
         return {name: stored(path) for name, path in paths.items() if name.startswith(_KEPT)}
-    content = package.data(folder, {split: rows(parent.path, split) for split in parent.splits})
+    content = package.data(folder, {split: map(package.write_row, rows(parent.path, split)) for split in parent.splits})
     for layer, about in parent.manifest.get("augmentations", {}).items():
         lines = (parent.path / layers.path(about["split"], layer)).read_bytes().split(b"\n")
         content |= package.layer(

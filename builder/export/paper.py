@@ -47,6 +47,11 @@ def line(number: int, text: str, triplets: Sequence[Triplet], given: bool = True
     `given`: the questions name the aspects of the answer, as in the released files; else the input is open, the
     review alone.
     """
+    return json.dumps({"id": number} | unnumbered(text, triplets, given, review), ensure_ascii=False)
+
+
+def unnumbered(text: str, triplets: Sequence[Triplet], given: bool = True, review: str = "") -> dict[str, str]:
+    """What `line` writes behind the number."""
     grouped: dict[str, list[str]] = {}
     for triplet in triplets:
         opinions = grouped.setdefault(aspect_text(triplet), [])
@@ -61,10 +66,8 @@ def line(number: int, text: str, triplets: Sequence[Triplet], given: bool = True
         if grouped
         else ""
     )
-    ids: dict[str, int | str] = {"id": number} | ({"review_id": review} if review else {})
-    return json.dumps(
-        ids | {"question": f"question: {' '.join(questions)}  {_CONTEXT}{text}", "answer": answer}, ensure_ascii=False
-    )
+    ids = {"review_id": review} if review else {}
+    return ids | {"question": f"question: {' '.join(questions)}  {_CONTEXT}{text}", "answer": answer}
 
 
 def read(content: str) -> list[tuple[str, str, list[tuple[str, str, Polarity]]]]:

@@ -23,6 +23,7 @@ from builder.release.shape import is_bounded
 from builder.wording import counted
 
 _HALF = re.compile("[\ud800-\udfff]")
+_NO_PLACE = 1 << 31
 _NAMED = (str, type(None))
 _OLD_REVIEW: dict[str, tuple[type, ...]] = {
     "id": (str,), "text": (str,), "language": (str,), "rating": (int, float, type(None)), "annotation": (str,),
@@ -92,29 +93,35 @@ def _judged(triplet: Mapping[str, Any]) -> str | None:
 
 
 def _keys(what: str, value: Any, due: Mapping[str, tuple[type, ...]]) -> str | None:
+    """What is wrong with the fields of an object. A truth value is no number here."""
     if not isinstance(value, dict):
         return f"a {what} is an object"
     if value.keys() != due.keys():
         return f"the keys of a {what} are {', '.join(due)}; not {', '.join(sorted(value.keys() ^ due.keys()))}"
-    wrong = [key for key, types in due.items() if not isinstance(value[key], types) or not _is_storable(value[key])]
-    return f"{what} has {wrong[0]} = {value[wrong[0]]!r:.200}" if wrong else None
+    for key, types in due.items():
+        if type(value[key]) not in types or not _is_storable(value[key]):
+            return f"{what} has {key} = {value[key]!r:.200}"
+    return None
 
 
 def _is_storable(value: object) -> bool:
-    """Whether every format holds a value: no truth value (no field is one), no half character, no endless number."""
+    """Whether every format holds a value: no half character, no endless number."""
     if isinstance(value, str):
         return value.isascii() or not _HALF.search(value)
-    return not isinstance(value, bool) and (not isinstance(value, int | float) or is_bounded(value))
+    return not isinstance(value, int | float) or is_bounded(value)
 
 
 def _element(name: str, value: Any) -> str | None:
     if fault := _keys(name, value, _ELEMENT):
         return fault
-    good = all(
-        isinstance(span, list) and len(span) == 2 and all(type(i) is int and 0 <= i < 1 << 31 for i in span)
-        for span in value["spans"]
-    )
-    return None if good else f"{name} has spans {value['spans']!r:.200}"
+    return None if all(map(_is_span, value["spans"])) else f"{name} has spans {value['spans']!r:.200}"
+
+
+def _is_span(value: Any) -> bool:
+    if type(value) is not list or len(value) != 2:
+        return False
+    start, end = value
+    return type(start) is int and type(end) is int and 0 <= start < _NO_PLACE and 0 <= end < _NO_PLACE
 
 
 def row_faults(row: ReviewRow, counted: Counter[str]) -> Iterator[str]:

@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from typing import NamedTuple
 
 from builder.export import bio, paper
 from builder.export.records import ElementRow, ReviewRow, TripletRow
@@ -23,7 +24,25 @@ from builder.release.manifest import Content, Facts, checksums, manifest, sha256
 Files = dict[str, Content]
 
 
-def data(folder: Path, rows: Mapping[str, Iterable[ReviewRow]]) -> Files:
+class WrittenRow(NamedTuple):
+    """A review with what files of text say of it.
+
+    `line` is its row as JSON. `answer` is what the paper's format says behind the number; it is empty where that
+    cannot hold the review whole, and `refused` says why.
+    """
+
+    row: ReviewRow
+    line: bytes
+    answer: bytes
+    refused: bytes
+
+
+def write_row(row: ReviewRow) -> WrittenRow:
+    """A review as the files of a split hold it."""
+    return WrittenRow(row, _line(row), *_paper(row))
+
+
+def data(folder: Path, rows: Mapping[str, Iterable[WrittenRow]]) -> Files:
     """Write data/, parquet/ and paper/ of each split into `folder`: what is the same whatever the release is called."""
     return {path: stored(folder / path) for split, members in rows.items() for path in _split(folder, split, members)}
 
@@ -47,7 +66,7 @@ def whole(facts: Facts, content: Mapping[str, Content], changes: str) -> Files:
     return files
 
 
-def _split(folder: Path, split: str, rows: Iterable[ReviewRow]) -> list[str]:
+def _split(folder: Path, split: str, rows: Iterable[WrittenRow]) -> list[str]:
     """The files of a split, by name. Each layer that has rows has a Parquet file; a split without any an empty one
     for silver.
     """
@@ -57,14 +76,13 @@ def _split(folder: Path, split: str, rows: Iterable[ReviewRow]) -> list[str]:
     tables: dict[str, parquet.TableWriter] = {}
     with ExitStack() as stack:
         ours, theirs, skipped = (stack.enter_context((folder / path).open("wb")) for path in (data, answers, aside))
-        for number, row in enumerate(rows, start=1):
-            ours.write(_line(row))
-            if (layer := row["annotation"]) not in tables:
+        for number, written in enumerate(rows, start=1):
+            ours.write(written.line)
+            if (layer := written.row["annotation"]) not in tables:
                 tables[layer] = stack.enter_context(parquet.TableWriter(folder / parquet.path(split, layer)))
-            tables[layer].take(row)
-            answer, refused = _paper(number, row)
-            theirs.write(answer)
-            skipped.write(refused)
+            tables[layer].take(written.row)
+            theirs.write(_numbered(number, written.answer))
+            skipped.write(written.refused)
         if not tables:
             tables["silver"] = stack.enter_context(parquet.TableWriter(folder / parquet.path(split, "silver")))
     if not (folder / aside).stat().st_size:
@@ -77,26 +95,33 @@ def _line(row: Mapping[str, object]) -> bytes:
     return (json.dumps(row, ensure_ascii=False) + "\n").encode()
 
 
-def _paper(number: int, row: ReviewRow) -> tuple[bytes, bytes]:
-    """A review in the paper's format; or nothing, and why that cannot hold it whole, which stands beside it."""
+def _paper(row: ReviewRow) -> tuple[bytes, bytes]:
+    """A review in the paper's format less its number; or nothing, and why that cannot hold it whole, which stands
+    beside it.
+    """
     triplets = [released(triplet) for triplet in row["triplets"]]
     if reason := next(filter(None, map(paper.refused, triplets)), None):
         return b"", _line({"id": row["id"], "labels": len(triplets), "reason": reason})
-    return (paper.line(number, row["text"], triplets, review=row["id"]) + "\n").encode(), b""
+    return _line(paper.unnumbered(row["text"], triplets, review=row["id"])), b""
+
+
+def _numbered(number: int, answer: bytes) -> bytes:
+    return b'{"id": %d, %b' % (number, answer[1:]) if answer else b""
 
 
 def layer(split: str, name: str, rows: Sequence[LayerRow]) -> Files:
     """A layer as JSON lines, Parquet, the paper's format and BIO over characters."""
     whole = f"{split}-{name}"
-    answers = [_paper(number, row) for number, row in enumerate(rows, start=1)]
+    parts = [_paper(row) for row in rows]
+    answers = [_numbered(number, answer) for number, (answer, _) in enumerate(parts, start=1)]
     fit = [labelled(_spanned(row)) for row in rows if not untokenisable(row["text"])]
     out: Files = {
         layers.path(split, name): b"".join(map(_line, rows)),
         parquet.path(split, name): parquet.dump(rows, layers.schema()),
-        f"paper/{whole}.json": b"".join(answer for answer, _ in answers),
+        f"paper/{whole}.json": b"".join(answers),
         f"bio/{whole}.bio": bio.dump((sentence, bio.characters(sentence.text)) for sentence in fit).encode(),
     }
-    skipped = b"".join(refused for _, refused in answers)
+    skipped = b"".join(refused for _, refused in parts)
     return out | ({f"paper/{whole}.skipped.jsonl": skipped} if skipped else {})
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from statistics import mean, median
 
@@ -56,12 +56,6 @@ class Tally:
     opinions: set[str] = field(default_factory=set)
     masks: Counter[str] = field(default_factory=Counter)
     layers: defaultdict[str, LayerTally] = field(default_factory=lambda: defaultdict(LayerTally))
-
-    def over(self, rows: Iterable[ReviewRow]) -> Iterator[ReviewRow]:
-        """The same rows, counted as they pass."""
-        for row in rows:
-            self.take(row)
-            yield row
 
     def take(self, row: ReviewRow) -> None:
         self.lengths[len(row["text"])] += 1

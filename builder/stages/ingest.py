@@ -6,42 +6,37 @@ The text is stored exactly as given. One transaction: a broken file leaves nothi
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from pathlib import Path
 
 from builder import sources
-from builder.dedup.assignment import norm_hash
-from builder.dedup.near_duplicates import normal
 from builder.errors import InputError
 from builder.progress import bar
 from builder.settings import Input
 from builder.sources.opening import one_line, storable
-from builder.sources.rows import RawReview, RejectedRow
 from builder.stages.parts import gold, splits
 from builder.stages.parts.context import Context
+from builder.stages.parts.ingest_rows import IngestRow, UnusableRow, make_job, make_tasks
 from builder.stages.parts.pool_layers import named_files
+from builder.stages.parts.splits import StoredTexts
 from builder.store import db, reviews, runs, search
-from builder.text import HAN, script_of
-
-_BATCH = 2000
-_Read = tuple[reviews.NewReview, str | None, str | None]
-"""A row for the database, and its group."""
-_LANGUAGES = {"traditional": "zh-Hant", "simplified": "zh-Hans", "mixed": "zh"}
 
 
 def run(context: Context) -> runs.Counts:
     """Read all inputs, check them, assign the splits; the counts of reviews and rejected rows."""
     connection = context.connection
-    with db.atomic(connection):
+    with db.atomic(connection), StoredTexts() as stored:
         reviews.clear(connection)
         for path in context.inputs:
-            _ingest(context, path)
+            _ingest(context, path, stored)
         reviews.mark_duplicates(connection)
-        search.index(connection)
+        search.finish(connection)
         files = [str(path) for path in named_files(context.config.evaluate).values()]
         labelled = {path: gold.rows(path) for path in files}
         for file, given in labelled.items():
             _check_keys(context, file, frozenset(str(row["id"]) for row in given))
-        splits.assign_splits(context, frozenset(str(row["id"]) for given in labelled.values() for row in given))
+        named = frozenset(str(row["id"]) for given in labelled.values() for row in given)
+        splits.assign_splits(context, stored, named)
         for file, given in labelled.items():  # now, not after the training
             gold.labelled(given, reviews.in_split(connection, "test"), file)
         counts = reviews.ingest_counts(connection) | reviews.near_counts(connection)
@@ -84,84 +79,46 @@ def columns_of(settings: Input) -> sources.Columns:
     )
 
 
-def _ingest(context: Context, path: Path) -> None:
+def _ingest(context: Context, path: Path, stored: StoredTexts) -> None:
     settings = context.config.input
-    columns = columns_of(settings)
-    kept: list[_Read] = []
-    dropped: list[tuple[str, str, str, str]] = []
+    rows = sources.read(path, columns_of(settings), settings.encoding or None, sheet=settings.sheet or None)
+    job = make_job(path.name, path.stem, context.config.ingest.max_chars)
     with bar(None, f"ingest {one_line(path.name)}", unit=" rows") as shown:
-        for item in sources.read(path, columns, settings.encoding or None, sheet=settings.sheet or None):
-            shown.update()
-            reason = unusable(item, context.config.ingest.max_chars)
-            if reason is None:
-                assert isinstance(item, RawReview)
-                kept.append((_row(item, path), item.group, item.date))
-            else:
-                if context.config.ingest.on_bad_row == "stop":
-                    raise InputError(
-                        f"{reason[0]}: {reason[1]}",
-                        where=f"{path} row {item.row}",
-                        fix='or set ingest.on_bad_row = "reject"',
-                    )
-                dropped.append((f"{storable(path.name)}:{item.row}", *reason))
-            if len(kept) + len(dropped) >= _BATCH:
-                _flush(context, kept, dropped)
-    _flush(context, kept, dropped)
+        for answers in context.crew.map(job, make_tasks(rows)):
+            kept = [row for row in answers if isinstance(row, IngestRow)]
+            unusable = [row for row in answers if isinstance(row, UnusableRow)]
+            if unusable and context.config.ingest.on_bad_row == "stop":
+                raise InputError(
+                    f"{unusable[0].reason}: {unusable[0].detail}",
+                    where=f"{path} row {unusable[0].row}",
+                    fix='or set ingest.on_bad_row = "reject"',
+                )
+            _write(context, kept, stored)
+            name = storable(path.name)
+            dropped = [(f"{name}:{row.row}", row.reason, row.detail, row.raw) for row in unusable]
+            reviews.reject(context.connection, "ingest", dropped)
+            shown.update(len(answers))
 
 
-def unusable(item: RawReview | RejectedRow, max_chars: int) -> tuple[str, str, str] | None:
-    """(reason, detail, raw) of a row that cannot be used."""
-    if isinstance(item, RejectedRow):
-        return item.reason, item.detail, item.raw
-    if not item.text.strip():
-        return "empty", "the text is empty", item.text
-    if not HAN.search(item.text):
-        return "no-han", "the text has no Han character", item.text
-    if len(item.text) > max_chars:
-        return "too-long", f"{len(item.text)} characters, ingest.max_chars is {max_chars}", item.text
-    return None
-
-
-def _row(item: RawReview, path: Path) -> reviews.NewReview:
-    script = script_of(item.text)
-    name = storable(path.name)  # a name need not be valid Unicode, a row of the database has to
-    key = item.id if item.id else f"{storable(path.stem)}-{item.row}"
-    language = _LANGUAGES.get(script, "und")
-    return (
-        key,
-        item.text,
-        item.source,
-        item.place,
-        item.rating,
-        name,
-        item.row,
-        script,
-        language,
-        norm_hash(item.text),
-        norm_hash(normal(item.text)),
-    )
-
-
-def _flush(context: Context, kept: list[_Read], dropped: list[tuple[str, str, str, str]]) -> None:
-    """Write a batch. A key that is taken gets the row's number, so that no review is lost to a careless id column."""
-    taken = reviews.keys_taken(context.connection, [row[0] for row, _, _ in kept])
+def _write(context: Context, rows: Sequence[IngestRow], stored: StoredTexts) -> None:
+    """Write some reviews. A key that is taken gets the row's number, so that no review is lost to a careless id
+    column.
+    """
+    connection = context.connection
+    taken = reviews.keys_taken(connection, [row.review[0] for row in rows])
     batch: list[reviews.NewReview] = []
-    groups: list[tuple[str, str]] = []
-    dates: list[tuple[str, str]] = []
-    for row, group, date in kept:
-        key = row[0] if row[0] not in taken else _free_key(context, row, taken)
+    for row in rows:
+        key = row.review[0] if row.review[0] not in taken else _free_key(context, row.review, taken)
         taken.add(key)
-        batch.append((key, *row[1:]))
-        if group:
-            groups.append((group, key))
-        if date:
-            dates.append((date, key))
-    reviews.insert(context.connection, batch)
-    reviews.set_groups(context.connection, groups)
-    reviews.set_dates(context.connection, dates)
-    reviews.reject(context.connection, "ingest", dropped)
-    kept.clear()
-    dropped.clear()
+        batch.append((key, *row.review[1:]))
+    reviews.insert(connection, batch)
+    keys = [review[0] for review in batch]
+    reviews.set_groups(connection, [(row.group, key) for row, key in zip(rows, keys, strict=True) if row.group])
+    reviews.set_dates(connection, [(row.date, key) for row, key in zip(rows, keys, strict=True) if row.date])
+    ids = reviews.ids(connection, keys)
+    search.add(connection, ((ids[key], row.tokens) for row, key in zip(rows, keys, strict=True)))
+    for row, key in zip(rows, keys, strict=True):
+        stored.append(ids[key], row.normal)
 
 
 def _free_key(context: Context, row: reviews.NewReview, taken: set[str]) -> str:

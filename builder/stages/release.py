@@ -8,6 +8,7 @@ released already is found again.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 from builder.memory import uncollected
@@ -34,7 +35,7 @@ def run(context: Context) -> runs.Counts:
 def _release(context: Context, folder: Path) -> runs.Counts:
     drafts = write_drafts(context, folder)
     tallies = {name: Tally() for name in drafts}
-    content = package.data(folder, {name: tallies[name].over(draft.rows()) for name, draft in drafts.items()})
+    content = package.data(folder, {name: _tallied(draft.rows(), tallies[name]) for name, draft in drafts.items()})
     for draft in drafts.values():
         draft.close()
     facts = gather_facts(context, drafts, tallies)
@@ -52,8 +53,8 @@ def _release(context: Context, folder: Path) -> runs.Counts:
         released_rows.clear(context.connection)
         released_rows.set_public_ids(context.connection, context.config.release.ids == "hash")
         for name, draft in drafts.items():
-            for review, row in zip(draft.released_ids(), rows(target, name), strict=True):
-                released_rows.add_row(context.connection, review, version, name, row)
+            members = zip(draft.released_ids(), rows(target, name), strict=True)
+            released_rows.add_rows(context.connection, version, name, members)
     counts: dict[str, int | float | str] = {"version": version, "path": str(target)}
     counts |= {split.name: split.triplets for split in facts.splits}
     silent = (
@@ -63,3 +64,10 @@ def _release(context: Context, folder: Path) -> runs.Counts:
     )
     reasons = [why for start, why in silent if facts.panel.startswith(start)]
     return counts | dict(facts.dropped) | ({"panel": reasons[0]} if reasons else {})
+
+
+def _tallied(members: Iterator[package.WrittenRow], tally: Tally) -> Iterator[package.WrittenRow]:
+    """The same rows, counted as they pass."""
+    for written in members:
+        tally.take(written.row)
+        yield written

@@ -11,6 +11,7 @@ import json
 import sqlite3
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
+from itertools import islice
 from operator import attrgetter
 from typing import Any
 
@@ -59,6 +60,7 @@ class Provenance:
     confidence: float | None = None
 
 
+_BATCH = 1000
 _REVIEW_VALUES = attrgetter(*(part.name for part in fields(ReleasedReview)))
 _TRIPLET_VALUES = attrgetter(*(part.name for part in fields(ReleasedTriplet)))
 """The values of a row in the order of its columns, at a tenth of the time of `dataclasses.astuple`, which copies."""
@@ -102,21 +104,32 @@ def clear(connection: sqlite3.Connection) -> None:
     connection.execute("DELETE FROM released_reviews")
 
 
-def add_row(connection: sqlite3.Connection, review: int, version: str, split: str, row: Mapping[str, Any]) -> None:
-    """Write what a row of a release says of the review with this row id, and of its triplets."""
-    annotation = str(row["annotation"])
-    add_reviews(connection, [ReleasedReview(review, version, split, annotation, bool(row["unverified_negative"]))])
-    add_triplets(
-        connection,
-        (
-            ReleasedTriplet(
-                review << BITS | int(triplet["id"].rpartition(":")[2], 16), version, split, annotation, triplet["id"],
-                triplet["confidence"], triplet["verdict"], triplet["rules"][0] if triplet["rules"] else None,
-                triplet["aspect_category"], triplet["opinion_category"],
-            )
-            for triplet in row["triplets"]
-        ),
-    )  # fmt: skip
+def add_rows(
+    connection: sqlite3.Connection, version: str, split: str, members: Iterable[tuple[int, Mapping[str, Any]]]
+) -> None:
+    """Write what a release says of reviews, given by row id with their rows, and of their triplets."""
+    waiting = iter(members)
+    while batch := list(islice(waiting, _BATCH)):
+        add_reviews(
+            connection,
+            (
+                ReleasedReview(review, version, split, str(row["annotation"]), bool(row["unverified_negative"]))
+                for review, row in batch
+            ),
+        )
+        add_triplets(
+            connection,
+            (
+                ReleasedTriplet(
+                    review << BITS | int(triplet["id"].rpartition(":")[2], 16), version, split,
+                    str(row["annotation"]), triplet["id"], triplet["confidence"], triplet["verdict"],
+                    triplet["rules"][0] if triplet["rules"] else None,
+                    triplet["aspect_category"], triplet["opinion_category"],
+                )
+                for review, row in batch
+                for triplet in row["triplets"]
+            ),
+        )  # fmt: skip
 
 
 def add_reviews(connection: sqlite3.Connection, rows: Iterable[ReleasedReview]) -> None:

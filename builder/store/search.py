@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from builder.errors import QueryError, WorkdirError
 from builder.folding import fold
@@ -89,6 +90,33 @@ def clear(connection: sqlite3.Connection) -> None:
     runs.set_setting(connection, _STATE, "0")
 
 
+class Tokens(NamedTuple):
+    """What the two indices store of a text."""
+
+    pairs: str
+    strings: str
+
+
+def make_tokens(text: str) -> Tokens:
+    """The tokens of a text, made before it is stored."""
+    return Tokens(pairs(fold(text)), strings(text))
+
+
+def add(connection: sqlite3.Connection, made: Iterable[tuple[int, Tokens]]) -> None:
+    """Index reviews by their ids, above all that are indexed; `finish` ends it."""
+    for review, tokens in made:
+        connection.execute("INSERT INTO search (rowid, pairs) VALUES (?, ?)", (review, tokens.pairs))
+        connection.execute("INSERT INTO reviews_fts (rowid, text) VALUES (?, ?)", (review, tokens.strings))
+
+
+def finish(connection: sqlite3.Connection) -> None:
+    """Make one of the parts of each index, and note how far they reach: to the last review."""
+    connection.execute("INSERT INTO search (search) VALUES ('optimize')")
+    connection.execute("INSERT INTO reviews_fts (reviews_fts) VALUES ('optimize')")
+    last = connection.execute("SELECT coalesce(max(id), 0) FROM reviews").fetchone()[0]
+    runs.set_setting(connection, _STATE, str(last))
+
+
 def index(connection: sqlite3.Connection) -> int:
     """Add the reviews that the index does not hold yet; returns how many. A review's text never changes."""
     after = int(runs.setting(connection, _STATE) or 0)
@@ -97,17 +125,10 @@ def index(connection: sqlite3.Connection) -> int:
         while rows := connection.execute(
             "SELECT id, text FROM reviews WHERE id > ? ORDER BY id LIMIT ?", (after, _BATCH)
         ).fetchall():
-            connection.executemany(
-                "INSERT INTO search (rowid, pairs) VALUES (?, ?)", ((i, pairs(fold(text))) for i, text in rows)
-            )
-            connection.executemany(
-                "INSERT INTO reviews_fts (rowid, text) VALUES (?, ?)", ((i, strings(text)) for i, text in rows)
-            )
+            add(connection, ((review, make_tokens(text)) for review, text in rows))
             done, after = done + len(rows), rows[-1][0]
         if done:
-            connection.execute("INSERT INTO search (search) VALUES ('optimize')")
-            connection.execute("INSERT INTO reviews_fts (reviews_fts) VALUES ('optimize')")
-        runs.set_setting(connection, _STATE, str(after))
+            finish(connection)
     return done
 
 

@@ -14,7 +14,8 @@ from builder import sources
 from builder.errors import printable
 from builder.settings import Config
 from builder.sources.rows import RawReview
-from builder.stages.ingest import columns_of, unusable
+from builder.stages.ingest import columns_of
+from builder.stages.parts.ingest_rows import find_fault
 from builder.usecases.extract_output import display_width
 
 MOST_ROWS = 20_000
@@ -101,8 +102,8 @@ def preview(path: Path, config: Config) -> Preview:
         if rows > MOST_ROWS:
             exact = False
             break
-        if fault := unusable(item, config.ingest.max_chars):
-            rejected[fault[0]] += 1
+        if fault := find_fault(item, config.ingest.max_chars):
+            rejected[fault.reason] += 1
         elif isinstance(item, RawReview) and len(samples) < _SAMPLES:
             samples.append(item.text)
     if not exact:

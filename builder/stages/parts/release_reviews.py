@@ -10,7 +10,6 @@ negatives. Whatever is left out is named with its reason.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import merge
@@ -26,6 +25,7 @@ from builder.lexicon.resources import Lexicon
 from builder.memory import uncollected
 from builder.metrics import Answer
 from builder.records import Review, StoredTriplet
+from builder.release.package import write_row
 from builder.settings import Config
 from builder.shards import Job
 from builder.stages.parts import judging
@@ -60,13 +60,13 @@ class SplitRange(NamedTuple):
 class BuiltReview(NamedTuple):
     """A review by its row id and the id that the release gives it.
 
-    `line` is its row as JSON, empty where it is left out; `known` the hash of its text; `normal` what is compared with
-    other reviews.
+    `written` is its row as the release writes it, `line`, `answer` and `refused` of `package.WrittenRow` parted by
+    tabs, empty where it is left out; `known` the hash of its text; `normal` what is compared with other reviews.
     """
 
     review: int
     id: str
-    line: bytes
+    written: bytes
     known: bytes
     normal: str
     dropped: list[Dropped]
@@ -157,8 +157,8 @@ def _build_review(
                 compared[other] = _answers(row), _answers(instead)
     if not row["triplets"] and (reason := _unfit(context, stored, bool(by))):
         return _left_out(review, row, [*dropped, (row["id"], *reason, review.id, None)], compared)
-    line = (json.dumps(row, ensure_ascii=False) + "\n").encode()
-    return BuiltReview(review.id, row["id"], line, hashed(row["text"]), normal(row["text"]), dropped, compared)
+    written = b"\t".join(part.rstrip(b"\n") for part in write_row(row)[1:]) + b"\n"  # JSON holds no bare tab
+    return BuiltReview(review.id, row["id"], written, hashed(row["text"]), normal(row["text"]), dropped, compared)
 
 
 def _left_out(review: Review, row: ReviewRow, dropped: list[Dropped], compared: Compared | None = None) -> BuiltReview:

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from builder.dedup.near_duplicates import among, clusters, disputed, links
 from builder.dedup.text_store import Texts
-from builder.export.records import ReviewRow
 from builder.metrics import Answer
+from builder.release.package import WrittenRow
 from builder.release.whole import HASHED, digest_texts
 from builder.shards import Crew
 from builder.stages.parts.context import Context, crew_of_this_machine
@@ -57,16 +57,18 @@ class SplitDraft:
     compared: dict[str, dict[str, tuple[list[Answer], list[Answer]]]] = field(default_factory=dict)
     labelled_by: dict[str, str] = field(default_factory=dict)
 
-    def rows(self) -> Iterator[ReviewRow]:
+    def rows(self) -> Iterator[WrittenRow]:
         """The reviews that are released, in the order of the database."""
-        return (row for n, row in self._lines() if n not in self.near)
+        return (written for n, written in self._lines() if n not in self.near)
 
     def close(self) -> None:
         """Name what is near another split's, and let the file go."""
         if self.near:
             why = "it is a near-duplicate of a review in another split"
             self.dropped += [
-                (row["id"], "near-duplicate", why, self.ids[n], None) for n, row in self._lines() if n in self.near
+                (written.row["id"], "near-duplicate", why, self.ids[n], None)
+                for n, written in self._lines()
+                if n in self.near
             ]
         self.path.unlink()
 
@@ -81,10 +83,11 @@ class SplitDraft:
         kept = (self.hashes[HASHED * n : HASHED * (n + 1)] for n in range(len(self.ids)) if n not in self.near)
         return digest_texts(b"".join(kept))
 
-    def _lines(self) -> Iterator[tuple[int, ReviewRow]]:
+    def _lines(self) -> Iterator[tuple[int, WrittenRow]]:
         with self.path.open("rb") as handle:
-            for n, line in enumerate(handle):
-                yield n, json.loads(line)
+            for n, written in enumerate(handle):
+                row, *others = written.removesuffix(b"\n").split(b"\t")
+                yield n, WrittenRow(json.loads(row), row + b"\n", *(part and part + b"\n" for part in others))
 
 
 def write_drafts(context: Context, folder: Path) -> dict[str, SplitDraft]:
@@ -112,14 +115,14 @@ def _write(context: Context, draft: SplitDraft, crew: Crew, seen: set[bytes]) ->
             draft.dropped += built.dropped
             for layer, answers in built.compared.items():
                 draft.compared.setdefault(layer, {})[built.id] = answers
-            if not built.line:
+            if not built.written:
                 continue
             if built.known in seen:
                 why = "masked, its text equals that of a review released already"
                 draft.dropped.append((built.id, "masked-duplicate", why, built.review, None))
                 continue
             seen.add(built.known)
-            out.write(built.line)
+            out.write(built.written)
             draft.ids.append(built.review)
             draft.hashes += built.known
             yield built.normal

@@ -12,6 +12,7 @@ import sqlite3
 from array import array
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
+from types import TracebackType
 
 from builder.config import flat
 from builder.dedup.assignment import Groups, assign, norm_hash
@@ -26,20 +27,46 @@ from builder.store.queries import public_id
 SHARES = ("ingest.test_share", "ingest.valid_share")
 _WISHES = ("ingest.test_count", "ingest.valid_count", "input.group_column")
 """Settings that change the splits where they are given: releases made before they existed name none."""
-PLACED = 8 * 8
-"""Bytes of memory that `place` holds of each review, beside the search for near-duplicates, where none had a split
-before: its id, split, cluster, unit, the split it is meant for and the place of its hash.
+PLACED = 8 * 10
+"""Bytes of memory that `assign_splits` holds of each review, beside the search for near-duplicates, where none had a
+split before: its id (twice), where its text lies, its split, cluster, unit, the split it is meant for and the place of
+its hash.
 """
 
 
-def assign_splits(context: Context, gold: frozenset[str]) -> None:
-    """Give every distinct review its split and cluster; remember the splits. Inside the transaction of `ingest`."""
+class StoredTexts:
+    """The normal texts of all stored reviews by their ids, which ascend, in a temporary file."""
+
+    def __init__(self) -> None:
+        self._ids, self._texts = array("q"), Texts()
+
+    def __enter__(self) -> StoredTexts:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._texts.close()
+
+    def append(self, review: int, text: str) -> None:
+        self._ids.append(review)
+        self._texts.append(text)
+
+    def find(self, review: int) -> str:
+        return self._texts[_place_of(self._ids, review)]
+
+
+def assign_splits(context: Context, stored: StoredTexts, gold: frozenset[str]) -> None:
+    """Give every distinct review its split and cluster; remember the splits. Inside the transaction of `ingest`.
+
+    `gold`: the ids that labels name.
+    """
     connection, share = context.connection, context.config.ingest
     ids = array("q")
     with Texts() as texts, Texts() as hashes:
-        for review, _, known, text in reviews.distinct(connection):
+        for review, _, known, _ in reviews.distinct(connection):
             ids.append(review)
-            texts.append(normal(text))
+            texts.append(stored.find(review))
             hashes.append(known)
         pinned = {_place_of(ids, review): split for review, split in _before(context, gold).items()}
         near = links(texts)
