@@ -38,6 +38,7 @@ class IrrealisRule:
 
     `short`: kinds that end with their predicate, where another aspect follows it. `present`: words that end the reach
     of kind `past` (以前好吃現在難吃). `closing`: words that make a condition of what stands before them (服務好 的話).
+    `conceding` and `conceded`: words around what is granted only (再 好吃 也 不去).
     """
 
     kinds: tuple[str, ...] = ()
@@ -45,6 +46,8 @@ class IrrealisRule:
     short: tuple[str, ...] = ()
     present: frozenset[str] = frozenset()
     closing: frozenset[str] = frozenset()
+    conceding: frozenset[str] = frozenset()
+    conceded: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +125,8 @@ class Compiled:
     short: frozenset[str]
     present: frozenset[str]
     closing: frozenset[str]
+    conceding: frozenset[str]
+    conceded: frozenset[str]
     contrast: frozenset[str]
     questions: tuple[str, ...]
     compatible: Mapping[str, tuple[tuple[str, ...], ...]]
@@ -215,6 +220,8 @@ def compile_rules(lexicon: Lexicon, rules: Sequence[Rule], convention: Conventio
         short=frozenset(kind for params in irrealis for kind in params.short),
         present=frozenset(word for params in irrealis for word in params.present),
         closing=frozenset(word for params in irrealis for word in params.closing),
+        conceding=frozenset(word for params in irrealis for word in params.conceding),
+        conceded=frozenset(word for params in irrealis for word in params.conceded),
         contrast=frozenset(
             word for params in irrealis for word, kind in lexicon.contrast.items() if kind in params.contrast
         ),

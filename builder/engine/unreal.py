@@ -15,6 +15,8 @@ _OVER = JOINERS | symbol_set("PART DE")
 """What may stand between an opinion and the word that makes a condition of it."""
 _OVER_OBJECT = _OVER | symbol_set("ASPECT NOUN BLOCKED ADJ VERB NUM PRON")
 """The same, with what one likes (喜歡 甜食 的話)."""
+_GRANTED = symbol_set("PART DE ASPECT NOUN BLOCKED")
+"""Between an opinion that is granted only and the word that says so (再 便宜 的 外套 也 不買)."""
 PAST = "past"
 """Kind of irrealis.tsv that a word for the present ends."""
 
@@ -26,6 +28,8 @@ def is_unreal(clause: Sequence[Constituent], index: int, rules: Compiled) -> boo
     follows that (希望座位多一點餐點很好吃), and the past with a word for the present.
     """
     if rules.closing and _is_closed(clause, index, rules.closing):
+        return True
+    if index and clause[index - 1].word in rules.conceding and _is_conceded(clause, index, rules.conceded):
         return True
     named = judged = present = False
     after = ""
@@ -41,6 +45,12 @@ def is_unreal(clause: Sequence[Constituent], index: int, rules: Compiled) -> boo
         present = present or item.word in rules.present
         after = item.symbol
     return False
+
+
+def _is_conceded(clause: Sequence[Constituent], index: int, conceded: frozenset[str]) -> bool:
+    """再 好看 也 不去, 再 便宜 的 外套 也 不買: whether opinion `index` and what it describes are granted only."""
+    behind = next((item for item in clause[index + 1 :] if item.symbol not in _GRANTED), None)
+    return behind is not None and behind.word in conceded
 
 
 def _is_closed(clause: Sequence[Constituent], index: int, closing: frozenset[str]) -> bool:
