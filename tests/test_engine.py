@@ -73,6 +73,7 @@ def reader() -> Reader:
         # what brackets only name is no topic
         ("湯頭（紅湯）很濃", {"湯頭|濃|POS"}),
         ("三明治（生菜、火腿/起司）很脆", {"三明治|脆|POS"}),
+        ("炒飯（小）份量剛好", {"份量|剛好|POS"}),
         # a verb before what it takes
         ("也可以選擇清淡湯頭", set()),
         # what another is fond of, and the kind of place that something is measured by

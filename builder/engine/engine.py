@@ -32,7 +32,7 @@ from builder.engine.predicates import read_predicates
 from builder.engine.quoting import join_quoted
 from builder.engine.scene import AspectChoice, Scene, Topic
 from builder.engine.symbols import JUDGING, OPINION
-from builder.engine.terms import bar_aspects, bar_refused, join_terms
+from builder.engine.terms import bar_all, bar_refused, join_terms
 from builder.engine.topics import next_topic, share
 from builder.engine.units import lower_case, read_units
 from builder.engine.unreal import is_unreal
@@ -48,6 +48,8 @@ LONGEST_CLAUSE = 150
 COLONS = frozenset(":：")
 BRACKETS = re.compile("[(（][^()（）]{1,60}[)）]")
 """What stands in brackets, with them."""
+MEASURED = ("size", CONTEXT_ONLY)
+"""Categories of words that in brackets only say which size or kind was ordered."""
 
 
 class Pairing(NamedTuple):
@@ -221,7 +223,7 @@ class Engine:
                 candidates = bar_refused(bar_standards(phrases, rules.phrases.comparison), rules.terms.rule)
                 items = join_terms(candidates, text, lexicon, rules.terms)
                 if (aside or (out and any(item.term for item in out[-1].items))) and _is_aside(clause, items, brackets):
-                    items, aside = bar_aspects(items), True
+                    items, aside = bar_all(items), True
                 else:
                     aside = False
                 out.append(_Clause(items, clause.sentence, asked, mark in COLONS, mark))
@@ -325,6 +327,13 @@ class Engine:
 
 
 def _is_aside(clause: Clause, items: Sequence[Constituent], brackets: Sequence[tuple[int, int]]) -> bool:
-    """Whether a clause stands in brackets and judges nothing: it names nothing either (湯頭（紅湯）很濃)."""
+    """Whether a clause stands in brackets and judges nothing: it names nothing either (湯頭（紅湯）很濃).
+
+    A size alone is the size of what was ordered (（小）).
+    """
     at = bisect_right(brackets, (clause.start, 0)) - 1
-    return at >= 0 and clause.start < brackets[at][1] and all(item.phrase is None for item in items)
+    if at < 0 or clause.start >= brackets[at][1]:
+        return False
+    phrase = items[0].phrase if len(items) == 1 and clause.end - clause.start == 1 else None
+    size = phrase is not None and phrase.entry.category.startswith(MEASURED)
+    return size or all(item.phrase is None for item in items)

@@ -120,9 +120,11 @@ def find_leads(lexicon: Lexicon, wholes: frozenset[str]) -> Mapping[str, int]:
     }
 
 
-def bar_aspects(clause: Sequence[Constituent]) -> list[Constituent]:
-    """The clause with no aspects."""
-    return [item._replace(symbol=BLOCKED, term=None) if item.term else item for item in clause]
+def bar_all(clause: Sequence[Constituent]) -> list[Constituent]:
+    """The clause with no aspects and no opinions."""
+    return [
+        item._replace(symbol=BLOCKED, term=None, phrase=None) if item.term or item.phrase else item for item in clause
+    ]
 
 
 def bar_refused(clause: list[Constituent], rule: TermRule) -> list[Constituent]:
