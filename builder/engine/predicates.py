@@ -31,6 +31,7 @@ class PredicateRule:
 
     `pattern`: the units that become one opinion of `category`; `before` and `after`: what stands around them. Besides
     units they name the classes of `words`: words as they are, classes of aspects (`@staff`), endings (`…味`).
+    `needs`: classes of which every match has a word, which save other clauses the search; all if none are given.
     """
 
     pattern: str
@@ -38,6 +39,7 @@ class PredicateRule:
     words: Mapping[str, tuple[str, ...]]
     before: str = ""
     after: str = ""
+    needs: tuple[str, ...] = ()
 
 
 class Predicate(NamedTuple):
@@ -51,10 +53,10 @@ class Predicate(NamedTuple):
 
 
 class Predicates(NamedTuple):
-    """All predicates, and the words without which none of them holds."""
+    """All predicates, and for each word that one of them needs the places of those that may hold beside it."""
 
     rules: tuple[Predicate, ...]
-    anchors: frozenset[str]
+    anchors: Mapping[str, tuple[int, ...]]
 
 
 def compile_predicates(rules: Sequence[tuple[Rule, PredicateRule]], valences: Mapping[str, float]) -> Predicates:
@@ -63,7 +65,7 @@ def compile_predicates(rules: Sequence[tuple[Rule, PredicateRule]], valences: Ma
     ResourceError names an unknown category, an unknown unit, or a rule without a plain word.
     """
     out: list[Predicate] = []
-    anchors: set[str] = set()
+    anchors: dict[str, tuple[int, ...]] = {}
     for rule, params in rules:
         if params.category not in valences:
             fix = "use one of lexicons/opinion_categories.tsv"
@@ -79,22 +81,32 @@ def compile_predicates(rules: Sequence[tuple[Rule, PredicateRule]], valences: Ma
         plain = {word: char for word, char in symbols if word[0] not in "@…"}
         if not plain:
             raise ResourceError(f"rule {rule.name!r} names no word", where=rule.at("words"), fix="name one")
-        anchors |= plain.keys()
+        for word in _find_anchors(rule, params) or plain:
+            anchors[word] = (*anchors.get(word, ()), len(out))
         entry = OpinionEntry(rule.name, params.category, valences[params.category], rule.where)
         expression = re.compile(f"(?:{before})(?P<core>{pattern})(?={after})")
         aspects, endings = ([(word[1:], char) for word, char in symbols if word[0] == mark] for mark in "@…")
         out.append(Predicate(expression, entry, plain, aspects, endings))
-    return Predicates(tuple(out), frozenset(anchors))
+    return Predicates(tuple(out), anchors)
+
+
+def _find_anchors(rule: Rule, params: PredicateRule) -> list[str]:
+    """The words of the classes that a rule needs, each once; ResourceError if it has no such class."""
+    for name in params.needs:
+        if any(word[0] in "@…" for word in params.words.get(name, ("@",))):
+            fix = "name classes of words as they are"
+            raise ResourceError(
+                f"rule {rule.name!r} needs {name!r}, no class of plain words", where=rule.at("needs"), fix=fix
+            )
+    return list(dict.fromkeys(word for name in params.needs for word in params.words[name]))
 
 
 def read_predicates(units: list[Unit], lexicon: Lexicon, predicates: Predicates) -> list[Unit]:
     """The units, with each run that is such a predicate as one opinion."""
-    words = {unit.word for unit in units}
-    if predicates.anchors.isdisjoint(words):
-        return units
-    for predicate in predicates.rules:
-        if words.isdisjoint(predicate.words):
-            continue
+    anchors = predicates.anchors
+    places = {place for unit in units if unit.word in anchors for place in anchors[unit.word]}
+    for place in sorted(places):
+        predicate = predicates.rules[place]
         line = "".join([_symbol(unit, lexicon, predicate) for unit in units])
         for match in reversed(list(predicate.expression.finditer(line))):
             first, stop = match.span("core")
