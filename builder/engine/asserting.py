@@ -27,6 +27,10 @@ _NOMINAL_CONTEXT = JOINERS | symbol_set("VERB DE")
 """Before a word that is a noun there (和 垃圾, 收 垃圾, 桌上 的 垃圾)."""
 _COUNTED = symbol_set("NOUN BLOCKED NUM")
 """Behind a quantity: what there is much or little of (很多 人)."""
+_BEFORE_PREDICATE = symbol_set("ADV DEG NEG COP AUX DE")
+"""Between a subject and what is said of it."""
+_HELD_AGAINST = symbol_set("THAN CONJ NEG")
+"""Before what a thing is held against."""
 _ENDING = symbol_set("PART DE POST")
 """Behind a predicate at the end of its clause."""
 _NAMED = symbol_set("NOUN ASPECT BLOCKED ADJ NUM VERB")
@@ -55,6 +59,8 @@ class AssertionRule:
     `final`: words that judge at the end of their clause only (調味 幾乎沒有, but not 幾乎沒有 標示).
     `regretting`: words that open what they regret (可惜 好吃的 已經 賣完, 可惜 的 是 座位 很 擠). `demanding`: verbs
     before what is to be done, behind which `results` judge nothing (品質 要 把關 好).
+    `rest`: words for all that is not named, of which an opinion right behind them is said
+    (雞排 好吃 其他 還好).
     """
 
     bare: frozenset[str] = frozenset()
@@ -85,6 +91,7 @@ class AssertionRule:
     final: frozenset[str] = frozenset()
     regretting: frozenset[str] = frozenset()
     demanding: frozenset[str] = frozenset()
+    rest: frozenset[str] = frozenset()
 
 
 def is_asserted(units: Sequence[Unit], k: int, plain: bool, rule: AssertionRule, comparison: ComparisonRule) -> bool:
@@ -100,6 +107,8 @@ def is_asserted(units: Sequence[Unit], k: int, plain: bool, rule: AssertionRule,
         return True
     word = unit.word
     if word in rule.final and any(behind.symbol not in _ENDING for behind in units[k + 1 :]):
+        return False
+    if _is_said_of_the_rest(units, k, rule, comparison):
         return False
     if word in rule.regretting and _opens_what_it_regrets(units, k):
         return False
@@ -138,6 +147,19 @@ def is_asserted(units: Sequence[Unit], k: int, plain: bool, rule: AssertionRule,
 def _opens(units: Sequence[Unit], k: int) -> bool:
     """Whether no aspect stands before unit k in its clause."""
     return all(unit.symbol != ASPECT for unit in units[:k])
+
+
+def _is_said_of_the_rest(units: Sequence[Unit], k: int, rule: AssertionRule, comparison: ComparisonRule) -> bool:
+    """雞排 好吃 其他 都 還好: not 其他 餐點 還好, which names them, nor 比 其他 好吃."""
+    at = k - 1
+    while at >= 0 and units[at].symbol in _BEFORE_PREDICATE:
+        at -= 1
+    if at < 0 or units[at].word not in rule.rest:
+        return False
+    if at == 0:
+        return True
+    before = units[at - 1]
+    return before.symbol not in _HELD_AGAINST and before.word not in comparison.introducers
 
 
 def _is_joined(units: Sequence[Unit], k: int, rule: AssertionRule) -> bool:
