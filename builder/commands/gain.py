@@ -114,9 +114,10 @@ def _print_gain(measured: MeasuredGain, splits: int) -> None:
         click.echo(f"single triplets of {measured.partial:,} more reviews teach along")
 
 
-def _describe_rules(lessons: Lessons) -> str:
-    """The rules that are switched off, a line each."""
-    return "".join(
+def _describe_lessons(lessons: Lessons) -> str:
+    """The aspects that are learnt, on a line, and the rules that are switched off, a line each."""
+    aspects = f"\naspects learnt: {', '.join(lessons.aspects)}" if lessons.aspects else ""
+    return aspects + "".join(
         f"\nswitched off: {rule.name}, {rule.right} of {rule.triplets} right, {100 * rule.highest:.0f}% at most"
         for rule in lessons.wrong_rules
     )
@@ -132,7 +133,7 @@ def _write(labels: LabelledRows, where: Path, folders: Folders, folder: Path) ->
     aspects = len(lessons.aspects)
     words = f" and `--set lexicons.dir='\"{folder / 'lexicons'}\"'` ({counted(aspects, 'aspect')})" if aspects else ""
     named = ", ".join(map(str, paths)) or "nothing learnt"
-    click.echo(f"{named}: use it with `--set rules.dir='\"{folder}\"'`{words}{_describe_rules(lessons)}")
+    click.echo(f"{named}: use it with `--set rules.dir='\"{folder}\"'`{words}{_describe_lessons(lessons)}")
 
 
 def _teach(labels: LabelledRows, where: Path, workdir: Path) -> None:
@@ -141,7 +142,7 @@ def _teach(labels: LabelledRows, where: Path, workdir: Path) -> None:
     lessons, paths = teach(labels.rows, where, workdir)
     click.echo(
         f"{workdir} is taught by {counted(len(labels.rows), 'review')}: {counted(len(paths), 'rule')} changed, "
-        f"{counted(len(lessons.aspects), 'aspect')} learnt{_describe_rules(lessons)}\n"
+        f"{counted(len(lessons.aspects), 'aspect')} learnt{_describe_lessons(lessons)}\n"
         "the next build uses it; `--forget` takes it back. Do not measure against these labels."
     )
 
