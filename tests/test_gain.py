@@ -9,6 +9,7 @@ import pytest
 from conftest import Command
 
 from builder.engine import make_engine
+from builder.engine.describing import is_of_opinion
 from builder.lexicon.folders import Folders
 from builder.lexicon.rules import load_rules
 from builder.model.decision_weights import WeighedOpinion, adapt_weights
@@ -51,6 +52,21 @@ def test_labels_move_the_weights_towards_what_they_name() -> None:
 
 def test_without_labels_the_weights_are_those_shipped() -> None:
     assert adapt_weights([], {"near": 0.3}) == {"near": 0.3}
+
+
+def test_a_fixed_feature_keeps_its_weight_and_the_others_still_learn() -> None:
+    moved = adapt_weights([FIRST] * 200, {"near": 0.0, "far": 1.0, "shared": 0.5}, lambda name: name == "shared")
+    assert moved["shared"] == 0.5
+    assert moved["near"] > 0.0 and moved["far"] < 1.0
+
+
+def test_features_of_the_opinion_are_kept_apart_from_those_of_a_candidate(tmp_path: Path) -> None:
+    reader, rules = make_reader(Recipe()), load_rules()
+    row = {"id": "a", "text": "湯頭配滷味，水餃沒有不好吃，炒飯偏鹹，豬排和咖哩真的好吃！", "triplets": []}
+    opinions = collect_opinions(read_taught([row], tmp_path, reader), reader, rules)["a"]
+    several = [set.intersection(*map(set, case.features)) for case in opinions if len(case.features) > 1]
+    assert several and all(any(map(is_of_opinion, shared)) for shared in several)
+    assert not is_of_opinion("rule subject") and not is_of_opinion("first aspect of the text")
 
 
 def test_a_proposal_of_a_rule_never_counts_against_a_candidate() -> None:

@@ -69,6 +69,11 @@ def describe_opinion(scene: Scene, group: str) -> list[str]:
     return out
 
 
+def is_of_opinion(feature: str) -> bool:
+    """Whether a feature is of the opinion itself, so that all its candidates share it."""
+    return feature.startswith(("any", "before ")) or feature in ("denied", "bare", "one character", "ends its clause")
+
+
 def describe_clause(scene: Scene, group: str) -> list[str]:
     """Features of the opinion's clause, which tell how likely it goes on about an earlier one."""
     out = ["clauses back 1", f"earlier clause of {group}"]

@@ -8,7 +8,7 @@ labels move them little. Pure: plain gradient descent on a convex loss, the same
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,16 +30,19 @@ class WeighedOpinion:
     right: tuple[bool, ...]
 
 
-def adapt_weights(opinions: Sequence[WeighedOpinion], shipped: Mapping[str, float]) -> dict[str, float]:
+def adapt_weights(
+    opinions: Sequence[WeighedOpinion], shipped: Mapping[str, float], fixed: Callable[[str], bool] | None = None
+) -> dict[str, float]:
     """The weights after the labels; those shipped where there is no opinion.
 
-    That a rule proposes a candidate never counts against it.
+    That a rule proposes a candidate never counts against it. Features that are `fixed` keep their shipped weight.
     """
     counts = Counter(name for opinion in opinions for own in opinion.features for name in set(own))
     names = sorted({name for name, count in counts.items() if count >= LEAST} | set(shipped))
     if not opinions:
         return dict(shipped)
     before = np.array([shipped.get(name, 0.0) for name in names])
+    free = np.array([not (fixed and fixed(name)) for name in names], float)
     least = np.array([0.0 if name.startswith("rule ") else -np.inf for name in names])
     problem = _Problem.of(opinions, {name: i for i, name in enumerate(names)}, before)
     weights, speed, rate = before.copy(), before.copy(), 1.0 / PRIOR
@@ -48,7 +51,7 @@ def adapt_weights(opinions: Sequence[WeighedOpinion], shipped: Mapping[str, floa
         ahead = weights + step / (step + 3) * (weights - speed)
         here, slope = problem.loss(ahead)
         while True:
-            moved = np.maximum(ahead - rate * slope, least)
+            moved = np.maximum(ahead - rate * slope * free, least)
             loss, _ = problem.loss(moved)
             if loss <= here + float(slope @ (moved - ahead)) + float((moved - ahead) @ (moved - ahead)) / (2 * rate):
                 break

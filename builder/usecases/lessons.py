@@ -20,6 +20,7 @@ from typing import Any
 
 from builder.engine import Doc, make_engine
 from builder.engine.deciding import Weighed
+from builder.engine.describing import is_of_opinion
 from builder.engine.engine import Engine
 from builder.errors import ConfigError, InputError
 from builder.files import write_atomically
@@ -200,9 +201,11 @@ def lay_aspects(aspects: Mapping[str, str], folders: Folders, reader: Reader) ->
 
 
 def teach_weights(taught: Sequence[TaughtReview], reader: Reader, rules: Sequence[Rule]) -> dict[str, float]:
-    """The weights of the decision after these labels."""
+    """The weights of the decision after these labels. They move towards which aspect an opinion is about; how likely
+    it is about any stays, for so few labels say little of that.
+    """
     opinions = collect_opinions(taught, reader, rules)
-    return adapt_weights([opinion for own in opinions.values() for opinion in own], _weights(rules))
+    return adapt_weights([opinion for own in opinions.values() for opinion in own], _weights(rules), is_of_opinion)
 
 
 def collect_opinions(
