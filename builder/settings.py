@@ -83,7 +83,7 @@ class Annotate:
     """`embedded`, or with their extras `ckip`, `ckip-stanza`, and `hub`: token-classification models of your choice."""
     models: str = ""
     """Folder with models of the backend; empty takes those shipped."""
-    chunk: int = 512
+    chunk: int = 1024
     """Reviews in one task and one transaction; results do not depend on it."""
 
     def limits(self) -> Limits:

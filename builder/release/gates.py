@@ -24,6 +24,7 @@ from builder.wording import counted
 
 _HALF = re.compile("[\ud800-\udfff]")
 _NO_PLACE = 1 << 31
+_NUMBERS = (int, float)
 _NAMED = (str, type(None))
 _OLD_REVIEW: dict[str, tuple[type, ...]] = {
     "id": (str,), "text": (str,), "language": (str,), "rating": (int, float, type(None)), "annotation": (str,),
@@ -99,16 +100,14 @@ def _keys(what: str, value: Any, due: Mapping[str, tuple[type, ...]]) -> str | N
     if value.keys() != due.keys():
         return f"the keys of a {what} are {', '.join(due)}; not {', '.join(sorted(value.keys() ^ due.keys()))}"
     for key, types in due.items():
-        if type(value[key]) not in types or not _is_storable(value[key]):
-            return f"{what} has {key} = {value[key]!r:.200}"
+        kind = type(held := value[key])
+        if kind is str:  # no format holds half a character, or an endless number
+            good = str in types and (held.isascii() or not _HALF.search(held))
+        else:
+            good = kind in types and (kind not in _NUMBERS or is_bounded(held))
+        if not good:
+            return f"{what} has {key} = {held!r:.200}"
     return None
-
-
-def _is_storable(value: object) -> bool:
-    """Whether every format holds a value: no half character, no endless number."""
-    if isinstance(value, str):
-        return value.isascii() or not _HALF.search(value)
-    return not isinstance(value, int | float) or is_bounded(value)
 
 
 def _element(name: str, value: Any) -> str | None:

@@ -41,9 +41,9 @@ class CheckedLines(NamedTuple):
 
 
 def check_lines(
-    release: Path, file: str, layout: int, replacements: Collection[str], crew: Crew
+    release: Path, file: str, layout: int, replacements: Collection[str], crew: Crew, compared: bool
 ) -> Iterator[tuple[list[bytes], CheckedLines]]:
-    """A file of rows, part by part, each with what was seen in it."""
+    """A file of rows, part by part, each with what was seen in it; `compared` is as in `RowLook.of`."""
     waiting = deque[list[bytes]]()
 
     def parts() -> Iterator[LinesToCheck]:
@@ -54,7 +54,7 @@ def check_lines(
                 yield LinesToCheck(file, first, lines)
                 first += len(lines)
 
-    job = Job(_prepare, (layout, tuple(replacements)), _check)
+    job = Job(_prepare, (layout, tuple(replacements), compared), _check)
     for checked in crew.map(job, parts()):
         yield waiting.popleft(), checked
 
@@ -64,12 +64,12 @@ def text_of(line: bytes) -> str:
     return line.decode("utf-8", "replace").removesuffix("\n")
 
 
-def _prepare(layout: int, replacements: tuple[str, ...]) -> tuple[int, tuple[str, ...]]:
-    return layout, replacements
+def _prepare(layout: int, replacements: tuple[str, ...], compared: bool) -> tuple[int, tuple[str, ...], bool]:
+    return layout, replacements, compared
 
 
-def _check(settings: tuple[int, tuple[str, ...]], task: LinesToCheck) -> CheckedLines:
-    layout, replacements = settings
+def _check(settings: tuple[int, tuple[str, ...], bool], task: LinesToCheck) -> CheckedLines:
+    layout, replacements, compared = settings
     checked = CheckedLines([], Counter(), {})
     with uncollected():
         for n, line in enumerate(task.lines):
@@ -83,5 +83,5 @@ def _check(settings: tuple[int, tuple[str, ...]], task: LinesToCheck) -> Checked
                 checked.faults.append(f"{where}: {fault}")
             else:
                 checked.faults.extend(f"{where}: {fault}" for fault in row_faults(row, checked.counted))
-                checked.sound[n] = RowLook.of(row, replacements)
+                checked.sound[n] = RowLook.of(row, replacements, compared)
     return checked

@@ -40,7 +40,7 @@ def verify(release: Path, crew: Crew | None = None, apart: Mapping[str, str] | N
     Args:
         release: the directory.
         crew: who checks its rows; this process, if nobody is named.
-        apart: the digests of texts in which near-duplicates were looked for (`WholeRelease.faults`).
+        apart: the digests of texts in which near-duplicates were looked for already (`WholeRelease.faults`).
     """
     path = release / "SHA256SUMS"
     if not path.is_file():
@@ -115,7 +115,7 @@ def _content(release: Path, crew: Crew, apart: Mapping[str, str]) -> Iterator[st
         return
     with closing(WholeRelease()) as seen:
         for split in splits:
-            yield from _reviews(release, split, manifest, seen, crew)
+            yield from _reviews(release, split, manifest, seen, crew, not apart)
         augmented = manifest.get("augmentations", {})
         for layer, description in augmented.items():
             if not layers.NAME.fullmatch(layer) or description["split"] not in splits:
@@ -148,7 +148,9 @@ def _masks(manifest: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(manifest.get("privacy", {}).get("masked", ()))
 
 
-def _reviews(release: Path, split: str, manifest: Mapping[str, Any], seen: WholeRelease, crew: Crew) -> Iterator[str]:
+def _reviews(
+    release: Path, split: str, manifest: Mapping[str, Any], seen: WholeRelease, crew: Crew, compared: bool
+) -> Iterator[str]:
     """The rows of a split, their twins in Parquet, and what the manifest says of them."""
     path, layout = f"data/{split}.jsonl", manifest.get("format", 1)
     if not (release / path).is_file():
@@ -158,7 +160,7 @@ def _reviews(release: Path, split: str, manifest: Mapping[str, Any], seen: Whole
         dict.fromkeys(("reviews", "triplets", "gold", "unverified negatives", *POLARITIES), 0)
     )
     with closing(_Twins(release, split, layout)) as twins:
-        for lines, checked in check_lines(release, path, layout, _masks(manifest), crew):
+        for lines, checked in check_lines(release, path, layout, _masks(manifest), crew, compared):
             yield from checked.faults
             counted.update(checked.counted)
             for n, look in checked.sound.items():

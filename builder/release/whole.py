@@ -34,10 +34,12 @@ class RowLook(NamedTuple):
     shown: list[str]
 
     @classmethod
-    def of(cls, row: ReviewRow, replacements: Collection[str]) -> RowLook:
-        """`replacements`: the masks that the release says it has. An older one has no mask for names of people."""
-        text = row["text"]
-        return cls(hashed(text), hashed(row["id"]), normal(text), unmasked(text, replacements))
+    def of(cls, row: ReviewRow, replacements: Collection[str], compared: bool = True) -> RowLook:
+        """`replacements`: the masks that the release says it has. An older one has no mask for names of people.
+        `compared`: whether it is compared with others; else its normal text is left empty.
+        """
+        text, normal_text = row["text"], normal(row["text"]) if compared else ""
+        return cls(hashed(text), hashed(row["id"]), normal_text, unmasked(text, replacements))
 
 
 class WholeRelease:
@@ -80,12 +82,15 @@ class WholeRelease:
     def faults(self, apart: Mapping[str, str]) -> Iterator[str]:
         """Near-duplicates between splits, and personal data that is not masked.
 
-        `apart`: by split the `digest_texts` of reviews that were searched for near-duplicates. They are not searched
-        a second time where these very texts stand in these very splits.
+        `apart`: by split the `digest_texts` of reviews that were searched for near-duplicates already: these very texts
+        must stand in these very splits. Without it they are searched.
         """
-        if apart != self._digests():
+        if not apart:
             for split, a, other, b in leaks(self._reviews, self._normal):
                 yield f"data/{other}.jsonl:{b + 1}: is a near-duplicate of data/{split}.jsonl:{a + 1}"
+        elif apart != (digests := self._digests()):
+            split = next(name for name in {**apart, **digests} if apart.get(name) != digests.get(name))
+            yield f"data/{split}.jsonl: holds other texts than were searched for near-duplicates"
         yield from self._shown
 
     def _digests(self) -> dict[str, str]:
