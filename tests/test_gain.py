@@ -15,6 +15,7 @@ from builder.lexicon.rules import load_rules
 from builder.model.decision_weights import WeighedOpinion, adapt_weights
 from builder.reader import Recipe, extract, make_reader
 from builder.stages.parts.build_folders import folders_in
+from builder.usecases.gain import _draw
 from builder.usecases.label_sources import read_labels
 from builder.usecases.lessons import (
     Lessons,
@@ -88,6 +89,23 @@ def test_the_gain_is_shown_for_each_size_and_the_rule_can_be_added(here: Command
     (shipped,) = (rule for rule in load_rules() if rule.kind == "decision")
     assert taught.name == shipped.name
     assert taught.params["weights"] != shipped.params["weights"]
+
+
+def test_weights_that_cost_more_than_they_bring_are_not_moved(here: Command, tmp_path: Path) -> None:
+    gold, work = write_gold(tmp_path / "gold.jsonl", 60), tmp_path / "work"
+    rows = [json.loads(line) for line in gold.read_text(encoding="utf-8").splitlines()]
+    for row in sorted(rows, key=lambda row: _draw(0, row["id"]))[: len(rows) // 2]:  # these teach the second dish
+        dish = row["text"].partition("配")[2].partition("，")[0]
+        at = row["text"].rindex(dish)
+        row["triplets"][0] |= {"aspect": dish, "aspect_spans": [[at, at + len(dish)]]}
+    gold.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+    work.mkdir()
+    before = folders_in(work).load_rules()
+    ran = here("gain", "--gold", gold, "--workdir", work, "--splits", "1", "--teach")
+    assert ran.code == 0, ran.err
+    assert "the labels move no weights: with moved ones F1 is" in ran.out
+    assert "0 rules changed" in ran.out
+    assert folders_in(work).load_rules() == before
 
 
 def label_first(word: str, opinion: str, number: int) -> dict[str, object]:

@@ -72,11 +72,12 @@ def gain(
     labels = read_labels(gold) if gold else read_workdir(where, pool)
     _report_left_out(labels)
     with _folders(workdir, domain) as folders:
-        _print_gain(measure_gain(labels.rows, where, folders, splits), splits)
+        measured = measure_gain(labels.rows, where, folders, splits)
+        _print_gain(measured, splits)
         if folder is not None:
-            _write(labels, where, folders, folder)
+            _write(labels, where, folders, folder, measured.weighed)
     if teach and workdir:
-        _teach(labels, where, workdir)
+        _teach(labels, where, workdir, measured.weighed)
 
 
 @contextmanager
@@ -112,6 +113,8 @@ def _print_gain(measured: MeasuredGain, splits: int) -> None:
     click.echo(f"{counted(measured.whole, 'labelled review')}, {splits} random halves")
     if measured.partial:
         click.echo(f"single triplets of {measured.partial:,} more reviews teach along")
+    if not measured.weighed:
+        click.echo(f"the labels move no weights: with moved ones F1 is {-measured.by_weights:.1f} lower")
 
 
 def _describe_lessons(lessons: Lessons) -> str:
@@ -123,12 +126,12 @@ def _describe_lessons(lessons: Lessons) -> str:
     )
 
 
-def _write(labels: LabelledRows, where: Path, folders: Folders, folder: Path) -> None:
+def _write(labels: LabelledRows, where: Path, folders: Folders, folder: Path, weighed: bool) -> None:
     from builder.reader import Recipe, make_reader
     from builder.usecases.lessons import learn, read_taught, write_lessons
 
     reader, rules = make_reader(Recipe(folders=folders)), folders.load_rules()
-    lessons = learn(read_taught(labels.rows, where, reader), reader, folders, rules)
+    lessons = learn(read_taught(labels.rows, where, reader), reader, folders, rules, weighed)
     paths = write_lessons(lessons, rules, folder, folder / "lexicons")
     aspects = len(lessons.aspects)
     words = f" and `--set lexicons.dir='\"{folder / 'lexicons'}\"'` ({counted(aspects, 'aspect')})" if aspects else ""
@@ -136,10 +139,10 @@ def _write(labels: LabelledRows, where: Path, folders: Folders, folder: Path) ->
     click.echo(f"{named}: use it with `--set rules.dir='\"{folder}\"'`{words}{_describe_lessons(lessons)}")
 
 
-def _teach(labels: LabelledRows, where: Path, workdir: Path) -> None:
+def _teach(labels: LabelledRows, where: Path, workdir: Path, weighed: bool) -> None:
     from builder.usecases.taught import teach
 
-    lessons, paths = teach(labels.rows, where, workdir)
+    lessons, paths = teach(labels.rows, where, workdir, weighed)
     click.echo(
         f"{workdir} is taught by {counted(len(labels.rows), 'review')}: {counted(len(paths), 'rule')} changed, "
         f"{counted(len(lessons.aspects), 'aspect')} learnt{_describe_lessons(lessons)}\n"

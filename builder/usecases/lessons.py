@@ -95,13 +95,15 @@ class Lessons:
         return [after for before, after in zip(rules, self.change_rules(rules), strict=True) if after != before]
 
 
-def learn(taught: Sequence[TaughtReview], reader: Reader, folders: Folders, rules: Sequence[Rule]) -> Lessons:
-    """What these reviews teach the rules of the folders."""
+def learn(
+    taught: Sequence[TaughtReview], reader: Reader, folders: Folders, rules: Sequence[Rule], weighed: bool = True
+) -> Lessons:
+    """What these reviews teach the rules of the folders; without `weighed` the weights stay as they are."""
     aspects = learn_aspects(taught, reader.lexicon)
     with lay_aspects(aspects, folders, reader) as wider:
         if wider is not reader:
             taught, reader = read_again(taught, wider), wider
-        weights = teach_weights(taught, reader, rules)
+        weights = teach_weights(taught, reader, rules) if weighed else _weights(rules)
         moved = change_weights(rules, weights)
         return Lessons(weights, aspects, find_wrong_rules(taught, reader, moved))
 

@@ -28,13 +28,13 @@ RECORD = "taught.json"
 _WORDS = Path("lexicon", "aspects", f"imported_{LABELS}.tsv")
 
 
-def teach(rows: Rows, where: Path, workdir: Path) -> tuple[Lessons, list[Path]]:
+def teach(rows: Rows, where: Path, workdir: Path, weighed: bool = True) -> tuple[Lessons, list[Path]]:
     """Write what all labels teach into a working directory, in place of what labels taught before. The lessons, and
-    the files of the rules.
+    the files of the rules. `weighed` is as in `learn`.
     """
     with untaught(workdir) as folders:
         reader, rules = make_reader(Recipe(folders=folders)), folders.load_rules()
-        lessons = learn(read_taught(rows, where, reader), reader, folders, rules)
+        lessons = learn(read_taught(rows, where, reader), reader, folders, rules, weighed)
     forget(workdir)
     whole = [row for row in rows if "wrong" not in row]
     lines = "".join(json.dumps({name: row[name] for name in ("id", "text", "triplets")}) + "\n" for row in whole)
