@@ -53,24 +53,21 @@ class DenialRule:
 
     To deny a positive word of `categories` (prefixes; all if not given) with a negator of `kinds` says that a degree
     is not reached (不多), and blames nothing: the valence is `value`. `degrees`: kinds of degree words, of which the
-    phrase must have one (不會 太 濃). `aspects`: prefixes of the classes of which it is so (份量 不多), all if not
-    given.
+    phrase must have one (不會 太 濃).
     """
 
     kinds: tuple[str, ...]
     categories: tuple[str, ...] = ("",)
     degrees: tuple[str, ...] = ()
-    aspects: tuple[str, ...] = ("",)
     value: float = 5.0
 
-    def applies(self, phrase: Phrase, term: Term) -> bool:
-        """Whether the phrase about a term has one such negator, and such a degree."""
+    def applies(self, phrase: Phrase) -> bool:
+        """Whether the phrase has one such negator, and such a degree."""
         return (
             len(phrase.kinds) == 1
             and phrase.kinds[0] in self.kinds
             and (not self.degrees or any(kind in self.degrees for kind in phrase.degrees))
             and phrase.entry.category.startswith(self.categories)
-            and term.cls.startswith(self.aspects)
         )
 
 
@@ -101,7 +98,7 @@ def judge_valence(
         return LACK if len(phrase.kinds) % 2 else negate(LACK), [*evidence, ("negation", "lack")]
     if any(kind in ("fail", "without") for kind in phrase.kinds):
         return LACK if base >= 5 else negate(base), [*evidence, ("negation", "lack")]
-    if good and (denial := next((rule for rule in denials if rule.applies(phrase, term)), None)):
+    if good and (denial := next((rule for rule in denials if rule.applies(phrase)), None)):
         return denial.value, [*evidence, ("negation", "a degree denied")]
     if len(phrase.kinds) % 2:
         return negate(base), [*evidence, ("negation", "flip")]
