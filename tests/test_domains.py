@@ -288,9 +288,9 @@ def test_an_opinion_near_five_is_neutral_and_taken_by_answer_alone(tmp_path: Pat
         header + "opinion,斑駁,5.2,0.99,9,,,yes,\nopinion,走心,5.2,0.99,9,,,,\nopinion,雅致,8,0.99,9,,,,\n",
         encoding="utf-8",
     )
-    said = command("accept", pack).splitlines()
-    assert said[0].endswith("0 aspects and 2 opinions of 3 proposals")
-    assert said[1] == "neutral: 斑駁; if one praises or blames, write 1 to 10 into its meaning"
+    lines = command("accept", pack).splitlines()
+    assert lines[0].endswith("0 aspects and 2 opinions of 3 proposals")
+    assert lines[1] == "neutral: 斑駁; if one praises or blames, write 1 to 10 into its meaning"
     valences = {word: entry.valence for word, entry in load_lexicon(domain=str(pack)).opinions.items()}
     assert (valences["斑駁"], valences["雅致"]) == (5.0, 7.5)
 

@@ -114,8 +114,8 @@ class Lexicon:
     def default_class(self) -> str:
         """The class of an aspect of which nothing is known: the first of a thing, else of anything, else of all."""
         for wanted in ("thing", "generic"):
-            if found := [name for name, role in self.classes.items() if role == wanted]:
-                return found[0]
+            if names := [name for name, role in self.classes.items() if role == wanted]:
+                return names[0]
         return next(iter(self.classes), "")
 
     def words(self) -> dict[str, str]:
