@@ -33,6 +33,9 @@ _HELD_AGAINST = symbol_set("THAN CONJ NEG")
 """Before what a thing is held against."""
 _ENDING = symbol_set("PART DE POST")
 """Behind a predicate at the end of its clause."""
+_BEFORE_QUALITY = JOINERS | symbol_set("ASPECT COP")
+_BEHIND_QUALITY = JOINERS | symbol_set("PART DE DEGREE_DE POST")
+"""Around a word of a stuff where it is a quality instead."""
 _NAMED = symbol_set("NOUN ASPECT BLOCKED ADJ NUM VERB")
 """Behind an adjective of one character: the rest of a name (熱 湯)."""
 
@@ -60,7 +63,10 @@ class AssertionRule:
     `regretting`: words that open what they regret (可惜 好吃的 已經 賣完, 可惜 的 是 座位 很 擠). `demanding`: verbs
     before what is to be done, behind which `results` judge nothing (品質 要 把關 好).
     `rest`: words for all that is not named, of which an opinion right behind them is said
-    (雞排 好吃 其他 還好).
+    (雞排 好吃 其他 還好). `suggesting`: what people who sell, or one of `sellers`, say (店員 推薦 這款). `consuming`:
+    verbs of which `quantities` say how much a guest takes (吃 多了). `durations`: how long one did what the verbs
+    `pondering` say (糾結 了 很久), or did not do (很久 沒 來). `material`: words that without a degree are a stuff
+    (高麗菜 的 油), but for predicates (湯 油 得 不能 喝), also behind a verb of `feeling` (覺得 油).
     """
 
     bare: frozenset[str] = frozenset()
@@ -92,6 +98,13 @@ class AssertionRule:
     regretting: frozenset[str] = frozenset()
     demanding: frozenset[str] = frozenset()
     rest: frozenset[str] = frozenset()
+    suggesting: frozenset[str] = frozenset()
+    sellers: frozenset[str] = frozenset()
+    consuming: frozenset[str] = frozenset()
+    durations: frozenset[str] = frozenset()
+    pondering: frozenset[str] = frozenset()
+    material: frozenset[str] = frozenset()
+    feeling: frozenset[str] = frozenset()
 
 
 def is_asserted(units: Sequence[Unit], k: int, plain: bool, rule: AssertionRule, comparison: ComparisonRule) -> bool:
@@ -135,6 +148,8 @@ def is_asserted(units: Sequence[Unit], k: int, plain: bool, rule: AssertionRule,
         return False
     if not plain:
         return True
+    if word in rule.material and not _is_said_of_a_dish(units, k, rule):
+        return False
     if word in rule.gradable and not _is_joined(units, k, rule):
         return touches and word in rule.predicates and k + 1 == len(units)
     if touches:  # 湯濃麵硬: said of the aspect it touches
@@ -168,6 +183,17 @@ def _is_joined(units: Sequence[Unit], k: int, rule: AssertionRule) -> bool:
     if before[:1] == [OPINION] and len(before) == 2 and units[k - 1].word in rule.joining:
         return True
     return behind[1:] == [OPINION] and units[k + 1].word in rule.joining
+
+
+def _is_said_of_a_dish(units: Sequence[Unit], k: int, rule: AssertionRule) -> bool:
+    """湯 油 得 不能 喝, 又 甜 又 油, 吃 了 會 覺得 油: not 兩 滴 油, 油 拌 菜 or 放 那麼 多 油."""
+    behind = units[k + 1] if k + 1 < len(units) else None
+    if behind is not None and behind.word in rule.measures:  # 就是 油 了點
+        return True
+    if not k or (behind and behind.symbol not in _BEHIND_QUALITY):
+        return False
+    before = units[k - 1]
+    return before.symbol in _BEFORE_QUALITY or before.word in rule.joining or before.word in rule.feeling
 
 
 def _opens_what_it_regrets(units: Sequence[Unit], k: int) -> bool:

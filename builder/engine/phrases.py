@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from builder.engine.acting import tells_an_act
 from builder.engine.asserting import AssertionRule, is_asserted, is_taste_taken, names_kind_of_place
 from builder.engine.comparing import ComparisonRule, find_denier, is_denied
 from builder.engine.constituents import ATTRIBUTES, Constituent, Phrase, Term
@@ -137,6 +138,8 @@ def _find_edges(
         first = at if is_denied(units, at, k, lexicon, comparison) else k
     plain = first == k
     if not is_asserted(units, k, plain, grammar.assertion, comparison):
+        return None
+    if unit.entry is None and tells_an_act(units, k, lexicon, grammar.assertion):
         return None
     if plain and names_kind_of_place(units, k, lexicon, grammar.assertion):
         return None
