@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from builder.engine.comparing import ComparisonRule
 from builder.engine.constituents import ATTRIBUTES, THINGS
-from builder.engine.symbols import ASPECT, COP, DE, DEG, JOINERS, NEG, NUM, OPINION, PART, VERB, symbol_set
+from builder.engine.symbols import ASPECT, COP, DE, DEG, JOINERS, NEG, NUM, OPINION, PART, THAN, VERB, symbol_set
 from builder.engine.vocabulary import Unit, entry_of
 from builder.lexicon.resources import Lexicon
 
@@ -52,7 +52,8 @@ class AssertionRule:
     預約). `gradable`: words that judge with a degree word only (很 經典), some of them,
     `predicates`, also as predicates (口感 特別). `likings`: first characters of what `persons` do to what they eat
     (喜歡 咖啡 的 朋友). `naming`: categories of taste words that name a kind of place before its aspect (麻辣 食堂).
-    `measures`: words behind an adjective of one character that say by how much, and are no noun (份量 小 一點).
+    `measures`: words behind an adjective of one character that say by how much, and are no noun (份量 小 一點), `bits`:
+    those that do so at the end of their clause (份量 稍微 小 點).
     `improving`: words that make the quality before them what is to be improved (整潔 有待加強). `rounding`: first
     characters of what only rounds the number before it (八百 多塊). `results`: words that say that what the verb before
     them names is done (切 好 的 豬排), or behind one of `ready` that it is ready (十分鐘 才 好). `nominal`: nouns that
@@ -84,6 +85,7 @@ class AssertionRule:
     persons: frozenset[str] = frozenset()
     naming: tuple[str, ...] = ()
     measures: frozenset[str] = frozenset()
+    bits: frozenset[str] = frozenset()
     improving: frozenset[str] = frozenset()
     rounding: tuple[str, ...] = ()
     results: frozenset[str] = frozenset()
@@ -128,6 +130,8 @@ def is_asserted(units: Sequence[Unit], k: int, plain: bool, rule: AssertionRule,
     if word in rule.results and k and units[k - 1].symbol == VERB and _is_demanded(units, k, rule):
         return False
     after = units[k + 1] if k + 1 < len(units) and units[k + 1].start == unit.end else None
+    if after is not None and after.word in rule.bits and k + 2 == len(units):  # 比 隔壁 好 點, 稍微 小 些
+        after = after if plain and all(before.symbol != THAN for before in units[:k]) else None
     touches = k > 0 and units[k - 1].symbol == ASPECT and units[k - 1].end == unit.start
     if after is not None and _belongs_to_next(word, after, plain, touches, rule):
         return False

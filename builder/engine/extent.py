@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from builder.engine.symbols import COP, DE, DEG, NEG, symbol_set
+from builder.engine.symbols import COP, DE, DEG, NEG, THAN, symbol_set
 from builder.engine.vocabulary import Unit, entry_of
 from builder.lexicon.resources import Lexicon
 
@@ -32,7 +32,8 @@ class ExtentRule:
     begins before a degree word or negator (還 很好吃). `feeling`: verbs at the end of a negator that denies the first
     opinion at most `feeling_gap` units behind it, over what it is felt of (不覺得 雞排 好吃). `trailing`: words behind
     an opinion that give its degree (偏鹹 一點), a wish where it praises and nothing but `wishing` stands before it
-    (再 甜 一點). `bits`: those that say a bit too much (甜 了點). `stance`: words in
+    (再 甜 一點). `closing_bits`: those that do so at the end of their clause only (稍微 小 點). `having`: verbs before
+    a comparison that is stated (有 好 一點). `bits`: those that say a bit too much (甜 了點). `stance`: words in
     front of a phrase that say how sure one is of it, and belong to `opinion_full` (應該 很好), as `finals` do behind an
     excess (太重 了). `hedges`: those that do so before a bare opinion (算 新鮮), but one of the categories `unhedged`.
     `undivided`: degree words that begin with one of `scope` and keep it (還算 新鮮). `moderate`: ends of
@@ -50,6 +51,8 @@ class ExtentRule:
     feeling: tuple[str, ...] = ()
     feeling_gap: int = 0
     trailing: frozenset[str] = frozenset()
+    closing_bits: frozenset[str] = frozenset()
+    having: frozenset[str] = frozenset()
     bits: frozenset[str] = frozenset()
     wishing: frozenset[str] = frozenset()
     stance: frozenset[str] = frozenset()
@@ -176,6 +179,20 @@ def is_doubled(units: Sequence[Unit], k: int) -> bool:
     return units[k + 1].symbol == DE and units[k + 1].start == units[k].end and all(u.symbol != COP for u in units[:k])
 
 
-def is_wished(unit: Unit, before: Sequence[Unit], lexicon: Lexicon, rule: ExtentRule) -> bool:
-    """甜一點, 再大一些: praise by comparison alone is what one would like; 偏甜一點 and 貴一點 say how it is."""
-    return entry_of(unit, lexicon).valence >= 5 and all(u.word in rule.wishing for u in before)
+def ends_in_bit(units: Sequence[Unit], at: int, rule: ExtentRule) -> bool:
+    """Whether the unit at a place says by how much: 偏鹹 一點, and at the end of the clause 稍微小 點."""
+    word = units[at].word
+    return word in rule.trailing or (word in rule.closing_bits and at + 1 == len(units))
+
+
+def is_wished(units: Sequence[Unit], first: int, k: int, lexicon: Lexicon, rule: ExtentRule) -> bool:
+    """甜一點, 再大一些: praise by comparison alone is what one would like; 偏甜一點 and 貴一點 say how it is.
+
+    So do 比 隔壁 好一點 and 有 好一點.
+    """
+    if units[k + 1].word in rule.closing_bits or not all(u.word in rule.wishing for u in units[first:k]):
+        return False
+    if entry_of(units[k], lexicon).valence < 5:
+        return False
+    compared = any(unit.symbol == THAN for unit in units[:first])
+    return not compared and not (first and units[first - 1].word in rule.having)

@@ -18,6 +18,7 @@ from builder.engine.extent import (
     ExtentRule,
     count_degree,
     count_lead,
+    ends_in_bit,
     find_left_edge,
     find_start,
     find_unfelt,
@@ -146,8 +147,8 @@ def _find_edges(
     if plain and is_taste_taken(units, k, lexicon, grammar.assertion):
         return None
     last = k + 1 if k + 1 < count and units[k + 1].symbol == POST else k
-    if last + 1 < count and units[last + 1].word in extent.trailing and units[last + 1].start == units[last].end:
-        if is_wished(unit, units[first:k], lexicon, extent):
+    if last + 1 < count and units[last + 1].start == units[last].end and ends_in_bit(units, last + 1, extent):
+        if is_wished(units, first, k, lexicon, extent):
             return None
         last += 1
     if last == k and k + 2 == count and is_doubled(units, k):
