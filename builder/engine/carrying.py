@@ -44,7 +44,12 @@ def pair_back(rule: Rule) -> Pairer:
         described = OPINION in scene.symbols[at : scene.at]
         if owner and described:
             return AspectChoice((_cut_to_owner(attribute, owner, scene.tokens),), f"owner of {attribute.word}")
-        things = [item for item in scene.items[:at] if item.term is not None and is_thing(item)]
+        named = [item for item in scene.items[:at] if item.term is not None]
+        things = [item for item in named if is_thing(item)]
+        if not things and described:  # 雞肉口感軟嫩香氣十足超愛: the owner of what stands first
+            things = [
+                _cut_to_owner(item, item.term.owner, scene.tokens) for item in named if item.term and item.term.owner
+            ]
         if not things and described and scene.topic and attribute.term.role != "overall":
             about = scene.topic.aspects[-1]
             things = [thing for thing in (scene.topic.whole, about if is_thing(about) else None) if thing]
@@ -61,7 +66,8 @@ class CarryParams:
     `wholes`: categories of opinions about the thing, not about its attribute or part named last (皮脆，很好吃), as are
     those that are `foreign` to the attribute's class (份量很多，很鮮甜). `never`: categories, or "class category"
     pairs, with another subject (很適合聚餐: the place). `others`: words that are another subject (其他), but for
-    opinions that are `felt` (小孩很喜歡 has its cause in the thing).
+    opinions that are `felt` (小孩很喜歡 has its cause in the thing). `adding`: words before what only goes into the
+    thing, which stays the topic (裡面加了薑絲).
     """
 
     blockers: tuple[str, ...] = ()
@@ -73,6 +79,7 @@ class CarryParams:
     never: tuple[str, ...] = ()
     others: frozenset[str] = frozenset()
     felt: tuple[str, ...] = ()
+    adding: frozenset[str] = frozenset()
 
 
 def pair_carried(rule: Rule) -> Pairer:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from builder.engine import pairing
 from builder.engine.asserting import AssertionRule
 from builder.engine.candidates import DecisionRule
+from builder.engine.carrying import CarryParams
 from builder.engine.comparing import ComparisonRule
 from builder.engine.described import steps
 from builder.engine.excepting import ExceptionRule, compile_exceptions
@@ -59,7 +60,9 @@ class QuestionRule:
 
 @dataclass(frozen=True, slots=True)
 class CompatibleRule:
-    """`classes`: prefix of opinion categories -> prefixes of the aspect classes that they describe."""
+    """`classes`: prefix of opinion categories -> prefixes of the aspect classes that they describe; the longest prefix
+    of a category counts.
+    """
 
     classes: Mapping[str, tuple[str, ...]]
 
@@ -105,8 +108,8 @@ class Compiled:
     `compatible`: opinion category -> for each rule that limits it, the prefixes of aspect classes it may describe;
     `limited`: how the classes begin of which such rules say something; any other is described by all (those of a
     user's own pack); `blocked`: opinion words that pair with nothing; `exceptions`: opinion ->
-    aspects that it is never said of; `joining`: words between a dish and what it comes with; `wide`: some rule pairs
-    over the whole sentence.
+    aspects that it is never said of; `joining`: words between a dish and what it comes with; `adding`: those before
+    what only goes into it; `wide`: some rule pairs over the whole sentence.
     """
 
     lexicon: Lexicon
@@ -115,6 +118,7 @@ class Compiled:
     phrases: PhraseGrammar
     terms: TermGrammar
     joining: frozenset[str]
+    adding: frozenset[str]
     pairers: tuple[tuple[str, Pairer], ...]
     conjunction: str
     decision: DecisionRule | None
@@ -210,6 +214,7 @@ def compile_rules(lexicon: Lexicon, rules: Sequence[Rule], convention: Conventio
         joining=frozenset(
             word for params in chosen.params("pair-with", pairing.PatternParams) for word in params.words
         ),
+        adding=frozenset(word for params in chosen.params("pair-carry", CarryParams) for word in params.adding),
         pairers=chosen.pairers,
         conjunction=next((rule.name for rule in chosen.of_kind("conjunction")), ""),
         decision=next(iter(chosen.params("decision", DecisionRule)), None),
@@ -253,14 +258,16 @@ def _find_limited(rules: Sequence[CompatibleRule]) -> tuple[str, ...]:
 
 
 def _limit_categories(lexicon: Lexicon, rules: Sequence[CompatibleRule]) -> dict[str, tuple[tuple[str, ...], ...]]:
-    """For each category that a rule limits, the classes that each such rule allows.
+    """For each category that a rule limits, the classes that each such rule allows: those of the longest prefix.
 
     All categories count: those that a construction alone gives its opinions (absent.charge) are of no entry.
     """
-    allowed = {prefix: classes for rule in rules for prefix, classes in rule.classes.items()}
-    categories = sorted(lexicon.categories)
     limits = {
-        category: tuple(classes for prefix, classes in allowed.items() if category.startswith(prefix))
-        for category in categories
+        category: tuple(
+            rule.classes[max(prefixes, key=len)]
+            for rule in rules
+            if (prefixes := [prefix for prefix in rule.classes if category.startswith(prefix)])
+        )
+        for category in sorted(lexicon.categories)
     }
     return {category: classes for category, classes in limits.items() if classes}

@@ -11,6 +11,10 @@ from builder.engine.compiled import Compiled
 from builder.engine.constituents import THINGS, Constituent, is_kind, is_thing
 from builder.engine.coordination import add_coordinated
 from builder.engine.scene import Topic
+from builder.engine.symbols import DE
+
+_REACH = 4
+"""Units before an aspect among which the word that adds it stands (加 了 一 顆 梅子)."""
 
 
 def share(clause: Sequence[Constituent], aspects: tuple[Constituent, ...], rules: Compiled) -> tuple[Constituent, ...]:
@@ -33,7 +37,7 @@ def next_topic(
     `label`: whether a colon ends the clause. `begun`: the list that may go on behind it.
     """
     named = [item for item in clause if item.term is not None]
-    if not paired and not named:
+    if not paired and (not named or (topic and _only_adds(clause, named[0], topic, rules.adding))):
         return topic
     last = paired[-1] if paired else _find_subject(clause, named, rules.joining)
     aspects = add_coordinated(clause, (last,), rules.terms.lists)
@@ -44,6 +48,16 @@ def next_topic(
     things = [item for item in named if item.start < last.start and is_thing(item)]
     before = (topic.aspects[-1] if is_thing(topic.aspects[-1]) else topic.whole) if topic else None
     return Topic(aspects, not paired, things[-1] if things else before, label)
+
+
+def _only_adds(clause: Sequence[Constituent], first: Constituent, topic: Topic, adding: Collection[str]) -> bool:
+    """牛肉湯來了，裡面加了薑絲: whether a clause only names what goes into the thing that was named before it."""
+    about = topic.aspects[-1]
+    if not (about.term and about.term.role in THINGS and first.term and first.term.role in THINGS):
+        return False
+    at = next(i for i, item in enumerate(clause) if item is first)
+    before = clause[max(0, at - _REACH) : at]
+    return any(item.word in adding for item in before) and all(item.symbol != DE for item in before)
 
 
 def _find_subject(clause: Sequence[Constituent], named: Sequence[Constituent], joining: Collection[str]) -> Constituent:
