@@ -33,7 +33,8 @@ class ExtentRule:
     opinion at most `feeling_gap` units behind it, over what it is felt of (不覺得 雞排 好吃). `trailing`: words behind
     an opinion that give its degree (偏鹹 一點), a wish where it praises and nothing but `wishing` stands before it
     (再 甜 一點). `closing_bits`: those that do so at the end of their clause only (稍微 小 點). `having`: verbs before
-    a comparison that is stated (有 好 一點). `bits`: those that say a bit too much (甜 了點). `stance`: words in
+    a comparison that is stated (有 好 一點); with `stating` it always is, unless `wishing` is said. `bits`: those that
+    say a bit too much (甜 了點). `stance`: words in
     front of a phrase that say how sure one is of it, and belong to `opinion_full` (應該 很好), as `finals` do behind an
     excess (太重 了). `hedges`: those that do so before a bare opinion (算 新鮮), but one of the categories `unhedged`.
     `undivided`: degree words that begin with one of `scope` and keep it (還算 新鮮). `moderate`: ends of
@@ -55,6 +56,7 @@ class ExtentRule:
     having: frozenset[str] = frozenset()
     bits: frozenset[str] = frozenset()
     wishing: frozenset[str] = frozenset()
+    stating: bool = False
     stance: frozenset[str] = frozenset()
     finals: tuple[str, ...] = ()
     hedges: frozenset[str] = frozenset()
@@ -192,7 +194,7 @@ def is_wished(units: Sequence[Unit], first: int, k: int, lexicon: Lexicon, rule:
     """
     if units[k + 1].word in rule.closing_bits or not all(u.word in rule.wishing for u in units[first:k]):
         return False
-    if entry_of(units[k], lexicon).valence < 5:
+    if entry_of(units[k], lexicon).valence < 5 or (rule.stating and first == k):
         return False
     compared = any(unit.symbol == THAN for unit in units[:first])
     return not compared and not (first and units[first - 1].word in rule.having)
