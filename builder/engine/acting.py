@@ -1,5 +1,5 @@
-"""Whether an opinion word only tells what somebody does: what staff suggest, how much a guest eats, how long one
-thought about it.
+"""Whether an opinion word only tells what somebody does (what staff suggest, how much a guest eats, how long one
+thought about it), or is asked (香 不 香).
 
 In: the units of a clause and the place of an opinion word. Out: yes or no. Pure.
 """
@@ -18,15 +18,31 @@ _BEFORE_VERB = frozenset({ADV, AUX})
 _BEFORE_AMOUNT = frozenset({DEG, NEG, PART, DEGREE_DE})
 """Between a verb and the word that says how much or how long."""
 
+_ASKING = frozenset("不沒")
+"""Between the halves of a question."""
+
 
 def tells_an_act(units: Sequence[Unit], k: int, lexicon: Lexicon, rule: AssertionRule) -> bool:
-    """Whether opinion word k judges nothing because it is part of what a person does."""
+    """Whether opinion word k judges nothing because it is part of what a person does, or of a question."""
     word = units[k].word
+    if _is_asked(units, k):
+        return True
     if word in rule.suggesting and _is_said_by_a_seller(units, k, lexicon, rule):
         return True
     if word.rstrip("了") in rule.quantities and _ends_act(units, k, rule.consuming):
         return k + 1 == len(units) or units[k + 1].symbol != ASPECT  # 吃了 好多 雞排: part of no name
     return word in rule.durations and (_ends_act(units, k, rule.pondering) or _begins_absence(units, k))
+
+
+def _is_asked(units: Sequence[Unit], k: int) -> bool:
+    """新 不 新鮮, 香 不 香: both halves, which touch the negator."""
+    for first in (k, k - 2):
+        if first >= 0 and first + 2 < len(units):
+            one, negator, other = units[first : first + 3]
+            touch = one.end == negator.start and negator.end == other.start
+            if touch and negator.word in _ASKING and other.word.startswith(one.word):
+                return True
+    return False
 
 
 def _is_said_by_a_seller(units: Sequence[Unit], k: int, lexicon: Lexicon, rule: AssertionRule) -> bool:

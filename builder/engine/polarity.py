@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from builder.engine.constituents import Phrase, Term
 from builder.lexicon.resources import Lexicon
 
-NEGATED_NEUTRAL, LACK = 4.0, 3.0
+NEUTRAL, NEGATED_NEUTRAL, LACK = 5.0, 4.0, 3.0
 CONTEXT_ONLY = "context.only"
 """Category of words that say nothing of themselves (重, 近, 新):
 they are read where context.tsv has a row for the aspect.
@@ -89,7 +89,8 @@ def judge_valence(
     """
     base, evidence = _find_base(phrase, term, aspect, lexicon)
     good = base >= 5  # 沒有太多 denies that there is much, not that it is too much
-    if phrase.degrees and (rule := next((rule for rule in excess if rule.applies(base, phrase, term)), None)):
+    rule = next((rule for rule in excess if rule.applies(base, phrase, term)), None) if phrase.degrees else None
+    if rule and not (phrase.kinds and rule.value == NEUTRAL):  # 比較不會苦 denies the blame, not the comparison
         base = rule.value
         evidence.append(("excess", f"{'/'.join(phrase.degrees)} before {phrase.entry.category}"))
     if not phrase.kinds:

@@ -13,7 +13,7 @@ from itertools import product
 from builder.engine.constituents import GENERIC, THINGS, Constituent, is_kind, is_thing
 from builder.engine.coordination import ListRule, are_gathered, join_alternatives, make_listed_nouns_aspects
 from builder.engine.naming import NameGrammar, begins_name, ends_name, names_a_kind
-from builder.engine.symbols import ADV, ASPECT, BLOCKED, DE, NEG, VERB, symbol_set
+from builder.engine.symbols import ADV, ASPECT, BLOCKED, DE, HAVE, NEG, NUM, VERB, symbol_set
 from builder.lexicon.resources import Lexicon
 from builder.records import Span
 
@@ -33,7 +33,8 @@ class TermRule:
     (服務態度 to 態度, convention `paper`). `wholes`: words for all of a place or thing that belong to `aspect_full`
     alone (整體 口感, 店裡 座位), as does the first of two classes that are `leading` (餐廳 餐點). `houses`: words for a
     house, which a thing before them names (炸雞 店). `refusals`: negators before what one does without (不 沾醬).
-    `lovers`: words that make a person of what stands before them (起司 控).
+    `lovers`: words that make a person of what stands before them (起司 控). `spots`: words that behind 有, or behind a
+    denial, name no place (沒有 驚艷 的 地方).
     `pointing` and `measures`: what names a thing again, as this kind of thing (豬腳 這道 菜). `things`: classes of
     whole things, of which two that touch are a list before a word of `gathering`. `determiners`: first characters of
     what belongs to `aspect_full` in front of an aspect (這家 的 麵).
@@ -54,6 +55,7 @@ class TermRule:
     houses: frozenset[str] = frozenset()
     refusals: frozenset[str] = frozenset()
     lovers: frozenset[str] = frozenset()
+    spots: frozenset[str] = frozenset()
     pointing: tuple[str, ...] = ()
     measures: tuple[str, ...] = ()
     things: tuple[str, ...] = ()
@@ -138,6 +140,28 @@ def bar_refused(clause: list[Constituent], rule: TermRule) -> list[Constituent]:
         if after.symbol == ASPECT and after.start == clause[i].end:
             out = [*out[: i + 1], after._replace(symbol=BLOCKED, term=None), *out[i + 2 :]]
     return out
+
+
+def bar_spots(clause: list[Constituent], rule: TermRule) -> list[Constituent]:
+    """The clause with a spot that is no place as no aspect: 沒有 什麼 特別 的 地方, 有 讓人 失望 的 地方."""
+    for i, item in enumerate(clause[2:], 2):
+        if item.word not in rule.spots or clause[i - 1].symbol != DE or not clause[i - 2].phrase:
+            continue
+        if _is_denied(clause[i - 2]) or any(_has(clause, j) for j in range(i - 2)):
+            return [*clause[:i], item._replace(symbol=BLOCKED, term=None), *clause[i + 1 :]]
+    return clause
+
+
+def _is_denied(item: Constituent) -> bool:
+    """沒什麼特別, and 有點失望: a bit of it."""
+    return item.phrase is not None and bool(item.phrase.kinds or "low" in item.phrase.degrees)
+
+
+def _has(clause: Sequence[Constituent], i: int) -> bool:
+    """有 讓人 失望 的 地方, 沒什麼特別 突出 的 地方; 有 個 很 浪漫 的 地方 names a place."""
+    if _is_denied(clause[i]):
+        return True
+    return clause[i].symbol == HAVE and clause[i + 1].symbol != NUM and not clause[i + 1].word.startswith("個")
 
 
 def _is_refusal(clause: Sequence[Constituent], i: int, rule: TermRule) -> bool:
