@@ -1,5 +1,5 @@
 """Whether an opinion word only tells what somebody does (what staff suggest, how much a guest eats, how long one
-thought about it), or is asked (香 不 香).
+thought about it), is asked (香 不 香), liked in general (喜歡 清淡 的) or the name of a stuff (兩 滴 油).
 
 In: the units of a clause and the place of an opinion word. Out: yes or no. Pure.
 """
@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from builder.engine.asserting import AssertionRule
-from builder.engine.symbols import ADV, ASPECT, AUX, DEG, DEGREE_DE, NEG, PART, VERB
-from builder.engine.vocabulary import Unit
+from builder.engine.constituents import ATTRIBUTES, GENERIC
+from builder.engine.symbols import ADV, ASPECT, AUX, DE, DEG, DEGREE_DE, JOINERS, NEG, PART, VERB, symbol_set
+from builder.engine.vocabulary import Unit, entry_of
 from builder.lexicon.resources import Lexicon
 
 _BEFORE_VERB = frozenset({ADV, AUX})
@@ -18,14 +19,22 @@ _BEFORE_VERB = frozenset({ADV, AUX})
 _BEFORE_AMOUNT = frozenset({DEG, NEG, PART, DEGREE_DE})
 """Between a verb and the word that says how much or how long."""
 
+_BEFORE_TASTE = frozenset({DEG, NEG, VERB})
+"""Between a word of liking and the taste that is liked."""
+_FAR = 4
+_BEFORE_QUALITY = JOINERS | symbol_set("ASPECT COP")
+_BEHIND_QUALITY = JOINERS | symbol_set("PART DE DEGREE_DE POST")
+"""Around a word of a stuff where it is a quality instead."""
 _ASKING = frozenset("不沒")
 """Between the halves of a question."""
 
 
-def tells_an_act(units: Sequence[Unit], k: int, lexicon: Lexicon, rule: AssertionRule) -> bool:
-    """Whether opinion word k judges nothing because it is part of what a person does, or of a question."""
+def tells_an_act(units: Sequence[Unit], k: int, plain: bool, lexicon: Lexicon, rule: AssertionRule) -> bool:
+    """Whether opinion word k judges nothing because it is part of what a person does, of a question, or a stuff."""
     word = units[k].word
-    if _is_asked(units, k):
+    if plain and word in rule.material and not _is_said_of_a_dish(units, k, rule):
+        return True
+    if _is_asked(units, k) or _is_preferred(units, k, lexicon, rule):
         return True
     if word in rule.suggesting and _is_said_by_a_seller(units, k, lexicon, rule):
         return True
@@ -42,6 +51,22 @@ def _is_asked(units: Sequence[Unit], k: int) -> bool:
             touch = one.end == negator.start and negator.end == other.start
             if touch and negator.word in _ASKING and other.word.startswith(one.word):
                 return True
+    return False
+
+
+def _is_preferred(units: Sequence[Unit], k: int, lexicon: Lexicon, rule: AssertionRule) -> bool:
+    """喜歡 吃 清淡 的, 不 愛 太 甜 的 東西: the kind that an eater likes, where no thing follows that is served."""
+    behind = units[k + 1 : k + 3]
+    if not behind or behind[0].symbol != DE or not entry_of(units[k], lexicon).category.startswith(rule.preferred):
+        return False
+    if len(behind) > 1 and lexicon.role(behind[1].word.lower()) not in GENERIC | ATTRIBUTES:
+        return False
+    for unit in reversed(units[max(0, k - _FAR) : k]):
+        if unit.word.startswith(rule.likings):
+            return True
+        attribute = unit.symbol == ASPECT and lexicon.role(unit.word.lower()) in ATTRIBUTES
+        if unit.symbol not in _BEFORE_TASTE and not attribute:
+            return False
     return False
 
 
@@ -69,3 +94,14 @@ def _ends_act(units: Sequence[Unit], k: int, verbs: frozenset[str]) -> bool:
 def _begins_absence(units: Sequence[Unit], k: int) -> bool:
     """很 久 沒 吃 這個: how long a guest was away."""
     return k + 1 < len(units) and units[k + 1].word.startswith("沒") and units[k + 1].symbol in (NEG, VERB)
+
+
+def _is_said_of_a_dish(units: Sequence[Unit], k: int, rule: AssertionRule) -> bool:
+    """湯 油 得 不能 喝, 又 甜 又 油, 吃 了 會 覺得 油: not 兩 滴 油, 油 拌 菜 or 放 那麼 多 油."""
+    behind = units[k + 1] if k + 1 < len(units) else None
+    if behind is not None and behind.word in rule.measures:  # 就是 油 了點
+        return True
+    if not k or (behind and behind.symbol not in _BEHIND_QUALITY):
+        return False
+    before = units[k - 1]
+    return before.symbol in _BEFORE_QUALITY or before.word in rule.joining or before.word in rule.feeling

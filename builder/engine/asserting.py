@@ -33,9 +33,6 @@ _HELD_AGAINST = symbol_set("THAN CONJ NEG")
 """Before what a thing is held against."""
 _ENDING = symbol_set("PART DE POST")
 """Behind a predicate at the end of its clause."""
-_BEFORE_QUALITY = JOINERS | symbol_set("ASPECT COP")
-_BEHIND_QUALITY = JOINERS | symbol_set("PART DE DEGREE_DE POST")
-"""Around a word of a stuff where it is a quality instead."""
 _NAMED = symbol_set("NOUN ASPECT BLOCKED ADJ NUM VERB")
 """Behind an adjective of one character: the rest of a name (熱 湯)."""
 
@@ -68,6 +65,8 @@ class AssertionRule:
     verbs of which `quantities` say how much a guest takes (吃 多了). `durations`: how long one did what the verbs
     `pondering` say (糾結 了 很久), or did not do (很久 沒 來). `material`: words that without a degree are a stuff
     (高麗菜 的 油), but for predicates (湯 油 得 不能 喝), also behind a verb of `feeling` (覺得 油).
+    `preferred`: categories of which people like a kind (喜歡 清淡 的). `inviting`: words behind those who like
+    something (喜歡 海鮮 的 可以 來).
     """
 
     bare: frozenset[str] = frozenset()
@@ -107,6 +106,8 @@ class AssertionRule:
     pondering: frozenset[str] = frozenset()
     material: frozenset[str] = frozenset()
     feeling: frozenset[str] = frozenset()
+    preferred: tuple[str, ...] = ()
+    inviting: frozenset[str] = frozenset()
 
 
 def is_asserted(units: Sequence[Unit], k: int, plain: bool, rule: AssertionRule, comparison: ComparisonRule) -> bool:
@@ -152,8 +153,6 @@ def is_asserted(units: Sequence[Unit], k: int, plain: bool, rule: AssertionRule,
         return False
     if not plain:
         return True
-    if word in rule.material and not _is_said_of_a_dish(units, k, rule):
-        return False
     if word in rule.gradable and not _is_joined(units, k, rule):
         return touches and word in rule.predicates and k + 1 == len(units)
     if touches:  # 湯濃麵硬: said of the aspect it touches
@@ -187,17 +186,6 @@ def _is_joined(units: Sequence[Unit], k: int, rule: AssertionRule) -> bool:
     if before[:1] == [OPINION] and len(before) == 2 and units[k - 1].word in rule.joining:
         return True
     return behind[1:] == [OPINION] and units[k + 1].word in rule.joining
-
-
-def _is_said_of_a_dish(units: Sequence[Unit], k: int, rule: AssertionRule) -> bool:
-    """湯 油 得 不能 喝, 又 甜 又 油, 吃 了 會 覺得 油: not 兩 滴 油, 油 拌 菜 or 放 那麼 多 油."""
-    behind = units[k + 1] if k + 1 < len(units) else None
-    if behind is not None and behind.word in rule.measures:  # 就是 油 了點
-        return True
-    if not k or (behind and behind.symbol not in _BEHIND_QUALITY):
-        return False
-    before = units[k - 1]
-    return before.symbol in _BEFORE_QUALITY or before.word in rule.joining or before.word in rule.feeling
 
 
 def _opens_what_it_regrets(units: Sequence[Unit], k: int) -> bool:
@@ -274,7 +262,8 @@ def _is_said_of_the_eater(units: Sequence[Unit], k: int, rule: AssertionRule) ->
     """
     if units[k].word in rule.gradable and k and units[k - 1].symbol == NEG:
         return True
-    return any(after.word in rule.persons and before.symbol == DE for before, after in pairwise(units[k + 1 :]))
+    eaters = rule.persons | rule.inviting
+    return any(after.word in eaters and before.symbol == DE for before, after in pairwise(units[k + 1 :]))
 
 
 def _is_a_taste_of_eaters(units: Sequence[Unit], k: int, rule: AssertionRule) -> bool:

@@ -140,7 +140,7 @@ def _find_edges(
     plain = first == k
     if not is_asserted(units, k, plain, grammar.assertion, comparison):
         return None
-    if unit.entry is None and tells_an_act(units, k, lexicon, grammar.assertion):
+    if unit.entry is None and tells_an_act(units, k, plain, lexicon, grammar.assertion):
         return None
     if plain and names_kind_of_place(units, k, lexicon, grammar.assertion):
         return None
