@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from builder.engine.comparing import ComparisonRule
 from builder.engine.constituents import ATTRIBUTES, THINGS
-from builder.engine.symbols import ASPECT, COP, DE, DEG, JOINERS, NEG, NUM, OPINION, PART, THAN, VERB, symbol_set
+from builder.engine.symbols import ADV, ASPECT, COP, DE, DEG, JOINERS, NEG, NUM, OPINION, PART, THAN, VERB, symbol_set
 from builder.engine.vocabulary import Unit, entry_of
 from builder.lexicon.resources import Lexicon
 
@@ -251,7 +251,7 @@ def _completes_word_before(before: Unit, unit: Unit, after: Unit | None, rule: A
 def _says_how_great_an_effect(units: Sequence[Unit], k: int, rule: AssertionRule) -> bool:
     """對 小孩 影響 很 大: the size of what is no aspect."""
     at = k - 1
-    while at >= 0 and units[at].symbol in (DEG, NEG):
+    while at >= 0 and units[at].symbol in (DEG, NEG, ADV):
         at -= 1
     return at >= 0 and units[at].word in rule.effects
 
