@@ -21,7 +21,8 @@ class DecisionRule:
     `sure`: rules whose aspect stands as it is. `clauses`: how many clauses back candidates are looked for. `opinions`:
     group -> opinion categories, `aspects`: group -> aspect classes, both prefixes of which the longest counts.
     `fitting` and `unfitting`: group of opinions -> groups of aspects that they are usually, or hardly ever, said of.
-    `general`: groups of aspects that name what is reviewed, or the house, in general.
+    `general`: groups of aspects that name what is reviewed, or the house, in general. `viewing`: verbs whose
+    subject holds the opinion behind them and is not what it is about (我 覺得 很 特別).
     `weights`: feature of a candidate -> what it adds to the score; a feature without a weight adds nothing.
     """
 
@@ -33,6 +34,7 @@ class DecisionRule:
     fitting: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     unfitting: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     general: frozenset[str] = frozenset()
+    viewing: frozenset[str] = frozenset()
     opinion_group: Callable[[str], str] = field(init=False, compare=False)
     aspect_group: Callable[[str], str] = field(init=False, compare=False)
     fits: Mapping[tuple[str, str], str] = field(init=False, compare=False)

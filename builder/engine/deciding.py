@@ -49,7 +49,7 @@ def weigh_candidates(
     if not candidates:
         return []
     shared = describe_opinion(scene, group)
-    carried = describe_clause(scene, group)
+    carried = describe_clause(scene, group, rule.viewing)
     out = []
     for number, candidate in enumerate(candidates):
         aspect = candidate.aspect

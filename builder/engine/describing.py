@@ -5,7 +5,7 @@ In: a scene and a `AspectCandidate` in it. Out: names of features, each of which
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 
 from builder.engine.candidates import AspectCandidate, Before
@@ -13,6 +13,7 @@ from builder.engine.constituents import Constituent, is_thing
 from builder.engine.patterns import spell_symbols
 from builder.engine.scene import Scene
 from builder.engine.symbols import (
+    ADV,
     ASPECT,
     BLOCKED,
     BUT,
@@ -46,6 +47,8 @@ _NAMES: Mapping[str, str] = {
 """Unit -> what features call it."""
 _SUBJECTS = (NOUN, BLOCKED, VERB, PRON, ASPECT)
 """Units before an opinion that may be what it is about instead of an aspect of an earlier clause."""
+_VIEWERS = (BLOCKED, PRON, ADV, BUT, CONJ)
+"""Units before a verb of viewing that say who views, and how."""
 _NEAR = 3
 _FAR = 5
 _FURTHEST = 4
@@ -74,14 +77,28 @@ def is_of_opinion(feature: str) -> bool:
     return feature.startswith(("any", "before ")) or feature in ("denied", "bare", "one character", "ends its clause")
 
 
-def describe_clause(scene: Scene, group: str) -> list[str]:
-    """Features of the opinion's clause, which tell how likely it goes on about an earlier one."""
+def describe_clause(scene: Scene, group: str, viewing: Collection[str]) -> list[str]:
+    """Features of the opinion's clause, which tell how likely it goes on about an earlier one.
+
+    Who views it is no subject, nor is the word of `viewing` behind (我 覺得 很 特別).
+    """
     out = ["clauses back 1", f"earlier clause of {group}"]
     if len(scene.symbols) == 1:
         out.append("alone in its clause")
     else:
-        out += sorted({f"behind {_NAMES[symbol]}" for symbol in scene.symbols[: scene.at] if symbol in _SUBJECTS})
+        first = _find_viewed(scene.items[: scene.at], viewing)
+        out += sorted({f"behind {_NAMES[symbol]}" for symbol in scene.symbols[first : scene.at] if symbol in _SUBJECTS})
     return out
+
+
+def _find_viewed(before: Sequence[Constituent], viewing: Collection[str]) -> int:
+    """How many units before an opinion say who views something so: 但 我 覺得; 0 where none of `viewing` is there."""
+    for i, item in enumerate(before):
+        if item.word in viewing:
+            return i + 1
+        if item.symbol not in _VIEWERS:
+            return 0
+    return 0
 
 
 def describe_earlier(candidate: AspectCandidate, before: Before, *, is_general: bool) -> list[str]:
