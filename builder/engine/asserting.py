@@ -42,7 +42,8 @@ class AssertionRule:
     """Parameters of a rule of kind `assertion`: words that judge in some places only.
 
     `bare`: adjectives of one character that judge right before a noun. `adverbial`: words that are adverbs before a
-    word that they modify (可惜 沒 位子), which none of `joining` is (又 慢 又 差). `gaining`: verbs before a number
+    word that they modify (可惜 沒 位子), which none of `joining` is (又 慢 又 差). `caring`: those that praise who does
+    what `serving` names (店員 很 仔細 介紹 酒). `gaining`: verbs before a number
     (多了 一 層). `quantities`: words that count the noun behind them (很多 人), unless it begins with one of
     `numerals`. `verbal`: words that are part of a verb behind them (多 吃 幾串), which may also be one that begins with
     one of `adding` (再多 加). `enabling`: those before what one can do, where nothing is named before them (還可以
@@ -71,6 +72,8 @@ class AssertionRule:
 
     bare: frozenset[str] = frozenset()
     adverbial: frozenset[str] = frozenset()
+    caring: frozenset[str] = frozenset()
+    serving: frozenset[str] = frozenset()
     joining: frozenset[str] = frozenset()
     verbal: frozenset[str] = frozenset()
     adding: tuple[str, ...] = ()
@@ -216,7 +219,8 @@ def _belongs_to_next(word: str, after: Unit, plain: bool, touches: bool, rule: A
     """
     if plain and after.word in rule.improving:
         return True
-    if word in rule.adverbial and after.word not in rule.joining:
+    caring = word in rule.caring and after.word in rule.serving
+    if word in rule.adverbial and after.word not in rule.joining and not caring:
         modified = _MODIFIED if plain else _MODIFIED_VERB
         if touches:
             modified -= _BEHIND_PREDICATE
