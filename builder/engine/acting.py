@@ -40,6 +40,8 @@ def tells_an_act(units: Sequence[Unit], k: int, plain: bool, lexicon: Lexicon, r
         return True
     if word.rstrip("了") in rule.quantities and _ends_act(units, k, rule.consuming):
         return k + 1 == len(units) or units[k + 1].symbol != ASPECT  # 吃了 好多 雞排: part of no name
+    if word in rule.quantities and k and units[k - 1].word in rule.needless and k + 1 < len(units):
+        return units[k + 1].symbol != PART
     return word in rule.durations and (_ends_act(units, k, rule.pondering) or _begins_absence(units, k))
 
 

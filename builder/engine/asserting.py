@@ -63,7 +63,8 @@ class AssertionRule:
     before what is to be done, behind which `results` judge nothing (品質 要 把關 好).
     `rest`: words for all that is not named, of which an opinion right behind them is said
     (雞排 好吃 其他 還好). `suggesting`: what people who sell, or one of `sellers`, say (店員 推薦 這款). `consuming`:
-    verbs of which `quantities` say how much a guest takes (吃 多了). `durations`: how long one did what the verbs
+    verbs of which `quantities` say how much a guest takes (吃 多了); behind `needless` they say it of the verb that
+    follows (不用 多 介紹). `durations`: how long one did what the verbs
     `pondering` say (糾結 了 很久), or did not do (很久 沒 來). `material`: words that without a degree are a stuff
     (高麗菜 的 油), but for predicates (湯 油 得 不能 喝), also behind a verb of `feeling` (覺得 油).
     `preferred`: categories of which people like a kind (喜歡 清淡 的). `inviting`: words behind those who like
@@ -105,6 +106,7 @@ class AssertionRule:
     suggesting: frozenset[str] = frozenset()
     sellers: frozenset[str] = frozenset()
     consuming: frozenset[str] = frozenset()
+    needless: frozenset[str] = frozenset()
     durations: frozenset[str] = frozenset()
     pondering: frozenset[str] = frozenset()
     material: frozenset[str] = frozenset()
