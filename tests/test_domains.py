@@ -7,6 +7,7 @@ import csv
 import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -23,13 +24,14 @@ from builder.errors import ConfigError, InputError, ResourceError
 from builder.lexicon.clusters import cluster_words
 from builder.lexicon.domain_sheet import read_sheet
 from builder.lexicon.folders import Folders
+from builder.lexicon.links import Uses
 from builder.lexicon.noun_compounds import find_noun_compounds
 from builder.lexicon.packs import find_pack, list_layers, list_packs
 from builder.lexicon.resources import load_lexicon
 from builder.lexicon.rules import load_rules
 from builder.reader import Recipe, extract, make_reader
 from builder.records import Token
-from builder.usecases.domain_packs import blank_markup
+from builder.usecases.domain_packs import blank_markup, find_heads
 from builder.usecases.word_page import SheetBook
 
 HOTEL = [
@@ -278,6 +280,22 @@ def test_a_pack_is_made_answered_and_used_from_raw_reviews_alone(reviews: Path, 
     shown = command("check", pack, "--reviews", reviews, "--draw", 3)
     assert shown.startswith("6 reviews, 6 with triplets (100%)") and "unknown words:" in shown
     assert command("check", pack, "--reviews", reviews, "--draw", 3) == shown
+
+
+def test_a_new_pack_composes_the_names_of_its_classes(reviews: Path, tmp_path: Path) -> None:
+    pack = tmp_path / "hotel"
+    command("new", "hotel", "--reviews", reviews, "--out", pack)
+    (names,) = [rule for rule in load_rules(domain=str(pack)) if rule.name == "names"]
+    assert "hotel." in names.params["composed"]
+
+
+def test_one_character_is_a_name_if_it_ends_names_and_is_described() -> None:
+    lexicon = load_lexicon(domain="none")
+    uses = {word: Uses(count=10, reviews=9, tags=Counter(NOUN=10)) for word in "鰓鰭鱗"}
+    uses["鰓"].describing["漂亮"] = uses["鱗"].describing["漂亮"] = 6
+    uses["鰭"].describing["漂亮"] = 2
+    names = [first + last for last in "鰓鰭" for first in "紅白黑"] + ["紅鱗"]
+    assert find_heads(names, uses, lexicon) == {"鰓": 3}
 
 
 def test_an_opinion_near_five_is_neutral_and_taken_by_answer_alone(tmp_path: Path) -> None:

@@ -19,7 +19,8 @@ from builder.lexicon.links import Uses
 from builder.lexicon.resources import Lexicon
 
 _RELIABLE = 3.0
-_SINGLE_PURITY, _SINGLE_ASSOCIATION = 0.65, 1.0
+_SINGLE_OPINION, _SINGLE_ASPECT = (0.5, -np.inf), (0.65, 1.0)
+"""The purity and the association from which on one character is a candidate: 台 and 位 count what is described."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ def opinion_scores(
         use = uses[word]
         describing = _shared(use.described, aspects) if use.tags["ADJ"] else 0
         votes[word] = max(use.degree, use.graded) + _shared(use.peers, opinions) + describing
-    return _scored(pool, examples, uses, row, association, votes)
+    return _scored(pool, examples, uses, row, association, votes, _SINGLE_OPINION)
 
 
 def aspect_scores(
@@ -90,7 +91,7 @@ def aspect_scores(
         )
 
     votes = {word: _shared(uses[word].describing, opinions) + _shared(uses[word].peers, aspects) for word in pool}
-    return _scored(pool, examples, uses, row, association, votes)
+    return _scored(pool, examples, uses, row, association, votes, _SINGLE_ASPECT)
 
 
 def _shared(links: Mapping[str, int], partners: Collection[str]) -> int:
@@ -108,11 +109,13 @@ def _scored(
     row: Callable[[str], list[float]],
     association: Mapping[str, float],
     votes: Mapping[str, int],
+    single: tuple[float, float],
 ) -> dict[str, WordScore]:
     """Scores of the words of the pool for which something vouches, from a regression over the examples.
 
     `votes` are the uses in which an accepted word vouches; without one, in a tenth of its uses or less, or mostly
-    seen in pieces of longer words, a word is no candidate. Without examples of both sides nothing can be said.
+    seen in pieces of longer words, a word is no candidate. One character needs the purity and the association of
+    `single`. Without examples of both sides nothing can be said.
     """
     pool = [word for word in pool if votes[word] * 10 > uses[word].count and uses[word].open * 2 >= uses[word].count]
     labels = np.array(list(examples.values()))
@@ -126,7 +129,7 @@ def _scored(
     out = {}
     for word, score in zip(pool, scores.tolist(), strict=True):
         purity = min(1.0, votes[word] / uses[word].count)
-        if len(word) > 1 or (purity >= _SINGLE_PURITY and association[word] >= _SINGLE_ASSOCIATION):
+        if len(word) > 1 or (purity >= single[0] and association[word] >= single[1]):
             out[word] = WordScore(score * (1 - 0.5 ** min(votes[word], uses[word].reviews)), association[word], purity)
     return out
 

@@ -159,6 +159,16 @@ def write_card(folder: Path, name: str, reviews: int, source: str) -> None:
     write_atomically(folder / CARD, text.encode())
 
 
+def write_rules(folder: Path, name: str) -> None:
+    """Write the rule by which names of the pack's classes go on at both ends (海景 雙人房), if there is none."""
+    path = folder / "rules" / f"{name}.toml"
+    if path.parent.is_dir():
+        return
+    path.parent.mkdir(parents=True)
+    comment = f"# What {name} adds to the rules of this name in the core."
+    write_atomically(path, f'{comment}\n\n[names]\nextends = true\ncomposed = ["{name}."]\n'.encode())
+
+
 def _level(value: float) -> str:
     if abs(value - 5) < _CLEAR:
         return "neutral"

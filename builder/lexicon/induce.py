@@ -41,7 +41,7 @@ class InductionSettings:
     accepted: float = 0.8
     support: int = 1
     phrase_support: int = 2
-    single_support: int = 8
+    single_support: int = 5
     longest: int = 8
     shown: int = 500
     floor: float = 0.1

@@ -9,14 +9,14 @@ from __future__ import annotations
 import random
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from builder import sources
 from builder.errors import ConfigError, InputError
 from builder.lexicon.clusters import cluster_words
-from builder.lexicon.domain_sheet import Proposal, read_sheet, write_card, write_lexicons, write_sheet
+from builder.lexicon.domain_sheet import Proposal, read_sheet, write_card, write_lexicons, write_rules, write_sheet
 from builder.lexicon.folders import Folders
 from builder.lexicon.induce import InductionSettings, WordCandidate, induce
 from builder.lexicon.links import Uses, gather
@@ -29,6 +29,7 @@ from builder.sources.columns import Columns
 from builder.sources.rows import RawReview
 from builder.text import HAN
 from builder.usecases.induction import quote
+from builder.wording import counted
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]*")
 _SNIPPET = 16
@@ -45,6 +46,10 @@ _MANY = 500
 _ALIKE = 5
 """So many known aspects that end alike speak for the role of another one."""
 _GUESSED = frozenset(["person", "price", "attribute", "part"])
+_HEADED, _DESCRIBED, _SHARE = 3, 5, 0.3
+"""A noun of one character is proposed if it ends so many names and is described so often, in this share of its uses."""
+_HEAD = 0.6
+"""The confidence of such a noun."""
 _CONTENT = frozenset(["NOUN", "PROPN", "ADJ", "VERB"])
 
 
@@ -106,6 +111,7 @@ def make_pack(
     folder.mkdir(parents=True, exist_ok=True)
     write_sheet(folder, proposals)
     write_card(folder, name, len(texts), ", ".join(path.name for path in files))
+    write_rules(folder, name)
     aspects, opinions = write_lexicons(folder, name, proposals, reader.lexicon)
     return NewPack(folder, len(texts), len(proposals), aspects, opinions)
 
@@ -153,6 +159,8 @@ def propose_words(
     names = {compound.word: compound for compound in compounds if compound.word not in opinions}
     reviews = {candidate.word: candidate.support for candidate in induced.aspects}
     reviews |= {word: compound.reviews for word, compound in names.items()}
+    heads = find_heads(reviews.keys() - opinions, uses, lexicon)
+    reviews |= {word: uses[word].reviews for word in heads}
     clusters = cluster_words(reviews, {word: uses[word].describing for word in reviews if word in uses})
     sizes = Counter(clusters.values())
     guesses = {word: _guess_role(word, lexicon) for word in clusters}
@@ -164,9 +172,35 @@ def propose_words(
     by_word = {candidate.word: candidate for candidate in induced.aspects}
     out = [_propose_opinion(candidate, readings) for candidate in induced.opinions]
     for word in reviews:
-        proposal = _propose_aspect(by_word.get(word), names.get(word), classes[word], uses.get(word), readings)
+        if word in heads:
+            proposal = _propose_head(word, heads[word], classes[word], uses[word], readings)
+        else:
+            proposal = _propose_aspect(by_word.get(word), names.get(word), classes[word], uses.get(word), readings)
         out.append(replace(proposal, role=votes[classes[word]].most_common(1)[0][0]))
     return out
+
+
+def find_heads(names: Iterable[str], uses: Mapping[str, Uses], lexicon: Lexicon) -> dict[str, int]:
+    """Nouns of one character that end several names and are described themselves (鏡 behind 墨鏡 and 泳鏡), with
+    how many names they end. A measure word ends few (台, 顆).
+    """
+    names = list(names)
+    ends = Counter(word[-1] for word in names if len(word) > 1)
+    known = lexicon.words()
+    out = {}
+    for word, count in sorted(ends.items()):
+        use = uses.get(word)
+        if use is None or count < _HEADED or word in known or word in names or use.tags["NOUN"] * 2 < use.count:
+            continue
+        described = sum(number for other, number in use.describing.items() if other in lexicon.opinions)
+        if described >= _DESCRIBED and described >= _SHARE * use.count:
+            out[word] = count
+    return out
+
+
+def _propose_head(word: str, ended: int, cls: str, use: Uses, readings: Sequence[Reading]) -> Proposal:
+    sentence = _quote(use.snippets[0], word, readings) if use.snippets else ""
+    return Proposal("aspect", word, cls, _HEAD, use.reviews, f"ends {counted(ended, 'name')}", sentence)
 
 
 def _guess_role(word: str, lexicon: Lexicon) -> str:
