@@ -16,6 +16,7 @@ from builder.engine.symbols import (
     ADJ,
     ASPECT,
     BLOCKED,
+    BUT,
     DE,
     DE_WORDS,
     IRREALIS,
@@ -150,7 +151,8 @@ def _names_a_standard(units: Sequence[Unit], at: int, k: int, lexicon: Lexicon, 
 
 def bar_standards(clause: list[Constituent], rule: ComparisonRule) -> list[Constituent]:
     """The clause with what something is held against as no aspect: 像麻糬, 跟外面的牛肉麵一樣, 相較於豬排."""
-    introducers = [i for i, item in enumerate(clause) if item.word in rule.introducers]
+    words = [item.phrase.entry.word if item.phrase else item.word for item in clause]  # 還不如 is 不如
+    introducers = [i for i, word in enumerate(words) if word in rule.introducers]
     excluded = [i for i in range(1, len(clause)) if clause[i].word in rule.excluding and clause[i - 1].symbol == ASPECT]
     clause = _bar_viewpoints(_bar_frames(clause, rule), rule)
     exceptions = clause[0].word in rule.excepting and all(item.phrase is None for item in clause)
@@ -162,15 +164,14 @@ def bar_standards(clause: list[Constituent], rule: ComparisonRule) -> list[Const
     if exceptions:
         out = [item._replace(symbol=BLOCKED, term=None) if item.symbol == ASPECT else item for item in out]
     for i in introducers:
-        item = clause[i]
         end = _find_end_of_standard(out, i + 1, rule)
-        likened = item.word in rule.likening and end == len(out) and any(x.symbol == ASPECT for x in out[:i])
+        likened = words[i] in rule.likening and end == len(out) and any(x.symbol == ASPECT for x in out[:i])
         same = end < len(out) and out[end].word.startswith(rule.sameness)
-        if item.word in rule.companions and not (likened or same):
+        if words[i] in rule.companions and not (likened or same):
             continue
         if end - i > 2 and out[i + 1].word in rule.earlier and out[i + 2].symbol == ASPECT:
             end = i + 2
-        elif item.word in rule.standards and _ends_with_attribute(out[i + 1 : end]):
+        elif words[i] in rule.standards and _ends_with_attribute(out[i + 1 : end]):
             end -= 1
         for j in range(i + 1, end):
             if out[j].symbol in (ASPECT, NOUN):
@@ -221,13 +222,13 @@ def _ends_with_attribute(between: Sequence[Constituent]) -> bool:
 
 
 def _find_end_of_standard(clause: Sequence[Constituent], start: int, rule: ComparisonRule) -> int:
-    """Where what something is held against ends: at the opinion that compares, or at a word of sameness.
+    """Where what something is held against ends: at the opinion that compares, at a word of sameness or a contrast.
 
     比 隔壁 那家 有名 的 店 好吃: an opinion before 的 and its noun is part of it where another opinion follows, and so
     is one that touches such an opinion.
     """
     for j in range(start, len(clause)):
-        if clause[j].word.startswith(rule.sameness):
+        if clause[j].symbol == BUT or clause[j].word.startswith(rule.sameness):
             return j
         if clause[j].phrase is None:
             continue
