@@ -34,6 +34,9 @@ def tells_an_act(units: Sequence[Unit], k: int, plain: bool, lexicon: Lexicon, r
     word = units[k].word
     if plain and word in rule.material and not _is_said_of_a_dish(units, k, rule):
         return True
+    behind = [unit.symbol for unit in units[k + 1 : k + 2]]
+    if behind == [DE] and k + 2 < len(units) and units[k + 2].word in rule.weather:
+        return True
     if _is_asked(units, k) or _is_preferred(units, k, lexicon, rule):
         return True
     if word in rule.suggesting and _is_said_by_a_seller(units, k, lexicon, rule):

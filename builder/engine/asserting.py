@@ -68,7 +68,7 @@ class AssertionRule:
     `pondering` say (糾結 了 很久), or did not do (很久 沒 來). `material`: words that without a degree are a stuff
     (高麗菜 的 油), but for predicates (湯 油 得 不能 喝), also behind a verb of `feeling` (覺得 油).
     `preferred`: categories of which people like a kind (喜歡 清淡 的). `inviting`: words behind those who like
-    something (喜歡 海鮮 的 可以 來).
+    something (喜歡 海鮮 的 可以 來). `weather`: nouns that nobody reviews, behind 的 (這麼 冷 的 天).
     """
 
     bare: frozenset[str] = frozenset()
@@ -107,6 +107,7 @@ class AssertionRule:
     sellers: frozenset[str] = frozenset()
     consuming: frozenset[str] = frozenset()
     needless: frozenset[str] = frozenset()
+    weather: frozenset[str] = frozenset()
     durations: frozenset[str] = frozenset()
     pondering: frozenset[str] = frozenset()
     material: frozenset[str] = frozenset()
