@@ -47,6 +47,7 @@ from builder.commands import (
 )
 from builder.commands.terminal import TameTerminal
 from builder.errors import BuilderError, BuilderWarning, printable
+from builder.memory import collect_seldom
 
 GROUPS: dict[str, tuple[click.Command, ...]] = {
     "Build": (build.build, build.run, build.status, build.resume, plan.plan, setup.init, setup.config),
@@ -103,6 +104,7 @@ def main() -> None:
     if "OMP_WAIT_POLICY" not in os.environ:
         os.environ |= {"OMP_WAIT_POLICY": "PASSIVE", "GOMP_SPINCOUNT": os.environ.get("GOMP_SPINCOUNT", "1000")}
     choose_kernels()
+    collect_seldom()
     signal.signal(signal.SIGTERM, _terminate)
     sys.unraisablehook = _lost
     warnings.formatwarning = _format_warning

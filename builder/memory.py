@@ -1,6 +1,6 @@
-"""The cycle collector paused, where a block only builds what stays; and memory that is free, given back.
+"""The cycle collector, seldom or paused where a block only builds what stays; and memory that is free, given back.
 
-In: nothing. Out: a context without collections; fewer pages in this process.
+In: nothing. Out: fewer collections in this process, a context without any, and fewer pages.
 """
 
 from __future__ import annotations
@@ -9,6 +9,17 @@ import ctypes
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+_COLLECT_EVERY = 100_000
+"""Containers made and still there, where Python has 700. A collection of so many takes 5 ms."""
+
+
+def collect_seldom() -> None:
+    """Let the cycle collector run seldom, in a process that is ours: the command line, or a worker.
+
+    With Python's own threshold it took a quarter of the rule engine's time and half of that of reading sources.
+    """
+    gc.set_threshold(_COLLECT_EVERY, *gc.get_threshold()[1:])
 
 
 @contextmanager

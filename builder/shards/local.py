@@ -22,6 +22,7 @@ from typing import Any, Generic
 
 from builder.blas import choose_kernels
 from builder.errors import WorkerLost
+from builder.memory import collect_seldom
 from builder.shards import TRIES, Answer, Job, Parcel, State, Task
 from builder.shards.parcels import put_in_place
 
@@ -197,6 +198,7 @@ def begin_worker() -> None:
     """What every worker process does first: it leaves Ctrl-C to its parent, and ends with it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     choose_kernels()
+    collect_seldom()
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
