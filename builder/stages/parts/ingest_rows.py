@@ -44,9 +44,7 @@ class UnusableRow(NamedTuple):
     raw: str
 
 
-def make_job(
-    name: str, stem: str, max_chars: int
-) -> Job[_Settings, list[RawRow], list[IngestRow | UnusableRow]]:
+def make_job(name: str, stem: str, max_chars: int) -> Job[_Settings, list[RawRow], list[IngestRow | UnusableRow]]:
     """The job for a file of this name, which goes without its ending into the keys of rows without an id."""
     return Job(_prepare, (storable(name), storable(stem), max_chars), _read)
 
