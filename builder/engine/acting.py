@@ -18,7 +18,6 @@ _BEFORE_VERB = frozenset({ADV, AUX})
 """Between a person and the verb."""
 _BEFORE_AMOUNT = frozenset({DEG, NEG, PART, DEGREE_DE})
 """Between a verb and the word that says how much or how long."""
-
 _BEFORE_TASTE = frozenset({DEG, NEG, VERB})
 """Between a word of liking and the taste that is liked."""
 _FAR = 4
@@ -31,40 +30,41 @@ _ASKING = frozenset("不沒")
 
 def tells_an_act(units: Sequence[Unit], k: int, plain: bool, lexicon: Lexicon, rule: AssertionRule) -> bool:
     """Whether opinion word k judges nothing because it is part of what a person does, of a question, or a stuff."""
-    word = units[k].word
+    word, before, after = units[k].word, units[k - 1] if k else None, units[k + 1] if k + 1 < len(units) else None
     if plain and word in rule.material and not _is_said_of_a_dish(units, k, rule):
         return True
-    behind = [unit.symbol for unit in units[k + 1 : k + 2]]
-    if behind == [DE] and k + 2 < len(units) and units[k + 2].word in rule.weather:
+    if after is not None and after.symbol == DE and _names_no_dish(units, k, lexicon, rule):
         return True
-    if _is_asked(units, k) or _is_preferred(units, k, lexicon, rule):
+    if (after is not None and after.word in _ASKING and _is_asked(units, k)) or (
+        before is not None and before.word in _ASKING and _is_asked(units, k - 2)
+    ):
         return True
     if word in rule.suggesting and _is_said_by_a_seller(units, k, lexicon, rule):
         return True
-    if word.rstrip("了") in rule.quantities and _ends_act(units, k, rule.consuming):
-        return k + 1 == len(units) or units[k + 1].symbol != ASPECT  # 吃了 好多 雞排: part of no name
-    if word in rule.quantities and k and units[k - 1].word in rule.needless and k + 1 < len(units):
-        return units[k + 1].symbol != PART
+    if (word[:-1] if word[-1] == "了" else word) in rule.quantities:
+        if _ends_act(units, k, rule.consuming):
+            return after is None or after.symbol != ASPECT  # 吃了 好多 雞排: part of no name
+        if before is not None and before.word in rule.needless and after is not None:
+            return after.symbol != PART
     return word in rule.durations and (_ends_act(units, k, rule.pondering) or _begins_absence(units, k))
 
 
-def _is_asked(units: Sequence[Unit], k: int) -> bool:
-    """新 不 新鮮, 香 不 香: both halves, which touch the negator."""
-    for first in (k, k - 2):
-        if first >= 0 and first + 2 < len(units):
-            one, negator, other = units[first : first + 3]
-            touch = one.end == negator.start and negator.end == other.start
-            if touch and negator.word in _ASKING and other.word.startswith(one.word):
-                return True
-    return False
-
-
-def _is_preferred(units: Sequence[Unit], k: int, lexicon: Lexicon, rule: AssertionRule) -> bool:
-    """喜歡 吃 清淡 的, 不 愛 太 甜 的 東西: the kind that an eater likes, where no thing follows that is served."""
-    behind = units[k + 1 : k + 3]
-    if not behind or behind[0].symbol != DE or not entry_of(units[k], lexicon).category.startswith(rule.preferred):
+def _is_asked(units: Sequence[Unit], first: int) -> bool:
+    """新 不 新鮮, 香 不 香: the halves of a question, which touch the negator."""
+    if first < 0 or first + 2 >= len(units):
         return False
-    if len(behind) > 1 and lexicon.role(behind[1].word.lower()) not in GENERIC | ATTRIBUTES:
+    one, negator, other = units[first : first + 3]
+    return one.end == negator.start and negator.end == other.start and other.word.startswith(one.word)
+
+
+def _names_no_dish(units: Sequence[Unit], k: int, lexicon: Lexicon, rule: AssertionRule) -> bool:
+    """這麼 冷 的 天; 喜歡 吃 清淡 的, 不 愛 太 甜 的 東西: the weather, or the kind that an eater likes."""
+    thing = units[k + 2].word if k + 2 < len(units) else ""
+    if thing in rule.weather:
+        return True
+    if not entry_of(units[k], lexicon).category.startswith(rule.preferred):
+        return False
+    if thing and lexicon.role(thing.lower()) not in GENERIC | ATTRIBUTES:
         return False
     for unit in reversed(units[max(0, k - _FAR) : k]):
         if unit.word.startswith(rule.likings):

@@ -144,8 +144,8 @@ def bar_refused(clause: list[Constituent], rule: TermRule) -> list[Constituent]:
 
 def bar_spots(clause: list[Constituent], rule: TermRule) -> list[Constituent]:
     """The clause with a spot that is no place as no aspect: 沒有 什麼 特別 的 地方, 有 讓人 失望 的 地方."""
-    for i, item in enumerate(clause[2:], 2):
-        if item.word not in rule.spots or clause[i - 1].symbol != DE or not clause[i - 2].phrase:
+    for i, item in enumerate(clause):
+        if item.word not in rule.spots or i < 2 or clause[i - 1].symbol != DE or not clause[i - 2].phrase:
             continue
         if _is_denied(clause[i - 2]) or any(_has(clause, j) for j in range(i - 2)):
             return [*clause[:i], item._replace(symbol=BLOCKED, term=None), *clause[i + 1 :]]
