@@ -107,10 +107,10 @@ def test_rules_of_a_folder_of_ones_own_replace_those_shipped_or_lie_over_them(
     base = seeded(build())
     assert base["seed"]
     whole = shutil.copytree(data_dir("rules"), tmp_path / "whole")
-    shipped_names = {rule.name for rule in load_rules(domain="none")}
+    core_names = {rule.name for rule in load_rules(data_dir("rules"))}
     put(whole / "own.toml", RULE)
     alone = build(rules__dir=str(whole), rules__mode="replace")
-    assert {rule.name for rule in alone.folders.load_rules()} == {"own-rule"} | shipped_names
+    assert {rule.name for rule in alone.folders.load_rules()} == {"own-rule"} | core_names
     assert len(alone.folders.rule_folders) == 1
     assert seeded(alone) == {"ingest": False, "annotate": False, "seed": True}
     over = build(rules__dir=str(folder))
