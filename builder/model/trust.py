@@ -7,9 +7,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-DROP = 0.2
+DROP = 0.1
 """A rule triplet that a panel of full trust gives less is left out."""
-FIRM = 1.0
+FIRM = 0.5
 """It stays all the same where the rules give its aspect so much more than any other (`Triplet.margin`)."""
 ADD = 0.6
 """A proposal of at least this much is taken in."""

@@ -37,7 +37,7 @@ from builder.text import View, view
 
 LIMITS = (
     *((0.0, FIRM, add, widen) for add in (math.inf, ADD) for widen in (math.inf, WIDEN)),
-    *((drop, firm, ADD, WIDEN) for drop in (0.02, DROP, 0.1, 0.15) for firm in (0.75, FIRM, 1.5, math.inf)),
+    *((drop, firm, ADD, WIDEN) for drop in (0.02, DROP, 0.2, 0.3) for firm in (FIRM, 0.75, 1.0, math.inf)),
     *((DROP, FIRM, add, WIDEN) for add in (0.5, 0.6, 0.7)),
 )
 """Drop below, keep from so much margin, add from, lengthen from."""
