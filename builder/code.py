@@ -6,17 +6,20 @@ package, directly or not, so that no list of files is kept by hand and none can 
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import re
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
 from builder import __version__
 
 PACKAGE = Path(__file__).parent
-_TARGET = re.compile(r"builder(?:\.\w+)+")
+_NAMED = re.compile(r"""["'](builder(?:\.\w+)+)""")
+"""A module at the beginning of a string constant."""
+_IMPORT = re.compile(r"^ *(?:from (builder(?:\.\w+)*) import (\([^)]*\)|.+)|import (builder(?:\.\w+)*))", re.MULTILINE)
+"""The package and the names taken from it, or a module."""
+_COMMENT = re.compile(r"  # .*")
+_FOR_TYPES = re.compile(r"^( *)if TYPE_CHECKING:\n(?:\1 +.*\n|\n)+", re.MULTILINE)
 
 
 @cache
@@ -83,26 +86,20 @@ def _imported(name: str) -> tuple[str, ...]:
     path = _path(name)
     assert path is not None, name
     above = [".".join(name.split(".")[:size]) for size in range(2, name.count(".") + 1)]
-    named = {target for node in _nodes(ast.parse(path.read_bytes())) for target in _targets(node)}
+    named = _targets(path.read_text(encoding="utf-8"))
     return tuple(sorted({target for target in (*above, *named) if _path(target)} - {name}))
 
 
-def _nodes(tree: ast.AST) -> Iterator[ast.AST]:
-    """All nodes but those under `if TYPE_CHECKING`."""
-    for child in ast.iter_child_nodes(tree):
-        if not (isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING"):
-            yield child
-            yield from _nodes(child)
-
-
-def _targets(node: ast.AST) -> Iterator[str]:
-    if isinstance(node, ast.ImportFrom) and node.module:
-        yield node.module
-        yield from (f"{node.module}.{alias.name}" for alias in node.names)
-    elif isinstance(node, ast.Import):
-        yield from (alias.name for alias in node.names)
-    elif isinstance(node, ast.Constant) and isinstance(node.value, str) and (named := _TARGET.match(node.value)):
-        yield named[0]
+def _targets(source: str) -> set[str]:
+    """What a source imports or names, by its lines: a syntax tree takes twenty times as long. The sources are
+    formatted, so that an import begins a line.
+    """
+    source = _COMMENT.sub("", _FOR_TYPES.sub("", source))
+    named = set(_NAMED.findall(source))
+    for package, names, module in _IMPORT.findall(source):
+        named.add(package or module)
+        named.update(f"{package}.{name.split()[0]}" for name in names.strip("()").split(",") if name.strip())
+    return named
 
 
 def _files(modules: tuple[str, ...]) -> list[Path]:

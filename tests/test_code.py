@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -68,6 +70,29 @@ def test_a_changed_byte_in_any_module_makes_exactly_the_stages_that_import_it_st
 )
 def test_what_shapes_a_stage_is_in_its_closure(module: str, stage: str) -> None:
     assert module in code.import_closure(f"builder.stages.{stage}")
+
+
+def test_every_source_imports_what_its_syntax_tree_says() -> None:
+    for path in sorted(code.PACKAGE.rglob("*.py")):
+        source = path.read_text(encoding="utf-8")
+        read, parsed = (set(filter(code._path, targets)) for targets in (code._targets(source), tree_targets(source)))
+        assert read == parsed, path
+
+
+def tree_targets(source: str) -> Iterator[str]:
+    """What a source imports or names in string constants, but for the type checker alone."""
+    waiting: list[ast.AST] = [ast.parse(source)]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            continue
+        waiting.extend(ast.iter_child_nodes(node))
+        if isinstance(node, ast.ImportFrom) and node.module:
+            yield from (node.module, *(f"{node.module}.{alias.name}" for alias in node.names))
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield from re.findall(r"^builder(?:\.\w+)+", node.value)
 
 
 def test_modules_that_a_table_names_are_in_the_closure() -> None:
