@@ -53,3 +53,8 @@ def test_words_of_stance_belong_to_the_full_opinion_of_a_laptop_alone(laptop: Ex
     assert (denied.opinion.text, denied.opinion_full.text) == ("不耐用", "應該不耐用")
     (triplet,) = Extractor()("雞排應該很脆")
     assert triplet.opinion_full.text == "很脆"
+
+
+def test_what_a_laptop_is_compared_with_belongs_to_the_opinion(laptop: Extractor) -> None:
+    (triplet,) = laptop("效能比上一代好")
+    assert (triplet.opinion.text, triplet.opinion_full.text) == ("好", "比上一代好")

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from builder.engine.constituents import Constituent, Phrase
 from builder.engine.deciding import Weighed
 from builder.engine.extent import OVER, ExtentRule
-from builder.engine.symbols import BLOCKED, DE, symbol_set
+from builder.engine.symbols import BLOCKED, DE, THAN, symbol_set
 from builder.records import Element, Span
 
 SHOWN = 5
@@ -20,6 +20,8 @@ _MODIFIERS = symbol_set("PRON NUM NOUN ADJ")
 """What belongs to `aspect_full` right in front of an aspect."""
 _OWNERS = symbol_set("PRON NOUN ASPECT BLOCKED")
 """What belongs to it before 的 (他們家的牛肉麵)."""
+_STANDARDS = symbol_set("ASPECT NOUN PRON NUM BLOCKED OTHER PREP")
+"""What the first word of what a thing is compared with may be."""
 
 
 def find_full_start(clause: Sequence[Constituent], aspect: Constituent, determiners: tuple[str, ...]) -> int:
@@ -51,10 +53,13 @@ def list_candidates(weighed: Sequence[Weighed]) -> list[tuple[str, str]]:
     return [("candidates", ", ".join(f"{word} {score:.1f}" for score, word in scores[:SHOWN]))]
 
 
-def make_opinion(text: str, clause: Sequence[Constituent], index: int, rule: ExtentRule) -> tuple[Element, Element]:
+def make_opinion(
+    text: str, clause: Sequence[Constituent], index: int, rule: ExtentRule, aspect: Constituent | None = None
+) -> tuple[Element, Element]:
     """The opinion at `index`, its core with its negators, and the whole stretch.
 
-    Words of stance that touch it belong to the stretch (應該 很好), and particles behind an excess (太重 了).
+    Words of stance that touch it belong to the stretch (應該 很好), particles behind an excess (太重 了) and, where the
+    rule says so, what it is compared with (比 上一代 輕).
     """
     item, first = clause[index], index
     phrase = item.phrase
@@ -62,12 +67,27 @@ def make_opinion(text: str, clause: Sequence[Constituent], index: int, rule: Ext
     words = rule.stance | rule.hedges if is_hedged(item, phrase, rule) else rule.stance
     while first and clause[first - 1].word in words and clause[first - 1].end == clause[first].start:
         first -= 1
+    if rule.compared:
+        first = find_comparison(clause, first, aspect, rule.compared)
     start = min([clause[first].start, *(negator[0] for negator in phrase.negators[:1])])
     excess = rule.finals if OVER in phrase.degrees else ()
     end = item.end + next((len(final) for final in excess if text.startswith(final, item.end)), 0)
     full = make_element(text, ((start, end),))
     bare = not phrase.negators and phrase.core == full.spans[0]
     return (full if bare else make_element(text, (*phrase.negators, phrase.core))), full
+
+
+def find_comparison(clause: Sequence[Constituent], first: int, aspect: Constituent | None, reach: int) -> int:
+    """Where the comparison begins that ends in front of the opinion at `first` (比 上一代 輕); `first` if none does.
+
+    What is judged is no part of it, and something that is named stands behind its first word.
+    """
+    for at in range(first - 1, max(-1, first - 1 - reach), -1):
+        if clause[at].phrase is not None or clause[at] is aspect:
+            break
+        if clause[at].symbol == THAN:
+            return at if clause[at + 1].symbol in _STANDARDS else first
+    return first
 
 
 def is_hedged(item: Constituent, phrase: Phrase, rule: ExtentRule) -> bool:

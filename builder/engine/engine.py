@@ -298,7 +298,7 @@ class Engine:
         first = find_full_start(scene.items, aspect, self._rules.terms.rule.determiners)
         start = aspect.start + term.lead
         aspect_full = make_element(doc.text, ((first, aspect.end),))
-        opinion, opinion_full = make_opinion(doc.text, scene.items, scene.at, self._rules.phrases.extent)
+        opinion, opinion_full = make_opinion(doc.text, scene.items, scene.at, self._rules.phrases.extent, aspect)
         return Triplet(
             aspect=aspect_full if first == start else make_element(doc.text, ((start, aspect.end),)),
             aspect_full=aspect_full,
