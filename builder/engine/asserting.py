@@ -12,7 +12,22 @@ from itertools import pairwise
 
 from builder.engine.comparing import ComparisonRule
 from builder.engine.constituents import ATTRIBUTES, THINGS
-from builder.engine.symbols import ADV, ASPECT, COP, DE, DEG, JOINERS, NEG, NUM, OPINION, PART, THAN, VERB, symbol_set
+from builder.engine.symbols import (
+    ADV,
+    ASPECT,
+    COP,
+    DE,
+    DEG,
+    JOINERS,
+    NEG,
+    NOMINALS,
+    NUM,
+    OPINION,
+    PART,
+    THAN,
+    VERB,
+    symbol_set,
+)
 from builder.engine.vocabulary import Unit, entry_of
 from builder.lexicon.resources import Lexicon
 
@@ -151,6 +166,8 @@ def is_asserted(units: Sequence[Unit], k: int, plain: bool, rule: AssertionRule,
         return False
     if word in rule.amounts and _says_how_great_an_effect(units, k, rule):
         return False
+    if word in comparison.common and _owns_what_is_denied(units, k):
+        return False
     if plain and word in comparison.common and _ends_a_likeness(units, k, comparison):
         return False
     if word.startswith(rule.likings) and _is_said_of_the_eater(units, k, rule):
@@ -206,6 +223,12 @@ def _ends_a_likeness(units: Sequence[Unit], k: int, comparison: ComparisonRule) 
         return True
     likened = any(unit.word.endswith(tuple(comparison.likening)) for unit in units[:k])
     return likened and all(unit.symbol in (PART, DEG, OPINION) for unit in units[k + 1 :])
+
+
+def _owns_what_is_denied(units: Sequence[Unit], k: int) -> bool:
+    """沒有 一般 羊肉 的 羶味: what is usual of others, behind a negator."""
+    owner = [unit.symbol for unit in units[k + 1 : k + 3]]
+    return k > 0 and units[k - 1].symbol == NEG and len(owner) == 2 and owner[0] in NOMINALS and owner[1] == DE
 
 
 def _is_demanded(units: Sequence[Unit], k: int, rule: AssertionRule) -> bool:

@@ -17,6 +17,7 @@ from builder.engine.symbols import (
     ASPECT,
     BLOCKED,
     BUT,
+    COP,
     DE,
     DE_WORDS,
     IRREALIS,
@@ -43,19 +44,20 @@ class ComparisonRule:
     """Parameters of a rule of kind `comparison`.
 
     `standards` and, before a word of `sameness`, `companions`: words before what an aspect is compared with (比 雞排,
-    跟 麻糬 一樣). `common`: words for the ordinary, which judge nothing behind those (比 一般 的 店). `inferior`: words
-    that say that something is less than what follows (不如 老店 好); `denying`: last characters of the negators that
-    deny so (沒有 老店 好); `measured`: categories of what they deny; `reach`: how many units may stand between.
+    跟 麻糬 一樣). `common`: words for the ordinary, which judge nothing behind those (比 一般 的 店). `inferior`:
+    words that say that something is less than what follows (不如 老店 好); `denying`: last characters of the negators
+    that deny so (沒有 老店 好); `measured`: categories of what they deny; `reach`: how many units may stand between.
     `standard_classes`: classes of what a dish may be measured by (沒有 隔壁 的 炸雞 好吃), `ingredient_classes`: of
     what it may only be free of. `here`: first characters of what points at this place (附近 沒有 這家 好吃),
-    `elsewhere`: words that point at another one (沒有 那家 專門 賣 雞排 的 好吃). `earlier`: times that a thing is held
-    against, and not what is named behind them (比起 之前 服務 更好). `likening`: those of `companions` that liken two
-    things in a clause that judges nothing (控肉 像 紅燒肉). `excluding`: words behind what nothing is said of (雞肉飯
-    以外), `excepting`: words before it in a clause of its own (除了 雞肉飯，). `among` and `inside`: words around what
-    an aspect before them is judged among (在 熱炒 裡). `gauging`: words before a price that the aspect before them is
-    judged by (服務 以 這個 價位 來說 不錯), which one that begins with one of `here` points at. `measuring`
-    and `viewpoints`: words around the kind of place that a thing is measured by (以 一般 居酒屋 來說), which ends in
-    one of `houses`.
+    `elsewhere`: words that point at another one (沒有 那家 專門 賣 雞排 的 好吃). `earlier`: times that a thing is
+    held against, and not what is named behind them (比起 之前 服務 更好), `onsite`: places where the same thing is
+    had otherwise, behind a negator that begins with one of `lacking` (沒有 店裡 好吃). `likening`: those of
+    `companions` that liken two things in a clause that judges nothing (控肉 像 紅燒肉). `excluding`: words behind
+    what nothing is said of (雞肉飯 以外), `excepting`: words before it in a clause of its own (除了 雞肉飯，).
+    `among` and `inside`: words around what an aspect before them is judged among (在 熱炒 裡). `gauging`: words
+    before a price that the aspect before them is judged by (服務 以 這個 價位 來說 不錯), which one that begins with
+    one of `here` points at. `measuring` and `viewpoints`: words around the kind of place that a thing is measured by
+    (以 一般 居酒屋 來說), which ends in one of `houses`.
     """
 
     standards: frozenset[str] = frozenset()
@@ -71,6 +73,8 @@ class ComparisonRule:
     here: tuple[str, ...] = ()
     elsewhere: frozenset[str] = frozenset()
     earlier: frozenset[str] = frozenset()
+    onsite: frozenset[str] = frozenset()
+    lacking: tuple[str, ...] = ()
     likening: frozenset[str] = frozenset()
     excluding: frozenset[str] = frozenset()
     excepting: frozenset[str] = frozenset()
@@ -99,7 +103,8 @@ def find_denier(units: Sequence[Unit], k: int, taken: int, rule: ComparisonRule)
             return at if at == k - 1 or units[at + 1].symbol != DE else k
         if symbol == NEG:
             return at if taken <= at < k - 1 else k
-        if (symbol not in _STANDARD_UNITS and word not in rule.common) or word.startswith(rule.here):
+        known = symbol in _STANDARD_UNITS or word in rule.common or word in rule.earlier
+        if not known or word.startswith(rule.here):
             break
         at -= 1
     return k
@@ -111,6 +116,8 @@ def is_denied(units: Sequence[Unit], at: int, k: int, lexicon: Lexicon, rule: Co
     不比 路邊攤 差, 沒有 一道 菜 好吃, 沒有 羊肉 的 羶味, 沒有 王品 的 好吃.
     """
     negator, between, entry = units[at].word, units[at + 1 : k], entry_of(units[k], lexicon)
+    if entry.valence >= 5 and _holds_against_itself(units, at, k, rule):
+        return True
     if not negator.endswith(rule.denying):
         return False
     if negator[-1] == "比" or between[0].symbol == THAN or between[0].word[0] == "一":
@@ -121,6 +128,28 @@ def is_denied(units: Sequence[Unit], at: int, k: int, lexicon: Lexicon, rule: Co
     return entry.category.startswith(rule.measured) and _names_a_standard(units, at, k, lexicon, rule)
 
 
+def loses_quality(units: Sequence[Unit], at: int, k: int, lexicon: Lexicon, rule: ComparisonRule) -> bool:
+    """沒有 以前 口感 好: whether the unit before opinion k names what was better at another time or place. It stays the
+    aspect.
+    """
+    last = units[k - 1]
+    if last.symbol != ASPECT or k - at < 2 or not _holds_against_itself(units, at, k, rule):
+        return False
+    return lexicon.role(last.word.lower()) in ATTRIBUTES
+
+
+def _holds_against_itself(units: Sequence[Unit], at: int, k: int, rule: ComparisonRule) -> bool:
+    """沒有 店裡 好吃, 沒有 第一次 吃 的 時候 驚艷: whether negator `at` holds the thing of opinion k against itself at
+    another time or place.
+    """
+    negator, between = units[at].word, units[at + 1 : k]
+    if units[k - 1].symbol == COP or not negator.startswith(rule.lacking):
+        return False
+    return negator.endswith(tuple(rule.earlier)) or any(
+        u.word in rule.earlier or u.word in rule.onsite for u in between
+    )
+
+
 def _names_a_standard(units: Sequence[Unit], at: int, k: int, lexicon: Lexicon, rule: ComparisonRule) -> bool:
     """Whether a dish or a house stands between: 沒有 隔壁 的 好吃, and behind an aspect 沒 街邊 小店 好吃.
 
@@ -128,8 +157,6 @@ def _names_a_standard(units: Sequence[Unit], at: int, k: int, lexicon: Lexicon, 
     """
     between = units[at + 1 : k]
     owned = between[-1].symbol in DE_WORDS
-    if between[-1].word in rule.earlier:  # 沒 第一次 好吃
-        return True
     classes = [lexicon.aspects[unit.word.lower()].cls if unit.symbol == ASPECT else "" for unit in between]
     roles = [lexicon.classes.get(cls, "") for cls in classes]
     if between[0].word in rule.elsewhere and (owned or classes[-1].startswith(rule.standard_classes)):

@@ -14,6 +14,7 @@ from builder.engine.asserting import AssertionRule
 from builder.engine.candidates import DecisionRule
 from builder.engine.carrying import CarryParams
 from builder.engine.comparing import ComparisonRule
+from builder.engine.denying import DenyingRule
 from builder.engine.described import steps
 from builder.engine.excepting import ExceptionRule, compile_exceptions
 from builder.engine.extent import ExtentRule
@@ -86,6 +87,7 @@ DECLARED: Mapping[str, type] = {
     "name": NameRule,
     "excess": ExcessRule,
     "denial": DenialRule,
+    "denying": DenyingRule,
     "irrealis": IrrealisRule,
     "question": QuestionRule,
     "compatible": CompatibleRule,
@@ -208,6 +210,7 @@ def compile_rules(lexicon: Lexicon, rules: Sequence[Rule], convention: Conventio
             assertion=chosen.only("assertion", AssertionRule),
             join=join,
             comparison=chosen.only("comparison", ComparisonRule),
+            denying=next(iter(chosen.params("denying", DenyingRule)), DenyingRule()),
             leads=find_leads(lexicon, term.wholes),
         ),
         terms=TermGrammar.of(term, NameGrammar.of(chosen.only("name", NameRule), lexicon)),

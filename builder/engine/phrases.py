@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 from builder.engine.acting import tells_an_act
 from builder.engine.asserting import AssertionRule, is_asserted, is_taste_taken, names_kind_of_place
-from builder.engine.comparing import ComparisonRule, find_denier, is_denied
+from builder.engine.comparing import ComparisonRule, find_denier, is_denied, loses_quality
 from builder.engine.constituents import ATTRIBUTES, Constituent, Phrase, Term
+from builder.engine.denying import DenyingRule, find_forestalling
 from builder.engine.extent import (
     OVER,
     ExtentRule,
@@ -28,7 +29,7 @@ from builder.engine.extent import (
 )
 from builder.engine.naming import PRAISE
 from builder.engine.opening import open_clause
-from builder.engine.symbols import ADJ, ASPECT, DEG, HAVE, NEG, OPINION, POST, STATEMENT_ENDS
+from builder.engine.symbols import ADJ, ASPECT, BLOCKED, DE, DEG, HAVE, IRREALIS, NEG, OPINION, POST, STATEMENT_ENDS
 from builder.engine.vocabulary import Unit, entry_of
 from builder.lexicon.resources import Lexicon
 from builder.records import Span
@@ -75,6 +76,7 @@ class PhraseGrammar:
     assertion: AssertionRule
     join: JoinRule
     comparison: ComparisonRule
+    denying: DenyingRule
     leads: Mapping[str, int]
 
 
@@ -92,12 +94,16 @@ def read_phrases(units: Sequence[Unit], text: str, lexicon: Lexicon, grammar: Ph
         if edges is None:
             continue
         begin, first, last = edges
-        out += [_keep_word(u, lexicon, grammar.leads) for u in units[taken:first]]
+        far = _find_far_negator(units, (first, k), taken, lexicon, grammar)
+        kept = (
+            units[taken:first] if far == first else [*units[taken:far], *_bar_denied(units[far:first], grammar.denying)]
+        )
+        out += [_keep_word(u, lexicon, grammar.leads) for u in kept]
         start = unit.start if first == k else find_start(units, first, k, lexicon, grammar.extent)
         end = unit.end if last == k else units[last].end
         phrase = _make_phrase(unit, units[first:k], units[begin].start, lexicon, grammar.extent)
-        if (at := find_unfelt(units, first, taken, grammar.extent)) < first:
-            phrase = _deny_feeling(phrase, units[at], lexicon, grammar.extent)
+        if far < first:
+            phrase = _deny_feeling(phrase, units[far], lexicon, grammar.extent)
         after = units[last + 1 : last + 2]
         if last > k and units[last].word in grammar.extent.bits and (not after or after[0].symbol in STATEMENT_ENDS):
             phrase = phrase._replace(degrees=(*phrase.degrees, BIT))
@@ -106,6 +112,37 @@ def read_phrases(units: Sequence[Unit], text: str, lexicon: Lexicon, grammar: Ph
         )
         taken = last + 1
     return out + [_keep_word(u, lexicon, grammar.leads) for u in units[taken:]]
+
+
+def _find_far_negator(
+    units: Sequence[Unit], place: tuple[int, int], taken: int, lexicon: Lexicon, grammar: PhraseGrammar
+) -> int:
+    """Index of the negator that stands apart from the phrase at `place` (its first unit and its opinion word) and
+    denies it; the first unit if there is none.
+    """
+    first, k = place
+    if (at := find_unfelt(units, first, taken, grammar.extent)) < first:
+        return at
+    if first == k and k > taken and units[k - 1].symbol == ASPECT:
+        at = find_denier(units, k, taken, grammar.comparison)
+        if at < k and entry_of(units[k], lexicon).valence >= 5:
+            return at if loses_quality(units, at, k, lexicon, grammar.comparison) else first
+    entry, denying = entry_of(units[k], lexicon), grammar.denying
+    if (
+        entry.valence < 5
+        and not entry.category.startswith(denying.apart)
+        and all(u.symbol != NEG for u in units[first:k])
+    ):
+        return find_forestalling(units, first, k, taken, denying)
+    return first
+
+
+def _bar_denied(units: Sequence[Unit], rule: DenyingRule) -> list[Unit]:
+    """沒有 上次 口感 好, 沒有 那種 名店 高傲 的 感覺: behind a negator the past is what the present is held against,
+    and what a fault is usual of is no aspect.
+    """
+    barred = {IRREALIS, ASPECT} if units[1].word in rule.leading | rule.met else {IRREALIS}
+    return [unit._replace(symbol=BLOCKED) if unit.symbol in barred else unit for unit in units]
 
 
 def _drop_particle(unit: Unit, graded: bool, lexicon: Lexicon) -> Unit:
@@ -136,7 +173,8 @@ def _find_edges(
     if first == k and (at := find_denier(units, k, taken, comparison)) < k:
         if any(word in units[at].word for word in comparison.inferior):  # 不如 老店 好: what it says is 不如
             return None
-        first = at if is_denied(units, at, k, lexicon, comparison) else k
+        denied = is_denied(units, at, k, lexicon, comparison)
+        first = at if denied and not loses_quality(units, at, k, lexicon, comparison) else k
     plain = first == k
     if not is_asserted(units, k, plain, grammar.assertion, comparison):
         return None
@@ -208,7 +246,9 @@ def _add_opinion(out: list[Constituent], item: Constituent, after: Sequence[Unit
         out[-1] = out[-1]._replace(end=item.end, word=text[out[-1].start : item.end])
     elif rule.merge and out and out[-1].word in rule.alternatives and (denied := _share_denial(out, item, text)):
         out[-2:] = [denied]
-    elif rule.merge and out and out[-1].word == "而" and (free := _free_of_fault(out, item, text)) is not None:
+    elif rule.merge and out and (free := _share_excess(out, item, text)) is not None:
+        out[-1:] = [free]
+    elif rule.merge and len(out) > 1 and (free := _free_of_fault(out, item, text)) is not None:
         out[-2:] = [free]
     elif rule.bridging and (count := _count_bridge(out, item, text, rule.bridging)):
         first = out[-count - 1]
@@ -234,26 +274,53 @@ def _share_denial(out: Sequence[Constituent], item: Constituent, text: str) -> C
     first, second = out[-2].phrase, item.phrase
     if first is None or second is None or first.kinds != ("not",) or second.kinds:
         return None
-    if _sign(first.entry.valence) != _sign(second.entry.valence):
+    if _sign(first.entry.valence) != _sign(second.entry.valence) and not _are_faults(first, second):
         return None
     phrase = first._replace(core=(first.core[0], second.core[1]))
     return item._replace(start=out[-2].start, word=text[out[-2].start : item.end], phrase=phrase)
 
 
+def _share_excess(out: Sequence[Constituent], item: Constituent, text: str) -> Constituent | None:
+    """不會 太硬 太軟, 不會 很膩 很油: a negator denies two faults that touch and have the same degree; they are one."""
+    first, second = out[-1].phrase, item.phrase
+    if first is None or second is None or out[-1].end != item.start or first.kinds != ("not",) or second.kinds:
+        return None
+    degree = text[item.start : second.core[0]]
+    if not second.degrees or not text[out[-1].start : first.core[0]].endswith(degree):
+        return None
+    if not _are_faults(first, second):
+        return None
+    phrase = first._replace(core=(first.core[0], second.core[1]))
+    return item._replace(start=out[-1].start, word=text[out[-1].start : item.end], phrase=phrase)
+
+
+def _are_faults(first: Phrase, second: Phrase) -> bool:
+    """Whether two phrases blame, by their words or by an excess of what is no praise (太甜)."""
+    excess = OVER in first.degrees and OVER in second.degrees
+    return max(first.entry.valence, second.entry.valence) < (PRAISE if excess else 5)
+
+
 def _free_of_fault(out: Sequence[Constituent], item: Constituent, text: str) -> Constituent | None:
     """軟而不爛: a quality and the fault that it is free of are one opinion, which the fault denied decides; 濃而不稠
-    denies none.
+    denies none. 不會 有 怪怪 的 香精味: a fault and what it describes are denied together.
 
     好看而不好吃 are two: praise denied is blame.
     """
-    if len(out) < 2 or out[-2].end != out[-1].start or out[-1].end != item.start:
+    if out[-2].end != out[-1].start or out[-1].end != item.start:
         return None
     first, second = out[-2].phrase, item.phrase
-    if first is None or second is None or first.kinds or second.kinds != ("not",) or second.entry.valence >= PRAISE:
+    if first is None or second is None:
         return None
-    decides = second if second.entry.valence < 5 else first
-    core = first.core[0], second.core[1]
-    phrase = decides._replace(core=core, negators=())
+    if out[-1].symbol == DE:
+        free = first.kinds == ("not",) and not second.kinds and not second.degrees and _are_faults(first, second)
+        decides = first if free else None
+    else:
+        free = out[-1].word == "而" and not first.kinds and second.kinds == ("not",) and second.entry.valence < PRAISE
+        decides = second if second.entry.valence < 5 else first
+    if not free or decides is None:
+        return None
+    negators = first.negators if out[-1].symbol == DE else ()
+    phrase = decides._replace(core=(first.core[0], second.core[1]), negators=negators)
     return item._replace(start=out[-2].start, word=text[out[-2].start : item.end], phrase=phrase)
 
 

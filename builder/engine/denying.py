@@ -1,0 +1,59 @@
+"""Faults that a negator some words before them denies: 不會 主動 來 趕人, 不會 讓人 失望, 沒有 那種 名店 高傲 的 感覺.
+
+In: the units of a clause and the place of an opinion. Out: the negator. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from builder.engine.symbols import DE_WORDS, NEG, symbol_set
+from builder.engine.vocabulary import Unit
+
+_STATING = symbol_set("OPINION IRREALIS BUT")
+"""Units that end the reach of a negator."""
+_MANNER = DE_WORDS | symbol_set("ADV PREP")
+"""Between a negator and a verb that it denies (不會 主動 來 趕人)."""
+
+
+@dataclass(frozen=True, slots=True)
+class DenyingRule:
+    """Parameters of a rule of kind `denying`.
+
+    `negators`: ends of negators that deny a fault at most `reach` units behind them, where one of `leading` (沒有
+    那種 名店 高傲 的 感覺) or `causing` (不會 讓 人 失望) follows. For those that end in one of `forestalling`,
+    nothing but manner and the words `approaching` may stand between instead (不會 無故 來 催促). `met`: words that
+    lead in the same way to a fault that was met, but for one with a word of `extremes` (沒 吃過 這麼 難吃 的).
+    `ending`: words that begin another statement. `apart`: categories of what is a statement of its own (沒 吃到 很
+    可惜).
+    """
+
+    negators: tuple[str, ...] = ()
+    forestalling: tuple[str, ...] = ()
+    leading: frozenset[str] = frozenset()
+    causing: frozenset[str] = frozenset()
+    met: frozenset[str] = frozenset()
+    approaching: frozenset[str] = frozenset()
+    extremes: frozenset[str] = frozenset()
+    ending: frozenset[str] = frozenset()
+    apart: tuple[str, ...] = ()
+    reach: int = 0
+
+
+def find_forestalling(units: Sequence[Unit], first: int, k: int, taken: int, rule: DenyingRule) -> int:
+    """Index of the negator before the fault whose phrase begins at `first`; `first` if none denies it."""
+    at = first - 1
+    while at >= taken and first - at <= rule.reach and units[at].symbol != NEG:
+        if units[at].symbol in _STATING or units[at].word in rule.ending:
+            return first
+        at -= 1
+    if at < taken or at == first - 1 or units[at].symbol != NEG or not units[at].word.endswith(rule.negators):
+        return first
+    lead = units[at + 1].word
+    if lead in rule.met and any(unit.word in rule.extremes for unit in units[at + 1 : k]):
+        return first
+    if lead in rule.leading or lead in rule.met or lead in rule.causing:
+        return at
+    near = all(unit.symbol in _MANNER or unit.word in rule.approaching for unit in units[at + 1 : first])
+    return at if near and units[at].word.endswith(rule.forestalling) else first
