@@ -22,7 +22,8 @@ class DecisionRule:
     group -> opinion categories, `aspects`: group -> aspect classes, both prefixes of which the longest counts.
     `fitting` and `unfitting`: group of opinions -> groups of aspects that they are usually, or hardly ever, said of.
     `general`: groups of aspects that name what is reviewed, or the house, in general. `viewing`: verbs whose
-    subject holds the opinion behind them and is not what it is about (我 覺得 很 特別).
+    subject holds the opinion behind them and is not what it is about (我 覺得 很 特別). `nearby`: "category class"
+    pairs, both prefixes, that hold within a clause alone (座位很多，很飽).
     `weights`: feature of a candidate -> what it adds to the score; a feature without a weight adds nothing.
     """
 
@@ -35,9 +36,11 @@ class DecisionRule:
     unfitting: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     general: frozenset[str] = frozenset()
     viewing: frozenset[str] = frozenset()
+    nearby: tuple[str, ...] = ()
     opinion_group: Callable[[str], str] = field(init=False, compare=False)
     aspect_group: Callable[[str], str] = field(init=False, compare=False)
     fits: Mapping[tuple[str, str], str] = field(init=False, compare=False)
+    reaches: Callable[[str, str], bool] = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "opinion_group", _compile_groups(self.opinions))
@@ -45,6 +48,7 @@ class DecisionRule:
         pairs = (("fits", self.fitting), ("does not fit", self.unfitting))
         fits = {(group, about): name for name, table in pairs for group, groups in table.items() for about in groups}
         object.__setattr__(self, "fits", fits)
+        object.__setattr__(self, "reaches", _compile_reach(self.nearby))
 
 
 class Before(NamedTuple):
@@ -115,6 +119,17 @@ def _compile_groups(groups: Mapping[str, tuple[str, ...]]) -> Callable[[str], st
         return next((group for prefix, group in prefixes if name.startswith(prefix)), "other")
 
     return find_group
+
+
+def _compile_reach(nearby: tuple[str, ...]) -> Callable[[str, str], bool]:
+    """Whether an opinion of a category may be about an aspect of a class that stands in an earlier clause."""
+    barred = [(category, cls) for category, _, cls in (pair.partition(" ") for pair in nearby)]
+
+    @cache
+    def reaches(category: str, cls: str) -> bool:
+        return not any(category.startswith(one) and cls.startswith(about) for one, about in barred)
+
+    return reaches
 
 
 def _by_length(item: tuple[str, str]) -> tuple[int, str]:

@@ -56,6 +56,8 @@ def weigh_candidates(
         if aspect is not proposed and not fits(aspect):
             continue
         assert aspect.term is not None
+        if candidate.back and not rule.reaches(opinion.phrase.entry.category, aspect.term.cls):
+            continue
         about = rule.aspect_group(aspect.term.cls)
         features = [*shared, describe_fit(opinion.phrase.entry.category, aspect.term.cls)]
         fitting = rule.fits.get((group, about))
