@@ -13,7 +13,7 @@ from builder.engine.constituents import ATTRIBUTES, Constituent, Term, is_thing
 from builder.engine.params import read_params
 from builder.engine.patterns import compile_pattern
 from builder.engine.scene import AspectChoice, Pairer, Scene
-from builder.engine.symbols import ASPECT, BLOCKED, OPINION
+from builder.engine.symbols import ASPECT, BLOCKED, DE, OPINION
 from builder.lexicon.rules import Rule
 from builder.records import Span, Token
 
@@ -66,8 +66,9 @@ class CarryParams:
     `wholes`: categories of opinions about the thing, not about its attribute or part named last (皮脆，很好吃), as are
     those that are `foreign` to the attribute's class (份量很多，很鮮甜). `never`: categories, or "class category"
     pairs, with another subject (很適合聚餐: the place). `others`: words that are another subject (其他), but for
-    opinions that are `felt` (小孩很喜歡 has its cause in the thing). `adding`: words before what only goes into the
-    thing, which stays the topic (裡面加了薑絲).
+    opinions that are `felt` (小孩很喜歡 has its cause in the thing), and for the time when it came: a word behind one of
+    `arriving` and 的 (送來的時候已經冷掉). `adding`: words before what only goes into the thing, which stays the topic
+    (裡面加了薑絲).
     """
 
     blockers: tuple[str, ...] = ()
@@ -79,6 +80,7 @@ class CarryParams:
     never: tuple[str, ...] = ()
     others: frozenset[str] = frozenset()
     felt: tuple[str, ...] = ()
+    arriving: frozenset[str] = frozenset()
     adding: frozenset[str] = frozenset()
 
 
@@ -103,8 +105,11 @@ def pair_carried(rule: Rule) -> Pairer:
         return (
             BLOCKED in symbols
             and not category.startswith(params.felt)
-            and any(item.word in params.others for item in items)
+            and any(item.word in params.others and not tells_when(items[:i]) for i, item in enumerate(items))
         )
+
+    def tells_when(items: Sequence[Constituent]) -> bool:
+        return len(items) > 1 and items[-1].symbol == DE and items[-2].word in params.arriving
 
     def find(scene: Scene) -> AspectChoice | None:
         topic, phrase = scene.topic, scene.opinion.phrase
