@@ -66,7 +66,7 @@ class CarryParams:
     `wholes`: categories of opinions about the thing, not about its attribute or part named last (皮脆，很好吃), as are
     those that are `foreign` to the attribute's class (份量很多，很鮮甜). `never`: categories, or "class category"
     pairs, with another subject (很適合聚餐: the place). `others`: words that are another subject (其他), but for
-    opinions that are `felt` (小孩很喜歡 has its cause in the thing), and for the time when it came: a word behind one of
+    opinions that are `felt` (小孩很喜歡 has its cause in the thing), and for the time when it came, behind a word of
     `arriving` and 的 (送來的時候已經冷掉). `adding`: words before what only goes into the thing, which stays the topic
     (裡面加了薑絲).
     """
