@@ -18,6 +18,7 @@ from builder.engine.denying import DenyingRule
 from builder.engine.described import steps
 from builder.engine.excepting import ExceptionRule, compile_exceptions
 from builder.engine.extent import ExtentRule
+from builder.engine.heading import HeadingRule
 from builder.engine.lexicon_changes import VocabularyRule, change_lexicon
 from builder.engine.naming import NameGrammar, NameRule
 from builder.engine.params import NoParams, Params, in_force, read_params
@@ -25,10 +26,11 @@ from builder.engine.phrases import JoinRule, PhraseGrammar
 from builder.engine.polarity import DenialRule, ExcessRule
 from builder.engine.predicates import PredicateRule, Predicates, compile_predicates
 from builder.engine.scene import Pairer
+from builder.engine.signs import SignRule, compile_signs
 from builder.engine.terms import TermGrammar, TermRule, find_leads
 from builder.engine.vocabulary import FunctionWordRule, UnitVocabulary, check_units
 from builder.errors import ResourceError
-from builder.lexicon.resources import Lexicon
+from builder.lexicon.resources import Lexicon, OpinionEntry
 from builder.lexicon.rules import Rule
 from builder.settings import Convention
 
@@ -92,6 +94,8 @@ DECLARED: Mapping[str, type] = {
     "question": QuestionRule,
     "compatible": CompatibleRule,
     "block": BlockRule,
+    "heading": HeadingRule,
+    "sign": SignRule,
     "exception": ExceptionRule,
     "conjunction": NoParams,
     "decision": DecisionRule,
@@ -139,6 +143,8 @@ class Compiled:
     limited: tuple[str, ...]
     blocked: frozenset[str]
     exceptions: Mapping[str, frozenset[str]]
+    heading: HeadingRule | None
+    signs: Mapping[str, OpinionEntry]
     wide: bool
 
 
@@ -241,6 +247,10 @@ def compile_rules(lexicon: Lexicon, rules: Sequence[Rule], convention: Conventio
         ),
         exceptions=compile_exceptions(
             [(rule, read_params(rule, ExceptionRule)) for rule in chosen.of_kind("exception")]
+        ),
+        heading=next(iter(chosen.params("heading", HeadingRule)), None),
+        signs=compile_signs(
+            [(rule, read_params(rule, SignRule)) for rule in chosen.of_kind("sign")], lexicon.categories
         ),
         wide=bool(chosen.of_kind("pair-sentence")),
     )

@@ -24,6 +24,7 @@ from builder.engine.coordination import OpenList, add_listed, open_list
 from builder.engine.deciding import Weighed, weigh_candidates
 from builder.engine.elements import find_full_start, list_candidates, make_element, make_opinion
 from builder.engine.excepting import drop_excepted, is_excepted
+from builder.engine.heading import is_heading
 from builder.engine.paths import dependency_path, last_core_token
 from builder.engine.patterns import CURRENT
 from builder.engine.phrases import read_phrases
@@ -31,6 +32,7 @@ from builder.engine.polarity import CONTEXT_ONLY, find_context_row, judge_valenc
 from builder.engine.predicates import read_predicates
 from builder.engine.quoting import join_quoted
 from builder.engine.scene import AspectChoice, Scene, Topic
+from builder.engine.signs import read_sign
 from builder.engine.symbols import JUDGING, OPINION
 from builder.engine.terms import bar_all, bar_refused, bar_spots, join_terms
 from builder.engine.topics import next_topic, share
@@ -201,6 +203,7 @@ class Engine:
         out: list[_Clause] = []
         at = 0
         lexicon, rules, codes = self._lexicon, self._rules, self._rules.terms.names.rule.codes
+        heading = rules.heading
         text = lower_case(doc.text)
         brackets, aside = [match.span() for match in BRACKETS.finditer(doc.text)], False
         starts, ends = [token.start for token in doc.tokens], [token.end for token in doc.tokens]
@@ -214,8 +217,10 @@ class Engine:
             while at < stop:
                 piece = min(stop, at + LONGEST_CLAUSE)
                 words = read_units(text, doc.tokens, at, piece, lexicon, rules.vocabulary)
-                units = read_predicates(words, lexicon, rules.predicates)
                 at = piece
+                if mark in rules.signs:
+                    words = read_sign(words, text, doc.tokens, at, rules.signs)
+                units = read_predicates(words, lexicon, rules.predicates)
                 if not codes and {unit.symbol for unit in units}.isdisjoint(JUDGING):
                     continue  # three clauses in ten name nothing and judge nothing
                 phrases = read_phrases(units, text, lexicon, rules.phrases)
@@ -226,6 +231,9 @@ class Engine:
                     items, aside = bar_all(items), True
                 else:
                     aside = False
+                gap = doc.text[out[-1].items[-1].end : items[0].start] if out and heading else ""
+                if gap and heading and is_heading(out[-1].items, items, gap, heading):
+                    items = [*out.pop().items, *items]
                 out.append(_Clause(items, clause.sentence, asked, mark in COLONS, mark))
         return out
 
