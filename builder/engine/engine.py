@@ -34,7 +34,7 @@ from builder.engine.quoting import join_quoted
 from builder.engine.scene import AspectChoice, Scene, Topic
 from builder.engine.signs import read_sign
 from builder.engine.symbols import JUDGING, OPINION
-from builder.engine.terms import bar_all, bar_refused, bar_spots, join_terms
+from builder.engine.terms import bar_all, bar_others, bar_refused, bar_spots, join_terms
 from builder.engine.topics import next_topic, share
 from builder.engine.units import lower_case, read_units
 from builder.engine.unreal import is_unreal
@@ -226,7 +226,8 @@ class Engine:
                 phrases = read_phrases(units, text, lexicon, rules.phrases)
                 phrases = name_codes(phrases, text, codes, lexicon) if codes else phrases
                 candidates = bar_refused(bar_standards(phrases, rules.phrases.comparison), rules.terms.rule)
-                items = join_terms(bar_spots(candidates, rules.terms.rule), text, lexicon, rules.terms)
+                candidates = bar_others(bar_spots(candidates, rules.terms.rule), rules.terms.rule)
+                items = join_terms(candidates, text, lexicon, rules.terms)
                 if (aside or (out and any(item.term for item in out[-1].items))) and _is_aside(clause, items, brackets):
                     items, aside = bar_all(items), True
                 else:

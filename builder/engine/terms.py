@@ -35,6 +35,8 @@ class TermRule:
     house, which a thing before them names (炸雞 店). `refusals`: negators before what one does without (不 沾醬).
     `lovers`: words that make a person of what stands before them (起司 控). `spots`: words that behind 有, or behind a
     denial, name no place (沒有 驚艷 的 地方).
+    `others`: words that before a house, one of the endings `establishments`, make it another one (其他 店, 有些 的
+    餐廳), as does an opinion of the categories `counting` (很多 餐廳).
     `pointing` and `measures`: what names a thing again, as this kind of thing (豬腳 這道 菜). `things`: classes of
     whole things, of which two that touch are a list before a word of `gathering`. `determiners`: first characters of
     what belongs to `aspect_full` in front of an aspect (這家 的 麵).
@@ -56,6 +58,9 @@ class TermRule:
     refusals: frozenset[str] = frozenset()
     lovers: frozenset[str] = frozenset()
     spots: frozenset[str] = frozenset()
+    others: frozenset[str] = frozenset()
+    establishments: tuple[str, ...] = ()
+    counting: tuple[str, ...] = ()
     pointing: tuple[str, ...] = ()
     measures: tuple[str, ...] = ()
     things: tuple[str, ...] = ()
@@ -150,6 +155,20 @@ def bar_spots(clause: list[Constituent], rule: TermRule) -> list[Constituent]:
         if _is_denied(clause[i - 2]) or any(_has(clause, j) for j in range(i - 2)):
             return [*clause[:i], item._replace(symbol=BLOCKED, term=None), *clause[i + 1 :]]
     return clause
+
+
+def bar_others(clause: list[Constituent], rule: TermRule) -> list[Constituent]:
+    """The clause with houses that are not the one reviewed as no aspects: 其他 店, 很多 的 餐廳."""
+    out = clause
+    for i in range(1, len(clause)):
+        item = clause[i]
+        if item.symbol != ASPECT or not item.word.endswith(rule.establishments):
+            continue
+        before = clause[i - 2] if i > 1 and clause[i - 1].symbol == DE else clause[i - 1]
+        counted = before.phrase is not None and before.phrase.entry.category.startswith(rule.counting)
+        if counted or before.word in rule.others:
+            out = [*out[:i], item._replace(symbol=BLOCKED, term=None), *out[i + 1 :]]
+    return out
 
 
 def _is_denied(item: Constituent) -> bool:
