@@ -52,38 +52,42 @@ _NAMED = symbol_set("NOUN ASPECT BLOCKED ADJ NUM VERB")
 """Behind an adjective of one character: the rest of a name (熱 湯)."""
 
 
+_NAMING = symbol_set("COP ADV DEG")
+"""Behind 的 where what is better is named next (更 好吃 的 是 雞排)."""
+
+
 @dataclass(frozen=True, slots=True)
 class AssertionRule:
     """Parameters of a rule of kind `assertion`: words that judge in some places only.
 
     `bare`: adjectives of one character that judge right before a noun. `adverbial`: words that are adverbs before a
-    word that they modify (可惜 沒 位子), which none of `joining` is (又 慢 又 差). `caring`: those that praise who does
-    what `serving` names (店員 很 仔細 介紹 酒). `gaining`: verbs before a number
-    (多了 一 層). `quantities`: words that count the noun behind them (很多 人), unless it begins with one of
-    `numerals`. `verbal`: words that are part of a verb behind them (多 吃 幾串), which may also be one that begins with
-    one of `adding` (再多 加). `enabling`: those before what one can do, where nothing is named before them (還可以
-    預約). `gradable`: words that judge with a degree word only (很 經典), some of them,
+    word that they modify (可惜 沒 位子), which none of `joining` is (又 慢 又 差). `caring`: those that praise who
+    does what `serving` names (店員 很 仔細 介紹 酒). `gaining`: verbs before a number (多了 一 層). `quantities`:
+    words that count the noun behind them (很多 人), unless it begins with one of `numerals`. `verbal`: words that are
+    part of a verb behind them (多 吃 幾串), which may also be one that begins with one of `adding` (再多 加).
+    `enabling`: those before what one can do, where nothing is named before them (還可以 預約) or one of `allowed`
+    follows (湯 還可以 自己 加). `surpassing`: degree words with which praise before 的 tells what could be had
+    elsewhere (吃得到 更 好 的 套餐). `gradable`: words that judge with a degree word only (很 經典), some of them,
     `predicates`, also as predicates (口感 特別). `likings`: first characters of what `persons` do to what they eat
     (喜歡 咖啡 的 朋友). `naming`: categories of taste words that name a kind of place before its aspect (麻辣 食堂).
-    `measures`: words behind an adjective of one character that say by how much, and are no noun (份量 小 一點), `bits`:
-    those that do so at the end of their clause (份量 稍微 小 點).
-    `improving`: words that make the quality before them what is to be improved (整潔 有待加強). `rounding`: first
-    characters of what only rounds the number before it (八百 多塊). `results`: words that say that what the verb before
-    them names is done (切 好 的 豬排), or behind one of `ready` that it is ready (十分鐘 才 好). `nominal`: nouns that
-    judge as predicates only (餐盤 和 垃圾). `abstract`: nouns of which the words `amounts` only say how much (最大 的
-    敗筆). `effects`: of which they say so as predicates (影響 很 大). `eating`: verbs of the taste that people can take
-    (不能 吃 辣). `habits`: aspects that are those of `persons` where the opinion describes them (口味 清淡 的 人).
-    `final`: words that judge at the end of their clause only (調味 幾乎沒有, but not 幾乎沒有 標示).
-    `regretting`: words that open what they regret (可惜 好吃的 已經 賣完, 可惜 的 是 座位 很 擠). `demanding`: verbs
-    before what is to be done, behind which `results` judge nothing (品質 要 把關 好).
-    `rest`: words for all that is not named, of which an opinion right behind them is said
-    (雞排 好吃 其他 還好). `suggesting`: what people who sell, or one of `sellers`, say (店員 推薦 這款). `consuming`:
-    verbs of which `quantities` say how much a guest takes (吃 多了); behind `needless` they say it of the verb that
-    follows (不用 多 介紹). `durations`: how long one did what the verbs
-    `pondering` say (糾結 了 很久), or did not do (很久 沒 來). `material`: words that without a degree are a stuff
-    (高麗菜 的 油), but for predicates (湯 油 得 不能 喝), also behind a verb of `feeling` (覺得 油).
-    `preferred`: categories of which people like a kind (喜歡 清淡 的). `inviting`: words behind those who like
-    something (喜歡 海鮮 的 可以 來). `weather`: nouns that nobody reviews, behind 的 (這麼 冷 的 天).
+    `measures`: words behind an adjective of one character that say by how much, and are no noun (份量 小 一點),
+    `bits`: those that do so at the end of their clause (份量 稍微 小 點). `improving`: words that make the quality
+    before them what is to be improved (整潔 有待加強). `rounding`: first characters of what only rounds the number
+    before it (八百 多塊). `results`: words that say that what the verb before them names is done (切 好 的 豬排), or
+    behind one of `ready` that it is ready (十分鐘 才 好). `nominal`: nouns that judge as predicates only (餐盤 和
+    垃圾). `abstract`: nouns of which the words `amounts` only say how much (最大 的 敗筆). `effects`: of which they
+    say so as predicates (影響 很 大). `eating`: verbs of the taste that people can take (不能 吃 辣). `habits`:
+    aspects that are those of `persons` where the opinion describes them (口味 清淡 的 人). `final`: words that judge
+    at the end of their clause only (調味 幾乎沒有, but not 幾乎沒有 標示). `regretting`: words that open what they
+    regret (可惜 好吃的 已經 賣完, 可惜 的 是 座位 很 擠). `demanding`: verbs before what is to be done, behind which
+    `results` judge nothing (品質 要 把關 好). `rest`: words for all that is not named, of which an opinion right
+    behind them is said (雞排 好吃 其他 還好). `suggesting`: what people who sell, or one of `sellers`, say (店員 推薦
+    這款). `consuming`: verbs of which `quantities` say how much a guest takes (吃 多了); behind `needless` they say
+    it of the verb that follows (不用 多 介紹). `durations`: how long one did what the verbs `pondering` say (糾結 了
+    很久), or did not do (很久 沒 來). `material`: words that without a degree are a stuff (高麗菜 的 油), but for
+    predicates (湯 油 得 不能 喝), also behind a verb of `feeling` (覺得 油). `preferred`: categories of which people
+    like a kind (喜歡 清淡 的). `inviting`: words behind those who like something (喜歡 海鮮 的 可以 來). `weather`:
+    nouns that nobody reviews, behind 的 (這麼 冷 的 天).
     """
 
     bare: frozenset[str] = frozenset()
@@ -94,6 +98,8 @@ class AssertionRule:
     verbal: frozenset[str] = frozenset()
     adding: tuple[str, ...] = ()
     enabling: frozenset[str] = frozenset()
+    allowed: frozenset[str] = frozenset()
+    surpassing: frozenset[str] = frozenset()
     gradable: frozenset[str] = frozenset()
     predicates: frozenset[str] = frozenset()
     gaining: frozenset[str] = frozenset()
@@ -161,7 +167,11 @@ def is_asserted(units: Sequence[Unit], k: int, plain: bool, rule: AssertionRule,
         return False
     if word in rule.enabling and after is not None and after.symbol == ASPECT and _opens(units, k):
         return False
+    if word in rule.enabling and after is not None and after.word in rule.allowed:
+        return False
     behind = units[k + 1 : k + 3]
+    if word in comparison.common and k and units[k - 1].word in comparison.comparatives and after is not None:
+        return after.symbol not in NOMINALS
     if word in rule.amounts and len(behind) == 2 and behind[0].symbol == DE and behind[1].word in rule.abstract:
         return False
     if word in rule.amounts and _says_how_great_an_effect(units, k, rule):
@@ -321,3 +331,13 @@ def names_kind_of_place(units: Sequence[Unit], k: int, lexicon: Lexicon, rule: A
     if not entry_of(unit, lexicon).category.startswith(rule.naming):
         return False
     return lexicon.role(after.word.lower()) not in THINGS | ATTRIBUTES
+
+
+def tells_what_could_be(units: Sequence[Unit], k: int, lexicon: Lexicon, rule: AssertionRule) -> bool:
+    """吃得到 更 好 的 套餐: better things are others than those judged. 更 好吃 的 是 雞排 names which."""
+    behind = units[k + 1 : k + 3]
+    if not k or units[k - 1].word not in rule.surpassing or len(behind) < 2 or behind[0].symbol != DE:
+        return False
+    if behind[1].symbol in _NAMING or any(unit.symbol in (COP, THAN) for unit in units):
+        return False
+    return entry_of(units[k], lexicon).valence >= 5

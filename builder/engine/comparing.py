@@ -57,7 +57,8 @@ class ComparisonRule:
     `among` and `inside`: words around what an aspect before them is judged among (在 熱炒 裡). `gauging`: words
     before a price that the aspect before them is judged by (服務 以 這個 價位 來說 不錯), which one that begins with
     one of `here` points at. `measuring` and `viewpoints`: words around the kind of place that a thing is measured by
-    (以 一般 居酒屋 來說), which ends in one of `houses`.
+    (以 一般 居酒屋 來說), which ends in one of `houses`. `comparatives`: degree words that hold a thing against the
+    one named right behind them (較 午餐 划算).
     """
 
     standards: frozenset[str] = frozenset()
@@ -75,6 +76,7 @@ class ComparisonRule:
     earlier: frozenset[str] = frozenset()
     onsite: frozenset[str] = frozenset()
     lacking: tuple[str, ...] = ()
+    comparatives: frozenset[str] = frozenset()
     likening: frozenset[str] = frozenset()
     excluding: frozenset[str] = frozenset()
     excepting: frozenset[str] = frozenset()
@@ -179,7 +181,9 @@ def _names_a_standard(units: Sequence[Unit], at: int, k: int, lexicon: Lexicon, 
 def bar_standards(clause: list[Constituent], rule: ComparisonRule) -> list[Constituent]:
     """The clause with what something is held against as no aspect: 像麻糬, 跟外面的牛肉麵一樣, 相較於豬排."""
     words = [item.phrase.entry.word if item.phrase else item.word for item in clause]  # 還不如 is 不如
-    introducers = [i for i, word in enumerate(words) if word in rule.introducers]
+    introducers = [
+        i for i, word in enumerate(words) if word in rule.introducers or _compares_with_next(clause, i, rule)
+    ]
     excluded = [i for i in range(1, len(clause)) if clause[i].word in rule.excluding and clause[i - 1].symbol == ASPECT]
     clause = _bar_viewpoints(_bar_frames(clause, rule), rule)
     exceptions = clause[0].word in rule.excepting and all(item.phrase is None for item in clause)
@@ -208,6 +212,14 @@ def bar_standards(clause: list[Constituent], rule: ComparisonRule) -> list[Const
             elif out[j].symbol == IRREALIS:  # 比 上次來 的 時候 好: the past is what it is held against
                 out[j] = out[j]._replace(symbol=BLOCKED)
     return out
+
+
+def _compares_with_next(clause: Sequence[Constituent], i: int, rule: ComparisonRule) -> bool:
+    """價錢 較 夜市 牛排 貴, 餐點 較 一般 早午餐 貴: whether a degree word has nothing to strengthen but a name."""
+    if clause[i].word not in rule.comparatives or not i:
+        return False
+    at = i + 2 if i + 1 < len(clause) and clause[i + 1].word in rule.common else i + 1
+    return at < len(clause) and clause[at].symbol in NOMINALS
 
 
 def _bar_frames(clause: list[Constituent], rule: ComparisonRule) -> list[Constituent]:

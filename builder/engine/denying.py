@@ -38,6 +38,7 @@ class DenyingRule:
     extremes: frozenset[str] = frozenset()
     ending: frozenset[str] = frozenset()
     apart: tuple[str, ...] = ()
+    dropped: tuple[str, ...] = ()
     reach: int = 0
 
 

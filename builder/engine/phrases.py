@@ -10,7 +10,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from builder.engine.acting import tells_an_act
-from builder.engine.asserting import AssertionRule, is_asserted, is_taste_taken, names_kind_of_place
+from builder.engine.asserting import (
+    AssertionRule,
+    is_asserted,
+    is_taste_taken,
+    names_kind_of_place,
+    tells_what_could_be,
+)
 from builder.engine.comparing import ComparisonRule, find_denier, is_denied, loses_quality
 from builder.engine.constituents import ATTRIBUTES, Constituent, Phrase, Term
 from builder.engine.denying import DenyingRule, find_forestalling
@@ -95,6 +101,8 @@ def read_phrases(units: Sequence[Unit], text: str, lexicon: Lexicon, grammar: Ph
             continue
         begin, first, last = edges
         far = _find_far_negator(units, (first, k), taken, lexicon, grammar)
+        if far < first and entry_of(unit, lexicon).category.startswith(grammar.denying.dropped):
+            continue
         kept = (
             units[taken:first] if far == first else [*units[taken:far], *_bar_denied(units[far:first], grammar.denying)]
         )
@@ -183,6 +191,8 @@ def _find_edges(
     if plain and names_kind_of_place(units, k, lexicon, grammar.assertion):
         return None
     if plain and is_taste_taken(units, k, lexicon, grammar.assertion):
+        return None
+    if not plain and tells_what_could_be(units, k, lexicon, grammar.assertion):
         return None
     last = k + 1 if k + 1 < count and units[k + 1].symbol == POST else k
     if last + 1 < count and units[last + 1].start == units[last].end and ends_in_bit(units, last + 1, extent):
