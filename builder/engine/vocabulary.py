@@ -79,7 +79,9 @@ class FunctionWordRule:
     degree of an opinion behind them in some places. `barely` (不過): negators that deny only a taste that can be too
     much, one of the categories `overdone`, or behind one of `linking` (卻 不過 鹹). `judged`: words that are aspects
     only before an opinion (冰 很好吃), `choosing`: those that are verbs before what they take (選擇 麻辣鍋),
-    `alike`: those that are opinions behind another one at the end of the statement (環境 乾淨 衛生).
+    `alike`: those that are opinions behind another one at the end of the statement (環境 乾淨 衛生). `praising`: words
+    that give a degree (好 多人) only where no degree word or negator stands before them (很 好 很 快), but for
+    `confirming` ones (真的 好 舒服).
     """
 
     units: Mapping[str, tuple[str, ...]]
@@ -92,6 +94,8 @@ class FunctionWordRule:
     judged: frozenset[str] = frozenset()
     choosing: frozenset[str] = frozenset()
     alike: frozenset[str] = frozenset()
+    praising: frozenset[str] = frozenset()
+    confirming: frozenset[str] = frozenset()
     degrees: frozenset[str] = field(init=False)
 
     def __post_init__(self) -> None:
