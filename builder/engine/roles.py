@@ -79,7 +79,8 @@ def _settle_role(
     """The symbol of unit i among its neighbours, of which those behind it are settled.
 
     Opinion or degree (特別, 好): degree before an opinion or another adjective, but an
-    opinion between two degree words (很 特別 非常 好吃), as is one of `praising` behind one (不 好 很 慢). Opinion or aspect (特色, 服務): an
+    opinion between two degree words (很 特別 非常 好吃), as is one of `praising`
+    behind one (不 好 很 慢). Opinion or aspect (特色, 服務): an
     opinion only behind one of `judged`, a degree word, negator or word of having (帶有嚼勁). A lack (不夠) with
     nothing behind it is the opinion. 帶點 is a degree word before an adjective that ends its phrase (口味帶點甜). 過
     before an opinion says too much of it unless a verb stands before it, and 不過 between an aspect and its only
