@@ -58,3 +58,22 @@ def test_words_of_stance_belong_to_the_full_opinion_of_a_laptop_alone(laptop: Ex
 def test_what_a_laptop_is_compared_with_belongs_to_the_opinion(laptop: Extractor) -> None:
     (triplet,) = laptop("效能比上一代好")
     assert (triplet.opinion.text, triplet.opinion_full.text) == ("好", "比上一代好")
+
+
+@pytest.mark.parametrize(
+    ("text", "aspect"),
+    [
+        ("捷元14X很便宜", "捷元14X"),
+        ("技嘉G5很安靜", "技嘉G5"),
+        ("華碩16G夠用", "華碩"),
+        ("推薦LGgram", "LGgram"),
+        ("推薦IntelCPU", "IntelCPU"),
+        ("推薦SwiftX", "SwiftX"),
+        ("I/O很齊全", "I/O"),
+    ],
+)
+def test_makers_take_short_codes_and_names_in_one_word_are_of_the_class_of_what_they_are_made_of(
+    text: str, aspect: str, laptop: Extractor
+) -> None:
+    (triplet,) = laptop(text)
+    assert triplet.aspect.text == aspect

@@ -1,7 +1,8 @@
-"""Names in Latin letters and digits that no lexicon holds (Zeta15X, KX-520): codes of models.
+"""Names in Latin letters and digits that no lexicon holds (Zeta15X, KX-520): codes of models, and names written as one
+word (LGgram).
 
 In: the constituents of a clause. Out: the same, in which such a name is an aspect of the class that the pack gives to
-codes. Pure.
+codes, or of the class of the entry that it is made of. Pure.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from builder.engine.constituents import Constituent, Term
+from builder.engine.constituents import GENERIC, Constituent, Term
 from builder.engine.symbols import ASPECT, symbol_set
 from builder.lexicon.resources import Lexicon
 
@@ -20,6 +21,16 @@ _CODE = re.compile(r"(?=.*\d)[a-z][a-z0-9.+\-]+[a-z0-9+]")
 _MEASURE = re.compile(r".*\d(?:hz|fps|gb|tb|mb|g|t|k|kg|cm|mm|mah|wh|w|v|nits?|p|bit|%)")
 _STANDARD = re.compile(r"[a-z]{1,4}\d(?:\.\d)?")
 """As short as the names of standards are (DDR5, USB3.2)."""
+_SERIES = re.compile(r"[a-z]\d{1,2}|\d{2}[a-z]")
+"""A short code as it stands behind a maker's name (G5, 14X)."""
+_UNIT = re.compile(r"\d+[gtkwvp]|[ir]\d")
+"""What looks like one and is a measure, or a processor (16G, i7)."""
+_COUNTED = frozenset("吋寸代顆")
+"""What follows a number that is no name."""
+_LETTERS = re.compile(r"[a-z]{5,}")
+"""As long as a name is that two are written in (LGgram)."""
+_FIRST = 4
+"""As long as an entry is that a name may begin with, whatever follows (SwiftGo)."""
 
 
 def name_codes(clause: list[Constituent], text: str, cls: str, lexicon: Lexicon) -> list[Constituent]:
@@ -31,12 +42,43 @@ def name_codes(clause: list[Constituent], text: str, cls: str, lexicon: Lexicon)
         while stop < len(clause) and _is_part(clause, stop, at):
             stop += 1
         run = clause[at:stop]
-        if not run or not _is_code(text[run[0].start : run[-1].end].lower().replace(" ", "")):
-            out += clause[at : max(stop, at + 1)]
+        word = text[run[0].start : run[-1].end].lower().replace(" ", "") if run else ""
+        if out and run and _is_series(word, run, out[-1], text, cls):
+            maker = out[-1]
+            out[-1] = maker._replace(end=run[-1].end, word=text[maker.start : run[-1].end], last=run[-1].last)
+        elif not _is_code(word):
+            out += [_name_whole(item, lexicon) for item in clause[at : max(stop, at + 1)]]
         else:
             out.append(_make_aspect(run, text, cls, lexicon))
         at = max(stop, at + 1)
     return out
+
+
+def _name_whole(item: Constituent, lexicon: Lexicon) -> Constituent:
+    """LGgram, SwiftGo, IntelCPU: a word of letters that two entries make, or one begins, is an aspect of that class."""
+    word = item.word.lower()
+    if item.term is not None or item.symbol not in _PARTS or not _LETTERS.fullmatch(word):
+        return item
+    cls = _find_class(word, lexicon)
+    return item._replace(symbol=ASPECT, term=Term(cls, role=lexicon.classes.get(cls, ""))) if cls else item
+
+
+def _find_class(word: str, lexicon: Lexicon) -> str:
+    """The class of the last of two entries that make a word, else of the longest that begins it; "" if none does."""
+    aspects = lexicon.aspects
+    for cut in range(2, len(word) - 1):
+        if word[:cut] in aspects and word[cut:] in aspects:
+            return aspects[word[cut:]].cls
+    return next((aspects[word[:cut]].cls for cut in range(len(word) - 1, _FIRST - 1, -1) if word[:cut] in aspects), "")
+
+
+def _is_series(word: str, run: Sequence[Constituent], maker: Constituent, text: str, cls: str) -> bool:
+    """捷元14X, 技嘉G5: a code as short as a measure, where it touches the name of a maker before it."""
+    if maker.term is None or maker.term.role in GENERIC or maker.end != run[0].start:
+        return False
+    if maker.term.cls.partition(".")[0] != cls.partition(".")[0] or text[run[-1].end : run[-1].end + 1] in _COUNTED:
+        return False
+    return bool(_SERIES.fullmatch(word)) and not _UNIT.fullmatch(word)
 
 
 def _is_part(clause: Sequence[Constituent], i: int, first: int) -> bool:
