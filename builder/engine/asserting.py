@@ -87,7 +87,8 @@ class AssertionRule:
     很久), or did not do (很久 沒 來). `material`: words that without a degree are a stuff (高麗菜 的 油), but for
     predicates (湯 油 得 不能 喝), also behind a verb of `feeling` (覺得 油). `preferred`: categories of which people
     like a kind (喜歡 清淡 的). `inviting`: words behind those who like something (喜歡 海鮮 的 可以 來). `weather`:
-    nouns that nobody reviews, behind 的 (這麼 冷 的 天).
+    nouns that nobody reviews, behind 的 (這麼 冷 的 天). `kinds`: adjectives that alone before 的 and a name say
+    which one it is (辣 的 菜).
     """
 
     bare: frozenset[str] = frozenset()
@@ -135,6 +136,7 @@ class AssertionRule:
     feeling: frozenset[str] = frozenset()
     preferred: tuple[str, ...] = ()
     inviting: frozenset[str] = frozenset()
+    kinds: frozenset[str] = frozenset()
 
 
 def is_asserted(units: Sequence[Unit], k: int, plain: bool, rule: AssertionRule, comparison: ComparisonRule) -> bool:
@@ -188,6 +190,8 @@ def is_asserted(units: Sequence[Unit], k: int, plain: bool, rule: AssertionRule,
         return True
     if word in rule.gradable and not _is_joined(units, k, rule):
         return touches and word in rule.predicates and k + 1 == len(units)
+    if word in rule.kinds and _names_a_kind(units, k, rule):
+        return False
     if touches:  # 湯濃麵硬: said of the aspect it touches
         return True
     if after is None or after.symbol not in _NAMED or after.word in rule.measures:
@@ -219,6 +223,13 @@ def _is_joined(units: Sequence[Unit], k: int, rule: AssertionRule) -> bool:
     if before[:1] == [OPINION] and len(before) == 2 and units[k - 1].word in rule.joining:
         return True
     return behind[1:] == [OPINION] and units[k + 1].word in rule.joining
+
+
+def _names_a_kind(units: Sequence[Unit], k: int, rule: AssertionRule) -> bool:
+    """辣 的 菜, 大 的 盒子: what stands alone before 的 and a name says which one it is; 又 甜 又 辣 的 judges."""
+    if k and (units[k - 1].symbol in (ASPECT, OPINION) or units[k - 1].word in rule.joining):
+        return False
+    return [unit.symbol for unit in units[k + 1 : k + 3]] == [DE, ASPECT]
 
 
 def _opens_what_it_regrets(units: Sequence[Unit], k: int) -> bool:
