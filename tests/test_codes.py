@@ -25,6 +25,7 @@ def laptop() -> Extractor:
         ("PQ77的散熱很好", ["PQ77的散熱"]),
         ("FHD144Hz很順", []),
         ("DDR5很快", []),
+        ("170w很夠用", []),
     ],
 )
 def test_a_name_of_letters_and_digits_is_what_is_judged_but_measures_and_standards_are_not(
@@ -70,6 +71,8 @@ def test_what_a_laptop_is_compared_with_belongs_to_the_opinion(laptop: Extractor
         ("推薦IntelCPU", "IntelCPU"),
         ("推薦SwiftX", "SwiftX"),
         ("I/O很齊全", "I/O"),
+        ("7235U很夠用", "7235U"),
+        ("2031X13很輕", "2031X13"),
     ],
 )
 def test_makers_take_short_codes_and_names_in_one_word_are_of_the_class_of_what_they_are_made_of(

@@ -17,8 +17,8 @@ from builder.lexicon.resources import Lexicon
 _PARTS = symbol_set("NOUN OTHER NUM VERB")
 """What a part of a code may be read as, where no lexicon holds it."""
 _WRITTEN = re.compile(r"[a-z0-9.+\-]+")
-_CODE = re.compile(r"(?=.*\d)[a-z][a-z0-9.+\-]+[a-z0-9+]")
-_MEASURE = re.compile(r".*\d(?:hz|fps|gb|tb|mb|g|t|k|kg|cm|mm|mah|wh|w|v|nits?|p|bit|%)")
+_CODE = re.compile(r"(?=.*\d)[a-z][a-z0-9.+\-]+[a-z0-9+]|\d{3,5}[a-z]{1,3}|20\d\d[a-z]+\d+")
+_MEASURE = re.compile(r".*\d(?:hz|fps|gb|tb|mb|g|t|k|kg|cm|mm|mah|wh|w|v|nits?|p|bit|rmb|ntd?|usd|%)")
 _STANDARD = re.compile(r"[a-z]{1,4}\d(?:\.\d)?")
 """As short as the names of standards are (DDR5, USB3.2)."""
 _SERIES = re.compile(r"[a-z]\d{1,2}|\d{2}[a-z]")
