@@ -6,6 +6,7 @@ In: the units of a clause. Out: the units with such an opinion taken apart where
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import takewhile
 
 from builder.engine.symbols import ASPECT, HAVE, OPINION, symbol_set
 from builder.engine.vocabulary import Unit
@@ -26,7 +27,8 @@ def open_clause(units: Sequence[Unit], lexicon: Lexicon, openers: tuple[str, ...
             continue
         if unit.entry is not None or not unit.word.startswith(openers) or (k and units[k - 1].symbol == HAVE):
             return units
-        if any(after.symbol in _OTHERS for after in units[k + 1 :]):
+        behind = takewhile(lambda after: after.symbol != ASPECT, units[k + 1 :])  # 料多實在價格便宜
+        if any(after.symbol in _OTHERS for after in behind):
             return units
         parts = _take_apart(unit.word, lexicon, openers)
         return [*units[:k], *_make_units(unit, parts), *units[k + 1 :]] if parts else units
