@@ -162,8 +162,16 @@ def test_every_convention_has_exactly_one_rule_of_each_kind_of_grammar(lexicon: 
         ("excess", {"below": "much"}, "below is not a number"),
         ("irrealis", {"kinds": [1]}, "kinds is not a list of strings"),
         ("predicate", {"category": "staff.absent"}, "unknown category 'staff.absent'"),
-        ("predicate", {"pattern": "BAR UES"}, "unknown unit 'UES' in pattern 'BAR UES'; known: "),
-        ("predicate", {"words": {"BAR": ["@staff"], "USE": ["…味"]}, "needs": []}, "names no word"),
+        (
+            "predicate",
+            {"pattern": "BAR UES", "words": {"BAR": ["x"]}},
+            "unknown unit 'UES' in pattern 'BAR UES'; known: ",
+        ),
+        (
+            "predicate",
+            {"pattern": "BAR", "before": "", "after": "", "words": {"BAR": ["@staff", "…味"]}, "needs": []},
+            "names no word",
+        ),
         ("predicate", {"needs": ["BARS"]}, "needs 'BARS', no class of plain words"),
         ("sign", {"signs": {"eval.fine": ["\U0001f44d"]}}, "unknown category 'eval.fine'"),
         ("conjunction", {"enabled": "no"}, "enabled is not true or false"),
