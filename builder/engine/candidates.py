@@ -50,6 +50,13 @@ class DecisionRule:
         object.__setattr__(self, "fits", fits)
         object.__setattr__(self, "reaches", _compile_reach(self.nearby))
 
+    def is_likely(self, opinion: Constituent, aspect: Constituent) -> bool:
+        """Whether opinions of such a group are said of such aspects, as far as a table says anything of the two."""
+        assert opinion.phrase is not None
+        assert aspect.term is not None
+        pair = self.opinion_group(opinion.phrase.entry.category), self.aspect_group(aspect.term.cls)
+        return self.fits.get(pair) != "does not fit"
+
 
 class Before(NamedTuple):
     """What stands before an opinion: all clauses of its text, each with its sentence and whether a colon ends it.

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
@@ -33,7 +33,7 @@ from builder.engine.predicates import read_predicates
 from builder.engine.quoting import join_quoted
 from builder.engine.scene import AspectChoice, Scene, Topic
 from builder.engine.signs import read_sign
-from builder.engine.symbols import JUDGING, OPINION
+from builder.engine.symbols import JUDGING, LIST, OPINION, PART
 from builder.engine.terms import bar_all, bar_others, bar_refused, bar_spots, join_terms
 from builder.engine.topics import next_topic, share
 from builder.engine.units import lower_case, read_units
@@ -50,6 +50,8 @@ LONGEST_CLAUSE = 150
 COLONS = frozenset(":：")
 BRACKETS = re.compile("[(（][^()（）]{1,60}[)）]")
 """What stands in brackets, with them."""
+_LIST_GOES_ON = frozenset(["", LIST, PART])
+"""What stands behind an opinion of a list: its end, a particle, or the next comma."""
 MEASURED = ("size", CONTEXT_ONLY)
 """Categories of words that in brackets only say which size or kind was ordered."""
 
@@ -176,14 +178,16 @@ class Engine:
         for number, clause in enumerate(read):
             line = "".join([item.symbol for item in clause.items])
             paired: list[Constituent] = []
+            pairings: dict[int, Pairing] = {}
             before = Before(parts, number, described)
             for index, item in enumerate(clause.items) if OPINION in line else ():
                 if item.phrase is None:
                     continue
                 marked = line[:index] + CURRENT + line[index + 1 :]
                 scene = Scene(clause.items, line, marked, index, doc.tokens, topic, sentences.get(clause.sentence, ()))
-                pairing = self._pair(doc, scene, before)
+                pairing = self._pair(doc, scene, before) or self._pair_listed(doc, scene, pairings)
                 if pairing is not None:
+                    pairings[index] = pairing
                     paired += pairing.aspects
                     if begun.aspects:
                         aspects = add_listed(clause.items, pairing.aspects, begun.aspects, self._rules.terms.lists)
@@ -260,6 +264,24 @@ class Engine:
             return Pairing(best.rule, self._share(doc, scene, best.choice.aspects), best.choice.detail, weighed)
         aspects = self._share(doc, scene, (best.aspect,), best.clause)
         return Pairing(self._rules.decision_name, aspects, "the best of all candidates", weighed)
+
+    def _pair_listed(self, doc: Doc, scene: Scene, pairings: Mapping[int, Pairing]) -> Pairing | None:
+        """髒、亂、吵: an opinion that nothing pairs is about what the one listed before it is about."""
+        at, decision = scene.at, self._rules.decision
+        first = pairings.get(at - 2)
+        listed = scene.symbols[at - 1 : at] == LIST and scene.symbols[at + 1 : at + 2] in _LIST_GOES_ON
+        if first is None or decision is None or not listed:
+            return None
+        aspects = tuple(
+            [
+                aspect
+                for aspect in first.aspects
+                if aspect.start < scene.opinion.start
+                and self._fits(doc, scene.opinion, aspect)
+                and decision.is_likely(scene.opinion, aspect)
+            ]
+        )
+        return Pairing(first.rule, aspects, "listed with the opinion before") if aspects else None
 
     def _share(
         self, doc: Doc, scene: Scene, aspects: tuple[Constituent, ...], clause: Sequence[Constituent] | None = None
