@@ -72,7 +72,8 @@ def weigh_candidates(
             between = sum(1 for other in later if aspect.start < other.aspect.start < opinion.start)
         features += ["aspect between"] * min(between, _MANY)
         if candidate.back:
-            features += carried + describe_earlier(candidate, before, is_general=about in rule.general)
+            general, opens = about in rule.general, scene.at == 0
+            features += carried + describe_earlier(candidate, before, is_general=general, opens=opens)
         else:
             features += describe_same(scene, aspect)
         if number == 0 and before.number <= rule.clauses:

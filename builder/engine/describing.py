@@ -101,13 +101,14 @@ def _find_viewed(before: Sequence[Constituent], viewing: Collection[str]) -> int
     return 0
 
 
-def describe_earlier(candidate: AspectCandidate, before: Before, *, is_general: bool) -> list[str]:
+def describe_earlier(candidate: AspectCandidate, before: Before, *, is_general: bool, opens: bool) -> list[str]:
     """Features of an aspect that stands in an earlier clause than its opinion, for the decision's weights.
 
     Args:
         candidate: the aspect, its clause, how many clauses back it is, and how many ends of sentences lie between.
         before: what stands before the opinion.
         is_general: whether the aspect names what is reviewed, or the house, in general.
+        opens: whether the opinion opens its clause (檸檬茶，好喝).
 
     Returns:
         Names of features; one that counts twice stands twice.
@@ -116,6 +117,8 @@ def describe_earlier(candidate: AspectCandidate, before: Before, *, is_general: 
     out = ["further back"] * min(back - 1, _FURTHEST) + ["sentence border"] * min(borders, 2)
     if aspect is clause[-1]:
         out.append("ends its clause before")
+        if opens and back == 1 and len(clause) == 1:
+            out.append("a clause of its own")
         if back == 1 and before.clauses[before.number - 1][2]:
             out.append("label of the clause")
     if is_general:
