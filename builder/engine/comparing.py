@@ -182,7 +182,9 @@ def bar_standards(clause: list[Constituent], rule: ComparisonRule) -> list[Const
     """The clause with what something is held against as no aspect: 像麻糬, 跟外面的牛肉麵一樣, 相較於豬排."""
     words = [item.phrase.entry.word if item.phrase else item.word for item in clause]  # 還不如 is 不如
     introducers = [
-        i for i, word in enumerate(words) if word in rule.introducers or _compares_with_next(clause, i, rule)
+        i
+        for i, word in enumerate(words)
+        if word in rule.introducers or (word in rule.comparatives and _compares_with_next(clause, i, rule))
     ]
     excluded = [i for i in range(1, len(clause)) if clause[i].word in rule.excluding and clause[i - 1].symbol == ASPECT]
     clause = _bar_viewpoints(_bar_frames(clause, rule), rule)
@@ -216,7 +218,7 @@ def bar_standards(clause: list[Constituent], rule: ComparisonRule) -> list[Const
 
 def _compares_with_next(clause: Sequence[Constituent], i: int, rule: ComparisonRule) -> bool:
     """價錢 較 夜市 牛排 貴, 餐點 較 一般 早午餐 貴: whether a degree word has nothing to strengthen but a name."""
-    if clause[i].word not in rule.comparatives or not i:
+    if not i:
         return False
     at = i + 2 if i + 1 < len(clause) and clause[i + 1].word in rule.common else i + 1
     return at < len(clause) and clause[at].symbol in NOMINALS
