@@ -27,7 +27,7 @@ def drop_translation(text: str, clauses: Sequence[Clause], rule: TranslationRule
     """The clauses of the original, or of the translation where the original is not in Chinese; all where there are
     not both. What stands before any mark is original.
     """
-    if rule is None or len(clauses) < len(("mark", "translation", "mark", "original")):
+    if rule is None or not any(mark in text for mark in rule.translated):
         return clauses
     parts: dict[bool, list[Clause]] = {True: [], False: []}
     original = True
