@@ -27,9 +27,8 @@ def run(context: Context) -> runs.Counts:
     connection = context.connection
     with db.atomic(connection), StoredTexts() as stored:
         reviews.clear(connection)
-        with search.Indexer(connection) as indexer:
-            for path in context.inputs:
-                _ingest(context, path, stored, indexer)
+        for path in context.inputs:
+            _ingest(context, path, stored)
         reviews.mark_duplicates(connection)
         search.finish(connection)
         files = [str(path) for path in named_files(context.config.evaluate).values()]
@@ -80,7 +79,7 @@ def columns_of(settings: Input) -> sources.Columns:
     )
 
 
-def _ingest(context: Context, path: Path, stored: StoredTexts, indexer: search.Indexer) -> None:
+def _ingest(context: Context, path: Path, stored: StoredTexts) -> None:
     settings = context.config.input
     rows = sources.read(path, columns_of(settings), settings.encoding or None, sheet=settings.sheet or None)
     job = make_job(path.name, path.stem, context.config.ingest.max_chars)
@@ -94,14 +93,14 @@ def _ingest(context: Context, path: Path, stored: StoredTexts, indexer: search.I
                     where=f"{path} row {unusable[0].row}",
                     fix='or set ingest.on_bad_row = "reject"',
                 )
-            _write(context, kept, stored, indexer)
+            _write(context, kept, stored)
             name = storable(path.name)
             dropped = [(f"{name}:{row.row}", row.reason, row.detail, row.raw) for row in unusable]
             reviews.reject(context.connection, "ingest", dropped)
             shown.update(len(answers))
 
 
-def _write(context: Context, rows: Sequence[IngestRow], stored: StoredTexts, indexer: search.Indexer) -> None:
+def _write(context: Context, rows: Sequence[IngestRow], stored: StoredTexts) -> None:
     """Write some reviews. A key that is taken gets the row's number, so that no review is lost to a careless id
     column.
     """
@@ -117,7 +116,7 @@ def _write(context: Context, rows: Sequence[IngestRow], stored: StoredTexts, ind
     reviews.set_groups(connection, [(row.group, key) for row, key in zip(rows, keys, strict=True) if row.group])
     reviews.set_dates(connection, [(row.date, key) for row, key in zip(rows, keys, strict=True) if row.date])
     ids = reviews.ids(connection, keys)
-    indexer.add([(ids[key], row.tokens) for row, key in zip(rows, keys, strict=True)])
+    search.add(connection, ((ids[key], row.tokens) for row, key in zip(rows, keys, strict=True)))
     for row, key in zip(rows, keys, strict=True):
         stored.append(ids[key], row.normal)
 

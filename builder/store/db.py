@@ -59,11 +59,11 @@ def lock(workdir: Path) -> Iterator[None]:
 @contextmanager
 def writing(workdir: Path) -> Iterator[sqlite3.Connection]:
     """The database for writing, created or migrated; WorkdirError if it is not ours, newer, damaged, or the disk is
-    full. Threads may share the connection: SQLite lets them take turns.
+    full.
     """
     workdir.mkdir(parents=True, exist_ok=True)
     path = workdir / NAME
-    with _explained(path), closing(sqlite3.connect(path, isolation_level=None, check_same_thread=False)) as connection:
+    with _explained(path), closing(sqlite3.connect(path, isolation_level=None)) as connection:
         _check(connection, path)
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")

@@ -9,15 +9,11 @@ A second index, `reviews_fts`, serves tools that have SQLite's own tokenizers al
 
 from __future__ import annotations
 
-import json
 import re
 import sqlite3
-from collections import deque
-from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import NamedTuple
 
 from builder.errors import QueryError, WorkdirError
@@ -28,8 +24,6 @@ from builder.text import HAN, HAN_RANGES
 _SCHEMA = 11
 _STATE = "search.at"
 _BATCH = 1000
-_AHEAD = 2
-"""Batches that wait for the indexing thread at most."""
 _LONGEST = 4
 _WORD = re.compile(rf"[{HAN_RANGES}]+|[^\W{HAN_RANGES}]+")
 _END = "\n"  # `fold` makes every white space a blank, so this stands in no text
@@ -108,49 +102,11 @@ def make_tokens(text: str) -> Tokens:
     return Tokens(pairs(fold(text)), strings(text))
 
 
-def add(connection: sqlite3.Connection, made: Sequence[tuple[int, Tokens]]) -> None:
-    """Index reviews by their ids, above all that are indexed; `finish` ends it.
-
-    The ids with their tokens go as a JSON object, so that each index takes one statement.
-    """
-    for table, column, tokens in (
-        ("search", "pairs", {review: tokens.pairs for review, tokens in made}),
-        ("reviews_fts", "text", {review: tokens.strings for review, tokens in made}),
-    ):
-        connection.execute(
-            f"INSERT INTO {table} (rowid, {column}) SELECT CAST(key AS INTEGER), value FROM json_each(?)",
-            (json.dumps(tokens),),
-        )
-
-
-class Indexer:
-    """Indexes batches of reviews in a thread: SQLite works through one without Python, and the caller goes on
-    meanwhile. The transaction is the caller's.
-    """
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
-        self._thread = ThreadPoolExecutor(1, "search")
-        self._waiting: deque[Future[None]] = deque()
-
-    def __enter__(self) -> Indexer:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._thread.shutdown(cancel_futures=error is not None)
-        if error is None:
-            self._wait_for_all_but(0)
-
-    def add(self, made: Sequence[tuple[int, Tokens]]) -> None:
-        """`add`, in the thread. An error of it is raised by a later call or at the end."""
-        self._waiting.append(self._thread.submit(add, self._connection, made))
-        self._wait_for_all_but(_AHEAD)
-
-    def _wait_for_all_but(self, number: int) -> None:
-        while len(self._waiting) > number:
-            self._waiting.popleft().result()
+def add(connection: sqlite3.Connection, made: Iterable[tuple[int, Tokens]]) -> None:
+    """Index reviews by their ids, above all that are indexed; `finish` ends it."""
+    for review, tokens in made:
+        connection.execute("INSERT INTO search (rowid, pairs) VALUES (?, ?)", (review, tokens.pairs))
+        connection.execute("INSERT INTO reviews_fts (rowid, text) VALUES (?, ?)", (review, tokens.strings))
 
 
 def finish(connection: sqlite3.Connection) -> None:
@@ -169,7 +125,7 @@ def index(connection: sqlite3.Connection) -> int:
         while rows := connection.execute(
             "SELECT id, text FROM reviews WHERE id > ? ORDER BY id LIMIT ?", (after, _BATCH)
         ).fetchall():
-            add(connection, [(review, make_tokens(text)) for review, text in rows])
+            add(connection, ((review, make_tokens(text)) for review, text in rows))
             done, after = done + len(rows), rows[-1][0]
         if done:
             finish(connection)
