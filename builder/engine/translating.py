@@ -32,9 +32,9 @@ def drop_translation(text: str, clauses: Sequence[Clause], rule: TranslationRule
     parts: dict[bool, list[Clause]] = {True: [], False: []}
     original = True
     for clause in clauses:
-        said = text[clause.start : clause.end].strip()
-        if said in rule.translated or said in rule.original:
-            original = said in rule.original
+        mark = text[clause.start : clause.end].strip()
+        if mark in rule.translated or mark in rule.original:
+            original = mark in rule.original
         else:
             parts[original].append(clause)
     if not all(parts.values()):
