@@ -26,7 +26,7 @@ class DenyingRule:
     nothing but manner and the words `approaching` may stand between instead (不會 無故 來 催促). `met`: words that
     lead in the same way to a fault that was met, but for one with a word of `extremes` (沒 吃過 這麼 難吃 的).
     `ending`: words that begin another statement. `apart`: categories of what is a statement of its own (沒 吃到 很
-    可惜).
+    可惜). `dropped`: categories that judge nothing where they are so denied (不會 讓 客人 等很久).
     """
 
     negators: tuple[str, ...] = ()
