@@ -86,15 +86,28 @@ def test_a_release_is_read_without_torch() -> None:
 
 
 def test_the_rules_are_ready_in_a_second_beside_the_time_of_torch() -> None:
-    """Of processor time, of which a crowded machine takes half as much again; the collector is paused while they load,
-    and builds and readers of files stay away.
+    """Of processor time on an idle machine, where counting words takes 0.3 s; a crowded one slows both. The collector
+    is paused while the rules load, and builds and readers of files stay away.
     """
-    code = (
-        "import gc, sys, time, torch; began = time.process_time(); from builder import Extractor; Extractor(); "
-        "took = time.process_time() - began; print(took, gc.isenabled(), 'builder.builds' in sys.modules)"
-    )
+    code = """
+import gc, sys, time, torch
+
+def count_words():
+    began, counts = time.process_time(), {}
+    for number in range(400_000):
+        word = str(number)[-4:]
+        counts[word] = counts.get(word, 0) + len(word)
+    return time.process_time() - began
+
+before = count_words()
+began = time.process_time()
+from builder import Extractor
+Extractor()
+took = time.process_time() - began
+print(took / (before + count_words()), gc.isenabled(), "builder.builds" in sys.modules)
+"""
     answers = [fresh(code).split() for _ in range(2)]
-    assert min(float(took) for took, *_ in answers) < 1.5
+    assert min(float(ratio) for ratio, *_ in answers) < 5
     assert answers[0][1:] == ["True", "False"]
 
 

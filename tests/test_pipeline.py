@@ -9,6 +9,7 @@ import re
 import shutil
 import sqlite3
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -76,10 +77,13 @@ def proposals(workdir: Path) -> list[tuple[Any, ...]]:
 
 
 def test_two_workers_in_another_directory_make_the_same_release_byte_for_byte(
-    built: Built, builder: Command, tmp_path: Path
+    built: Built, builder: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shutil.copy(built.reviews, tmp_path / "reviews.csv")
     shutil.copy(built.gold, tmp_path / "labelled.jsonl")
+    day = json.loads((built.out / "v0.1.0" / "manifest.json").read_text(encoding="utf-8"))["date"]
+    noon = datetime.fromisoformat(f"{day}T12:00+00:00")
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", f"{noon.timestamp():.0f}")  # midnight may lie between the two builds
     chosen = settings(evaluate__gold='"labelled.jsonl"', workers="2")
     done = builder("build", "reviews.csv", "--workdir", "w", "--out", "out", *chosen, cwd=tmp_path)
     assert done.code == 0, done.err
