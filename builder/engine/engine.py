@@ -270,8 +270,8 @@ class Engine:
         """髒、亂、吵: an opinion that nothing pairs is about what the one listed before it is about."""
         at, decision = scene.at, self._rules.decision
         first = pairings.get(at - 2)
-        listed = scene.symbols[at - 1 : at] == LIST and scene.symbols[at + 1 : at + 2] in _LIST_GOES_ON
-        if first is None or decision is None or not listed:
+        is_listed = scene.symbols[at - 1 : at] == LIST and scene.symbols[at + 1 : at + 2] in _LIST_GOES_ON
+        if first is None or decision is None or not is_listed:
             return None
         aspects = tuple(
             [
