@@ -66,15 +66,12 @@ def test_every_public_name_is_there_and_says_what_it_is() -> None:
     assert (ROOT / "builder" / "py.typed").is_file()
 
 
-def test_importing_the_package_takes_no_time_and_loads_nothing() -> None:
-    """50 ms are allowed, of processor time, for the machine may be busy."""
+def test_importing_the_package_loads_nothing() -> None:
     code = (
-        "import sys, time; began = time.process_time(); import builder; took = time.process_time() - began; "
-        "print(took, [name for name in sys.modules if name.startswith(('builder.', 'torch', 'numpy', 'opencc'))])"
+        "import sys; import builder; "
+        "print([name for name in sys.modules if name.startswith(('builder.', 'torch', 'numpy', 'opencc'))])"
     )
-    answers = [fresh(code).split(maxsplit=1) for _ in range(3)]
-    assert min(float(took) for took, _ in answers) < 0.05
-    assert answers[0][1].strip() == "[]"
+    assert fresh(code).strip() == "[]"
 
 
 def test_a_release_is_read_without_torch() -> None:
@@ -85,40 +82,70 @@ def test_a_release_is_read_without_torch() -> None:
     assert fresh(code).split()[1] == "False"
 
 
-def test_the_rules_are_ready_in_a_second_beside_the_time_of_torch() -> None:
-    """Of processor time on an idle machine, where counting words takes 0.3 s; a crowded one slows both. The collector
-    is paused while the rules load, and builds and readers of files stay away.
-    """
-    code = """
-import gc, sys, time, torch
+COUNTING = """
+import gc, sys, torch
 
-def count_words():
-    began, counts = time.process_time(), {}
-    for number in range(400_000):
-        word = str(number)[-4:]
-        counts[word] = counts.get(word, 0) + len(word)
-    return time.process_time() - began
+calls = 0
 
-before = count_words()
-began = time.process_time()
-from builder import Extractor
-Extractor()
-took = time.process_time() - began
-print(took / (before + count_words()), gc.isenabled(), "builder.builds" in sys.modules)
+def count(frame, event, argument):
+    global calls
+    calls += event == "call"
+
+def calls_of(work, *arguments):
+    global calls
+    calls = 0
+    sys.setprofile(count)
+    result = work(*arguments)
+    sys.setprofile(None)
+    return calls, result
 """
-    answers = [fresh(code).split() for _ in range(2)]
-    assert min(float(ratio) for ratio, *_ in answers) < 5
-    assert answers[0][1:] == ["True", "False"]
 
 
-def test_a_sentence_takes_few_milliseconds_from_the_first_one_on() -> None:
-    """15 ms are allowed. Processor time of all threads counts: what spins while it waits would be seen."""
-    took = []
-    for number in [0, 1, 2, 3] * 5:
-        began = time.process_time()
-        EXTRACT(TEXT + "，湯頭濃郁" * number)
-        took.append(time.process_time() - began)
-    assert min(took) < 0.015
+def test_loading_the_rules_takes_few_calls_and_no_builds() -> None:
+    """Calls of Python functions, for seconds depend on the machine: a million of them take one second on two cores. The
+    collector is paused while the rules load, and builds and readers of files stay away.
+    """
+    code = (
+        COUNTING
+        + """
+def load():
+    from builder import Extractor
+    Extractor()
+
+print(calls_of(load)[0], gc.isenabled(), "builder.builds" in sys.modules)
+"""
+    )
+    calls, collecting, builds = fresh(code).split()
+    assert int(calls) < 2_000_000
+    assert (collecting, builds) == ("True", "False")
+
+
+def test_a_sentence_takes_few_calls_from_the_first_one_on() -> None:
+    """A thousand calls take about a millisecond."""
+    code = (
+        COUNTING
+        + f"""
+from builder import Extractor
+extract = Extractor()
+for number in [0, 3] * 2:
+    print(calls_of(extract, {TEXT!r} + "，湯頭濃郁" * number)[0])
+"""
+    )
+    first, longer, again, longer_again = (int(calls) for calls in fresh(code).split())
+    assert max(first, again) < 3_000
+    assert max(longer, longer_again) < 6_000
+
+
+def test_no_thread_spins_while_a_sentence_is_read() -> None:
+    """Processor time of all threads beside that of this one; other tests' threads may wake, so the least difference
+    counts.
+    """
+    others = []
+    for number in range(20):
+        all_threads, this_thread = time.process_time(), time.thread_time()
+        EXTRACT(TEXT + "，湯頭濃郁" * (number % 4))
+        others.append(time.process_time() - all_threads - (time.thread_time() - this_thread))
+    assert min(others) < 0.002
 
 
 def test_a_document_is_a_tuple_of_triplets_that_knows_its_text() -> None:

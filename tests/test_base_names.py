@@ -54,7 +54,7 @@ def test_a_mistyped_folder_is_named_before_anything_is_read(profile: str, unreac
         assert error.startswith(f'{profile}.base = "{name}": no ') and why in error, error
         assert error.endswith("did you mean 'models/macbert'?") and "\n" not in error
         assert "annotate" not in ran.output and not Path("w/build.sqlite").exists()
-    assert time.monotonic() - began < 15, "the hub's own client would try for half a minute each"
+    assert time.monotonic() - began < 30, "the hub's own client would try for half a minute each"
 
 
 MAKERS: dict[str, Callable[[Path], object]] = {

@@ -309,7 +309,7 @@ def test_no_question_takes_much_memory_or_time(served: Any, sql: str) -> None:
     answer = asyncio.run(served.client.get("/builder.json", params={"sql": sql}))
     assert answer.status_code in (400, 500)
     assert len(answer.content) < 10_000
-    assert time.process_time() - started < 5
+    assert time.process_time() - started < 20
 
 
 def test_an_answer_of_allowed_size_is_given_again_and_again(served: Any) -> None:

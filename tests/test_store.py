@@ -765,7 +765,7 @@ def test_a_query_of_long_cells_is_interrupted_in_time(tmp_path: Path) -> None:
         started = time.monotonic()
         with pytest.raises(QueryError, match="took longer"):
             queries.free(connection, slow, None, seconds=0.2)
-        assert time.monotonic() - started < 10
+        assert time.monotonic() - started < 60
 
 
 def test_an_unknown_query_lists_the_known_ones_and_a_missing_parameter_is_named(filled: sqlite3.Connection) -> None:
