@@ -43,7 +43,9 @@ class IrrealisRule:
 
     `short`: kinds that end with their predicate, where another aspect follows it. `present`: words that end the reach
     of kind `past` (以前好吃現在難吃). `closing`: words that make a condition of what stands before them (服務好 的話).
-    `conceding` and `conceded`: words around what is granted only (再 好吃 也 不去).
+    `conceding` and `conceded`: words around what is granted only (再 好吃 也 不去); behind one of `granting` the second
+    is not needed (就算 再 好吃). `states`: categories of what a thing passes into, which one of `sequels` makes a
+    condition of what is judged behind it (冷掉 也 好吃).
     """
 
     kinds: tuple[str, ...] = ()
@@ -53,6 +55,9 @@ class IrrealisRule:
     closing: frozenset[str] = frozenset()
     conceding: frozenset[str] = frozenset()
     conceded: frozenset[str] = frozenset()
+    granting: frozenset[str] = frozenset()
+    states: tuple[str, ...] = ()
+    sequels: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +144,9 @@ class Compiled:
     closing: frozenset[str]
     conceding: frozenset[str]
     conceded: frozenset[str]
+    granting: frozenset[str]
+    states: tuple[str, ...]
+    sequels: frozenset[str]
     contrast: frozenset[str]
     questions: tuple[str, ...]
     compatible: Mapping[str, tuple[tuple[str, ...], ...]]
@@ -239,6 +247,9 @@ def compile_rules(lexicon: Lexicon, rules: Sequence[Rule], convention: Conventio
         closing=frozenset(word for params in irrealis for word in params.closing),
         conceding=frozenset(word for params in irrealis for word in params.conceding),
         conceded=frozenset(word for params in irrealis for word in params.conceded),
+        granting=frozenset(word for params in irrealis for word in params.granting),
+        states=tuple(category for params in irrealis for category in params.states),
+        sequels=frozenset(word for params in irrealis for word in params.sequels),
         contrast=frozenset(
             word for params in irrealis for word, kind in lexicon.contrast.items() if kind in params.contrast
         ),

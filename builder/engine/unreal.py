@@ -29,7 +29,9 @@ def is_unreal(clause: Sequence[Constituent], index: int, rules: Compiled) -> boo
     """
     if rules.closing and _is_closed(clause, index, rules.closing):
         return True
-    if index and clause[index - 1].word in rules.conceding and _is_conceded(clause, index, rules.conceded):
+    if index and clause[index - 1].word in rules.conceding and _is_conceded(clause, index, rules):
+        return True
+    if rules.states and _is_passed_into(clause, index, rules):
         return True
     named = judged = present = False
     after = ""
@@ -47,10 +49,23 @@ def is_unreal(clause: Sequence[Constituent], index: int, rules: Compiled) -> boo
     return False
 
 
-def _is_conceded(clause: Sequence[Constituent], index: int, conceded: frozenset[str]) -> bool:
-    """再 好看 也 不去, 再 便宜 的 外套 也 不買: whether opinion `index` and what it describes are granted only."""
+def _is_conceded(clause: Sequence[Constituent], index: int, rules: Compiled) -> bool:
+    """再 好看 也 不去, 再 便宜 的 外套 也 不買, 就算 再 好看: whether opinion `index` and what it describes are granted
+    only.
+    """
     behind = next((item for item in clause[index + 1 :] if item.symbol not in _GRANTED), None)
-    return behind is not None and behind.word in conceded
+    if behind is None:
+        return any(item.word in rules.granting for item in clause[:index])
+    return behind.word in rules.conceded
+
+
+def _is_passed_into(clause: Sequence[Constituent], index: int, rules: Compiled) -> bool:
+    """雞排 冷掉 也 好吃: whether opinion `index` is a state in which what is judged behind it holds."""
+    phrase = clause[index].phrase
+    if phrase is None or phrase.kinds or not phrase.entry.category.startswith(rules.states):
+        return False
+    behind = clause[index + 1 :]
+    return bool(behind) and behind[0].word in rules.sequels and any(item.symbol == OPINION for item in behind)
 
 
 def _is_closed(clause: Sequence[Constituent], index: int, closing: frozenset[str]) -> bool:
