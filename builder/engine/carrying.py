@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from typing import NamedTuple
 
 from builder.engine.constituents import ATTRIBUTES, Constituent, Term, is_thing
 from builder.engine.params import read_params
@@ -68,7 +69,8 @@ class CarryParams:
     pairs, with another subject (很適合聚餐: the place). `others`: words that are another subject (其他), but for
     opinions that are `felt` (小孩很喜歡 has its cause in the thing), and for the time when it came, behind a word of
     `arriving` and 的 (送來的時候已經冷掉). `adding`: words before what only goes into the thing, which stays the topic
-    (裡面加了薑絲).
+    (裡面加了薑絲), whatever `amounts` of it are told (包滿滿的豆芽), as it does behind one of `inside` and 有
+    (裡面有薑絲).
     """
 
     blockers: tuple[str, ...] = ()
@@ -82,6 +84,16 @@ class CarryParams:
     felt: tuple[str, ...] = ()
     arriving: frozenset[str] = frozenset()
     adding: frozenset[str] = frozenset()
+    inside: frozenset[str] = frozenset()
+    amounts: tuple[str, ...] = ()
+
+
+class AddingRule(NamedTuple):
+    """Which clauses only name what goes into the thing before: `adding`, `inside` and `amounts` of `CarryParams`."""
+
+    words: frozenset[str]
+    inside: frozenset[str]
+    amounts: tuple[str, ...]
 
 
 def pair_carried(rule: Rule) -> Pairer:

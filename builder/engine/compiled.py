@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from builder.engine import pairing
 from builder.engine.asserting import AssertionRule
 from builder.engine.candidates import DecisionRule
-from builder.engine.carrying import CarryParams
+from builder.engine.carrying import AddingRule, CarryParams
 from builder.engine.comparing import ComparisonRule
 from builder.engine.denying import DenyingRule
 from builder.engine.described import steps
@@ -121,8 +121,8 @@ class Compiled:
     `compatible`: opinion category -> for each rule that limits it, the prefixes of aspect classes it may describe;
     `limited`: how the classes begin of which such rules say something; any other is described by all (those of a
     user's own pack); `blocked`: opinion words that pair with nothing; `exceptions`: opinion ->
-    aspects that it is never said of; `joining`: words between a dish and what it comes with; `adding`: those before
-    what only goes into it; `wide`: some rule pairs over the whole sentence.
+    aspects that it is never said of; `joining`: words between a dish and what it comes with; `adding`: which
+    clauses only name what goes into it; `wide`: some rule pairs over the whole sentence.
     """
 
     lexicon: Lexicon
@@ -131,7 +131,7 @@ class Compiled:
     phrases: PhraseGrammar
     terms: TermGrammar
     joining: frozenset[str]
-    adding: frozenset[str]
+    adding: AddingRule | None
     pairers: tuple[tuple[str, Pairer], ...]
     conjunction: str
     decision: DecisionRule | None
@@ -234,7 +234,9 @@ def compile_rules(lexicon: Lexicon, rules: Sequence[Rule], convention: Conventio
         joining=frozenset(
             word for params in chosen.params("pair-with", pairing.PatternParams) for word in params.words
         ),
-        adding=frozenset(word for params in chosen.params("pair-carry", CarryParams) for word in params.adding),
+        adding=next(
+            (AddingRule(it.adding, it.inside, it.amounts) for it in chosen.params("pair-carry", CarryParams)), None
+        ),
         pairers=chosen.pairers,
         conjunction=next((rule.name for rule in chosen.of_kind("conjunction")), ""),
         decision=next(iter(chosen.params("decision", DecisionRule)), None),

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from builder.engine.carrying import AddingRule
 from builder.engine.compiled import Compiled
 from builder.engine.constituents import THINGS, Constituent, is_kind, is_thing
 from builder.engine.coordination import add_coordinated
 from builder.engine.scene import Topic
-from builder.engine.symbols import DE
+from builder.engine.symbols import DE, HAVE
 
 _REACH = 4
 """Units before an aspect among which the word that adds it stands (加 了 一 顆 梅子)."""
@@ -37,7 +38,9 @@ def next_topic(
     `label`: whether a colon ends the clause. `begun`: the list that may go on behind it.
     """
     named = [item for item in clause if item.term is not None]
-    if not paired and (not named or (topic and _only_adds(clause, named[0], topic, rules.adding))):
+    if not named and not paired:
+        return topic
+    if topic and named and rules.adding and _only_adds(clause, named, topic, rules.adding):
         return topic
     last = paired[-1] if paired else _find_subject(clause, named, rules.joining)
     aspects = add_coordinated(clause, (last,), rules.terms.lists)
@@ -50,14 +53,24 @@ def next_topic(
     return Topic(aspects, not paired, things[-1] if things else before, label)
 
 
-def _only_adds(clause: Sequence[Constituent], first: Constituent, topic: Topic, adding: Collection[str]) -> bool:
-    """牛肉湯來了，裡面加了薑絲: whether a clause only names what goes into the thing that was named before it."""
-    about = topic.aspects[-1]
+def _only_adds(clause: Sequence[Constituent], named: Sequence[Constituent], topic: Topic, rule: AddingRule) -> bool:
+    """牛肉湯來了，裡面加了薑絲: whether a clause only names what goes into the thing that was named before it, and at
+    most tells how much of it there is (包了滿滿的豆芽).
+    """
+    about, first = topic.aspects[-1], named[0]
     if not (about.term and about.term.role in THINGS and first.term and first.term.role in THINGS):
+        return False
+    phrases = [item.phrase for item in clause if item.phrase]
+    if any(not phrase.entry.category.startswith(rule.amounts) for phrase in phrases):
         return False
     at = next(i for i, item in enumerate(clause) if item is first)
     before = clause[max(0, at - _REACH) : at]
-    return any(item.word in adding for item in before) and all(item.symbol != DE for item in before)
+    if any(item.symbol == DE and (not i or before[i - 1].phrase is None) for i, item in enumerate(before)):
+        return False
+    words = [item.word for item in before]
+    if not rule.words.isdisjoint(words):
+        return True
+    return not phrases and not rule.inside.isdisjoint(words) and any(item.symbol == HAVE for item in before)
 
 
 def _find_subject(clause: Sequence[Constituent], named: Sequence[Constituent], joining: Collection[str]) -> Constituent:
