@@ -16,6 +16,10 @@ from builder.lexicon.resources import Lexicon
 
 _BEFORE_VERB = frozenset({ADV, AUX})
 """Between a person and the verb."""
+_BEFORE_ADVICE = frozenset({ADV, AUX, DEG})
+"""Between an adviser and the advice."""
+_INSIDE = frozenset("上中裡裏")
+"""Behind a place where others give advice (評論 上)."""
 _BEFORE_AMOUNT = frozenset({DEG, NEG, PART, DEGREE_DE})
 """Between a verb and the word that says how much or how long."""
 _BEFORE_TASTE = frozenset({DEG, NEG, VERB})
@@ -39,7 +43,9 @@ def tells_an_act(units: Sequence[Unit], k: int, plain: bool, lexicon: Lexicon, r
         before is not None and before.word in _ASKING and _is_asked(units, k - 2)
     ):
         return True
-    if word in rule.suggesting and _is_said_by_a_seller(units, k, lexicon, rule):
+    if word in rule.suggesting and (
+        _is_said_by_a_seller(units, k, lexicon, rule) or _is_said_by_an_adviser(units, k, rule)
+    ):
         return True
     if (word[:-1] if word[-1] == "了" else word) in rule.quantities:
         if _ends_act(units, k, rule.consuming):
@@ -86,6 +92,16 @@ def _is_said_by_a_seller(units: Sequence[Unit], k: int, lexicon: Lexicon, rule: 
     if before.word in rule.sellers:
         return True
     return before.symbol == ASPECT and lexicon.role(before.word.lower()) == "person"
+
+
+def _is_said_by_an_adviser(units: Sequence[Unit], k: int, rule: AssertionRule) -> bool:
+    """朋友 推薦 的 雞排, 網友 大力 推薦: what others say. 給 大家 推薦 and 喜歡 甜食 的 朋友 推薦 are the guest's own."""
+    at = k - 1
+    while at > 0 and (units[at].symbol in _BEFORE_ADVICE or units[at].word in _INSIDE):
+        at -= 1
+    if at < 0 or units[at].word not in rule.advisers:
+        return False
+    return not at or (units[at - 1].symbol != DE and units[at - 1].word not in rule.advised)
 
 
 def _ends_act(units: Sequence[Unit], k: int, verbs: frozenset[str]) -> bool:

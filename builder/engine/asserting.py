@@ -82,7 +82,8 @@ class AssertionRule:
     regret (可惜 好吃的 已經 賣完, 可惜 的 是 座位 很 擠). `demanding`: verbs before what is to be done, behind which
     `results` judge nothing (品質 要 把關 好). `rest`: words for all that is not named, of which an opinion right
     behind them is said (雞排 好吃 其他 還好). `suggesting`: what people who sell, or one of `sellers`, say (店員 推薦
-    這款). `consuming`: verbs of which `quantities` say how much a guest takes (吃 多了); behind `needless` they say
+    這款), `advisers` those that say the same (朋友 推薦), unless one of `advised` stands before them (給 大家 推薦).
+    `consuming`: verbs of which `quantities` say how much a guest takes (吃 多了); behind `needless` they say
     it of the verb that follows (不用 多 介紹). `durations`: how long one did what the verbs `pondering` say (糾結 了
     很久), or did not do (很久 沒 來). `material`: words that without a degree are a stuff (高麗菜 的 油), but for
     predicates (湯 油 得 不能 喝), also behind a verb of `feeling` (覺得 油). `preferred`: categories of which people
@@ -127,6 +128,8 @@ class AssertionRule:
     rest: frozenset[str] = frozenset()
     suggesting: frozenset[str] = frozenset()
     sellers: frozenset[str] = frozenset()
+    advisers: frozenset[str] = frozenset()
+    advised: frozenset[str] = frozenset()
     consuming: frozenset[str] = frozenset()
     needless: frozenset[str] = frozenset()
     weather: frozenset[str] = frozenset()
