@@ -95,7 +95,7 @@ def _is_said_by_a_seller(units: Sequence[Unit], k: int, lexicon: Lexicon, rule: 
 
 
 def _is_said_by_an_adviser(units: Sequence[Unit], k: int, rule: AssertionRule) -> bool:
-    """朋友 推薦 的 雞排, 網友 大力 推薦: what others say. 給 大家 推薦 and 喜歡 甜食 的 朋友 推薦 are the guest's own."""
+    """朋友 推薦 的 雞排, 網友 大力 推薦: what others say. 給 大家 推薦 is the guest's own."""
     at = k - 1
     while at > 0 and (units[at].symbol in _BEFORE_ADVICE or units[at].word in _INSIDE):
         at -= 1
