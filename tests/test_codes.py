@@ -34,6 +34,21 @@ def test_a_name_of_letters_and_digits_is_what_is_judged_but_measures_and_standar
     assert sorted(triplet.aspect.text for triplet in laptop(text)) == aspects
 
 
+@pytest.mark.parametrize(
+    ("text", "aspect"),
+    [
+        ("17吋的筆電很漂亮", "17吋的筆電"),
+        ("15.6吋螢幕很清晰", "15.6吋螢幕"),
+        ("11代處理器很強", "11代處理器"),
+        ("32G記憶體很夠用", "32G記憶體"),
+        ("3萬的筆電很漂亮", "筆電"),
+        ("買了17吋，筆電很漂亮", "筆電"),
+    ],
+)
+def test_a_size_in_front_of_a_thing_belongs_to_its_name(text: str, aspect: str, laptop: Extractor) -> None:
+    assert [triplet.aspect.text for triplet in laptop(text)] == [aspect]
+
+
 def test_codes_are_no_aspects_where_the_pack_gives_them_no_class() -> None:
     assert Extractor(domain="restaurant")("Zeta15X非常輕巧") == ()
 

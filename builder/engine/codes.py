@@ -1,5 +1,5 @@
 """Names in Latin letters and digits that no lexicon holds (Zeta15X, KX-520): codes of models, and names written as one
-word (LGgram).
+word (LGgram); sizes in front of a name (16吋的筆電).
 
 In: the constituents of a clause. Out: the same, in which such a name is an aspect of the class that the pack gives to
 codes, or of the class of the entry that it is made of. Pure.
@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from builder.engine.constituents import GENERIC, Constituent, Term
-from builder.engine.symbols import ASPECT, symbol_set
+from builder.engine.constituents import GENERIC, THINGS, Constituent, Term
+from builder.engine.symbols import ASPECT, DE, symbol_set
 from builder.lexicon.resources import Lexicon
 
 _PARTS = symbol_set("NOUN OTHER NUM VERB")
@@ -29,6 +29,9 @@ _COUNTED = frozenset("吋寸代顆")
 """What follows a number that is no name."""
 _LETTERS = re.compile(r"[a-z]{5,}")
 """As long as a name is that two are written in (LGgram)."""
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+_LONGEST_SIZE = 2
+"""Words that a number and its unit are at most."""
 _FIRST = 4
 """As long as an entry is that a name may begin with, whatever follows (SwiftGo)."""
 
@@ -52,6 +55,33 @@ def name_codes(clause: list[Constituent], text: str, cls: str, lexicon: Lexicon)
             out.append(_make_aspect(run, text, cls, lexicon))
         at = max(stop, at + 1)
     return out
+
+
+def add_sizes(clause: list[Constituent], text: str, sizes: tuple[str, ...]) -> list[Constituent]:
+    """16吋的筆電, 12代處理器: a number with one of `sizes` in front of a thing belongs to its name, also before 的."""
+    out: list[Constituent] = []
+    for item in clause:
+        first = _find_size(out, item, sizes) if item.term is not None and item.term.role in THINGS else len(out)
+        if first < len(out):
+            item = item._replace(start=out[first].start, word=text[out[first].start : item.end])
+            del out[first:]
+        out.append(item)
+    return out
+
+
+def _find_size(before: Sequence[Constituent], item: Constituent, sizes: tuple[str, ...]) -> int:
+    """Where in `before` the size begins that touches a thing; its length if none does."""
+    at, touching, word = len(before), item.start, ""
+    if at and before[-1].symbol == DE and before[-1].end == touching:
+        at, touching = at - 1, before[-1].start
+    for first in range(at - 1, max(-1, at - 1 - _LONGEST_SIZE), -1):
+        part = before[first]
+        if part.end != touching or part.term is not None or part.phrase is not None:
+            break
+        word, touching = part.word + word, part.start
+        if any(_NUMBER.fullmatch(word.removesuffix(size)) for size in sizes if word.endswith(size)):
+            return first
+    return len(before)
 
 
 def _name_whole(item: Constituent, lexicon: Lexicon) -> Constituent:

@@ -16,7 +16,7 @@ from functools import partial
 from typing import NamedTuple
 
 from builder.engine.candidates import Before
-from builder.engine.codes import name_codes
+from builder.engine.codes import add_sizes, name_codes
 from builder.engine.comparing import bar_standards
 from builder.engine.compiled import compile_rules
 from builder.engine.constituents import Constituent, Phrase, Term
@@ -207,7 +207,8 @@ class Engine:
         """Constituents per clause. Tokens lie in one clause or, being marks or spaces, in none."""
         out: list[_Clause] = []
         at = 0
-        lexicon, rules, codes = self._lexicon, self._rules, self._rules.terms.names.rule.codes
+        lexicon, rules, names = self._lexicon, self._rules, self._rules.terms.names.rule
+        codes, sizes = names.codes, names.sizes
         heading = rules.heading
         text = lower_case(doc.text)
         brackets, aside = [match.span() for match in BRACKETS.finditer(doc.text)], False
@@ -230,6 +231,8 @@ class Engine:
                     continue  # three clauses in ten name nothing and judge nothing
                 phrases = read_phrases(units, text, lexicon, rules.phrases)
                 phrases = name_codes(phrases, text, codes, lexicon) if codes else phrases
+                if sizes:
+                    phrases = add_sizes(phrases, text, sizes)
                 candidates = bar_refused(bar_standards(phrases, rules.phrases.comparison), rules.terms.rule)
                 candidates = bar_others(bar_spots(candidates, rules.terms.rule), rules.terms.rule)
                 items = join_terms(candidates, text, lexicon, rules.terms)

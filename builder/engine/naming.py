@@ -33,7 +33,8 @@ class NameRule:
     thing (酸辣湯); `epithets`: those that do so where nothing is named before them (香酥荔茸鴨). `loose`: characters
     that touch a name and are no part of it (measure words, particles, adverbs). `latin`: whether words of Latin letters
     and digits are part of the name that they touch (ZX14 筆電). `codes`: class of a name of Latin letters and digits
-    that no lexicon holds (KX-520); "" where such names are no aspects.
+    that no lexicon holds (KX-520); "" where such names are no aspects. `sizes`: units that with a number before a thing
+    belong to its name (16吋的筆電).
     """
 
     compounds: bool = True
@@ -46,6 +47,7 @@ class NameRule:
     diminutives: frozenset[str] = frozenset()
     diminished: tuple[str, ...] = ()
     codes: str = ""
+    sizes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
