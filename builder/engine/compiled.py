@@ -235,7 +235,12 @@ def compile_rules(lexicon: Lexicon, rules: Sequence[Rule], convention: Conventio
             word for params in chosen.params("pair-with", pairing.PatternParams) for word in params.words
         ),
         adding=next(
-            (AddingRule(it.adding, it.inside, it.amounts) for it in chosen.params("pair-carry", CarryParams)), None
+            (
+                AddingRule(params.adding, params.inside, params.amounts)
+                for params in chosen.params("pair-carry", CarryParams)
+                if params.adding
+            ),
+            None,
         ),
         pairers=chosen.pairers,
         conjunction=next((rule.name for rule in chosen.of_kind("conjunction")), ""),

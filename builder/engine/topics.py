@@ -12,10 +12,12 @@ from builder.engine.compiled import Compiled
 from builder.engine.constituents import THINGS, Constituent, is_kind, is_thing
 from builder.engine.coordination import add_coordinated
 from builder.engine.scene import Topic
-from builder.engine.symbols import DE, HAVE
+from builder.engine.symbols import DE, HAVE, symbol_set
 
 _REACH = 4
 """Units before an aspect among which the word that adds it stands (加 了 一 顆 梅子)."""
+_LISTING = symbol_set("ASPECT LIST CONJ")
+"""Units of a clause that is a list."""
 
 
 def share(clause: Sequence[Constituent], aspects: tuple[Constituent, ...], rules: Compiled) -> tuple[Constituent, ...]:
@@ -39,18 +41,19 @@ def next_topic(
     """
     named = [item for item in clause if item.term is not None]
     if not named and not paired:
-        return topic
+        return topic._replace(listed=False) if topic and topic.listed else topic
     if topic and named and rules.adding and _only_adds(clause, named, topic, rules.adding):
         return topic
     last = paired[-1] if paired else _find_subject(clause, named, rules.joining)
     aspects = add_coordinated(clause, (last,), rules.terms.lists)
     if last in begun:
         aspects += tuple([item for item in begun if item not in aspects])
+    listed = len(aspects) > 1 and clause[0] is named[0] and all(item.symbol in _LISTING for item in clause)
     if is_thing(last):
-        return Topic(aspects, not paired, None, label)
+        return Topic(aspects, not paired, None, label, listed)
     things = [item for item in named if item.start < last.start and is_thing(item)]
     before = (topic.aspects[-1] if is_thing(topic.aspects[-1]) else topic.whole) if topic else None
-    return Topic(aspects, not paired, things[-1] if things else before, label)
+    return Topic(aspects, not paired, things[-1] if things else before, label, listed)
 
 
 def _only_adds(clause: Sequence[Constituent], named: Sequence[Constituent], topic: Topic, rule: AddingRule) -> bool:
