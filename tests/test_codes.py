@@ -62,6 +62,13 @@ def test_a_particle_behind_an_excess_belongs_to_the_full_opinion_of_a_laptop_alo
     assert meal.opinion_full.text == "太鹹"
 
 
+def test_the_choice_that_a_laptop_is_belongs_to_the_full_opinion_of_a_laptop_alone(laptop: Extractor) -> None:
+    (triplet,) = laptop("這台筆電是很好的選擇")
+    assert (triplet.opinion.text, triplet.opinion_full.text) == ("好", "很好的選擇")
+    (meal,) = Extractor()("雞排是很好的選擇")
+    assert meal.opinion_full.text == "很好"
+
+
 def test_words_of_stance_belong_to_the_full_opinion_of_a_laptop_alone(laptop: Extractor) -> None:
     (triplet,) = laptop("電池應該很耐用")
     assert (triplet.opinion.text, triplet.opinion_full.text) == ("耐用", "應該很耐用")

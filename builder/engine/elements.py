@@ -58,8 +58,8 @@ def make_opinion(
 ) -> tuple[Element, Element]:
     """The opinion at `index`, its core with its negators, and the whole stretch.
 
-    Words of stance that touch it belong to the stretch (應該 很好), particles behind an excess (太重 了) and, where the
-    rule says so, what it is compared with (比 上一代 輕).
+    Words of stance that touch it belong to the stretch (應該 很好), particles behind an excess (太重 了), what one
+    calls it (很好 的選擇) and, where the rule says so, what it is compared with (比 上一代 輕).
     """
     item, first = clause[index], index
     phrase = item.phrase
@@ -70,8 +70,8 @@ def make_opinion(
     if rule.compared:
         first = find_comparison(clause, first, aspect, rule.compared)
     start = min([clause[first].start, *(negator[0] for negator in phrase.negators[:1])])
-    excess = rule.finals if OVER in phrase.degrees else ()
-    end = item.end + next((len(final) for final in excess if text.startswith(final, item.end)), 0)
+    tails = (*rule.finals, *rule.choices) if OVER in phrase.degrees else rule.choices
+    end = item.end + next((len(tail) for tail in tails if text.startswith(tail, item.end)), 0)
     full = make_element(text, ((start, end),))
     bare = not phrase.negators and phrase.core == full.spans[0]
     return (full if bare else make_element(text, (*phrase.negators, phrase.core))), full
