@@ -69,9 +69,9 @@ class CarryParams:
     pairs, with another subject (很適合聚餐: the place). `others`: words that are another subject (其他), but for
     opinions that are `felt` (小孩很喜歡 has its cause in the thing), and for the time when it came, behind a word of
     `arriving` and 的 (送來的時候已經冷掉). `adding`: words before what only goes into the thing, which stays the topic
-    (裡面加了薑絲), whatever `amounts` of it are told (包滿滿的豆芽), as it does behind one of `inside` and 有
-    (裡面有薑絲). `listed`: only topics that a clause lists and nothing else, where the opinion opens the next one and
-    no aspect follows (服務、環境，都很棒).
+    (裡面加了薑絲), whatever `amounts` of it the clause names (包滿滿的豆芽), as it does behind one of `inside` and 有
+    (裡面有薑絲). `lists_only`: only topics that a clause lists and nothing else, where the opinion opens the next
+    one and no aspect follows (服務、環境，都很棒).
     """
 
     blockers: tuple[str, ...] = ()
@@ -87,7 +87,7 @@ class CarryParams:
     adding: frozenset[str] = frozenset()
     inside: frozenset[str] = frozenset()
     amounts: tuple[str, ...] = ()
-    listed: bool = False
+    lists_only: bool = False
 
 
 class AddingRule(NamedTuple):
@@ -130,7 +130,7 @@ def pair_carried(rule: Rule) -> Pairer:
         assert phrase is not None
         if topic is None or (topic.named and not params.named):
             return None
-        if params.listed and (not topic.listed or scene.at or ASPECT in scene.symbols):
+        if params.lists_only and (not topic.is_list or scene.at or ASPECT in scene.symbols):
             return None
         category, about = phrase.entry.category, topic.aspects[0].term
         if has_subject(scene, category):

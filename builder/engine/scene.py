@@ -17,14 +17,14 @@ class Topic(NamedTuple):
     """What an earlier clause was about: the aspects last paired there (or merely named, if `named`).
 
     `whole`: where those are attributes or parts (口感, 外皮), the dish or drink named before them. `label`: a colon
-    stands behind them. `listed`: their clause lists them and holds nothing else (服務、環境，).
+    stands behind them. `is_list`: their clause lists them and holds nothing else (服務、環境，).
     """
 
     aspects: tuple[Constituent, ...]
     named: bool
     whole: Constituent | None = None
     label: bool = False
-    listed: bool = False
+    is_list: bool = False
 
 
 class Scene(NamedTuple):

@@ -41,19 +41,19 @@ def next_topic(
     """
     named = [item for item in clause if item.term is not None]
     if not named and not paired:
-        return topic._replace(listed=False) if topic and topic.listed else topic
+        return topic._replace(is_list=False) if topic and topic.is_list else topic
     if topic and named and rules.adding and _only_adds(clause, named, topic, rules.adding):
         return topic
     last = paired[-1] if paired else _find_subject(clause, named, rules.joining)
     aspects = add_coordinated(clause, (last,), rules.terms.lists)
     if last in begun:
         aspects += tuple([item for item in begun if item not in aspects])
-    listed = len(aspects) > 1 and clause[0] is named[0] and all(item.symbol in _LISTING for item in clause)
+    is_list = len(aspects) > 1 and clause[0] is named[0] and all(item.symbol in _LISTING for item in clause)
     if is_thing(last):
-        return Topic(aspects, not paired, None, label, listed)
+        return Topic(aspects, not paired, None, label, is_list)
     things = [item for item in named if item.start < last.start and is_thing(item)]
     before = (topic.aspects[-1] if is_thing(topic.aspects[-1]) else topic.whole) if topic else None
-    return Topic(aspects, not paired, things[-1] if things else before, label, listed)
+    return Topic(aspects, not paired, things[-1] if things else before, label, is_list)
 
 
 def _only_adds(clause: Sequence[Constituent], named: Sequence[Constituent], topic: Topic, rule: AddingRule) -> bool:
