@@ -18,21 +18,23 @@ _MODIFIERS = symbol_set("NOUN ADJ PRON NUM BLOCKED")
 _RELATIVE = _MODIFIERS | symbol_set("VERB PREP DE")
 _REACH = 4
 """Words that may stand between a conjunction and the aspect it joins."""
-_OPEN_MARKS = frozenset(",，/ ")
+_OPEN_MARKS = frozenset(",，;；/ ")
 """Marks behind which a list may go on."""
 
 
 @dataclass(frozen=True, slots=True)
 class ListRule:
     """What makes a list of aspects: words that gather one before them (餐點服務都好), words that offer alternatives
-    (無論), words that join these alone (還是), words before the first aspect of a list over commas (從湯，麵), those
-    that sum it up (湯，麵這兩樣) and point at it, classes that begin none (這家店，湯都好喝), and whether aspects that
-    touch are a list.
+    (無論), words that join these alone (還是), words that open a range (從) and join its ends (到),
+    words before the first aspect of a list over commas (從湯，麵), those that sum it up (湯，麵這兩樣) and point at
+    it, classes that begin none (這家店，湯都好喝), and whether aspects that touch are a list.
     """
 
     gathering: frozenset[str] = frozenset()
     offering: frozenset[str] = frozenset()
     choosing: frozenset[str] = frozenset()
+    ranging: frozenset[str] = frozenset()
+    reaching: frozenset[str] = frozenset()
     beginning: frozenset[str] = frozenset()
     summing: frozenset[str] = frozenset()
     unlisted: tuple[str, ...] = ()
@@ -53,11 +55,18 @@ def make_listed_nouns_aspects(clause: list[Constituent]) -> list[Constituent]:
 
 
 def join_alternatives(clause: list[Constituent], rule: ListRule) -> list[Constituent]:
-    """The clause, changed in place: behind 無論 a word that lets choose (還是) is a conjunction."""
-    offered = False
+    """The clause, changed in place: a word that joins alternatives or the ends of a range is a conjunction.
+
+    The first stands behind 無論 (還是), the second behind 從, before an aspect that a word gathers (從湯 到 麵 都).
+    """
+    offered = ranged = False
     for i, item in enumerate(clause):
         offered = offered or item.word in rule.offering
-        if offered and item.word in rule.choosing:
+        ranged = ranged or item.word in rule.ranging
+        joins_range = ranged and item.word in rule.reaching and clause[i + 1 : i + 2]
+        if (offered and item.word in rule.choosing) or (
+            joins_range and clause[i + 1].symbol == ASPECT and _is_gathered(clause, i + 1, rule.gathering)
+        ):
             clause[i] = item._replace(symbol=CONJ)
     return clause
 

@@ -27,8 +27,9 @@ class TermRule:
     `attributes`: classes that take an owner (餐點口感). `separate`: pairs of classes, "food service", that are never
     one term: side by side they are a list without a comma (餐點服務都好); a blank alone stands for all pairs.
     `list_touching`: whether such lists share an opinion behind a word of `gathering`. `offering`: words that offer
-    alternatives (無論), which those of `choosing` join (還是). `beginning`: words before the first aspect of a list
-    over commas (從湯，麵), `summing`: words that sum it up, behind one of `pointing` or alone (湯，麵這兩樣),
+    alternatives (無論), which those of `choosing` join (還是). `ranging`: words that open a range (從), of which
+    `reaching` joins the ends (從湯到麵都). `beginning`: words before the first aspect of a list over commas (從湯，
+    麵), `summing`: words that sum it up, behind one of `pointing` or alone (湯，麵這兩樣),
     `unlisted`: classes of which one alone begins none (這家店，湯都好喝). `heads`: last words to which an aspect is cut
     (服務態度 to 態度, convention `paper`). `wholes`: words for all of a place or thing that belong to `aspect_full`
     alone (整體 口感, 店裡 座位), as does the first of two classes that are `leading` (餐廳 餐點). `houses`: words for a
@@ -48,6 +49,8 @@ class TermRule:
     gathering: frozenset[str] = frozenset()
     offering: frozenset[str] = frozenset()
     choosing: frozenset[str] = frozenset()
+    ranging: frozenset[str] = frozenset()
+    reaching: frozenset[str] = frozenset()
     beginning: frozenset[str] = frozenset()
     summing: frozenset[str] = frozenset()
     unlisted: tuple[str, ...] = ()
@@ -73,6 +76,8 @@ class TermRule:
             gathering=self.gathering,
             offering=self.offering,
             choosing=self.choosing,
+            ranging=self.ranging,
+            reaching=self.reaching,
             beginning=self.beginning,
             summing=self.summing,
             unlisted=self.unlisted,
