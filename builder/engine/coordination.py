@@ -20,6 +20,8 @@ _REACH = 4
 """Words that may stand between a conjunction and the aspect it joins."""
 _OPEN_MARKS = frozenset(",，;；/ ")
 """Marks behind which a list may go on."""
+_LISTED = JOINERS | symbol_set("ASPECT NUM")
+"""Units of a clause that goes on with a list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,7 @@ class ListRule:
     summing: frozenset[str] = frozenset()
     unlisted: tuple[str, ...] = ()
     pointing: frozenset[str] = frozenset()
+    continuing: tuple[str, ...] = ()
     touching: bool = True
 
 
@@ -137,6 +140,33 @@ def open_list(clause: Sequence[Constituent], begun: OpenList, mark: str, rule: L
     if not (joined or begun.aspects or (alone and not _is_of_class(clause[last], rule.unlisted))):
         return OpenList()
     return OpenList((*begun.aspects, *[clause[i] for i in run]), joined or begun.joined)
+
+
+def list_objects(
+    text: str, clauses: Sequence[Sequence[Constituent]], object_: Constituent, rule: ListRule
+) -> tuple[Constituent, ...]:
+    """推薦雞排，薯條，豆花。: the things of the clauses behind a verdict that go on with the list its object begins.
+
+    `clauses`: that of the verdict, which ends with its object, and those behind it. Each of these names things and
+    nothing else. The last one counts where its sentence ends, since else it may be what comes next is about.
+    """
+    out: list[tuple[Constituent, ...]] = []
+    end = object_.end
+    for items in clauses[1:]:
+        gap = text[end : items[0].start]
+        if not gap or not _OPEN_MARKS.issuperset(gap) or not _lists_things(items, rule):
+            break
+        out.append(tuple([item for item in items if item.term is not None]))
+        end = items[-1].end
+    if out and text[end : end + 1] in _OPEN_MARKS and text[end:].strip("".join(_OPEN_MARKS)):
+        out.pop()
+    return tuple([item for items in out for item in items])
+
+
+def _lists_things(items: Sequence[Constituent], rule: ListRule) -> bool:
+    if items[-1].symbol != ASPECT or not all(item.symbol in _LISTED for item in items):
+        return False
+    return all(is_thing(item) and not _is_of_class(item, rule.unlisted) for item in items if item.term is not None)
 
 
 def _is_of_class(item: Constituent, classes: tuple[str, ...]) -> bool:

@@ -19,8 +19,8 @@ from builder.engine.candidates import Before
 from builder.engine.codes import add_sizes, name_codes
 from builder.engine.comparing import bar_standards
 from builder.engine.compiled import compile_rules
-from builder.engine.constituents import Constituent, Phrase, Term
-from builder.engine.coordination import OpenList, add_listed, open_list
+from builder.engine.constituents import Constituent, Phrase, Term, is_thing
+from builder.engine.coordination import OpenList, add_listed, list_objects, open_list
 from builder.engine.deciding import Weighed, weigh_candidates
 from builder.engine.elements import find_full_start, list_candidates, make_element, make_opinion
 from builder.engine.excepting import drop_excepted, is_excepted
@@ -48,6 +48,8 @@ from builder.text import Clause, clauses
 
 LONGEST_CLAUSE = 150
 """Words that are read together: a text without any mark is read in pieces, so that the work stays linear."""
+LONGEST_LIST = 8
+"""Clauses over which the objects of a verdict are listed."""
 COLONS = frozenset(":：")
 BRACKETS = re.compile("[(（][^()（）]{1,60}[)）]")
 """What stands in brackets, with them."""
@@ -193,6 +195,8 @@ class Engine:
                     if begun.aspects:
                         aspects = add_listed(clause.items, pairing.aspects, begun.aspects, self._rules.terms.lists)
                         pairing = pairing._replace(aspects=aspects)
+                    if on := self._list_on(doc, scene, pairing, read, number):
+                        pairing = pairing._replace(aspects=(*pairing.aspects, *on))
                     described.update(aspect.start for aspect in pairing.aspects)
                 yield (
                     scene,
@@ -286,6 +290,19 @@ class Engine:
             ]
         )
         return Pairing(first.rule, aspects, "listed with the opinion before") if aspects else None
+
+    def _list_on(
+        self, doc: Doc, scene: Scene, pairing: Pairing, read: Sequence[_Clause], number: int
+    ) -> tuple[Constituent, ...]:
+        """推薦雞排，薯條，豆花。: the further objects of a verdict, where its own ends the clause."""
+        lists, last = self._rules.terms.lists, scene.items[-1]
+        phrase = scene.opinion.phrase
+        assert phrase is not None
+        if last not in pairing.aspects or not is_thing(last) or not phrase.entry.category.startswith(lists.continuing):
+            return ()
+        if last.start < scene.opinion.start:
+            return ()
+        return list_objects(doc.text, [clause.items for clause in read[number : number + LONGEST_LIST]], last, lists)
 
     def _share(
         self, doc: Doc, scene: Scene, aspects: tuple[Constituent, ...], clause: Sequence[Constituent] | None = None

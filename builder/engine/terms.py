@@ -65,6 +65,7 @@ class TermRule:
     establishments: tuple[str, ...] = ()
     counting: tuple[str, ...] = ()
     pointing: tuple[str, ...] = ()
+    continuing: tuple[str, ...] = ()
     measures: tuple[str, ...] = ()
     things: tuple[str, ...] = ()
     determiners: tuple[str, ...] = ()
@@ -82,6 +83,7 @@ class TermRule:
             summing=self.summing,
             unlisted=self.unlisted,
             pointing=frozenset(self.pointing),
+            continuing=self.continuing,
             touching=self.list_touching,
         )
 
