@@ -65,13 +65,13 @@ class CarryParams:
     units behind it that make it no predicate. `named`: whether a topic that was only named counts.
 
     `wholes`: categories of opinions about the thing, not about its attribute or part named last (皮脆，很好吃), as are
-    those that are `foreign` to the attribute's class (份量很多，很鮮甜). `never`: categories, or "class category"
-    pairs, with another subject (很適合聚餐: the place). `others`: words that are another subject (其他), but for
-    opinions that are `felt` (小孩很喜歡 has its cause in the thing), and for the time when it came, behind a word of
-    `arriving` and 的 (送來的時候已經冷掉). `adding`: words before what only goes into the thing, which stays the topic
-    (裡面加了薑絲), whatever `amounts` of it the clause names (包滿滿的豆芽), as it does behind one of `inside` and 有
-    (裡面有薑絲). `lists_only`: only topics that a clause lists and nothing else, where the opinion opens the next
-    one and no aspect follows (服務、環境，都很棒).
+    those that are `foreign` to the attribute's class (份量很多，很鮮甜). `never`: categories, or "category class"
+    pairs, with another subject (很適合聚餐: the place). `only`: such pairs, where no other is read. `others`: words
+    that are another subject (其他), but for opinions that are `felt` (小孩很喜歡 has its cause in the thing), and for
+    the time when it came, behind a word of `arriving` and 的 (送來的時候已經冷掉). `adding`: words before what only
+    goes into the thing, which stays the topic (裡面加了薑絲), whatever `amounts` of it the clause names
+    (包滿滿的豆芽), as it does behind one of `inside` and 有 (裡面有薑絲). `lists_only`: only topics that a clause
+    lists and nothing else, where the opinion opens the next one and no aspect follows (服務、環境，都很棒).
     """
 
     blockers: tuple[str, ...] = ()
@@ -81,6 +81,7 @@ class CarryParams:
     wholes: tuple[str, ...] = ()
     foreign: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     never: tuple[str, ...] = ()
+    only: tuple[str, ...] = ()
     others: frozenset[str] = frozenset()
     felt: tuple[str, ...] = ()
     arriving: frozenset[str] = frozenset()
@@ -104,11 +105,10 @@ def pair_carried(rule: Rule) -> Pairer:
     blockers = frozenset(compile_pattern(name, rule.at("blockers")).pattern for name in params.blockers)
     before = frozenset(compile_pattern(name, rule.at("before")).pattern for name in params.before)
     is_foreign = _compile_foreign(params.foreign)
-    never = [(category, cls) for category, _, cls in (pair.partition(" ") for pair in params.never)]
 
     @cache
     def reads(category: str, cls: str) -> bool:
-        return not any(category.startswith(barred) and cls.startswith(about) for barred, about in never)
+        return not _has_pair(params.never, category, cls) and (not params.only or _has_pair(params.only, category, cls))
 
     def has_subject(scene: Scene, category: str) -> bool:
         symbols, items = scene.symbols[: scene.at], scene.items[: scene.at]
@@ -181,6 +181,12 @@ def pair_companion(rule: Rule) -> Pairer:
         return AspectChoice((thing,), f"what {scene.items[first].word} goes with")
 
     return find
+
+
+def _has_pair(pairs: Sequence[str], category: str, cls: str) -> bool:
+    """Whether one of the pairs, "category class" or a category alone, names both by prefix."""
+    parts = (pair.partition(" ") for pair in pairs)
+    return any(category.startswith(first) and cls.startswith(second) for first, _, second in parts)
 
 
 def _compile_foreign(table: Mapping[str, tuple[str, ...]]) -> Callable[[str, str], bool]:
