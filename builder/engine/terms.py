@@ -34,7 +34,8 @@ class TermRule:
     (服務態度 to 態度, convention `paper`). `wholes`: words for all of a place or thing that belong to `aspect_full`
     alone (整體 口感, 店裡 座位), as does the first of two classes that are `leading` (餐廳 餐點). `houses`: words for a
     house, which a thing before them names (炸雞 店). `refusals`: negators before what one does without (不 沾醬).
-    `lovers`: words that make a person of what stands before them (起司 控). `spots`: words that behind 有, or behind a
+    `lovers`: words that make a person of what stands before them (起司 控). `fond` and `persons`: what a person likes
+    is none either (喜歡 起司 的 人). `spots`: words that behind 有, or behind a
     denial, name no place (沒有 驚艷 的 地方).
     `others`: words that before a house, one of the endings `establishments`, make it another one (其他 店, 有些 的
     餐廳), as does an opinion of the categories `counting` (很多 餐廳).
@@ -60,6 +61,8 @@ class TermRule:
     houses: frozenset[str] = frozenset()
     refusals: frozenset[str] = frozenset()
     lovers: frozenset[str] = frozenset()
+    fond: tuple[str, ...] = ()
+    persons: frozenset[str] = frozenset()
     spots: frozenset[str] = frozenset()
     others: frozenset[str] = frozenset()
     establishments: tuple[str, ...] = ()
@@ -145,13 +148,25 @@ def bar_refused(clause: list[Constituent], rule: TermRule) -> list[Constituent]:
     """The clause with what one does without, or what somebody is fond of, as no aspect: 不沾醬就很好吃, 起司控."""
     out = clause
     for i in range(len(clause) - 1):
-        if clause[i + 1].word in rule.lovers and clause[i].symbol == ASPECT and clause[i].end == clause[i + 1].start:
+        if clause[i].symbol == ASPECT and (_is_loved(clause, i, rule) or _is_liked_by_persons(clause, i, rule)):
             out = [*out[:i], out[i]._replace(symbol=BLOCKED, term=None), *out[i + 1 :]]
     for i in [i for i in range(len(clause) - 1) if _is_refusal(clause, i, rule)]:
         after = clause[i + 1]
         if after.symbol == ASPECT and after.start == clause[i].end:
             out = [*out[: i + 1], after._replace(symbol=BLOCKED, term=None), *out[i + 2 :]]
     return out
+
+
+def _is_loved(clause: list[Constituent], i: int, rule: TermRule) -> bool:
+    """Whether a word makes a person of the aspect at `i`: 起司 控."""
+    return clause[i + 1].word in rule.lovers and clause[i].end == clause[i + 1].start
+
+
+def _is_liked_by_persons(clause: list[Constituent], i: int, rule: TermRule) -> bool:
+    """Whether the aspect at `i` only tells which persons are meant: 喜歡 起司 的 人."""
+    if i + 2 >= len(clause) or clause[i + 1].symbol != DE or clause[i + 2].word not in rule.persons:
+        return False
+    return any(item.word.startswith(rule.fond) for item in clause[max(0, i - 2) : i])
 
 
 def bar_spots(clause: list[Constituent], rule: TermRule) -> list[Constituent]:
