@@ -29,7 +29,8 @@ class ListRule:
     """What makes a list of aspects: words that gather one before them (餐點服務都好), words that offer alternatives
     (無論), words that join these alone (還是), words that open a range (從) and join its ends (到),
     words before the first aspect of a list over commas (從湯，麵), those that sum it up (湯，麵這兩樣) and point at
-    it, classes that begin none (這家店，湯都好喝), and whether aspects that touch are a list.
+    it, words that close a list before what gathers it (湯，麵等都), conjunctions that join the last of a list without
+    such a word (湯，麵以及小菜), classes that begin none (這家店，湯都好喝), and whether aspects that touch are a list.
     """
 
     gathering: frozenset[str] = frozenset()
@@ -42,6 +43,8 @@ class ListRule:
     unlisted: tuple[str, ...] = ()
     pointing: frozenset[str] = frozenset()
     continuing: tuple[str, ...] = ()
+    trailing: frozenset[str] = frozenset()
+    adding: frozenset[str] = frozenset()
     touching: bool = True
 
 
@@ -68,7 +71,7 @@ def join_alternatives(clause: list[Constituent], rule: ListRule) -> list[Constit
         ranged = ranged or item.word in rule.ranging
         joins_range = ranged and item.word in rule.reaching and clause[i + 1 : i + 2]
         if (offered and item.word in rule.choosing) or (
-            joins_range and clause[i + 1].symbol == ASPECT and _is_gathered(clause, i + 1, rule.gathering)
+            joins_range and clause[i + 1].symbol == ASPECT and _is_gathered(clause, i + 1, rule)
         ):
             clause[i] = item._replace(symbol=CONJ)
     return clause
@@ -103,26 +106,37 @@ def add_listed(
 ) -> tuple[Constituent, ...]:
     """The aspects with those of the list `begun` in clauses before this one: 湯、麵，小菜都很好吃.
 
-    Only where this clause gathers them, and where all are of one kind: 漢堡、薯條，味道都很好 is about 味道 alone.
+    Only where this clause gathers or ends the list, and where all can stand in one: 漢堡、薯條，味道都很好 is about
+    味道 alone.
     """
     first = next((i for i, item in enumerate(clause) if item.term is not None), None)
-    last = -1 if first is None else _find_coordination(clause, first, rule)[-1]
+    run = [-1] if first is None else _find_coordination(clause, first, rule)
     ours = first is None or clause[first] in aspects
-    kinds = {_kind_of(item) for item in (*aspects, *begun)}
-    if (
-        not begun
-        or not ours
-        or len(kinds) > 1
-        or not (_is_gathered(clause, last, rule.gathering) or _is_summed(clause, last, rule))
-    ):
+    if not begun or not ours or not _can_be_listed(begun, aspects):
+        return aspects
+    closed = _is_gathered(clause, run[-1], rule) or _is_summed(clause, run[-1], rule)
+    if not closed and not (_is_ended(clause, run, rule) and all(map(is_thing, aspects))):
         return aspects
     return aspects + tuple([item for item in begun if item not in aspects])
 
 
+def _can_be_listed(begun: Sequence[Constituent], aspects: Sequence[Constituent]) -> bool:
+    """Whether a list can go on with `aspects`: behind a thing its parts and attributes are what is judged alone."""
+    first, last = {_kind_of(item) for item in begun}, {_kind_of(item) for item in aspects}
+    return first == last or "thing" in last or not (first | last) & {"part", "attribute"}
+
+
 def _kind_of(item: Constituent) -> str:
-    """What may stand in one list: things, parts of them, or what else is judged."""
+    """What may stand in one list: things, parts of them, attributes, or what else is judged."""
     assert item.term is not None
-    return "thing" if is_thing(item) else "part" if item.term.role == "part" else ""
+    if is_thing(item):
+        return "thing"
+    return "part" if item.term.role == "part" else "attribute" if item.term.role in ATTRIBUTES else ""
+
+
+def _is_ended(clause: Sequence[Constituent], run: Sequence[int], rule: ListRule) -> bool:
+    """豆腐，青菜以及小菜: whether a conjunction that adds the last of a list stands in the run of aspects."""
+    return run[0] == 0 and any(item.word in rule.adding for item in clause[1 : run[-1]])
 
 
 def open_list(clause: Sequence[Constituent], begun: OpenList, mark: str, rule: ListRule) -> OpenList:
@@ -195,7 +209,7 @@ def _step_to_previous(clause: Sequence[Constituent], i: int, rule: ListRule) -> 
     if i >= 2 and clause[i - 1].symbol in JOINERS and clause[i - 2].symbol == ASPECT:
         return 2
     touches = rule.touching and i and clause[i - 1].symbol == ASPECT and clause[i - 1].end == clause[i].start
-    if touches and (_are_attributes(clause[i - 1], clause[i]) or are_gathered(clause, i, rule.gathering)):
+    if touches and (_are_attributes(clause[i - 1], clause[i]) or are_gathered(clause, i, rule)):
         return 1
     return _step_over_modifiers(clause, i)
 
@@ -215,21 +229,23 @@ def _are_attributes(*items: Constituent) -> bool:
     return all(item.term and item.term.role in ATTRIBUTES for item in items)
 
 
-def are_gathered(clause: Sequence[Constituent], i: int, gathering: frozenset[str]) -> bool:
+def are_gathered(clause: Sequence[Constituent], i: int, rule: ListRule) -> bool:
     """餐點服務都好, 餐點服務也都好: whether behind the run of aspects that touch, of which i is one, stands a word that
     gathers them.
     """
     while i + 1 < len(clause) and clause[i + 1].symbol == ASPECT and clause[i + 1].start == clause[i].end:
         i += 1
-    return _is_gathered(clause, i, gathering)
+    return _is_gathered(clause, i, rule)
 
 
-def _is_gathered(clause: Sequence[Constituent], last: int, gathering: frozenset[str]) -> bool:
-    """Whether a word of `gathering` stands behind the place `last`, over adverbs."""
+def _is_gathered(clause: Sequence[Constituent], last: int, rule: ListRule) -> bool:
+    """Whether a word that gathers stands behind the place `last`, over adverbs and words that close a list."""
     at = last + 1
-    while at < len(clause) and clause[at].symbol == ADV and clause[at].word not in gathering:
+    while at < len(clause) and (
+        clause[at].word in rule.trailing or (clause[at].symbol == ADV and clause[at].word not in rule.gathering)
+    ):
         at += 1
-    return at < len(clause) and clause[at].word in gathering
+    return at < len(clause) and clause[at].word in rule.gathering
 
 
 def _is_summed(clause: Sequence[Constituent], last: int, rule: ListRule) -> bool:

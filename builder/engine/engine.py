@@ -194,7 +194,9 @@ class Engine:
                     paired += pairing.aspects
                     if begun.aspects:
                         aspects = add_listed(clause.items, pairing.aspects, begun.aspects, self._rules.terms.lists)
-                        pairing = pairing._replace(aspects=aspects)
+                        pairing = pairing._replace(
+                            aspects=tuple([x for x in aspects if x in pairing.aspects or self._fits(doc, item, x)])
+                        )
                     if on := self._list_on(doc, scene, pairing, read, number):
                         pairing = pairing._replace(aspects=(*pairing.aspects, *on))
                     described.update(aspect.start for aspect in pairing.aspects)

@@ -30,6 +30,7 @@ class TermRule:
     alternatives (無論), which those of `choosing` join (還是). `ranging`: words that open a range (從), of which
     `reaching` joins the ends (從湯到麵都). `beginning`: words before the first aspect of a list over commas (從湯，
     麵), `summing`: words that sum it up, behind one of `pointing` or alone (湯，麵這兩樣),
+    `trailing`: words that close it (湯，麵等都), `adding`: conjunctions before its last (湯，麵以及小菜),
     `unlisted`: classes of which one alone begins none (這家店，湯都好喝). `heads`: last words to which an aspect is cut
     (服務態度 to 態度, convention `paper`). `wholes`: words for all of a place or thing that belong to `aspect_full`
     alone (整體 口感, 店裡 座位), as does the first of two classes that are `leading` (餐廳 餐點). `houses`: words for a
@@ -54,6 +55,8 @@ class TermRule:
     reaching: frozenset[str] = frozenset()
     beginning: frozenset[str] = frozenset()
     summing: frozenset[str] = frozenset()
+    trailing: frozenset[str] = frozenset()
+    adding: frozenset[str] = frozenset()
     unlisted: tuple[str, ...] = ()
     heads: frozenset[str] = frozenset()
     wholes: frozenset[str] = frozenset()
@@ -87,6 +90,8 @@ class TermRule:
             unlisted=self.unlisted,
             pointing=frozenset(self.pointing),
             continuing=self.continuing,
+            trailing=self.trailing,
+            adding=self.adding,
             touching=self.list_touching,
         )
 
@@ -229,7 +234,7 @@ def join_terms(clause: list[Constituent], text: str, lexicon: Lexicon, grammar: 
         ):
             item = item._replace(symbol=ADV, term=None)  # 餐點 整體 不錯
         joined = _join_to_last(out, item, text, lexicon, grammar) if out and (item.term or out[-1].term) else None
-        if joined and rule.list_touching and _are_touching_things(out[-1], clause, i, rule):
+        if joined and rule.list_touching and _are_touching_things(out[-1], clause, i, grammar):
             joined = None
         if joined is None:
             renamed = item.term and is_kind(item) and _names_again(out, item, grammar)
@@ -261,16 +266,16 @@ def _names_again(out: Sequence[Constituent], item: Constituent, grammar: TermGra
     return before.term is not None and before.term.role in THINGS
 
 
-def _are_touching_things(before: Constituent, clause: Sequence[Constituent], i: int, rule: TermRule) -> bool:
+def _are_touching_things(before: Constituent, clause: Sequence[Constituent], i: int, grammar: TermGrammar) -> bool:
     """牛肉麵排骨飯都很油: two names of whole things before a word that gathers them are a list, not one name."""
     item = clause[i]
     return (
         item.term is not None
         and before.term is not None
         and before.end == item.start
-        and item.term.cls.startswith(rule.things)
-        and before.term.cls.startswith(rule.things)
-        and are_gathered(clause, i, rule.gathering)
+        and item.term.cls.startswith(grammar.rule.things)
+        and before.term.cls.startswith(grammar.rule.things)
+        and are_gathered(clause, i, grammar.lists)
     )
 
 
@@ -354,4 +359,4 @@ def _goes_on_left(
     if before.term is None or item.term is None:
         return begins_name(before, item, lexicon, grammar.names)
     composed = grammar.names.is_composed(before.term) and grammar.names.is_composed(item.term)
-    return composed and before.term.role not in GENERIC and not are_gathered(clause, i, grammar.rule.gathering)
+    return composed and before.term.role not in GENERIC and not are_gathered(clause, i, grammar.lists)
