@@ -8,7 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from builder.engine.symbols import ADV, ASPECT, AUX, BUT, CONJ, DE, DEG, NEG, NOMINALS, OPINION, POST, VERB, symbol_set
+from builder.engine.symbols import (
+    ADJ,
+    ADV,
+    ASPECT,
+    AUX,
+    BUT,
+    CONJ,
+    DE,
+    DEG,
+    NEG,
+    NOMINALS,
+    OPINION,
+    POST,
+    VERB,
+    symbol_set,
+)
 from builder.engine.vocabulary import FunctionWordRule, Unit
 from builder.lexicon.resources import Lexicon
 
@@ -26,6 +41,8 @@ _CHOSEN = symbol_set("ASPECT BLOCKED VERB")
 _CHOSEN_BEHIND_CAN = _CHOSEN | symbol_set("OPINION")
 """The same behind a word of being able to (可以 選擇 清淡 湯頭)."""
 _ADVERBIAL = symbol_set("ADV DEG NEG COP")
+_BEFORE_JUDGEMENT = symbol_set("ADV DEG NEG COP AUX PREP PRON BLOCKED")
+"""Between how a thing is ordered and what is said of it (半糖 對 我 來說 還是 太 甜)."""
 
 
 def join_lacks(units: list[Unit], lexicon: Lexicon, rule: FunctionWordRule) -> list[Unit]:
@@ -59,6 +76,10 @@ def settle_roles(units: list[Unit], lexicon: Lexicon, rule: FunctionWordRule, ha
     judged = _JUDGED_BEHIND_HAVING if had else _JUDGED_BEHIND
     for i in range(len(units) - 1, -1, -1):
         unit = units[i]
+        if unit.symbol == ASPECT and unit.word in rule.levels:
+            if not _is_level_judged(units, i, rule):
+                units[i] = unit._replace(symbol=ADJ)
+            continue
         if unit.symbol == ASPECT and unit.word in rule.choosing and i + 1 < len(units):
             before = units[i - 1].symbol if i else ""
             chosen = _CHOSEN_BEHIND_CAN if before == AUX else _CHOSEN if before not in (DE, ASPECT) else ""
@@ -71,6 +92,25 @@ def settle_roles(units: list[Unit], lexicon: Lexicon, rule: FunctionWordRule, ha
         if symbol != unit.symbol:
             units[i] = Unit(unit.start, unit.end, unit.word, symbol, unit.first, unit.last)
     return units
+
+
+def _is_level_judged(units: Sequence[Unit], i: int, rule: FunctionWordRule) -> bool:
+    """半糖 還是 太 甜, 半糖 微冰 剛好, 推薦 微糖: whether level i is judged or recommended, alone or with others.
+
+    The units behind it are settled.
+    """
+    first = i
+    while first and units[first - 1].word in rule.levels:
+        first -= 1
+    ends = all(unit.word in rule.levels or unit.symbol in _LACK_ENDS for unit in units[i + 1 :])
+    if ends and first and units[first - 1].symbol == OPINION and units[first - 1].end == units[first].start:
+        return True
+    for unit in units[i + 1 :]:
+        if unit.word in rule.levels:
+            return unit.symbol == ASPECT
+        if unit.symbol not in _BEFORE_JUDGEMENT and unit.word not in rule.sensing:
+            return unit.symbol == OPINION
+    return False
 
 
 def _settle_role(

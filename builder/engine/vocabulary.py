@@ -81,7 +81,8 @@ class FunctionWordRule:
     only before an opinion (冰 很好吃), `choosing`: those that are verbs before what they take (選擇 麻辣鍋),
     `alike`: those that are opinions behind another one at the end of the statement (環境 乾淨 衛生). `praising`: words
     that give a degree (好 多人) only where no degree word or negator stands before them (很 好 很 快), but for
-    `confirming` ones (真的 好 舒服).
+    `confirming` ones (真的 好 舒服). `levels`: how a thing is ordered, which is an aspect only where it is judged
+    (半糖 太 甜, also over a verb of `sensing`: 半糖 喝起來 很 甜) or recommended (推薦 微糖).
     """
 
     units: Mapping[str, tuple[str, ...]]
@@ -96,6 +97,8 @@ class FunctionWordRule:
     alike: frozenset[str] = frozenset()
     praising: frozenset[str] = frozenset()
     confirming: frozenset[str] = frozenset()
+    levels: frozenset[str] = frozenset()
+    sensing: frozenset[str] = frozenset()
     degrees: frozenset[str] = field(init=False)
 
     def __post_init__(self) -> None:
