@@ -7,12 +7,14 @@ symbols. Pure.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from builder.engine.symbols import (
     ADJ,
     ADV,
     ASPECT,
     AUX,
+    BLOCKED,
     BUT,
     CONJ,
     DE,
@@ -41,6 +43,10 @@ _CHOSEN = symbol_set("ASPECT BLOCKED VERB")
 _CHOSEN_BEHIND_CAN = _CHOSEN | symbol_set("OPINION")
 """The same behind a word of being able to (可以 選擇 清淡 湯頭)."""
 _ADVERBIAL = symbol_set("ADV DEG NEG COP")
+_WHEN = symbol_set("ADV BLOCKED BUT CONJ DEG NOUN")
+"""Before the people of a crowd (可惜 假日 人 超 多)."""
+_BEHIND_NUMBER = symbol_set("PART BUT POST")
+"""Behind how many people there are, where nothing else is told of them."""
 _BEFORE_JUDGEMENT = symbol_set("ADV DEG NEG COP AUX PREP PRON BLOCKED")
 """Between how a thing is ordered and what is said of it (半糖 對 我 來說 還是 太 甜)."""
 
@@ -80,6 +86,13 @@ def settle_roles(units: list[Unit], lexicon: Lexicon, rule: FunctionWordRule, ha
             if not _is_level_judged(units, i, rule):
                 units[i] = unit._replace(symbol=ADJ)
             continue
+        if unit.word[0] in rule.crowds and unit.symbol == OPINION and _is_crowd(units, i, i, rule):  # 人很多
+            units[i : i + 1] = _take_crowd_apart(unit, lexicon)
+            continue
+        if unit.symbol == ASPECT and unit.word in rule.crowds:
+            if not _is_crowd(units, i, i + 1, rule):
+                units[i] = unit._replace(symbol=BLOCKED)
+            continue
         if unit.symbol == ASPECT and unit.word in rule.choosing and i + 1 < len(units):
             before = units[i - 1].symbol if i else ""
             chosen = _CHOSEN_BEHIND_CAN if before == AUX else _CHOSEN if before not in (DE, ASPECT) else ""
@@ -92,6 +105,32 @@ def settle_roles(units: list[Unit], lexicon: Lexicon, rule: FunctionWordRule, ha
         if symbol != unit.symbol:
             units[i] = Unit(unit.start, unit.end, unit.word, symbol, unit.first, unit.last)
     return units
+
+
+def _is_crowd(units: Sequence[Unit], i: int, at: int, rule: FunctionWordRule) -> bool:
+    """假日 人 真的 好 多: whether people open the clause, but for when they come, and an opinion from `at` on says that
+    they are many, which describes nothing else (人 多 的 時候).
+    """
+    if any(unit.symbol not in _WHEN for unit in units[:i]):
+        return False
+    number = next((k for k in range(at, len(units)) if units[k].symbol not in _ADVERBIAL), len(units))
+    if number == len(units) or units[number].symbol != OPINION:
+        return False
+    many = units[number].word.startswith(rule.crowding) or (number == i and units[i].word.endswith(rule.crowding))
+    return many and all(
+        unit.symbol in _BEHIND_NUMBER or unit.start > units[number].end for unit in units[number + 1 : number + 2]
+    )
+
+
+def _take_crowd_apart(unit: Unit, lexicon: Lexicon) -> list[Unit]:
+    """人很多 as 人, 很 and 多: who come, and how many they are."""
+    cuts = [unit.start, unit.start + 1, unit.end - 1, unit.end]
+    symbols = [ASPECT, DEG if unit.word[1:-1] in lexicon.degree else ADV, OPINION]
+    return [
+        Unit(start, end, unit.word[start - unit.start : end - unit.start], symbol, unit.first, unit.last)
+        for start, end, symbol in ((a, b, symbol) for (a, b), symbol in zip(pairwise(cuts), symbols, strict=True))
+        if start < end
+    ]
 
 
 def _is_level_judged(units: Sequence[Unit], i: int, rule: FunctionWordRule) -> bool:
