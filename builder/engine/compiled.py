@@ -62,9 +62,12 @@ class IrrealisRule:
 
 @dataclass(frozen=True, slots=True)
 class QuestionRule:
-    """`marks`: characters at the end of a clause that make it a question."""
+    """`marks`: characters at the end of a clause that make it a question. `asking`: words of one that really asks;
+    without them it blames what it names (湯都冷了？).
+    """
 
     marks: tuple[str, ...] = ()
+    asking: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +152,7 @@ class Compiled:
     sequels: frozenset[str]
     contrast: frozenset[str]
     questions: tuple[str, ...]
+    asking: tuple[str, ...]
     compatible: Mapping[str, tuple[tuple[str, ...], ...]]
     limited: tuple[str, ...]
     blocked: frozenset[str]
@@ -261,6 +265,7 @@ def compile_rules(lexicon: Lexicon, rules: Sequence[Rule], convention: Conventio
             word for params in irrealis for word, kind in lexicon.contrast.items() if kind in params.contrast
         ),
         questions=tuple(mark for params in chosen.params("question", QuestionRule) for mark in params.marks),
+        asking=tuple(word for params in chosen.params("question", QuestionRule) for word in params.asking),
         compatible=_limit_categories(lexicon, compatible),
         limited=_find_limited(compatible),
         blocked=frozenset(

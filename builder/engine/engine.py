@@ -86,7 +86,7 @@ class Doc:
 
 
 class _Clause(NamedTuple):
-    """A clause as the engine reads it; `asked` keeps its opinions from becoming triplets.
+    """A clause as the engine reads it; `asked` keeps its opinions from becoming triplets, `doubted` its praise.
 
     `label`: a colon ends it (環境：). `mark`: the character that ends it.
     """
@@ -94,6 +94,7 @@ class _Clause(NamedTuple):
     items: list[Constituent]
     sentence: int
     asked: bool
+    doubted: bool
     label: bool
     mark: str
 
@@ -152,7 +153,7 @@ class Engine:
             for index, item in enumerate(clause.items):
                 if item.phrase is not None:
                     opinions.append((item, *make_opinion(doc.text, clause.items, index, extent)))
-                    if clause.asked or is_unreal(clause.items, index, self._rules):
+                    if self._is_unstated(clause, index, item.phrase):
                         unstated.add(item.start)
         read = Read(opinions, frozenset(unstated), [item for clause in read_clauses for item in clause.items])
         return drop_excepted([weigh(doc.text, read, t, self._weight) for t in proposed], self._rules.exceptions)
@@ -167,6 +168,17 @@ class Engine:
         ):
             return None
         return judge_valence(phrase, term, aspect, self._lexicon, self._rules.excess, self._rules.denials)
+
+    def _is_unstated(self, clause: _Clause, index: int, phrase: Phrase) -> bool:
+        """Whether a wish, a condition or a question takes opinion `index` out of what is stated; 湯都冷了？ blames."""
+        if clause.asked or (clause.doubted and not self._blames(phrase)):
+            return True
+        return is_unreal(clause.items, index, self._rules)
+
+    def _blames(self, phrase: Phrase) -> bool:
+        """Whether an opinion blames, whatever it is about."""
+        weight = self._weight(phrase, Term(""), "")
+        return weight is not None and polarity_of(weight[0]) == "NEG"
 
     def _pair_all(self, doc: Doc) -> Iterator[tuple[Scene, Pairing | None, bool]]:
         """Each opinion in text order with its aspects, and whether something takes these out of what is stated."""
@@ -203,7 +215,7 @@ class Engine:
                 yield (
                     scene,
                     pairing,
-                    pairing is not None and (clause.asked or is_unreal(clause.items, index, self._rules)),
+                    pairing is not None and self._is_unstated(clause, index, item.phrase),
                 )
             begun = open_list(clause.items, begun, clause.mark, self._rules.terms.lists)
             joined = begun.aspects if begun.joined else ()
@@ -249,7 +261,8 @@ class Engine:
                 gap = doc.text[out[-1].items[-1].end : items[0].start] if out and heading else ""
                 if gap and heading and is_heading(out[-1].items, items, gap, heading):
                     items = [*out.pop().items, *items]
-                out.append(_Clause(items, clause.sentence, asked, mark in COLONS, mark))
+                asks = asked and any(word in text[clause.start : clause.end] for word in rules.asking)
+                out.append(_Clause(items, clause.sentence, asks, asked and not asks, mark in COLONS, mark))
         return out
 
     def _pair(self, doc: Doc, scene: Scene, before: Before) -> Pairing | None:
