@@ -43,6 +43,7 @@ class IrrealisRule:
 
     `short`: kinds that end with their predicate, where another aspect follows it. `present`: words that end the reach
     of kind `past` (以前好吃現在難吃). `closing`: words that make a condition of what stands before them (服務好 的話).
+    `concluding`: words behind a condition that open what holds then (如果 只 寫報告 的話 很夠用).
     `conceding` and `conceded`: words around what is granted only (再 好吃 也 不去); behind one of `granting` the second
     is not needed (就算 再 好吃). `states`: categories of what a thing passes into, which one of `sequels` makes a
     condition of what is judged behind it (冷掉 也 好吃).
@@ -53,6 +54,7 @@ class IrrealisRule:
     short: tuple[str, ...] = ()
     present: frozenset[str] = frozenset()
     closing: frozenset[str] = frozenset()
+    concluding: frozenset[str] = frozenset()
     conceding: frozenset[str] = frozenset()
     conceded: frozenset[str] = frozenset()
     granting: frozenset[str] = frozenset()
@@ -145,6 +147,7 @@ class Compiled:
     short: frozenset[str]
     present: frozenset[str]
     closing: frozenset[str]
+    concluding: frozenset[str]
     conceding: frozenset[str]
     conceded: frozenset[str]
     granting: frozenset[str]
@@ -256,6 +259,7 @@ def compile_rules(lexicon: Lexicon, rules: Sequence[Rule], convention: Conventio
         short=frozenset(kind for params in irrealis for kind in params.short),
         present=frozenset(word for params in irrealis for word in params.present),
         closing=frozenset(word for params in irrealis for word in params.closing),
+        concluding=frozenset(word for params in irrealis for word in params.concluding),
         conceding=frozenset(word for params in irrealis for word in params.conceding),
         conceded=frozenset(word for params in irrealis for word in params.conceded),
         granting=frozenset(word for params in irrealis for word in params.granting),

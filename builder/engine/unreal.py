@@ -19,13 +19,16 @@ _GRANTED = symbol_set("PART DE ASPECT NOUN BLOCKED")
 """Between an opinion that is granted only and the word that says so (再 便宜 的 外套 也 不買)."""
 PAST = "past"
 """Kind of irrealis.tsv that a word for the present ends."""
+CONDITION = "condition"
+"""Kind that a word for its conclusion ends."""
 
 
 def is_unreal(clause: Sequence[Constituent], index: int, rules: Compiled) -> bool:
     """Whether a marker before opinion `index` takes it out of what is stated.
 
     A word of contrast ends the marker's reach: 以為會很乾但超多汁. A wish ends with its predicate, where another aspect
-    follows that (希望座位多一點餐點很好吃), and the past with a word for the present.
+    follows that (希望座位多一點餐點很好吃), and the past with a word for the present. A condition
+    ends where its conclusion begins, in packs that say so.
     """
     if rules.closing and _is_closed(clause, index, rules.closing):
         return True
@@ -33,11 +36,12 @@ def is_unreal(clause: Sequence[Constituent], index: int, rules: Compiled) -> boo
         return True
     if rules.states and _is_passed_into(clause, index, rules):
         return True
-    named = judged = present = False
+    named = judged = present = concluded = False
     after = ""
     for item in reversed(clause[:index]):
         if item.symbol == IRREALIS and (kind := rules.lexicon.irrealis[item.word]) in rules.irrealis:
-            if not (judged and kind in rules.short) and not (present and kind == PAST):
+            ended = (judged and kind in rules.short) or (present and kind == PAST) or (concluded and kind == CONDITION)
+            if not ended:
                 return True
         elif item.word in rules.contrast:
             return False
@@ -45,6 +49,7 @@ def is_unreal(clause: Sequence[Constituent], index: int, rules: Compiled) -> boo
             judged = judged or named
         named = named or item.term is not None
         present = present or item.word in rules.present
+        concluded = concluded or item.word in rules.concluding
         after = item.symbol
     return False
 
