@@ -25,6 +25,8 @@ _BEFORE_AMOUNT = frozenset({DEG, NEG, PART, DEGREE_DE})
 _BEFORE_TASTE = frozenset({DEG, NEG, VERB})
 """Between a word of liking and the taste that is liked."""
 _FAR = 4
+_REACH = 6
+"""Units before 的 among which the verb stands that says what some people like or bear."""
 _BEFORE_QUALITY = JOINERS | symbol_set("ASPECT COP")
 _BEHIND_QUALITY = JOINERS | symbol_set("PART DE DEGREE_DE POST")
 """Around a word of a stuff where it is a quality instead."""
@@ -42,6 +44,8 @@ def tells_an_act(units: Sequence[Unit], k: int, plain: bool, lexicon: Lexicon, r
     if (after is not None and after.word in _ASKING and _is_asked(units, k)) or (
         before is not None and before.word in _ASKING and _is_asked(units, k - 2)
     ):
+        return True
+    if word in rule.warning and _is_meant_for_some(units, k, rule):
         return True
     if word in rule.suggesting and (
         _is_said_by_a_seller(units, k, lexicon, rule) or _is_said_by_an_adviser(units, k, rule)
@@ -102,6 +106,18 @@ def _is_said_by_an_adviser(units: Sequence[Unit], k: int, rule: AssertionRule) -
     if at < 0 or units[at].word not in rule.advisers:
         return False
     return not at or (units[at - 1].symbol != DE and units[at - 1].word not in rule.advised)
+
+
+def _is_meant_for_some(units: Sequence[Unit], k: int, rule: AssertionRule) -> bool:
+    """不 吃 辣 的 別點, 怕 吵 的 人 不要來: a warning for those who like or bear something else judges nothing."""
+    at = k - 1
+    while at > 0 and units[at].symbol in _BEFORE_ADVICE:
+        at -= 1
+    if at > 0 and units[at].word in rule.persons:
+        at -= 1
+    if at < 1 or units[at].symbol != DE:
+        return False
+    return any(unit.word.startswith((*rule.likings, *rule.averse)) for unit in units[max(0, at - _REACH) : at])
 
 
 def _ends_act(units: Sequence[Unit], k: int, verbs: frozenset[str]) -> bool:

@@ -87,8 +87,9 @@ class AssertionRule:
     it of the verb that follows (不用 多 介紹). `durations`: how long one did what the verbs `pondering` say (糾結 了
     很久), or did not do (很久 沒 來). `material`: words that without a degree are a stuff (高麗菜 的 油), but for
     predicates (湯 油 得 不能 喝), also behind a verb of `feeling` (覺得 油). `preferred`: categories of which people
-    like a kind (喜歡 清淡 的). `inviting`: words behind those who like something (喜歡 海鮮 的 可以 來). `weather`:
-    nouns that nobody reviews, behind 的 (這麼 冷 的 天). `kinds`: adjectives that alone before 的 and a name say
+    like a kind (喜歡 清淡 的). `inviting`: words behind those who like something (喜歡 海鮮 的 可以 來). `warning`:
+    words that warn only those who like it or, `averse`, do not bear it (不 吃 辣 的 別點). `weather`: nouns that nobody
+    reviews, behind 的 (這麼 冷 的 天). `kinds`: adjectives that alone before 的 and a name say
     which one it is (辣 的 菜).
     """
 
@@ -139,6 +140,8 @@ class AssertionRule:
     feeling: frozenset[str] = frozenset()
     preferred: tuple[str, ...] = ()
     inviting: frozenset[str] = frozenset()
+    warning: frozenset[str] = frozenset()
+    averse: tuple[str, ...] = ()
     kinds: frozenset[str] = frozenset()
 
 

@@ -42,6 +42,8 @@ def next_topic(
     named = [item for item in clause if item.term is not None]
     if not named and not paired:
         return topic._replace(is_list=False) if topic and topic.is_list else topic
+    if topic and not named and not label and len(topic.aspects) > 1 and paired[-1] in topic.aspects:
+        return topic._replace(named=False, is_list=False)
     if topic and named and rules.adding and _only_adds(clause, named, topic, rules.adding):
         return topic
     last = paired[-1] if paired else _find_subject(clause, named, rules.joining)
