@@ -12,10 +12,12 @@ from builder.engine.compiled import Compiled
 from builder.engine.constituents import THINGS, Constituent, is_kind, is_thing
 from builder.engine.coordination import add_coordinated
 from builder.engine.scene import Topic
-from builder.engine.symbols import DE, HAVE, symbol_set
+from builder.engine.symbols import DE, HAVE, OPINION, symbol_set
 
 _REACH = 4
 """Units before an aspect among which the word that adds it stands (加 了 一 顆 梅子)."""
+_BEFORE_HEAD = symbol_set("NUM NOUN ADJ BLOCKED PRON")
+"""Units between the 的 of a relative clause and the head that it describes (很好的 一 家 店)."""
 _LISTING = symbol_set("ASPECT LIST CONJ")
 """Units of a clause that is a list."""
 
@@ -46,7 +48,7 @@ def next_topic(
         return topic._replace(named=False, is_list=False)
     if topic and named and rules.adding and _only_adds(clause, named, topic, rules.adding):
         return topic
-    last = paired[-1] if paired else _find_subject(clause, named, rules.joining)
+    last = _find_head(clause, paired[-1]) if paired else _find_subject(clause, named, rules.joining)
     aspects = add_coordinated(clause, (last,), rules.terms.lists)
     if last in begun:
         aspects += tuple([item for item in begun if item not in aspects])
@@ -56,6 +58,19 @@ def next_topic(
     things = [item for item in named if item.start < last.start and is_thing(item)]
     before = (topic.aspects[-1] if is_thing(topic.aspects[-1]) else topic.whole) if topic else None
     return Topic(aspects, not paired, things[-1] if things else before, label, is_list)
+
+
+def _find_head(clause: Sequence[Constituent], subject: Constituent) -> Constituent:
+    """味道不錯的餐廳: the thing that ends a clause behind the relative clause of its `subject`, else the subject."""
+    head = clause[-1]
+    if head is subject or head.term is None or not is_thing(head) or is_thing(subject):
+        return subject
+    at = len(clause) - 2
+    while at > 0 and clause[at].symbol in _BEFORE_HEAD:
+        at -= 1
+    if at < 1 or clause[at].symbol != DE or clause[at - 1].symbol != OPINION or subject.start >= clause[at].start:
+        return subject
+    return head
 
 
 def _only_adds(clause: Sequence[Constituent], named: Sequence[Constituent], topic: Topic, rule: AddingRule) -> bool:
