@@ -38,8 +38,14 @@ _OTHERWISE = re.compile(
 )
 MAX_REPEAT = 2
 """Runs of a Han character or mark longer than this are shown once: 超超超超好吃 is 超好吃, 好好吃 stays."""
+_NO_NOODLES = "面積前對子試露部孔上相貌臨向朝目色具帶談紗霜膜交壁頰龐容板海世"
+"""What follows 面 that is a side or a face: 面積, 面對, 面試."""
 _NOODLES = re.compile(
-    r"(?:^|(?<=[，。！？；：、\s~～吃煮碗份但是就然且而的和跟]))面(?=[很也有的太挺蠻超非真比特不煮更是都還夠偏略軟硬少多一冰涼坨糊斷])"
+    rf"(?:^|(?<=[，。！？；：、,.!?;:…)）】」】#\s~～]))面(?![{_NO_NOODLES}])"
+    r"|(?<=[吃煮碗份但是就然且而的和跟點冷拌素燃鹼莜筱擀削燜潑辣雞])"
+    r"面(?=[很也有的太挺蠻超非真比特不煮更是都還夠偏略軟硬少多一冰涼坨糊斷，。！？；、,.!?;…～~裡和全巨竟基已根入勁勁送到放泡]|$)"
+    r"|(?<![裡里外上下對方店後前旁側表桌地門四底背正反另兩雙單一頁全場畫界市臉海])"
+    r"面(?=包|皮|粉|疙瘩|片|條|筋|湯|餅|糊|醬|食|館|團|胚|坯|質|量|類|份)"
 )
 """面 that is no side or face: OpenCC finds 麵 only in words (湯麵), not where it stands alone (面很劲道)."""
 _RUN = re.compile(rf"([^0-9A-Za-z])\1{{{MAX_REPEAT},}}")
