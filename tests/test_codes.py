@@ -69,6 +69,13 @@ def test_the_choice_that_a_laptop_is_belongs_to_the_full_opinion_of_a_laptop_alo
     assert meal.opinion_full.text == "很好"
 
 
+def test_by_how_much_a_laptop_is_better_belongs_to_the_full_opinion_of_a_laptop_alone(laptop: Extractor) -> None:
+    (triplet,) = laptop("新款螢幕漂亮很多")
+    assert triplet.opinion_full.text == "漂亮很多"
+    (triplet,) = laptop("電池的確耐用很多")
+    assert (triplet.opinion.text, triplet.opinion_full.text) == ("耐用", "的確耐用很多")
+
+
 def test_words_of_stance_belong_to_the_full_opinion_of_a_laptop_alone(laptop: Extractor) -> None:
     (triplet,) = laptop("電池應該很耐用")
     assert (triplet.opinion.text, triplet.opinion_full.text) == ("耐用", "應該很耐用")

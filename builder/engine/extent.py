@@ -36,8 +36,8 @@ class ExtentRule:
     a comparison that is stated (有 好 一點); with `stating` it always is, unless `wishing` is said. `bits`: those that
     say a bit too much (甜 了點). `stance`: words in
     front of a phrase that say how sure one is of it, and belong to `opinion_full` (應該 很好), as `finals` do behind an
-    excess (太重 了). `choices`: what belongs to it behind any opinion (很好 的選擇). `compared`: how many units before
-    a phrase a comparison may begin that belongs to `opinion_full` (比 上一代 輕); 0 where none does.
+    excess (太重 了). `choices`: what belongs to it behind any opinion (很好 的選擇, 漂亮 很多). `compared`: how many
+    units before a phrase a comparison may begin that belongs to `opinion_full` (比 上一代 輕); 0 where none does.
     `hedges`: words that do so before a bare opinion (算 新鮮), but one of the categories `unhedged`.
     `undivided`: degree words that begin with one of `scope` and keep it (還算 新鮮). `moderate`: ends of
     negators that deny the excess behind them (不會 太濃), not a degree.
