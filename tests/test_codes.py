@@ -94,6 +94,11 @@ def test_what_a_laptop_is_compared_with_belongs_to_the_opinion(laptop: Extractor
     ("text", "aspect"),
     [
         ("捷元14X很便宜", "捷元14X"),
+        ("捷元5很划算", "捷元5"),
+        ("捷元5的散熱很棒", "捷元5的散熱"),
+        ("捷元13代很划算", "捷元"),
+        ("A/B面很有質感", "A/B面"),
+        ("Zeta15A12V很輕", "Zeta15A12V"),
         ("技嘉G5很安靜", "技嘉G5"),
         ("華碩16G夠用", "華碩"),
         ("推薦LGgram", "LGgram"),

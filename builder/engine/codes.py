@@ -27,9 +27,19 @@ _UNIT = re.compile(r"\d+[gtkwvp]|[ir]\d")
 """What looks like one and is a measure, or a processor (16G, i7)."""
 _COUNTED = frozenset("吋寸代顆")
 """What follows a number that is no name."""
+_NUMBERED = re.compile(r"\d{1,2}")
+"""A number as it stands behind a series (捷元14)."""
+_MEASURES = _COUNTED | frozenset("台年月日號萬千百元塊個款支核線張條種間家天小多分點倍次隻週周歲級折成位人到至~-%.,，")
+"""What follows a number that counts something."""
+_SIDES = re.compile(r"(?:[a-z]/)+$")
+"""Before a part that is called by a letter (A/B面)."""
+_VARIANT = re.compile(r".*\d[a-z]{1,2}1\dv")
+"""A model whose last part looks like volts (Zeta 15 A12V)."""
 _LETTERS = re.compile(r"[a-z]{5,}")
 """As long as a name is that two are written in (LGgram)."""
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
+_LONGEST_SIDES = 8
+"""Characters of such letters at most."""
 _LONGEST_SIZE = 2
 """Words that a number and its unit are at most."""
 _FIRST = 4
@@ -54,6 +64,21 @@ def name_codes(clause: list[Constituent], text: str, cls: str, lexicon: Lexicon)
         else:
             out.append(_make_aspect(run, text, cls, lexicon))
         at = max(stop, at + 1)
+    return out
+
+
+def add_sides(clause: list[Constituent], text: str) -> list[Constituent]:
+    """A/B面: letters with a slash before a part that a letter names belong to it."""
+    out: list[Constituent] = []
+    for item in clause:
+        if item.term is not None and text[max(0, item.start - 1) : item.start] == "/":
+            sides = _SIDES.search(text[max(0, item.start - _LONGEST_SIDES) : item.start].lower())
+            if sides and item.word[:1].isascii() and item.word[:1].isalpha():
+                start = item.start - len(sides.group())
+                while out and out[-1].start >= start:
+                    out.pop()
+                item = item._replace(start=start, word=text[start : item.end])
+        out.append(item)
     return out
 
 
@@ -108,6 +133,8 @@ def _is_series(word: str, run: Sequence[Constituent], maker: Constituent, text: 
         return False
     if maker.term.cls.partition(".")[0] != cls.partition(".")[0] or text[run[-1].end : run[-1].end + 1] in _COUNTED:
         return False
+    if _NUMBERED.fullmatch(word):
+        return text[run[-1].end : run[-1].end + 1] not in _MEASURES
     return bool(_SERIES.fullmatch(word)) and not _UNIT.fullmatch(word)
 
 
@@ -121,7 +148,8 @@ def _is_part(clause: Sequence[Constituent], i: int, first: int) -> bool:
 
 
 def _is_code(word: str) -> bool:
-    return bool(_CODE.fullmatch(word)) and not _MEASURE.fullmatch(word) and not _STANDARD.fullmatch(word)
+    measures = _MEASURE.fullmatch(word) and not _VARIANT.fullmatch(word)
+    return bool(_CODE.fullmatch(word)) and not measures and not _STANDARD.fullmatch(word)
 
 
 def _make_aspect(run: Sequence[Constituent], text: str, cls: str, lexicon: Lexicon) -> Constituent:

@@ -91,33 +91,34 @@ def add_coordinated(
 
 class OpenList(NamedTuple):
     """Aspects of a list that may go on in the next clause. `joined`: whether a word or mark joins them, not commas
-    alone.
+    alone. `slashed`: whether a slash stands behind them.
     """
 
     aspects: tuple[Constituent, ...] = ()
     joined: bool = False
+    slashed: bool = False
 
 
 def add_listed(
     clause: Sequence[Constituent],
     aspects: tuple[Constituent, ...],
-    begun: tuple[Constituent, ...],
+    begun: OpenList,
     rule: ListRule,
 ) -> tuple[Constituent, ...]:
     """The aspects with those of the list `begun` in clauses before this one: 湯、麵，小菜都很好吃.
 
     Only where this clause gathers or ends the list, and where all can stand in one: 漢堡、薯條，味道都很好 is about
-    味道 alone.
+    味道 alone. Behind a slash (座位/裝潢很舒適) they share what is said in any case.
     """
     first = next((i for i, item in enumerate(clause) if item.term is not None), None)
     run = [-1] if first is None else _find_coordination(clause, first, rule)
     ours = first is None or clause[first] in aspects
-    if not begun or not ours or not _can_be_listed(begun, aspects):
+    if not ours or not (begun.slashed or _can_be_listed(begun.aspects, aspects)):
         return aspects
-    closed = _is_gathered(clause, run[-1], rule) or _is_summed(clause, run[-1], rule)
+    closed = begun.slashed or _is_gathered(clause, run[-1], rule) or _is_summed(clause, run[-1], rule)
     if not closed and not (_is_ended(clause, run, rule) and all(map(is_thing, aspects))):
         return aspects
-    return aspects + tuple([item for item in begun if item not in aspects])
+    return aspects + tuple([item for item in begun.aspects if item not in aspects])
 
 
 def _can_be_listed(begun: Sequence[Constituent], aspects: Sequence[Constituent]) -> bool:
@@ -153,7 +154,7 @@ def open_list(clause: Sequence[Constituent], begun: OpenList, mark: str, rule: L
     alone = last == 0 or (last == 1 and clause[0].word in rule.beginning)
     if not (joined or begun.aspects or (alone and not _is_of_class(clause[last], rule.unlisted))):
         return OpenList()
-    return OpenList((*begun.aspects, *[clause[i] for i in run]), joined or begun.joined)
+    return OpenList((*begun.aspects, *[clause[i] for i in run]), joined or begun.joined, mark == "/")
 
 
 def list_objects(

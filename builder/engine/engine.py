@@ -16,7 +16,7 @@ from functools import partial
 from typing import NamedTuple
 
 from builder.engine.candidates import Before
-from builder.engine.codes import add_sizes, name_codes
+from builder.engine.codes import add_sides, add_sizes, name_codes
 from builder.engine.comparing import bar_standards
 from builder.engine.compiled import compile_rules
 from builder.engine.constituents import Constituent, Phrase, Term, is_thing
@@ -205,7 +205,7 @@ class Engine:
                     pairings[index] = pairing
                     paired += pairing.aspects
                     if begun.aspects:
-                        aspects = add_listed(clause.items, pairing.aspects, begun.aspects, self._rules.terms.lists)
+                        aspects = add_listed(clause.items, pairing.aspects, begun, self._rules.terms.lists)
                         pairing = pairing._replace(
                             aspects=tuple([x for x in aspects if x in pairing.aspects or self._fits(doc, item, x)])
                         )
@@ -248,7 +248,7 @@ class Engine:
                 if not codes and {unit.symbol for unit in units}.isdisjoint(JUDGING):
                     continue  # three clauses in ten name nothing and judge nothing
                 phrases = read_phrases(units, text, lexicon, rules.phrases)
-                phrases = name_codes(phrases, text, codes, lexicon) if codes else phrases
+                phrases = add_sides(name_codes(phrases, text, codes, lexicon), text) if codes else phrases
                 if sizes:
                     phrases = add_sizes(phrases, text, sizes)
                 candidates = bar_refused(bar_standards(phrases, rules.phrases.comparison), rules.terms.rule)
