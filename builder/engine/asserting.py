@@ -15,6 +15,8 @@ from builder.engine.constituents import ATTRIBUTES, THINGS
 from builder.engine.symbols import (
     ADV,
     ASPECT,
+    BUT,
+    CONJ,
     COP,
     DE,
     DEG,
@@ -48,10 +50,14 @@ _HELD_AGAINST = symbol_set("THAN CONJ NEG")
 """Before what a thing is held against."""
 _ENDING = symbol_set("PART DE POST")
 """Behind a predicate at the end of its clause."""
+_BEHIND_VERDICT = symbol_set("PART DE CONJ BUT")
+"""Behind a verdict that is not about what follows (還好 吧)."""
 _NAMED = symbol_set("NOUN ASPECT BLOCKED ADJ NUM VERB")
 """Behind an adjective of one character: the rest of a name (熱 湯)."""
 
 
+_COINCIDING = symbol_set("HAVE PREP")
+"""Behind a word that says that things coincide (剛好 有 活動)."""
 _NAMING = symbol_set("COP ADV DEG")
 """Behind 的 where what is better is named next (更 好吃 的 是 雞排)."""
 
@@ -79,9 +85,11 @@ class AssertionRule:
     say so as predicates (影響 很 大). `eating`: verbs of the taste that people can take (不能 吃 辣). `habits`:
     aspects that are those of `persons` where the opinion describes them (口味 清淡 的 人). `final`: words that judge
     at the end of their clause only (調味 幾乎沒有, but not 幾乎沒有 標示). `regretting`: words that open what they
-    regret (可惜 好吃的 已經 賣完, 可惜 的 是 座位 很 擠). `demanding`: verbs before what is to be done, behind which
-    `results` judge nothing (品質 要 把關 好). `rest`: words for all that is not named, of which an opinion right
-    behind them is said (雞排 好吃 其他 還好). `suggesting`: what people who sell, or one of `sellers`, say (店員 推薦
+    regret (可惜 好吃的 已經 賣完, 可惜 的 是 座位 很 擠), `relieved` what they welcome (還好 沒 灑).
+    `timing`: words that say that things coincide before 有 or one of `happening` (剛好 賣完). `demanding`: verbs
+    before what is to be done, behind which `results` judge nothing (品質 要 把關 好). `rest`: words for all that is
+    not named, of which an opinion right behind them is said (雞排 好吃 其他 還好).
+    `suggesting`: what people who sell, or one of `sellers`, say (店員 推薦
     這款), `advisers` those that say the same (朋友 推薦), unless one of `advised` stands before them (給 大家 推薦).
     `consuming`: verbs of which `quantities` say how much a guest takes (吃 多了); behind `needless` they say
     it of the verb that follows (不用 多 介紹). `durations`: how long one did what the verbs `pondering` say (糾結 了
@@ -125,6 +133,9 @@ class AssertionRule:
     habits: frozenset[str] = frozenset()
     final: frozenset[str] = frozenset()
     regretting: frozenset[str] = frozenset()
+    relieved: frozenset[str] = frozenset()
+    timing: frozenset[str] = frozenset()
+    happening: frozenset[str] = frozenset()
     demanding: frozenset[str] = frozenset()
     rest: frozenset[str] = frozenset()
     suggesting: frozenset[str] = frozenset()
@@ -162,6 +173,8 @@ def is_asserted(units: Sequence[Unit], k: int, plain: bool, rule: AssertionRule,
     if _is_said_of_the_rest(units, k, rule, comparison):
         return False
     if word in rule.regretting and _opens_what_it_regrets(units, k):
+        return False
+    if word in rule.relieved and _opens_what_it_welcomes(units, k):
         return False
     if word in rule.results and k and units[k - 1].symbol == VERB and _is_demanded(units, k, rule):
         return False
@@ -244,6 +257,12 @@ def _opens_what_it_regrets(units: Sequence[Unit], k: int) -> bool:
     return behind == [DE, COP] or (k == 0 and behind[:1] in ([OPINION], [DEG], [NEG]))
 
 
+def _opens_what_it_welcomes(units: Sequence[Unit], k: int) -> bool:
+    """送 錯 了，還好 給 補 了; 還好 吧 and 還好 的 味道 judge."""
+    opens = all(unit.symbol in (BUT, CONJ, ADV) for unit in units[:k])
+    return opens and k + 1 < len(units) and units[k + 1].symbol not in _BEHIND_VERDICT
+
+
 def _ends_a_likeness(units: Sequence[Unit], k: int, comparison: ComparisonRule) -> bool:
     """比 一般 的 店, 像 空氣 一般, 像 石頭 一般 硬: what a thing is held against or likened to is not judged."""
     if k and units[k - 1].word in comparison.introducers:
@@ -271,6 +290,8 @@ def _belongs_to_next(word: str, after: Unit, plain: bool, touches: bool, rule: A
     好食物: an adjective of one character modifies a name as an adjective.
     """
     if plain and after.word in rule.improving:
+        return True
+    if word in rule.timing and (after.symbol in _COINCIDING or after.word in rule.happening):
         return True
     caring = word in rule.caring and after.word in rule.serving
     if word in rule.adverbial and after.word not in rule.joining and not caring:
