@@ -17,7 +17,10 @@ _OTHERS = symbol_set("DE OPINION")
 
 
 def open_clause(units: Sequence[Unit], lexicon: Lexicon, openers: tuple[str, ...]) -> Sequence[Unit]:
-    """The units with their first opinion taken apart, if it begins with an aspect and no aspect stands before it."""
+    """The units with the first opinion taken apart that begins with an aspect, if no aspect stands before it.
+
+    Only other opinions may stand before it, side by side (好喝 料足).
+    """
     if not openers:
         return units
     for k, unit in enumerate(units):
@@ -25,7 +28,10 @@ def open_clause(units: Sequence[Unit], lexicon: Lexicon, openers: tuple[str, ...
             return units
         if unit.symbol != OPINION:
             continue
-        if unit.entry is not None or not unit.word.startswith(openers) or (k and units[k - 1].symbol == HAVE):
+        opens = unit.word.startswith(openers)
+        if unit.entry is None and not opens and units[k + 1 : k + 2] and units[k + 1].symbol == OPINION:
+            continue  # 好喝 料足
+        if unit.entry is not None or not opens or (k and units[k - 1].symbol == HAVE):
             return units
         behind = takewhile(lambda after: after.symbol != ASPECT, units[k + 1 :])  # 料多實在價格便宜
         if any(after.symbol in _OTHERS for after in behind):
