@@ -30,7 +30,8 @@ class ListRule:
     (無論), words that join these alone (還是), words that open a range (從) and join its ends (到),
     words before the first aspect of a list over commas (從湯，麵), those that sum it up (湯，麵這兩樣) and point at
     it, words that close a list before what gathers it (湯，麵等都), conjunctions that join the last of a list without
-    such a word (湯，麵以及小菜), classes that begin none (這家店，湯都好喝), and whether aspects that touch are a list.
+    such a word (湯，麵以及小菜), classes that begin none (這家店，湯都好喝), whether aspects that touch are a list, and
+    pairs of classes that are one where no word gathers them (效能散熱不錯).
     """
 
     gathering: frozenset[str] = frozenset()
@@ -46,6 +47,7 @@ class ListRule:
     trailing: frozenset[str] = frozenset()
     adding: frozenset[str] = frozenset()
     touching: bool = True
+    ungathered: tuple[str, ...] = ()
 
 
 def make_listed_nouns_aspects(clause: list[Constituent]) -> list[Constituent]:
@@ -210,7 +212,11 @@ def _step_to_previous(clause: Sequence[Constituent], i: int, rule: ListRule) -> 
     if i >= 2 and clause[i - 1].symbol in JOINERS and clause[i - 2].symbol == ASPECT:
         return 2
     touches = rule.touching and i and clause[i - 1].symbol == ASPECT and clause[i - 1].end == clause[i].start
-    if touches and (_are_attributes(clause[i - 1], clause[i]) or are_gathered(clause, i, rule)):
+    if touches and (
+        _are_attributes(clause[i - 1], clause[i])
+        or are_gathered(clause, i, rule)
+        or _need_no_gathering(clause[i - 1], clause[i], rule)
+    ):
         return 1
     return _step_over_modifiers(clause, i)
 
@@ -224,6 +230,12 @@ def _step_over_modifiers(clause: Sequence[Constituent], i: int) -> int:
     if at < 1 or at == i - 1 or clause[at].symbol not in JOINERS or clause[at - 1].symbol != ASPECT:
         return 0
     return i - at + 1 if allowed is _RELATIVE or clause[at].symbol == LIST else 0
+
+
+def _need_no_gathering(first: Constituent, last: Constituent, rule: ListRule) -> bool:
+    """效能散熱不錯: whether two aspects that touch are a list by their classes alone."""
+    pairs = (pair.split(" ") for pair in rule.ungathered)
+    return any(_is_of_class(first, (before,)) and _is_of_class(last, (after,)) for before, after in pairs)
 
 
 def _are_attributes(*items: Constituent) -> bool:

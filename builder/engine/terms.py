@@ -26,7 +26,8 @@ class TermRule:
 
     `attributes`: classes that take an owner (餐點口感). `separate`: pairs of classes, "food service", that are never
     one term: side by side they are a list without a comma (餐點服務都好); a blank alone stands for all pairs.
-    `list_touching`: whether such lists share an opinion behind a word of `gathering`. `offering`: words that offer
+    `list_touching`: whether such lists share an opinion behind a word of `gathering`,
+    `ungathered`: pairs of classes that do so without one (效能散熱不錯). `offering`: words that offer
     alternatives (無論), which those of `choosing` join (還是). `ranging`: words that open a range (從), of which
     `reaching` joins the ends (從湯到麵都). `beginning`: words before the first aspect of a list over commas (從湯，
     麵), `summing`: words that sum it up, behind one of `pointing` or alone (湯，麵這兩樣),
@@ -48,6 +49,7 @@ class TermRule:
     attributes: tuple[str, ...] = ()
     separate: tuple[str, ...] = ()
     list_touching: bool = True
+    ungathered: tuple[str, ...] = ()
     gathering: frozenset[str] = frozenset()
     offering: frozenset[str] = frozenset()
     choosing: frozenset[str] = frozenset()
@@ -93,6 +95,7 @@ class TermRule:
             trailing=self.trailing,
             adding=self.adding,
             touching=self.list_touching,
+            ungathered=self.ungathered,
         )
 
 
