@@ -15,11 +15,14 @@ from builder.engine.constituents import ATTRIBUTES, Constituent, Term, is_thing
 from builder.engine.symbols import ADV, ASPECT, CONJ, DE, JOINERS, LIST, NOUN, symbol_set
 
 _MODIFIERS = symbol_set("NOUN ADJ PRON NUM BLOCKED")
-_RELATIVE = _MODIFIERS | symbol_set("VERB PREP DE")
+_RELATIVE = _MODIFIERS | symbol_set("VERB PREP DE ASPECT")
+_PREDICATE = symbol_set("VERB ADV ADJ NOUN PREP AUX PART BLOCKED")
 _REACH = 4
 """Words that may stand between a conjunction and the aspect it joins."""
 _OPEN_MARKS = frozenset(",，;；/ ")
 """Marks behind which a list may go on."""
+_NAMED = frozenset({"thing", "part"})
+"""Kinds of aspects that a list names (`_kind_of`)."""
 _LISTED = JOINERS | symbol_set("ASPECT NUM")
 """Units of a clause that goes on with a list."""
 
@@ -30,8 +33,9 @@ class ListRule:
     (無論), words that join these alone (還是), words that open a range (從) and join its ends (到),
     words before the first aspect of a list over commas (從湯，麵), those that sum it up (湯，麵這兩樣) and point at
     it, words that close a list before what gathers it (湯，麵等都), conjunctions that join the last of a list without
-    such a word (湯，麵以及小菜), classes that begin none (這家店，湯都好喝), whether aspects that touch are a list, and
-    pairs of classes that are one where no word gathers them (效能散熱不錯).
+    such a word (湯，麵以及小菜), words that single out a member (湯、麵、尤其是小菜), words for what is given to guests
+    (湯和招待的小菜), classes that begin none (這家店，湯都好喝), whether aspects that touch are a list, and pairs of
+    classes that are one where no word gathers them (效能散熱不錯).
     """
 
     gathering: frozenset[str] = frozenset()
@@ -46,6 +50,8 @@ class ListRule:
     continuing: tuple[str, ...] = ()
     trailing: frozenset[str] = frozenset()
     adding: frozenset[str] = frozenset()
+    singling: frozenset[str] = frozenset()
+    giving: frozenset[str] = frozenset()
     touching: bool = True
     ungathered: tuple[str, ...] = ()
 
@@ -118,7 +124,7 @@ def add_listed(
     if not ours or not (begun.slashed or _can_be_listed(begun.aspects, aspects)):
         return aspects
     closed = begun.slashed or _is_gathered(clause, run[-1], rule) or _is_summed(clause, run[-1], rule)
-    if not closed and not (_is_ended(clause, run, rule) and all(map(is_thing, aspects))):
+    if not closed and not (_is_ended(clause, run, rule) and {_kind_of(item) for item in aspects} <= _NAMED):
         return aspects
     return aspects + tuple([item for item in begun.aspects if item not in aspects])
 
@@ -126,7 +132,7 @@ def add_listed(
 def _can_be_listed(begun: Sequence[Constituent], aspects: Sequence[Constituent]) -> bool:
     """Whether a list can go on with `aspects`: behind a thing its parts and attributes are what is judged alone."""
     first, last = {_kind_of(item) for item in begun}, {_kind_of(item) for item in aspects}
-    return first == last or "thing" in last or not (first | last) & {"part", "attribute"}
+    return first == last or "thing" in last or "thing" not in first or not last & {"part", "attribute"}
 
 
 def _kind_of(item: Constituent) -> str:
@@ -200,7 +206,7 @@ def _find_coordination(clause: Sequence[Constituent], at: int, rule: ListRule) -
         first -= step
     out = [first]
     for i in range(first + 1, len(clause)):
-        if clause[i].term is not None:
+        if clause[i].term is not None and not _begins_relative(clause, i):
             if not _step_to_previous(clause, i, rule):
                 break
             out.append(i)
@@ -218,17 +224,33 @@ def _step_to_previous(clause: Sequence[Constituent], i: int, rule: ListRule) -> 
         or _need_no_gathering(clause[i - 1], clause[i], rule)
     ):
         return 1
-    return _step_over_modifiers(clause, i)
+    return _step_over_modifiers(clause, i, rule)
 
 
-def _step_over_modifiers(clause: Sequence[Constituent], i: int) -> int:
+def _begins_relative(clause: Sequence[Constituent], i: int) -> bool:
+    """麵和店家送的小菜: whether aspect i, behind a conjunction, is of a clause that modifies the next one."""
+    if clause[i - 1].symbol not in JOINERS:
+        return False
+    at = i + 1
+    while at < len(clause) and clause[at].symbol in _PREDICATE:
+        at += 1
+    return [item.symbol for item in clause[at : at + 2]] == [DE, ASPECT]
+
+
+def _step_over_modifiers(clause: Sequence[Constituent], i: int, rule: ListRule) -> int:
     """麵和送的小菜, 豆乾、香蔥肉串: as `_step_to_previous`, where words stand between conjunction and aspect."""
     allowed = _RELATIVE if clause[i - 1].symbol == DE else _MODIFIERS
     at = i - 1
+    while at > 1 and clause[at].word in rule.singling:
+        at -= 1
     while at >= max(1, i - _REACH) and clause[at].symbol in allowed:
         at -= 1
     if at < 1 or at == i - 1 or clause[at].symbol not in JOINERS or clause[at - 1].symbol != ASPECT:
         return 0
+    if clause[at + 1].symbol == ASPECT and _kind_of(clause[at + 1]) == _kind_of(clause[at - 1]):
+        return 0  # 店員和老闆煮的麵
+    if allowed is _RELATIVE and clause[i - 2].symbol == ASPECT and clause[i - 2].word not in rule.giving:
+        return 0  # 糖與奶的比例
     return i - at + 1 if allowed is _RELATIVE or clause[at].symbol == LIST else 0
 
 

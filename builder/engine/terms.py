@@ -32,6 +32,7 @@ class TermRule:
     `reaching` joins the ends (從湯到麵都). `beginning`: words before the first aspect of a list over commas (從湯，
     麵), `summing`: words that sum it up, behind one of `pointing` or alone (湯，麵這兩樣),
     `trailing`: words that close it (湯，麵等都), `adding`: conjunctions before its last (湯，麵以及小菜),
+    `singling`: words before one of it (湯、尤其是麵), `giving`: words for what is given to guests (湯和招待的麵),
     `unlisted`: classes of which one alone begins none (這家店，湯都好喝). `heads`: last words to which an aspect is cut
     (服務態度 to 態度, convention `paper`). `wholes`: words for all of a place or thing that belong to `aspect_full`
     alone (整體 口感, 店裡 座位), as does the first of two classes that are `leading` (餐廳 餐點). `houses`: words for a
@@ -59,6 +60,8 @@ class TermRule:
     summing: frozenset[str] = frozenset()
     trailing: frozenset[str] = frozenset()
     adding: frozenset[str] = frozenset()
+    singling: frozenset[str] = frozenset()
+    giving: frozenset[str] = frozenset()
     unlisted: tuple[str, ...] = ()
     heads: frozenset[str] = frozenset()
     wholes: frozenset[str] = frozenset()
@@ -94,6 +97,8 @@ class TermRule:
             continuing=self.continuing,
             trailing=self.trailing,
             adding=self.adding,
+            singling=self.singling,
+            giving=self.giving,
             touching=self.list_touching,
             ungathered=self.ungathered,
         )
