@@ -25,7 +25,7 @@ from builder.model.cotrain import Taggers, fold_of, fresh, load_taggers, merged,
 from builder.model.negatives import discriminator_data
 from builder.model.panel import SURE, UNSURE, Noise, Panel, load_panel, noise, save_panel, seen, trusted, unseen
 from builder.model.saved import save
-from builder.model.trust import DROP, FIRM, WIDEN, is_firm
+from builder.model.trust import ADD, DROP, FIRM, WIDEN, is_firm
 from builder.model.tuning import TaughtExamples, tune_taggers
 
 Settings = Callable[..., list[str]]
@@ -77,7 +77,7 @@ def test_half_the_trust_drops_half_as_far_and_adds_and_lengthens_all_the_same() 
     assert merged([SHORT], [0.8 * DROP], [False], [], 1.0) == ()
     assert merged([SHORT], [0.8 * DROP], [False], [], 0.5) == (SHORT,)
     for trust in (0.5, 1.0):
-        assert merged([], [], [], [(0.6, NOODLE)], trust) == (NOODLE,)
+        assert merged([], [], [], [(ADD, NOODLE)], trust) == (NOODLE,)
         assert merged([], [], [], [(0.5, NOODLE)], trust) == ()
         assert [t.aspect.text for t in merged([SHORT], [0.9], [False], [(0.6, LONG)], trust)] == [LONG.aspect.text]
 
