@@ -15,7 +15,7 @@ from builder.lexicon.categories import Categories
 from builder.metrics import matching
 from builder.metrics.matching import Answer
 from builder.model.label_model import PRECISION, LabelModel, VotedCandidate, chance_by_margin, fit_label_model
-from builder.model.trust import ADD, DROP
+from builder.model.trust import DROP
 from builder.records import Triplet
 from builder.stages.parts import gold, judging
 from builder.stages.parts.context import Context
@@ -25,6 +25,9 @@ from builder.store import labellers, reviews, triplet_rows, triplets
 
 StoredRow = tuple[int, Triplet]
 Curve = Callable[[float], float]
+
+ADD = 0.6
+"""What only labellers propose comes in from such a chance to be right. A panel's score is no chance: it has its own limit."""
 
 
 @dataclass(frozen=True, slots=True)
