@@ -27,7 +27,7 @@ StoredRow = tuple[int, Triplet]
 Curve = Callable[[float], float]
 
 ADD = 0.6
-"""What only labellers propose comes in from such a chance to be right. A panel's score is no chance: it has its own limit."""
+"""What only labellers propose comes in from such a chance to be right. The panel's score has a limit of its own."""
 
 
 @dataclass(frozen=True, slots=True)
