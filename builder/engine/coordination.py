@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from builder.engine.constituents import ATTRIBUTES, Constituent, Term, is_thing
-from builder.engine.symbols import ADV, ASPECT, CONJ, DE, JOINERS, LIST, NOUN, symbol_set
+from builder.engine.symbols import ADV, ASPECT, BUT, CONJ, DE, JOINERS, LIST, NOUN, symbol_set
 
 _MODIFIERS = symbol_set("NOUN ADJ PRON NUM BLOCKED")
 _RELATIVE = _MODIFIERS | symbol_set("VERB PREP DE ASPECT")
@@ -121,9 +121,10 @@ def add_listed(
     first = next((i for i, item in enumerate(clause) if item.term is not None), None)
     run = [-1] if first is None else _find_coordination(clause, first, rule)
     ours = first is None or clause[first] in aspects
-    if not ours or not (begun.slashed or _can_be_listed(begun.aspects, aspects)):
+    slashed = begun.slashed and clause[0].symbol != BUT
+    if not ours or not (slashed or _can_be_listed(begun.aspects, aspects)):
         return aspects
-    closed = begun.slashed or _is_gathered(clause, run[-1], rule) or _is_summed(clause, run[-1], rule)
+    closed = slashed or _is_gathered(clause, run[-1], rule) or _is_summed(clause, run[-1], rule)
     if not closed and not (_is_ended(clause, run, rule) and {_kind_of(item) for item in aspects} <= _NAMED):
         return aspects
     return aspects + tuple([item for item in begun.aspects if item not in aspects])

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from builder.engine.constituents import GENERIC, THINGS, Constituent, Term, is_thing
-from builder.engine.symbols import ADJ, BLOCKED, NOUN, PART, symbol_set
+from builder.engine.symbols import ADJ, BLOCKED, BUT, NOUN, PART, symbol_set
 from builder.lexicon.resources import Lexicon
 
 PRAISE = 7.5
@@ -93,7 +93,7 @@ def begins_name(before: Constituent, item: Constituent, lexicon: Lexicon, gramma
     if before.end != item.start or item.term is None:
         return False
     if grammar.rule.latin and before.word.isascii() and any(map(str.isalnum, before.word)):
-        return True
+        return before.symbol != BUT
     thing = item.term.role in THINGS
     if thing and before.symbol == BLOCKED and lexicon.not_aspects.get(before.word) == "origin":
         return True
