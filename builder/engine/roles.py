@@ -45,8 +45,12 @@ _CHOSEN_BEHIND_CAN = _CHOSEN | symbol_set("OPINION")
 _ADVERBIAL = symbol_set("ADV DEG NEG COP")
 _WHEN = symbol_set("ADV BLOCKED BUT CONJ DEG NOUN")
 """Before the people of a crowd (可惜 假日 人 超 多)."""
+_COMING = symbol_set("ADV BLOCKED NOUN VERB NUM AUX")
+"""Before the 的 of a crowd that is told what it comes for (來 買 的 人 很 多)."""
 _BEHIND_NUMBER = symbol_set("PART BUT POST")
 """Behind how many people there are, where nothing else is told of them."""
+_BEHIND_LARGE_NUMBER = symbol_set("ADV AUX CONJ PRON BLOCKED")
+"""Behind how very many people there are, where it goes on with what follows from that (人 很 多 要 等)."""
 _BEFORE_JUDGEMENT = symbol_set("ADV DEG NEG COP AUX PREP PRON BLOCKED")
 """Between how a thing is ordered and what is said of it (半糖 對 我 來說 還是 太 甜)."""
 
@@ -108,24 +112,45 @@ def settle_roles(units: list[Unit], lexicon: Lexicon, rule: FunctionWordRule, ha
 
 
 def _is_crowd(units: Sequence[Unit], i: int, at: int, rule: FunctionWordRule) -> bool:
-    """假日 人 真的 好 多: whether people open the clause, but for when they come, and an opinion from `at` on says that
-    they are many, which describes nothing else (人 多 的 時候).
+    """假日 人 真的 好 多: whether people open the clause, but for when they come or what for (來 買 的 人), and an
+    opinion from `at` on says that they are many, which describes nothing else (人 多 的 時候).
     """
-    if any(unit.symbol not in _WHEN for unit in units[:i]):
+    first = next((k + 1 for k in range(i - 1, -1, -1) if _opposes(units[k], rule)), 0)
+    opening = units[first : i - 1] if i > first and units[i - 1].symbol == DE else units[first:i]
+    before = _COMING if len(opening) < i - first else _WHEN
+    if any(unit.symbol not in before for unit in opening):
         return False
     number = next((k for k in range(at, len(units)) if units[k].symbol not in _ADVERBIAL), len(units))
     if number == len(units) or units[number].symbol != OPINION:
         return False
     many = units[number].word.startswith(rule.crowding) or (number == i and units[i].word.endswith(rule.crowding))
-    return many and all(
-        unit.symbol in _BEHIND_NUMBER or unit.start > units[number].end for unit in units[number + 1 : number + 2]
-    )
+    return many and _ends_count(units, i, number)
+
+
+def _opposes(unit: Unit, rule: FunctionWordRule) -> bool:
+    """Whether a word of contrast opens a statement of its own (好喝 但 人 很 多, 不過 人 很 多)."""
+    return unit.symbol == BUT or unit.word in rule.barely
+
+
+def _ends_count(units: Sequence[Unit], i: int, number: int) -> bool:
+    """Whether the count of the people at i ends with unit `number`: 人 超 多 的, 人 很 多 要 等, but not 人 多 要 等
+    nor 人 很 多 的 店.
+    """
+    after = units[number + 1 : number + 2]
+    if not after or after[0].symbol in _BEHIND_NUMBER or after[0].start > units[number].end:
+        return True
+    if not after[0].word[0].isalnum():  # 人 太 多 ⋯
+        return True
+    if after[0].symbol == DE:
+        return number + 2 == len(units)
+    graded = number > i + 1 or len(units[number].word) > (2 if number == i else 1)
+    return graded and after[0].symbol in _BEHIND_LARGE_NUMBER
 
 
 def _take_crowd_apart(unit: Unit, lexicon: Lexicon) -> list[Unit]:
     """人很多 as 人, 很 and 多: who come, and how many they are."""
-    cuts = [unit.start, unit.start + 1, unit.end - 1, unit.end]
-    symbols = [ASPECT, DEG if unit.word[1:-1] in lexicon.degree else ADV, OPINION]
+    cuts, between = [unit.start, unit.start + 1, unit.end - 1, unit.end], unit.word[1:-1]
+    symbols = [ASPECT, DEG if between in lexicon.degree else NEG if between in lexicon.negators else ADV, OPINION]
     return [
         Unit(start, end, unit.word[start - unit.start : end - unit.start], symbol, unit.first, unit.last)
         for start, end, symbol in ((a, b, symbol) for (a, b), symbol in zip(pairwise(cuts), symbols, strict=True))
