@@ -97,6 +97,10 @@ def settle_roles(units: list[Unit], lexicon: Lexicon, rule: FunctionWordRule, ha
             if not _is_crowd(units, i, i + 1, rule):
                 units[i] = unit._replace(symbol=BLOCKED)
             continue
+        if unit.symbol == ASPECT and unit.word in rule.naming:
+            if _begins_name(units, i):
+                units[i] = unit._replace(symbol=ADJ)
+            continue
         if unit.symbol == ASPECT and unit.word in rule.choosing and i + 1 < len(units):
             before = units[i - 1].symbol if i else ""
             chosen = _CHOSEN_BEHIND_CAN if before == AUX else _CHOSEN if before not in (DE, ASPECT) else ""
@@ -109,6 +113,14 @@ def settle_roles(units: list[Unit], lexicon: Lexicon, rule: FunctionWordRule, ha
         if symbol != unit.symbol:
             units[i] = Unit(unit.start, unit.end, unit.word, symbol, unit.first, unit.last)
     return units
+
+
+def _begins_name(units: Sequence[Unit], i: int) -> bool:
+    """招牌 商品, 招牌 的 商品: whether unit i only says which one of what stands behind it."""
+    behind = units[i + 1 : i + 3]
+    if behind and behind[0].symbol == DE:
+        return len(behind) > 1
+    return bool(behind) and behind[0].symbol in NOMINALS and behind[0].start == units[i].end
 
 
 def _is_crowd(units: Sequence[Unit], i: int, at: int, rule: FunctionWordRule) -> bool:

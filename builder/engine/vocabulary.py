@@ -82,9 +82,10 @@ class FunctionWordRule:
     `alike`: those that are opinions behind another one at the end of the statement (環境 乾淨 衛生). `praising`: words
     that give a degree (好 多人) only where no degree word or negator stands before them (很 好 很 快), but for
     `confirming` ones (真的 好 舒服). `levels`: how a thing is ordered, which is an aspect only where it is judged
-    (半糖 太 甜, also over a verb of `sensing`: 半糖 喝起來 很 甜) or recommended (推薦 微糖). `crowds`: people, who are
-    an aspect only where the clause opens with them and a word that begins with one of `crowding` says how many they are
-    (人 超 多).
+    (半糖 太 甜, also over a verb of `sensing`: 半糖 喝起來 很 甜) or recommended (推薦 微糖). `naming`: words that are
+    aspects only where they name nothing behind them (招牌 很 醒目, but 招牌 商品). `crowds`: people, who are an aspect
+    only where the clause opens with them and a word that begins with one of `crowding` says how many they are (人 超
+    多).
     """
 
     units: Mapping[str, tuple[str, ...]]
@@ -101,6 +102,7 @@ class FunctionWordRule:
     confirming: frozenset[str] = frozenset()
     levels: frozenset[str] = frozenset()
     sensing: frozenset[str] = frozenset()
+    naming: frozenset[str] = frozenset()
     crowds: frozenset[str] = frozenset()
     crowding: tuple[str, ...] = ()
     degrees: frozenset[str] = field(init=False)
