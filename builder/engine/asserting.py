@@ -77,7 +77,8 @@ class AssertionRule:
     `predicates`, also as predicates (口感 特別). `likings`: first characters of what `persons` do to what they eat
     (喜歡 咖啡 的 朋友). `naming`: categories of taste words that name a kind of place before its aspect (麻辣 食堂).
     `measures`: words behind an adjective of one character that say by how much, and are no noun (份量 小 一點),
-    `bits`: those that do so at the end of their clause (份量 稍微 小 點). `improving`: words that make the quality
+    `bits`: those that do so at the end of their clause (份量 稍微 小 點). `conceding`: verbs at the end of a clause
+    that leave its judgement as it is (份量 少 不說). `improving`: words that make the quality
     before them what is to be improved (整潔 有待加強). `rounding`: first characters of what only rounds the number
     before it (八百 多塊). `results`: words that say that what the verb before them names is done (切 好 的 豬排), or
     behind one of `ready` that it is ready (十分鐘 才 好). `nominal`: nouns that judge as predicates only (餐盤 和
@@ -121,6 +122,7 @@ class AssertionRule:
     naming: tuple[str, ...] = ()
     measures: frozenset[str] = frozenset()
     bits: frozenset[str] = frozenset()
+    conceding: frozenset[str] = frozenset()
     improving: frozenset[str] = frozenset()
     rounding: tuple[str, ...] = ()
     results: frozenset[str] = frozenset()
@@ -181,6 +183,8 @@ def is_asserted(units: Sequence[Unit], k: int, plain: bool, rule: AssertionRule,
     after = units[k + 1] if k + 1 < len(units) and units[k + 1].start == unit.end else None
     if after is not None and after.word in rule.bits and k + 2 == len(units):  # 比 隔壁 好 點, 稍微 小 些
         after = after if plain and all(before.symbol != THAN for before in units[:k]) else None
+    if after is not None and after.word in rule.conceding and all(unit.symbol == PART for unit in units[k + 2 :]):
+        after = None
     touches = k > 0 and units[k - 1].symbol == ASPECT and units[k - 1].end == unit.start
     if after is not None and _belongs_to_next(word, after, plain, touches, rule):
         return False
