@@ -111,6 +111,19 @@ def test_a_name_with_joining_marks_is_none(part: str) -> None:
     assert edge_fault(part, ((0, len(part)),)) is None
 
 
+@pytest.mark.parametrize("opinion", ["👍", "👍👍", "❤️", "👍🏻", "★★★"])
+def test_an_opinion_of_pictures_alone_stays(opinion: str) -> None:
+    text = f"湯頭{opinion}"
+    whole = proposed(text, "湯頭", opinion, "POS")
+    assert tidied(text, whole) is whole
+
+
+@pytest.mark.parametrize("opinion", ["！！", "～", " ", "‍", "^^"])
+def test_an_opinion_of_marks_alone_is_none(opinion: str) -> None:
+    text = f"湯頭{opinion}"
+    assert tidied(text, proposed(text, "湯頭", opinion, "POS")) is None
+
+
 def test_tidying_changes_nothing_that_is_tidy() -> None:
     whole = proposed("湯頭很好喝", "湯頭", "好喝", "POS")
     assert tidied("湯頭很好喝", whole) is whole

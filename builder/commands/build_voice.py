@@ -152,12 +152,7 @@ class Voice:
         if not any(stage.ran for stage in done):
             click.echo("Nothing has changed since the last build.")
         click.echo("\n".join(made.lines()))
-        colour = shows_colour(sys.stdout)
-        stream = styled_output() if colour else sys.stdout
-        click.echo("\nFor example:\n")
-        for piece in outcome.examples(path, colour):
-            stream.write(piece)
-        stream.flush()
+        self._examples(path)
         click.echo(f"\nrelease: {path}")
         if not made.licensed:
             click.echo(
@@ -168,6 +163,19 @@ class Voice:
         width = max(len(command) for command, _ in commands)
         for command, purpose in commands:
             click.echo(f"  {command:<{width}}  {purpose}")
+
+    def _examples(self, path: Path) -> None:
+        """A few reviews of the release with their triplets, if there are any."""
+        from builder.usecases import outcome
+
+        colour = shows_colour(sys.stdout)
+        pieces = list(outcome.examples(path, colour))
+        if not pieces:
+            return
+        stream = styled_output() if colour else sys.stdout
+        click.echo("\nFor example:\n")
+        stream.writelines(pieces)
+        stream.flush()
 
     def _tables(self, done: list[Done]) -> None:
         """With --verbose: the stages with what they counted, and the sources of candidates."""

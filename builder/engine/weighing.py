@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from builder.edges import shared, tidied
+from builder.edges import is_picture, shared, tidied
 from builder.engine.constituents import Constituent, Phrase, Term
 from builder.engine.symbols import symbol_set
 from builder.records import Element, Triplet, polarity_of
@@ -45,14 +45,15 @@ def weigh(text: str, read: Read, triplet: Triplet, valued: Valued) -> Triplet | 
         valued: gives valence and evidence of a phrase about an aspect; None where it has none.
 
     Returns:
-        None for what the rules know to be no triplet: aspects that name too much, opinions that are not asserted.
+        None for what the rules know to be no triplet: aspects that name too much, opinions that are not asserted,
+        emoji that the rules read no judgement in.
     """
     tidy = tidied(text, triplet)
     if tidy is None or _names_too_much(read, tidy.aspect_full):
         return None
     judging = _judging(read, tidy.opinion)
     if judging is None:
-        return tidy
+        return None if is_picture(tidy.opinion.text) else tidy
     item, opinion, opinion_full = judging
     if item.start in read.unstated:
         return None
