@@ -102,7 +102,8 @@ def find_denier(units: Sequence[Unit], k: int, taken: int, rule: ComparisonRule)
     while at >= 0 and k - at <= rule.reach and units[at].end == units[at + 1].start:
         word, symbol = units[at].word, units[at].symbol
         if symbol == OPINION and any(less in word for less in rule.inferior):
-            return at if at == k - 1 or units[at + 1].symbol != DE else k
+            owned = units[at + 1].symbol == DE and word.endswith(rule.inferior)
+            return k if owned and at < k - 1 else at
         if symbol == NEG:
             return at if taken <= at < k - 1 else k
         known = symbol in _STANDARD_UNITS or word in rule.common or word in rule.earlier

@@ -27,7 +27,9 @@ class ExtentRule:
 
     `fillers`: words that may stand between a negator and its opinion, at most `gap` of them. `levels`: words of level
     (那麼 好吃); a word of `unequal` at most `level_gap` units before them denies the opinion, unless one that begins
-    with one of `meeting` stands between (好久沒有吃到這麼好喝的). `unlike`: words that deny it without a word of level
+    with one of `meeting` stands between (好久沒有吃到這麼好喝的), or one of `ever` behind the opinion (沒 這麼 慢 過)
+    or at the end of what stands between (沒 體驗過 這麼 慢 的). `never`: negators that deny that a thing was ever so
+    (從來沒有 這麼 差). `unlike`: words that deny it without a word of level
     (不像隔壁的死鹹). `scope`: adverbs of the clause, with which no phrase
     begins before a degree word or negator (還 很好吃). `feeling`: verbs at the end of a negator that denies the first
     opinion at most `feeling_gap` units behind it, over what it is felt of (不覺得 雞排 好吃). `trailing`: words behind
@@ -50,6 +52,8 @@ class ExtentRule:
     unlike: frozenset[str] = frozenset()
     level_gap: int = 0
     meeting: tuple[str, ...] = ()
+    ever: tuple[str, ...] = ()
+    never: frozenset[str] = frozenset()
     scope: tuple[str, ...] = ()
     feeling: tuple[str, ...] = ()
     feeling_gap: int = 0
@@ -78,6 +82,8 @@ def find_left_edge(units: Sequence[Unit], k: int, taken: int, rule: ExtentRule) 
     edge = k
     while edge > taken:
         before = units[edge - 1].symbol
+        if before == NEG and _was_never_so(units, edge - 1, k, rule):
+            break
         if before in _STRENGTHENING:
             edge -= 1
         elif before == DE and edge - 1 > taken and units[edge - 2].symbol == DEG:
@@ -88,10 +94,24 @@ def find_left_edge(units: Sequence[Unit], k: int, taken: int, rule: ExtentRule) 
                 j -= 1
             if j < taken or units[j].symbol != NEG or edge - j > rule.gap + 1:
                 break
+            if _was_never_so(units, j, k, rule):
+                break
             edge = j
     if rule.unlike and (unlike := _find_unlike(units, edge, taken, rule)) < edge:
         return unlike
-    return _find_unequal(units, edge, taken, rule) if edge < k or units[k - 1].word in rule.levels else edge
+    return _find_unequal(units, edge, k, taken, rule) if edge < k or units[k - 1].word in rule.levels else edge
+
+
+def _was_never_so(units: Sequence[Unit], at: int, k: int, rule: ExtentRule) -> bool:
+    """從來沒有 這麼 糟糕, 沒這麼 慢 過, 沒 體驗 過 這麼 慢: whether negator `at` denies that opinion k, with a word of
+    level, ever was so. It is now.
+    """
+    level = next((i for i in range(k - 1, at - 1, -1) if units[i].word.endswith(tuple(rule.levels))), -1)
+    if level < 0 or not rule.ever:
+        return False
+    if units[at].word in rule.never or (k + 1 < len(units) and units[k + 1].word in rule.ever):
+        return True
+    return level - 1 > at and units[level - 1].word.endswith(rule.ever)
 
 
 def _find_unlike(units: Sequence[Unit], edge: int, taken: int, rule: ExtentRule) -> int:
@@ -102,7 +122,7 @@ def _find_unlike(units: Sequence[Unit], edge: int, taken: int, rule: ExtentRule)
     return edge
 
 
-def _find_unequal(units: Sequence[Unit], edge: int, taken: int, rule: ExtentRule) -> int:
+def _find_unequal(units: Sequence[Unit], edge: int, k: int, taken: int, rule: ExtentRule) -> int:
     """沒有網路上說的那麼好喝: where a word of level stands in front, the negator some words before it denies the
     opinion.
 
@@ -113,7 +133,7 @@ def _find_unequal(units: Sequence[Unit], edge: int, taken: int, rule: ExtentRule
         return edge
     for j in range(at - 1, max(taken, at - rule.level_gap) - 1, -1):
         if units[j].word in rule.unequal:
-            return j
+            return edge if _was_never_so(units, j, k, rule) else j
         if units[j].word.startswith(rule.meeting):
             break
     return edge
