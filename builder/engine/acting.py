@@ -9,8 +9,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from builder.engine.asserting import AssertionRule
-from builder.engine.constituents import ATTRIBUTES, GENERIC
-from builder.engine.symbols import ADV, ASPECT, AUX, DE, DEG, DEGREE_DE, JOINERS, NEG, PART, VERB, symbol_set
+from builder.engine.constituents import ATTRIBUTES, GENERIC, THINGS
+from builder.engine.symbols import (
+    ADV,
+    ASPECT,
+    AUX,
+    DE,
+    DEG,
+    DEGREE_DE,
+    JOINERS,
+    NEG,
+    NOMINALS,
+    OPINION,
+    PART,
+    VERB,
+    symbol_set,
+)
 from builder.engine.vocabulary import Unit, entry_of
 from builder.lexicon.resources import Lexicon
 
@@ -47,6 +61,13 @@ def tells_an_act(units: Sequence[Unit], k: int, plain: bool, lexicon: Lexicon, r
         return True
     if word in rule.warning and _is_meant_for_some(units, k, rule):
         return True
+    if plain and word in rule.diminutive and _belongs_to_a_name(units, k, lexicon):
+        return True
+    if plain and entry_of(units[k], lexicon).category.startswith(rule.sized):
+        if before is not None and before.word.endswith("成"):  # 切成 小塊
+            return True
+        if entry_of(units[k], lexicon).category.startswith(rule.scanty) and _measures_a_part(units, k, rule):
+            return True
     if word in rule.suggesting and (
         _is_said_by_a_seller(units, k, lexicon, rule) or _is_said_by_an_adviser(units, k, rule)
     ):
@@ -118,6 +139,35 @@ def _is_meant_for_some(units: Sequence[Unit], k: int, rule: AssertionRule) -> bo
     if at < 1 or units[at].symbol != DE:
         return False
     return any(unit.word.startswith((*rule.likings, *rule.averse)) for unit in units[max(0, at - _REACH) : at])
+
+
+def _belongs_to_a_name(units: Sequence[Unit], k: int, lexicon: Lexicon) -> bool:
+    """南瓜 小 蛋糕, 肉鬆 大 飯糰 很 香: a size between two names of things that it touches, neither of one character.
+
+    雞排 大 薯條 脆 are two judgements side by side.
+    """
+    if not k or k + 1 == len(units):
+        return False
+    before, after = units[k - 1], units[k + 1]
+    if before.symbol != ASPECT or after.symbol != ASPECT or before.end != units[k].start or units[k].end != after.start:
+        return False
+    if min(len(before.word), len(after.word)) < 2 or lexicon.role(after.word.lower()) != "thing":
+        return False
+    behind = units[k + 2] if k + 2 < len(units) else None
+    if behind is not None and behind.symbol == OPINION and behind.start == after.end:
+        return False
+    return lexicon.role(before.word.lower()) in THINGS
+
+
+def _measures_a_part(units: Sequence[Unit], k: int, rule: AssertionRule) -> bool:
+    """還 有 一小碗 湯: so much of something blames only where a word restricts it (只有 一小碗 湯)."""
+    before = units[k - 1] if k else None
+    if before is not None and before.symbol == ASPECT and before.end == units[k].start:
+        return False
+    at = k + 2 if k + 1 < len(units) and units[k + 1].symbol == DE else k + 1
+    if at >= len(units) or units[at].symbol not in NOMINALS:
+        return False
+    return not any(unit.word.startswith(rule.restricting) for unit in (*units[: k + 1], *units[at + 1 :]))
 
 
 def _ends_act(units: Sequence[Unit], k: int, verbs: frozenset[str]) -> bool:

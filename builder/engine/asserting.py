@@ -58,6 +58,8 @@ _NAMED = symbol_set("NOUN ASPECT BLOCKED ADJ NUM VERB")
 
 _COINCIDING = symbol_set("HAVE PREP")
 """Behind a word that says that things coincide (剛好 有 活動)."""
+_OCCURRING = symbol_set("VERB CONJ PRON NOUN BLOCKED")
+"""Behind one that opens its clause (正好 和 朋友 見面)."""
 _NAMING = symbol_set("COP ADV DEG")
 """Behind 的 where what is better is named next (更 好吃 的 是 雞排)."""
 
@@ -97,9 +99,11 @@ class AssertionRule:
     很久), or did not do (很久 沒 來). `material`: words that without a degree are a stuff (高麗菜 的 油), but for
     predicates (湯 油 得 不能 喝), also behind a verb of `feeling` (覺得 油). `preferred`: categories of which people
     like a kind (喜歡 清淡 的). `inviting`: words behind those who like something (喜歡 海鮮 的 可以 來). `warning`:
-    words that warn only those who like it or, `averse`, do not bear it (不 吃 辣 的 別點). `weather`: nouns that nobody
-    reviews, behind 的 (這麼 冷 的 天). `kinds`: adjectives that alone before 的 and a name say
-    which one it is (辣 的 菜).
+    words that warn only those who like it or, `averse`, do not bear it (不 吃 辣 的 別點). `weather`: nouns that
+    nobody reviews, behind 的 (這麼 冷 的 天). `kinds`: adjectives that alone before 的 and a name say which one it is
+    (辣 的 菜). `sized`: categories of what a thing is cut into (切成 小塊), `scanty`: of small amounts, which before
+    what they measure blame only with a word that begins with one of `restricting` (只有 一小碗 湯). `diminutive`:
+    sizes that are part of the name around them (南瓜 小 蛋糕).
     """
 
     bare: frozenset[str] = frozenset()
@@ -156,6 +160,10 @@ class AssertionRule:
     warning: frozenset[str] = frozenset()
     averse: tuple[str, ...] = ()
     kinds: frozenset[str] = frozenset()
+    diminutive: frozenset[str] = frozenset()
+    sized: tuple[str, ...] = ()
+    scanty: tuple[str, ...] = ()
+    restricting: tuple[str, ...] = ()
 
 
 def is_asserted(units: Sequence[Unit], k: int, plain: bool, rule: AssertionRule, comparison: ComparisonRule) -> bool:
@@ -186,7 +194,7 @@ def is_asserted(units: Sequence[Unit], k: int, plain: bool, rule: AssertionRule,
     if after is not None and after.word in rule.conceding and all(unit.symbol == PART for unit in units[k + 2 :]):
         after = None
     touches = k > 0 and units[k - 1].symbol == ASPECT and units[k - 1].end == unit.start
-    if after is not None and _belongs_to_next(word, after, plain, touches, rule):
+    if after is not None and _belongs_to_next(word, after, plain, touches, _opens(units, k), rule):
         return False
     if plain and k and units[k - 1].end == unit.start and _completes_word_before(units[k - 1], unit, after, rule):
         return False
@@ -286,7 +294,7 @@ def _is_demanded(units: Sequence[Unit], k: int, rule: AssertionRule) -> bool:
     return any(unit.word in rule.demanding for unit in units[max(0, k - 4) : k - 1])
 
 
-def _belongs_to_next(word: str, after: Unit, plain: bool, touches: bool, rule: AssertionRule) -> bool:
+def _belongs_to_next(word: str, after: Unit, plain: bool, touches: bool, opens: bool, rule: AssertionRule) -> bool:
     """Whether an opinion word modifies, counts or continues the unit behind it.
 
     動作快翻桌率高, 服務好也: what `touches` an aspect before it is no adverb of a noun, adverb or degree word
@@ -296,6 +304,8 @@ def _belongs_to_next(word: str, after: Unit, plain: bool, touches: bool, rule: A
     if plain and after.word in rule.improving:
         return True
     if word in rule.timing and (after.symbol in _COINCIDING or after.word in rule.happening):
+        return True
+    if word in rule.timing and opens and after.symbol in _OCCURRING:
         return True
     caring = word in rule.caring and after.word in rule.serving
     if word in rule.adverbial and after.word not in rule.joining and not caring:

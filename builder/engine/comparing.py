@@ -20,6 +20,7 @@ from builder.engine.symbols import (
     COP,
     DE,
     DE_WORDS,
+    DEG,
     IRREALIS,
     NEG,
     NOMINALS,
@@ -52,7 +53,8 @@ class ComparisonRule:
     `elsewhere`: words that point at another one (沒有 那家 專門 賣 雞排 的 好吃). `earlier`: times that a thing is
     held against, and not what is named behind them (比起 之前 服務 更好), `onsite`: places where the same thing is
     had otherwise, behind a negator that begins with one of `lacking` (沒有 店裡 好吃). `likening`: those of
-    `companions` that liken two things in a clause that judges nothing (控肉 像 紅燒肉). `excluding`: words behind
+    `companions` that liken two things in a clause that judges nothing (控肉 像 紅燒肉), of which the first may be
+    unsaid behind a degree word or one of `seeming` (吃起來 像 紅燒肉). `excluding`: words behind
     what nothing is said of (雞肉飯 以外), `excepting`: words before it in a clause of its own (除了 雞肉飯，).
     `among` and `inside`: words around what an aspect before them is judged among (在 熱炒 裡). `gauging`: words
     before a price that the aspect before them is judged by (服務 以 這個 價位 來說 不錯), which one that begins with
@@ -78,6 +80,7 @@ class ComparisonRule:
     lacking: tuple[str, ...] = ()
     comparatives: frozenset[str] = frozenset()
     likening: frozenset[str] = frozenset()
+    seeming: frozenset[str] = frozenset()
     excluding: frozenset[str] = frozenset()
     excepting: frozenset[str] = frozenset()
     among: frozenset[str] = frozenset()
@@ -199,7 +202,9 @@ def bar_standards(clause: list[Constituent], rule: ComparisonRule) -> list[Const
         out = [item._replace(symbol=BLOCKED, term=None) if item.symbol == ASPECT else item for item in out]
     for i in introducers:
         end = _find_end_of_standard(out, i + 1, rule)
-        likened = words[i] in rule.likening and end == len(out) and any(x.symbol == ASPECT for x in out[:i])
+        alike = i > 0 and (words[i - 1] in rule.seeming or out[i - 1].symbol == DEG)
+        named = alike or any(x.symbol == ASPECT for x in out[:i])
+        likened = words[i] in rule.likening and end == len(out) and named
         same = end < len(out) and out[end].word.startswith(rule.sameness)
         if words[i] in rule.companions and not (likened or same):
             continue

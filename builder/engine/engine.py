@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
+from builder.engine.barring import bar_habits, bar_places
 from builder.engine.candidates import Before
 from builder.engine.codes import add_sides, add_sizes, name_codes
 from builder.engine.comparing import bar_standards
@@ -253,6 +254,7 @@ class Engine:
                     phrases = add_sizes(phrases, text, sizes)
                 candidates = bar_refused(bar_standards(phrases, rules.phrases.comparison), rules.terms.rule)
                 candidates = bar_others(bar_spots(candidates, rules.terms.rule), rules.terms.rule)
+                candidates = bar_habits(bar_places(candidates, rules.terms.rule), rules.terms.rule)
                 items = join_terms(candidates, text, lexicon, rules.terms)
                 if (aside or (out and any(item.term for item in out[-1].items))) and _is_aside(clause, items, brackets):
                     items, aside = bar_all(items), True

@@ -107,6 +107,9 @@ def settle_roles(units: list[Unit], lexicon: Lexicon, rule: FunctionWordRule, ha
             if units[i + 1].symbol in chosen and units[i + 1].start == unit.end:
                 units[i] = unit._replace(symbol=VERB)
             continue
+        if unit.word in rule.undergone and i and units[i - 1].word.endswith(rule.going):
+            units[i] = unit._replace(symbol=VERB)
+            continue
         if unit.symbol not in _TWO_ROLES and unit.word not in rule.degrees:
             continue
         symbol = _settle_role(units, i, lexicon, rule, judged)

@@ -44,7 +44,9 @@ class TermRule:
     餐廳), as does an opinion of the categories `counting` (很多 餐廳).
     `pointing` and `measures`: what names a thing again, as this kind of thing (豬腳 這道 菜). `things`: classes of
     whole things, of which two that touch are a list before a word of `gathering`. `determiners`: first characters of
-    what belongs to `aspect_full` in front of an aspect (這家 的 麵).
+    what belongs to `aspect_full` in front of an aspect (這家 的 麵). `situating`: words behind an aspect and before
+    the place where it is (廁所 在 二樓), one of the classes `places` that does not end in one of `unsituated`.
+    `habits`: what `eaters` have of their own, where an opinion of the categories `habitual` follows (我 口味 重).
     """
 
     attributes: tuple[str, ...] = ()
@@ -80,6 +82,12 @@ class TermRule:
     measures: tuple[str, ...] = ()
     things: tuple[str, ...] = ()
     determiners: tuple[str, ...] = ()
+    situating: frozenset[str] = frozenset()
+    places: tuple[str, ...] = ()
+    unsituated: tuple[str, ...] = ()
+    habits: frozenset[str] = frozenset()
+    eaters: frozenset[str] = frozenset()
+    habitual: tuple[str, ...] = ()
 
     @property
     def lists(self) -> ListRule:
