@@ -53,6 +53,8 @@ _NEAR = 3
 _FAR = 5
 _FURTHEST = 4
 """Clauses between an aspect and the opinion are counted so far."""
+_IDIOM = 4
+"""Characters of an idiom, which needs no degree word (原汁原味)."""
 _SIDES = ("same clause", "behind the opinion")
 
 
@@ -65,6 +67,8 @@ def describe_opinion(scene: Scene, group: str) -> list[str]:
         out.append("denied")
     elif not phrase.degrees:
         out.append("bare")
+        if len(scene.opinion.word) == _IDIOM:
+            out.append(f"four characters of {group}")
     if len(scene.opinion.word) == 1:
         out.append("one character")
     after = scene.symbols[scene.at + 1 : scene.at + 2]
@@ -74,7 +78,12 @@ def describe_opinion(scene: Scene, group: str) -> list[str]:
 
 def is_of_opinion(feature: str) -> bool:
     """Whether a feature is of the opinion itself, so that all its candidates share it."""
-    return feature.startswith(("any", "before ")) or feature in ("denied", "bare", "one character", "ends its clause")
+    return feature.startswith(("any", "before ", "four characters ")) or feature in (
+        "denied",
+        "bare",
+        "one character",
+        "ends its clause",
+    )
 
 
 def describe_clause(scene: Scene, group: str, viewing: Collection[str]) -> list[str]:
