@@ -71,7 +71,8 @@ class CarryParams:
     the time when it came, behind a word of `arriving` and 的 (送來的時候已經冷掉). `adding`: words before what only
     goes into the thing, which stays the topic (裡面加了薑絲), whatever `amounts` of it the clause names
     (包滿滿的豆芽), as it does behind one of `inside` and 有 (裡面有薑絲). `lists_only`: only topics that a clause
-    lists and nothing else, where the opinion opens the next one and no aspect follows (服務、環境，都很棒).
+    lists and nothing else, where the opinion opens the next one and no aspect follows (服務、環境，都很棒). `selves`:
+    words that name a person again (老闆很親切，人也很好); only clauses that begin with one, where any are given.
     """
 
     blockers: tuple[str, ...] = ()
@@ -89,6 +90,7 @@ class CarryParams:
     inside: frozenset[str] = frozenset()
     amounts: tuple[str, ...] = ()
     lists_only: bool = False
+    selves: frozenset[str] = frozenset()
 
 
 class AddingRule(NamedTuple):
@@ -122,6 +124,9 @@ def pair_carried(rule: Rule) -> Pairer:
             and any(item.word in params.others and not tells_when(items[:i]) for i, item in enumerate(items))
         )
 
+    def resumes(scene: Scene, term: Term | None) -> bool:
+        return term is not None and term.role == "person" and scene.at > 0 and scene.items[0].word in params.selves
+
     def tells_when(items: Sequence[Constituent]) -> bool:
         return len(items) > 1 and items[-1].symbol == DE and items[-2].word in params.arriving
 
@@ -133,6 +138,8 @@ def pair_carried(rule: Rule) -> Pairer:
         if params.lists_only and (not topic.is_list or scene.at or ASPECT in scene.symbols):
             return None
         category, about = phrase.entry.category, topic.aspects[0].term
+        if params.selves and not resumes(scene, about):
+            return None
         if has_subject(scene, category):
             return None
         after = scene.items[scene.at + 1 : scene.at + 2]
