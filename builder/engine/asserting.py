@@ -35,6 +35,8 @@ from builder.lexicon.resources import Lexicon
 
 _MODIFIED = symbol_set("VERB ADV ASPECT DEG NEG NOUN AUX PRON NUM HAVE PREP")
 """Behind an adverb: what it modifies (可惜 沒 位子)."""
+_REGRETTED = symbol_set("ASPECT DEG NEG OPINION VERB")
+"""Behind a word of regret: what is regretted (雞排 可惜 太 油)."""
 _MODIFIED_VERB = symbol_set("VERB")
 """Behind an adverb that has a degree word or negator itself."""
 _BEHIND_PREDICATE = symbol_set("NOUN ASPECT ADV DEG")
@@ -88,7 +90,8 @@ class AssertionRule:
     say so as predicates (影響 很 大). `eating`: verbs of the taste that people can take (不能 吃 辣). `habits`:
     aspects that are those of `persons` where the opinion describes them (口味 清淡 的 人). `final`: words that judge
     at the end of their clause only (調味 幾乎沒有, but not 幾乎沒有 標示). `regretting`: words that open what they
-    regret (可惜 好吃的 已經 賣完, 可惜 的 是 座位 很 擠), `relieved` what they welcome (還好 沒 灑).
+    regret, also behind a subject (可惜 好吃的 已經 賣完, 可惜 的 是 座位 很 擠), `relieved` what they welcome (還好 沒
+    灑).
     `timing`: words that say that things coincide before 有 or one of `happening` (剛好 賣完). `demanding`: verbs
     before what is to be done, behind which `results` judge nothing (品質 要 把關 好). `rest`: words for all that is
     not named, of which an opinion right behind them is said (雞排 好吃 其他 還好).
@@ -302,6 +305,8 @@ def _belongs_to_next(word: str, after: Unit, plain: bool, touches: bool, opens: 
     好食物: an adjective of one character modifies a name as an adjective.
     """
     if plain and after.word in rule.improving:
+        return True
+    if plain and word in rule.regretting and after.symbol in _REGRETTED:
         return True
     if word in rule.timing and (after.symbol in _COINCIDING or after.word in rule.happening):
         return True

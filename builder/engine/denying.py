@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from builder.engine.symbols import DE_WORDS, NEG, symbol_set
+from builder.engine.symbols import DE, DE_WORDS, NEG, symbol_set
 from builder.engine.vocabulary import Unit
 
 _STATING = symbol_set("OPINION IRREALIS BUT")
@@ -27,6 +27,8 @@ class DenyingRule:
     lead in the same way to a fault that was met, but for one with a word of `extremes` (沒 吃過 這麼 難吃 的).
     `ending`: words that begin another statement. `apart`: categories of what is a statement of its own (沒 吃到 很
     可惜). `dropped`: categories that judge nothing where they are so denied (不會 讓 客人 等很久).
+    `owned`: categories of faults that are nouns, which a negator that ends in one of `lacking` denies
+    over what they come from (沒有 泡過 藥水 的 怪味).
     """
 
     negators: tuple[str, ...] = ()
@@ -39,17 +41,15 @@ class DenyingRule:
     ending: frozenset[str] = frozenset()
     apart: tuple[str, ...] = ()
     dropped: tuple[str, ...] = ()
+    owned: tuple[str, ...] = ()
+    lacking: tuple[str, ...] = ()
     reach: int = 0
 
 
 def find_forestalling(units: Sequence[Unit], first: int, k: int, taken: int, rule: DenyingRule) -> int:
     """Index of the negator before the fault whose phrase begins at `first`; `first` if none denies it."""
-    at = first - 1
-    while at >= taken and first - at <= rule.reach and units[at].symbol != NEG:
-        if units[at].symbol in _STATING or units[at].word in rule.ending:
-            return first
-        at -= 1
-    if at < taken or at == first - 1 or units[at].symbol != NEG or not units[at].word.endswith(rule.negators):
+    at = _find_negator(units, first, taken, rule)
+    if at == first or not units[at].word.endswith(rule.negators):
         return first
     lead = units[at + 1].word
     if lead in rule.met and any(unit.word in rule.extremes for unit in units[at + 1 : k]):
@@ -58,3 +58,21 @@ def find_forestalling(units: Sequence[Unit], first: int, k: int, taken: int, rul
         return at
     near = all(unit.symbol in _MANNER or unit.word in rule.approaching for unit in units[at + 1 : first])
     return at if near and units[at].word.endswith(rule.forestalling) else first
+
+
+def find_owner_denied(units: Sequence[Unit], first: int, taken: int, rule: DenyingRule) -> int:
+    """Index of the negator before 的 and the noun for a fault at `first`: 沒有 泡過 藥水 的 怪味; `first` if none."""
+    if units[first - 1].symbol != DE:
+        return first
+    at = _find_negator(units, first, taken, rule)
+    return at if at < first and units[at].word.endswith(rule.lacking) else first
+
+
+def _find_negator(units: Sequence[Unit], first: int, taken: int, rule: DenyingRule) -> int:
+    """Index of the last negator that stands apart from unit `first`, in its statement; `first` if there is none."""
+    at = first - 1
+    while at >= taken and first - at <= rule.reach and units[at].symbol != NEG:
+        if units[at].symbol in _STATING or units[at].word in rule.ending:
+            return first
+        at -= 1
+    return first if at < taken or at == first - 1 or units[at].symbol != NEG else at

@@ -19,7 +19,7 @@ from builder.engine.asserting import (
 )
 from builder.engine.comparing import ComparisonRule, find_denier, is_denied, loses_quality
 from builder.engine.constituents import ATTRIBUTES, Constituent, Phrase, Term
-from builder.engine.denying import DenyingRule, find_forestalling
+from builder.engine.denying import DenyingRule, find_forestalling, find_owner_denied
 from builder.engine.extent import (
     OVER,
     ExtentRule,
@@ -141,7 +141,9 @@ def _find_far_negator(
         and not entry.category.startswith(denying.apart)
         and all(u.symbol != NEG for u in units[first:k])
     ):
-        return find_forestalling(units, first, k, taken, denying)
+        if first == k > taken and entry.category.startswith(denying.owned):
+            first = find_owner_denied(units, k, taken, denying)
+        return first if first < k else find_forestalling(units, first, k, taken, denying)
     return first
 
 
@@ -291,12 +293,14 @@ def _share_denial(out: Sequence[Constituent], item: Constituent, text: str) -> C
 
 
 def _share_excess(out: Sequence[Constituent], item: Constituent, text: str) -> Constituent | None:
-    """不會 太硬 太軟, 不會 很膩 很油: a negator denies two faults that touch and have the same degree; they are one."""
+    """不會 太硬 太軟, 不會 很膩 很油: a negator denies two faults that touch and have the same degree; they are one. So
+    are a fault and what it is like (不會 假假的 化學味).
+    """
     first, second = out[-1].phrase, item.phrase
     if first is None or second is None or out[-1].end != item.start or first.kinds != ("not",) or second.kinds:
         return None
-    degree = text[item.start : second.core[0]]
-    if not second.degrees or not text[out[-1].start : first.core[0]].endswith(degree):
+    degree, likened = text[item.start : second.core[0]], out[-1].word.endswith("的") and not second.degrees
+    if not likened and (not second.degrees or not text[out[-1].start : first.core[0]].endswith(degree)):
         return None
     if not _are_faults(first, second):
         return None
