@@ -72,6 +72,8 @@ def tells_an_act(units: Sequence[Unit], k: int, plain: bool, lexicon: Lexicon, r
         _is_said_by_a_seller(units, k, lexicon, rule) or _is_said_by_an_adviser(units, k, rule)
     ):
         return True
+    if _is_a_slip_of_guests(units, k, lexicon, rule):
+        return True
     if (word[:-1] if word[-1] == "了" else word) in rule.quantities:
         if _ends_act(units, k, rule.consuming):
             return after is None or after.symbol != ASPECT  # 吃了 好多 雞排: part of no name
@@ -168,6 +170,14 @@ def _measures_a_part(units: Sequence[Unit], k: int, rule: AssertionRule) -> bool
     if at >= len(units) or units[at].symbol not in NOMINALS:
         return False
     return not any(unit.word.startswith(rule.restricting) for unit in (*units[: k + 1], *units[at + 1 :]))
+
+
+def _is_a_slip_of_guests(units: Sequence[Unit], k: int, lexicon: Lexicon, rule: AssertionRule) -> bool:
+    """我 不小心 點錯 餐, 家人 自己 記錯 時間: what a guest did wrong blames nobody who serves."""
+    at = k - 1
+    while at > 0 and units[at].symbol in _BEFORE_VERB:
+        at -= 1
+    return at >= 0 and units[at].word in rule.guests and entry_of(units[k], lexicon).category.startswith(rule.slips)
 
 
 def _ends_act(units: Sequence[Unit], k: int, verbs: frozenset[str]) -> bool:

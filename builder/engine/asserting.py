@@ -62,6 +62,8 @@ _COINCIDING = symbol_set("HAVE PREP")
 """Behind a word that says that things coincide (剛好 有 活動)."""
 _OCCURRING = symbol_set("VERB CONJ PRON NOUN BLOCKED")
 """Behind one that opens its clause (正好 和 朋友 見面)."""
+_DONE_ON_PURPOSE = symbol_set("VERB PREP HAVE")
+"""Behind an adverb of intent (不會 特別 去 買)."""
 _NAMING = symbol_set("COP ADV DEG")
 """Behind 的 where what is better is named next (更 好吃 的 是 雞排)."""
 
@@ -107,6 +109,10 @@ class AssertionRule:
     (辣 的 菜). `sized`: categories of what a thing is cut into (切成 小塊), `scanty`: of small amounts, which before
     what they measure blame only with a word that begins with one of `restricting` (只有 一小碗 湯). `diminutive`:
     sizes that are part of the name around them (南瓜 小 蛋糕).
+    `bearing`: those of `eating` that allow a degree of the taste (不怕 太 酸). `versions`: what a drink comes as (豆漿
+    冰 的 比較 好喝). `deliberate`: adverbs of intent behind a negator that ends in one of `willing` and before a verb,
+    or one of `purposes` (不會 特別 為了 雞排 排隊). `slips`: categories of what blames those who serve, but none of the
+    `guests` (我 不小心 點錯 餐).
     """
 
     bare: frozenset[str] = frozenset()
@@ -139,6 +145,7 @@ class AssertionRule:
     amounts: frozenset[str] = frozenset()
     effects: frozenset[str] = frozenset()
     eating: frozenset[str] = frozenset()
+    bearing: frozenset[str] = frozenset()
     habits: frozenset[str] = frozenset()
     final: frozenset[str] = frozenset()
     regretting: frozenset[str] = frozenset()
@@ -167,6 +174,12 @@ class AssertionRule:
     sized: tuple[str, ...] = ()
     scanty: tuple[str, ...] = ()
     restricting: tuple[str, ...] = ()
+    deliberate: frozenset[str] = frozenset()
+    willing: tuple[str, ...] = ()
+    purposes: frozenset[str] = frozenset()
+    versions: frozenset[str] = frozenset()
+    slips: tuple[str, ...] = ()
+    guests: frozenset[str] = frozenset()
 
 
 def is_asserted(units: Sequence[Unit], k: int, plain: bool, rule: AssertionRule, comparison: ComparisonRule) -> bool:
@@ -201,6 +214,10 @@ def is_asserted(units: Sequence[Unit], k: int, plain: bool, rule: AssertionRule,
         return False
     if plain and k and units[k - 1].end == unit.start and _completes_word_before(units[k - 1], unit, after, rule):
         return False
+    if word in rule.versions and _names_a_version(units, k):
+        return False
+    if word in rule.deliberate and after is not None and _tells_intent(units, k, after, rule):
+        return False
     if word in rule.enabling and after is not None and after.symbol == ASPECT and _opens(units, k):
         return False
     if word in rule.enabling and after is not None and after.word in rule.allowed:
@@ -231,6 +248,20 @@ def is_asserted(units: Sequence[Unit], k: int, plain: bool, rule: AssertionRule,
     if after is None or after.symbol not in _NAMED or after.word in rule.measures:
         return True
     return len(word) > 1 or word in rule.bare
+
+
+def _names_a_version(units: Sequence[Unit], k: int) -> bool:
+    """豆漿 冰 的 比較 好喝, 只 有 燙 過: what is ordered hot or cold, or was heated; 咖啡 是 冰 的 judges."""
+    behind = units[k + 1 : k + 3]
+    if behind and behind[0].word == "過":
+        return True
+    return len(behind) == 2 and behind[0].symbol == DE and behind[1].symbol not in _ENDING | _NAMED
+
+
+def _tells_intent(units: Sequence[Unit], k: int, after: Unit, rule: AssertionRule) -> bool:
+    """不會 特別 去 買, 不用 特別 為了 雞排 排隊: how a guest would do what the units behind name."""
+    willing = k > 0 and units[k - 1].symbol == NEG and units[k - 1].word.endswith(rule.willing)
+    return willing and (after.symbol in _DONE_ON_PURPOSE or after.word in rule.purposes)
 
 
 def _opens(units: Sequence[Unit], k: int) -> bool:
@@ -373,11 +404,14 @@ def _is_a_taste_of_eaters(units: Sequence[Unit], k: int, rule: AssertionRule) ->
 
 
 def is_taste_taken(units: Sequence[Unit], k: int, lexicon: Lexicon, rule: AssertionRule) -> bool:
-    """不能 吃 辣, 怕 辣: the taste that somebody can or cannot take is said of nothing that was served."""
-    at = k - 1
-    while at >= 0 and units[at].symbol in (NEG, PART):  # 吃 不 了 辣
+    """不能 吃 辣, 不敢 吃 太 辣: the taste that somebody can or cannot take is said of nothing that was served."""
+    at, graded = k - 1, False
+    while at >= 0 and units[at].symbol in (NEG, PART, DEG):  # 吃 不 了 辣
+        graded = graded or units[at].symbol == DEG
         at -= 1
-    return at >= 0 and units[at].word in rule.eating and entry_of(units[k], lexicon).category.startswith(rule.naming)
+    if at < 0 or units[at].word not in (rule.bearing if graded else rule.eating | rule.bearing):
+        return False
+    return entry_of(units[k], lexicon).category.startswith(rule.naming)
 
 
 def names_kind_of_place(units: Sequence[Unit], k: int, lexicon: Lexicon, rule: AssertionRule) -> bool:

@@ -283,7 +283,7 @@ def _find_end_of_standard(clause: Sequence[Constituent], start: int, rule: Compa
         while at + 1 < len(clause) and clause[at + 1].phrase is not None:
             at += 1
         behind = clause[at + 1 :]
-        ends = next((k for k, item in enumerate(behind) if item.phrase is not None), 0)
+        ends = next((k for k, x in enumerate(behind) if x.phrase or x.word.startswith(rule.sameness)), 0)
         described = ends and behind[0].symbol == DE
         if not described or all(item.symbol not in NOMINALS for item in behind[1:ends]):
             return j

@@ -13,6 +13,8 @@ from builder.engine.vocabulary import Unit
 
 _STATING = symbol_set("OPINION IRREALIS BUT")
 """Units that end the reach of a negator."""
+_OWNED = DE_WORDS | symbol_set("ASPECT NOUN BLOCKED PRON NUM ADJ PART DEG")
+"""Between a word of removal and the fault that something is rid of (去除 魚 的 腥味)."""
 _MANNER = DE_WORDS | symbol_set("ADV PREP")
 """Between a negator and a verb that it denies (不會 主動 來 趕人)."""
 
@@ -29,6 +31,7 @@ class DenyingRule:
     可惜). `dropped`: categories that judge nothing where they are so denied (不會 讓 客人 等很久).
     `owned`: categories of faults that are nouns, which a negator that ends in one of `lacking` denies
     over what they come from (沒有 泡過 藥水 的 怪味).
+    `removing`: negators that rid what stands behind them of it (去除 魚 的 腥味).
     """
 
     negators: tuple[str, ...] = ()
@@ -38,6 +41,7 @@ class DenyingRule:
     met: frozenset[str] = frozenset()
     approaching: frozenset[str] = frozenset()
     extremes: frozenset[str] = frozenset()
+    removing: frozenset[str] = frozenset()
     ending: frozenset[str] = frozenset()
     apart: tuple[str, ...] = ()
     dropped: tuple[str, ...] = ()
@@ -49,7 +53,11 @@ class DenyingRule:
 def find_forestalling(units: Sequence[Unit], first: int, k: int, taken: int, rule: DenyingRule) -> int:
     """Index of the negator before the fault whose phrase begins at `first`; `first` if none denies it."""
     at = _find_negator(units, first, taken, rule)
-    if at == first or not units[at].word.endswith(rule.negators):
+    if at == first:
+        return first
+    if units[at].word in rule.removing:
+        return at if all(unit.symbol in _OWNED for unit in units[at + 1 : first]) else first
+    if not units[at].word.endswith(rule.negators):
         return first
     lead = units[at + 1].word
     if lead in rule.met and any(unit.word in rule.extremes for unit in units[at + 1 : k]):

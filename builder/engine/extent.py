@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from builder.engine.symbols import COP, DE, DEG, NEG, THAN, symbol_set
+from builder.engine.symbols import COP, DE, DEG, DEGREE_DE, NEG, THAN, symbol_set
 from builder.engine.vocabulary import Unit, entry_of
 from builder.lexicon.resources import Lexicon
 
+_DOING = symbol_set("VERB NOUN ASPECT ADJ")
+"""What is done with a result, before 得 (沒有 布置 得 很 美)."""
 _STRENGTHENING = symbol_set("NEG DEG")
 _STATING = symbol_set("OPINION IRREALIS CONJ")
 """Units that end the reach of a negator of feeling."""
@@ -97,6 +99,8 @@ def find_left_edge(units: Sequence[Unit], k: int, taken: int, rule: ExtentRule) 
             if _was_never_so(units, j, k, rule):
                 break
             edge = j
+    if edge < k and (done := _find_denied_result(units, edge, taken)) < edge:
+        return done
     if rule.unlike and (unlike := _find_unlike(units, edge, taken, rule)) < edge:
         return unlike
     return _find_unequal(units, edge, k, taken, rule) if edge < k or units[k - 1].word in rule.levels else edge
@@ -112,6 +116,14 @@ def _was_never_so(units: Sequence[Unit], at: int, k: int, rule: ExtentRule) -> b
     if units[at].word in rule.never or (k + 1 < len(units) and units[k + 1].word in rule.ever):
         return True
     return level - 1 > at and units[level - 1].word.endswith(rule.ever)
+
+
+def _find_denied_result(units: Sequence[Unit], edge: int, taken: int) -> int:
+    """沒有 炸 得 很 酥, 沒有 布置 得 很 美: the negator of a verb whose result the phrase from `edge` on gives."""
+    at = edge - 3
+    if at < taken or units[at].symbol != NEG or units[edge].symbol != DEG:
+        return edge
+    return at if units[edge - 1].symbol == DEGREE_DE and units[at + 1].symbol in _DOING else edge
 
 
 def _find_unlike(units: Sequence[Unit], edge: int, taken: int, rule: ExtentRule) -> int:

@@ -192,7 +192,7 @@ def _find_edges(
         return None
     if plain and names_kind_of_place(units, k, lexicon, grammar.assertion):
         return None
-    if plain and is_taste_taken(units, k, lexicon, grammar.assertion):
+    if all(u.symbol != NEG for u in units[first:k]) and is_taste_taken(units, k, lexicon, grammar.assertion):
         return None
     if not plain and tells_what_could_be(units, k, lexicon, grammar.assertion):
         return None

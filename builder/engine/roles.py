@@ -26,7 +26,7 @@ from builder.engine.symbols import (
     VERB,
     symbol_set,
 )
-from builder.engine.vocabulary import FunctionWordRule, Unit
+from builder.engine.vocabulary import FunctionWordRule, Unit, entry_of
 from builder.lexicon.resources import Lexicon
 
 _TWO_ROLES = symbol_set("OPINION NEG POST")
@@ -43,6 +43,8 @@ _CHOSEN = symbol_set("ASPECT BLOCKED VERB")
 _CHOSEN_BEHIND_CAN = _CHOSEN | symbol_set("OPINION")
 """The same behind a word of being able to (可以 選擇 清淡 湯頭)."""
 _ADVERBIAL = symbol_set("ADV DEG NEG COP")
+_CROWDED = ("crowd.many", "crowd.few", "size.many")
+"""Categories of opinions that say how many guests there are."""
 _WHEN = symbol_set("ADV BLOCKED BUT CONJ DEG NOUN")
 """Before the people of a crowd (可惜 假日 人 超 多)."""
 _COMING = symbol_set("ADV BLOCKED NOUN VERB NUM AUX")
@@ -100,6 +102,10 @@ def settle_roles(units: list[Unit], lexicon: Lexicon, rule: FunctionWordRule, ha
         if unit.symbol == ASPECT and unit.word in rule.naming:
             if _begins_name(units, i):
                 units[i] = unit._replace(symbol=ADJ)
+            continue
+        if unit.symbol == ASPECT and unit.word in rule.visitors:
+            if not _is_counted(units, i + 1, lexicon, rule):
+                units[i] = unit._replace(symbol=BLOCKED)
             continue
         if unit.symbol == ASPECT and unit.word in rule.choosing and i + 1 < len(units):
             before = units[i - 1].symbol if i else ""
@@ -160,6 +166,14 @@ def _ends_count(units: Sequence[Unit], i: int, number: int) -> bool:
         return number + 2 == len(units)
     graded = number > i + 1 or len(units[number].word) > (2 if number == i else 1)
     return graded and after[0].symbol in _BEHIND_LARGE_NUMBER
+
+
+def _is_counted(units: Sequence[Unit], at: int, lexicon: Lexicon, rule: FunctionWordRule) -> bool:
+    """遊客 很 多, 觀光客 眾多: whether an opinion from `at` on says how many they are; 觀光客 必吃 says what to eat."""
+    number = next((unit for unit in units[at:] if unit.symbol not in _ADVERBIAL), None)
+    if number is None or number.symbol != OPINION:
+        return False
+    return number.word.startswith(rule.crowding) or entry_of(number, lexicon).category.startswith(_CROWDED)
 
 
 def _take_crowd_apart(unit: Unit, lexicon: Lexicon) -> list[Unit]:

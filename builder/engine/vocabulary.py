@@ -85,7 +85,8 @@ class FunctionWordRule:
     (半糖 太 甜, also over a verb of `sensing`: 半糖 喝起來 很 甜) or recommended (推薦 微糖). `naming`: words that are
     aspects only where they name nothing behind them (招牌 很 醒目, but 招牌 商品). `crowds`: people, who are an aspect
     only where the clause opens with them and a word that begins with one of `crowding` says how many they are (人 超
-    多). `undergone`: words that are verbs behind a word that ends in one of `going` (值得來 體驗).
+    多). `undergone`: words that are verbs behind a word that ends in one of `going` (值得來 體驗). `visitors`: those of
+    the crowd that are an aspect wherever a word behind them says how many they are (店裡 遊客 很多).
     """
 
     units: Mapping[str, tuple[str, ...]]
@@ -107,6 +108,7 @@ class FunctionWordRule:
     crowding: tuple[str, ...] = ()
     undergone: frozenset[str] = frozenset()
     going: tuple[str, ...] = ()
+    visitors: frozenset[str] = frozenset()
     degrees: frozenset[str] = field(init=False)
 
     def __post_init__(self) -> None:
