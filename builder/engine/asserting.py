@@ -350,7 +350,7 @@ def _belongs_to_next(word: str, after: Unit, plain: bool, touches: bool, opens: 
             modified -= _BEHIND_PREDICATE
         if word in rule.bare:
             modified -= _NAMES
-        if after.symbol in modified:
+        if after.symbol in modified or (after.symbol == COP and plain and not touches and len(word) > 1):
             return True
     if word in rule.gaining and after.word.startswith(rule.numerals) and after.word not in rule.measures:
         return True
