@@ -51,7 +51,7 @@ def test_proposals_of_several_taggers_are_averaged_and_the_heavier_polarity_wins
 
 
 def test_an_improbable_rule_triplet_goes_and_a_sure_proposal_comes() -> None:
-    out = merged([SOUP, WRONG], [0.9, 0.01], [False, False], [(0.9, SOUP), (0.8, NOODLE), (0.05, WRONG)], 1.0)
+    out = merged([SOUP, WRONG], [0.9, 0.01], [False, False], [(0.9, SOUP), (ADD, NOODLE), (0.05, WRONG)], 1.0)
     assert [t.key for t in out] == [SOUP.key, NOODLE.key]
 
 

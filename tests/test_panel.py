@@ -192,7 +192,7 @@ class Weigher:
 
 
 def test_a_proposal_is_taken_as_the_engine_weighs_it_or_not_at_all() -> None:
-    proposals = [sure(SOUP, 0.9), sure(NOODLE, 0.8)]
+    proposals = [sure(SOUP, 1.0), sure(NOODLE, ADD)]
     weigher: Any = Weigher()
     (noodle,) = held(weigher, weigher, [], [], [], proposals, 1.0)
     assert (noodle.aspect, noodle.polarity) == (NOODLE.aspect, "POS")

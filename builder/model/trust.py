@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 DROP = 0.1
 """A rule triplet that a panel of full trust gives less is left out."""
-FIRM = 0.75
+FIRM = 0.6
 """It stays all the same where the rules give its aspect so much more than any other (`Triplet.margin`)."""
-ADD = 0.7
+ADD = 0.9
 """A proposal of at least this much is taken in."""
 WIDEN = 0.5
 """A proposal of at least this much, even odds, may lengthen the aspect of a rule triplet."""

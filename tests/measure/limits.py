@@ -37,8 +37,8 @@ from builder.text import View, view
 
 LIMITS = (
     *((0.0, FIRM, add, widen) for add in (math.inf, ADD) for widen in (math.inf, WIDEN)),
-    *((drop, firm, ADD, WIDEN) for drop in (0.02, DROP, 0.2, 0.3) for firm in (0.5, FIRM, 1.0, math.inf)),
-    *((DROP, FIRM, add, WIDEN) for add in (0.6, 0.65, 0.7, 0.75)),
+    *((drop, firm, ADD, WIDEN) for drop in (0.02, DROP, 0.2, 0.3) for firm in (0.5, FIRM, 0.75, math.inf)),
+    *((DROP, FIRM, add, WIDEN) for add in (0.6, 0.7, 0.8, 0.95)),
 )
 """Drop below, keep from so much margin, add from, lengthen from."""
 RANKS = (0.0, 0.02, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.01)
