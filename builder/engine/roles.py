@@ -7,8 +7,8 @@ symbols. Pure.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 
+from builder.engine.crowds import ADVERBIAL, count_crowd, is_crowd, take_crowd_apart
 from builder.engine.symbols import (
     ADJ,
     ADV,
@@ -42,17 +42,8 @@ _CHOSEN = symbol_set("ASPECT BLOCKED VERB")
 """Behind an aspect that is a verb before it (選擇 麻辣鍋)."""
 _CHOSEN_BEHIND_CAN = _CHOSEN | symbol_set("OPINION")
 """The same behind a word of being able to (可以 選擇 清淡 湯頭)."""
-_ADVERBIAL = symbol_set("ADV DEG NEG COP")
 _CROWDED = ("crowd.many", "crowd.few", "size.many")
 """Categories of opinions that say how many guests there are."""
-_WHEN = symbol_set("ADV BLOCKED BUT CONJ DEG NOUN")
-"""Before the people of a crowd (可惜 假日 人 超 多)."""
-_COMING = symbol_set("ADV BLOCKED NOUN VERB NUM AUX")
-"""Before the 的 of a crowd that is told what it comes for (來 買 的 人 很 多)."""
-_BEHIND_NUMBER = symbol_set("PART BUT POST")
-"""Behind how many people there are, where nothing else is told of them."""
-_BEHIND_LARGE_NUMBER = symbol_set("ADV AUX CONJ PRON BLOCKED")
-"""Behind how very many people there are, where it goes on with what follows from that (人 很 多 要 等)."""
 _BEFORE_JUDGEMENT = symbol_set("ADV DEG NEG COP AUX PREP PRON BLOCKED")
 """Between how a thing is ordered and what is said of it (半糖 對 我 來說 還是 太 甜)."""
 
@@ -92,11 +83,14 @@ def settle_roles(units: list[Unit], lexicon: Lexicon, rule: FunctionWordRule, ha
             if not _is_level_judged(units, i, rule):
                 units[i] = unit._replace(symbol=ADJ)
             continue
-        if unit.word[0] in rule.crowds and unit.symbol == OPINION and _is_crowd(units, i, i, rule):  # 人很多
-            units[i : i + 1] = _take_crowd_apart(unit, lexicon)
+        if unit.word[0] in rule.crowds and unit.symbol == OPINION and is_crowd(units, i, i, rule):  # 人很多
+            units[i : i + 1] = take_crowd_apart(unit, lexicon)
+            continue
+        if unit.word in rule.masses and (counted := count_crowd(units, i, lexicon, rule)):
+            units[i : i + 1] = counted
             continue
         if unit.symbol == ASPECT and unit.word in rule.crowds:
-            if not _is_crowd(units, i, i + 1, rule):
+            if not is_crowd(units, i, i + 1, rule):
                 units[i] = unit._replace(symbol=BLOCKED)
             continue
         if unit.symbol == ASPECT and unit.word in rule.naming:
@@ -132,59 +126,12 @@ def _begins_name(units: Sequence[Unit], i: int) -> bool:
     return bool(behind) and behind[0].symbol in NOMINALS and behind[0].start == units[i].end
 
 
-def _is_crowd(units: Sequence[Unit], i: int, at: int, rule: FunctionWordRule) -> bool:
-    """假日 人 真的 好 多: whether people open the clause, but for when they come or what for (來 買 的 人), and an
-    opinion from `at` on says that they are many, which describes nothing else (人 多 的 時候).
-    """
-    first = next((k + 1 for k in range(i - 1, -1, -1) if _opposes(units[k], rule)), 0)
-    opening = units[first : i - 1] if i > first and units[i - 1].symbol == DE else units[first:i]
-    before = _COMING if len(opening) < i - first else _WHEN
-    if any(unit.symbol not in before for unit in opening):
-        return False
-    number = next((k for k in range(at, len(units)) if units[k].symbol not in _ADVERBIAL), len(units))
-    if number == len(units) or units[number].symbol != OPINION:
-        return False
-    many = units[number].word.startswith(rule.crowding) or (number == i and units[i].word.endswith(rule.crowding))
-    return many and _ends_count(units, i, number)
-
-
-def _opposes(unit: Unit, rule: FunctionWordRule) -> bool:
-    """Whether a word of contrast opens a statement of its own (好喝 但 人 很 多, 不過 人 很 多)."""
-    return unit.symbol == BUT or unit.word in rule.barely
-
-
-def _ends_count(units: Sequence[Unit], i: int, number: int) -> bool:
-    """Whether the count of the people at i ends with unit `number`: 人 超 多 的, 人 很 多 要 等, but not 人 多 要 等
-    nor 人 很 多 的 店.
-    """
-    after = units[number + 1 : number + 2]
-    if not after or after[0].symbol in _BEHIND_NUMBER or after[0].start > units[number].end:
-        return True
-    if not after[0].word[0].isalnum():  # 人 太 多 ⋯
-        return True
-    if after[0].symbol == DE:
-        return number + 2 == len(units)
-    graded = number > i + 1 or len(units[number].word) > (2 if number == i else 1)
-    return graded and after[0].symbol in _BEHIND_LARGE_NUMBER
-
-
 def _is_counted(units: Sequence[Unit], at: int, lexicon: Lexicon, rule: FunctionWordRule) -> bool:
     """遊客 很 多, 觀光客 眾多: whether an opinion from `at` on says how many they are; 觀光客 必吃 says what to eat."""
-    number = next((unit for unit in units[at:] if unit.symbol not in _ADVERBIAL), None)
+    number = next((unit for unit in units[at:] if unit.symbol not in ADVERBIAL), None)
     if number is None or number.symbol != OPINION:
         return False
     return number.word.startswith(rule.crowding) or entry_of(number, lexicon).category.startswith(_CROWDED)
-
-
-def _take_crowd_apart(unit: Unit, lexicon: Lexicon) -> list[Unit]:
-    """人很多 as 人, 很 and 多: who come, and how many they are."""
-    cuts, between = [unit.start, unit.start + 1, unit.end - 1, unit.end], unit.word[1:-1]
-    symbols = [ASPECT, DEG if between in lexicon.degree else NEG if between in lexicon.negators else ADV, OPINION]
-    return [
-        Unit(start, end, unit.word[start - unit.start : end - unit.start], symbol, unit.first, unit.last)
-        for start, end, symbol in ((a, b, symbol) for (a, b), symbol in zip(pairwise(cuts), symbols, strict=True))
-        if start < end
-    ]
 
 
 def _is_level_judged(units: Sequence[Unit], i: int, rule: FunctionWordRule) -> bool:
@@ -295,4 +242,4 @@ def _is_described(word: str, units: Sequence[Unit], i: int, lexicon: Lexicon, ru
         return True
     if i > 1 and units[i - 1].symbol == DE and units[i - 2].word in lexicon.context:
         return True
-    return next((unit.symbol for unit in units[i + 1 :] if unit.symbol not in _ADVERBIAL), "") == OPINION
+    return next((unit.symbol for unit in units[i + 1 :] if unit.symbol not in ADVERBIAL), "") == OPINION

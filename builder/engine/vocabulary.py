@@ -86,7 +86,10 @@ class FunctionWordRule:
     aspects only where they name nothing behind them (招牌 很 醒目, but 招牌 商品). `crowds`: people, who are an aspect
     only where the clause opens with them and a word that begins with one of `crowding` says how many they are (人 超
     多). `undergone`: words that are verbs behind a word that ends in one of `going` (值得來 體驗). `visitors`: those of
-    the crowd that are an aspect wherever a word behind them says how many they are (店裡 遊客 很多).
+    the crowd that are an aspect wherever a word behind them says how many they are (店裡 遊客 很多). `masses`: people
+    alone or with their number, who are a crowd behind one of `numerous` (很 多 人) where nothing else is told of them
+    than that they wait: a word that begins with one of `queuing`, over one of `being` (好 多人 在 排隊). Of those,
+    `bare_numerous` need a degree word.
     """
 
     units: Mapping[str, tuple[str, ...]]
@@ -109,6 +112,11 @@ class FunctionWordRule:
     undergone: frozenset[str] = frozenset()
     going: tuple[str, ...] = ()
     visitors: frozenset[str] = frozenset()
+    masses: frozenset[str] = frozenset()
+    numerous: frozenset[str] = frozenset()
+    bare_numerous: frozenset[str] = frozenset()
+    being: frozenset[str] = frozenset()
+    queuing: tuple[str, ...] = ()
     degrees: frozenset[str] = field(init=False)
 
     def __post_init__(self) -> None:
