@@ -90,9 +90,12 @@ class ComparisonRule:
     viewpoints: frozenset[str] = frozenset()
     houses: tuple[str, ...] = ()
     introducers: frozenset[str] = field(init=False)
+    cues: frozenset[str] = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "introducers", self.standards | self.companions)
+        around = self.among | self.gauging | self.viewpoints | self.excluding | self.excepting
+        object.__setattr__(self, "cues", self.introducers | self.comparatives | around)
 
 
 def find_denier(units: Sequence[Unit], k: int, taken: int, rule: ComparisonRule) -> int:
@@ -185,6 +188,8 @@ def _names_a_standard(units: Sequence[Unit], at: int, k: int, lexicon: Lexicon, 
 def bar_standards(clause: list[Constituent], rule: ComparisonRule) -> list[Constituent]:
     """The clause with what something is held against as no aspect: 像麻糬, 跟外面的牛肉麵一樣, 相較於豬排."""
     words = [item.phrase.entry.word if item.phrase else item.word for item in clause]  # 還不如 is 不如
+    if rule.cues.isdisjoint(words) and rule.cues.isdisjoint([item.word for item in clause]):
+        return clause  # nearly always
     introducers = [
         i
         for i, word in enumerate(words)

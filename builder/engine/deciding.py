@@ -50,6 +50,7 @@ def weigh_candidates(
         return []
     shared = describe_opinion(scene, group)
     carried = describe_clause(scene, group, rule.viewing)
+    starts = [candidate.aspect.start for candidate in candidates]
     out = []
     for number, candidate in enumerate(candidates):
         aspect = candidate.aspect
@@ -65,12 +66,12 @@ def weigh_candidates(
             features.append(fitting)
         if aspect is proposed and proposal:
             features.append(f"rule {proposal[0]}")
-        later = candidates[number + 1 :]
-        if aspect.start > opinion.start:
-            between = sum(1 for other in candidates[:number] if opinion.start < other.aspect.start)
-        else:
-            between = sum(1 for other in later if aspect.start < other.aspect.start < opinion.start)
-        features += ["aspect between"] * min(between, _MANY)
+        if len(starts) > 1:
+            if aspect.start > opinion.start:
+                between = [start for start in starts[:number] if opinion.start < start]
+            else:
+                between = [start for start in starts[number + 1 :] if aspect.start < start < opinion.start]
+            features += ["aspect between"] * min(len(between), _MANY)
         if candidate.back:
             general, opens = about in rule.general, scene.at == 0
             features += carried + describe_earlier(candidate, before, is_general=general, opens=opens)

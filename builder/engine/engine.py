@@ -26,15 +26,16 @@ from builder.engine.deciding import Weighed, weigh_candidates
 from builder.engine.elements import find_full_start, list_candidates, make_element, make_opinion
 from builder.engine.excepting import drop_excepted, is_excepted
 from builder.engine.heading import is_heading
+from builder.engine.pairing import select_pairers
 from builder.engine.paths import dependency_path, last_core_token
 from builder.engine.patterns import CURRENT
 from builder.engine.phrases import read_phrases
 from builder.engine.polarity import CONTEXT_ONLY, find_context_row, judge_valence
 from builder.engine.predicates import read_predicates
 from builder.engine.quoting import join_quoted
-from builder.engine.scene import AspectChoice, Scene, Topic
+from builder.engine.scene import AspectChoice, Pairer, Scene, Topic
 from builder.engine.signs import read_sign
-from builder.engine.symbols import JUDGING, LIST, OPINION, PART
+from builder.engine.symbols import ASPECT, JUDGING, LIST, OPINION, PART
 from builder.engine.terms import bar_all, bar_others, bar_refused, bar_spots, join_terms
 from builder.engine.topics import next_topic, share
 from builder.engine.translating import drop_translation
@@ -114,6 +115,7 @@ class Engine:
         self._observe = observe
         self._rules = compile_rules(lexicon, rules, convention)
         self._lexicon = self._rules.lexicon
+        self._pairers: dict[tuple[str, bool], tuple[tuple[str, Pairer], ...]] = {}
 
     def extract(self, doc: Doc) -> tuple[Triplet, ...]:
         """The triplets of a review in text order of their opinions, each once."""
@@ -134,7 +136,7 @@ class Engine:
         rule report.
         """
         for scene, pairing, _ in self._pair_all(doc):
-            choices = {name: choice for name, pairer in self._rules.pairers if (choice := pairer(scene))}
+            choices = {name: choice for name, pairer in self._pairers_for(scene) if (choice := pairer(scene))}
             places = {
                 name: choice.aspects[0].start
                 for name, choice in choices.items()
@@ -330,11 +332,21 @@ class Engine:
 
     def _propose(self, doc: Doc, scene: Scene) -> tuple[str, AspectChoice] | None:
         """The first rule that finds an aspect that the opinion can describe, with its answer."""
-        for name, pairer in self._rules.pairers:
+        for name, pairer in self._pairers_for(scene):
             choice = pairer(scene)
             if choice and self._fits(doc, scene.opinion, choice.aspects[0]):
                 return name, choice
         return None
+
+    def _pairers_for(self, scene: Scene) -> tuple[tuple[str, Pairer], ...]:
+        """The rules that may answer for the opinion of a scene, in their order."""
+        phrase = scene.opinion.phrase
+        assert phrase is not None
+        key = phrase.entry.category, ASPECT in scene.symbols
+        pairers = self._pairers.get(key)
+        if pairers is None:
+            pairers = self._pairers[key] = select_pairers(self._rules.pairers, *key)
+        return pairers
 
     def _fits(self, doc: Doc, item: Constituent, aspect: Constituent) -> bool:
         """Selectional preference: a taste word does not describe a waiter. Unknown nouns, classes of which no rule says

@@ -7,9 +7,9 @@ examples.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 
 from builder.engine.carrying import pair_back, pair_carried, pair_companion
 from builder.engine.constituents import GENERIC, Constituent, Term, is_kind, is_thing
@@ -44,50 +44,59 @@ class PatternParams:
     least: int = 1
 
 
-def pair_by_pattern(rule: Rule) -> Pairer:
-    """The aspect that a construction over the clause's units finds."""
-    params = read_params(rule, PatternParams)
-    expression = compile_pattern(params.pattern, rule.at("pattern"))
-    needs = compile_pattern(params.needs, rule.at("needs")).pattern
-    only, never, heads, words, stops, least = (
-        params.categories,
-        params.not_categories,
-        params.heads,
-        params.words,
-        params.stops,
-        params.least,
-    )
+@dataclass(frozen=True, slots=True)
+class PatternPairer:
+    """A construction made ready. It is asked of opinions whose category it `reads`, in clauses that name an aspect."""
 
-    @cache
-    def reads(category: str) -> bool:
-        return (not only or category.startswith(only)) and not (never and category.startswith(never))
+    expression: re.Pattern[str]
+    needed: str
+    params: PatternParams
 
-    def find(scene: Scene) -> AspectChoice | None:
-        if (
-            needs not in scene.symbols
-            or ASPECT not in scene.symbols
-            or (least > 1 and scene.symbols.count(ASPECT) < least)
-        ):
-            return None
-        phrase = scene.items[scene.at].phrase
-        assert phrase is not None
-        if not reads(phrase.entry.category):
+    def reads(self, category: str) -> bool:
+        """Whether the construction is one of opinions of this category."""
+        params = self.params
+        return (not params.categories or category.startswith(params.categories)) and not (
+            params.not_categories and category.startswith(params.not_categories)
+        )
+
+    def __call__(self, scene: Scene) -> AspectChoice | None:
+        """The aspect that the construction finds, whatever the category of the opinion."""
+        params, symbols = self.params, scene.symbols
+        if self.needed not in symbols or (params.least > 1 and symbols.count(ASPECT) < params.least):
             return None
         marked = scene.marked
-        match = expression.search(marked)
+        match = self.expression.search(marked)
         if match is None:
             return None
         between = scene.items[match.end("target") : match.end()]
-        if words and words.isdisjoint(item.word for item in between):
+        if params.words and params.words.isdisjoint([item.word for item in between]):
             return None
-        if stops and any(item.term and item.term.cls.startswith(stops) for item in between):
+        if params.stops and any(item.term and item.term.cls.startswith(params.stops) for item in between):
             return None
         last = scene.items[match.end() - 1]
-        if heads and last.term and last.term.role not in GENERIC and not last.word.endswith(heads):
+        if params.heads and last.term and last.term.role not in GENERIC and not last.word.endswith(params.heads):
             return None
         return AspectChoice((scene.items[match.start("target")],), spell_symbols(marked[match.start() : match.end()]))
 
-    return find
+
+def pair_by_pattern(rule: Rule) -> PatternPairer:
+    """The aspect that a construction over the clause's units finds."""
+    params = read_params(rule, PatternParams)
+    needed = compile_pattern(params.needs, rule.at("needs")).pattern
+    return PatternPairer(compile_pattern(params.pattern, rule.at("pattern")), needed, params)
+
+
+def select_pairers(
+    pairers: Sequence[tuple[str, Pairer]], category: str, is_named: bool
+) -> tuple[tuple[str, Pairer], ...]:
+    """The pairers that may answer for opinions of a category, in their order; `is_named`: their clause names an
+    aspect.
+    """
+    return tuple(
+        (name, pairer)
+        for name, pairer in pairers
+        if not isinstance(pairer, PatternPairer) or (is_named and pairer.reads(category))
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +255,11 @@ def pair_kind(rule: Rule) -> Pairer:
         if scene.topic is None or scene.symbols.count(ASPECT) != 1:
             return None
         about = scene.topic.aspects[0]
-        if not is_thing(about) or is_kind(about) or not (choice := find_kind(scene)) or not is_kind(choice.aspects[0]):
+        phrase = scene.opinion.phrase
+        if not is_thing(about) or is_kind(about) or phrase is None or not find_kind.reads(phrase.entry.category):
+            return None
+        choice = find_kind(scene)
+        if choice is None or not is_kind(choice.aspects[0]):
             return None
         return AspectChoice(scene.topic.aspects, f"thing of an earlier clause, {choice.aspects[0].word} here")
 

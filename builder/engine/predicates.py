@@ -43,13 +43,17 @@ class PredicateRule:
 
 
 class Predicate(NamedTuple):
-    """A rule made ready: its expression with the group `core`, the entry of what it finds, and its classes of words."""
+    """A rule made ready: its expression with the group `core`, the entry of what it finds, and its classes of words.
+
+    `ends`: all that `endings` name.
+    """
 
     expression: re.Pattern[str]
     entry: OpinionEntry
     words: Mapping[str, str]
     aspects: Sequence[tuple[str, str]]
     endings: Sequence[tuple[str, str]]
+    ends: tuple[str, ...]
 
 
 class Predicates(NamedTuple):
@@ -86,7 +90,8 @@ def compile_predicates(rules: Sequence[tuple[Rule, PredicateRule]], valences: Ma
         entry = OpinionEntry(rule.name, params.category, valences[params.category], rule.where)
         expression = re.compile(f"(?:{before})(?P<core>{pattern})(?={after})")
         aspects, endings = ([(word[1:], char) for word, char in symbols if word[0] == mark] for mark in "@…")
-        out.append(Predicate(expression, entry, plain, aspects, endings))
+        ends = tuple([ending for ending, _ in endings])
+        out.append(Predicate(expression, entry, plain, aspects, endings, ends))
     return Predicates(tuple(out), anchors)
 
 
@@ -107,7 +112,7 @@ def read_predicates(units: list[Unit], lexicon: Lexicon, predicates: Predicates)
     places = {place for unit in units if unit.word in anchors for place in anchors[unit.word]}
     for place in sorted(places):
         predicate = predicates.rules[place]
-        line = "".join([_symbol(unit, lexicon, predicate) for unit in units])
+        line = _spell(units, lexicon, predicate)
         for match in reversed(list(predicate.expression.finditer(line))):
             first, stop = match.span("core")
             run = units[first:stop]
@@ -122,13 +127,17 @@ def _make_one(run: Sequence[Unit], entry: OpinionEntry) -> Unit:
     return Unit(run[0].start, run[-1].end, word, OPINION, run[0].first, run[-1].last, own)
 
 
-def _symbol(unit: Unit, lexicon: Lexicon, predicate: Predicate) -> str:
-    """The character of a unit for one rule: that of a class of words, else its own."""
-    if char := predicate.words.get(unit.word):
-        return char
-    if unit.entry is not None:
-        return unit.symbol
-    if unit.symbol == ASPECT and predicate.aspects:
-        cls = lexicon.aspects[unit.word].cls
-        return next((char for prefix, char in predicate.aspects if cls.startswith(prefix)), unit.symbol)
-    return next((char for ending, char in predicate.endings if unit.word.endswith(ending)), unit.symbol)
+def _spell(units: Sequence[Unit], lexicon: Lexicon, predicate: Predicate) -> str:
+    """The characters of units for one rule: those of its classes of words, else their own symbols."""
+    words, aspects, ends = predicate.words, predicate.aspects, predicate.ends
+    out = [words.get(unit.word) or unit.symbol for unit in units]
+    if aspects or ends:
+        for i, unit in enumerate(units):
+            if unit.entry is not None or out[i] != unit.symbol:
+                continue
+            if aspects and unit.symbol == ASPECT:
+                cls = lexicon.aspects[unit.word].cls
+                out[i] = next((char for prefix, char in aspects if cls.startswith(prefix)), ASPECT)
+            elif ends and unit.word.endswith(ends):
+                out[i] = next(char for ending, char in predicate.endings if unit.word.endswith(ending))
+    return "".join(out)

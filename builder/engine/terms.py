@@ -17,6 +17,8 @@ from builder.engine.symbols import ADV, ASPECT, BLOCKED, DE, HAVE, NEG, NUM, VER
 from builder.lexicon.resources import Lexicon
 from builder.records import Span
 
+_REFUSING = symbol_set("NEG VERB")
+"""Units that say that somebody does without what follows (不 沾 醬)."""
 _SUFFIX_UNITS = symbol_set("NOUN VERB OTHER PART")
 
 
@@ -171,7 +173,7 @@ def bar_refused(clause: list[Constituent], rule: TermRule) -> list[Constituent]:
     for i in range(len(clause) - 1):
         if clause[i].symbol == ASPECT and (_is_loved(clause, i, rule) or _is_liked_by_persons(clause, i, rule)):
             out = [*out[:i], out[i]._replace(symbol=BLOCKED, term=None), *out[i + 1 :]]
-    for i in [i for i in range(len(clause) - 1) if _is_refusal(clause, i, rule)]:
+    for i in [i for i in range(len(clause) - 1) if clause[i].symbol in _REFUSING and _is_refusal(clause, i, rule)]:
         after = clause[i + 1]
         if after.symbol == ASPECT and after.start == clause[i].end:
             out = [*out[: i + 1], after._replace(symbol=BLOCKED, term=None), *out[i + 2 :]]
