@@ -14,7 +14,7 @@ from builder.engine.constituents import ATTRIBUTES, Constituent, Term, is_thing
 from builder.engine.params import read_params
 from builder.engine.patterns import compile_pattern
 from builder.engine.scene import AspectChoice, Pairer, Scene
-from builder.engine.symbols import ASPECT, BLOCKED, DE, OPINION
+from builder.engine.symbols import ADV, ASPECT, BLOCKED, DE, OPINION
 from builder.lexicon.rules import Rule
 from builder.records import Span, Token
 
@@ -71,8 +71,9 @@ class CarryParams:
     the time when it came, behind a word of `arriving` and 的 (送來的時候已經冷掉). `adding`: words before what only
     goes into the thing, which stays the topic (裡面加了薑絲), whatever `amounts` of it the clause names
     (包滿滿的豆芽), as it does behind one of `inside` and 有 (裡面有薑絲). `lists_only`: only topics that a clause
-    lists and nothing else, where the opinion opens the next one and no aspect follows (服務、環境，都很棒). `selves`:
-    words that name a person again (老闆很親切，人也很好); only clauses that begin with one, where any are given.
+    lists and nothing else, where at most adverbs open the next one before the opinion (服務、環境，都很棒).
+    `selves`: words that name a person again (老闆很親切，人也很好); where any are given, only clauses that begin with
+    one.
     """
 
     blockers: tuple[str, ...] = ()
@@ -124,6 +125,9 @@ def pair_carried(rule: Rule) -> Pairer:
             and any(item.word in params.others and not tells_when(items[:i]) for i, item in enumerate(items))
         )
 
+    def opens(scene: Scene) -> bool:
+        return all(symbol == ADV for symbol in scene.symbols[: scene.at])
+
     def resumes(scene: Scene, term: Term | None) -> bool:
         return term is not None and term.role == "person" and scene.at > 0 and scene.items[0].word in params.selves
 
@@ -135,7 +139,7 @@ def pair_carried(rule: Rule) -> Pairer:
         assert phrase is not None
         if topic is None or (topic.named and not params.named):
             return None
-        if params.lists_only and (not topic.is_list or scene.at or ASPECT in scene.symbols):
+        if params.lists_only and (not topic.is_list or not opens(scene) or ASPECT in scene.symbols):
             return None
         category, about = phrase.entry.category, topic.aspects[0].term
         if params.selves and not resumes(scene, about):

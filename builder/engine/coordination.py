@@ -34,8 +34,9 @@ class ListRule:
     words before the first aspect of a list over commas (從湯，麵), those that sum it up (湯，麵這兩樣) and point at
     it, words that close a list before what gathers it (湯，麵等都), conjunctions that join the last of a list without
     such a word (湯，麵以及小菜), words that single out a member (湯、麵、尤其是小菜), words for what is given to guests
-    (湯和招待的小菜), classes that begin none (這家店，湯都好喝), whether aspects that touch are a list, and pairs of
-    classes that are one where no word gathers them (效能散熱不錯).
+    (湯和招待的小菜), classes that begin none (這家店，湯都好喝) and the endings of their words that do
+    (環境，服務都好), whether aspects that touch are a list, and pairs of classes that are one where no word gathers
+    them (效能散熱不錯).
     """
 
     gathering: frozenset[str] = frozenset()
@@ -46,6 +47,7 @@ class ListRule:
     beginning: frozenset[str] = frozenset()
     summing: frozenset[str] = frozenset()
     unlisted: tuple[str, ...] = ()
+    listed: tuple[str, ...] = ()
     pointing: frozenset[str] = frozenset()
     continuing: tuple[str, ...] = ()
     trailing: frozenset[str] = frozenset()
@@ -161,9 +163,14 @@ def open_list(clause: Sequence[Constituent], begun: OpenList, mark: str, rule: L
     run = _find_coordination(clause, last, rule)
     joined = len(run) > 1 or mark == "/" or clause[0].symbol in JOINERS or clause[0].word in rule.offering
     alone = last == 0 or (last == 1 and clause[0].word in rule.beginning)
-    if not (joined or begun.aspects or (alone and not _is_of_class(clause[last], rule.unlisted))):
+    if not (joined or begun.aspects or (alone and not _begins_none(clause[last], rule))):
         return OpenList()
     return OpenList((*begun.aspects, *[clause[i] for i in run]), joined or begun.joined, mark == "/")
+
+
+def _begins_none(item: Constituent, rule: ListRule) -> bool:
+    """Whether an aspect alone begins no list: 這家店，湯都好喝, but 環境，服務都好."""
+    return _is_of_class(item, rule.unlisted) and not item.word.endswith(rule.listed)
 
 
 def list_objects(

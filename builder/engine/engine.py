@@ -37,7 +37,7 @@ from builder.engine.scene import AspectChoice, Pairer, Scene, Topic
 from builder.engine.signs import read_sign
 from builder.engine.symbols import ASPECT, JUDGING, LIST, OPINION, PART
 from builder.engine.terms import bar_all, bar_others, bar_refused, bar_spots, join_terms
-from builder.engine.topics import next_topic, share
+from builder.engine.topics import next_topic, resume_list, share
 from builder.engine.translating import drop_translation
 from builder.engine.units import lower_case, read_units
 from builder.engine.unreal import is_unreal
@@ -198,6 +198,7 @@ class Engine:
             paired: list[Constituent] = []
             pairings: dict[int, Pairing] = {}
             before = Before(parts, number, described)
+            topic = resume_list(clause.items, topic, begun, self._rules)
             for index, item in enumerate(clause.items) if OPINION in line else ():
                 if item.phrase is None:
                     continue

@@ -35,7 +35,8 @@ class TermRule:
     麵), `summing`: words that sum it up, behind one of `pointing` or alone (湯，麵這兩樣),
     `trailing`: words that close it (湯，麵等都), `adding`: conjunctions before its last (湯，麵以及小菜),
     `singling`: words before one of it (湯、尤其是麵), `giving`: words for what is given to guests (湯和招待的麵),
-    `unlisted`: classes of which one alone begins none (這家店，湯都好喝). `heads`: last words to which an aspect is cut
+    `unlisted`: classes of which one alone begins none (這家店，湯都好喝), but for words that end in one of `listed`
+    (環境，服務都好). `heads`: last words to which an aspect is cut
     (服務態度 to 態度, convention `paper`). `wholes`: words for all of a place or thing that belong to `aspect_full`
     alone (整體 口感, 店裡 座位), as does the first of two classes that are `leading` (餐廳 餐點). `houses`: words for a
     house, which a thing before them names (炸雞 店). `refusals`: negators before what one does without (不 沾醬).
@@ -67,6 +68,7 @@ class TermRule:
     singling: frozenset[str] = frozenset()
     giving: frozenset[str] = frozenset()
     unlisted: tuple[str, ...] = ()
+    listed: tuple[str, ...] = ()
     heads: frozenset[str] = frozenset()
     wholes: frozenset[str] = frozenset()
     leading: tuple[str, ...] = ()
@@ -103,6 +105,7 @@ class TermRule:
             beginning=self.beginning,
             summing=self.summing,
             unlisted=self.unlisted,
+            listed=self.listed,
             pointing=frozenset(self.pointing),
             continuing=self.continuing,
             trailing=self.trailing,

@@ -10,12 +10,14 @@ from collections.abc import Collection, Sequence
 from builder.engine.carrying import AddingRule
 from builder.engine.compiled import Compiled
 from builder.engine.constituents import THINGS, Constituent, is_kind, is_thing
-from builder.engine.coordination import add_coordinated
+from builder.engine.coordination import OpenList, add_coordinated
 from builder.engine.scene import Topic
 from builder.engine.symbols import DE, HAVE, OPINION, symbol_set
 
 _REACH = 4
 """Units before an aspect among which the word that adds it stands (加 了 一 顆 梅子)."""
+_LEAST = 2
+"""Aspects of a list."""
 _BEFORE_HEAD = symbol_set("NUM NOUN ADJ BLOCKED PRON")
 """Units between the 的 of a relative clause and the head that it describes (很好的 一 家 店)."""
 _LISTING = symbol_set("ASPECT LIST CONJ")
@@ -27,6 +29,13 @@ def share(clause: Sequence[Constituent], aspects: tuple[Constituent, ...], rules
     if not rules.conjunction:
         return aspects
     return add_coordinated(clause, aspects, rules.terms.lists)
+
+
+def resume_list(clause: Sequence[Constituent], topic: Topic | None, begun: OpenList, rules: Compiled) -> Topic | None:
+    """餐點，服務，環境，都滿分: the topic of a clause that opens with a word that gathers is the list before it."""
+    if topic is None or len(begun.aspects) < _LEAST or clause[0].word not in rules.terms.lists.gathering:
+        return topic
+    return topic._replace(aspects=(begun.aspects[-1], *begun.aspects[:-1]), is_list=True)
 
 
 def next_topic(
