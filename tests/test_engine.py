@@ -11,7 +11,7 @@ from random import Random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reading import Reader
+from reading import Reader, written
 from reading import reader as shipped
 
 from builder.engine import Doc, Engine
@@ -505,6 +505,15 @@ def test_a_question_yields_nothing(reader: Reader, text: str) -> None:
 
 def test_a_question_takes_back_its_own_clause_only(reader: Reader) -> None:
     assert reader.found("牛肉麵很好吃，服務好嗎？環境很髒") == {"牛肉麵|好吃|POS", "環境|髒|NEG"}
+
+
+def test_without_words_that_ask_every_question_mark_asks(reader: Reader) -> None:
+    rules = {rule.name: rule for rule in reader.rules}
+    kind = next(rule for rule in reader.rules if rule.kind == "question")
+    marks = replace(kind, params={**kind.params, "asking": []})
+    engine = Engine(reader.lexicon, list((rules | {kind.name: marks}).values()))
+    doc = reader.docs(["服務很差？環境很髒"])[0]
+    assert [written(one) for one in engine.extract(doc)] == ["環境|髒|NEG"]
 
 
 # ---- evidence

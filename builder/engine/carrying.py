@@ -14,9 +14,12 @@ from builder.engine.constituents import ATTRIBUTES, Constituent, Term, is_thing
 from builder.engine.params import read_params
 from builder.engine.patterns import compile_pattern
 from builder.engine.scene import AspectChoice, Pairer, Scene
-from builder.engine.symbols import ADV, ASPECT, BLOCKED, DE, OPINION
+from builder.engine.symbols import ADV, ASPECT, BLOCKED, DE, OPINION, symbol_set
 from builder.lexicon.rules import Rule
 from builder.records import Span, Token
+
+_ADVERBIAL = symbol_set("ADV DEG NEG")
+"""Units before an opinion that name nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +75,9 @@ class CarryParams:
     goes into the thing, which stays the topic (裡面加了薑絲), whatever `amounts` of it the clause names
     (包滿滿的豆芽), as it does behind one of `inside` and 有 (裡面有薑絲). `lists_only`: only topics that a clause
     lists and nothing else, where at most adverbs open the next one before the opinion (服務、環境，都很棒).
-    `selves`: words that name a person again (老闆很親切，人也很好); where any are given, only clauses that begin with
-    one.
+    `pointing` and `summing`: words that sum the list up before the opinion (湯、麵，這兩樣都很棒), and must, where any
+    are given. `selves`: words that name a person again (老闆很親切，人也很好); where any are given, only clauses that
+    begin with one.
     """
 
     blockers: tuple[str, ...] = ()
@@ -91,6 +95,8 @@ class CarryParams:
     inside: frozenset[str] = frozenset()
     amounts: tuple[str, ...] = ()
     lists_only: bool = False
+    pointing: tuple[str, ...] = ()
+    summing: frozenset[str] = frozenset()
     selves: frozenset[str] = frozenset()
 
 
@@ -125,11 +131,15 @@ def pair_carried(rule: Rule) -> Pairer:
             and any(item.word in params.others and not tells_when(items[:i]) for i, item in enumerate(items))
         )
 
-    def opens(scene: Scene) -> bool:
-        return all(symbol == ADV for symbol in scene.symbols[: scene.at])
-
     def resumes(scene: Scene, term: Term | None) -> bool:
         return term is not None and term.role == "person" and scene.at > 0 and scene.items[0].word in params.selves
+
+    def continues_list(scene: Scene) -> bool:
+        if not params.summing:
+            return all(symbol == ADV for symbol in scene.symbols[: scene.at])
+        word = "".join([item.word for item in scene.items[: scene.at] if item.symbol not in _ADVERBIAL])
+        pointer = next((pointer for pointer in params.pointing if word.startswith(pointer)), "")
+        return word[len(pointer) :] in params.summing
 
     def tells_when(items: Sequence[Constituent]) -> bool:
         return len(items) > 1 and items[-1].symbol == DE and items[-2].word in params.arriving
@@ -139,7 +149,7 @@ def pair_carried(rule: Rule) -> Pairer:
         assert phrase is not None
         if topic is None or (topic.named and not params.named):
             return None
-        if params.lists_only and (not topic.is_list or not opens(scene) or ASPECT in scene.symbols):
+        if params.lists_only and (not topic.is_list or ASPECT in scene.symbols or not continues_list(scene)):
             return None
         category, about = phrase.entry.category, topic.aspects[0].term
         if params.selves and not resumes(scene, about):

@@ -55,7 +55,8 @@ class ComparisonRule:
     had otherwise, behind a negator that begins with one of `lacking` (沒有 店裡 好吃). `likening`: those of
     `companions` that liken two things in a clause that judges nothing (控肉 像 紅燒肉), of which the first may be
     unsaid behind a degree word or one of `seeming` (吃起來 像 紅燒肉). `excluding`: words behind
-    what nothing is said of (雞肉飯 以外), `excepting`: words before it in a clause of its own (除了 雞肉飯，).
+    what nothing is said of (雞肉飯 以外), `excepting`: words before it in a clause of its own (除了 雞肉飯，) or where
+    one of `remaining` follows (除了 雞肉飯 都 好吃).
     `among` and `inside`: words around what an aspect before them is judged among (在 熱炒 裡). `gauging`: words
     before a price that the aspect before them is judged by (服務 以 這個 價位 來說 不錯), which one that begins with
     one of `here` points at. `measuring` and `viewpoints`: words around the kind of place that a thing is measured by
@@ -83,6 +84,7 @@ class ComparisonRule:
     seeming: frozenset[str] = frozenset()
     excluding: frozenset[str] = frozenset()
     excepting: frozenset[str] = frozenset()
+    remaining: frozenset[str] = frozenset()
     among: frozenset[str] = frozenset()
     gauging: frozenset[str] = frozenset()
     inside: frozenset[str] = frozenset()
@@ -195,7 +197,7 @@ def bar_standards(clause: list[Constituent], rule: ComparisonRule) -> list[Const
         for i, word in enumerate(words)
         if word in rule.introducers or (word in rule.comparatives and _compares_with_next(clause, i, rule))
     ]
-    excluded = [i for i in range(1, len(clause)) if clause[i].word in rule.excluding and clause[i - 1].symbol == ASPECT]
+    excluded = [i for i in range(1, len(clause)) if clause[i - 1].symbol == ASPECT and _excludes(words, i, rule)]
     clause = _bar_viewpoints(_bar_frames(clause, rule), rule)
     exceptions = clause[0].word in rule.excepting and all(item.phrase is None for item in clause)
     if not introducers and not excluded and not exceptions:
@@ -225,6 +227,13 @@ def bar_standards(clause: list[Constituent], rule: ComparisonRule) -> list[Const
             elif out[j].symbol == IRREALIS:  # 比 上次來 的 時候 好: the past is what it is held against
                 out[j] = out[j]._replace(symbol=BLOCKED)
     return out
+
+
+def _excludes(words: Sequence[str], i: int, rule: ComparisonRule) -> bool:
+    """雞肉飯 以外, 除了 雞肉飯 都: whether word i, behind an aspect, says that the clause is not about that."""
+    if words[i] in rule.excluding:
+        return True
+    return i > 1 and words[i - 2] in rule.excepting and words[i] in rule.remaining
 
 
 def _compares_with_next(clause: Sequence[Constituent], i: int, rule: ComparisonRule) -> bool:

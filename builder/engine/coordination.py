@@ -291,6 +291,13 @@ def _is_gathered(clause: Sequence[Constituent], last: int, rule: ListRule) -> bo
     return at < len(clause) and clause[at].word in rule.gathering
 
 
+def is_resumed(clause: Sequence[Constituent], begun: OpenList, rule: ListRule) -> bool:
+    """湯，麵，這兩樣 都很好: whether the clause behind a list sums up its members, and names nothing."""
+    if len(begun.aspects) < 2 or any(item.term is not None for item in clause):
+        return False
+    return _is_summed(clause, -1, rule)
+
+
 def _is_summed(clause: Sequence[Constituent], last: int, rule: ListRule) -> bool:
     """湯，麵這兩樣: whether behind the place `last` stands a word that sums up what was listed."""
     behind = [item.word for item in clause[last + 1 : last + 4]]

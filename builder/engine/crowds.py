@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from builder.engine.symbols import ADV, ASPECT, BUT, DE, DEG, NEG, OPINION, VERB, symbol_set
+from builder.engine.symbols import ADV, ASPECT, DE, DEG, NEG, OPINION, VERB, symbol_set
 from builder.engine.vocabulary import FunctionWordRule, Unit
 from builder.lexicon.resources import Lexicon
 
 ADVERBIAL = symbol_set("ADV DEG NEG COP")
 """Between people and how many they are."""
+_OPENING = symbol_set("BUT COP")
+"""What opens a statement within its clause."""
 _WHEN = symbol_set("ADV BLOCKED BUT CONJ DEG NOUN")
 """Before the people of a crowd (可惜 假日 人 超 多)."""
 _COMING = symbol_set("ADV BLOCKED NOUN VERB NUM AUX")
@@ -46,8 +48,8 @@ def is_crowd(units: Sequence[Unit], i: int, at: int, rule: FunctionWordRule) -> 
 
 
 def _opposes(unit: Unit, rule: FunctionWordRule) -> bool:
-    """Whether a word of contrast opens a statement of its own (好喝 但 人 很 多, 不過 人 很 多)."""
-    return unit.symbol == BUT or unit.word in rule.barely
+    """Whether a word of contrast or a copula opens a statement of its own (好喝 但 人 很 多, 缺點 是 人 很 多)."""
+    return unit.symbol in _OPENING or unit.word in rule.barely
 
 
 def _ends_count(units: Sequence[Unit], i: int, number: int) -> bool:

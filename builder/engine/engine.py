@@ -21,7 +21,7 @@ from builder.engine.codes import add_sides, add_sizes, name_codes
 from builder.engine.comparing import bar_standards
 from builder.engine.compiled import compile_rules
 from builder.engine.constituents import Constituent, Phrase, Term, is_thing
-from builder.engine.coordination import OpenList, add_listed, list_objects, open_list
+from builder.engine.coordination import OpenList, add_listed, is_resumed, list_objects, open_list
 from builder.engine.deciding import Weighed, weigh_candidates
 from builder.engine.elements import find_full_start, list_candidates, make_element, make_opinion
 from builder.engine.excepting import drop_excepted, is_excepted
@@ -222,7 +222,8 @@ class Engine:
                     pairing is not None and self._is_unstated(clause, index, item.phrase),
                 )
             begun = open_list(clause.items, begun, clause.mark, self._rules.terms.lists)
-            joined = begun.aspects if begun.joined else ()
+            behind = read[number + 1].items if number + 1 < len(read) else ()
+            joined = begun.aspects if begun.joined or is_resumed(behind, begun, self._rules.terms.lists) else ()
             topic = next_topic(clause.items, paired, topic, clause.label, joined, self._rules)
 
     def _read_clauses(self, doc: Doc) -> list[_Clause]:
@@ -266,7 +267,9 @@ class Engine:
                 gap = doc.text[out[-1].items[-1].end : items[0].start] if out and heading else ""
                 if gap and heading and is_heading(out[-1].items, items, gap, heading):
                     items = [*out.pop().items, *items]
-                asks = asked and any(word in text[clause.start : clause.end] for word in rules.asking)
+                asks = asked and (
+                    not rules.asking or any(word in text[clause.start : clause.end] for word in rules.asking)
+                )
                 out.append(_Clause(items, clause.sentence, asks, asked and not asks, mark in COLONS, mark))
         return out
 

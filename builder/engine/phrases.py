@@ -265,7 +265,8 @@ def _add_opinion(out: list[Constituent], item: Constituent, after: Sequence[Unit
     elif rule.bridging and (count := _count_bridge(out, item, text, rule.bridging)):
         first = out[-count - 1]
         assert first.phrase is not None
-        phrase = first.phrase._replace(core=(first.phrase.core[0], item.phrase.core[1]))
+        decides = item.phrase if item.phrase.entry.valence > 5 else first.phrase  # 軟中帶Q, but 甜中帶苦
+        phrase = first.phrase._replace(core=(first.phrase.core[0], item.phrase.core[1]), entry=decides.entry)
         out[-count - 1 :] = [item._replace(start=first.start, word=text[first.start : item.end], phrase=phrase)]
     elif rule.merge and out and (run := _merge_praise(out[-1], item, text, rule)) is not None:
         out[-1] = run

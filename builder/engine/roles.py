@@ -44,6 +44,8 @@ _CHOSEN_BEHIND_CAN = _CHOSEN | symbol_set("OPINION")
 """The same behind a word of being able to (可以 選擇 清淡 湯頭)."""
 _CROWDED = ("crowd.many", "crowd.few", "size.many")
 """Categories of opinions that say how many guests there are."""
+_LONG = frozenset(["speed.longwait", "crowd.queue"])
+"""Categories of opinions that say how long a wait is."""
 _BEFORE_JUDGEMENT = symbol_set("ADV DEG NEG COP AUX PREP PRON BLOCKED")
 """Between how a thing is ordered and what is said of it (半糖 對 我 來說 還是 太 甜)."""
 
@@ -89,6 +91,9 @@ def settle_roles(units: list[Unit], lexicon: Lexicon, rule: FunctionWordRule, ha
         if unit.word in rule.masses and (counted := count_crowd(units, i, lexicon, rule)):
             units[i : i + 1] = counted
             continue
+        if unit.symbol == OPINION and unit.word.endswith(rule.queues) and _is_measured(units, i, lexicon):
+            units[i : i + 1] = _cut_queue(unit, rule.queues)
+            continue
         if unit.symbol == ASPECT and unit.word in rule.crowds:
             if not is_crowd(units, i, i + 1, rule):
                 units[i] = unit._replace(symbol=BLOCKED)
@@ -132,6 +137,22 @@ def _is_counted(units: Sequence[Unit], at: int, lexicon: Lexicon, rule: Function
     if number is None or number.symbol != OPINION:
         return False
     return number.word.startswith(rule.crowding) or entry_of(number, lexicon).category.startswith(_CROWDED)
+
+
+def _is_measured(units: Sequence[Unit], i: int, lexicon: Lexicon) -> bool:
+    """要排隊 很 久, 要排隊 排 很久: whether what touches a word of queueing, over adverbs, says how long that takes."""
+    number = next((k for k in range(i + 1, len(units)) if units[k].symbol not in ADVERBIAL), len(units))
+    if number == len(units) or units[number].symbol != OPINION or units[i + 1].start > units[i].end:
+        return False
+    return lexicon.opinions[units[number].word.lower()].category in _LONG
+
+
+def _cut_queue(unit: Unit, queues: tuple[str, ...]) -> list[Unit]:
+    """要排隊 as 要 and 排隊."""
+    at = next(len(unit.word) - len(queue) for queue in queues if unit.word.endswith(queue))
+    cut = unit.start + at
+    whole = Unit(cut, unit.end, unit.word[at:], ASPECT, unit.first, unit.last)
+    return [Unit(unit.start, cut, unit.word[:at], ADV, unit.first, unit.last), whole] if at else [whole]
 
 
 def _is_level_judged(units: Sequence[Unit], i: int, rule: FunctionWordRule) -> bool:

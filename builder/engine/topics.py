@@ -48,12 +48,12 @@ def next_topic(
 ) -> Topic | None:
     """What the next clause may leave unsaid: the aspect paired last, else the last one named, else the old topic.
 
-    People of a crowd are no topic (環境 不錯，人 很多，很 有 氣氛). `label`: whether a colon ends the clause. `begun`:
+    Crowds and queues are no topic (環境 不錯，人 很多，很 有 氣氛). `label`: whether a colon ends the clause. `begun`:
     the list that may go on behind it.
     """
-    crowds = rules.vocabulary.rule.crowds
-    named = [item for item in clause if item.term is not None and item.word not in crowds]
-    paired = [item for item in paired if item.word not in crowds]
+    passing = rules.vocabulary.rule.passing
+    named = [item for item in clause if item.term is not None and item.word not in passing]
+    paired = [item for item in paired if item.word not in passing]
     if not named and not paired:
         return topic._replace(is_list=False) if topic and topic.is_list else topic
     if topic and not named and not label and len(topic.aspects) > 1 and paired[-1] in topic.aspects:

@@ -89,7 +89,8 @@ class FunctionWordRule:
     the crowd that are an aspect wherever a word behind them says how many they are (店裡 遊客 很多). `masses`: people
     alone or with their number, who are a crowd behind one of `numerous` (很 多 人) where nothing else is told of them
     than that they wait: a word that begins with one of `queuing`, over one of `being` (好 多人 在 排隊). Of those,
-    `bare_numerous` need a degree word.
+    `bare_numerous` need a degree word. `queues`: words of queueing that are an aspect where a word behind them says how
+    long it takes (要 排隊 很久). `passing`: crowds and queues, which are no topic.
     """
 
     units: Mapping[str, tuple[str, ...]]
@@ -109,6 +110,7 @@ class FunctionWordRule:
     naming: frozenset[str] = frozenset()
     crowds: frozenset[str] = frozenset()
     crowding: tuple[str, ...] = ()
+    queues: tuple[str, ...] = ()
     undergone: frozenset[str] = frozenset()
     going: tuple[str, ...] = ()
     visitors: frozenset[str] = frozenset()
@@ -118,8 +120,10 @@ class FunctionWordRule:
     being: frozenset[str] = frozenset()
     queuing: tuple[str, ...] = ()
     degrees: frozenset[str] = field(init=False)
+    passing: frozenset[str] = field(init=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "passing", self.crowds.union(self.queues))
         object.__setattr__(self, "degrees", self.excessive | self.slight)
 
 
