@@ -73,10 +73,11 @@ class AssertionRule:
     """Parameters of a rule of kind `assertion`: words that judge in some places only.
 
     `bare`: adjectives of one character that judge right before a noun. `adverbial`: words that are adverbs before a
-    word that they modify (可惜 沒 位子), which none of `joining` is (又 慢 又 差). `caring`: those that praise who
-    does what `serving` names (店員 很 仔細 介紹 酒). `gaining`: verbs before a number (多了 一 層). `quantities`:
-    words that count the noun behind them (很多 人), unless it begins with one of `numerals`. `verbal`: words that are
-    part of a verb behind them (多 吃 幾串), which may also be one that begins with one of `adding` (再多 加).
+    word that they modify (可惜 沒 位子), which none of `joining` is (又 慢 又 差). `also`: words that join a word to
+    the opinion before it only (好看 也 特別). `caring`: those that praise who does what `serving` names (店員 很 仔細
+    介紹 酒). `gaining`: verbs before a number (多了 一 層). `quantities`: words that count the noun behind them (很多
+    人), unless it begins with one of `numerals`. `verbal`: words that are part of a verb behind them (多 吃 幾串),
+    which may also be one that begins with one of `adding` (再多 加).
     `enabling`: those before what one can do, where nothing is named before them (還可以 預約) or one of `allowed`
     follows (湯 還可以 自己 加). `surpassing`: degree words with which praise before 的 tells what could be had
     elsewhere (吃得到 更 好 的 套餐). `gradable`: words that judge with a degree word only (很 經典), some of them,
@@ -120,6 +121,7 @@ class AssertionRule:
     caring: frozenset[str] = frozenset()
     serving: frozenset[str] = frozenset()
     joining: frozenset[str] = frozenset()
+    also: frozenset[str] = frozenset()
     verbal: frozenset[str] = frozenset()
     adding: tuple[str, ...] = ()
     enabling: frozenset[str] = frozenset()
@@ -283,9 +285,9 @@ def _is_said_of_the_rest(units: Sequence[Unit], k: int, rule: AssertionRule, com
 
 
 def _is_joined(units: Sequence[Unit], k: int, rule: AssertionRule) -> bool:
-    """好看 又 健康, 傳統 又 好看: whether a word that links it to another opinion stands beside word k."""
+    """好看 又 健康, 傳統 又 好看, 好看 也 特別: whether a word that joins it to another opinion is beside k."""
     before, behind = [u.symbol for u in units[max(0, k - 2) : k]], [u.symbol for u in units[k + 1 : k + 3]]
-    if before[:1] == [OPINION] and len(before) == 2 and units[k - 1].word in rule.joining:
+    if before[:1] == [OPINION] and len(before) == 2 and units[k - 1].word in rule.joining | rule.also:
         return True
     return behind[1:] == [OPINION] and units[k + 1].word in rule.joining
 

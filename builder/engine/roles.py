@@ -19,6 +19,7 @@ from builder.engine.symbols import (
     CONJ,
     DE,
     DEG,
+    LIST,
     NEG,
     NOMINALS,
     OPINION,
@@ -248,10 +249,15 @@ def _denies_excess(units: Sequence[Unit], i: int, lexicon: Lexicon, rule: Functi
 
 
 def _is_one_more(units: Sequence[Unit], i: int) -> bool:
-    """環境 乾淨 衛生, 乾淨 又 衛生 的: whether unit i stands behind an opinion, and nothing that judges it follows."""
+    """環境 乾淨 衛生, 乾淨 又 衛生 的: whether unit i stands behind an opinion, and nothing that judges it follows.
+
+    A list goes on behind two that touch (環境 乾淨 衛生、菜色 多樣).
+    """
     at = i - 1 if i and units[i - 1].symbol != ADV else i - 2
     follows = units[i + 1].symbol if i + 1 < len(units) else DE
-    return at >= 0 and units[at].symbol == OPINION and follows in _LACK_ENDS
+    if at < 0 or units[at].symbol != OPINION:
+        return False
+    return follows in _LACK_ENDS or (follows == LIST and units[at].end == units[i].start)
 
 
 def _is_described(word: str, units: Sequence[Unit], i: int, lexicon: Lexicon, rule: FunctionWordRule) -> bool:
