@@ -15,6 +15,7 @@ from builder.engine.pairing import (
     pair_in_sentence,
     pair_kind,
     pair_with_noun,
+    select_pairers,
 )
 from builder.engine.patterns import CURRENT
 from builder.engine.scene import Scene, Topic
@@ -94,8 +95,11 @@ def test_a_pattern_names_its_aspect_and_spells_what_it_matched() -> None:
     ],
 )
 def test_a_pattern_reads_the_opinions_and_clauses_that_it_is_for(params: dict[str, Any], reads: bool) -> None:
-    choice = pair_by_pattern(rule(pattern="TARGET (ADV)* CURRENT", **params))(SUBJECT)
+    made = pair_by_pattern(rule(pattern="TARGET (ADV)* CURRENT", **params))
+    asked = select_pairers([("made", made)], "taste.salty", is_named=True)
+    choice = asked[0][1](SUBJECT) if asked else None
     assert words(choice) == (["湯頭"] if reads else None)
+    assert select_pairers([("made", made)], "taste.salty", is_named=False) == ()
 
 
 def test_a_pattern_for_two_aspects_wants_two_of_them() -> None:

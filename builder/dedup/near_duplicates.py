@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from builder.dedup import rare_pairs
 from builder.dedup.rare_pairs import SEVEN, TEN, Ints, Words, bigram_arrays, distinct, groups, ranges, scattered
-from builder.text import script_of, view
+from builder.text import Script, script_of, view
 
 _PART = 1 << 19
 """Pairs of texts in memory at a time."""
@@ -40,11 +40,11 @@ _HELD = 1 << 10
 """Texts whose sets are kept for the next comparison."""
 
 
-def normal(text: str) -> str:
+def normal(text: str, script: Script | None = None) -> str:
     """What is compared: the letters and digits of a text in one script, width and case; the text itself where it has
-    none.
+    none. `script` is that of the text, where it is known.
     """
-    return _NO_LETTER.sub("", view(text, script=script_of(text)).text.lower()) or text
+    return _NO_LETTER.sub("", view(text, script=script or script_of(text)).text.lower()) or text
 
 
 def bigrams(text: str) -> frozenset[str]:

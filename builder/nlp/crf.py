@@ -28,6 +28,7 @@ FREE, JOIN, SPLIT = 0, 1, 2
 ANY, WORD = -2, -1
 _OF_WORDS = frozenset(("ADJ", "ADV", "AUX", "NOUN", "VERB"))
 _BATCH = 128
+_AT_ONCE = 1024  # characters whose scores stay in the processor's cache
 _MOST_LABELS = 256
 """Columns of a table: their numbers are kept as bytes."""
 
@@ -52,10 +53,15 @@ def emissions(crf: Crf, chains: Sequence[str]) -> Floats:
         else np.zeros(0, np.int64)
     )
     scores = np.zeros((len(keep), 4 * len(crf.tags)), np.float32)
+    looked_up: list[tuple[Floats, Ints]] = []
     for name, atoms in streams(text).items():
         ids = np.fromiter(map(crf.rows[name].get, atoms, repeat(0)), np.int32, len(atoms))
-        for offset in WINDOWS[name]:
-            scores += crf.tables[name, offset][ids[keep + offset]]
+        looked_up += [(crf.tables[name, offset], ids[keep + offset]) for offset in WINDOWS[name]]
+    room = np.empty((_AT_ONCE, scores.shape[1]), np.float32)
+    for first in range(0, len(scores), _AT_ONCE):
+        part = scores[first : first + _AT_ONCE]
+        for table, ids in looked_up:
+            part += table.take(ids[first : first + _AT_ONCE], axis=0, out=room[: len(part)], mode="clip")
     return scores
 
 

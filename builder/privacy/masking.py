@@ -128,14 +128,16 @@ _TOKEN = re.compile("|".join(map(re.escape, REPLACEMENTS.values())))
 _ASCII = {
     code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F) if chr(code).isalnum() or chr(code) in "＠．／－＿＋＃％＆＝"
 } | {0x3000: 0x20}
+_WIDE = re.compile(f"[{''.join(map(chr, _ASCII))}]")
 
 
 def _find(text: str, place: re.Pattern[str] | None) -> list[Mask]:
     """One pass: each kind reads what the kinds before it left."""
-    shown = _TOKEN.sub(lambda token: _BLOT * len(token[0]), text.translate(_ASCII))
+    shown = text.translate(_ASCII) if _WIDE.search(text) else text
+    shown = _TOKEN.sub(lambda token: _BLOT * len(token[0]), shown)
     masks: list[Mask] = []
     for kind, pattern in _PATTERNS.items():
-        if not (_OF_ADDRESS if kind == "address" else _OF_LETTERS).search(shown):
+        if not _NEEDED[kind].search(shown):
             continue
         spans = [span for match in pattern.finditer(shown) if (span := _span_to_mask(match, kind))]
         masks += [(start, end, kind) for start, end in spans]
@@ -258,8 +260,14 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.VERBOSE | re.IGNORECASE | re.ASCII)
 
 
-_OF_LETTERS, _OF_ADDRESS = re.compile("[0-9A-Za-z]"), re.compile("[號号巷弄幢棟栋]")
-"""What a text without holds none of the patterns: most texts need no closer look."""
+_NEEDED: dict[Kind, re.Pattern[str]] = {
+    "email": re.compile("@"),
+    "url": re.compile("[.:：]"),
+    "handle": re.compile("[@_:：號号加]|id", re.IGNORECASE),
+    "phone": re.compile(r"(?:\d\D*){6}", re.ASCII),
+    "address": re.compile("[號号巷弄幢棟栋]"),
+}
+"""What every match of a pattern has: most texts have none of it, and need no closer look."""
 # In this order: an address would else be a domain and a handle, and `line id: 0912…` is a handle.
 _PATTERNS: dict[Kind, re.Pattern[str]] = {
     "email": _compiled(_EMAIL),

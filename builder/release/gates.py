@@ -5,7 +5,6 @@ the release stage ask the same questions.
 
 from __future__ import annotations
 
-import json
 import re
 from bisect import bisect_right
 from collections import Counter
@@ -139,7 +138,7 @@ def row_faults(row: ReviewRow, counted: Counter[str]) -> Iterator[str]:
         yield from _disordered(triplet)
         if row["annotation"] == "silver":
             yield from _span_faults(row["text"], triplet)
-        pair = json.dumps([triplet["aspect"]["spans"], triplet["opinion"]["spans"]])
+        pair = f"{triplet['aspect']['spans']} {triplet['opinion']['spans']}"
         if pair in polarities:
             same = polarities[pair] == triplet["polarity"]
             problem = "stands twice" if same else f"is both {polarities[pair]} and {triplet['polarity']}"

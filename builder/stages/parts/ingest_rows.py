@@ -90,7 +90,8 @@ def _make_row(row: RawRow, name: str, stem: str, max_chars: int) -> IngestRow | 
     if fault := find_fault(row, max_chars):
         return fault
     assert isinstance(row, RawReview)
-    script, shown = script_of(row.text), normal(row.text)
+    script = script_of(row.text)
+    shown = normal(row.text, script)
     review = (
         row.id or f"{stem}-{row.row}",
         row.text,

@@ -86,7 +86,7 @@ def _release(
     tidy = tidied(review.text, triplet) if annotation == "silver" else triplet
     if tidy is None:
         return "span", "aspect and opinion overlap, or a mark stands inside the aspect"
-    moved = _mask(tidy, masked, text)
+    moved = _mask(tidy, masked, review.text, text)
     return ("masked", "it overlaps what privacy masks") if moved is None else moved
 
 
@@ -115,13 +115,15 @@ def _judgement(categories: Categories, triplet: Triplet, known: Provenance, anno
     )
 
 
-def _mask(triplet: Triplet, masked: privacy.Masked, text: str) -> Triplet | None:
-    """The triplet over the masked text in its released script; None if a mask covers a part of its opinion, or other
-    than a name of its aspect.
+def _mask(triplet: Triplet, masked: privacy.Masked, source: str, text: str) -> Triplet | None:
+    """The triplet of the text `source` over the masked text in its released script; None if a mask covers a part of
+    its opinion, or other than a name of its aspect.
 
     Who is judged may be masked: an aspect in a name becomes the mask of the name, else the review would seem to judge
     nobody there.
     """
+    if not masked.masks and text == source:  # nearly always
+        return triplet
     opinions = (*triplet.opinion.spans, *triplet.opinion_full.spans)
     if any(masked.to_masked(span) is None for span in opinions):
         return None
