@@ -97,7 +97,8 @@ class AssertionRule:
     灑).
     `timing`: words that say that things coincide before 有 or one of `happening` (剛好 賣完). `demanding`: verbs
     before what is to be done, behind which `results` judge nothing (品質 要 把關 好). `rest`: words for all that is
-    not named, of which an opinion right behind them is said (雞排 好吃 其他 還好).
+    not named, of which an opinion right behind them is said (雞排 好吃 其他 還好), but for the verdicts
+    `further` that head a list (其他 推薦：雞排).
     `suggesting`: what people who sell, or one of `sellers`, say (店員 推薦
     這款), `advisers` those that say the same (朋友 推薦), unless one of `advised` stands before them (給 大家 推薦).
     `consuming`: verbs of which `quantities` say how much a guest takes (吃 多了); behind `needless` they say
@@ -156,6 +157,7 @@ class AssertionRule:
     happening: frozenset[str] = frozenset()
     demanding: frozenset[str] = frozenset()
     rest: frozenset[str] = frozenset()
+    further: frozenset[str] = frozenset()
     suggesting: frozenset[str] = frozenset()
     sellers: frozenset[str] = frozenset()
     advisers: frozenset[str] = frozenset()
@@ -278,6 +280,8 @@ def _is_said_of_the_rest(units: Sequence[Unit], k: int, rule: AssertionRule, com
         at -= 1
     if at < 0 or units[at].word not in rule.rest:
         return False
+    if at == k - 1 and k + 1 == len(units) and units[k].word in rule.further:  # 其他 推薦：
+        return False
     if at == 0:
         return True
     before = units[at - 1]
@@ -320,8 +324,10 @@ def _ends_a_likeness(units: Sequence[Unit], k: int, comparison: ComparisonRule) 
 
 
 def _owns_what_is_denied(units: Sequence[Unit], k: int) -> bool:
-    """沒有 一般 羊肉 的 羶味: what is usual of others, behind a negator."""
+    """沒有 一般 羊肉 的 羶味, 沒有 羊肉 平常 的 羶味: what is usual of others, behind a negator."""
     owner = [unit.symbol for unit in units[k + 1 : k + 3]]
+    if owner[:1] == [DE] and k > 1 and units[k - 1].symbol in NOMINALS:
+        return units[k - 2].symbol == NEG
     return k > 0 and units[k - 1].symbol == NEG and len(owner) == 2 and owner[0] in NOMINALS and owner[1] == DE
 
 

@@ -36,6 +36,8 @@ from builder.lexicon.resources import Lexicon
 _STANDARD_UNITS = symbol_set("NOUN ASPECT BLOCKED PRON NUM DE DEGREE_DE ADJ PREP VERB COP THAN ADV")
 """What may stand between a negator and the opinion that is measured by it."""
 _PREDICATES = symbol_set("VERB COP")
+_SIMILE = 4
+"""Units among which a word of likeness opens a clause, and its verb follows."""
 _OWNERS = symbol_set("NOUN BLOCKED PRON")
 """Before 的: whose dish it is (路邊 的 煎餅)."""
 
@@ -61,7 +63,8 @@ class ComparisonRule:
     before a price that the aspect before them is judged by (服務 以 這個 價位 來說 不錯), which one that begins with
     one of `here` points at. `measuring` and `viewpoints`: words around the kind of place that a thing is measured by
     (以 一般 居酒屋 來說), which ends in one of `houses`. `comparatives`: degree words that hold a thing against the
-    one named right behind them (較 午餐 划算).
+    one named right behind them (較 午餐 划算). `tasting`: verbs behind one of `likening` that opens a clause, of which
+    the object is nothing that was had (像 在 吃 西瓜).
     """
 
     standards: frozenset[str] = frozenset()
@@ -91,6 +94,7 @@ class ComparisonRule:
     measuring: frozenset[str] = frozenset()
     viewpoints: frozenset[str] = frozenset()
     houses: tuple[str, ...] = ()
+    tasting: frozenset[str] = frozenset()
     introducers: frozenset[str] = field(init=False)
     cues: frozenset[str] = field(init=False)
 
@@ -198,7 +202,7 @@ def bar_standards(clause: list[Constituent], rule: ComparisonRule) -> list[Const
         if word in rule.introducers or (word in rule.comparatives and _compares_with_next(clause, i, rule))
     ]
     excluded = [i for i in range(1, len(clause)) if clause[i - 1].symbol == ASPECT and _excludes(words, i, rule)]
-    clause = _bar_viewpoints(_bar_frames(clause, rule), rule)
+    clause = _bar_viewpoints(_bar_frames(_bar_simile(clause, rule), rule), rule)
     exceptions = clause[0].word in rule.excepting and all(item.phrase is None for item in clause)
     if not introducers and not excluded and not exceptions:
         return clause
@@ -212,7 +216,7 @@ def bar_standards(clause: list[Constituent], rule: ComparisonRule) -> list[Const
         alike = i > 0 and (words[i - 1] in rule.seeming or out[i - 1].symbol == DEG)
         named = alike or any(x.symbol == ASPECT for x in out[:i])
         likened = words[i] in rule.likening and end == len(out) and named
-        same = end < len(out) and out[end].word.startswith(rule.sameness)
+        same = end < len(out) and (out[end].word.startswith(rule.sameness) or words[end].startswith(rule.sameness))
         if words[i] in rule.companions and not (likened or same):
             continue
         if end - i > 2 and out[i + 1].word in rule.earlier and out[i + 2].symbol == ASPECT:
@@ -257,6 +261,20 @@ def _bar_frames(clause: list[Constituent], rule: ComparisonRule) -> list[Constit
             if price.term is not None and price.term.role == "price":
                 clause = [*clause[: i + 2], price._replace(symbol=BLOCKED, term=None), *clause[i + 3 :]]
     return clause
+
+
+def _bar_simile(clause: list[Constituent], rule: ComparisonRule) -> list[Constituent]:
+    """好像 在 吃 新鮮 西瓜 一樣: nothing is said of what somebody feels that they eat."""
+    first = next((i for i, item in enumerate(clause[:_SIMILE]) if item.word in rule.likening), -1)
+    if first < 0 or any(item.term or item.phrase for item in clause[:first]):
+        return clause
+    verb = next((i for i in range(first + 1, min(len(clause), first + _SIMILE)) if clause[i].word in rule.tasting), 0)
+    if not verb or any(item.term or item.phrase for item in clause[first:verb]):
+        return clause
+    end = next((i for i in range(verb, len(clause)) if clause[i].word.startswith(rule.sameness)), len(clause))
+    last = max((i for i in range(verb, end) if clause[i].symbol in NOMINALS), default=verb)
+    barred = [item._replace(symbol=BLOCKED, phrase=None, term=None) for item in clause[verb + 1 : last + 1]]
+    return [*clause[: verb + 1], *barred, *clause[last + 1 :]]
 
 
 def _bar_viewpoints(clause: list[Constituent], rule: ComparisonRule) -> list[Constituent]:

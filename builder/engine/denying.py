@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from builder.engine.symbols import DE, DE_WORDS, NEG, symbol_set
-from builder.engine.vocabulary import Unit
+from builder.engine.symbols import DE, DE_WORDS, NEG, OPINION, symbol_set
+from builder.engine.vocabulary import Unit, entry_of
+from builder.lexicon.resources import Lexicon
 
 _STATING = symbol_set("OPINION IRREALIS BUT")
 """Units that end the reach of a negator."""
@@ -31,6 +32,7 @@ class DenyingRule:
     可惜). `dropped`: categories that judge nothing where they are so denied (不會 讓 客人 等很久).
     `owned`: categories of faults that are nouns, which a negator that ends in one of `lacking` denies
     over what they come from (沒有 泡過 藥水 的 怪味).
+    `usual`: words for what others have as a rule (沒有 羊肉 平常 的 腥味), `owning`: what stands for 有 的 before what they have (羊肉 常 有的 腥味).
     `removing`: negators that rid what stands behind them of it (去除 魚 的 腥味).
     """
 
@@ -47,6 +49,8 @@ class DenyingRule:
     dropped: tuple[str, ...] = ()
     owned: tuple[str, ...] = ()
     lacking: tuple[str, ...] = ()
+    usual: frozenset[str] = frozenset()
+    owning: frozenset[str] = frozenset()
     reach: int = 0
 
 
@@ -68,9 +72,18 @@ def find_forestalling(units: Sequence[Unit], first: int, k: int, taken: int, rul
     return at if near and units[at].word.endswith(rule.forestalling) else first
 
 
+def leads_to_denied(units: Sequence[Unit], k: int, lexicon: Lexicon, rule: DenyingRule) -> bool:
+    """不會 主動 來 推銷: whether opinion word k only leads from a negator to the fault that this denies."""
+    if not k or units[k].word not in rule.approaching or not units[k - 1].word.endswith(rule.forestalling):
+        return False
+    behind = next((unit for unit in units[k + 1 :] if unit.word not in rule.approaching), None)
+    return behind is not None and behind.symbol == OPINION and entry_of(behind, lexicon).valence < 5
+
+
 def find_owner_denied(units: Sequence[Unit], first: int, taken: int, rule: DenyingRule) -> int:
     """Index of the negator before 的 and the noun for a fault at `first`: 沒有 泡過 藥水 的 怪味; `first` if none."""
-    if units[first - 1].symbol != DE:
+    before = units[first - 1]
+    if before.symbol != DE and before.word not in rule.owning:
         return first
     at = _find_negator(units, first, taken, rule)
     return at if at < first and units[at].word.endswith(rule.lacking) else first
@@ -80,7 +93,8 @@ def _find_negator(units: Sequence[Unit], first: int, taken: int, rule: DenyingRu
     """Index of the last negator that stands apart from unit `first`, in its statement; `first` if there is none."""
     at = first - 1
     while at >= taken and first - at <= rule.reach and units[at].symbol != NEG:
-        if units[at].symbol in _STATING or units[at].word in rule.ending:
+        word = units[at].word
+        if word in rule.ending or (units[at].symbol in _STATING and word not in rule.approaching | rule.usual):
             return first
         at -= 1
     return first if at < taken or at == first - 1 or units[at].symbol != NEG else at

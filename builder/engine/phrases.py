@@ -19,7 +19,7 @@ from builder.engine.asserting import (
 )
 from builder.engine.comparing import ComparisonRule, find_denier, is_denied, loses_quality
 from builder.engine.constituents import ATTRIBUTES, Constituent, Phrase, Term
-from builder.engine.denying import DenyingRule, find_forestalling, find_owner_denied
+from builder.engine.denying import DenyingRule, find_forestalling, find_owner_denied, leads_to_denied
 from builder.engine.extent import (
     OVER,
     ExtentRule,
@@ -151,7 +151,7 @@ def _bar_denied(units: Sequence[Unit], rule: DenyingRule) -> list[Unit]:
     """沒有 上次 口感 好, 沒有 那種 名店 高傲 的 感覺: behind a negator the past is what the present is held against,
     and what a fault is usual of is no aspect.
     """
-    barred = {IRREALIS, ASPECT} if units[1].word in rule.leading | rule.met else {IRREALIS}
+    barred = {IRREALIS, ASPECT} if units[1].word in rule.leading | rule.met | rule.usual else {IRREALIS}
     return [unit._replace(symbol=BLOCKED) if unit.symbol in barred else unit for unit in units]
 
 
@@ -187,6 +187,8 @@ def _find_edges(
         first = at if denied and not loses_quality(units, at, k, lexicon, comparison) else k
     plain = first == k
     if not is_asserted(units, k, plain, grammar.assertion, comparison):
+        return None
+    if not plain and leads_to_denied(units, k, lexicon, grammar.denying):
         return None
     if unit.entry is None and tells_an_act(units, k, plain, lexicon, grammar.assertion):
         return None
