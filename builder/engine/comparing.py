@@ -63,8 +63,8 @@ class ComparisonRule:
     before a price that the aspect before them is judged by (服務 以 這個 價位 來說 不錯), which one that begins with
     one of `here` points at. `measuring` and `viewpoints`: words around the kind of place that a thing is measured by
     (以 一般 居酒屋 來說), which ends in one of `houses`. `comparatives`: degree words that hold a thing against the
-    one named right behind them (較 午餐 划算). `tasting`: verbs behind one of `likening` that opens a clause, of which
-    the object is nothing that was had (像 在 吃 西瓜).
+    one named right behind them (較 午餐 划算). `tasting`: verbs behind one of `likening`, or with one of `ongoing` of
+    `companions`, that opens a clause, of which the object is nothing that was had (像 在 吃 西瓜).
     """
 
     standards: frozenset[str] = frozenset()
@@ -95,6 +95,7 @@ class ComparisonRule:
     viewpoints: frozenset[str] = frozenset()
     houses: tuple[str, ...] = ()
     tasting: frozenset[str] = frozenset()
+    ongoing: tuple[str, ...] = ()
     introducers: frozenset[str] = field(init=False)
     cues: frozenset[str] = field(init=False)
 
@@ -265,11 +266,14 @@ def _bar_frames(clause: list[Constituent], rule: ComparisonRule) -> list[Constit
 
 def _bar_simile(clause: list[Constituent], rule: ComparisonRule) -> list[Constituent]:
     """好像 在 吃 新鮮 西瓜 一樣: nothing is said of what somebody feels that they eat."""
-    first = next((i for i, item in enumerate(clause[:_SIMILE]) if item.word in rule.likening), -1)
+    first = next((i for i, item in enumerate(clause[:_SIMILE]) if item.word in rule.companions), -1)
     if first < 0 or any(item.term or item.phrase for item in clause[:first]):
         return clause
     verb = next((i for i in range(first + 1, min(len(clause), first + _SIMILE)) if clause[i].word in rule.tasting), 0)
     if not verb or any(item.term or item.phrase for item in clause[first:verb]):
+        return clause
+    going_on = any(item.word.startswith(rule.ongoing) for item in clause[first + 1 : verb + 1])
+    if not going_on and clause[first].word not in rule.likening:  # 好像 吃 過: it seems so
         return clause
     end = next((i for i in range(verb, len(clause)) if clause[i].word.startswith(rule.sameness)), len(clause))
     last = max((i for i in range(verb, end) if clause[i].symbol in NOMINALS), default=verb)

@@ -243,7 +243,7 @@ def compile_rules(lexicon: Lexicon, rules: Sequence[Rule], convention: Conventio
         ),
         adding=next(
             (
-                AddingRule(params.adding, params.inside, params.amounts)
+                AddingRule(params.adding, params.inside, params.amounts, params.enhancing)
                 for params in chosen.params("pair-carry", CarryParams)
                 if params.adding
             ),

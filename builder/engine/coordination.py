@@ -224,7 +224,7 @@ def _find_coordination(clause: Sequence[Constituent], at: int, rule: ListRule) -
 def _step_to_previous(clause: Sequence[Constituent], i: int, rule: ListRule) -> int:
     """How many places before aspect i the one stands that it is coordinated with; 0 if there is none."""
     if i >= 2 and clause[i - 1].symbol in JOINERS and clause[i - 2].symbol == ASPECT:
-        return 2
+        return 0 if _begins_statement(clause, i, rule) else 2
     touches = rule.touching and i and clause[i - 1].symbol == ASPECT and clause[i - 1].end == clause[i].start
     if touches and (
         _are_attributes(clause[i - 1], clause[i])
@@ -233,6 +233,14 @@ def _step_to_previous(clause: Sequence[Constituent], i: int, rule: ListRule) -> 
     ):
         return 1
     return _step_over_modifiers(clause, i, rule)
+
+
+def _begins_statement(clause: Sequence[Constituent], i: int, rule: ListRule) -> bool:
+    """不收服務費、價格便宜: whether 、 stands between two judgements, of which the first has its aspect behind it."""
+    if i < 3 or i + 1 == len(clause) or clause[i - 1].symbol != LIST or clause[i + 1].phrase is None:
+        return False
+    first = clause[i - 3].phrase
+    return first is not None and not first.entry.category.startswith(rule.continuing)
 
 
 def _begins_relative(clause: Sequence[Constituent], i: int) -> bool:

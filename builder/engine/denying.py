@@ -32,7 +32,8 @@ class DenyingRule:
     可惜). `dropped`: categories that judge nothing where they are so denied (不會 讓 客人 等很久).
     `owned`: categories of faults that are nouns, which a negator that ends in one of `lacking` denies
     over what they come from (沒有 泡過 藥水 的 怪味).
-    `usual`: words for what others have as a rule (沒有 羊肉 平常 的 腥味), `owning`: what stands for 有 的 before what they have (羊肉 常 有的 腥味).
+    `usual`: words for what others have as a rule (沒有 羊肉 平常 的 腥味), `owning`: what stands for 有 的 before what
+    they have (羊肉 常 有的 腥味).
     `removing`: negators that rid what stands behind them of it (去除 魚 的 腥味).
     """
 

@@ -93,7 +93,8 @@ def _only_adds(clause: Sequence[Constituent], named: Sequence[Constituent], topi
     if not (about.term and about.term.role in THINGS and first.term and first.term.role in THINGS):
         return False
     phrases = [item.phrase for item in clause if item.phrase]
-    if any(not phrase.entry.category.startswith(rule.amounts) for phrase in phrases):
+    adds = rule.enhancing
+    if any(not phrase.entry.category.startswith(rule.amounts) and phrase.entry.word not in adds for phrase in phrases):
         return False
     at = next(i for i, item in enumerate(clause) if item is first)
     before = clause[max(0, at - _REACH) : at]
