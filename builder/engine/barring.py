@@ -6,7 +6,7 @@ In: a clause's constituents with its opinion phrases, and the rule of terms. Out
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from builder.engine.constituents import Constituent
@@ -56,12 +56,17 @@ def _is_named_unjudged(before: Sequence[Constituent]) -> bool:
 
 
 def bar_habits(clause: list[Constituent], rule: TermRule) -> list[Constituent]:
-    """The clause without what people say of their own taste: 我 口味 重, 老公 食量 不 大.
+    """The clause without what people say of their own taste: 我 口味 重, 老公 食量 不 大, 每個人 口味 不同.
 
     符合 我 口味 and 他家 口味 重 judge what was served.
     """
     for i in range(1, len(clause) - 1):
-        if clause[i].word not in rule.habits or not _is_a_persons(clause[:i], rule):
+        if clause[i].word not in rule.habits:
+            continue
+        if _is_had_by(clause[:i], rule.everyone):
+            clause = [*clause[:i], clause[i]._replace(symbol=BLOCKED, term=None), *clause[i + 1 :]]
+            continue
+        if not _is_had_by(clause[:i], rule.eaters):
             continue
         at = next((k for k in range(i + 1, len(clause)) if clause[k].symbol not in _BEFORE_PREDICATE), i)
         phrase = clause[at].phrase
@@ -73,9 +78,12 @@ def bar_habits(clause: list[Constituent], rule: TermRule) -> list[Constituent]:
     return clause
 
 
-def _is_a_persons(before: Sequence[Constituent], rule: TermRule) -> bool:
+def _is_had_by(before: Sequence[Constituent], persons: Collection[str]) -> bool:
     """我, 我 的, and nothing that judges before (符合 我 口味)."""
+    if not before:
+        return False
     at = len(before) - 1
     if before[at].symbol == DE and at:
         at -= 1
-    return before[at].word in rule.eaters and all(item.phrase is None for item in before)
+    whole = "".join(item.word for item in before[max(0, at - 1) : at + 1])  # 每個 人
+    return (before[at].word in persons or whole in persons) and all(item.phrase is None for item in before)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from builder.engine.constituents import ATTRIBUTES, Constituent, Term, is_thing
+from builder.engine.constituents import ATTRIBUTES, Constituent, Term, is_kind, is_thing
 from builder.engine.symbols import ADV, ASPECT, BUT, CONJ, DE, JOINERS, LIST, NOUN, symbol_set
 
 _MODIFIERS = symbol_set("NOUN ADJ PRON NUM BLOCKED")
@@ -33,9 +33,10 @@ class ListRule:
     (無論), words that join these alone (還是), words that open a range (從) and join its ends (到),
     words before the first aspect of a list over commas (從湯，麵), those that sum it up (湯，麵這兩樣) and point at
     it, words that close a list before what gathers it (湯，麵等都), conjunctions that join the last of a list without
-    such a word (湯，麵以及小菜), words that single out a member (湯、麵、尤其是小菜), words for what is given to guests
-    (湯和招待的小菜), classes that begin none (這家店，湯都好喝) and the endings of their words that do
-    (環境，服務都好), whether aspects that touch are a list, and pairs of classes that are one where no word gathers
+    such a word (湯，麵以及小菜), classes of things whose bare names are a list (紅茶，奶茶很香), words that single out
+    a member (湯、麵、尤其是小菜), words for what is given to guests (湯和招待的小菜), classes that begin none
+    (這家店，湯都好喝) and the endings of their words that do (環境，服務都好), whether aspects that touch are a list,
+    and pairs of classes that are one where no word gathers
     them (效能散熱不錯).
     """
 
@@ -54,6 +55,7 @@ class ListRule:
     adding: frozenset[str] = frozenset()
     singling: frozenset[str] = frozenset()
     giving: frozenset[str] = frozenset()
+    bare: tuple[str, ...] = ()
     touching: bool = True
     ungathered: tuple[str, ...] = ()
 
@@ -127,6 +129,7 @@ def add_listed(
     if not ours or not (slashed or _can_be_listed(begun.aspects, aspects)):
         return aspects
     closed = slashed or _is_gathered(clause, run[-1], rule) or _is_summed(clause, run[-1], rule)
+    closed = closed or (run[0] < 1 and _are_bare_names(begun.aspects, aspects, first is None, rule))
     if not closed and not (_is_ended(clause, run, rule) and {_kind_of(item) for item in aspects} <= _NAMED):
         return aspects
     return aspects + tuple([item for item in begun.aspects if item not in aspects])
@@ -136,6 +139,25 @@ def _can_be_listed(begun: Sequence[Constituent], aspects: Sequence[Constituent])
     """Whether a list can go on with `aspects`: behind a thing its parts and attributes are what is judged alone."""
     first, last = {_kind_of(item) for item in begun}, {_kind_of(item) for item in aspects}
     return first == last or "thing" in last or "thing" not in first or not last & {"part", "attribute"}
+
+
+def _are_bare_names(
+    begun: Sequence[Constituent], aspects: Sequence[Constituent], resumed: bool, rule: ListRule
+) -> bool:
+    """紅茶，奶茶很香; 紅茶，奶茶，很香: whether things of one class are named one by one before what judges them.
+
+    `resumed`: whether the judgement stands in a clause of its own, behind two of them at least.
+    """
+    items = [*begun, *aspects]
+    if len(begun) < 1 + resumed or not all(is_thing(item) and not is_kind(item) for item in items):
+        return False
+    classes = {item.term.cls for item in items if item.term is not None}
+    if len(classes) > 1 and not resumed:
+        return False
+    others = [item for item in begun if item not in aspects]
+    if any(last.word in item.word or item.word[-1:] == last.word[:1] for item in others for last in aspects):
+        return False  # 羊肉湯，湯 很 濃; 創意菜，菜式 特別
+    return any(all(cls.startswith(prefix) for cls in classes) for prefix in rule.bare)
 
 
 def _kind_of(item: Constituent) -> str:

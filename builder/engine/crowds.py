@@ -17,8 +17,8 @@ ADVERBIAL = symbol_set("ADV DEG NEG COP")
 """Between people and how many they are."""
 _OPENING = symbol_set("BUT COP")
 """What opens a statement within its clause."""
-_WHEN = symbol_set("ADV BLOCKED BUT CONJ DEG NOUN")
-"""Before the people of a crowd (可惜 假日 人 超 多)."""
+_WHEN = symbol_set("ADV BLOCKED BUT CONJ DEG NOUN OPINION")
+"""Before the people of a crowd (可惜 假日 人 超 多, 好喝 人 很 多)."""
 _COMING = symbol_set("ADV BLOCKED NOUN VERB NUM AUX")
 """Before the 的 of a crowd that is told what it comes for (來 買 的 人 很 多)."""
 _BEHIND_NUMBER = symbol_set("PART BUT POST")

@@ -29,6 +29,7 @@ class TermRule:
     `attributes`: classes that take an owner (餐點口感). `separate`: pairs of classes, "food service", that are never
     one term: side by side they are a list without a comma (餐點服務都好); a blank alone stands for all pairs.
     `list_touching`: whether such lists share an opinion behind a word of `gathering`,
+    `list_bare`: classes of things whose bare names are a list (紅茶，奶茶很香),
     `ungathered`: pairs of classes that do so without one (效能散熱不錯). `offering`: words that offer
     alternatives (無論), which those of `choosing` join (還是). `ranging`: words that open a range (從), of which
     `reaching` joins the ends (從湯到麵都). `beginning`: words before the first aspect of a list over commas (從湯，
@@ -49,11 +50,13 @@ class TermRule:
     whole things, of which two that touch are a list before a word of `gathering`. `determiners`: first characters of
     what belongs to `aspect_full` in front of an aspect (這家 的 麵). `situating`: words behind an aspect and before
     the place where it is (廁所 在 二樓), one of the classes `places` that does not end in one of `unsituated`.
-    `habits`: what `eaters` have of their own, where an opinion of the categories `habitual` follows (我 口味 重).
+    `habits`: what `eaters` have of their own, where an opinion of the categories `habitual` follows (我 口味 重), and
+    what `everyone` has of their own (每個人 口味 不同).
     """
 
     attributes: tuple[str, ...] = ()
     separate: tuple[str, ...] = ()
+    list_bare: tuple[str, ...] = ()
     list_touching: bool = True
     ungathered: tuple[str, ...] = ()
     gathering: frozenset[str] = frozenset()
@@ -91,6 +94,7 @@ class TermRule:
     unsituated: tuple[str, ...] = ()
     habits: frozenset[str] = frozenset()
     eaters: frozenset[str] = frozenset()
+    everyone: frozenset[str] = frozenset()
     habitual: tuple[str, ...] = ()
 
     @property
@@ -112,6 +116,7 @@ class TermRule:
             adding=self.adding,
             singling=self.singling,
             giving=self.giving,
+            bare=self.list_bare,
             touching=self.list_touching,
             ungathered=self.ungathered,
         )
