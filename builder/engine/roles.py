@@ -192,7 +192,7 @@ def _settle_role(
     word, symbol = units[i].word, units[i].symbol
     before = units[i - 1].symbol if i else ""
     after = units[i + 1].symbol if i + 1 < len(units) else ""
-    if after == DE and i + 2 < len(units) and units[i + 2].symbol == OPINION:  # 意外的好吃
+    if after == DE and _opens_judgement(units[i + 2 : i + 4]):  # 意外的好吃, 意外的不好吃
         after = OPINION
     degree = lexicon.degree.get(word) if symbol == OPINION else None
     if degree == "post":
@@ -220,9 +220,14 @@ def _settle_role(
     return symbol
 
 
+def _opens_judgement(units: Sequence[Unit]) -> bool:
+    """Whether an opinion comes first, or a negator and an opinion."""
+    return bool(units) and units[units[0].symbol == NEG and len(units) > 1].symbol == OPINION
+
+
 def _closes_phrase(word: str, before: str, after: str) -> bool:
-    """Whether a lack (不夠) stands where nothing is left that it could deny."""
-    if not after or after in _LACK_ENDS or after in (CONJ, BUT):
+    """Whether a lack (不夠) stands where nothing is left that it could deny, or has a degree of its own (太 少了)."""
+    if not after or after in _LACK_ENDS or after in (CONJ, BUT) or (before == DEG and word[-1] == "了"):
         return True
     return after in _LACK_ENDS_BEHIND_ASPECT and before == ASPECT and word[-1] != "了"
 
