@@ -101,6 +101,18 @@ def add_coordinated(
     return aspects
 
 
+def keep_kind(aspects: tuple[Constituent, ...], behind: int) -> tuple[Constituent, ...]:
+    """復古 的 裝潢 和 店員: what stands before 的, up to `behind`, modifies the first of a list and what is like it."""
+    if aspects[0].start < behind:
+        return aspects
+    first = _kind_of(aspects[0]), _is_person(aspects[0])
+    return tuple([item for item in aspects if (_kind_of(item), _is_person(item)) == first])
+
+
+def _is_person(item: Constituent) -> bool:
+    return item.term is not None and item.term.role == "person"
+
+
 class OpenList(NamedTuple):
     """Aspects of a list that may go on in the next clause. `joined`: whether a word or mark joins them, not commas
     alone. `slashed`: whether a slash stands behind them.

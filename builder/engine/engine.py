@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
@@ -21,7 +21,7 @@ from builder.engine.codes import add_sides, add_sizes, name_codes
 from builder.engine.comparing import bar_standards
 from builder.engine.compiled import compile_rules
 from builder.engine.constituents import Constituent, Phrase, Term, is_thing
-from builder.engine.coordination import OpenList, add_listed, is_resumed, list_objects, open_list
+from builder.engine.coordination import OpenList, add_listed, is_resumed, keep_kind, list_objects, open_list
 from builder.engine.deciding import Weighed, weigh_candidates
 from builder.engine.elements import find_full_start, list_candidates, make_element, make_opinion
 from builder.engine.excepting import drop_excepted, is_excepted
@@ -35,7 +35,7 @@ from builder.engine.predicates import read_predicates
 from builder.engine.quoting import join_quoted
 from builder.engine.scene import AspectChoice, Pairer, Scene, Topic
 from builder.engine.signs import read_sign
-from builder.engine.symbols import ASPECT, JUDGING, LIST, OPINION, PART
+from builder.engine.symbols import ASPECT, DE, JUDGING, LIST, OPINION, PART
 from builder.engine.terms import bar_all, bar_others, bar_refused, bar_spots, join_terms
 from builder.engine.topics import next_topic, resume_list, share
 from builder.engine.translating import drop_translation
@@ -204,7 +204,11 @@ class Engine:
                     continue
                 marked = line[:index] + CURRENT + line[index + 1 :]
                 scene = Scene(clause.items, line, marked, index, doc.tokens, topic, sentences.get(clause.sentence, ()))
-                pairing = self._pair(doc, scene, before) or self._pair_listed(doc, scene, pairings)
+                pairing = (
+                    pairings.get(index)
+                    or self._pair(doc, scene, before)
+                    or self._pair_joined(doc, scene, before, pairings)
+                )
                 if pairing is not None:
                     pairings[index] = pairing
                     paired += pairing.aspects
@@ -296,23 +300,35 @@ class Engine:
         aspects = self._share(doc, scene, (best.aspect,), best.clause)
         return Pairing(self._rules.decision_name, aspects, "the best of all candidates", weighed)
 
-    def _pair_listed(self, doc: Doc, scene: Scene, pairings: Mapping[int, Pairing]) -> Pairing | None:
-        """髒、亂、吵: an opinion that nothing pairs is about what the one listed before it is about."""
-        at, decision = scene.at, self._rules.decision
-        first = pairings.get(at - 2)
+    def _pair_joined(self, doc: Doc, scene: Scene, before: Before, pairings: dict[int, Pairing]) -> Pairing | None:
+        """髒、亂、吵, 又脆又香: an opinion that nothing pairs is about what the one joined to it is about.
+
+        That is the one before it or, where a word joins them, the one behind, of which `pairings` keep the pairing.
+        """
+        at, items, decision = scene.at, scene.items, self._rules.decision
+        if decision is None:
+            return None
+        joining = self._rules.phrases.assertion.joining
         is_listed = scene.symbols[at - 1 : at] == LIST and scene.symbols[at + 1 : at + 2] in _LIST_GOES_ON
-        if first is None or decision is None or not is_listed:
+        other = None
+        if at > 1 and (is_listed or items[at - 1].word in joining):
+            other = pairings.get(at - 2)
+        if other is None and scene.symbols[at + 2 : at + 3] == OPINION and items[at + 1].word in joining:
+            other = self._pair(doc, scene.move(at + 2), before)
+            if other is not None:
+                pairings[at + 2] = other
+        if other is None:
             return None
         aspects = tuple(
             [
                 aspect
-                for aspect in first.aspects
+                for aspect in other.aspects
                 if aspect.start < scene.opinion.start
                 and self._fits(doc, scene.opinion, aspect)
                 and decision.is_likely(scene.opinion, aspect)
             ]
         )
-        return Pairing(first.rule, aspects, "listed with the opinion before") if aspects else None
+        return Pairing(other.rule, aspects, "joined to another opinion") if aspects else None
 
     def _list_on(
         self, doc: Doc, scene: Scene, pairing: Pairing, read: Sequence[_Clause], number: int
@@ -332,6 +348,8 @@ class Engine:
     ) -> tuple[Constituent, ...]:
         """The aspects with those coordinated with them that the opinion can describe."""
         shared = share(clause or scene.items, aspects, self._rules)
+        if len(shared) > 1 and scene.symbols[scene.at + 1 : scene.at + 2] == DE:
+            shared = keep_kind(shared, scene.opinion.end)
         return tuple(x for x in shared if x in aspects or self._fits(doc, scene.opinion, x))
 
     def _propose(self, doc: Doc, scene: Scene) -> tuple[str, AspectChoice] | None:

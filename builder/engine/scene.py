@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from builder.engine.constituents import Constituent
+from builder.engine.patterns import CURRENT
 from builder.records import Token
 
 
@@ -45,6 +46,10 @@ class Scene(NamedTuple):
     def opinion(self) -> Constituent:
         """The opinion to be paired."""
         return self.items[self.at]
+
+    def move(self, at: int) -> Scene:
+        """The scene of another opinion of the clause."""
+        return self._replace(at=at, marked=self.symbols[:at] + CURRENT + self.symbols[at + 1 :])
 
 
 class AspectChoice(NamedTuple):
