@@ -113,6 +113,9 @@ def settle_roles(units: list[Unit], lexicon: Lexicon, rule: FunctionWordRule, ha
             if units[i + 1].symbol in chosen and units[i + 1].start == unit.end:
                 units[i] = unit._replace(symbol=VERB)
             continue
+        if unit.word in rule.plus and _adds_topping(units, i, lexicon, rule):
+            units[i] = unit._replace(symbol=VERB)
+            continue
         if unit.word in rule.undergone and i and units[i - 1].word.endswith(rule.going):
             units[i] = unit._replace(symbol=VERB)
             continue
@@ -122,6 +125,18 @@ def settle_roles(units: list[Unit], lexicon: Lexicon, rule: FunctionWordRule, ha
         if symbol != unit.symbol:
             units[i] = Unit(unit.start, unit.end, unit.word, symbol, unit.first, unit.last)
     return units
+
+
+def _adds_topping(units: Sequence[Unit], i: int, lexicon: Lexicon, rule: FunctionWordRule) -> bool:
+    """紅茶+檸檬, 奶茶 去冰+珍珠: whether unit i adds to a thing what goes into it, not another one (紅茶+鬆餅)."""
+    if i + 1 == len(units) or units[i + 1].symbol != ASPECT:
+        return False
+    if not lexicon.aspects[units[i + 1].word.lower()].cls.startswith(rule.toppings):
+        return False
+    before = next(
+        (unit for unit in reversed(units[:i]) if unit.symbol == ASPECT and unit.word not in rule.levels), None
+    )
+    return before is not None and lexicon.aspects[before.word.lower()].cls.startswith(rule.topped)
 
 
 def _begins_name(units: Sequence[Unit], i: int) -> bool:
