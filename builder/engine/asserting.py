@@ -74,8 +74,9 @@ class AssertionRule:
 
     `bare`: adjectives of one character that judge right before a noun. `adverbial`: words that are adverbs before a
     word that they modify (可惜 沒 位子), which none of `joining` is (又 慢 又 差). `also`: words that join a word to
-    the opinion before it only (好看 也 特別). `caring`: those that praise who does what `serving` names (店員 很 仔細
-    介紹 酒). `gaining`: verbs before a number (多了 一 層). `quantities`: words that count the noun behind them (很多
+    the opinion before it (好看 也 特別) or to its aspect (座位 也 大). `caring`: those that praise who does what
+    `serving` names (店員 很 仔細 介紹 酒). `gaining`: verbs before a number (多了 一 層).
+    `quantities`: words that count the noun behind them (很多
     人), unless it begins with one of `numerals`. `verbal`: words that are part of a verb behind them (多 吃 幾串),
     which may also be one that begins with one of `adding` (再多 加).
     `enabling`: those before what one can do, where nothing is named before them (還可以 預約) or one of `allowed`
@@ -247,11 +248,16 @@ def is_asserted(units: Sequence[Unit], k: int, plain: bool, rule: AssertionRule,
         return touches and word in rule.predicates and k + 1 == len(units)
     if word in rule.kinds and _names_a_kind(units, k, rule):
         return False
-    if touches:  # 湯濃麵硬: said of the aspect it touches
+    if touches or _is_added(units, k, rule):  # 湯濃麵硬: said of the aspect it touches
         return True
     if after is None or after.symbol not in _NAMED or after.word in rule.measures:
         return True
     return len(word) > 1 or word in rule.bare
+
+
+def _is_added(units: Sequence[Unit], k: int, rule: AssertionRule) -> bool:
+    """座位 又 大 環境 也 好: said of the aspect before `joining` or `also`, no part of the name behind it."""
+    return k > 1 and units[k - 1].word in rule.joining | rule.also and units[k - 2].symbol == ASPECT
 
 
 def _names_a_version(units: Sequence[Unit], k: int) -> bool:
