@@ -238,7 +238,7 @@ def is_asserted(units: Sequence[Unit], k: int, plain: bool, rule: AssertionRule,
         return False
     if plain and word in comparison.common and _ends_a_likeness(units, k, comparison):
         return False
-    if word.startswith(rule.likings) and _is_said_of_the_eater(units, k, rule):
+    if (word.startswith(rule.likings) or word in rule.bearing) and _is_said_of_the_eater(units, k, rule):
         return False
     if _is_a_taste_of_eaters(units, k, rule):
         return False
@@ -422,6 +422,8 @@ def is_taste_taken(units: Sequence[Unit], k: int, lexicon: Lexicon, rule: Assert
     at, graded = k - 1, False
     while at >= 0 and units[at].symbol in (NEG, PART, DEG):  # 吃 不 了 辣
         graded = graded or units[at].symbol == DEG
+        at -= 1
+    if at > 0 and units[at].word in rule.eating and units[at - 1].word in rule.bearing:  # 不敢 喝 太 酸
         at -= 1
     if at < 0 or units[at].word not in (rule.bearing if graded else rule.eating | rule.bearing):
         return False
