@@ -12,7 +12,7 @@ from builder.engine.compiled import Compiled
 from builder.engine.constituents import THINGS, Constituent, is_kind, is_thing
 from builder.engine.coordination import OpenList, add_coordinated
 from builder.engine.scene import Topic
-from builder.engine.symbols import DE, HAVE, OPINION, symbol_set
+from builder.engine.symbols import DE, HAVE, NEG, OPINION, symbol_set
 
 _REACH = 4
 """Units before an aspect among which the word that adds it stands (加 了 一 顆 梅子)."""
@@ -48,8 +48,8 @@ def next_topic(
 ) -> Topic | None:
     """What the next clause may leave unsaid: the aspect paired last, else the last one named, else the old topic.
 
-    Crowds and queues are no topic (環境 不錯，人 很多，很 有 氣氛). `label`: whether a colon ends the clause. `begun`:
-    the list that may go on behind it.
+    Crowds and queues are no topic (環境 不錯，人 很多，很 有 氣氛), nor is what a clause denies. `label`: whether a
+    colon ends the clause. `begun`: the list that may go on behind it.
     """
     passing = rules.vocabulary.rule.passing
     named = [item for item in clause if item.term is not None and item.word not in passing]
@@ -59,6 +59,8 @@ def next_topic(
     if topic and not named and not label and len(topic.aspects) > 1 and paired[-1] in topic.aspects:
         return topic._replace(named=False, is_list=False)
     if topic and named and rules.adding and _only_adds(clause, named, topic, rules.adding):
+        return topic
+    if topic and named and not paired and _is_denied(clause, named[0]):
         return topic
     last = _find_head(clause, paired[-1]) if paired else _find_subject(clause, named, rules.joining)
     aspects = add_coordinated(clause, (last,), rules.terms.lists)
@@ -104,6 +106,12 @@ def _only_adds(clause: Sequence[Constituent], named: Sequence[Constituent], topi
     if not rule.words.isdisjoint(words):
         return True
     return not phrases and not rule.inside.isdisjoint(words) and any(item.symbol == HAVE for item in before)
+
+
+def _is_denied(clause: Sequence[Constituent], first: Constituent) -> bool:
+    """沒有 太多 香料, 不 適合 煮 湯: whether a negator stands before the `first` aspect of a clause."""
+    before = (item for item in clause if item.end <= first.start)
+    return any(item.symbol == NEG or (item.phrase is not None and item.phrase.negators) for item in before)
 
 
 def _find_subject(clause: Sequence[Constituent], named: Sequence[Constituent], joining: Collection[str]) -> Constituent:
