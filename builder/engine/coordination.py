@@ -17,6 +17,8 @@ from builder.engine.symbols import ADV, ASPECT, BUT, CONJ, DE, JOINERS, LIST, NO
 _MODIFIERS = symbol_set("NOUN ADJ PRON NUM BLOCKED")
 _RELATIVE = _MODIFIERS | symbol_set("VERB PREP DE ASPECT")
 _PREDICATE = symbol_set("VERB ADV ADJ NOUN PREP AUX PART BLOCKED")
+_BEFORE_ORDERED = symbol_set("PART NUM BLOCKED")
+"""Between a verb of ordering and the thing (點 了 一份 湯)."""
 _REACH = 4
 """Words that may stand between a conjunction and the aspect it joins."""
 _OPEN_MARKS = frozenset(",，;；/ ")
@@ -38,6 +40,7 @@ class ListRule:
     (這家店，湯都好喝) and the endings of their words that do (環境，服務都好), whether aspects that touch are a list,
     and pairs of classes that are one where no word gathers
     them (效能散熱不錯).
+    `ordering`: verbs before the first thing of a list that a word gathers (點了湯，麵，小菜都好吃).
     """
 
     gathering: frozenset[str] = frozenset()
@@ -58,6 +61,7 @@ class ListRule:
     bare: tuple[str, ...] = ()
     touching: bool = True
     ungathered: tuple[str, ...] = ()
+    ordering: frozenset[str] = frozenset()
 
 
 def make_listed_nouns_aspects(clause: list[Constituent]) -> list[Constituent]:
@@ -115,12 +119,14 @@ def _is_person(item: Constituent) -> bool:
 
 class OpenList(NamedTuple):
     """Aspects of a list that may go on in the next clause. `joined`: whether a word or mark joins them, not commas
-    alone. `slashed`: whether a slash stands behind them.
+    alone. `slashed`: whether a slash stands behind them. `ordered`: the thing behind a verb of ordering before them,
+    which belongs to a list that a word gathers (點了湯，).
     """
 
     aspects: tuple[Constituent, ...] = ()
     joined: bool = False
     slashed: bool = False
+    ordered: tuple[Constituent, ...] = ()
 
 
 def add_listed(
@@ -140,11 +146,13 @@ def add_listed(
     slashed = begun.slashed and clause[0].symbol != BUT
     if not ours or not (slashed or _can_be_listed(begun.aspects, aspects)):
         return aspects
-    closed = slashed or _is_gathered(clause, run[-1], rule) or _is_summed(clause, run[-1], rule)
+    gathered = _is_gathered(clause, run[-1], rule) or _is_summed(clause, run[-1], rule)
+    closed = slashed or gathered
     closed = closed or (run[0] < 1 and _are_bare_names(begun.aspects, aspects, first is None, rule))
     if not closed and not (_is_ended(clause, run, rule) and {_kind_of(item) for item in aspects} <= _NAMED):
         return aspects
-    return aspects + tuple([item for item in begun.aspects if item not in aspects])
+    listed = (*begun.ordered, *begun.aspects) if gathered else begun.aspects
+    return aspects + tuple([item for item in listed if item not in aspects])
 
 
 def _can_be_listed(begun: Sequence[Constituent], aspects: Sequence[Constituent]) -> bool:
@@ -198,8 +206,17 @@ def open_list(clause: Sequence[Constituent], begun: OpenList, mark: str, rule: L
     joined = len(run) > 1 or mark == "/" or clause[0].symbol in JOINERS or clause[0].word in rule.offering
     alone = last == 0 or (last == 1 and clause[0].word in rule.beginning)
     if not (joined or begun.aspects or (alone and not _begins_none(clause[last], rule))):
-        return OpenList()
-    return OpenList((*begun.aspects, *[clause[i] for i in run]), joined or begun.joined, mark == "/")
+        return OpenList(ordered=(clause[last],)) if _is_ordered(clause, rule) else OpenList()
+    aspects = (*begun.aspects, *[clause[i] for i in run])
+    return OpenList(aspects, joined or begun.joined, mark == "/", begun.ordered)
+
+
+def _is_ordered(clause: Sequence[Constituent], rule: ListRule) -> bool:
+    """點了湯，麵，: whether a thing that ends its clause stands right behind a verb of ordering."""
+    at = len(clause) - 2
+    while at > 0 and clause[at].symbol in _BEFORE_ORDERED:
+        at -= 1
+    return at >= 0 and clause[at].word in rule.ordering and is_thing(clause[-1])
 
 
 def _begins_none(item: Constituent, rule: ListRule) -> bool:

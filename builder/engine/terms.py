@@ -37,7 +37,8 @@ class TermRule:
     `trailing`: words that close it (湯，麵等都), `adding`: conjunctions before its last (湯，麵以及小菜),
     `singling`: words before one of it (湯、尤其是麵), `giving`: words for what is given to guests (湯和招待的麵),
     `unlisted`: classes of which one alone begins none (這家店，湯都好喝), but for words that end in one of `listed`
-    (環境，服務都好). `heads`: last words to which an aspect is cut
+    (環境，服務都好). `ordering`: verbs before the first thing of a list of three or more (點了湯，麵，小菜都好吃).
+    `heads`: last words to which an aspect is cut
     (服務態度 to 態度, convention `paper`). `wholes`: words for all of a place or thing that belong to `aspect_full`
     alone (整體 口感, 店裡 座位), as does the first of two classes that are `leading` (餐廳 餐點). `houses`: words for a
     house, which a thing before them names (炸雞 店). `refusals`: negators before what one does without (不 沾醬).
@@ -72,6 +73,7 @@ class TermRule:
     giving: frozenset[str] = frozenset()
     unlisted: tuple[str, ...] = ()
     listed: tuple[str, ...] = ()
+    ordering: frozenset[str] = frozenset()
     heads: frozenset[str] = frozenset()
     wholes: frozenset[str] = frozenset()
     leading: tuple[str, ...] = ()
@@ -110,6 +112,7 @@ class TermRule:
             summing=self.summing,
             unlisted=self.unlisted,
             listed=self.listed,
+            ordering=self.ordering,
             pointing=frozenset(self.pointing),
             continuing=self.continuing,
             trailing=self.trailing,
