@@ -39,7 +39,7 @@ class ListRule:
     a member (湯、麵、尤其是小菜), words for what is given to guests (湯和招待的小菜), classes that begin none
     (這家店，湯都好喝) and the endings of their words that do (環境，服務都好), whether aspects that touch are a list,
     and pairs of classes that are one where no word gathers
-    them (效能散熱不錯).
+    them (效能散熱不錯). `alike`: classes of which a list shares what stands before 的 (漂亮的面板和續航).
     `ordering`: verbs before the first thing of a list that a word gathers (點了湯，麵，小菜都好吃).
     """
 
@@ -60,6 +60,7 @@ class ListRule:
     giving: frozenset[str] = frozenset()
     bare: tuple[str, ...] = ()
     touching: bool = True
+    alike: tuple[str, ...] = ()
     ungathered: tuple[str, ...] = ()
     ordering: frozenset[str] = frozenset()
 
@@ -105,12 +106,18 @@ def add_coordinated(
     return aspects
 
 
-def keep_kind(aspects: tuple[Constituent, ...], behind: int) -> tuple[Constituent, ...]:
+def keep_kind(aspects: tuple[Constituent, ...], behind: int, alike: tuple[str, ...]) -> tuple[Constituent, ...]:
     """復古 的 裝潢 和 店員: what stands before 的, up to `behind`, modifies the first of a list and what is like it."""
     if aspects[0].start < behind:
         return aspects
-    first = _kind_of(aspects[0]), _is_person(aspects[0])
-    return tuple([item for item in aspects if (_kind_of(item), _is_person(item)) == first])
+    first = _find_modified(aspects[0], alike)
+    return tuple([item for item in aspects if _find_modified(item, alike) == first])
+
+
+def _find_modified(item: Constituent, alike: tuple[str, ...]) -> tuple[str, bool]:
+    """The kind of an aspect, one for all of the classes `alike`, and whether it is a person."""
+    assert item.term is not None
+    return ("" if item.term.cls.startswith(alike) else _kind_of(item)), _is_person(item)
 
 
 def _is_person(item: Constituent) -> bool:

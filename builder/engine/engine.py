@@ -349,7 +349,7 @@ class Engine:
         """The aspects with those coordinated with them that the opinion can describe."""
         shared = share(clause or scene.items, aspects, self._rules)
         if len(shared) > 1 and scene.symbols[scene.at + 1 : scene.at + 2] == DE:
-            shared = keep_kind(shared, scene.opinion.end)
+            shared = keep_kind(shared, scene.opinion.end, self._rules.terms.lists.alike)
         return tuple(x for x in shared if x in aspects or self._fits(doc, scene.opinion, x))
 
     def _propose(self, doc: Doc, scene: Scene) -> tuple[str, AspectChoice] | None:
