@@ -34,13 +34,20 @@ ALWAYS = ("README.md", "CHANGES.md", "CITATION.cff", "metadata.json")
 """Beside data, parquet and manifest in every release since format 2."""
 
 
-def verify(release: Path, crew: Crew | None = None, apart: Mapping[str, str] | None = None) -> list[str]:
+Seen = Callable[[str, ReviewRow], None]
+"""Called with the split and the row of each sound review, in order."""
+
+
+def verify(
+    release: Path, crew: Crew | None = None, apart: Mapping[str, str] | None = None, seen: Seen | None = None
+) -> list[str]:
     """The faults of a release directory, none if it is sound; ReleaseError if it is no release at all.
 
     Args:
         release: the directory.
         crew: who checks its rows; this process, if nobody is named.
         apart: the digests of texts in which near-duplicates were looked for already (`WholeRelease.faults`).
+        seen: who wants the rows that are read for it, other than those of augmentation layers.
     """
     path = release / "SHA256SUMS"
     if not path.is_file():
@@ -49,7 +56,7 @@ def verify(release: Path, crew: Crew | None = None, apart: Mapping[str, str] | N
         )
     faults = list(_checksums(release, path))
     with uncollected():
-        return faults or list(_content(release, crew or LocalCrew(1), apart or {}))
+        return faults or list(_content(release, crew or LocalCrew(1), apart or {}, seen))
 
 
 def _checksums(release: Path, path: Path) -> Iterator[str]:
@@ -90,7 +97,7 @@ def _sha256(path: Path) -> str:
         return hashlib.file_digest(handle, "sha256").hexdigest()
 
 
-def _content(release: Path, crew: Crew, apart: Mapping[str, str]) -> Iterator[str]:
+def _content(release: Path, crew: Crew, apart: Mapping[str, str], seen: Seen | None) -> Iterator[str]:
     """What the checksums cannot see: a release that was wrong when it was written."""
     try:
         manifest = read_json(release / "manifest.json")
@@ -113,16 +120,16 @@ def _content(release: Path, crew: Crew, apart: Mapping[str, str]) -> Iterator[st
     except (ValueError, OSError) as error:
         yield f"manifest.json: not a manifest: {error!r}"
         return
-    with closing(WholeRelease()) as seen:
+    with closing(WholeRelease()) as whole:
         for split in splits:
-            yield from _reviews(release, split, manifest, seen, crew, not apart)
+            yield from _reviews(release, split, manifest, whole, crew, not apart, seen)
         augmented = manifest.get("augmentations", {})
         for layer, description in augmented.items():
             if not layers.NAME.fullmatch(layer) or description["split"] not in splits:
                 yield f"manifest.json: a layer is called {layer!r}, of the split {description['split']!r}"
                 continue
-            yield from _layer(release, layer, manifest, seen)
-        yield from seen.repeats()
+            yield from _layer(release, layer, manifest, whole)
+        yield from whole.repeats()
         if layout > 1:
             due = {parquet.path(split, layer) for split in splits for layer in (*parquet.LAYERS, *augmented)}
             yield from (
@@ -130,7 +137,7 @@ def _content(release: Path, crew: Crew, apart: Mapping[str, str]) -> Iterator[st
                 for name in sorted(files)
                 if name.startswith("parquet/") and name not in due
             )
-            yield from seen.faults(apart)
+            yield from whole.faults(apart)
 
 
 def _metadata(path: Path, manifest: Mapping[str, Any]) -> Iterator[str]:
@@ -149,7 +156,13 @@ def _masks(manifest: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _reviews(
-    release: Path, split: str, manifest: Mapping[str, Any], seen: WholeRelease, crew: Crew, compared: bool
+    release: Path,
+    split: str,
+    manifest: Mapping[str, Any],
+    whole: WholeRelease,
+    crew: Crew,
+    compared: bool,
+    seen: Seen | None,
 ) -> Iterator[str]:
     """The rows of a split, their twins in Parquet, and what the manifest says of them."""
     path, layout = f"data/{split}.jsonl", manifest.get("format", 1)
@@ -164,15 +177,18 @@ def _reviews(
             yield from checked.faults
             counted.update(checked.counted)
             for n, look in checked.sound.items():
-                seen.take(split, look)
-                if layout > 1:
-                    yield from twins.take(parse(text_of(lines[n])))
+                whole.take(split, look)
+                if layout > 1 or seen is not None:
+                    row = parse(text_of(lines[n]))
+                    yield from twins.take(row) if layout > 1 else ()
+                    if seen is not None:
+                        seen(split, row)
         yield from twins.end() if layout > 1 else ()
     statistics = manifest.get("statistics", {}).get(split) if layout > 1 else None
     yield from count_faults(split, manifest["splits"][split], counted, statistics)
 
 
-def _layer(release: Path, layer: str, manifest: Mapping[str, Any], seen: WholeRelease) -> Iterator[str]:
+def _layer(release: Path, layer: str, manifest: Mapping[str, Any], whole: WholeRelease) -> Iterator[str]:
     """An augmentation layer: the gates of every row, and its lineage. Its texts and ids join those of the release."""
     description, layout = manifest["augmentations"][layer], manifest.get("format", 1)
     try:
@@ -193,7 +209,7 @@ def _layer(release: Path, layer: str, manifest: Mapping[str, Any], seen: WholeRe
         if not isinstance(outcome, list):
             sound.append(outcome)
     for row in sound:
-        seen.take(Path(path).stem, RowLook.of(row, _masks(manifest)))
+        whole.take(Path(path).stem, RowLook.of(row, _masks(manifest)))
     if len(sound) != stated_rows:
         yield f"{path}: {counted(len(sound), 'row')}, manifest.json says {stated_rows}"
     try:

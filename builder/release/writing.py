@@ -12,7 +12,7 @@ from pathlib import Path
 from builder.errors import ReleaseError
 from builder.files import sync
 from builder.release.manifest import Content, Stored
-from builder.release.verify import verify
+from builder.release.verify import Seen, verify
 from builder.shards import Crew
 
 
@@ -46,9 +46,10 @@ def write(
     files: Mapping[str, Content],
     crew: Crew | None = None,
     apart: Mapping[str, str] | None = None,
+    seen: Seen | None = None,
 ) -> None:
     """A release from the folder it is made in; ReleaseError with the first fault if it does not verify, which `crew`
-    finds out. `apart` is as in `verify`.
+    finds out. `apart` and `seen` are as in `verify`.
     """
     for path, content in files.items():
         place = folder / path
@@ -58,7 +59,7 @@ def write(
         elif content.path != place:
             shutil.copyfile(content.path, place)
         sync(place)
-    faults = verify(folder, crew, apart)
+    faults = verify(folder, crew, apart, seen)
     if faults:
         raise ReleaseError(
             f"the release does not verify: {faults[0]}" + (f" and {len(faults) - 1} more" if len(faults) > 1 else ""),

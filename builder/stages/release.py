@@ -40,21 +40,27 @@ def _release(context: Context, folder: Path) -> runs.Counts:
         draft.close()
     facts = gather_facts(context, drafts, tallies)
     target, files, version = settle_version(context, folder, content, facts)
-    if not target.exists():
-        with crew_of_this_machine(context) as crew:
-            writing.write(folder, target, files, crew, {name: draft.digest() for name, draft in drafts.items()})
-    with db.atomic(context.connection):
-        reviews.clear_rejected(context.connection, "release")
-        reviews.reject_stored(
-            context.connection, "release", (dropped for draft in drafts.values() for dropped in draft.dropped)
+    connection = context.connection
+    with db.atomic(connection):
+        released_rows.clear(connection)
+        writer = released_rows.RowWriter(
+            connection, version, {name: draft.released_ids() for name, draft in drafts.items()}
         )
-        runs.set_setting(context.connection, "release.figures", json.dumps(as_rows(facts.figures)))
-        runs.set_release(context.connection, version, str(target), package.digest(content))
-        released_rows.clear(context.connection)
-        released_rows.set_public_ids(context.connection, context.config.release.ids == "hash")
-        for name, draft in drafts.items():
-            members = zip(draft.released_ids(), rows(target, name), strict=True)
-            released_rows.add_rows(context.connection, version, name, members)
+        if target.exists():
+            for name in drafts:
+                for row in rows(target, name):
+                    writer.take(name, row)
+        else:
+            apart = {name: draft.digest() for name, draft in drafts.items()}
+            with crew_of_this_machine(context) as crew:
+                writing.write(folder, target, files, crew, apart, writer.take)
+        writer.end()
+        reviews.clear_rejected(connection, "release")
+        dropped = (dropped for draft in drafts.values() for dropped in draft.dropped)
+        reviews.reject_stored(connection, "release", dropped)
+        runs.set_setting(connection, "release.figures", json.dumps(as_rows(facts.figures)))
+        runs.set_release(connection, version, str(target), package.digest(content))
+        released_rows.set_public_ids(connection, context.config.release.ids == "hash")
     counts: dict[str, int | float | str] = {"version": version, "path": str(target)}
     counts |= {split.name: split.triplets for split in facts.splits}
     silent = (

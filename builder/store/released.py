@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from itertools import islice
 from operator import attrgetter
 from typing import Any
 
@@ -105,31 +104,56 @@ def clear(connection: sqlite3.Connection) -> None:
 
 
 def add_rows(
-    connection: sqlite3.Connection, version: str, split: str, members: Iterable[tuple[int, Mapping[str, Any]]]
+    connection: sqlite3.Connection, version: str, split: str, members: Sequence[tuple[int, Mapping[str, Any]]]
 ) -> None:
     """Write what a release says of reviews, given by row id with their rows, and of their triplets."""
-    waiting = iter(members)
-    while batch := list(islice(waiting, _BATCH)):
-        add_reviews(
-            connection,
-            (
-                ReleasedReview(review, version, split, str(row["annotation"]), bool(row["unverified_negative"]))
-                for review, row in batch
-            ),
-        )
-        add_triplets(
-            connection,
-            (
-                ReleasedTriplet(
-                    review << BITS | int(triplet["id"].rpartition(":")[2], 16), version, split,
-                    str(row["annotation"]), triplet["id"], triplet["confidence"], triplet["verdict"],
-                    triplet["rules"][0] if triplet["rules"] else None,
-                    triplet["aspect_category"], triplet["opinion_category"],
-                )
-                for review, row in batch
-                for triplet in row["triplets"]
-            ),
-        )  # fmt: skip
+    add_reviews(
+        connection,
+        (
+            ReleasedReview(review, version, split, str(row["annotation"]), bool(row["unverified_negative"]))
+            for review, row in members
+        ),
+    )
+    add_triplets(
+        connection,
+        (
+            ReleasedTriplet(
+                review << BITS | int(triplet["id"].rpartition(":")[2], 16), version, split,
+                str(row["annotation"]), triplet["id"], triplet["confidence"], triplet["verdict"],
+                triplet["rules"][0] if triplet["rules"] else None,
+                triplet["aspect_category"], triplet["opinion_category"],
+            )
+            for review, row in members
+            for triplet in row["triplets"]
+        ),
+    )  # fmt: skip
+
+
+class RowWriter:
+    """Writes the rows of a release as they come, many at a time."""
+
+    def __init__(self, connection: sqlite3.Connection, version: str, reviews: Mapping[str, Iterable[int]]) -> None:
+        """`reviews`: the row ids of the reviews of each split, in the order of its rows."""
+        self._connection, self._version = connection, version
+        self._ids = {split: iter(ids) for split, ids in reviews.items()}
+        self._waiting: dict[str, list[tuple[int, Mapping[str, Any]]]] = {split: [] for split in reviews}
+
+    def take(self, split: str, row: Mapping[str, Any]) -> None:
+        """Add the next row of a split."""
+        waiting = self._waiting[split]
+        waiting.append((next(self._ids[split]), row))
+        if len(waiting) == _BATCH:
+            self._write(split)
+
+    def end(self) -> None:
+        """Write what is left. Every review has had its row."""
+        for split, ids in self._ids.items():
+            self._write(split)
+            assert next(ids, None) is None, f"{split} has more reviews than rows"
+
+    def _write(self, split: str) -> None:
+        add_rows(self._connection, self._version, split, self._waiting[split])
+        self._waiting[split] = []
 
 
 def add_reviews(connection: sqlite3.Connection, rows: Iterable[ReleasedReview]) -> None:
