@@ -137,16 +137,21 @@ class RowWriter:
         self._connection, self._version = connection, version
         self._ids = {split: iter(ids) for split, ids in reviews.items()}
         self._waiting: dict[str, list[tuple[int, Mapping[str, Any]]]] = {split: [] for split in reviews}
+        self._strange = 0
 
     def take(self, split: str, row: Mapping[str, Any]) -> None:
-        """Add the next row of a split."""
-        waiting = self._waiting[split]
-        waiting.append((next(self._ids[split]), row))
+        """Add the next row of a split. One too many is counted: other checks say what is wrong with the files."""
+        waiting, review = self._waiting[split], next(self._ids[split], None)
+        if review is None:
+            self._strange += 1
+            return
+        waiting.append((review, row))
         if len(waiting) == _BATCH:
             self._write(split)
 
     def end(self) -> None:
-        """Write what is left. Every review has had its row."""
+        """Write what is left. Every review has had its row, and every row its review."""
+        assert not self._strange, f"{self._strange} rows are of no review"
         for split, ids in self._ids.items():
             self._write(split)
             assert next(ids, None) is None, f"{split} has more reviews than rows"
