@@ -39,8 +39,9 @@ class ListRule:
     a member (湯、麵、尤其是小菜), words for what is given to guests (湯和招待的小菜), classes that begin none
     (這家店，湯都好喝) and the endings of their words that do (環境，服務都好), whether aspects that touch are a list,
     and pairs of classes that are one where no word gathers
-    them (效能散熱不錯). `alike`: classes of which a list shares what stands before 的 (漂亮的面板和續航).
-    `ordering`: verbs before the first thing of a list that a word gathers (點了湯，麵，小菜都好吃).
+    them (效能散熱不錯). `alike`: classes of which a list shares what stands before 的 (漂亮的面板和續航),
+    `shared`: categories of opinions that any list shares so (很棒的服務和餐點). `ordering`: verbs before the first
+    thing of a list that a word gathers (點了湯，麵，小菜都好吃).
     """
 
     gathering: frozenset[str] = frozenset()
@@ -61,6 +62,7 @@ class ListRule:
     bare: tuple[str, ...] = ()
     touching: bool = True
     alike: tuple[str, ...] = ()
+    shared: tuple[str, ...] = ()
     ungathered: tuple[str, ...] = ()
     ordering: frozenset[str] = frozenset()
 

@@ -348,8 +348,11 @@ class Engine:
     ) -> tuple[Constituent, ...]:
         """The aspects with those coordinated with them that the opinion can describe."""
         shared = share(clause or scene.items, aspects, self._rules)
-        if len(shared) > 1 and scene.symbols[scene.at + 1 : scene.at + 2] == DE:
-            shared = keep_kind(shared, scene.opinion.end, self._rules.terms.lists.alike)
+        lists, phrase = self._rules.terms.lists, scene.opinion.phrase
+        assert phrase is not None
+        modifies = len(shared) > 1 and scene.symbols[scene.at + 1 : scene.at + 2] == DE
+        if modifies and not phrase.entry.category.startswith(lists.shared):
+            shared = keep_kind(shared, scene.opinion.end, lists.alike)
         return tuple(x for x in shared if x in aspects or self._fits(doc, scene.opinion, x))
 
     def _propose(self, doc: Doc, scene: Scene) -> tuple[str, AspectChoice] | None:

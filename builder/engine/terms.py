@@ -31,7 +31,8 @@ class TermRule:
     `list_touching`: whether such lists share an opinion behind a word of `gathering`,
     `list_bare`: classes of things whose bare names are a list (紅茶，奶茶很香),
     `ungathered`: pairs of classes that do so without one (效能散熱不錯). `alike`: classes of which a list
-    shares what stands before 的 (漂亮的面板和續航). `offering`: words that offer
+    shares what stands before 的 (漂亮的面板和續航), `shared`: categories of opinions that any list shares so
+    (很棒的服務和餐點). `offering`: words that offer
     alternatives (無論), which those of `choosing` join (還是). `ranging`: words that open a range (從), of which
     `reaching` joins the ends (從湯到麵都). `beginning`: words before the first aspect of a list over commas (從湯，
     麵), `summing`: words that sum it up, behind one of `pointing` or alone (湯，麵這兩樣),
@@ -62,6 +63,7 @@ class TermRule:
     list_touching: bool = True
     ungathered: tuple[str, ...] = ()
     alike: tuple[str, ...] = ()
+    shared: tuple[str, ...] = ()
     gathering: frozenset[str] = frozenset()
     offering: frozenset[str] = frozenset()
     choosing: frozenset[str] = frozenset()
@@ -125,6 +127,7 @@ class TermRule:
             touching=self.list_touching,
             ungathered=self.ungathered,
             alike=self.alike,
+            shared=self.shared,
         )
 
 
