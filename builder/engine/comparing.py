@@ -58,13 +58,15 @@ class ComparisonRule:
     `companions` that liken two things in a clause that judges nothing (控肉 像 紅燒肉), of which the first may be
     unsaid behind a degree word or one of `seeming` (吃起來 像 紅燒肉). `excluding`: words behind
     what nothing is said of (雞肉飯 以外), `excepting`: words before it in a clause of its own (除了 雞肉飯，) or where
-    one of `remaining` follows (除了 雞肉飯 都 好吃).
+    one of `remaining` follows (除了 雞肉飯 其他 好吃) or, behind what is named before, one of `sweeping` (這家 除了
+    雞肉飯 都 好吃).
     `among` and `inside`: words around what an aspect before them is judged among (在 熱炒 裡). `gauging`: words
     before a price that the aspect before them is judged by (服務 以 這個 價位 來說 不錯), which one that begins with
     one of `here` points at. `measuring` and `viewpoints`: words around the kind of place that a thing is measured by
     (以 一般 居酒屋 來說), which ends in one of `houses`. `comparatives`: degree words that hold a thing against the
-    one named right behind them (較 午餐 划算). `tasting`: verbs behind one of `likening`, or with one of `ongoing` of
-    `companions`, that opens a clause, of which the object is nothing that was had (像 在 吃 西瓜).
+    one named right behind them (較 午餐 划算). `tasting`: verbs whose object nobody had (像 在 吃 西瓜), where a
+    word of `likening` opens the clause, or one of `companions` with one that begins with one of `ongoing` behind it.
+    `cues`: the words without one of which `bar_standards` has nothing to do.
     """
 
     standards: frozenset[str] = frozenset()
@@ -88,6 +90,7 @@ class ComparisonRule:
     excluding: frozenset[str] = frozenset()
     excepting: frozenset[str] = frozenset()
     remaining: frozenset[str] = frozenset()
+    sweeping: frozenset[str] = frozenset()
     among: frozenset[str] = frozenset()
     gauging: frozenset[str] = frozenset()
     inside: frozenset[str] = frozenset()
@@ -238,7 +241,9 @@ def _excludes(words: Sequence[str], i: int, rule: ComparisonRule) -> bool:
     """雞肉飯 以外, 除了 雞肉飯 都: whether word i, behind an aspect, says that the clause is not about that."""
     if words[i] in rule.excluding:
         return True
-    return i > 1 and words[i - 2] in rule.excepting and words[i] in rule.remaining
+    if i < 2 or words[i - 2] not in rule.excepting:
+        return False
+    return words[i] in rule.remaining or (i > 2 and words[i] in rule.sweeping)
 
 
 def _compares_with_next(clause: Sequence[Constituent], i: int, rule: ComparisonRule) -> bool:

@@ -109,7 +109,9 @@ def add_coordinated(
 
 
 def keep_kind(aspects: tuple[Constituent, ...], behind: int, alike: tuple[str, ...]) -> tuple[Constituent, ...]:
-    """復古 的 裝潢 和 店員: what stands before 的, up to `behind`, modifies the first of a list and what is like it."""
+    """精緻 的 裝潢 和 店員: an opinion before 的, which ends at `behind`, modifies the first of a list and what is like
+    it.
+    """
     if aspects[0].start < behind:
         return aspects
     first = _find_modified(aspects[0], alike)

@@ -35,7 +35,7 @@ ALWAYS = ("README.md", "CHANGES.md", "CITATION.cff", "metadata.json")
 
 
 Seen = Callable[[str, ReviewRow], None]
-"""Called with the split and the row of each sound review, in order."""
+"""Called with the split and the row of each review, in order, until a fault is found in the split."""
 
 
 def verify(
@@ -47,7 +47,7 @@ def verify(
         release: the directory.
         crew: who checks its rows; this process, if nobody is named.
         apart: the digests of texts in which near-duplicates were looked for already (`WholeRelease.faults`).
-        seen: who wants the rows that are read for it, other than those of augmentation layers.
+        seen: gets the rows of the splits as they are read, those of augmentation layers aside.
     """
     path = release / "SHA256SUMS"
     if not path.is_file():
@@ -175,6 +175,7 @@ def _reviews(
     with closing(_Twins(release, split, layout)) as twins:
         for lines, checked in check_lines(release, path, layout, _masks(manifest), crew, compared):
             yield from checked.faults
+            seen = None if checked.faults else seen
             counted.update(checked.counted)
             for n, look in checked.sound.items():
                 whole.take(split, look)
