@@ -29,7 +29,7 @@ from builder.release import gates, package, parquet
 from builder.release.verify import verify
 from builder.stages import release as stage
 from builder.stages.parts.context import Context
-from builder.store import db, runs, training_sets, triplets
+from builder.store import db, released, runs, training_sets, triplets
 
 FOODS = ["牛肉麵", "湯頭", "滷肉飯", "珍珠奶茶", "小菜", "牛排", "炸雞", "拉麵", "甜點", "水餃"]
 SAID = ["很好吃", "太鹹了", "不會太油", "很新鮮", "非常難吃", "又香又濃", "偏貴", "份量很大"]
@@ -352,10 +352,15 @@ def test_a_release_that_does_not_verify_is_not_written(
         leak = package.write_row(train[0].row | {"id": "leak"})
         return real(folder, made | {"train": train, "valid": [*made["valid"], leak]})
 
+    make(few, tmp_path / "sound")
+    with db.reading(few) as connection:
+        before = released.totals(connection)
     monkeypatch.setattr(package, "data", leaking)
     with pytest.raises(ReleaseError, match="the release does not verify: "):
-        make(few, tmp_path)
-    assert list(tmp_path.iterdir()) == []
+        make(few, tmp_path / "leaking")
+    assert list((tmp_path / "leaking").iterdir()) == []
+    with db.reading(few) as connection:
+        assert before["reviews"] and released.totals(connection) == before, "the database tells of the last release"
 
 
 def test_a_release_is_searched_for_near_duplicates_once_and_other_texts_than_these_are_a_fault(

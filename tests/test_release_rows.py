@@ -21,7 +21,7 @@ from builder.lexicon.categories import Categories
 from builder.lexicon.resources import Lexicon, load_lexicon
 from builder.release.reading import rows
 from builder.release.verify import verify
-from builder.store import db, queries, training_sets, triplets
+from builder.store import db, queries, released, training_sets, triplets
 
 TEXTS = {
     "a": "這家的牛肉麵很好吃，湯頭不會太鹹",
@@ -29,6 +29,18 @@ TEXTS = {
     "c": "鼎香園很棒",
     "d": "老闆熱情，環境乾淨舒適，甜點偏貴",
 }
+
+
+def test_a_release_has_a_row_for_each_of_its_reviews(tmp_path: Path) -> None:
+    row = {"annotation": "silver", "unverified_negative": True, "triplets": []}
+    with db.writing(tmp_path) as connection:
+        missing = released.RowWriter(connection, "0.1.0", {"train": [1]})
+        with pytest.raises(AssertionError, match="train has more reviews than rows"):
+            missing.end()
+        strange = released.RowWriter(connection, "0.1.0", {"train": []})
+        strange.take("train", row)
+        with pytest.raises(AssertionError, match="1 rows are of no review"):
+            strange.end()
 
 
 @pytest.fixture(scope="module")

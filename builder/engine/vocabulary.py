@@ -90,8 +90,8 @@ class FunctionWordRule:
     alone or with their number, who are a crowd behind one of `numerous` (很 多 人) where nothing else is told of them
     than that they wait: a word that begins with one of `queuing`, over one of `being` (好 多人 在 排隊). Of those,
     `bare_numerous` need a degree word. `queues`: words of queueing that are an aspect where a word behind them says how
-    long it takes (要 排隊 很久). `passing`: crowds and queues, which are no topic. `plus`: signs between a thing of the classes
-    `topped` and what goes into it, one of `toppings`, which is no aspect there (紅茶+梅子).
+    long it takes (要 排隊 很久). `passing`: crowds and queues, which are no topic. `plus`: signs between a thing of
+    the classes `topped` and what goes into it, one of `toppings`, which is no aspect there (紅茶+梅子).
     """
 
     units: Mapping[str, tuple[str, ...]]
