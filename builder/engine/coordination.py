@@ -52,7 +52,7 @@ class ListRule:
     beginning: frozenset[str] = frozenset()
     summing: frozenset[str] = frozenset()
     unlisted: tuple[str, ...] = ()
-    listed: tuple[str, ...] = ()
+    heads_of_lists: tuple[str, ...] = ()
     pointing: frozenset[str] = frozenset()
     continuing: tuple[str, ...] = ()
     trailing: frozenset[str] = frozenset()
@@ -158,12 +158,12 @@ def add_listed(
     if not ours or not (slashed or _can_be_listed(begun.aspects, aspects)):
         return aspects
     gathered = _is_gathered(clause, run[-1], rule) or _is_summed(clause, run[-1], rule)
-    closed = slashed or gathered
-    closed = closed or (run[0] < 1 and _are_bare_names(begun.aspects, aspects, first is None, rule))
+    bare = run[0] < 1 and _are_bare_names(begun.aspects, aspects, first is None, rule)
+    closed = slashed or gathered or bare
     if not closed and not (_is_ended(clause, run, rule) and {_kind_of(item) for item in aspects} <= _NAMED):
         return aspects
-    listed = (*begun.ordered, *begun.aspects) if gathered else begun.aspects
-    return aspects + tuple([item for item in listed if item not in aspects])
+    members = (*begun.ordered, *begun.aspects) if gathered else begun.aspects
+    return aspects + tuple([item for item in members if item not in aspects])
 
 
 def _can_be_listed(begun: Sequence[Constituent], aspects: Sequence[Constituent]) -> bool:
@@ -232,7 +232,7 @@ def _is_ordered(clause: Sequence[Constituent], rule: ListRule) -> bool:
 
 def _begins_none(item: Constituent, rule: ListRule) -> bool:
     """Whether an aspect alone begins no list: 這家店，湯都好喝, but 環境，服務都好."""
-    return _is_of_class(item, rule.unlisted) and not item.word.endswith(rule.listed)
+    return _is_of_class(item, rule.unlisted) and not item.word.endswith(rule.heads_of_lists)
 
 
 def list_objects(

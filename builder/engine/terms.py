@@ -38,23 +38,21 @@ class TermRule:
     麵), `summing`: words that sum it up, behind one of `pointing` or alone (湯，麵這兩樣),
     `trailing`: words that close it (湯，麵等都), `adding`: conjunctions before its last (湯，麵以及小菜),
     `singling`: words before one of it (湯、尤其是麵), `giving`: words for what is given to guests (湯和招待的麵),
-    `unlisted`: classes of which one alone begins none (這家店，湯都好喝), but for words that end in one of `listed`
-    (環境，服務都好). `ordering`: verbs before the first thing of a list of three or more (點了湯，麵，小菜都好吃).
-    `heads`: last words to which an aspect is cut
-    (服務態度 to 態度, convention `paper`). `wholes`: words for all of a place or thing that belong to `aspect_full`
-    alone (整體 口感, 店裡 座位), as does the first of two classes that are `leading` (餐廳 餐點). `houses`: words for a
-    house, which a thing before them names (炸雞 店). `refusals`: negators before what one does without (不 沾醬).
-    `lovers`: words that make a person of what stands before them (起司 控). `fond` and `persons`: what a person likes
-    is none either (喜歡 起司 的 人). `spots`: words that behind 有, or behind a
-    denial, name no place (沒有 驚艷 的 地方).
-    `others`: words that before a house, one of the endings `establishments`, make it another one (其他 店, 有些 的
-    餐廳), as does an opinion of the categories `counting` (很多 餐廳).
-    `pointing` and `measures`: what names a thing again, as this kind of thing (豬腳 這道 菜). `things`: classes of
-    whole things, of which two that touch are a list before a word of `gathering`. `determiners`: first characters of
-    what belongs to `aspect_full` in front of an aspect (這家 的 麵). `situating`: words behind an aspect and before
-    the place where it is (廁所 在 二樓), one of the classes `places` that does not end in one of `unsituated`.
-    `habits`: what `eaters` have of their own, where an opinion of the categories `habitual` follows (我 口味 重), and
-    what `everyone` has of their own (每個人 口味 不同).
+    `unlisted`: classes of which one alone begins none (這家店，湯都好喝), but for words that end in one of
+    `heads_of_lists` (環境，服務都好). `ordering`: verbs before the first thing of a list of three or more
+    (點了湯，麵，小菜都好吃). `heads`: last words to which an aspect is cut (服務態度 to 態度, convention `paper`).
+    `wholes`: words for all of a place or thing that belong to `aspect_full` alone (整體 口感, 店裡 座位), as does the
+    first of two classes that are `leading` (餐廳 餐點). `houses`: words for a house, which a thing before them names
+    (炸雞 店). `refusals`: negators before what one does without (不 沾醬). `lovers`: words that make a person of what
+    stands before them (起司 控). `fond` and `persons`: what a person likes is none either (喜歡 起司 的 人). `spots`:
+    words that behind 有, or behind a denial, name no place (沒有 驚艷 的 地方). `others`: words that before a house,
+    one of the endings `establishments`, make it another one (其他 店, 有些 的 餐廳), as does an opinion of the
+    categories `counting` (很多 餐廳). `pointing` and `measures`: what names a thing again, as this kind of thing
+    (豬腳 這道 菜). `things`: classes of whole things, of which two that touch are a list before a word of
+    `gathering`. `determiners`: first characters of what belongs to `aspect_full` in front of an aspect (這家 的 麵).
+    `situating`: words behind an aspect and before the place where it is (廁所 在 二樓), one of the classes `places`
+    that does not end in one of `unsituated`. `habits`: what `eaters` have of their own, where an opinion of the
+    categories `habitual` follows (我 口味 重), and what `everyone` has of their own (每個人 口味 不同).
     """
 
     attributes: tuple[str, ...] = ()
@@ -76,7 +74,7 @@ class TermRule:
     singling: frozenset[str] = frozenset()
     giving: frozenset[str] = frozenset()
     unlisted: tuple[str, ...] = ()
-    listed: tuple[str, ...] = ()
+    heads_of_lists: tuple[str, ...] = ()
     ordering: frozenset[str] = frozenset()
     heads: frozenset[str] = frozenset()
     wholes: frozenset[str] = frozenset()
@@ -115,7 +113,7 @@ class TermRule:
             beginning=self.beginning,
             summing=self.summing,
             unlisted=self.unlisted,
-            listed=self.listed,
+            heads_of_lists=self.heads_of_lists,
             ordering=self.ordering,
             pointing=frozenset(self.pointing),
             continuing=self.continuing,
