@@ -24,7 +24,6 @@ from builder.text import HAN, HAN_RANGES
 _SCHEMA = 11
 _STATE = "search.at"
 _BATCH = 1000
-_LONGEST = 4
 _WORD = re.compile(rf"[{HAN_RANGES}]+|[^\W{HAN_RANGES}]+")
 _END = "\n"  # `fold` makes every white space a blank, so this stands in no text
 
@@ -52,7 +51,18 @@ def pairs(folded: str) -> str:
     """A folded text as the index stores it, one token for each character and its successor: alphanumeric, so that no
     tokenizer cuts it.
     """
-    return " ".join(f"{ord(a):x}z{ord(b):x}" for a, b in zip(folded, folded[1:] + _END, strict=False))
+    return "z".join([f"{ord(folded[0]):x}", *map(_twice.__getitem__, folded[1:]), f"{ord(_END):x}"]) if folded else ""
+
+
+class _Twice(dict[str, str]):
+    """Character -> its number twice: as the end of a pair and as the beginning of the next; filled as they come."""
+
+    def __missing__(self, char: str) -> str:
+        made = self[char] = f"{ord(char):x} {ord(char):x}"
+        return made
+
+
+_twice = _Twice()
 
 
 def strings(text: str) -> str:
@@ -60,7 +70,11 @@ def strings(text: str) -> str:
     out: list[str] = []
     for run in _WORD.findall(text):
         if HAN.match(run):
-            out += [run[i : i + n] for i in range(len(run)) for n in range(1, min(_LONGEST, len(run) - i) + 1)]
+            for i in range(len(run) - 3):
+                four = run[i : i + 4]
+                out += four[0], four[:2], four[:3], four
+            end = run[-3:]
+            out += [end[i:j] for i in range(len(end)) for j in range(i + 1, len(end) + 1)]
         else:
             out.append(run)
     return " ".join(out)
