@@ -210,10 +210,10 @@ def _sketches(texts: Sequence[str], words: int = _WORDS) -> Words:
     """Per text its set of bigrams as so many words of bits, some of which share one, and the size of the set."""
     out = np.zeros((len(texts), words + 1), np.uint64)
     for start, gram, owner in bigram_arrays(texts):
-        gram, owner = distinct(gram, owner, np.lexsort((gram, owner)))
+        gram, owner = distinct(gram, owner)
         mixed = scattered(gram)
         cell = (owner + start) * (words + 1) + (mixed >> np.uint64(6)).astype(np.int64) % words
-        order = np.argsort(cell, kind="stable")
+        order = np.argsort(cell)
         edges = np.flatnonzero(np.diff(cell[order], prepend=-1))
         bit = np.uint64(1) << (mixed & np.uint64(63))
         out.reshape(-1)[cell[order][edges]] = np.bitwise_or.reduceat(bit[order], edges)
@@ -225,7 +225,7 @@ def _alone(texts: Sequence[str]) -> list[list[int]]:
     """The texts with a single bigram by this bigram: no pair can be drawn from it."""
     groups: defaultdict[frozenset[str], list[int]] = defaultdict(list)
     for i, text in enumerate(texts):
-        if len(text) < 3 or len(set(text)) == 1:
+        if len(text) < 3 or text == text[0] * len(text):
             groups[bigrams(text)].append(i)
     return [group for group in groups.values() if len(group) > 1]
 

@@ -32,6 +32,12 @@ _BITS = 20
 """How often a bigram occurs is counted by a hash of at most so many bits: an order that is nearly by rarity serves as
 well.
 """
+_CODE = 21
+"""Bits of a code point. Two of them, and the number of a text among _CHUNK characters, fill 62 bits."""
+_OFTEN = 40
+"""Bits of how often a bigram occurs."""
+_OWNER = 32
+"""Bits of a text's number."""
 _PAIR = np.dtype([("key", "<u8"), ("owner", "<u4")])
 
 
@@ -71,7 +77,9 @@ def _pairs(texts: Sequence[str], longest: int) -> Iterator[tuple[Words, NDArray[
     for _, gram, _ in bigram_arrays(texts):
         often += np.bincount(_bucket(gram, bits), minlength=len(often))
     for start, gram, owner in bigram_arrays(texts):
-        gram, owner = distinct(gram, owner, np.lexsort((gram, often[_bucket(gram, bits)], owner)))
+        gram, owner = distinct(gram, owner)
+        order = np.argsort(owner << _OFTEN | often[_bucket(gram, bits)], kind="stable")
+        gram, owner = gram[order], owner[order]
         size = np.bincount(owner)
         place, taken = ranges(np.zeros_like(size), size), np.where(size > longest, 0, _taken(size))
         rare = place < taken[owner]
@@ -97,19 +105,28 @@ def _sorted_into(files: Sequence[IO[bytes]], key: Words, owner: NDArray[np.uint3
 
 
 def _grouped(pairs: NDArray[np.void]) -> tuple[Ints, Ints, Ints]:
-    """The owners of equal pairs beside each other, and where each group of several starts and ends."""
-    order = np.argsort(pairs["key"], kind="stable")
-    key = pairs["key"][order]
+    """The owners of each pair that several have, and where each group of them starts and ends."""
+    key = np.ascontiguousarray(pairs["key"])
+    order = np.argsort(key)  # in any order where keys are equal: four times as fast as a stable one
+    key = key[order]
     edges = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1], [True]]))
-    several = np.diff(edges) > 1
-    return pairs["owner"][order].astype(np.int64), edges[:-1][several], edges[1:][several]
+    size = np.diff(edges)
+    several = size > 1
+    start, size = edges[:-1][several], size[several]
+    owner = pairs["owner"][order[ranges(start, start + size)]].astype(np.int64)
+    owner |= np.repeat(np.arange(len(size)), size) << _OWNER
+    owner.sort()
+    owner &= (1 << _OWNER) - 1
+    end = np.cumsum(size)
+    return owner, end - size, end
 
 
-def distinct(gram: Words, owner: Ints, order: Ints) -> tuple[Words, Ints]:
-    """Bigrams and whose they are in an order that puts equal ones together, each once."""
-    gram, owner = gram[order], owner[order]
-    fresh = np.concatenate([[True], (gram[1:] != gram[:-1]) | (owner[1:] != owner[:-1])])
-    return gram[fresh], owner[fresh]
+def distinct(gram: Words, owner: Ints) -> tuple[Words, Ints]:
+    """Bigrams of a chunk of texts and whose they are, each once, by owner and number."""
+    both = owner.astype(np.uint64) << np.uint64(2 * _CODE) | gram
+    both.sort()
+    both = both[np.concatenate([[True], both[1:] != both[:-1]])]
+    return both & np.uint64((1 << 2 * _CODE) - 1), (both >> np.uint64(2 * _CODE)).astype(np.int64)
 
 
 def ranges(start: Ints, end: Ints) -> Ints:
@@ -125,7 +142,7 @@ def bigram_arrays(texts: Sequence[str]) -> Iterator[tuple[int, Words, Ints]]:
     start, chunk, characters = 0, list[str](), 0
     for n, text in enumerate(texts, 1):
         chunk.append(text)
-        characters += len(text)
+        characters += max(1, len(text))
         if characters >= _CHUNK or n == len(texts):
             gram, owner = _arrays(chunk)
             if len(gram):
@@ -137,7 +154,7 @@ def _arrays(chunk: Sequence[str]) -> tuple[Words, Ints]:
     codes = np.frombuffer("".join(chunk).encode("utf-32-le", "surrogatepass"), np.uint32).astype(np.uint64)
     owner = np.repeat(np.arange(len(chunk)), [len(text) for text in chunk])
     inside = owner[:-1] == owner[1:]
-    return ((codes[:-1] << np.uint64(21)) | codes[1:])[inside], owner[:-1][inside]
+    return ((codes[:-1] << np.uint64(_CODE)) | codes[1:])[inside], owner[:-1][inside]
 
 
 def _bucket(gram: Words, bits: int) -> Ints:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 from array import array
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from itertools import pairwise
 from tempfile import TemporaryFile, gettempdir
 from types import TracebackType
 from typing import overload
 
+_BLOCK = 1 << 18
+"""Bytes that are read at a time, or one text where it is longer."""
 
 @contextmanager
 def named() -> Iterator[None]:
@@ -66,12 +70,23 @@ class Texts(Sequence[str]):
         if isinstance(i, slice):
             return [self[n] for n in range(*i.indices(len(self)))]
         n = range(len(self))[i]
-        return self._read(self._ends[n], self._ends[n + 1])
+        return self._read(self._ends[n], self._ends[n + 1]).decode("utf-8", "surrogatepass")
 
-    def _read(self, start: int, end: int) -> str:
+    def __iter__(self) -> Iterator[str]:
+        """Many are read at a time."""
+        first = 0
+        while first < len(self):
+            start = self._ends[first]
+            last = max(first + 1, bisect_right(self._ends, start + _BLOCK, first) - 1)
+            block = self._read(start, self._ends[last])
+            for a, b in pairwise(self._ends[first : last + 1]):
+                yield block[a - start : b - start].decode("utf-8", "surrogatepass")
+            first = last
+
+    def _read(self, start: int, end: int) -> bytes:
         if self._waiting:
             self._flush()
-        return os.pread(self._file.fileno(), end - start, start).decode("utf-8", "surrogatepass")
+        return os.pread(self._file.fileno(), end - start, start)
 
     def _flush(self) -> None:
         with named():
