@@ -15,6 +15,7 @@ from typing import overload
 _BLOCK = 1 << 18
 """Bytes that are read at a time, or one text where it is longer."""
 
+
 @contextmanager
 def named() -> Iterator[None]:
     """An OSError about a temporary file says in which folder it is: its name is nobody's."""

@@ -1,8 +1,9 @@
-"""The parser's training: `fit_parser(sentences, tags, seed)`.
+"""The parser's training: `fit_parser(sentences, tags, vectors, seed)`.
 
 In: trees with gold tags, and the tags that a segmenter gives the same words. Out: a `Parser` in evaluation mode.
 Every epoch draws each sentence anew as a review might have it (`variants.review_like`), mostly with predicted tags,
-with some words and tags unknown.
+with some words and tags unknown. A small network learns more from many trees that a large one made of raw text
+(silver) than from the treebank alone (sequence-level distillation: Kim and Rush 2016, section 3.2).
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import count
 from random import Random
 
@@ -26,6 +28,8 @@ from builder.nlp.parser_network import Network, learnt
 from builder.nlp.variants import review_like
 
 _GOLD_TAGS = 0.25
+_SILVER = 0.5
+"""The share of the silver trees that an epoch draws."""
 _TAG_LOST = 0.04
 _WORD_LOST = 0.25
 _VECTOR_LOST = 0.3
@@ -52,26 +56,39 @@ def fit_parser(
     vectors: Mapping[str, npt.NDArray[np.float32]],
     seed: int,
     *,
+    silver: Sequence[TreebankSentence] = (),
+    sizes: Mapping[str, int] | None = None,
     epochs: int = 40,
     batch_words: int = 1000,
-    rate: float = 2e-3,
+    rate: float = 2.5e-3,
     after_epoch: Callable[[int, float, Parser], None] = lambda epoch, loss, parser: None,
 ) -> Parser:
     """Adam with a linear warm-up and a cosine to zero. `after_epoch` gets the epoch, the mean loss and the parser so
     far.
+
+    Args:
+        sentences: the treebank.
+        tags: those that a segmenter which did not see a sentence gives its words.
+        vectors: fixed vectors of words.
+        seed: of all random numbers.
+        silver: trees of raw text that another parser made, with the tags that it read.
+        sizes: of the network, by the names in `ParserShape`, where they are not those of the shipped parser.
+        epochs: draws of the whole treebank, each with half of the silver trees.
+        batch_words: words of a step.
+        rate: the highest learning rate.
+        after_epoch: see above.
     """
     random = Random(seed)
     known = vocabulary_of(sentences, vectors)
     rare = _rare(sentences, known)
     with torch.random.fork_rng():
         torch.manual_seed(seed)
-        network = _initial(
-            ParserShape(len(known.words), len(vectors), len(known.chars), len(known.tags), len(known.rels)), vectors
-        )
+        counts = len(known.words), len(vectors), len(known.chars), len(known.tags), len(known.rels)
+        network = _initial(replace(ParserShape(*counts), **(sizes or {})), vectors)
         optimiser = torch.optim.AdamW(
             [p for p in network.parameters() if p.requires_grad], lr=rate, betas=(0.9, 0.95), weight_decay=1e-3
         )
-        total = epochs * max(1, sum(map(len, sentences)) // batch_words)
+        total = epochs * max(1, int(sum(map(len, sentences)) + _SILVER * sum(map(len, silver))) // batch_words)
         warm = max(1, min(60, total // 10))
         losses, numbers = list[float](), count()
 
@@ -89,7 +106,7 @@ def fit_parser(
 
         course = Course(
             epochs=epochs,
-            batches=lambda epoch: _drawn(sentences, tags, random, batch_words),
+            batches=lambda epoch: _drawn(sentences, tags, silver, random, batch_words),
             gradient=gradient,
             rate=lambda step: (
                 rate
@@ -98,7 +115,7 @@ def fit_parser(
             clip=lambda: torch.nn.utils.clip_grad_norm_(network.parameters(), 5.0),
             validate=report,
             size=len,
-            expected=epochs * len(sentences),
+            expected=epochs * (len(sentences) + int(_SILVER * len(silver))),
         )
         train(network, optimiser, course)
     return learnt(known, network)
@@ -134,10 +151,16 @@ def _rare(sentences: Sequence[TreebankSentence], known: ParserVocabulary) -> dic
 
 
 def _drawn(
-    sentences: Sequence[TreebankSentence], tags: Sequence[tuple[str, ...]], random: Random, batch_words: int
+    sentences: Sequence[TreebankSentence],
+    tags: Sequence[tuple[str, ...]],
+    silver: Sequence[TreebankSentence],
+    random: Random,
+    batch_words: int,
 ) -> list[list[TreebankSentence]]:
-    """An epoch: every sentence once, changed, in batches of like length in random order."""
-    drawn = []
+    """An epoch: every sentence once and a share of the silver trees, changed, in batches of like length in random
+    order.
+    """
+    drawn = [review_like(tree, random) for tree in random.sample(silver, int(_SILVER * len(silver)))]
     for sentence, predicted in zip(sentences, tags, strict=True):
         shown = sentence.tags if random.random() < _GOLD_TAGS else predicted
         drawn.append(review_like(TreebankSentence(sentence.words, shown, sentence.heads, sentence.rels), random))

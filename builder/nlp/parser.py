@@ -46,10 +46,10 @@ class ParserShape:
     vector_dim: int = 64
     char_dim: int = 48
     tag_dim: int = 32
-    hidden: int = 144
+    hidden: int = 80
     layers: int = 2
-    arc: int = 128
-    rel: int = 40
+    arc: int = 64
+    rel: int = 24
     dropout: float = 0.33
 
     @property

@@ -2,7 +2,8 @@
 
 In: CoNLL-U files, by role. Out: segmenter.safetensors, parser.safetensors and config.json with their digests in
 `out`. The segmenter is fitted by CRFsuite (L-BFGS), the parser by the visible loop in `fit_parser`. Both see
-sentences made more like reviews: without the final mark, cut at commas.
+sentences made more like reviews: without the final mark, cut at commas. Where there is raw text, a larger parser is
+fitted first, and the small one that is written learns from its trees of that text as well.
 """
 
 from __future__ import annotations
@@ -18,15 +19,20 @@ from random import Random
 import numpy as np
 
 from builder.errors import ConfigError, install_command
-from builder.nlp import conllu, crf
+from builder.nlp import Backend, conllu, crf
 from builder.nlp.conllu import TreebankSentence, surface
 from builder.nlp.features import WINDOWS, fold, lay_out, streams
 from builder.nlp.relabel import v1_like
 from builder.nlp.variants import without_final_mark
+from builder.nlp.words import Words
 from builder.text import converter, script_of
 
 _VECTORS = 10_000
 _VECTOR_SIZE = 64
+_TEACHER = {"hidden": 144, "arc": 128, "rel": 40}
+"""Sizes of the larger parser: twice as slow."""
+_SILVER_WORDS = range(2, 81)
+"""Lengths of the sentences of raw text that the small parser learns from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +41,8 @@ class TrainingFiles:
 
     `v1`: treebanks with the labels of UD v1; `v2`: further ones, rewritten in those labels (`relabel.py`), Simplified
         converted;
-    `raw`: text files, one text a line, for word vectors, segmented with the user's `words`.
+    `raw`: text files, one text a line, for word vectors and for trees of the larger parser, segmented with the user's
+        `words`.
     """
 
     v1: Sequence[Path]
@@ -54,7 +61,7 @@ def train(
     epochs: int = 40,
     say: Callable[[str], None] = lambda line: None,
 ) -> Path:
-    """Train both models and write them with their config.json to `out`, which is created. About 25 minutes on one
+    """Train both models and write them with their config.json to `out`, which is created. About 40 minutes on one
     core, 1.5 GB.
     """
     from builder.nlp import embedded, parser
@@ -75,15 +82,47 @@ def train(
     vectors = word_vectors(
         [[fold(word.lower()) for word in sentence] for sentence in shown], _VECTOR_SIZE, _VECTORS, 6, seed
     )
-    say(f"parser: {len(trees)} trees, {len(vectors)} vectors, {epochs} epochs")
 
     def report(epoch: int, loss: float, _: parser.Parser) -> None:
         say(f"epoch {epoch + 1}: loss {loss:.3f}")
 
-    parser.save(fit_parser(trees, tags, vectors, seed, epochs=epochs, after_epoch=report), out / embedded.FILES[1])
+    silver: list[TreebankSentence] = []
+    if any(texts):
+        say(f"larger parser: {len(trees)} trees, {len(vectors)} vectors, {epochs} epochs")
+        teacher = fit_parser(trees, tags, vectors, seed, sizes=_TEACHER, epochs=epochs, rate=2e-3, after_epoch=report)
+        silver = trees_of(embedded.Embedded("", segmenter, teacher, Words.of(files.words)), texts)
+    say(f"parser: {len(trees)} trees, {len(silver)} of raw text, {len(vectors)} vectors, {epochs} epochs")
+    student = fit_parser(trees, tags, vectors, seed, silver=silver, epochs=epochs, after_epoch=report)
+    parser.save(student, out / embedded.FILES[1])
     embedded.write_config(
         out, {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in (*files.v1, *files.v2, *files.raw)}
     )
+    return out
+
+
+def trees_of(backend: Backend, texts: Sequence[str]) -> list[TreebankSentence]:
+    """The trees of texts by a backend, those of one word and of very many left out."""
+    out: list[TreebankSentence] = []
+    for text, tokens in zip(texts, backend.annotate(texts), strict=True):
+        units: dict[int, list[int]] = {}  # root -> the words below it
+        for i, token in enumerate(tokens):
+            if token.rel != "space":
+                root = i
+                while tokens[root].head >= 0:
+                    root = tokens[root].head
+                units.setdefault(root, []).append(i)
+        for words in units.values():
+            if len(words) in _SILVER_WORDS:
+                place = {old: new for new, old in enumerate(words)}
+                own = [tokens[i] for i in words]
+                out.append(
+                    TreebankSentence(
+                        tuple(text[token.start : token.end] for token in own),
+                        tuple(token.pos for token in own),
+                        tuple(place.get(token.head, -1) for token in own),
+                        tuple(token.rel for token in own),
+                    )
+                )
     return out
 
 

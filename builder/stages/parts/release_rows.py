@@ -111,7 +111,7 @@ def _write(context: Context, draft: SplitDraft, crew: Crew, seen: set[bytes]) ->
     """
     with draft.path.open("wb") as out:
         parts = crew.map(make_job(context), _ranges(context, draft.name))
-        for built in chain.from_iterable(parts):
+        for built, normal in chain.from_iterable(zip(part.reviews, part.normal, strict=True) for part in parts):
             draft.dropped += built.dropped
             for layer, answers in built.compared.items():
                 draft.compared.setdefault(layer, {})[built.id] = answers
@@ -125,7 +125,7 @@ def _write(context: Context, draft: SplitDraft, crew: Crew, seen: set[bytes]) ->
             out.write(built.written)
             draft.ids.append(built.review)
             draft.hashes += built.known
-            yield built.normal
+            yield normal
 
 
 def _ranges(context: Context, split: str) -> Iterator[SplitRange]:
