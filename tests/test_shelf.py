@@ -118,7 +118,7 @@ def test_a_table_that_breaks_off_is_closed_and_not_written_further(tmp_path: Pat
 
     def broken(row: ReviewRow) -> None:
         with parquet.TableWriter(tmp_path / "x.parquet") as writer:
-            writer.take(row)
+            writer.take(json.dumps(row).encode() + b"\n")
             raise RuntimeError("stop")
 
     with pytest.raises(RuntimeError, match="stop"):

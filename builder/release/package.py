@@ -80,7 +80,7 @@ def _split(folder: Path, split: str, rows: Iterable[WrittenRow]) -> list[str]:
             ours.write(written.line)
             if (layer := written.row["annotation"]) not in tables:
                 tables[layer] = stack.enter_context(parquet.TableWriter(folder / parquet.path(split, layer)))
-            tables[layer].take(written.row)
+            tables[layer].take(written.line)
             theirs.write(_numbered(number, written.answer))
             skipped.write(written.refused)
         if not tables:

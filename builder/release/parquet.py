@@ -5,7 +5,8 @@ rows, same bytes.
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Mapping
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,8 @@ _SINCE_3 = ("source", "unverified_negative", "aspect_category", "opinion_categor
 LAYERS = ("gold", "silver")
 CHUNK = 4_000
 """Rows in a row group."""
+_BLOCK = 1 << 20
+"""Bytes of JSON that a thread reads, or one row where it is longer."""
 
 
 FIELDS: dict[str, str] = {
@@ -67,7 +70,7 @@ def path(split: str, layer: str) -> str:
 
 
 class TableWriter:
-    """A Parquet file, written a row group at a time."""
+    """A Parquet file, written a row group at a time from rows as JSON, each a line with its line feed."""
 
     def __init__(self, sink: Path | io.BytesIO, shape: Any = None) -> None:
         """`shape` is another Arrow schema than that of a review."""
@@ -75,18 +78,16 @@ class TableWriter:
 
         self._shape = shape or schema()
         self._file = pq.ParquetWriter(sink, self._shape, compression="zstd")
-        self._waiting: list[ReviewRow] = []
+        self._waiting: list[bytes] = []
         self._empty = True
 
-    def take(self, row: ReviewRow) -> None:
-        self._waiting.append(row)
+    def take(self, line: bytes) -> None:
+        self._waiting.append(line)
         if len(self._waiting) == CHUNK:
             self._group()
 
     def _group(self) -> None:
-        import pyarrow as pa
-
-        self._file.write_table(pa.Table.from_pylist(self._waiting, schema=self._shape))
+        self._file.write_table(_table(self._waiting, self._shape) if self._waiting else self._shape.empty_table())
         self._waiting, self._empty = [], False
 
     def __enter__(self) -> TableWriter:
@@ -101,12 +102,23 @@ class TableWriter:
                 self._group()
 
 
+def _table(lines: Sequence[bytes], shape: Any) -> Any:
+    """Rows as an Arrow table. Its own reader of JSON takes a third of the time of Python objects."""
+    from pyarrow import json as arrow_json
+
+    return arrow_json.read_json(
+        io.BytesIO(b"".join(lines)),
+        read_options=arrow_json.ReadOptions(block_size=max(_BLOCK, *(len(line) + 1 for line in lines))),
+        parse_options=arrow_json.ParseOptions(explicit_schema=shape, unexpected_field_behavior="error"),
+    )
+
+
 def dump(rows: Iterable[ReviewRow], shape: Any = None) -> bytes:
     """A small file; `shape` as above."""
     sink = io.BytesIO()
     with TableWriter(sink, shape) as writer:
         for row in rows:
-            writer.take(row)
+            writer.take(json.dumps(row, ensure_ascii=False).encode() + b"\n")
     return sink.getvalue()
 
 
