@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections import defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 
@@ -477,9 +478,51 @@ def test_training_gives_models_that_load_and_the_same_seed_the_same_bytes(tmp_pa
     digests = [json.loads((out / "config.json").read_text(encoding="utf-8"))["sha256"] for out in outs]
     assert digests[0] == digests[1]
     assert any(line.startswith("epoch 3: loss") for line in lines)
+    assert sum(line.startswith("parser: 24 trees, 16 of raw text") for line in lines) == 2, lines
     scores = evaluate(nlp.load("embedded", {}, outs[0]), treebank)
     assert scores["segmentation_f1"] == 100
     assert all(0 <= score <= 100 for score in scores.values())
+
+
+def test_trees_of_raw_text_are_those_of_the_backend_less_single_words_and_blanks() -> None:
+    from builder.nlp.train import trees_of
+
+    class Fixed:
+        signature = "fixed"
+
+        def annotate(self, texts: Sequence[str]) -> list[tuple[Token, ...]]:
+            words = (
+                Token(0, 1, "NOUN", 1, "nsubj"),
+                Token(1, 2, "ADJ", -1, "root"),
+                Token(2, 3, "SPACE", -1, "space"),
+                Token(3, 4, "ADJ", -1, "root"),
+                Token(4, 5, "SPACE", -1, "space"),
+                Token(5, 6, "ADV", 6, "advmod"),
+                Token(6, 7, "ADJ", -1, "root"),
+            )
+            return [words for _ in texts]
+
+    trees = trees_of(Fixed(), ["湯鮮 好\n不鹹"])
+    assert [(tree.words, tree.tags, tree.heads, tree.rels) for tree in trees] == [
+        (("湯", "鮮"), ("NOUN", "ADJ"), (1, -1), ("nsubj", "root")),
+        (("不", "鹹"), ("ADV", "ADJ"), (1, -1), ("advmod", "root")),
+    ]
+
+
+def test_a_parser_learns_what_only_silver_trees_show(tmp_path: Path) -> None:
+    from builder.nlp.fit_parser import fit_parser
+
+    (tmp_path / "t").write_text(TREEBANK * 20, encoding="utf-8")
+    trees = conllu.read(tmp_path / "t")
+    odd = TreebankSentence(("嫩", "很", "牛肉"), ("ADJ", "ADV", "NOUN"), (2, 0, -1), ("nsubj", "advmod", "root"))
+
+    def read(silver: list[TreebankSentence]) -> tuple[list[int], list[str]]:
+        tags = [tree.tags for tree in trees]
+        parser = fit_parser(trees, tags, {}, 7, silver=silver, epochs=12, batch_words=60, rate=5e-3)
+        return parser.parse([(odd.words, odd.tags)])[0]
+
+    assert read([]) != (list(odd.heads), list(odd.rels))
+    assert read([odd] * 80) == (list(odd.heads), list(odd.rels))
 
 
 @pytest.mark.skipif(not DEV.exists(), reason=f"{DEV} is not on this machine")
