@@ -22,12 +22,17 @@ def nlp() -> None:
 @click.option(
     "--v2", "others", multiple=True, type=_PATH, help="Treebank with UD v2 labels, converted to v1 (repeatable)."
 )
-@click.option("--raw", multiple=True, type=_PATH, help="Text file, one text a line, for word vectors (repeatable).")
+@click.option(
+    "--raw",
+    multiple=True,
+    type=_PATH,
+    help="Text file, one text a line, for word vectors and for trees that a larger parser makes (repeatable).",
+)
 @click.option(
     "--out", type=_PATH, required=True, help="Directory for the models; use it with --set annotate.models=DIR."
 )
 @click.option("--seed", default=1, show_default=True, help="Another seed trains other weights.")
-@click.option("--epochs", default=32, show_default=True, help="Epochs of the parser.")
+@click.option("--epochs", default=32, show_default=True, help="Epochs of each parser.")
 def train(
     treebanks: tuple[Path, ...], others: tuple[Path, ...], raw: tuple[Path, ...], out: Path, seed: int, epochs: int
 ) -> None:
