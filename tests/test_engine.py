@@ -228,6 +228,13 @@ def test_what_is_said_of_food_as_a_whole_goes_past_its_part_to_the_dish(reader: 
     assert "外皮|乾硬|NEG" in reader.found("鬆餅不錯，外皮很厚，乾硬")
 
 
+@pytest.mark.parametrize("text", ["鳳梨蝦球很大，還點了鍋巴，非常好吃", "鳳梨蝦球很大，我最愛的是鍋巴，非常好吃"])
+def test_what_is_ordered_or_liked_for_itself_is_no_part_of_the_dish_before(reader: Reader, text: str) -> None:
+    found = reader.found(text)
+    assert "鍋巴|好吃|POS" in found
+    assert "鳳梨蝦球|好吃|POS" not in found
+
+
 def test_a_word_that_the_paper_reads_apart_keeps_its_opinion(reader: Reader) -> None:
     (doc,) = reader.docs(["牛肉麵不錯吃"])
     assert [one.opinion.text for one in reader.paper.extract(doc)] == ["不錯"]

@@ -20,6 +20,10 @@ _LEAST = 2
 """Aspects of a list."""
 _BEFORE_HEAD = symbol_set("NUM NOUN ADJ BLOCKED PRON")
 """Units between the 的 of a relative clause and the head that it describes (很好的 一 家 店)."""
+_BEFORE_ORDERED = symbol_set("PART NUM BLOCKED DE PRON COP")
+"""Units between what orders or likes a thing and its name (點 了 一份 鍋巴, 最愛 的 是 鍋巴)."""
+_LIKED = ("emo.like", "emo.love", "verdict", "worth_trying")
+"""Categories of opinions on a thing for itself."""
 _LISTING = symbol_set("ASPECT LIST CONJ")
 """Units of a clause that is a list."""
 
@@ -70,6 +74,8 @@ def next_topic(
     if is_thing(last):
         return Topic(aspects, not paired, None, label, is_list)
     things = [item for item in named if item.start < last.start and is_thing(item)]
+    if not things and _stands_alone(clause, last, rules.terms.lists.ordering):
+        return Topic(aspects, not paired, None, label, is_list)
     before = (topic.aspects[-1] if is_thing(topic.aspects[-1]) else topic.whole) if topic else None
     return Topic(aspects, not paired, things[-1] if things else before, label, is_list)
 
@@ -85,6 +91,21 @@ def _find_head(clause: Sequence[Constituent], subject: Constituent) -> Constitue
     if at < 1 or clause[at].symbol != DE or clause[at - 1].symbol != OPINION or subject.start >= clause[at].start:
         return subject
     return head
+
+
+def _stands_alone(clause: Sequence[Constituent], last: Constituent, ordering: Collection[str]) -> bool:
+    """點了 鍋巴, 最愛 的 鍋巴: whether the part of a dish that a clause names `last` was ordered or is liked for
+    itself, so that it is no part of what came before.
+    """
+    if last.term is None or last.term.role != "part":
+        return False
+    at = next((i for i, item in enumerate(clause) if item.start == last.start), 0) - 1
+    while at >= 0 and clause[at].symbol in _BEFORE_ORDERED:
+        at -= 1
+    if at < 0:
+        return False
+    phrase = clause[at].phrase
+    return clause[at].word in ordering or (phrase is not None and phrase.entry.category.startswith(_LIKED))
 
 
 def _only_adds(clause: Sequence[Constituent], named: Sequence[Constituent], topic: Topic, rule: AddingRule) -> bool:
