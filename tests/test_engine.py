@@ -79,6 +79,11 @@ def reader() -> Reader:
         # what another is fond of, and the kind of place that something is measured by
         ("起司控一定會喜歡", set()),
         ("以一般火鍋店來說算便宜", set()),
+        # a word that gathers a list, behind an adverb
+        ("服務，環境，真的都很棒", {"服務|棒|POS", "環境|棒|POS"}),
+        ("服務、環境，真的都很棒", {"服務|棒|POS", "環境|棒|POS"}),
+        # an aspect that a predicate knows by its ending
+        ("海鮮湯帶有蔬菜香氣", {"海鮮湯|帶有蔬菜香氣|POS"}),
         ("又香又濃的湯頭", {"湯頭|香|POS", "湯頭|濃|POS"}),
         ("價格便宜的餐廳", {"價格|便宜|POS"}),
         # coordination of aspects

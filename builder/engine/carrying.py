@@ -14,7 +14,7 @@ from builder.engine.constituents import ATTRIBUTES, Constituent, Term, is_thing
 from builder.engine.params import read_params
 from builder.engine.patterns import compile_pattern
 from builder.engine.scene import AspectChoice, Pairer, Scene
-from builder.engine.symbols import ADV, ASPECT, BLOCKED, DE, OPINION, symbol_set
+from builder.engine.symbols import ADV, ASPECT, BLOCKED, DE, DEG, OPINION, symbol_set
 from builder.lexicon.rules import Rule
 from builder.records import Span, Token
 
@@ -75,8 +75,8 @@ class CarryParams:
     goes into the thing, which stays the topic (裡面加了薑絲), whatever `amounts` of it the clause names
     (包滿滿的豆芽), and though one of `enhancing` judges what it does (加顆梅子提味), as it does behind one of `inside`
     and 有 (裡面有薑絲). `lists_only`: only topics that a clause lists and nothing else, where at most adverbs open the
-    next one before the opinion (服務、環境，都很棒). `pointing` and `summing`: words that sum the list up before the
-    opinion (湯、麵，這兩樣都很棒), and must, where any are given. `selves`: words that name a person again
+    next one before the opinion (服務、環境，真的都很棒). `pointing` and `summing`: words that sum the list up before
+    the opinion (湯、麵，這兩樣都很棒), and must, where any are given. `selves`: words that name a person again
     (老闆很親切，人也很好); where any are given, only clauses that begin with one.
     """
 
@@ -139,7 +139,7 @@ def pair_carried(rule: Rule) -> Pairer:
 
     def continues_list(scene: Scene) -> bool:
         if not params.summing:
-            return all(symbol == ADV for symbol in scene.symbols[: scene.at])
+            return all(symbol in (ADV, DEG) for symbol in scene.symbols[: scene.at])
         word = "".join([item.word for item in scene.items[: scene.at] if item.symbol not in _ADVERBIAL])
         pointer = next((pointer for pointer in params.pointing if word.startswith(pointer)), "")
         return word[len(pointer) :] in params.summing

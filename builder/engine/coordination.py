@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from builder.engine.constituents import ATTRIBUTES, Constituent, Term, is_kind, is_thing
-from builder.engine.symbols import ADV, ASPECT, BUT, CONJ, DE, JOINERS, LIST, NOUN, symbol_set
+from builder.engine.symbols import ADV, ASPECT, BUT, CONJ, DE, DEG, JOINERS, LIST, NOUN, symbol_set
 
 _MODIFIERS = symbol_set("NOUN ADJ PRON NUM BLOCKED")
 _RELATIVE = _MODIFIERS | symbol_set("VERB PREP DE ASPECT")
@@ -90,7 +90,7 @@ def join_alternatives(clause: list[Constituent], rule: ListRule) -> list[Constit
         ranged = ranged or item.word in rule.ranging
         joins_range = ranged and item.word in rule.reaching and clause[i + 1 : i + 2]
         if (offered and item.word in rule.choosing) or (
-            joins_range and clause[i + 1].symbol == ASPECT and _is_gathered(clause, i + 1, rule)
+            joins_range and clause[i + 1].symbol == ASPECT and is_gathered(clause, i + 1, rule)
         ):
             clause[i] = item._replace(symbol=CONJ)
     return clause
@@ -157,7 +157,7 @@ def add_listed(
     slashed = begun.slashed and clause[0].symbol != BUT
     if not ours or not (slashed or _can_be_listed(begun.aspects, aspects)):
         return aspects
-    gathered = _is_gathered(clause, run[-1], rule) or _is_summed(clause, run[-1], rule)
+    gathered = is_gathered(clause, run[-1], rule) or _is_summed(clause, run[-1], rule)
     bare = run[0] < 1 and _are_bare_names(begun.aspects, aspects, first is None, rule)
     closed = slashed or gathered or bare
     if not closed and not (_is_ended(clause, run, rule) and {_kind_of(item) for item in aspects} <= _NAMED):
@@ -348,14 +348,14 @@ def are_gathered(clause: Sequence[Constituent], i: int, rule: ListRule) -> bool:
     """
     while i + 1 < len(clause) and clause[i + 1].symbol == ASPECT and clause[i + 1].start == clause[i].end:
         i += 1
-    return _is_gathered(clause, i, rule)
+    return is_gathered(clause, i, rule)
 
 
-def _is_gathered(clause: Sequence[Constituent], last: int, rule: ListRule) -> bool:
+def is_gathered(clause: Sequence[Constituent], last: int, rule: ListRule) -> bool:
     """Whether a word that gathers stands behind the place `last`, over adverbs and words that close a list."""
     at = last + 1
     while at < len(clause) and (
-        clause[at].word in rule.trailing or (clause[at].symbol == ADV and clause[at].word not in rule.gathering)
+        clause[at].word in rule.trailing or (clause[at].symbol in (ADV, DEG) and clause[at].word not in rule.gathering)
     ):
         at += 1
     return at < len(clause) and clause[at].word in rule.gathering

@@ -30,7 +30,8 @@ class PredicateRule:
     """Parameters of a rule of kind `predicate`.
 
     `pattern`: the units that become one opinion of `category`; `before` and `after`: what stands around them. Besides
-    units they name the classes of `words`: words as they are, classes of aspects (`@staff`), endings (`…味`).
+    units they name the classes of `words`: words as they are, classes of aspects (`@staff`), endings (`…味`)
+    of words that are none of these.
     `needs`: classes of which every match has a word, which save other clauses the search; all if none are given.
     """
 
@@ -138,6 +139,6 @@ def _spell(units: Sequence[Unit], lexicon: Lexicon, predicate: Predicate) -> str
             if aspects and unit.symbol == ASPECT:
                 cls = lexicon.aspects[unit.word].cls
                 out[i] = next((char for prefix, char in aspects if cls.startswith(prefix)), ASPECT)
-            elif ends and unit.word.endswith(ends):
+            if out[i] == unit.symbol and ends and unit.word.endswith(ends):
                 out[i] = next(char for ending, char in predicate.endings if unit.word.endswith(ending))
     return "".join(out)

@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 from builder.engine.carrying import AddingRule
 from builder.engine.compiled import Compiled
 from builder.engine.constituents import THINGS, Constituent, is_kind, is_thing
-from builder.engine.coordination import OpenList, add_coordinated
+from builder.engine.coordination import OpenList, add_coordinated, is_gathered
 from builder.engine.scene import Topic
 from builder.engine.symbols import DE, HAVE, NEG, OPINION, symbol_set
 
@@ -36,8 +36,10 @@ def share(clause: Sequence[Constituent], aspects: tuple[Constituent, ...], rules
 
 
 def resume_list(clause: Sequence[Constituent], topic: Topic | None, begun: OpenList, rules: Compiled) -> Topic | None:
-    """餐點，服務，環境，都滿分: the topic of a clause that opens with a word that gathers is the list before it."""
-    if topic is None or len(begun.aspects) < _LEAST or clause[0].word not in rules.terms.lists.gathering:
+    """餐點，服務，環境，都滿分: the topic of a clause that opens with a word that gathers, over adverbs (真的 都),
+    is the list before it.
+    """
+    if topic is None or len(begun.aspects) < _LEAST or not is_gathered(clause, -1, rules.terms.lists):
         return topic
     return topic._replace(aspects=(begun.aspects[-1], *begun.aspects[:-1]), is_list=True)
 
