@@ -90,6 +90,10 @@ def reader() -> Reader:
         ("雞腿和排骨都很入味", {"雞腿|入味|POS", "排骨|入味|POS"}),
         ("漢堡、薯條跟可樂都很好吃", {"漢堡|好吃|POS", "薯條|好吃|POS", "可樂|好吃|POS"}),
         ("雞腿和排骨都很入味，服務也親切", {"雞腿|入味|POS", "排骨|入味|POS", "服務|親切|POS"}),
+        # a list over commas that a word sums up, also behind a degree word
+        ("甜點，飲料，真的都很棒", {"甜點|棒|POS", "飲料|棒|POS"}),
+        # a crowd, with what follows from it in the same clause
+        ("客人太多位子太少", {"客人|多|NEG", "位子|少|NEG"}),
         # listed opinions share their aspect
         ("湯頭濃郁、香醇、順口", {"湯頭|濃郁|POS", "湯頭|香醇|POS", "湯頭|順口|POS"}),
         ("湯頭濃郁、不膩", {"湯頭|濃郁|POS", "湯頭|不膩|POS"}),

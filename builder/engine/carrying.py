@@ -74,10 +74,10 @@ class CarryParams:
     the time when it came, behind a word of `arriving` and 的 (送來的時候已經冷掉). `adding`: words before what only
     goes into the thing, which stays the topic (裡面加了薑絲), whatever `amounts` of it the clause names
     (包滿滿的豆芽), and though one of `enhancing` judges what it does (加顆梅子提味), as it does behind one of `inside`
-    and 有 (裡面有薑絲). `lists_only`: only topics that a clause lists and nothing else, where at most adverbs open the
-    next one before the opinion (服務、環境，真的都很棒). `pointing` and `summing`: words that sum the list up before
-    the opinion (湯、麵，這兩樣都很棒), and must, where any are given. `selves`: words that name a person again
-    (老闆很親切，人也很好); where any are given, only clauses that begin with one.
+    and 有 (裡面有薑絲). `lists_only`: only topics that a clause lists and nothing else, where at most adverbs and
+    degree words open the next one before the opinion (服務、環境，都很棒). `pointing` and `summing`: words that sum the
+    list up before the opinion (湯、麵，這兩樣都很棒), and must, where any are given. `selves`: words that name a person
+    again (老闆很親切，人也很好); where any are given, only clauses that begin with one.
     """
 
     blockers: tuple[str, ...] = ()

@@ -23,8 +23,9 @@ _COMING = symbol_set("ADV BLOCKED NOUN VERB NUM AUX")
 """Before the 的 of a crowd that is told what it comes for (來 買 的 人 很 多)."""
 _BEHIND_NUMBER = symbol_set("PART BUT POST")
 """Behind how many people there are, where nothing else is told of them."""
-_BEHIND_LARGE_NUMBER = symbol_set("ADV AUX CONJ PRON BLOCKED")
-"""Behind how very many people there are, where it goes on with what follows from that (人 很 多 要 等)."""
+_BEHIND_LARGE_NUMBER = symbol_set("ADV AUX CONJ PRON BLOCKED NEG HAVE ASPECT")
+"""Behind how very many people there are, where it goes on with what follows from that (人 很 多 要 等, 人 太 多 座位 太
+少)."""
 _SCENE = symbol_set("ADV BLOCKED BUT DEG NOUN ASPECT COP HAVE AUX PRON NUM CONJ")
 """Before a crowd whose number comes first (現場 真的 很 多 人)."""
 _DIRECTED = symbol_set("PREP CONJ NEG IRREALIS")
