@@ -211,7 +211,8 @@ def test_the_words_for_the_segmenter_are_whole_words_with_universal_tags(lexicon
     ("word", "parts"),
     [("微辣", "微 辣"), ("不錯吃", "不錯 吃"), ("服務態度", "服務 態度"), ("女店員", "女 店員"),
     ("冰紅茶", "冰 紅茶"),
-     ("太貴", "太 貴"), ("一點也不", "一點 也 不"), ("每道菜", "每 道 菜"), ("波士頓龍蝦", "波士頓 龍蝦")],
+     ("太貴", "太 貴"), ("一點也不", "一點 也 不"), ("每道菜", "每 道 菜"), ("波士頓龍蝦", "波士頓 龍蝦"),
+    ("80分鐘", "80 分鐘"), ("九十分鐘", "九十 分鐘")],
 )  # fmt: skip
 def test_entries_that_are_several_words_are_told_as_their_parts(lexicon: Lexicon, word: str, parts: str) -> None:
     assert lexicon.words()[word] == parts

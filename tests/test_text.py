@@ -184,6 +184,8 @@ def test_the_mended_fang_mian_leaves_noodles_alone() -> None:
     variants = load_lexicon().variants
     assert view("這方麵不錯", variants).text == "這方面不錯"
     assert view("北方麵食，東方麵館", variants).text == "北方麵食，東方麵館"
+    assert view("这个鸡肉又柴又干，让人欲罢不能的是家常面", variants).text == "這個雞肉又柴又乾，讓人欲罷不能的是家常麵"
+    assert view("很疗愈的餐厅，不闹哄哄", variants).text == "很療癒的餐廳，不鬧哄哄"
 
 
 def test_variants_are_read_as_one_spelling_longest_first_and_once() -> None:

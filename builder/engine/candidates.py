@@ -5,7 +5,7 @@ In: a scene, what a rule proposes, and the clauses before. Out: `AspectCandidate
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import NamedTuple
@@ -23,7 +23,8 @@ class DecisionRule:
     `fitting` and `unfitting`: group of opinions -> groups of aspects that they are usually, or hardly ever, said of.
     `general`: groups of aspects that name what is reviewed, or the house, in general. `viewing`: verbs whose
     subject holds the opinion behind them and is not what it is about (我 覺得 很 特別). `nearby`: "category class"
-    pairs, both prefixes, that hold within a clause alone (座位很多，很飽).
+    pairs, both prefixes, that hold within a clause alone (座位很多，很飽). `missing`: categories that tell that a thing
+    did not come, of which later clauses say nothing (吸管也沒給，真小氣).
     `weights`: feature of a candidate -> what it adds to the score; a feature without a weight adds nothing.
     """
 
@@ -37,6 +38,7 @@ class DecisionRule:
     general: frozenset[str] = frozenset()
     viewing: frozenset[str] = frozenset()
     nearby: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
     opinion_group: Callable[[str], str] = field(init=False, compare=False)
     aspect_group: Callable[[str], str] = field(init=False, compare=False)
     fits: Mapping[tuple[str, str], str] = field(init=False, compare=False)
@@ -61,12 +63,13 @@ class DecisionRule:
 class Before(NamedTuple):
     """What stands before an opinion: all clauses of its text, each with its sentence and whether a colon ends it.
 
-    `number`: which of them is the opinion's own. `described`: where the aspects start that have an opinion already.
+    `number`: which of them is the opinion's own. `described`: where the aspects start that have an opinion already, and
+    the category of the last one.
     """
 
     clauses: Sequence[tuple[Sequence[Constituent], int, bool]]
     number: int
-    described: Collection[int]
+    described: Mapping[int, str]
 
 
 class AspectCandidate(NamedTuple):

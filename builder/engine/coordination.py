@@ -41,7 +41,8 @@ class ListRule:
     and pairs of classes that are one where no word gathers
     them (效能散熱不錯). `alike`: classes of which a list shares what stands before 的 (漂亮的面板和續航),
     `shared`: categories of opinions that any list shares so (很棒的服務和餐點). `ordering`: verbs before the first
-    thing of a list that a word gathers (點了湯，麵，小菜都好吃).
+    thing of a list that a word gathers (點了湯，麵，小菜都好吃). `parted`: words that gather over commas alone (湯，麵
+    都是涼的, but 外賣袋子都是濕的).
     """
 
     gathering: frozenset[str] = frozenset()
@@ -65,6 +66,7 @@ class ListRule:
     shared: tuple[str, ...] = ()
     ungathered: tuple[str, ...] = ()
     ordering: frozenset[str] = frozenset()
+    parted: frozenset[str] = frozenset()
 
 
 def make_listed_nouns_aspects(clause: list[Constituent]) -> list[Constituent]:
@@ -149,15 +151,18 @@ def add_listed(
     """The aspects with those of the list `begun` in clauses before this one: 湯、麵，小菜都很好吃.
 
     Only where this clause gathers or ends the list, and where all can stand in one: 漢堡、薯條，味道都很好 is about
-    味道 alone. Behind a slash (座位/裝潢很舒適) they share what is said in any case.
+    味道 alone, and 桌上的菜，那些湯都很好 points back. Behind a slash (座位/裝潢很舒適) they share what is said in any
+    case.
     """
     first = next((i for i, item in enumerate(clause) if item.term is not None), None)
     run = [-1] if first is None else _find_coordination(clause, first, rule)
     ours = first is None or clause[first] in aspects
+    if first and clause[first - 1].word.startswith(tuple(rule.pointing)):
+        return aspects
     slashed = begun.slashed and clause[0].symbol != BUT
     if not ours or not (slashed or _can_be_listed(begun.aspects, aspects)):
         return aspects
-    gathered = is_gathered(clause, run[-1], rule) or _is_summed(clause, run[-1], rule)
+    gathered = is_gathered(clause, run[-1], rule, over_commas=True) or _is_summed(clause, run[-1], rule)
     bare = run[0] < 1 and _are_bare_names(begun.aspects, aspects, first is None, rule)
     closed = slashed or gathered or bare
     if not closed and not (_is_ended(clause, run, rule) and {_kind_of(item) for item in aspects} <= _NAMED):
@@ -351,14 +356,20 @@ def are_gathered(clause: Sequence[Constituent], i: int, rule: ListRule) -> bool:
     return is_gathered(clause, i, rule)
 
 
-def is_gathered(clause: Sequence[Constituent], last: int, rule: ListRule) -> bool:
-    """Whether a word that gathers stands behind the place `last`, over adverbs and words that close a list."""
+def is_gathered(clause: Sequence[Constituent], last: int, rule: ListRule, *, over_commas: bool = False) -> bool:
+    """Whether a word that gathers, or an opinion that begins with one (都到位), stands behind the place `last`, over
+    adverbs and words that close a list.
+    """
+    words = rule.gathering | rule.parted if over_commas else rule.gathering
     at = last + 1
     while at < len(clause) and (
-        clause[at].word in rule.trailing or (clause[at].symbol in (ADV, DEG) and clause[at].word not in rule.gathering)
+        clause[at].word in rule.trailing or (clause[at].symbol in (ADV, DEG) and clause[at].word not in words)
     ):
         at += 1
-    return at < len(clause) and clause[at].word in rule.gathering
+    if at == len(clause):
+        return False
+    found = clause[at]
+    return found.word in words or (found.phrase is not None and found.word.startswith(tuple(rule.gathering)))
 
 
 def is_resumed(clause: Sequence[Constituent], begun: OpenList, rule: ListRule) -> bool:

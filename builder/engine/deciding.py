@@ -59,6 +59,8 @@ def weigh_candidates(
         assert aspect.term is not None
         if candidate.back and not rule.reaches(opinion.phrase.entry.category, aspect.term.cls):
             continue
+        if candidate.back and rule.missing and before.described.get(aspect.start, "").startswith(rule.missing):
+            continue
         about = rule.aspect_group(aspect.term.cls)
         features = [*shared, describe_fit(opinion.phrase.entry.category, aspect.term.cls)]
         fitting = rule.fits.get((group, about))

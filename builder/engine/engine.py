@@ -190,7 +190,7 @@ class Engine:
         sentences: dict[int, list[Constituent]] = {}
         for clause in read if self._rules.wide else ():
             sentences.setdefault(clause.sentence, []).extend(clause.items)
-        described: set[int] = set()
+        described: dict[int, str] = {}
         begun = OpenList()
         parts = [(clause.items, clause.sentence, clause.label) for clause in read]
         for number, clause in enumerate(read):
@@ -219,7 +219,7 @@ class Engine:
                         )
                     if on := self._list_on(doc, scene, pairing, read, number):
                         pairing = pairing._replace(aspects=(*pairing.aspects, *on))
-                    described.update(aspect.start for aspect in pairing.aspects)
+                    described |= dict.fromkeys([about.start for about in pairing.aspects], item.phrase.entry.category)
                 yield (
                     scene,
                     pairing,

@@ -39,7 +39,7 @@ def resume_list(clause: Sequence[Constituent], topic: Topic | None, begun: OpenL
     """餐點，服務，環境，都滿分: the topic of a clause that opens with a word that gathers, over adverbs (真的 都),
     is the list before it.
     """
-    if topic is None or len(begun.aspects) < _LEAST or not is_gathered(clause, -1, rules.terms.lists):
+    if topic is None or len(begun.aspects) < _LEAST or not is_gathered(clause, -1, rules.terms.lists, over_commas=True):
         return topic
     return topic._replace(aspects=(begun.aspects[-1], *begun.aspects[:-1]), is_list=True)
 

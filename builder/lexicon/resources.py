@@ -123,11 +123,13 @@ class Lexicon:
         parts.
 
         Entries that are several words (服務態度, 微辣) have these as their value, one space between two: the segmenter
-        tells the parts, the engine joins them.
+        tells the parts, the engine joins them. A score does not cut the minutes that begin like it (80分, 80分鐘).
         """
         out: dict[str, str] = dict.fromkeys((*self.degree, *self.negators, *self.irrealis), "") | dict(self.general)
         out |= {word: self.general.get(word, _POS_OF.get(reason, "")) for word, reason in self.not_aspects.items()}
         out |= dict.fromkeys(self.aspects, "NOUN") | dict.fromkeys(self.opinions, "")
+        scores = [word[:-1] for word in self.opinions if word.endswith("分")]
+        out |= {f"{score}分鐘": f"{score} 分鐘" for score in scores if score.isnumeric()}
         out |= compounds(out.keys(), self._kinds(out), self.degree)
         return {word: pos for word, pos in out.items() if word.split() == [word]}
 
