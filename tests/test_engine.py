@@ -239,9 +239,9 @@ def test_what_is_said_of_food_as_a_whole_goes_past_its_part_to_the_dish(reader: 
 
 @pytest.mark.parametrize("text", ["鳳梨蝦球很大，還點了鍋巴，非常好吃", "鳳梨蝦球很大，我最愛的是鍋巴，非常好吃"])
 def test_what_is_ordered_or_liked_for_itself_is_no_part_of_the_dish_before(reader: Reader, text: str) -> None:
-    found = reader.found(text)
-    assert "鍋巴|好吃|POS" in found
-    assert "鳳梨蝦球|好吃|POS" not in found
+    triplets = reader.found(text)
+    assert "鍋巴|好吃|POS" in triplets
+    assert "鳳梨蝦球|好吃|POS" not in triplets
 
 
 def test_a_word_that_the_paper_reads_apart_keeps_its_opinion(reader: Reader) -> None:

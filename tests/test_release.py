@@ -4,6 +4,7 @@ and no damage goes unseen.
 
 from __future__ import annotations
 
+import io
 import json
 import random
 import shutil
@@ -329,6 +330,17 @@ def rebuilt(files: dict[str, bytes]) -> dict[str, bytes]:
     files = files | {"manifest.json": json.dumps(body, ensure_ascii=False).encode()}
     del files["SHA256SUMS"]
     return files | {"SHA256SUMS": checksums(files).encode()}
+
+
+def test_parquet_holds_any_text_whole_also_one_longer_than_a_block() -> None:
+    import pyarrow.parquet as pq
+
+    texts = ["湯" * 600_000, 'a\u2028b\x00\x7f"\\\t👍', "2020-01-01", "1e5"]
+    members = [
+        review(str(n), text) | {"rating": rating}
+        for n, (text, rating) in enumerate(zip(texts, [4, 1e-7, None, 5.0], strict=True))
+    ]
+    assert pq.read_table(io.BytesIO(parquet.dump(members))).to_pylist() == members
 
 
 def test_a_parquet_twin_that_says_something_else_is_found(tmp_path: Path) -> None:

@@ -114,8 +114,8 @@ class AssertionRule:
     (辣 的 菜). `sized`: categories of what a thing is cut into (切成 小塊), `scanty`: of small amounts, which before
     what they measure blame only with a word that begins with one of `restricting` (只有 一小碗 湯). `diminutive`:
     sizes that are part of the name around them (南瓜 小 蛋糕).
-    `bearing`: those of `eating` that allow a degree of the taste (不怕 太 酸). `own`: likings that, denied before what
-    they take, tell what somebody never eats (平常 不 愛吃 生食). `versions`: what a drink comes as (豆漿
+    `bearing`: those of `eating` that allow a degree of the taste (不怕 太 酸). `unliked`: likings that, denied
+    before what they take, tell what somebody never eats (平常 不 愛吃 生食). `versions`: what a drink comes as (豆漿
     冰 的 比較 好喝). `deliberate`: adverbs of intent behind a negator that ends in one of `willing` and before a verb,
     or one of `purposes` (不會 特別 為了 雞排 排隊). `slips`: categories of what blames those who serve, but none of the
     `guests` (我 不小心 點錯 餐).
@@ -153,7 +153,7 @@ class AssertionRule:
     effects: frozenset[str] = frozenset()
     eating: frozenset[str] = frozenset()
     bearing: frozenset[str] = frozenset()
-    own: frozenset[str] = frozenset()
+    unliked: frozenset[str] = frozenset()
     habits: frozenset[str] = frozenset()
     final: frozenset[str] = frozenset()
     regretting: frozenset[str] = frozenset()
@@ -406,10 +406,10 @@ def _is_said_of_the_eater(units: Sequence[Unit], k: int, rule: AssertionRule) ->
     """喜歡 咖啡 的 朋友, 不 愛喝 湯 的 我, 平常 不 愛吃 生食: what a person likes, or does not like to eat,
     is said of nothing that was served.
     """
-    denied = any(unit.symbol == NEG for unit in units[max(0, k - 2) : k])
     if units[k].word in rule.gradable and k and units[k - 1].symbol == NEG:
         return True
-    if denied and units[k].word in rule.own and _opens(units, k) and k + 1 < len(units):
+    denied = units[k].word in rule.unliked and any(unit.symbol == NEG for unit in units[max(0, k - 2) : k])
+    if denied and _opens(units, k) and k + 1 < len(units):
         return units[k + 1].symbol in _TAKEN
     eaters = rule.persons | rule.inviting
     return any(after.word in eaters and before.symbol == DE for before, after in pairwise(units[k + 1 :]))

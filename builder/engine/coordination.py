@@ -368,8 +368,8 @@ def is_gathered(clause: Sequence[Constituent], last: int, rule: ListRule, *, ove
         at += 1
     if at == len(clause):
         return False
-    found = clause[at]
-    return found.word in words or (found.phrase is not None and found.word.startswith(tuple(rule.gathering)))
+    behind = clause[at]
+    return behind.word in words or (behind.phrase is not None and behind.word.startswith(tuple(rule.gathering)))
 
 
 def is_resumed(clause: Sequence[Constituent], begun: OpenList, rule: ListRule) -> bool:

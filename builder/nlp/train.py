@@ -23,7 +23,7 @@ from builder.nlp import Backend, conllu, crf
 from builder.nlp.conllu import TreebankSentence, surface
 from builder.nlp.features import WINDOWS, fold, lay_out, streams
 from builder.nlp.relabel import v1_like
-from builder.nlp.variants import without_final_mark
+from builder.nlp.variants import keep, without_final_mark
 from builder.nlp.words import Words
 from builder.text import converter, script_of
 
@@ -104,25 +104,15 @@ def trees_of(backend: Backend, texts: Sequence[str]) -> list[TreebankSentence]:
     """The trees of texts by a backend, those of one word and of very many left out."""
     out: list[TreebankSentence] = []
     for text, tokens in zip(texts, backend.annotate(texts), strict=True):
+        _, _, tags, heads, rels = zip(*tokens, strict=True) if tokens else ((),) * 5
+        whole = TreebankSentence(tuple(text[token.start : token.end] for token in tokens), tags, heads, rels)
         units: dict[int, list[int]] = {}  # root -> the words below it
-        for i, token in enumerate(tokens):
-            if token.rel != "space":
-                root = i
-                while tokens[root].head >= 0:
-                    root = tokens[root].head
-                units.setdefault(root, []).append(i)
-        for words in units.values():
-            if len(words) in _SILVER_WORDS:
-                place = {old: new for new, old in enumerate(words)}
-                own = [tokens[i] for i in words]
-                out.append(
-                    TreebankSentence(
-                        tuple(text[token.start : token.end] for token in own),
-                        tuple(token.pos for token in own),
-                        tuple(place.get(token.head, -1) for token in own),
-                        tuple(token.rel for token in own),
-                    )
-                )
+        for i in range(len(whole)):
+            root = i
+            while heads[root] >= 0:
+                root = heads[root]
+            units.setdefault(root, []).append(i)
+        out += [keep(whole, words) for words in units.values() if len(words) in _SILVER_WORDS]
     return out
 
 
