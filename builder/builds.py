@@ -116,6 +116,7 @@ def data_digests(build: Build, lexicon: Lexicon) -> dict[str, object]:
         "rules": build.folders.rules_digest,
         "models": _backend_signature(config),
         "base": _base_digest(config),
+        "pack model": build.folders.model_digest,
         "audit": _audit_digest(build.workdir),
         "answers": _answers_digest(build.workdir),
         "taught": _taught_digest(build.workdir),

@@ -18,8 +18,10 @@ VARIANTS = "ABCDE"
 class Discriminate:
     """The judge that says YY, YN or NX about each triplet of the rules."""
 
-    mode: Literal["cross-fit", "paper"] = "cross-fit"
-    """`cross-fit`: no member judges what it was trained on; `paper`: the single classifier of section 3.3.2."""
+    mode: Literal["auto", "cross-fit", "paper"] = "auto"
+    """`auto`: the model that the domain's pack ships, `cross-fit` where it ships none; `cross-fit`: taggers are trained
+    on the build's reviews, and none judges what it was trained on; `paper`: the classifier of section 3.3.2.
+    """
     folds: int = 2
     """Parts into which `cross-fit` divides the reviews."""
     epochs: int = 2

@@ -231,7 +231,7 @@ class Config:
             base = bool(self.encoder.base), 'an encoder: set it to "hfl/chinese-macbert-base" or a folder'
             limits["encoder.base"] = base
         if self.profile in ("embedded", "encoder") and "E" in variants:
-            limits["discriminate.mode"] = (mode == "cross-fit", '"cross-fit", which variant E starts from')
+            limits["discriminate.mode"] = (mode != "paper", '"auto" or "cross-fit", which variant E starts from')
         return limits
 
 

@@ -43,6 +43,7 @@ FAST = {
     "workers": "1",
     "threads": "1",
     "annotate.chunk": "8",
+    "discriminate.mode": '"cross-fit"',
     "discriminate.least": "0",
     "discriminate.epochs": "1",
     "self_train.epochs": "1",

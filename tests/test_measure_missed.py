@@ -40,7 +40,7 @@ def test_a_missed_triplet_has_the_reason_that_stopped_it_first(
 ) -> None:
     seen: list[tuple[str, Sequence[Weighed]]] = []
     reader = make_reader(Recipe())
-    engine = Engine(reader.lexicon, load_rules(), observe=lambda word, weighed: seen.append((word, weighed)))
+    engine = Engine(reader.lexicon, load_rules(), observe=lambda opinion, weighed: seen.append((opinion.word, weighed)))
     (reading,) = reader.read([TEXT])
     answers = [
         {"aspect": triplet.aspect.text, "opinion": triplet.opinion.text, "polarity": triplet.polarity}

@@ -16,7 +16,7 @@ from builder.learning.task import Example, JudgedReview, TaggerConfig
 from builder.model import cotrain
 from builder.model.cotrain import Taggers, fold_of, fresh, held, merged, together, train_taggers, widened
 from builder.model.panel import SURE, UNSURE, Noise, Panel, noise, seen, trusted
-from builder.model.trust import ADD, DROP, WIDEN
+from builder.model.trust import ADD, DROP, WIDEN, TrustLimits
 from builder.records import Triplet
 
 TEXT = "湯頭很香，麵條難吃"
@@ -124,7 +124,7 @@ def test_a_measurement_that_is_no_number_takes_nothing_for_noise() -> None:
 )
 def test_trust_grows_in_proportion_from_unsure_to_sure(mean: float, trust: float) -> None:
     panel = trusted(NOBODY, Noise(0.04, 0.03, mean))
-    assert (panel.trust, panel.drop) == (trust, round(DROP * trust, 3))
+    assert (panel.trust, panel.limits.drop) == (trust, round(DROP * trust, 3))
     assert panel.cut == max(0.03, panel.drop)
 
 
@@ -176,12 +176,14 @@ def test_an_aspect_that_grows_has_no_owner_and_one_that_does_not_keeps_it() -> N
 
 
 def test_a_rule_triplet_stays_from_the_limit_on_or_where_it_is_firm() -> None:
-    assert merged([SOUP], [DROP], [False], [], 1.0) == (SOUP,)
-    assert merged([SOUP], [DROP - 1e-9], [False], [], 1.0) == ()
-    assert merged([SOUP], [DROP - 1e-9], [True], [], 1.0) == (SOUP,)
-    assert merged([NOODLE, SOUP], [0.9, 0.9], [False, False], [], 1.0) == (SOUP, NOODLE), "in text order"
+    assert merged([SOUP], [DROP], [False], [], TrustLimits.of(1.0)) == (SOUP,)
+    assert merged([SOUP], [DROP - 1e-9], [False], [], TrustLimits.of(1.0)) == ()
+    assert merged([SOUP], [DROP - 1e-9], [True], [], TrustLimits.of(1.0)) == (SOUP,)
+    assert merged([NOODLE, SOUP], [0.9, 0.9], [False, False], [], TrustLimits.of(1.0)) == (SOUP, NOODLE), (
+        "in text order"
+    )
     with pytest.raises(ValueError, match="shorter"):
-        merged([SOUP, NOODLE], [0.9], [False], [], 1.0)
+        merged([SOUP, NOODLE], [0.9], [False], [], TrustLimits.of(1.0))
 
 
 class Weigher:
@@ -194,9 +196,9 @@ class Weigher:
 def test_a_proposal_is_taken_as_the_engine_weighs_it_or_not_at_all() -> None:
     proposals = [sure(SOUP, 1.0), sure(NOODLE, ADD)]
     weigher: Any = Weigher()
-    (noodle,) = held(weigher, weigher, [], [], [], proposals, 1.0)
+    (noodle,) = held(weigher, weigher, [], [], [], proposals, TrustLimits.of(1.0))
     assert (noodle.aspect, noodle.polarity) == (NOODLE.aspect, "POS")
-    assert held(weigher, weigher, [SOUP], [0.0], [False], proposals, 0.0) == (SOUP,)
+    assert held(weigher, weigher, [SOUP], [0.0], [False], proposals, TrustLimits.of(0.0)) == (SOUP,)
 
 
 def test_triplets_clash_where_both_their_elements_overlap() -> None:

@@ -6,7 +6,7 @@ import os
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from builder.api.document import Document
 from builder.errors import ConfigError
@@ -16,6 +16,7 @@ from builder.records import Token
 from builder.settings import RESTAURANT, Convention
 
 if TYPE_CHECKING:
+    from builder.reader import Recipe
     from builder.usecases.extraction import System
 
 
@@ -36,9 +37,11 @@ class Extractor:
         domain: what the texts are about: `restaurant` or `laptop`, the folder of a domain pack, or `none` for the
             words and rules of any review.
         device: where the models of `ckip` and `hub` run: `auto`, `cpu`, `cuda`, `cuda:1` or `mps`.
+        source: `rules`, or `E`: the rules with the model that the domain ships, which judges what they find and adds
+            what they miss. `E` is slower, and right more often.
 
     Raises:
-        ConfigError: an unknown backend, convention or domain.
+        ConfigError: an unknown backend, convention, domain or source; or a domain that ships no model for `E`.
         ResourceError: a lexicon, rule or model file is missing or broken; the error says where.
 
     >>> from builder import Extractor
@@ -57,9 +60,15 @@ class Extractor:
         models: PathLike | None = None,
         domain: PathLike = RESTAURANT,
         device: str = "auto",
+        source: Literal["rules", "E"] = "rules",
     ) -> None:
         with uncollected():
-            self._begin(_rule_system(convention, (lexicons, rules, domain), backend, models, device))
+            from builder.usecases.rule_system import RuleSystem
+
+            recipe = _make_recipe(convention, (lexicons, rules, domain), backend, models, device)
+            if source not in ("rules", "E"):
+                raise ConfigError(f"no source is called {source!r}", fix="known: rules, E")
+            self._begin(RuleSystem(recipe) if source == "rules" else _open_shipped(recipe))
 
     @classmethod
     def from_workdir(
@@ -174,16 +183,21 @@ class Extractor:
         return f"<Extractor: {self.source}>"
 
 
-def _rule_system(
+def _open_shipped(recipe: Recipe) -> System:
+    from builder.usecases.extraction import open_shipped
+
+    return open_shipped(recipe)
+
+
+def _make_recipe(
     convention: Convention,
     words: tuple[PathLike | Sequence[PathLike], PathLike | None, PathLike],
     backend: str,
     models: PathLike | None,
     device: str,
-) -> System:
+) -> Recipe:
     from builder.lexicon.folders import Folders
     from builder.reader import Recipe
-    from builder.usecases.rule_system import RuleSystem
 
     lexicons, rules, domain = words
     folders = [Path(folder) for folder in ([lexicons] if isinstance(lexicons, (str, os.PathLike)) else lexicons)]
@@ -195,7 +209,7 @@ def _rule_system(
         )
     overlays = tuple(folder for folder in folders if folder not in whole)
     added = Folders(whole[0] if whole else None, overlays, Path(rules) if rules else None, domain=str(domain))
-    return RuleSystem(Recipe(convention, added, backend, Path(models) if models else None, device))
+    return Recipe(convention, added, backend, Path(models) if models else None, device)
 
 
 def _checked(text: object) -> str:

@@ -45,13 +45,13 @@ if TYPE_CHECKING:
     "system",
     default="rules",
     show_default=True,
-    help="rules, or a variant built in --workdir: E, or A to D (the last round; C1: a round); or ./FOLDER of a model "
-    "that `publish --model` sent.",
+    help="rules; E, the rules with the model that the domain ships, or with the judge built in --workdir; a variant A "
+    "to D built there (the last round; C1: a round); or ./FOLDER of a model that `publish --model` sent.",
 )
 @click.option(
     "--workdir",
     type=click.Path(path_type=Path),
-    help="Working directory with the trained models; not needed for rules.",
+    help="Working directory with the trained models; not needed for rules and E.",
 )
 @click.option(
     "--convention",

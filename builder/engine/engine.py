@@ -109,7 +109,7 @@ class Engine:
         lexicon: Lexicon,
         rules: Sequence[Rule],
         convention: Convention = "natural",
-        observe: Callable[[str, Sequence[Weighed]], None] | None = None,
+        observe: Callable[[Constituent, Sequence[Weighed]], None] | None = None,
     ) -> None:
         """`observe` is called with each opinion that is weighed, and its candidates: for those who fit the weights."""
         self._observe = observe
@@ -119,8 +119,21 @@ class Engine:
 
     def extract(self, doc: Doc) -> tuple[Triplet, ...]:
         """The triplets of a review in text order of their opinions, each once."""
+        return self._extract(doc, self._read_clauses(doc))
+
+    def extract_with_items(self, doc: Doc) -> tuple[tuple[Triplet, ...], list[Constituent]]:
+        """The triplets of a review, and all constituents of its clauses in order."""
+        read = self._read_clauses(doc)
+        return self._extract(doc, read), [item for clause in read for item in clause.items]
+
+    def value_phrase(self, phrase: Phrase) -> float | None:
+        """What an opinion is worth whatever it is about; None where the lexicon does not say without an aspect."""
+        weight = self._weight(phrase, Term(""), "")
+        return None if weight is None else weight[0]
+
+    def _extract(self, doc: Doc, read: list[_Clause]) -> tuple[Triplet, ...]:
         out: dict[object, Triplet] = {}
-        for scene, pairing, unreal in self._pair_all(doc):
+        for scene, pairing, unreal in self._pair_all(doc, read):
             if pairing is None or unreal:
                 continue
             for aspect in pairing.aspects:
@@ -135,7 +148,7 @@ class Engine:
         """For each opinion the rule that decides, and the place of the aspect that every rule would choose: for the
         rule report.
         """
-        for scene, pairing, _ in self._pair_all(doc):
+        for scene, pairing, _ in self._pair_all(doc, self._read_clauses(doc)):
             choices = {name: choice for name, pairer in self._pairers_for(scene) if (choice := pairer(scene))}
             places = {
                 name: choice.aspects[0].start
@@ -180,13 +193,12 @@ class Engine:
 
     def _blames(self, phrase: Phrase) -> bool:
         """Whether an opinion blames, whatever it is about."""
-        weight = self._weight(phrase, Term(""), "")
-        return weight is not None and polarity_of(weight[0]) == "NEG"
+        value = self.value_phrase(phrase)
+        return value is not None and polarity_of(value) == "NEG"
 
-    def _pair_all(self, doc: Doc) -> Iterator[tuple[Scene, Pairing | None, bool]]:
+    def _pair_all(self, doc: Doc, read: list[_Clause]) -> Iterator[tuple[Scene, Pairing | None, bool]]:
         """Each opinion in text order with its aspects, and whether something takes these out of what is stated."""
         topic: Topic | None = None
-        read = self._read_clauses(doc)
         sentences: dict[int, list[Constituent]] = {}
         for clause in read if self._rules.wide else ():
             sentences.setdefault(clause.sentence, []).extend(clause.items)
@@ -291,7 +303,7 @@ class Engine:
             return proposal and Pairing(proposal[0], self._share(doc, scene, proposal[1].aspects), proposal[1].detail)
         weighed = weigh_candidates(scene, proposal, before, partial(self._fits, doc, scene.opinion), decision)
         if weighed and self._observe is not None:
-            self._observe(scene.opinion.word, weighed)
+            self._observe(scene.opinion, weighed)
         if not weighed or weighed[0].score <= 0:
             return None
         best = weighed[0]

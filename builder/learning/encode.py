@@ -12,12 +12,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from builder.learning.rule_rows import RuleBatch, RuleRows, collate_rules
 from builder.learning.token_rows import TokenBatch, TokenRows, collate_tokens
 from builder.records import Span
 from builder.text import clauses
@@ -47,7 +49,7 @@ class Vocabulary:
 @dataclass(frozen=True, slots=True, eq=False)
 class Encoded:
     """A text of n characters: ids [n], bigrams [n + 1] (before each character, and after the last), clause and
-    sentence numbers [n]. `tokens` are those of a pretrained encoder.
+    sentence numbers [n]. `tokens` are those of a pretrained encoder, `rules` what the rules read.
     """
 
     ids: IntArray
@@ -55,6 +57,7 @@ class Encoded:
     clause: IntArray
     sentence: IntArray
     tokens: TokenRows | None = None
+    rules: RuleRows | None = None
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -70,6 +73,7 @@ class Batch:
     sentence: Tensor
     mask: Tensor
     tokens: TokenBatch | None = None
+    rules: RuleBatch | None = None
 
     def to(self, device: torch.device) -> Batch:
         """The same on a device."""
@@ -78,10 +82,25 @@ class Batch:
         ids, bigrams, clause, sentence, mask = (
             tensor.to(device) for tensor in (self.ids, self.bigrams, self.clause, self.sentence, self.mask)
         )
-        return Batch(ids, bigrams, clause, sentence, mask, self.tokens.to(device) if self.tokens else None)
+        tokens, rules = (part.to(device) if part else None for part in (self.tokens, self.rules))
+        return Batch(ids, bigrams, clause, sentence, mask, tokens, rules)  # type: ignore[arg-type]
 
 
 TextEncoder = Callable[[str], Encoded]
+
+
+@runtime_checkable
+class BatchEncoder(Protocol):
+    """An encoder that is faster with many texts at once."""
+
+    def encode_all(self, texts: Sequence[str]) -> list[Encoded]:
+        """The arrays of texts."""
+        ...
+
+
+def encode_all(encoder: TextEncoder, texts: Sequence[str]) -> list[Encoded]:
+    """The arrays of texts, together where the encoder can."""
+    return encoder.encode_all(texts) if isinstance(encoder, BatchEncoder) else [encoder(text) for text in texts]
 
 
 class Encoder:
@@ -166,6 +185,7 @@ def collate(texts: Sequence[Encoded]) -> Batch:
         )
     tensor = torch.from_numpy(ids)
     rows = [text.tokens for text in texts if text.tokens is not None]
+    read = [text.rules for text in texts if text.rules is not None]
     return Batch(
         tensor,
         torch.from_numpy(bigrams),
@@ -173,6 +193,7 @@ def collate(texts: Sequence[Encoded]) -> Batch:
         torch.from_numpy(sentence),
         tensor != PAD,
         collate_tokens(rows, longest) if rows else None,
+        collate_rules(read, longest) if read else None,
     )
 
 

@@ -60,6 +60,18 @@ class Folders:
         """What the user lays over the rules, the last one uppermost."""
         return (*self.added_rules, *self.edited)
 
+    @property
+    def model(self) -> Path | None:
+        """The folder of the model that the domain's pack ships, if it does. It has learnt from the shipped words and
+        rules, and is no judge of others in their place.
+        """
+        return self.pack.model if self.pack and not self.lexicons and not self.rules else None
+
+    @property
+    def model_digest(self) -> str:
+        """The digest of the files of the pack's model; empty where it ships none."""
+        return folder_digest(self.model, "*") if self.model else ""
+
     def load_lexicon(self) -> Lexicon:
         """The lexicon of all folders."""
         return load_lexicon(self.lexicons, self.laid_over, self.domain)

@@ -48,6 +48,12 @@ class Pack:
         return _with_files(self.path / "rules", "*.toml")
 
     @property
+    def model(self) -> Path | None:
+        """The folder of the model that judges its rules' triplets, if there is one."""
+        folder = self.path / "model"
+        return folder if (folder / "judge.json").is_file() else None
+
+    @property
     def digest(self) -> str:
         """The digest of its words and rules."""
         parts = [folder_digest(folder, "*.tsv") for folder in self.lexicons]

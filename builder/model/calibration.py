@@ -13,9 +13,10 @@ from __future__ import annotations
 import json
 import math
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from builder.errors import ModelError
 from builder.files import read_settings, write_atomically
@@ -126,14 +127,17 @@ def save_curve(curve: Curve | None, folder: Path) -> None:
     write_atomically(folder / _FILE, (json.dumps(kept) + "\n").encode())
 
 
+def read_curve(kept: Mapping[str, Any]) -> Curve:
+    """A curve from what a file holds of it; KeyError, TypeError or ValueError where it holds none."""
+    return Curve(tuple((float(score), float(chance)) for score, chance in kept["knots"]), str(kept["source"]))
+
+
 def load_curve(folder: Path) -> Curve | None:
     """The curve of a panel's folder; ModelError where it cannot be read."""
     path = folder / _FILE
     try:
         kept = json.loads(read_settings(path))
-        return (
-            None if kept is None else Curve(tuple((float(a), float(b)) for a, b in kept["knots"]), str(kept["source"]))
-        )
+        return None if kept is None else read_curve(kept)
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise ModelError(
             f"no readable calibration: {error!r}", where=str(path), fix="`builder run self_train --force`"

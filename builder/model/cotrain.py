@@ -27,8 +27,10 @@ from builder.files import read_settings, write_atomically
 from builder.learning.packed import PackedExamples
 from builder.learning.processes import helped, launched, rank, spread
 from builder.learning.task import Example, Progress, TaggerConfig
+from builder.lexicon.folders import Folders
 from builder.memory import give_back
 from builder.model.foundation import Foundation
+from builder.model.informed import InformedFoundation
 from builder.model.saved import load, save
 from builder.model.tagger import Proposal, Tagger, in_place, propose, settle, train_tagger
 from builder.model.trust import ADD, WIDEN, TrustLimits
@@ -62,6 +64,16 @@ class Taggers:
     @property
     def digest(self) -> str:
         return hashlib.sha256(" ".join(member.digest for member in self.members).encode()).hexdigest()[:16]
+
+    def informed_by(self, folders: Folders) -> Taggers:
+        """The same; members that read what the rules read take words and rules from these folders."""
+        members = [
+            replace(member, foundation=replace(member.foundation, folders=folders))
+            if isinstance(member.foundation, InformedFoundation)
+            else member
+            for member in self.members
+        ]
+        return replace(self, members=tuple(members))
 
     def proposals(self, texts: Sequence[str], progress: Progress | None = None) -> list[list[Proposal]]:
         """What all together propose for texts that none was trained on."""
@@ -264,14 +276,11 @@ def merged(
     scores: Sequence[float],
     firm: Sequence[bool],
     proposals: Sequence[Proposal],
-    trust: float,
+    limits: TrustLimits,
 ) -> tuple[Triplet, ...]:
-    """What the two views hold together, in text order; the rules' own where there is no trust. A rule triplet goes
-    where the panel gives it a low score and it is not firm; one that stays keeps its story.
+    """What the two views hold together, in text order. A rule triplet goes where the judge gives it a low score and it
+    is not firm; one that stays keeps its story.
     """
-    if not trust:
-        return tuple(rules)
-    limits = TrustLimits.of(trust)
     kept = [triplet for triplet, score, sure in zip(rules, scores, firm, strict=True) if score >= limits.drop or sure]
     kept = widened(kept, proposals, limits.widen)
     return tuple(sorted(kept + fresh(kept, proposals, limits.add), key=in_place))
@@ -284,13 +293,11 @@ def held(
     scores: Sequence[float],
     firm: Sequence[bool],
     proposals: Sequence[Proposal],
-    trust: float,
+    limits: TrustLimits,
 ) -> tuple[Triplet, ...]:
     """As `merged`, with every proposal as the engine weighs it. What the release holds and what `extract` finds are
     made here.
     """
-    if not trust:
-        return tuple(rules)
     weighed = engine.weigh(doc, [triplet for _, triplet in proposals])
     sound = [(chance, triplet) for (chance, _), triplet in zip(proposals, weighed, strict=True) if triplet is not None]
-    return merged(rules, scores, firm, sound, trust)
+    return merged(rules, scores, firm, sound, limits)

@@ -152,6 +152,10 @@ class EncoderFoundation:
     def training_processes(self) -> int:
         return self.processes or max(1, devices.count_gpus(self.chosen_device))
 
+    @property
+    def pair_numbers(self) -> int:
+        return 0
+
     def make_tokens(self) -> CharacterTokens:
         """What cuts texts into this encoder's tokens."""
         tokenizer = hub.parse_tokenizer(self.tokenizer, "encoder.base")

@@ -50,6 +50,11 @@ class Foundation(Protocol):
         """How many processes train networks on it: each one of its own, or all together one."""
         ...
 
+    @property
+    def pair_numbers(self) -> int:
+        """How many numbers a pair of spans has from elsewhere than the text."""
+        ...
+
     def make_encoder(self, config: NetworkConfig) -> TextEncoder:
         """What turns a text into arrays."""
         ...
@@ -97,6 +102,10 @@ class CharacterFoundation:
     @property
     def training_processes(self) -> int:
         return 1  # a training takes all CPU threads that it is given
+
+    @property
+    def pair_numbers(self) -> int:
+        return 0
 
     def make_encoder(self, config: NetworkConfig) -> TextEncoder:
         return Encoder(self.vocabulary, config.bigram_buckets)

@@ -43,10 +43,11 @@ class ResidualConvolution(nn.Module):
 class Trunk(nn.Module):
     """Characters in context: Batch -> [B, T, D]."""
 
-    def __init__(self, vocabulary: Vocabulary, config: NetworkConfig) -> None:
+    def __init__(self, vocabulary: Vocabulary, config: NetworkConfig, beside: int = 0) -> None:
+        """`beside`: numbers of a character that come from elsewhere than the text."""
         super().__init__()
         self.bigrams = nn.Embedding(config.bigram_buckets, config.bigram_size)
-        self.enter = nn.Linear(config.char_size + 2 * config.bigram_size, config.width)
+        self.enter = nn.Linear(config.char_size + 2 * config.bigram_size + beside, config.width)
         self.layers = nn.ModuleList(
             ResidualConvolution(config.width, DILATIONS[i % len(DILATIONS)], config.dropout)
             for i in range(config.layers)
@@ -58,8 +59,13 @@ class Trunk(nn.Module):
         )  # last: its size is drawn from the data
 
     def forward(self, batch: Batch) -> Tensor:
+        return self.read(batch)
+
+    def read(self, batch: Batch, *beside: Tensor) -> Tensor:
+        """The characters in context, with numbers from elsewhere `beside` them, each [B, T, ...]."""
         bigrams = self.bigrams(batch.bigrams)
-        entered = self.enter(self.dropout(torch.cat([self.chars(batch.ids), bigrams[:, :-1], bigrams[:, 1:]], -1)))
+        parts = [self.chars(batch.ids), bigrams[:, :-1], bigrams[:, 1:], *beside]
+        entered = self.enter(self.dropout(torch.cat(parts, -1)))
         x, mask = entered.transpose(1, 2), batch.mask[:, None, :].to(entered.dtype)
         for layer in self.layers:
             x = layer(x, mask)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +23,7 @@ from builder.edges import clashes
 from builder.errors import ModelError
 from builder.files import read_settings, write_atomically
 from builder.learning.task import Example, JudgedReview, Progress
+from builder.model.calibration import Curve, read_curve
 from builder.model.cotrain import Taggers, load_taggers
 from builder.model.tagger import Proposal
 from builder.model.trust import TrustLimits
@@ -42,20 +43,24 @@ class Panel:
     rejected.
 
     `trust`, from 0 to 1, is how far variant E follows it: 0 where the panel has learnt too little (see `trusted`).
+    `own_limits` and `own_curve` are those of a model that was measured before it was shipped.
     """
 
     taggers: Taggers
     cut: float
     trust: float
+    own_limits: TrustLimits | None = None
+    own_curve: Curve | None = None
 
     @property
-    def drop(self) -> float:
-        """The probability of YY below which variant E leaves out a rule's triplet."""
-        return TrustLimits.of(self.trust).drop
+    def limits(self) -> TrustLimits:
+        """What variant E may do by it."""
+        return self.own_limits or TrustLimits.of(self.trust)
 
     @property
     def digest(self) -> str:
-        return hashlib.sha256(json.dumps([self.taggers.digest, self.cut, self.trust]).encode()).hexdigest()[:16]
+        own = [asdict(self.own_limits)] if self.own_limits else []
+        return hashlib.sha256(json.dumps([self.taggers.digest, self.cut, self.trust, *own]).encode()).hexdigest()[:16]
 
     def classify(
         self, items: Sequence[Example], progress: Progress | None = None
@@ -139,7 +144,11 @@ def seen(triplets: Sequence[Triplet], proposals: Sequence[Proposal]) -> Shares:
 
 def save_panel(panel: Panel, folder: Path) -> None:
     """Write what holds the members together; they lie beside it, in `taggers`, since they were trained."""
-    settings = {"cut": panel.cut, "trust": panel.trust, "drop": panel.drop, "digest": panel.digest}
+    settings = {"cut": panel.cut, "trust": panel.trust, "drop": panel.limits.drop, "digest": panel.digest}
+    if panel.own_limits:
+        settings["limits"] = asdict(panel.own_limits)
+    if panel.own_curve:
+        settings["curve"] = asdict(panel.own_curve)
     write_atomically(folder / "panel.json", (json.dumps(settings, sort_keys=True) + "\n").encode())
 
 
@@ -154,9 +163,11 @@ def load_panel(folder: Path, device: str = "auto") -> Panel:
     try:
         settings = json.loads(read_settings(path))
         cut, trust, digest = float(settings["cut"]), float(settings["trust"]), settings["digest"]
+        limits = TrustLimits(**settings["limits"]) if "limits" in settings else None
+        curve = read_curve(settings["curve"]) if "curve" in settings else None
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise ModelError(f"no readable panel: {error!r}", where=str(path), fix=fix) from error
-    panel = replace(load_members(folder, device), cut=cut, trust=trust)
+    panel = replace(load_members(folder, device), cut=cut, trust=trust, own_limits=limits, own_curve=curve)
     if panel.digest != digest:
         raise ModelError("the members are not those of this panel", where=str(folder), fix=fix)
     return panel

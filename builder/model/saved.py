@@ -24,6 +24,7 @@ from builder.learning.loop import scope
 from builder.learning.task import Config, DiscriminatorConfig, TaggerConfig
 from builder.model.discriminator import Discriminator, DiscriminatorNetwork
 from builder.model.foundation import CharacterFoundation, Foundation
+from builder.model.informed import InformedFoundation
 from builder.model.tagger import Tagger
 from builder.model.tagger_network import TaggerNetwork
 
@@ -90,7 +91,8 @@ def _settings(path: Path) -> dict[str, Any]:
 
 def _foundation(settings: dict[str, Any], folder: Path, device: str) -> Foundation:
     if "encoder" not in settings:
-        return CharacterFoundation(Vocabulary(tuple(int(code) for code in settings["vocabulary"])))
+        vocabulary = Vocabulary(tuple(int(code) for code in settings["vocabulary"]))
+        return InformedFoundation(vocabulary) if settings.get("informed") else CharacterFoundation(vocabulary)
     from builder.model.encoder import read_encoder
 
     return replace(read_encoder(settings, folder), chosen_device=device)

@@ -19,7 +19,7 @@ from builder.edges import overlap
 from builder.errors import ModelError
 from builder.learning.checkpoint import Checkpoints, fingerprint, tensor_digest
 from builder.learning.devices import device_of, in_parts
-from builder.learning.encode import Encoded, TextEncoder, batches, collate, windows
+from builder.learning.encode import Encoded, TextEncoder, batches, collate, encode_all, windows
 from builder.learning.loop import course_of, optimizer_of, scope
 from builder.learning.loop import train as learn
 from builder.learning.seeds import seed_of
@@ -74,7 +74,7 @@ def propose(
     """
     encoder, device = foundation.make_encoder(config), foundation.device
     pieces = [(i, piece) for i, text in enumerate(texts) for piece in windows(text, config.window)]
-    encoded = [encoder(texts[i][start:end]) for i, (start, end) in pieces]
+    encoded = encode_all(encoder, [texts[i][start:end] for i, (start, end) in pieces])
     out: list[list[Proposal]] = [[] for _ in texts]
     done, total = 0, sum(len(text) for text in encoded)
     network.to(device).eval()

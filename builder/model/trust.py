@@ -1,5 +1,5 @@
-"""What variant E may do by a panel that is trusted so far. In: trust from 0 to 1. Out: the limits for dropping,
-adding and lengthening. No torch.
+"""What variant E may do by its judge. In: how far a panel is trusted, from 0 to 1, or the limits that a model ships.
+Out: the limits for dropping, adding and lengthening. No torch.
 """
 
 from __future__ import annotations
@@ -17,22 +17,16 @@ WIDEN = 0.5
 """A proposal of at least this much, even odds, may lengthen the aspect of a rule triplet."""
 
 
-def is_firm(margin: float, convention: str) -> bool:
-    """Whether the rules are so sure of an aspect that the panel cannot drop the triplet. Only the convention `natural`
-    weighs candidates; of the others nothing is firm.
-    """
-    return convention == "natural" and margin >= FIRM
-
-
 @dataclass(frozen=True, slots=True)
 class TrustLimits:
-    """What a panel may do: drop a rule triplet that it gives less than `drop`, add a proposal of at least `add`,
-    lengthen by one of at least `widen`.
+    """What a judge may do: drop a rule triplet that it gives less than `drop`, unless the rules give its aspect `firm`
+    more than any other; add a proposal of at least `add`, lengthen by one of at least `widen`.
     """
 
     drop: float
     add: float
     widen: float
+    firm: float = FIRM
 
     @classmethod
     def of(cls, trust: float) -> TrustLimits:
@@ -41,3 +35,14 @@ class TrustLimits:
         A panel that has read less is as often right in what it proposes; it misses more of what is right.
         """
         return cls(round(DROP * trust, 3), ADD, WIDEN) if trust else cls(0.0, math.inf, math.inf)
+
+    @property
+    def least(self) -> float:
+        """A proposal below this changes nothing."""
+        return min(self.add, self.widen)
+
+    def is_firm(self, margin: float, convention: str) -> bool:
+        """Whether the rules are so sure of an aspect that the judge cannot drop the triplet. Only the convention
+        `natural` weighs candidates; of the others nothing is firm.
+        """
+        return convention == "natural" and margin >= self.firm

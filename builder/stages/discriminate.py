@@ -1,17 +1,20 @@
-"""discriminate: train the YY / YN / NX judge on the rules' triplets (paper, section 3.3.2) and judge them with it.
+"""discriminate: judge the rules' triplets as YY, YN or NX, by a model that the domain's pack ships or by one that is
+trained on them (paper, section 3.3.2).
 
-Mode `paper`: one classifier, trained on the reviews of the train split, which then judges the very triplets that it
-was taught to be right. Mode `cross-fit`: a panel (builder.model.panel) of which no member judges what it was trained
-on; below `discriminate.least` reviews it would learn too little to be trusted and is not trained. There is no judge
-then, nor under the profile `rules`, and variant E holds what the rules hold. Validation reviews are those of the
-valid split. The models lie in the working directory; the verdicts are rows of `verdicts` under the source
-`discriminator`.
+Mode `auto` takes the pack's model where there is one; it was trained on annotated reviews. Mode `paper`: one
+classifier, trained on the reviews of the train split, which then judges the very triplets that it was taught to be
+right. Mode `cross-fit`: a panel (builder.model.panel) of which no member judges what it was trained on; below
+`discriminate.least` reviews it would learn too little to be trusted and is not trained. There is no judge then, nor
+under the profile `rules`, and variant E holds what the rules hold. Validation reviews are those of the valid split. The
+models lie in the working directory; the verdicts are rows of `verdicts` under the source `discriminator`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from builder.errors import ModelError
@@ -20,14 +23,14 @@ from builder.model import kinds
 from builder.progress import ModelBar
 from builder.stages.parts import judging, predictions
 from builder.stages.parts.context import Context
-from builder.stages.parts.examples import pack_examples
+from builder.stages.parts.examples import pack_examples, stream_examples
 from builder.stages.parts.judging import KnownVerdicts
 from builder.stages.parts.sure_proposals import save_proposals
 from builder.stages.parts.taught_reviews import list_taught_examples
 from builder.store import db, reviews, runs, triplets
 
 if TYPE_CHECKING:
-    from builder.model.panel import Shares
+    from builder.model.panel import Panel, Shares
     from builder.model.tagger import Proposal
 
 ExamplesBySplit = Mapping[str, Sequence[Example]]
@@ -43,15 +46,14 @@ def run(context: Context) -> runs.Counts:
     rules = triplets.source_id(connection, "rules")
     assert rules is not None, "seed has run"
     shown, most = ModelBar("discriminator", kinds.unit(context.config)), context.config.discriminate.most
+    if (model := judging.find_shipped_model(context)) is not None:
+        return _judge_by_shipped_model(context, model, rules, shown)
     drawn = {"train": most, "valid": most // 10}
     rule_examples = {
         split: pack_examples(context, triplets.proposed(connection, rules, split, number))
         for split, number in drawn.items()
     }
-    if (
-        context.config.discriminate.mode == "cross-fit"
-        and len(rule_examples["train"]) < context.config.discriminate.least
-    ):
+    if context.config.discriminate.mode != "paper" and len(rule_examples["train"]) < context.config.discriminate.least:
         number, least = len(rule_examples["train"]), context.config.discriminate.least
         return _run_without_judge(context, f"{judging.TOO_FEW} ({number:,} of {least:,})")
     if not rule_examples["train"]:
@@ -60,7 +62,8 @@ def run(context: Context) -> runs.Counts:
             where="discriminate",
             fix="check the language of the reviews, or add more",
         )
-    judge, facts, known = _MODES[context.config.discriminate.mode](context, rule_examples, shown)
+    train = _train_paper if context.config.discriminate.mode == "paper" else _train_cross_fit
+    judge, facts, known = train(context, rule_examples, shown)
     with db.atomic(connection):
         triplets.drop_sources(connection, "discriminator")
         source = triplets.source(connection, judging.NAME, "discriminator", judge.digest)
@@ -79,6 +82,52 @@ def _run_without_judge(context: Context, reason: str) -> runs.Counts:
         triplets.drop_sources(context.connection, "discriminator")
     (judging.folder_of(context) / "panel.json").unlink(missing_ok=True)
     return {"judged": 0, "judge": f"none: {reason}"}
+
+
+def _judge_by_shipped_model(context: Context, model: Path, rules: int, shown: ModelBar) -> runs.Counts:
+    """Judge all triplets of the rules by the model of the domain's pack, and keep what it proposes beside them."""
+    connection, folder = context.connection, context.models / "panel"
+    panel = _lay_model(context, model, rules, folder)
+    source = -1
+
+    def judge() -> Iterator[tuple[Example, list[Proposal]]]:
+        for split in ("train", "valid", "test"):
+            progress = predictions.CharacterProgress(shown, reviews.characters(connection, split, rules))
+            ask = partial(predictions.score, context, panel, folder, progress)
+            stored = stream_examples(context, triplets.proposed(connection, rules, split))
+            pairs = ((example, (example, ids)) for example, ids in stored)
+            for (example, ids), (shares, proposals) in predictions.answer_pairs(pairs, ask):
+                verdicts = zip(ids, panel.verdicts(shares), strict=True)
+                rows = [(triplet, label, round(score, 6)) for triplet, (label, score) in verdicts]
+                triplets.judge(connection, source, rows)
+                yield example, proposals
+
+    with db.atomic(connection):
+        triplets.drop_sources(connection, "discriminator")
+        source = triplets.source(connection, judging.NAME, "discriminator", panel.digest)
+        save_proposals(folder, panel.taggers.digest, judge())
+    shown.close()
+    labels = triplets.label_counts(connection, source)
+    return {"judged": sum(labels.values()), **labels, "judge": f"the model of the domain {context.config.domain}"}
+
+
+def _lay_model(context: Context, model: Path, rules: int, folder: Path) -> Panel:
+    """The pack's model in the working directory. Labels of the user teach copies of it, one for each fold."""
+    from builder.model.panel import save_panel
+    from builder.model.shipped import copy_model
+    from builder.model.tuning import TaughtExamples, tune_taggers
+
+    settings = context.config.discriminate
+    taught = TaughtExamples(tuple(list_taught_examples(context)), settings.label_weight)
+    if not taught.weight or not taught.examples:
+        return copy_model(model, folder, 1, context.folders)
+    panel = copy_model(model, folder, settings.folds, context.folders)
+    again = pack_examples(context, triplets.proposed(context.connection, rules, "train", settings.most))
+    context.crew.rest()  # training needs the memory
+    taggers = tune_taggers(panel.taggers, again, taught, context.config.seed, folder / "taggers")
+    panel = replace(panel, taggers=taggers)
+    save_panel(panel, folder)
+    return panel
 
 
 def _train_paper(
@@ -150,12 +199,6 @@ def _train_cross_fit(
         facts,
         _known_verdicts(judged["train"], map(panel.verdicts, shares)) | _known_verdicts(judged["valid"], answers),
     )
-
-
-_MODES: dict[str, Callable[[Context, ExamplesBySplit, ModelBar], tuple[Judge, Facts, KnownVerdicts]]] = {
-    "paper": _train_paper,
-    "cross-fit": _train_cross_fit,
-}
 
 
 def _train(context: Context, judged: Mapping[str, list[JudgedReview]], shown: ModelBar) -> Judge:

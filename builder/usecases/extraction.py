@@ -21,11 +21,13 @@ from builder.settings import Config, Convention
 from builder.stages.parts.build_folders import folders_in
 from builder.store import db, runs
 from builder.text import Variants, view
-from builder.usecases.holding import holder
+from builder.usecases.holding import holder, shipped_holder
 from builder.usecases.model_folder import read_description
 from builder.usecases.rule_system import RuleSystem, Triplets, split_batches
 
 _CHUNK = 8192
+SHIPPED_SOURCE = "E"
+"""Without a working directory: rules and the model that the domain's pack ships."""
 Predict = Callable[[Sequence[str]], list[Triplets]]
 """Views to triplets of views."""
 
@@ -86,7 +88,8 @@ def open_system(
     those that the rules find in it where none are given.
 
     `source`: `rules`, the last model of a variant (`C`), that of a round (`C2`), or of the last round of all ("").
-    The rules are a part of variant E. A path with a separator is the folder of a published model.
+    The rules are a part of variant E. Without a working directory, `E` is the rules with the model that the domain's
+    pack ships. A path with a separator is the folder of a published model.
 
     ConfigError where the working directory has no such model, or where a model is wanted without one; and where
     `aspects` are given to a system that is not asked about any.
@@ -101,6 +104,10 @@ def open_system(
     if is_model_folder(source):
         predict = _tagging(Path(source), device, recipe, aspects, keep=False)
         return ModelSystem(read_description(Path(source)).name, predict, recipe.folders.load_lexicon().variants)
+    if workdir is None and source == SHIPPED_SOURCE:
+        if aspects is not None:
+            raise _not_asked("E finds aspects itself")
+        return open_shipped(recipe)
     if workdir is None:
         raise ConfigError(
             f"--source {source} needs --workdir",
@@ -112,6 +119,11 @@ def open_system(
     folder = workdir / "models" / name
     predict = holder(workdir, recipe, device) if name == "E0" else _tagging(folder, device, recipe, aspects)
     return ModelSystem(name, predict, recipe.folders.load_lexicon().variants)
+
+
+def open_shipped(recipe: Recipe) -> System:
+    """The rules of a recipe with the model that the domain's pack ships; ConfigError where it ships none."""
+    return ModelSystem(SHIPPED_SOURCE, shipped_holder(recipe), recipe.folders.load_lexicon().variants)
 
 
 def open_build_system(

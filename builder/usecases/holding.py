@@ -14,8 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from builder.engine import Doc, RuleEngine
+from builder.errors import ConfigError
 from builder.reader import Recipe, make_reader
 from builder.records import Triplet
+from builder.settings import ReleaseSettings
 from builder.store import db, runs, triplets
 
 if TYPE_CHECKING:
@@ -37,7 +39,33 @@ class Rated:
 
 def holder(workdir: Path, recipe: Recipe, device: str = "auto") -> Callable[[Sequence[str]], list[Triplets]]:
     """Views to the triplets that a release of the working directory would hold of them."""
-    reader, rated, least = make_reader(recipe), rated_panel(workdir, device), least_confidence(workdir)
+    rated, least = rated_panel(workdir, device), least_confidence(workdir)
+    return _holding(recipe, rated, least)
+
+
+def shipped_holder(recipe: Recipe) -> Callable[[Sequence[str]], list[Triplets]]:
+    """Views to the triplets that rules and the model of the domain's pack hold together, without a working directory.
+
+    ConfigError where the pack ships no model, or the convention is another than `natural`.
+    """
+    from builder.model.shipped import open_model
+
+    folder = recipe.folders.model
+    if folder is None or recipe.convention != "natural":
+        raise ConfigError(
+            f"no model is shipped for the domain {recipe.folders.domain} and the convention {recipe.convention}",
+            fix="use --source rules, or name a working directory that was built",
+        )
+    panel = open_model(folder, recipe.folders)
+    assert panel.own_curve is not None, "a shipped model was measured"
+    return _holding(recipe, Rated(panel, panel.own_curve, recipe.convention), ReleaseSettings().min_confidence)
+
+
+def _holding(recipe: Recipe, rated: Rated | None, least: float) -> Callable[[Sequence[str]], list[Triplets]]:
+    reader = make_reader(recipe)
+    if rated is not None:
+        taggers = rated.panel.taggers.informed_by(recipe.folders)
+        rated = replace(rated, panel=replace(rated.panel, taggers=taggers))
 
     def predict(views: Sequence[str]) -> list[Triplets]:
         docs = [Doc.of(text, tokens) for text, tokens in zip(views, reader.backend.annotate(views), strict=True)]
@@ -77,14 +105,14 @@ def hold(
 ) -> list[Triplets]:
     """What rules and panel hold together of each document, less what has a lower confidence than `least`."""
     from builder.model.cotrain import held
-    from builder.model.trust import WIDEN, is_firm
 
     panel = rated.panel
     proposals = panel.taggers.proposals([doc.text for doc in docs])
     scores = _scores(panel, ruled, proposals)
-    likely = [[pair for pair in pairs if pair[0] >= WIDEN] for pairs in proposals]
-    firm = [[is_firm(triplet.margin, rated.convention) for triplet in own] for own in ruled]
-    both = [held(engine, *parts, panel.trust) for parts in zip(docs, ruled, scores, firm, likely, strict=True)]
+    limits = panel.limits
+    likely = [[pair for pair in pairs if pair[0] >= limits.least] for pairs in proposals]
+    firm = [[limits.is_firm(triplet.margin, rated.convention) for triplet in own] for own in ruled]
+    both = [held(engine, *parts, limits) for parts in zip(docs, ruled, scores, firm, likely, strict=True)]
     return [
         tuple(
             replace(triplet, confidence=sure)

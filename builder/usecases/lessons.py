@@ -215,7 +215,7 @@ def collect_opinions(
 ) -> dict[str, list[WeighedOpinion]]:
     """The opinions that the rules weigh in each review, with the candidates that its labels name for them."""
     seen: list[tuple[str, Sequence[Weighed]]] = []
-    engine = Engine(reader.lexicon, rules, observe=lambda word, weighed: seen.append((word, weighed)))
+    engine = Engine(reader.lexicon, rules, observe=lambda opinion, weighed: seen.append((opinion.word, weighed)))
     out: dict[str, list[WeighedOpinion]] = {}
     for review in taught:
         seen.clear()

@@ -116,7 +116,7 @@ def stage_tokens(config: Config, reviews: int, size: ReviewSize) -> tuple[StageT
     counts = [min(shares * reviews, most) for most in (config.discriminate.most, config.self_train.most)]
     if config.profile == "paper":
         return _paper(config, reviews, size, counts)
-    folds, cross_fit = config.discriminate.folds, config.discriminate.mode == "cross-fit"
+    folds, cross_fit = config.discriminate.folds, config.discriminate.mode != "paper"
     members = folds - 1 if cross_fit else 1  # each of the folds trains on the others
     judged = counts[0] * members * config.discriminate.epochs * size.tokens
     rounds = _rounds(config)

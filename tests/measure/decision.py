@@ -128,7 +128,9 @@ def read_examples(reader: Reader) -> Iterator[Text]:
 def collect(texts: Sequence[Text], reader: Reader) -> list[Case]:
     """The cases of all texts, read with the present weights."""
     seen: list[tuple[str, Sequence[Weighed]]] = []
-    reading_engine = Engine(reader.lexicon, load_rules(), observe=lambda word, weighed: seen.append((word, weighed)))
+    reading_engine = Engine(
+        reader.lexicon, load_rules(), observe=lambda opinion, weighed: seen.append((opinion.word, weighed))
+    )
     cases = []
     for text in texts:
         seen.clear()

@@ -83,7 +83,7 @@ def print_missed(
     """What the rules miss by its reason; of that, what the taggers score so high."""
     required, _ = scorer.gold()
     seen: list[tuple[str, Sequence[Weighed]]] = []
-    engine = Engine(lexicon, load_rules(), observe=lambda word, weighed: seen.append((word, weighed)))
+    engine = Engine(lexicon, load_rules(), observe=lambda opinion, weighed: seen.append((opinion.word, weighed)))
     missed: Counter[str] = Counter()
     scored: Counter[tuple[str, float]] = Counter()
     for read in texts:

@@ -56,18 +56,28 @@ def load_judge(context: Context) -> Judge | None:
     """The judge; None where there were too few reviews for one."""
     if triplets.source_id(context.connection, NAME) is None:
         return None
-    if context.config.discriminate.mode == "cross-fit":
+    if context.config.discriminate.mode != "paper":
         from builder.model.panel import load_panel
 
         return load_panel(folder_of(context), context.config.device)
     return kinds.load_judge(folder_of(context), context.config.device)
 
 
+def find_shipped_model(context: Context) -> Path | None:
+    """The folder of the model that judges this build, where the domain's pack ships one and nothing is to be trained.
+
+    It knows the convention `natural` alone.
+    """
+    config = context.config
+    natural = config.profile == "embedded" and config.rules.convention == "natural"
+    return context.folders.model if natural and config.discriminate.mode == "auto" else None
+
+
 def read_trust(context: Context) -> float | None:
     """How far the cross-fitted panel is trusted, from 0 to 1; None where there is none."""
     path = context.models / "panel" / "panel.json"
     if (
-        context.config.discriminate.mode != "cross-fit"
+        context.config.discriminate.mode == "paper"
         or triplets.source_id(context.connection, NAME) is None
         or not path.is_file()
     ):
@@ -77,4 +87,4 @@ def read_trust(context: Context) -> float | None:
 
 def folder_of(context: Context) -> Path:
     """Where the judge of the config's mode is saved."""
-    return context.models / ("panel" if context.config.discriminate.mode == "cross-fit" else NAME)
+    return context.models / (NAME if context.config.discriminate.mode == "paper" else "panel")

@@ -20,7 +20,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 from builder.errors import ModelError
 from builder.learning.task import Example, Judge, TripletModel
+from builder.lexicon.folders import Folders
 from builder.model import kinds
+from builder.model.trust import WIDEN
 from builder.progress import ModelBar
 from builder.records import Triplet, Verdict
 from builder.settings import Config
@@ -82,22 +84,29 @@ def score_unseen(
     context: Context, digest: str, folder: Path, items: Sequence[Example], shown: ModelBar
 ) -> Iterator[tuple[Shares, list[Proposal]]]:
     """What the members saved in `folder` say of each item that they were not trained on: [n, 3] the probabilities of
-    YY, YN, NX of its triplets, and their own proposals with the certainty that variant E needs (`trust.WIDEN`).
+    YY, YN, NX of its triplets, and their own proposals with the certainty that variant E needs.
     """
     progress = CharacterProgress(shown, sum(len(item.text) for item in items))
     return _spread(context, _members, folder, digest, _shares, items, progress, "judging")
 
 
+def score(
+    context: Context, panel: Panel, folder: Path, progress: CharacterProgress, items: Iterable[Example]
+) -> Iterator[tuple[Shares, list[Proposal]]]:
+    """The same by a panel that is measured, the one saved in `folder`."""
+    return _spread(context, _panel, folder, panel.digest, _shares, items, progress, "judging")
+
+
 def propose_sure(
     context: Context, panel: Panel, folder: Path, progress: CharacterProgress, items: Iterable[Example], *, apart: bool
 ) -> Iterator[list[Proposal]]:
-    """What the panel's taggers propose for each item with the certainty that variant E needs (`trust.WIDEN`)."""
+    """What the panel's taggers propose for each item with the certainty that variant E needs."""
     return _spread(context, _panel, folder, panel.digest, _sure_apart if apart else _sure, items, progress, "tagging")
 
 
 def _spread(
     context: Context,
-    prepare: Callable[[Path, str, str], State],
+    prepare: Callable[[Path, str, str, Folders], State],
     folder: Path,
     digest: str,
     work: Callable[[State, list[Example]], list[Answer]],
@@ -105,7 +114,7 @@ def _spread(
     progress: CharacterProgress,
     note: str,
 ) -> Iterator[Answer]:
-    job = Job(prepare, (Parcel.of(folder, *_FILES), digest, context.config.device), work)
+    job = Job(prepare, (Parcel.of(folder, *_FILES), digest, context.config.device, context.folders), work)
     done, asked = 0, deque[int]()
 
     def shards() -> Iterator[list[Example]]:
@@ -164,36 +173,36 @@ def answer_pairs(
         yield waiting.popleft(), answer
 
 
-def _judge(folder: Path, digest: str, device: str) -> Judge:
+def _judge(folder: Path, digest: str, device: str, folders: Folders) -> Judge:
     """The panel or the one discriminator of the folder, on one thread: the number of threads may change the last
     digit of a score.
     """
     from builder.model.discriminator import Discriminator
 
     if (folder / "panel.json").is_file():
-        return _panel(folder, digest, device)
+        return _panel(folder, digest, device, folders)
     judge = kinds.load_judge(folder, device)
     _check_digest(judge.digest, digest, folder)
     return replace(judge, config=replace(judge.config, threads=1)) if isinstance(judge, Discriminator) else judge
 
 
-def _panel(folder: Path, digest: str, device: str) -> Panel:
+def _panel(folder: Path, digest: str, device: str, folders: Folders) -> Panel:
     from builder.model.panel import load_panel, on_one_thread
 
     panel = load_panel(folder, device)
     _check_digest(panel.digest, digest, folder)
-    return on_one_thread(panel)
+    return on_one_thread(replace(panel, taggers=panel.taggers.informed_by(folders)))
 
 
-def _members(folder: Path, digest: str, device: str) -> Panel:
+def _members(folder: Path, digest: str, device: str, folders: Folders) -> Panel:
     from builder.model.panel import load_members, on_one_thread
 
     panel = load_members(folder, device)
     _check_digest(panel.digest, digest, folder)
-    return on_one_thread(panel)
+    return on_one_thread(replace(panel, taggers=panel.taggers.informed_by(folders)))
 
 
-def _extractor(folder: Path, digest: str, device: str) -> TripletModel:
+def _extractor(folder: Path, digest: str, device: str, folders: Folders) -> TripletModel:
     from builder.model.tagger import Tagger
 
     model = kinds.load_extractor(folder, device, keep=False)
@@ -231,18 +240,17 @@ def _shares(panel: Panel, items: list[Example]) -> list[tuple[Shares, list[Propo
 
     proposals = panel.taggers.apart([item.id for item in items], [item.text for item in items])
     shares = [seen(item.triplets, own) for item, own in zip(items, proposals, strict=True)]
-    return list(zip(shares, _keep_certain(proposals), strict=True))
+    return list(zip(shares, _keep_certain(panel, proposals), strict=True))
 
 
 def _sure(panel: Panel, items: list[Example]) -> list[list[Proposal]]:
-    return _keep_certain(panel.taggers.proposals([item.text for item in items]))
+    return _keep_certain(panel, panel.taggers.proposals([item.text for item in items]))
 
 
 def _sure_apart(panel: Panel, items: list[Example]) -> list[list[Proposal]]:
-    return _keep_certain(panel.taggers.apart([item.id for item in items], [item.text for item in items]))
+    return _keep_certain(panel, panel.taggers.apart([item.id for item in items], [item.text for item in items]))
 
 
-def _keep_certain(proposals: list[list[Proposal]]) -> list[list[Proposal]]:
-    from builder.model.trust import WIDEN
-
-    return [[proposal for proposal in review if proposal[0] >= WIDEN] for review in proposals]
+def _keep_certain(panel: Panel, proposals: list[list[Proposal]]) -> list[list[Proposal]]:
+    least = panel.limits.least if panel.trust else WIDEN  # before it is measured, a panel is trusted by nothing
+    return [[proposal for proposal in review if proposal[0] >= least] for review in proposals]

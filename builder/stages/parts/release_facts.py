@@ -135,7 +135,7 @@ def _compare(of: str, gold: Mapping[str, list[Answer]], silver: Mapping[str, lis
 
 def _describe_panel(context: Context) -> str:
     """What the cross-fitted panel did to the data, in a sentence; empty with another judge."""
-    if context.config.discriminate.mode != "cross-fit":
+    if context.config.discriminate.mode == "paper":
         return ""
     trust, variant = judging.read_trust(context), train_source(context)[0]
     readers = labellers.heeded(context.connection) if variant == "E" else []

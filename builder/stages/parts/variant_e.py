@@ -20,7 +20,6 @@ from builder.learning.task import Example, Judge
 from builder.metrics import matching
 from builder.metrics.matching import Answer
 from builder.model.calibration import Curve, fitted, ranked, save_curve
-from builder.model.trust import is_firm
 from builder.progress import ModelBar
 from builder.reader import restored, review_view, to_text, to_view
 from builder.records import Review, Triplet, Verdict
@@ -58,7 +57,7 @@ def run_round(context: Context, judge: Judge | None) -> None:
         signatures = [labellers.signature(context.connection, labeller.name) for labeller in heeded]
         digest = hashlib.sha256(json.dumps([digest, *signatures]).encode()).hexdigest()[:16]
         rows = chain.from_iterable(_rule_triplets(context, split) for split in SPLITS) if rows is None else rows
-        rows = join_votes(context, rows, heeded, None if trusted is None else _rank_curve(context))
+        rows = join_votes(context, rows, heeded, None if trusted is None else trusted.own_curve or _rank_curve(context))
     result = RoundResult("E", 0, digest, rows, None, verdicts)
     finish_round(
         context, judge, result, None, started, shown, lambda source: _rate_confidence(context, source, trusted)
@@ -76,7 +75,7 @@ def _rate_confidence(context: Context, source: int, trusted: Panel | None) -> No
     """Make calibrated confidences of the verdicts, and keep the curve for `extract`; none of a panel that is not
     trusted.
     """
-    curve = None if trusted is None else _fit_curve(context, source)
+    curve = None if trusted is None else _fit_curve(context, source, trusted.own_curve)
     confidence.rate(context.connection, judging.NAME, curve)
     if trusted is not None:
         save_curve(curve, context.models / "panel")
@@ -122,11 +121,11 @@ def _agreed_triplets(
     progress = predictions.CharacterProgress(shown, reviews.characters(connection, split))
     folder, apart = context.models / "panel", split == "train"
     ask = partial(predictions.propose_sure, context, panel, folder, progress, apart=apart)
-    if apart:
+    if apart or panel.own_limits:
         ask = partial(load_proposals(folder, panel.taggers.digest).answer, ask=ask)
     for (review, text_view, verdicts), proposals in predictions.answer_pairs(items(), ask):
         pairs = [
-            (moved, verdict.score or 0.0, is_firm(verdict.margin, context.config.rules.convention))
+            (moved, verdict.score or 0.0, panel.limits.is_firm(verdict.margin, context.config.rules.convention))
             for verdict in verdicts
             if (moved := to_view(verdict.stored.triplet, text_view)) is not None
         ]
@@ -137,7 +136,7 @@ def _agreed_triplets(
         )
         scores, firm = [score for _, score, _ in pairs], [sure for *_, sure in pairs]
         ruled = {own.key for own, *_ in pairs}
-        for triplet in held(engine, doc, [own for own, *_ in pairs], scores, firm, proposals, panel.trust):
+        for triplet in held(engine, doc, [own for own, *_ in pairs], scores, firm, proposals, panel.limits):
             stated = to_text(triplet, text_view, review.text)
             if triplet.key not in ruled:
                 new_verdicts[review.id, stated.key] = panel.verdicts(seen([triplet], proposals))[0]
@@ -149,13 +148,14 @@ def _rank_curve(context: Context) -> Curve:
     return ranked(confidence.scores(context.connection, judging.NAME, "rules", "train"))
 
 
-def _fit_curve(context: Context, source: int) -> Curve:
+def _fit_curve(context: Context, source: int, measured: Curve | None) -> Curve:
     """The curve from the discriminator's scores to confidences.
 
-    It follows the rank among the rules' triplets, and is fitted to gold and to labels that taught, if there are any.
+    It is `measured`, that of a model that was shipped with it, or follows the rank among the rules' triplets; it is
+    fitted to gold and to labels that taught, if there are any.
     """
     connection, path = context.connection, context.config.evaluate.gold
-    curve = _rank_curve(context)
+    curve = measured or _rank_curve(context)
     rows = gold.rows(path) if not is_pool(path) else []  # what a pool unites comes after this
     taught = [labels for labels in read_taught_labels(context) if labels.split]
     due = {labels.review.id: [_answer(triplet) for triplet in labels.triplets] for labels in taught}

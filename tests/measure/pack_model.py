@@ -1,0 +1,285 @@
+"""Make the model that the restaurant's pack ships: `python tests/measure/pack_model.py train OUT ANNOTATION...` and
+`python tests/measure/pack_model.py measure MODEL ANNOTATION [--choose] [--write]`.
+
+An annotation is a file of JSON lines, a review each: `id`, `text`, and all `triplets` with `aspect`, `aspect_full`,
+`opinion`, `opinion_full` and `polarity`; or with `sha256` and spans in place of texts, which are then looked up in
+the CSV file `--texts`. `train` fits a tagger that reads what the rules read. `measure` scores rules, model and both on
+reviews that the model has not seen; `--choose` tries limits for variant E, `--write` puts the best ones and the curve
+of confidence into the model's folder. What chose them is no test of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import gzip
+import hashlib
+import itertools
+import json
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from decision import load_scorer
+from safetensors.torch import load_file
+from sklearn.isotonic import IsotonicRegression
+
+from builder.engine import Doc, Engine
+from builder.learning.checkpoint import write_tensors
+from builder.learning.task import VALENCE, Example, TaggerConfig
+from builder.lexicon.rules import load_rules
+from builder.model.cotrain import held
+from builder.model.informed import InformedFoundation
+from builder.model.panel import YY, seen
+from builder.model.saved import load, save
+from builder.model.shipped import open_model
+from builder.model.tagger import Proposal, Tagger, propose, train_tagger
+from builder.model.trust import TrustLimits
+from builder.reader import Reader, Reading, Recipe, make_reader, to_text
+from builder.records import Element, Span, Triplet
+from builder.text import Variants, view
+
+CONFIG = TaggerConfig(width=160, char_size=96, bigram_buckets=4096, epochs=6, dropout=0.3, batch_chars=1024, threads=1)
+FLOOR = 0.02
+DROPS, FIRMS, ADDS, WIDENS = (0.0, 0.03, 0.05, 0.1, 0.15, 0.2), (0.6, 2.0, 99.0), (0.4, 0.5, 0.6, 0.7), (0.4, 0.5, 0.7)
+STEPS = 12
+"""Knots of the curve."""
+ELEMENTS = ("aspect", "aspect_full", "opinion", "opinion_full")
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ReadReview:
+    """A review with its gold, as rules and model read it."""
+
+    row: Row
+    reading: Reading
+    ruled: tuple[Triplet, ...]
+    proposals: Sequence[Proposal]
+
+
+def read_annotation(path: Path, texts: Mapping[str, str]) -> list[Row]:
+    """The rows of a file, gzipped or not, with their texts; rows whose text is not at hand are left out."""
+    content = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    rows = [json.loads(line) for line in content.splitlines()]
+    known = [row for row in rows if "text" in row or row["sha256"] in texts]
+    return [row if "text" in row else name_words(row, texts[row["sha256"]]) for row in known]
+
+
+def name_words(row: Row, text: str) -> Row:
+    """A row of spans as a row of words: each element is `[[start, end], ...]` in code points of the text."""
+    named = [
+        {**label, **{key: "".join(text[start:end] for start, end in label[key]) for key in ELEMENTS}}
+        for label in row["triplets"]
+    ]
+    return {"id": row["id"], "text": text, "triplets": named}
+
+
+def read_texts(path: Path | None) -> dict[str, str]:
+    """The texts of a CSV file by their sha256."""
+    if path is None:
+        return {}
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        return {hashlib.sha256(row["text"].encode()).hexdigest()[:24]: row["text"] for row in csv.DictReader(file)}
+
+
+def find_all(text: str, word: str) -> Iterator[int]:
+    at = text.find(word)
+    while at >= 0:
+        yield at
+        at = text.find(word, at + 1)
+
+
+def place_core(start: int, full: str, core: str) -> tuple[Span, ...] | None:
+    """The spans of a core within a phrase that begins at `start`: whole if it stands there, else in parts."""
+    if (at := full.find(core)) >= 0:
+        return ((start + at, start + at + len(core)),)
+    spans: list[list[int]] = []
+    at = 0
+    for character in core:
+        at = full.find(character, at)
+        if at < 0:
+            return None
+        if spans and spans[-1][1] == start + at:
+            spans[-1][1] += 1
+        else:
+            spans.append([start + at, start + at + 1])
+        at += 1
+    return tuple((first, past) for first, past in spans)
+
+
+def place_triplet(text: str, label: Mapping[str, str]) -> Triplet | None:
+    """The triplet where aspect and opinion stand nearest to each other, an aspect before its opinion preferred."""
+    aspect_full, opinion_full = label["aspect_full"], label["opinion_full"]
+    places = []
+    for at, other in itertools.product(find_all(text, aspect_full), find_all(text, opinion_full)):
+        before, behind = other - at - len(aspect_full), at - other - len(opinion_full)
+        if before >= 0 or behind >= 0:
+            places.append((before if before >= 0 else 2 * behind + 4, at, other))
+    if not places:
+        return None
+    _, at, other = min(places)
+    aspect, opinion = place_core(at, aspect_full, label["aspect"]), place_core(other, opinion_full, label["opinion"])
+    if aspect is None or opinion is None:
+        return None
+    fulls = (((at, at + len(aspect_full)),), ((other, other + len(opinion_full)),))
+    parts = [Element("".join(text[a:b] for a, b in spans), spans) for spans in (aspect, fulls[0], opinion, fulls[1])]
+    polarity: Any = label["polarity"]
+    return Triplet(*parts, polarity, VALENCE[polarity], source="annotation")  # type: ignore[call-arg]
+
+
+def make_example(row: Row, variants: Variants) -> Example:
+    """A review as the tagger reads it."""
+    shown = view(row["text"], variants).text
+    labels = [{**label, **{key: view(label[key], variants).text for key in ELEMENTS}} for label in row["triplets"]]
+    placed = [triplet for label in labels if (triplet := place_triplet(shown, label)) is not None]
+    return Example(str(row["id"]), shown, tuple(placed))
+
+
+def train(rows: Sequence[Row], out: Path, seed: int, config: TaggerConfig) -> None:
+    """Train on all rows and save in half precision."""
+    variants = make_reader(Recipe()).lexicon.variants
+    examples = [make_example(row, variants) for row in rows]
+    held_labels, labels = sum(len(e.triplets) for e in examples), sum(len(row["triplets"]) for row in rows)
+    print(f"{len(examples):,} reviews, {held_labels:,} of {labels:,} triplets", flush=True)
+    foundation = InformedFoundation.of((example.text for example in examples), config.min_count)
+
+    def report(done: int, total: int, note: str) -> None:
+        if np.random.default_rng(done).random() < 0.01:
+            print(f"{done / total:.0%} {note}", flush=True)
+
+    with tempfile.TemporaryDirectory() as checkpoints:
+        tagger = train_tagger(examples, [], config, seed, Path(checkpoints), report, foundation)
+    save_half(tagger, out)
+
+
+def save_half(tagger: Tagger, out: Path) -> None:
+    """Save a tagger with weights of half precision, and the digest of what is then loaded."""
+    for parameter in tagger.network.parameters():
+        parameter.data = parameter.data.half().float()
+    save(tagger, out)
+    weights = {name: tensor.half() for name, tensor in load_file(out / "weights.safetensors").items()}
+    write_tensors(out / "weights.safetensors", weights, {})
+    assert load(out).digest == tagger.digest, "half precision holds what was saved"
+
+
+def read_all(rows: Sequence[Row], tagger: Tagger, reader: Reader) -> list[ReadReview]:
+    """The reviews as rules and model read them."""
+    readings = reader.read([row["text"] for row in rows])
+    texts = [reading.view.text for reading in readings]
+    proposals = propose(tagger.network, tagger.foundation, tagger.config, texts, FLOOR)
+    ruled = [reader.engine.extract(reading.doc) for reading in readings]
+    return [ReadReview(*parts) for parts in zip(rows, readings, ruled, proposals, strict=True)]
+
+
+def hold(engine: Engine, read: ReadReview, doc: Doc, limits: TrustLimits) -> list[tuple[float, Triplet]]:
+    """What variant E holds of a review, with the model's score of each triplet."""
+    scores = seen(read.ruled, read.proposals)[:, YY]
+    firm = [limits.is_firm(triplet.margin, "natural") for triplet in read.ruled]
+    likely = [pair for pair in read.proposals if pair[0] >= limits.least]
+    kept = held(engine, doc, read.ruled, list(scores), firm, likely, limits)
+    return list(zip(map(float, seen(kept, read.proposals)[:, YY]), kept, strict=True))
+
+
+def to_answer(triplet: Triplet, read: ReadReview) -> dict[str, str]:
+    shown = to_text(triplet, read.reading.view, read.reading.text)
+    return {"aspect": shown.aspect.text, "opinion": shown.opinion.text, "polarity": shown.polarity}
+
+
+def score(scorer: Any, answered: Sequence[tuple[Row, Sequence[Mapping[str, str]]]]) -> tuple[float, float, float]:
+    """Precision, recall and F1 in percent; a gold triplet is matched once."""
+    hits = given = due = 0
+    for row, answers in answered:
+        left = list(row["triplets"])
+        unique = [answer for i, answer in enumerate(answers) if answer not in answers[:i]]
+        for answer in unique:
+            match = next((gold for gold in left if scorer.match(answer, gold, True)), None)
+            if match is not None:
+                left.remove(match)
+                hits += 1
+        given, due = given + len(unique), due + len(row["triplets"])
+    precision, recall = hits / max(1, given), hits / max(1, due)
+    return 100 * precision, 100 * recall, 200 * precision * recall / max(1e-9, precision + recall)
+
+
+def score_limits(
+    scorer: Any, engine: Engine, reads: Sequence[ReadReview], limits: TrustLimits
+) -> tuple[float, float, float]:
+    docs = [read.reading.doc for read in reads]
+    held_all = [hold(engine, read, doc, limits) for read, doc in zip(reads, docs, strict=True)]
+    return score(scorer, [(r.row, [to_answer(t, r) for _, t in own]) for r, own in zip(reads, held_all, strict=True)])
+
+
+def choose_limits(scorer: Any, engine: Engine, reads: Sequence[ReadReview]) -> TrustLimits:
+    """The limits with the best F1, one after the other, each with the best of the others so far."""
+    best = TrustLimits(0.1, 0.5, 0.5, 2.0)
+    for _ in range(2):
+        for name, values in (("drop", DROPS), ("firm", FIRMS), ("add", ADDS), ("widen", WIDENS)):
+            tried = [replace(best, **{name: value}) for value in values]
+            best = max(tried, key=lambda limits: score_limits(scorer, engine, reads, limits)[2])
+    return best
+
+
+def fit_curve(
+    scorer: Any, engine: Engine, reads: Sequence[ReadReview], limits: TrustLimits
+) -> list[tuple[float, float]]:
+    """Knots (score, share right) of what variant E holds, rising."""
+    pairs = []
+    for read in reads:
+        for chance, triplet in hold(engine, read, read.reading.doc, limits):
+            right = any(scorer.match(to_answer(triplet, read), gold, True) for gold in read.row["triplets"])
+            pairs.append((chance, right))
+    scores, right = np.array([chance for chance, _ in pairs]), np.array([good for _, good in pairs], float)
+    fitted = IsotonicRegression(out_of_bounds="clip").fit(scores, right)
+    knots = np.unique(np.quantile(scores, np.linspace(0, 1, STEPS)).round(4))
+    return [(float(at), round(float(fitted.predict([at])[0]), 4)) for at in knots]
+
+
+def measure(folder: Path, rows: Sequence[Row], scorer: Any, choose: bool, write: bool) -> None:
+    reader = make_reader(Recipe())
+    tagger = load(folder)
+    assert isinstance(tagger, Tagger), "a tagger was trained"
+    reads = read_all(rows, tagger, reader)
+    engine = Engine(reader.lexicon, load_rules())
+    limits = choose_limits(scorer, engine, reads) if choose else open_model(folder, Recipe().folders).limits
+    ruled = score(scorer, [(read.row, [to_answer(t, read) for t in read.ruled]) for read in reads])
+    both = score_limits(scorer, engine, reads, limits)
+    for name, values in (("rules", ruled), (f"rules and model, {limits}", both)):
+        print(f"| {name} | {' / '.join(f'{value:.1f}' for value in values)} |", flush=True)
+    if write:
+        knots = fit_curve(scorer, engine, reads, limits)
+        source = f"{len(rows):,} reviews annotated by a language model"
+        judge = {"limits": asdict(limits), "curve": {"knots": knots, "source": source}}
+        (folder / "judge.json").write_text(json.dumps(judge, indent=1) + "\n", encoding="utf-8")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    training, measuring = commands.add_parser("train"), commands.add_parser("measure")
+    for command in (training, measuring):
+        command.add_argument("folder", type=Path)
+        command.add_argument("annotations", type=Path, nargs="+")
+        command.add_argument("--texts", type=Path)
+    training.add_argument("--seed", type=int, default=0)
+    training.add_argument("--epochs", type=int, default=CONFIG.epochs)
+    measuring.add_argument("--scorer", type=Path, required=True)
+    measuring.add_argument("--choose", action="store_true")
+    measuring.add_argument("--write", action="store_true")
+    options = parser.parse_args()
+    csv.field_size_limit(10**9)
+    texts = read_texts(options.texts)
+    rows = [row for path in options.annotations for row in read_annotation(path, texts)]
+    torch.set_num_threads(1)
+    if options.command == "train":
+        train(rows, options.folder, options.seed, replace(CONFIG, epochs=options.epochs))
+    else:
+        measure(options.folder, rows, load_scorer(options.scorer, options.scorer.parent), options.choose, options.write)
+
+
+if __name__ == "__main__":
+    main()
