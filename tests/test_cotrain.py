@@ -129,7 +129,7 @@ def test_a_panel_that_finds_the_rules_improbable_is_not_trusted(taggers: tuple[T
     for mean in (0.0, 0.4, UNSURE):
         assert trusted(taggers[0], Noise(0.4, 0.15, mean)).trust == 0
     learnt = trusted(taggers[0], Noise(0.04, 0.03, 0.8))
-    assert (learnt.trust, learnt.drop, learnt.cut) == (1, DROP, DROP)
+    assert (learnt.trust, learnt.limits.drop, learnt.cut) == (1, DROP, DROP)
 
 
 def test_a_panel_that_has_read_little_is_trusted_less(taggers: tuple[Taggers, Path]) -> None:

@@ -125,7 +125,7 @@ def test_a_measurement_that_is_no_number_takes_nothing_for_noise() -> None:
 def test_trust_grows_in_proportion_from_unsure_to_sure(mean: float, trust: float) -> None:
     panel = trusted(NOBODY, Noise(0.04, 0.03, mean))
     assert (panel.trust, panel.limits.drop) == (trust, round(DROP * trust, 3))
-    assert panel.cut == max(0.03, panel.drop)
+    assert panel.cut == max(0.03, panel.limits.drop)
 
 
 # ---- variant E
