@@ -431,6 +431,8 @@ def _is_said_of_the_eater(units: Sequence[Unit], k: int, rule: AssertionRule) ->
     denied = units[k].word in rule.unliked and any(unit.symbol == NEG for unit in units[max(0, k - 2) : k])
     if denied and _opens(units, k) and k + 1 < len(units):
         return units[k + 1].symbol in _TAKEN
+    if k == 0 and any(after.word in rule.enabling and before.symbol == ASPECT for before, after in pairwise(units)):
+        return True  # 喜歡 雞排 可以 來
     eaters = rule.persons | rule.inviting
     return any(after.word in eaters and before.symbol == DE for before, after in pairwise(units[k + 1 :]))
 
