@@ -249,7 +249,7 @@ def is_asserted(units: Sequence[Unit], k: int, plain: bool, rule: AssertionRule,
     if not plain:
         return True
     if word in rule.gradable and not _is_joined(units, k, rule):
-        return touches and word in rule.predicates and k + 1 == len(units)
+        return word in rule.predicates and _judges_ungraded(units, k, touches, rule)
     if word in rule.kinds and _names_a_kind(units, k, rule):
         return False
     if touches or _is_added(units, k, rule):  # 湯濃麵硬: said of the aspect it touches
@@ -304,6 +304,26 @@ def _is_joined(units: Sequence[Unit], k: int, rule: AssertionRule) -> bool:
     if before[:1] == [OPINION] and len(before) == 2 and units[k - 1].word in rule.joining | rule.also:
         return True
     return behind[1:] == [OPINION] and units[k + 1].word in rule.joining
+
+
+def _judges_ungraded(units: Sequence[Unit], k: int, touches: bool, rule: AssertionRule) -> bool:
+    """口感 特別, 特別 的 香氣, 營養 健康: whether a word that elsewhere judges with a degree word only does without.
+
+    It ends its clause as the predicate of what it touches or as all of it, it describes what stands behind 的 (but
+    新 的 椅子), or it touches another opinion.
+    """
+    behind = [unit.symbol for unit in units[k + 1 : k + 3]]
+    if behind == [DE, ASPECT]:
+        return units[k].word not in rule.kinds
+    if any(unit.symbol == OPINION for unit in _neighbours(units, k)):
+        return True
+    return (touches or k == 0) and all(unit.symbol in _ENDING for unit in units[k + 1 :])
+
+
+def _neighbours(units: Sequence[Unit], k: int) -> list[Unit]:
+    """The units that touch unit k."""
+    before, behind = units[max(0, k - 1) : k], units[k + 1 : k + 2]
+    return [*(u for u in before if u.end == units[k].start), *(u for u in behind if u.start == units[k].end)]
 
 
 def _names_a_kind(units: Sequence[Unit], k: int, rule: AssertionRule) -> bool:
@@ -411,6 +431,8 @@ def _is_said_of_the_eater(units: Sequence[Unit], k: int, rule: AssertionRule) ->
     denied = units[k].word in rule.unliked and any(unit.symbol == NEG for unit in units[max(0, k - 2) : k])
     if denied and _opens(units, k) and k + 1 < len(units):
         return units[k + 1].symbol in _TAKEN
+    if k == 0 and any(after.word in rule.enabling and before.symbol == ASPECT for before, after in pairwise(units)):
+        return True  # 喜歡 雞排 可以 來
     eaters = rule.persons | rule.inviting
     return any(after.word in eaters and before.symbol == DE for before, after in pairwise(units[k + 1 :]))
 

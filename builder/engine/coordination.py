@@ -36,7 +36,8 @@ class ListRule:
     words before the first aspect of a list over commas (從湯，麵), those that sum it up (湯，麵這兩樣) and point at
     it, words that close a list before what gathers it (湯，麵等都), conjunctions that join the last of a list without
     such a word (湯，麵以及小菜), classes of things whose bare names are a list (紅茶，奶茶很香), words that single out
-    a member (湯、麵、尤其是小菜), words for what is given to guests (湯和招待的小菜), classes that begin none
+    a member (湯、麵、尤其是小菜), words that open a clause with what the opinion before it holds of above all
+    (`above_all`: 都很好吃，尤其是湯), words for what is given to guests (湯和招待的小菜), classes that begin none
     (這家店，湯都好喝) and the endings of their words that do (環境，服務都好), whether aspects that touch are a list,
     and pairs of classes that are one where no word gathers
     them (效能散熱不錯). `alike`: classes of which a list shares what stands before 的 (漂亮的面板和續航),
@@ -59,6 +60,7 @@ class ListRule:
     trailing: frozenset[str] = frozenset()
     adding: frozenset[str] = frozenset()
     singling: frozenset[str] = frozenset()
+    above_all: frozenset[str] = frozenset()
     giving: frozenset[str] = frozenset()
     bare: tuple[str, ...] = ()
     touching: bool = True

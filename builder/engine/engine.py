@@ -35,6 +35,7 @@ from builder.engine.predicates import read_predicates
 from builder.engine.quoting import join_quoted
 from builder.engine.scene import AspectChoice, Pairer, Scene, Topic
 from builder.engine.signs import read_sign
+from builder.engine.singling import find_singled
 from builder.engine.symbols import ASPECT, DE, JUDGING, LIST, OPINION, PART
 from builder.engine.terms import bar_all, bar_others, bar_refused, bar_spots, join_terms
 from builder.engine.topics import next_topic, resume_list, share
@@ -221,6 +222,7 @@ class Engine:
                     or self._pair(doc, scene, before)
                     or self._pair_joined(doc, scene, before, pairings)
                 )
+                pairing = self._single_out(doc, scene, pairing, read, number)
                 if pairing is not None:
                     pairings[index] = pairing
                     paired += pairing.aspects
@@ -354,6 +356,19 @@ class Engine:
         if last.start < scene.opinion.start:
             return ()
         return list_objects(doc.text, [clause.items for clause in read[number : number + LONGEST_LIST]], last, lists)
+
+    def _single_out(
+        self, doc: Doc, scene: Scene, pairing: Pairing | None, read: Sequence[_Clause], number: int
+    ) -> Pairing | None:
+        """都很好吃，尤其是湯: the pairing, with what the clause behind names as that of which it holds above all."""
+        behind = read[number + 1].items if number + 1 < len(read) else ()
+        named = find_singled(scene.items, scene.at, behind, self._rules.terms.lists.above_all)
+        named = tuple([aspect for aspect in named if self._fits(doc, scene.opinion, aspect)])
+        if not named:
+            return pairing
+        if pairing is None:
+            return Pairing(self._rules.conjunction, named, "named behind the opinion")
+        return pairing._replace(aspects=(*pairing.aspects, *[x for x in named if x not in pairing.aspects]))
 
     def _share(
         self, doc: Doc, scene: Scene, aspects: tuple[Constituent, ...], clause: Sequence[Constituent] | None = None

@@ -38,7 +38,8 @@ class TermRule:
     `reaching` joins the ends (從湯到麵都). `beginning`: words before the first aspect of a list over commas (從湯，
     麵), `summing`: words that sum it up, behind one of `pointing` or alone (湯，麵這兩樣),
     `trailing`: words that close it (湯，麵等都), `adding`: conjunctions before its last (湯，麵以及小菜),
-    `singling`: words before one of it (湯、尤其是麵), `giving`: words for what is given to guests (湯和招待的麵),
+    `singling`: words before one of it (湯、尤其是麵), `above_all`: words that open a clause with what the opinion
+    before it holds of above all (都很好吃，尤其是湯), `giving`: words for what is given to guests (湯和招待的麵),
     `unlisted`: classes of which one alone begins none (這家店，湯都好喝), but for words that end in one of
     `heads_of_lists` (環境，服務都好). `ordering`: verbs before the first thing of a list of three or more
     (點了湯，麵，小菜都好吃). `heads`: last words to which an aspect is cut (服務態度 to 態度, convention `paper`).
@@ -74,6 +75,7 @@ class TermRule:
     trailing: frozenset[str] = frozenset()
     adding: frozenset[str] = frozenset()
     singling: frozenset[str] = frozenset()
+    above_all: frozenset[str] = frozenset()
     giving: frozenset[str] = frozenset()
     unlisted: tuple[str, ...] = ()
     heads_of_lists: tuple[str, ...] = ()
@@ -123,6 +125,7 @@ class TermRule:
             trailing=self.trailing,
             adding=self.adding,
             singling=self.singling,
+            above_all=self.above_all,
             giving=self.giving,
             bare=self.list_bare,
             touching=self.list_touching,
