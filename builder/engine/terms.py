@@ -13,7 +13,7 @@ from itertools import product
 from builder.engine.constituents import GENERIC, THINGS, Constituent, is_kind, is_thing
 from builder.engine.coordination import ListRule, are_gathered, join_alternatives, make_listed_nouns_aspects
 from builder.engine.naming import NameGrammar, begins_name, ends_name, names_a_kind
-from builder.engine.symbols import ADV, ASPECT, BLOCKED, DE, HAVE, NEG, NOUN, NUM, VERB, symbol_set
+from builder.engine.symbols import ADV, ASPECT, BLOCKED, DE, HAVE, NEG, NUM, VERB, symbol_set
 from builder.lexicon.resources import Lexicon
 from builder.records import Span
 
@@ -51,9 +51,10 @@ class TermRule:
     categories `counting` (很多 餐廳). `pointing` and `measures`: what names a thing again, as this kind of thing
     (豬腳 這道 菜). `things`: classes of whole things, of which two that touch are a list before a word of
     `gathering`. `determiners`: first characters of what belongs to `aspect_full` in front of an aspect (這家 的 麵).
-    `overall`: words of `wholes` that alone name nothing (整體 不錯). `situating`: words behind an aspect and before the place where it is (廁所 在 二樓), one of the classes `places`
-    that does not end in one of `unsituated`. `habits`: what `eaters` have of their own, where an opinion of the
-    categories `habitual` follows (我 口味 重), and what `everyone` has of their own (每個人 口味 不同).
+    `overall`: words of `wholes` that alone name nothing (整體 不錯). `situating`: words behind an aspect and before the
+    place where it is (廁所 在 二樓), one of the classes `places` that does not end in one of `unsituated`. `habits`:
+    what `eaters` have of their own, where an opinion of the categories `habitual` follows (我 口味 重), and what
+    `everyone` has of their own (每個人 口味 不同).
     """
 
     attributes: tuple[str, ...] = ()
