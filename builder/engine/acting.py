@@ -97,6 +97,9 @@ def _names_no_dish(units: Sequence[Unit], k: int, lexicon: Lexicon, rule: Assert
         return True
     if not entry_of(units[k], lexicon).category.startswith(rule.preferred):
         return False
+    at = k if units[k].word.startswith(rule.rather) else k - 1
+    if at > 0 and units[at].word.startswith(rule.rather) and units[at - 1].word.startswith(rule.likings):
+        return True  # 喜歡 偏 軟 的 米粉
     if thing and lexicon.role(thing.lower()) not in GENERIC | ATTRIBUTES:
         return False
     for unit in reversed(units[max(0, k - _FAR) : k]):

@@ -85,7 +85,8 @@ class AssertionRule:
     follows (湯 還可以 自己 加). `surpassing`: degree words with which praise before 的 tells what could be had
     elsewhere (吃得到 更 好 的 套餐). `gradable`: words that judge with a degree word only (很 經典), some of them,
     `predicates`, also as predicates (口感 特別). `likings`: first characters of what `persons` do to what they eat
-    (喜歡 咖啡 的 朋友). `naming`: categories of taste words that name a kind of place before its aspect (麻辣 食堂).
+    (喜歡 咖啡 的 朋友). `naming`: categories of taste words that name a kind of place before its aspect (麻辣 食堂),
+    `inside`: of words that between two things are part of a name (鐵板 香辣 牛舌).
     `measures`: words behind an adjective of one character that say by how much, and are no noun (份量 小 一點),
     `bits`: those that do so at the end of their clause (份量 稍微 小 點). `conceding`: verbs at the end of a clause
     that leave its judgement as it is (份量 少 不說). `improving`: words that make the quality
@@ -108,7 +109,8 @@ class AssertionRule:
     it of the verb that follows (不用 多 介紹). `durations`: how long one did what the verbs `pondering` say (糾結 了
     很久), or did not do (很久 沒 來). `material`: words that without a degree are a stuff (高麗菜 的 油), but for
     predicates (湯 油 得 不能 喝), also behind a verb of `feeling` (覺得 油). `preferred`: categories of which people
-    like a kind (喜歡 清淡 的). `inviting`: words behind those who like something (喜歡 海鮮 的 可以 來). `warning`:
+    like a kind (喜歡 清淡 的), of any thing behind or in a word that begins with one of `rather` (喜歡 偏 軟 的 米粉).
+    `inviting`: words behind those who like something (喜歡 海鮮 的 可以 來). `warning`:
     words that warn only those who like it or, `averse`, do not bear it (不 吃 辣 的 別點). `weather`: nouns that
     nobody reviews, behind 的 (這麼 冷 的 天). `kinds`: adjectives that alone before 的 and a name say which one it is
     (辣 的 菜). `sized`: categories of what a thing is cut into (切成 小塊), `scanty`: of small amounts, which before
@@ -140,6 +142,7 @@ class AssertionRule:
     likings: tuple[str, ...] = ()
     persons: frozenset[str] = frozenset()
     naming: tuple[str, ...] = ()
+    inside: tuple[str, ...] = ()
     measures: frozenset[str] = frozenset()
     bits: frozenset[str] = frozenset()
     conceding: frozenset[str] = frozenset()
@@ -175,6 +178,7 @@ class AssertionRule:
     material: frozenset[str] = frozenset()
     feeling: frozenset[str] = frozenset()
     preferred: tuple[str, ...] = ()
+    rather: tuple[str, ...] = ()
     inviting: frozenset[str] = frozenset()
     warning: frozenset[str] = frozenset()
     averse: tuple[str, ...] = ()
@@ -433,6 +437,9 @@ def _is_said_of_the_eater(units: Sequence[Unit], k: int, rule: AssertionRule) ->
         return units[k + 1].symbol in _TAKEN
     if k == 0 and any(after.word in rule.enabling and before.symbol == ASPECT for before, after in pairwise(units)):
         return True  # 喜歡 雞排 可以 來
+    behind = units[k + 1 : k + 3]
+    if behind and behind[0].word.startswith(rule.rather) and any(unit.symbol == OPINION for unit in behind):
+        return True  # 喜歡 偏 軟 的 米粉
     eaters = rule.persons | rule.inviting
     return any(after.word in eaters and before.symbol == DE for before, after in pairwise(units[k + 1 :]))
 
@@ -467,6 +474,22 @@ def names_kind_of_place(units: Sequence[Unit], k: int, lexicon: Lexicon, rule: A
     if not entry_of(unit, lexicon).category.startswith(rule.naming):
         return False
     return lexicon.role(after.word.lower()) not in THINGS | ATTRIBUTES
+
+
+def stands_in_a_name(units: Sequence[Unit], k: int, lexicon: Lexicon, rule: AssertionRule) -> bool:
+    """鐵板 香辣 牛舌: a word between two things that it touches is part of a name, where nothing is said behind them
+    (雞腿 嫩 薯條 脆).
+    """
+    if not 0 < k < len(units) - 1:
+        return False
+    before, unit, after = units[k - 1 : k + 2]
+    if before.symbol != ASPECT or after.symbol != ASPECT or before.end != unit.start or unit.end != after.start:
+        return False
+    if any(lexicon.role(beside.word.lower()) not in THINGS for beside in (before, after)):
+        return False
+    if not entry_of(unit, lexicon).category.startswith(rule.inside):
+        return False
+    return all(behind.symbol != OPINION for behind in units[k + 2 :])
 
 
 def tells_what_could_be(units: Sequence[Unit], k: int, lexicon: Lexicon, rule: AssertionRule) -> bool:

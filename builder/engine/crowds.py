@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from builder.engine.symbols import ADV, ASPECT, DE, DEG, NEG, OPINION, VERB, symbol_set
+from builder.engine.symbols import ADV, ASPECT, BLOCKED, DE, DEG, NEG, OPINION, VERB, symbol_set
 from builder.engine.vocabulary import FunctionWordRule, Unit
 from builder.lexicon.resources import Lexicon
 
@@ -32,13 +32,16 @@ _DIRECTED = symbol_set("PREP CONJ NEG IRREALIS")
 """Right before people who are no crowd (對 很 多 人 來說)."""
 
 
-def is_crowd(units: Sequence[Unit], i: int, at: int, rule: FunctionWordRule) -> bool:
-    """假日 人 真的 好 多: whether people open the clause, but for when they come or what for (來 買 的 人), and an
-    opinion from `at` on says that they are many, which describes nothing else (人 多 的 時候).
+def is_crowd(units: Sequence[Unit], i: int, at: int, lexicon: Lexicon, rule: FunctionWordRule) -> bool:
+    """假日 人 真的 好 多: whether people open the clause, but for when they come, where they are (店內 人 很 多) or
+    what for (來 買 的 人), and an opinion from `at` on says that they are many, which describes nothing else (人 多
+    的 時候).
     """
     first = next((k + 1 for k in range(i - 1, -1, -1) if _opposes(units[k], rule)), 0)
     opening = units[first : i - 1] if i > first and units[i - 1].symbol == DE else units[first:i]
     before = _COMING if len(opening) < i - first else _WHEN
+    if opening and _is_of(opening[-1], lexicon, rule.scenes + rule.times):  # 店內 人 很 多
+        opening = opening[:-1]
     if any(unit.symbol not in before for unit in opening):
         return False
     number = next((k for k in range(at, len(units)) if units[k].symbol not in ADVERBIAL), len(units))
@@ -46,6 +49,18 @@ def is_crowd(units: Sequence[Unit], i: int, at: int, rule: FunctionWordRule) -> 
         return False
     many = units[number].word.startswith(rule.crowding) or (number == i and units[i].word.endswith(rule.crowding))
     return many and _ends_count(units, i, number)
+
+
+def bar_time(units: list[Unit], i: int, lexicon: Lexicon, rule: FunctionWordRule) -> None:
+    """用餐時間 人 很 多: the time right before the crowd at i is no aspect."""
+    if i and _is_of(units[i - 1], lexicon, rule.times):
+        units[i - 1] = units[i - 1]._replace(symbol=BLOCKED)
+
+
+def _is_of(unit: Unit, lexicon: Lexicon, classes: tuple[str, ...]) -> bool:
+    """Whether a unit is an aspect of one of the classes."""
+    entry = lexicon.aspects.get(unit.word) if unit.symbol == ASPECT else None
+    return entry is not None and entry.cls.startswith(classes)
 
 
 def _opposes(unit: Unit, rule: FunctionWordRule) -> bool:

@@ -15,6 +15,7 @@ from builder.engine.asserting import (
     is_asserted,
     is_taste_taken,
     names_kind_of_place,
+    stands_in_a_name,
     tells_what_could_be,
 )
 from builder.engine.comparing import ComparisonRule, find_denier, is_denied, loses_quality
@@ -193,6 +194,8 @@ def _find_edges(
     if unit.entry is None and tells_an_act(units, k, plain, lexicon, grammar.assertion):
         return None
     if plain and names_kind_of_place(units, k, lexicon, grammar.assertion):
+        return None
+    if plain and unit.entry is None and stands_in_a_name(units, k, lexicon, grammar.assertion):
         return None
     if all(u.symbol != NEG for u in units[first:k]) and is_taste_taken(units, k, lexicon, grammar.assertion):
         return None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from builder.engine.crowds import ADVERBIAL, count_crowd, is_crowd, take_crowd_apart
+from builder.engine.crowds import ADVERBIAL, bar_time, count_crowd, is_crowd, take_crowd_apart
 from builder.engine.symbols import (
     ADJ,
     ADV,
@@ -86,8 +86,9 @@ def settle_roles(units: list[Unit], lexicon: Lexicon, rule: FunctionWordRule, ha
             if not _is_level_judged(units, i, rule):
                 units[i] = unit._replace(symbol=ADJ)
             continue
-        if unit.word[0] in rule.crowds and unit.symbol == OPINION and is_crowd(units, i, i, rule):  # 人很多
+        if unit.word[0] in rule.crowds and unit.symbol == OPINION and is_crowd(units, i, i, lexicon, rule):  # 人很多
             units[i : i + 1] = take_crowd_apart(unit, lexicon)
+            bar_time(units, i, lexicon, rule)
             continue
         if unit.word in rule.masses and (counted := count_crowd(units, i, lexicon, rule)):
             units[i : i + 1] = counted
@@ -96,8 +97,10 @@ def settle_roles(units: list[Unit], lexicon: Lexicon, rule: FunctionWordRule, ha
             units[i : i + 1] = _cut_queue(unit, rule.queues)
             continue
         if unit.symbol == ASPECT and unit.word in rule.crowds:
-            if not is_crowd(units, i, i + 1, rule):
+            if not is_crowd(units, i, i + 1, lexicon, rule):
                 units[i] = unit._replace(symbol=BLOCKED)
+            else:
+                bar_time(units, i, lexicon, rule)
             continue
         if unit.symbol == ASPECT and unit.word in rule.naming:
             if _begins_name(units, i):

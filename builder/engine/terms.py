@@ -52,9 +52,10 @@ class TermRule:
     categories `counting` (很多 餐廳). `pointing` and `measures`: what names a thing again, as this kind of thing
     (豬腳 這道 菜). `things`: classes of whole things, of which two that touch are a list before a word of
     `gathering`. `determiners`: first characters of what belongs to `aspect_full` in front of an aspect (這家 的 麵).
-    `situating`: words behind an aspect and before the place where it is (廁所 在 二樓), one of the classes `places`
-    that does not end in one of `unsituated`. `habits`: what `eaters` have of their own, where an opinion of the
-    categories `habitual` follows (我 口味 重), and what `everyone` has of their own (每個人 口味 不同).
+    `overall`: words of `wholes` that alone name nothing (整體 不錯). `situating`: words behind an aspect and before the
+    place where it is (廁所 在 二樓), one of the classes `places` that does not end in one of `unsituated`. `habits`:
+    what `eaters` have of their own, where an opinion of the categories `habitual` follows (我 口味 重), and what
+    `everyone` has of their own (每個人 口味 不同).
     """
 
     attributes: tuple[str, ...] = ()
@@ -82,6 +83,7 @@ class TermRule:
     ordering: frozenset[str] = frozenset()
     heads: frozenset[str] = frozenset()
     wholes: frozenset[str] = frozenset()
+    overall: frozenset[str] = frozenset()
     leading: tuple[str, ...] = ()
     houses: frozenset[str] = frozenset()
     refusals: frozenset[str] = frozenset()
@@ -289,7 +291,14 @@ def join_terms(clause: list[Constituent], text: str, lexicon: Lexicon, grammar: 
             first, last = out[-2:]  # 清蒸 野生石斑
             owner = last.term and last.term.owner
             out[-2:] = [_make_one(first, last, text, owner, _count_lead(first, last, grammar))]
-    return make_listed_nouns_aspects(join_alternatives(out, grammar.lists))
+    return make_listed_nouns_aspects(join_alternatives(_bar_overall(out, rule), grammar.lists))
+
+
+def _bar_overall(clause: list[Constituent], rule: TermRule) -> list[Constituent]:
+    """The clause with 整體 as a plain noun, where it stands alone: 整體 不錯 judges all, and names nothing."""
+    return [
+        item._replace(symbol=BLOCKED, term=None) if item.term and item.word in rule.overall else item for item in clause
+    ]
 
 
 def _touches(first: Constituent, *after: Constituent) -> bool:
