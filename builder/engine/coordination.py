@@ -25,6 +25,9 @@ _OPEN_MARKS = frozenset(",，;；/ ")
 """Marks behind which a list may go on."""
 _NAMED = frozenset({"thing", "part"})
 """Kinds of aspects that a list names (`_kind_of`)."""
+_NAME_PARTS = symbol_set("NOUN ADJ PART BLOCKED VERB")
+_NAME_ENDS = symbol_set("NOUN PART")
+"""Words of a name between list commas, and its last."""
 _LISTED = JOINERS | symbol_set("ASPECT NUM")
 """Units of a clause that goes on with a list."""
 
@@ -43,7 +46,8 @@ class ListRule:
     them (效能散熱不錯). `alike`: classes of which a list shares what stands before 的 (漂亮的面板和續航),
     `shared`: categories of opinions that any list shares so (很棒的服務和餐點). `ordering`: verbs before the first
     thing of a list that a word gathers (點了湯，麵，小菜都好吃). `parted`: words that gather over commas alone (湯，麵
-    都是涼的, but 外賣袋子都是濕的).
+    都是涼的, but 外賣袋子都是濕的). `parts`: words behind a member for what concerns it (餐點部分和服務), `further`:
+    words before the last for more of it (雞腿和其他小菜).
     """
 
     gathering: frozenset[str] = frozenset()
@@ -69,10 +73,15 @@ class ListRule:
     ungathered: tuple[str, ...] = ()
     ordering: frozenset[str] = frozenset()
     parted: frozenset[str] = frozenset()
+    parts: frozenset[str] = frozenset()
+    further: frozenset[str] = frozenset()
 
 
 def make_listed_nouns_aspects(clause: list[Constituent]) -> list[Constituent]:
-    """The clause, changed in place: a noun that a list comma or conjunction joins to an aspect becomes one."""
+    """The clause, changed in place: a noun that a list comma or conjunction joins to an aspect becomes one.
+
+    So does a name of several words between list commas (蛋餅、金沙 球、蘿蔔糕).
+    """
     for i in range(1, len(clause) - 1):
         if clause[i].symbol in JOINERS:
             left, right = clause[i - 1], clause[i + 1]
@@ -80,19 +89,41 @@ def make_listed_nouns_aspects(clause: list[Constituent]) -> list[Constituent]:
                 clause[i + 1] = right._replace(symbol=ASPECT, term=Term(""))
             elif right.symbol == ASPECT and left.symbol == NOUN and len(left.word) > 1:
                 clause[i - 1] = left._replace(symbol=ASPECT, term=Term(""))
+    for i in range(len(clause) - 4, 0, -1):
+        if clause[i].symbol == LIST and _is_named(clause[i - 1]) and (end := _end_name(clause, i + 1)):
+            run = clause[i + 1 : end]
+            name = "".join([item.word for item in run])
+            clause[i + 1 : end] = [run[-1]._replace(start=run[0].start, symbol=ASPECT, word=name, term=Term(""))]
     return clause
+
+
+def _is_named(item: Constituent) -> bool:
+    """Whether an aspect is a thing, or a name that no lexicon holds."""
+    return item.term is not None and (not item.term.cls or is_thing(item))
+
+
+def _end_name(clause: Sequence[Constituent], first: int) -> int:
+    """Behind the two or three words that from `first` on touch up to the next list comma and may be a name; else 0."""
+    for end in range(first + 2, min(first + 4, len(clause))):
+        if clause[end - 1].start != clause[end - 2].end or clause[end - 2].symbol not in _NAME_PARTS:
+            return 0
+        if clause[end].symbol == LIST:
+            return end if clause[end - 1].symbol in _NAME_ENDS else 0
+    return 0
 
 
 def join_alternatives(clause: list[Constituent], rule: ListRule) -> list[Constituent]:
     """The clause, changed in place: a word that joins alternatives or the ends of a range is a conjunction.
 
-    The first stands behind 無論 (還是), the second behind 從, before an aspect that a word gathers (從湯 到 麵 都).
+    The first stands behind 無論 (還是), the second behind 從 or an aspect, before an aspect that a word gathers (從湯 到
+    麵 都).
     """
     offered = ranged = False
     for i, item in enumerate(clause):
         offered = offered or item.word in rule.offering
         ranged = ranged or item.word in rule.ranging
-        joins_range = ranged and item.word in rule.reaching and clause[i + 1 : i + 2]
+        begun = ranged or (i and clause[i - 1].symbol == ASPECT)
+        joins_range = begun and item.word in rule.reaching and clause[i + 1 : i + 2]
         if (offered and item.word in rule.choosing) or (
             joins_range and clause[i + 1].symbol == ASPECT and is_gathered(clause, i + 1, rule)
         ):
@@ -294,6 +325,8 @@ def _step_to_previous(clause: Sequence[Constituent], i: int, rule: ListRule) -> 
     """How many places before aspect i the one stands that it is coordinated with; 0 if there is none."""
     if i >= 2 and clause[i - 1].symbol in JOINERS and clause[i - 2].symbol == ASPECT:
         return 0 if _begins_statement(clause, i, rule) else 2
+    if i >= 3 and clause[i - 1].symbol in JOINERS and clause[i - 2].word in rule.parts and clause[i - 3].symbol == ASPECT:
+        return 3  # 餐點 部分 和 服務
     touches = rule.touching and i and clause[i - 1].symbol == ASPECT and clause[i - 1].end == clause[i].start
     if touches and (
         _are_attributes(clause[i - 1], clause[i])
@@ -336,7 +369,8 @@ def _step_over_modifiers(clause: Sequence[Constituent], i: int, rule: ListRule) 
         return 0  # 店員和老闆煮的麵
     if allowed is _RELATIVE and clause[i - 2].symbol == ASPECT and clause[i - 2].word not in rule.giving:
         return 0  # 糖與奶的比例
-    return i - at + 1 if allowed is _RELATIVE or clause[at].symbol == LIST else 0
+    further = all(item.word in rule.further for item in clause[at + 1 : i])  # 雞腿 和 其他 小菜
+    return i - at + 1 if allowed is _RELATIVE or clause[at].symbol == LIST or further else 0
 
 
 def _need_no_gathering(first: Constituent, last: Constituent, rule: ListRule) -> bool:

@@ -29,7 +29,7 @@ class TermRule:
     `attributes`: classes that take an owner (餐點口感). `separate`: pairs of classes, "food service", that are never
     one term: side by side they are a list without a comma (餐點服務都好); a blank alone stands for all pairs.
     `list_touching`: whether such lists share an opinion behind a word of `gathering`; those of `parted` gather a list
-    over commas alone (湯，麵都是涼的, but 外賣袋子都是濕的);
+    over commas alone (湯，麵都是涼的, but 外賣袋子都是濕的); `parts` and `further` stand beside members (`ListRule`);
     `list_bare`: classes of things whose bare names are a list (紅茶，奶茶很香),
     `ungathered`: pairs of classes that do so without one (效能散熱不錯). `alike`: classes of which a list
     shares what stands before 的 (漂亮的面板和續航), `shared`: categories of opinions that any list shares so
@@ -67,6 +67,8 @@ class TermRule:
     shared: tuple[str, ...] = ()
     gathering: frozenset[str] = frozenset()
     parted: frozenset[str] = frozenset()
+    parts: frozenset[str] = frozenset()
+    further: frozenset[str] = frozenset()
     offering: frozenset[str] = frozenset()
     choosing: frozenset[str] = frozenset()
     ranging: frozenset[str] = frozenset()
@@ -113,6 +115,8 @@ class TermRule:
         return ListRule(
             gathering=self.gathering,
             parted=self.parted,
+            parts=self.parts,
+            further=self.further,
             offering=self.offering,
             choosing=self.choosing,
             ranging=self.ranging,
