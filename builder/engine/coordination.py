@@ -28,6 +28,8 @@ _NAMED = frozenset({"thing", "part"})
 _NAME_PARTS = symbol_set("NOUN ADJ PART BLOCKED VERB")
 _NAME_ENDS = symbol_set("NOUN PART")
 """Words of a name between list commas, and its last."""
+_PARTED = [[ASPECT, LIST], [ASPECT, CONJ]]
+"""An aspect before a word for what concerns it, and what joins the next one."""
 _LISTED = JOINERS | symbol_set("ASPECT NUM")
 """Units of a clause that goes on with a list."""
 
@@ -115,8 +117,8 @@ def _end_name(clause: Sequence[Constituent], first: int) -> int:
 def join_alternatives(clause: list[Constituent], rule: ListRule) -> list[Constituent]:
     """The clause, changed in place: a word that joins alternatives or the ends of a range is a conjunction.
 
-    The first stands behind 無論 (還是), the second behind 從 or an aspect, before an aspect that a word gathers (從湯 到
-    麵 都).
+    The first stands behind 無論 (還是), the second behind 從 or an aspect, before an aspect that a word gathers
+    (從湯 到 麵 都).
     """
     offered = ranged = False
     for i, item in enumerate(clause):
@@ -325,7 +327,7 @@ def _step_to_previous(clause: Sequence[Constituent], i: int, rule: ListRule) -> 
     """How many places before aspect i the one stands that it is coordinated with; 0 if there is none."""
     if i >= 2 and clause[i - 1].symbol in JOINERS and clause[i - 2].symbol == ASPECT:
         return 0 if _begins_statement(clause, i, rule) else 2
-    if i >= 3 and clause[i - 1].symbol in JOINERS and clause[i - 2].word in rule.parts and clause[i - 3].symbol == ASPECT:
+    if i >= 3 and [item.symbol for item in clause[i - 3 : i : 2]] in _PARTED and clause[i - 2].word in rule.parts:
         return 3  # 餐點 部分 和 服務
     touches = rule.touching and i and clause[i - 1].symbol == ASPECT and clause[i - 1].end == clause[i].start
     if touches and (
