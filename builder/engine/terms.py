@@ -13,12 +13,14 @@ from itertools import product
 from builder.engine.constituents import GENERIC, THINGS, Constituent, is_kind, is_thing
 from builder.engine.coordination import ListRule, are_gathered, join_alternatives, make_listed_nouns_aspects
 from builder.engine.naming import NameGrammar, begins_name, ends_name, names_a_kind
-from builder.engine.symbols import ADV, ASPECT, BLOCKED, DE, HAVE, NEG, NUM, VERB, symbol_set
+from builder.engine.symbols import ADV, ASPECT, BLOCKED, DE, HAVE, NEG, NOUN, NUM, VERB, symbol_set
 from builder.lexicon.resources import Lexicon
 from builder.records import Span
 
 _REFUSING = symbol_set("NEG VERB")
 """Units that say that somebody does without what follows (不 沾 醬)."""
+_POSSESSIVE = ("", "的")
+"""Between a name and its head."""
 _SUFFIX_UNITS = symbol_set("NOUN VERB OTHER PART")
 
 
@@ -279,6 +281,11 @@ def join_terms(clause: list[Constituent], text: str, lexicon: Lexicon, grammar: 
         ):
             item = item._replace(symbol=ADV, term=None)  # 餐點 整體 不錯
         joined = _join_to_last(out, item, text, lexicon, grammar) if out and (item.term or out[-1].term) else None
+        if joined is None and compounds and out and _is_head(clause, i, lexicon):
+            count = 2 if out[-1].symbol == DE and len(out) > 1 else 1
+            first = out[-count]
+            if first.term is not None and text[first.end : item.start] in _POSSESSIVE:
+                joined = count, first._replace(end=item.end, word=text[first.start : item.end], last=item.last)
         if joined and rule.list_touching and _are_touching_things(out[-1], clause, i, grammar):
             joined = None
         if joined is None:
@@ -303,6 +310,21 @@ def _bar_overall(clause: list[Constituent], rule: TermRule) -> list[Constituent]
     return [
         item._replace(symbol=BLOCKED, term=None) if item.term and item.word in rule.overall else item for item in clause
     ]
+
+
+def _is_head(clause: Sequence[Constituent], i: int, lexicon: Lexicon) -> bool:
+    """食物 質素 很好, 甜點 的 表現 很好: whether a noun that no lexicon holds may be the head of the name before it, as
+    an opinion follows over adverbs.
+    """
+    item = clause[i]
+    if item.symbol != NOUN or len(item.word) < 2 or item.word in lexicon.general:
+        return False
+    if not item.word.isalpha() or item.word.isascii():
+        return False
+    at = i + 1
+    while at < len(clause) and clause[at].symbol == ADV:
+        at += 1
+    return at < len(clause) and clause[at].phrase is not None
 
 
 def _touches(first: Constituent, *after: Constituent) -> bool:
