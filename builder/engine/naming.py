@@ -34,7 +34,7 @@ class NameRule:
     that touch a name and are no part of it (measure words, particles, adverbs). `latin`: whether words of Latin letters
     and digits are part of the name that they touch (ZX14 筆電). `codes`: class of a name of Latin letters and digits
     that no lexicon holds (KX-520); "" where such names are no aspects. `sizes`: units that with a number before a thing
-    belong to its name (16吋的筆電).
+    belong to its name (16吋的筆電). `housed`: classes of houses whose names begin with where they come from (德國餐廳).
     """
 
     compounds: bool = True
@@ -48,6 +48,7 @@ class NameRule:
     diminished: tuple[str, ...] = ()
     codes: str = ""
     sizes: tuple[str, ...] = ()
+    housed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +96,7 @@ def begins_name(before: Constituent, item: Constituent, lexicon: Lexicon, gramma
     if grammar.rule.latin and before.word.isascii() and any(map(str.isalnum, before.word)):
         return before.symbol != BUT
     thing = item.term.role in THINGS
-    if thing and before.symbol == BLOCKED and lexicon.not_aspects.get(before.word) == "origin":
+    if before.symbol == BLOCKED and _is_proper(before, item.term, lexicon, grammar):
         return True
     if before.symbol == NOUN:
         return len(before.word) > 1 or (thing and _is_stray(before.word, lexicon, grammar))
@@ -103,6 +104,15 @@ def begins_name(before: Constituent, item: Constituent, lexicon: Lexicon, gramma
         return thing and _is_stray(before.word, lexicon, grammar)
     role = lexicon.morphemes.get(before.word, "")
     return thing and role in _BEFORE_HEADS and before.symbol in _PART_UNITS
+
+
+def _is_proper(before: Constituent, term: Term, lexicon: Lexicon, grammar: NameGrammar) -> bool:
+    """Whether a word that is no aspect names whose a thing is (真芳 三明治) or where it or a house comes from (德國 餐廳).
+    """
+    reason = lexicon.not_aspects.get(before.word)
+    if reason is None:
+        return term.role in THINGS and term.role not in GENERIC and len(before.word) > 1 and before.word.isalpha()
+    return reason == "origin" and (term.role in THINGS or term.cls.startswith(grammar.rule.housed))
 
 
 def names_a_kind(before: Constituent, item: Constituent, out: Sequence[Constituent], grammar: NameGrammar) -> bool:
