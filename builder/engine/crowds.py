@@ -17,8 +17,8 @@ ADVERBIAL = symbol_set("ADV DEG NEG COP")
 """Between people and how many they are."""
 _OPENING = symbol_set("BUT COP")
 """What opens a statement within its clause."""
-_WHEN = symbol_set("ADV BLOCKED BUT CONJ DEG NOUN OPINION")
-"""Before the people of a crowd (可惜 假日 人 超 多, 好喝 人 很 多)."""
+_WHEN = symbol_set("ADV BLOCKED BUT CONJ DEG NOUN OPINION ASPECT")
+"""Before the people of a crowd (可惜 假日 人 超 多, 好喝 人 很 多, 店內 人 很 多)."""
 _COMING = symbol_set("ADV BLOCKED NOUN VERB NUM AUX")
 """Before the 的 of a crowd that is told what it comes for (來 買 的 人 很 多)."""
 _BEHIND_NUMBER = symbol_set("PART BUT POST")
@@ -45,6 +45,8 @@ def is_crowd(units: Sequence[Unit], i: int, at: int, lexicon: Lexicon, rule: Fun
     if any(unit.symbol not in before for unit in opening):
         return False
     number = next((k for k in range(at, len(units)) if units[k].symbol not in ADVERBIAL), len(units))
+    if [unit.symbol for unit in units[number : number + 2]] == [DE, OPINION] and number > at:  # 人 特別 的 多
+        number += 1
     if number == len(units) or units[number].symbol != OPINION:
         return False
     many = units[number].word.startswith(rule.crowding) or (number == i and units[i].word.endswith(rule.crowding))
