@@ -34,7 +34,7 @@ class NameRule:
     that touch a name and are no part of it (measure words, particles, adverbs). `latin`: whether words of Latin letters
     and digits are part of the name that they touch (ZX14 筆電). `codes`: class of a name of Latin letters and digits
     that no lexicon holds (KX-520); "" where such names are no aspects. `sizes`: units that with a number before a thing
-    belong to its name (16吋的筆電). `housed`: classes of houses whose names begin with where they come from (德國餐廳).
+    belong to its name (16吋的筆電). `housed`: classes of houses whose names begin with where they come from (泰國餐廳).
     """
 
     compounds: bool = True
@@ -107,7 +107,7 @@ def begins_name(before: Constituent, item: Constituent, lexicon: Lexicon, gramma
 
 
 def _is_proper(before: Constituent, term: Term, lexicon: Lexicon, grammar: NameGrammar) -> bool:
-    """Whether a word that is no aspect names whose a thing is (真芳 三明治) or where it or a house comes from (德國 餐廳)."""
+    """Whether a word that is no aspect names whose a thing is (阿明 三明治) or where it or a house comes from (德國 餐廳)."""
     reason = lexicon.not_aspects.get(before.word)
     if reason is None:
         return term.role in THINGS and term.role not in GENERIC and len(before.word) > 1 and before.word.isalpha()

@@ -313,7 +313,7 @@ def _bar_overall(clause: list[Constituent], rule: TermRule) -> list[Constituent]
 
 
 def _is_head(clause: Sequence[Constituent], i: int, lexicon: Lexicon) -> bool:
-    """食物 質素 很好, 甜點 的 表現 很好: whether a noun that no lexicon holds may be the head of the name before it, as
+    """商品 質素 很好, 商品 的 質素 很好: whether a noun that no lexicon holds may be the head of the name before it, as
     an opinion follows over adverbs.
     """
     item = clause[i]
