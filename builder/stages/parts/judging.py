@@ -9,6 +9,7 @@ from pathlib import Path
 
 from builder.learning.task import Example, Judge
 from builder.model import kinds
+from builder.model.trust import TrustLimits
 from builder.records import StoredTriplet
 from builder.stages.parts import predictions
 from builder.stages.parts.context import Context
@@ -83,6 +84,12 @@ def read_trust(context: Context) -> float | None:
     ):
         return None
     return float(json.loads(path.read_text(encoding="utf-8"))["trust"])
+
+
+def read_limits(context: Context) -> TrustLimits:
+    """What variant E may do by the panel of this build."""
+    settings = json.loads((context.models / "panel" / "panel.json").read_text(encoding="utf-8"))
+    return TrustLimits(**settings["limits"]) if "limits" in settings else TrustLimits.of(float(settings["trust"]))
 
 
 def folder_of(context: Context) -> Path:

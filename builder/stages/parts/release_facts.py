@@ -15,7 +15,6 @@ from builder.metrics import Answer
 from builder.metrics.scores import Metric
 from builder.metrics.systems import Settings, measure
 from builder.model.calibration import load_curve
-from builder.model.trust import TrustLimits
 from builder.records import POLARITIES
 from builder.release.figures import QualityFigure, metric_name
 from builder.release.manifest import Facts, LayerFacts, SplitFacts
@@ -43,6 +42,7 @@ REASONS = (
     "unlabelled",
 )
 NO_JUDGE = "There were too few reviews for a judge"
+SHIPPED_JUDGE = "The judge is the model that the domain ships, a tagger trained on annotated reviews of others"
 RULES_ALONE = "The profile rules trains no judge"
 _WITHOUT_EFFECT = (
     "workers", "engine", "scheduler", "evaluate.gold", "evaluate.silver", "annotate.models", "lexicons.dir",
@@ -156,12 +156,13 @@ def _describe_panel(context: Context) -> str:
         return f"{UNTRUSTED}: it learnt from too few reviews to doubt what rules say. {effect}"
     if variant != "E":
         return "The panel of taggers is trusted."
-    limits, curve = TrustLimits.of(trust), load_curve(context.models / "panel")
+    shipped = judging.find_shipped_model(context) is not None
+    limits, curve = judging.read_limits(context), load_curve(context.models / "panel")
     rated = f" Its confidences are calibrated on {curve.source}." if curve else ""
     return (
-        f"The panel of taggers is trusted to {trust:.0%}. Variant E leaves out triplets of the rules that the panel "
-        f"gives less than {limits.drop:g} and the rules were not firm about, and adds proposals of {limits.add:g} or "
-        f"more. "
+        (SHIPPED_JUDGE if shipped else f"The panel of taggers is trusted to {trust:.0%}")
+        + f". Variant E leaves out triplets of the rules that it gives less than {limits.drop:g} and the rules were not "
+        f"firm about, and adds proposals of {limits.add:g} or more. "
         f"Where the lexicon knows a polarity, it decides.{rated}"
         + (f" Where they read reviews, {' and '.join(readers)} were weighed with both." if readers else "")
     )
@@ -203,7 +204,7 @@ def _describe_layers(labelled_by: Mapping[str, str], tally: Tally) -> tuple[Laye
 def _split_source(variant: str, last: int, name: str, trusted: bool) -> str:
     """Where the triplets of a split come from."""
     if variant == "E":
-        return "rules and panel together" if trusted else "rules"
+        return "rules and judge together" if trusted else "rules"
     judged = ", less what the judge rejects" if variant in "AC" else ""
     return {
         "train": f"last training set of variant {variant} (S_{last})",
