@@ -11,6 +11,8 @@ from builder.wording import counted
 
 UNTRUSTED = "The panel of taggers is not trusted"
 """How `Facts.panel` begins where a judge was trained and changed nothing."""
+SHIPPED = "shipped model"
+"""What the source of a split calls the model that the domain's pack ships."""
 WEIGHED = "weighed with "
 """What stands before the names of language models in the source of a split."""
 _START = "builder {} found them by weak supervision: a rule engine with lexicons proposed"
@@ -22,12 +24,17 @@ def is_tagged(facts: Facts) -> bool:
 
 
 def is_judged(facts: Facts) -> bool:
-    """Whether a judge decided on the triplets: the discriminator, or the taggers of a panel."""
+    """Whether a judge decided on the triplets: the discriminator, the taggers of a panel, or a shipped model."""
     return _has_panel(facts) or any("judge" in split.source for split in facts.splits)
 
 
 def _has_panel(facts: Facts) -> bool:
-    return any("panel" in split.source for split in facts.splits)
+    return has_shipped_model(facts) or any("panel" in split.source for split in facts.splits)
+
+
+def has_shipped_model(facts: Facts) -> bool:
+    """Whether the model of the domain's pack decided on the triplets."""
+    return any(SHIPPED in split.source for split in facts.splits)
 
 
 def labellers(facts: Facts) -> str:
@@ -70,6 +77,11 @@ def _weighed(facts: Facts) -> str:
 
 
 def _machine(facts: Facts) -> str:
+    if has_shipped_model(facts):
+        return (
+            "triplets. A tagger that builder ships, trained on other reviews which a language model annotated, added "
+            "some, left others out and rated them."
+        )
     if _has_panel(facts):
         return "triplets. Taggers, trained on the rules' output, added some, left others out and rated them."
     if is_tagged(facts) and is_judged(facts):

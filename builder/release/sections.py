@@ -92,11 +92,15 @@ def made(facts: Facts) -> str:
             "`A0` … `D3` are taggers: variant of self-training, then round. "
             "`S_n` is a variant's training set in round n."
         )
-    if "panel" in named or "E0" in named:
+    if origin.has_shipped_model(facts):
+        terms.append("The *shipped model* is a tagger that comes with builder and was trained on other reviews.")
+        terms.append("`E0` is what rules and shipped model hold together.")
+    elif "panel" in named or "E0" in named:
         terms.append("The *panel* is the taggers of cross-fitting: each rates reviews that it was not trained on.")
         terms.append("`E0` is what rules and panel hold together.")
     if origin.is_judged(facts):
-        judge = "the panel" if "panel" in named else "the discriminator"
+        panel = "the panel" if "panel" in named else "the discriminator"
+        judge = "the shipped model" if origin.has_shipped_model(facts) else panel
         terms.append(
             f"The *judge*, here {judge}, gives each candidate a verdict: YY, the opinion describes the aspect with this"
             " polarity; YN, with another polarity; NX, not at all."

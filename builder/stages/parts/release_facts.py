@@ -18,7 +18,7 @@ from builder.model.calibration import load_curve
 from builder.records import POLARITIES
 from builder.release.figures import QualityFigure, metric_name
 from builder.release.manifest import Facts, LayerFacts, SplitFacts
-from builder.release.origin import UNTRUSTED, WEIGHED
+from builder.release.origin import SHIPPED, UNTRUSTED, WEIGHED
 from builder.release.statistics import Tally
 from builder.stages.parts import judging
 from builder.stages.parts.context import Context
@@ -172,7 +172,7 @@ def _describe_split(context: Context, draft: SplitDraft, tally: Tally) -> SplitF
     """A split with its source and the counts of its rows; and who labelled its layers."""
     variant, last = train_source(context)
     count, by_people = tally.counts["reviews"], tally.counts["gold"]
-    source = _split_source(variant, last, draft.name, bool(judging.read_trust(context)))
+    source = _split_source(variant, last, draft.name, _name_judge(context))
     if variant == "E" and (readers := labellers.heeded(context.connection)):
         source += f", {WEIGHED}{' and '.join(readers)}"
     if SILVER in draft.labelled_by:
@@ -201,10 +201,17 @@ def _describe_layers(labelled_by: Mapping[str, str], tally: Tally) -> tuple[Laye
     )
 
 
-def _split_source(variant: str, last: int, name: str, trusted: bool) -> str:
+def _name_judge(context: Context) -> str:
+    """The judge that variant E follows; empty where it follows none."""
+    if not judging.read_trust(context):
+        return ""
+    return SHIPPED if judging.find_shipped_model(context) else "panel"
+
+
+def _split_source(variant: str, last: int, name: str, judge: str) -> str:
     """Where the triplets of a split come from."""
     if variant == "E":
-        return "rules and judge together" if trusted else "rules"
+        return f"rules and {judge} together" if judge else "rules"
     judged = ", less what the judge rejects" if variant in "AC" else ""
     return {
         "train": f"last training set of variant {variant} (S_{last})",
