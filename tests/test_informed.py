@@ -163,6 +163,9 @@ def test_a_small_build_is_judged_by_the_packs_model_and_extract_finds_what_it_ho
         assert sum(triplets.label_counts(connection, judge).values()) >= proposed > 0
     manifest = json.loads(next((tmp_path / "r").glob("v*/manifest.json")).read_text(encoding="utf-8"))
     assert "the model that the domain ships" in manifest["panel"]
+    card = next((tmp_path / "r").glob("v*/README.md")).read_text(encoding="utf-8")
+    assert "trained on other reviews which a language model annotated" in card
+    assert "rules and shipped model together" in card and "cross-fitting" not in card
     again = here("resume", "--workdir", workdir, "--out", tmp_path / "r")
     assert again.code == 0 and "Nothing has changed" in again.out
     text = "湯頭很香，麵條很難吃"

@@ -107,7 +107,7 @@ def begins_name(before: Constituent, item: Constituent, lexicon: Lexicon, gramma
 
 
 def _is_proper(before: Constituent, term: Term, lexicon: Lexicon, grammar: NameGrammar) -> bool:
-    """Whether a word that is no aspect names whose a thing is (阿明 三明治) or where it or a house comes from (德國 餐廳)."""
+    """Whether a word that is no aspect names whose a thing is (阿明 三明治), or where it or a house comes from."""
     reason = lexicon.not_aspects.get(before.word)
     if reason is None:
         return term.role in THINGS and term.role not in GENERIC and len(before.word) > 1 and before.word.isalpha()

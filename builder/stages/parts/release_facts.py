@@ -161,8 +161,8 @@ def _describe_panel(context: Context) -> str:
     rated = f" Its confidences are calibrated on {curve.source}." if curve else ""
     return (
         (SHIPPED_JUDGE if shipped else f"The panel of taggers is trusted to {trust:.0%}")
-        + f". Variant E leaves out triplets of the rules that it gives less than {limits.drop:g} and the rules were not "
-        f"firm about, and adds proposals of {limits.add:g} or more. "
+        + f". Variant E leaves out triplets of the rules that it gives less than {limits.drop:g} and the rules were "
+        f"not firm about, and adds proposals of {limits.add:g} or more. "
         f"Where the lexicon knows a polarity, it decides.{rated}"
         + (f" Where they read reviews, {' and '.join(readers)} were weighed with both." if readers else "")
     )
