@@ -19,7 +19,7 @@ from builder.engine.reading import RuleReader
 from builder.errors import ConfigError, ModelError
 from builder.learning.encode import collate, encode_all
 from builder.lexicon.folders import SHIPPED, Folders
-from builder.model.cotrain import load_taggers
+from builder.model.cotrain import Taggers, load_taggers, save_taggers
 from builder.model.informed import InformedFoundation
 from builder.model.panel import load_panel
 from builder.model.rule_features import KINDS, make_rows
@@ -57,7 +57,9 @@ def pack(tagger: Tagger, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The restaurant's pack with a tiny model."""
     folder = tmp_path_factory.mktemp("packs") / "eating"
     shutil.copytree(ROOT / "domains" / "restaurant", folder, ignore=shutil.ignore_patterns("model"))
-    save(tagger, folder / "model")
+    save(tagger, folder / "model" / "0")
+    save(tagger, folder / "model" / "1")
+    save_taggers(Taggers((tagger, tagger)), folder / "model")
     judge = {"limits": asdict(LIMITS), "curve": {"knots": [[0.0, 0.5], [1.0, 0.9]], "source": "a test"}}
     (folder / "model" / "judge.json").write_text(json.dumps(judge), encoding="utf-8")
     return folder
@@ -135,7 +137,7 @@ def test_a_pack_may_ship_a_model_and_other_words_have_none(pack: Path, tmp_path:
     assert panel.limits == LIMITS and panel.trust == 1
     foundation = panel.taggers.members[0].foundation
     assert isinstance(foundation, InformedFoundation) and foundation.folders == folders
-    copied = copy_model(pack / "model", tmp_path, 2, folders)
+    copied = copy_model(pack / "model", tmp_path, folders)
     again = load_panel(tmp_path)
     assert again.digest == copied.digest and again.own_curve == copied.own_curve and again.limits == LIMITS
     assert len(load_taggers(tmp_path / "taggers").members) == 2

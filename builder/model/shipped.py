@@ -1,7 +1,7 @@
-"""The model that a domain's pack ships: a tagger that reads what the rules read, with limits and a curve that were
-measured on reviews it had not seen.
+"""The model that a domain's pack ships: taggers that read what the rules read, with limits and a curve that were
+measured on reviews they had not seen.
 
-In: the folder of a model, and the folders of words and rules. Out: the model as a panel of one, and the copy of it that
+In: the folder of a model, and the folders of words and rules. Out: the model as a panel, and the copy of it that
 a working directory keeps, so that a build can be read again whatever builder ships later.
 """
 
@@ -9,20 +9,17 @@ from __future__ import annotations
 
 import json
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 from builder.errors import ModelError
-from builder.files import read_settings, replacing
+from builder.files import read_settings, write_atomically
 from builder.lexicon.folders import Folders
 from builder.model.calibration import read_curve
-from builder.model.cotrain import Taggers, save_taggers
+from builder.model.cotrain import load_taggers
 from builder.model.panel import Panel, save_panel
-from builder.model.saved import load
-from builder.model.tagger import Tagger
 from builder.model.trust import TrustLimits
 
-_JUDGE, _FILES = "judge.json", ("weights.safetensors", "config.json")
+_JUDGE = "judge.json"
 
 
 def open_model(folder: Path, folders: Folders) -> Panel:
@@ -34,24 +31,14 @@ def open_model(folder: Path, folders: Folders) -> Panel:
         curve = read_curve(settings["curve"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ModelError(f"no readable limits: {error!r}", where=str(path), fix="reinstall builder") from error
-    tagger = load(folder)
-    if not isinstance(tagger, Tagger):
-        raise ModelError("this model finds no triplets", where=str(folder), fix="reinstall builder")
-    taggers = Taggers((tagger,)).informed_by(folders)
-    return Panel(taggers, limits.drop, 1.0, limits, curve)
+    return Panel(load_taggers(folder).informed_by(folders), limits.drop, 1.0, limits, curve)
 
 
-def copy_model(folder: Path, panel_folder: Path, members: int, folders: Folders) -> Panel:
-    """Lay the model of a pack into a working directory, as so many members of a panel, and save the panel."""
+def copy_model(folder: Path, panel_folder: Path, folders: Folders) -> Panel:
+    """Lay the model of a pack into the folder of a panel."""
     panel = open_model(folder, folders)
-    (tagger,) = panel.taggers.members
     shutil.rmtree(panel_folder / "taggers", ignore_errors=True)
-    for number in range(members):
-        for name in _FILES:
-            with replacing(panel_folder / "taggers" / str(number) / name) as out:
-                out.write((folder / name).read_bytes())
-    taggers = Taggers((tagger,) * members)
-    save_taggers(taggers, panel_folder / "taggers")
-    panel = replace(panel, taggers=taggers)
+    for path in (*folder.glob("*/config.json"), *folder.glob("*/weights.safetensors"), folder / "taggers.json"):
+        write_atomically(panel_folder / "taggers" / path.relative_to(folder), path.read_bytes())
     save_panel(panel, panel_folder)
     return panel

@@ -112,16 +112,16 @@ def _judge_by_shipped_model(context: Context, model: Path, rules: int, shown: Mo
 
 
 def _lay_model(context: Context, model: Path, rules: int, folder: Path) -> Panel:
-    """The pack's model in the working directory. Labels of the user teach copies of it, one for each fold."""
+    """The pack's model in the working directory. Labels of the user teach its members, each those of other folds."""
     from builder.model.panel import save_panel
     from builder.model.shipped import copy_model
     from builder.model.tuning import TaughtExamples, tune_taggers
 
     settings = context.config.discriminate
     taught = TaughtExamples(tuple(list_taught_examples(context)), settings.label_weight)
+    panel = copy_model(model, folder, context.folders)
     if not taught.weight or not taught.examples:
-        return copy_model(model, folder, 1, context.folders)
-    panel = copy_model(model, folder, settings.folds, context.folders)
+        return panel
     again = pack_examples(context, triplets.proposed(context.connection, rules, "train", settings.most))
     context.crew.rest()  # training needs the memory
     taggers = tune_taggers(panel.taggers, again, taught, context.config.seed, folder / "taggers")

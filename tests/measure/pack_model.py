@@ -3,9 +3,10 @@
 
 An annotation is a file of JSON lines, a review each: `id`, `text`, and all `triplets` with `aspect`, `aspect_full`,
 `opinion`, `opinion_full` and `polarity`; or with `sha256` and spans in place of texts, which are then looked up in
-the CSV file `--texts`. `train` fits a tagger that reads what the rules read. `measure` scores rules, model and both on
-reviews that the model has not seen; `--choose` tries limits for variant E, `--write` puts the best ones and the curve
-of confidence into the model's folder. What chose them is no test of them.
+the CSV file `--texts`. `train` fits a tagger that reads what the rules
+read, a member of the model for each seed. `measure` scores rules, model and both on
+reviews that the model has not seen; `--choose` says which limits of variant E are best, `--limits` sets some, and `--write`
+puts those and the curve of confidence into the model's folder. What chose them is no test of them.
 """
 
 from __future__ import annotations
@@ -32,20 +33,20 @@ from builder.engine import Doc, Engine
 from builder.learning.checkpoint import write_tensors
 from builder.learning.task import VALENCE, Example, TaggerConfig
 from builder.lexicon.rules import load_rules
-from builder.model.cotrain import held
+from builder.model.cotrain import Taggers, held, load_taggers, save_taggers
 from builder.model.informed import InformedFoundation
 from builder.model.panel import YY, seen
 from builder.model.saved import load, save
 from builder.model.shipped import open_model
-from builder.model.tagger import Proposal, Tagger, propose, train_tagger
+from builder.model.tagger import Proposal, Tagger, train_tagger
 from builder.model.trust import TrustLimits
 from builder.reader import Reader, Reading, Recipe, make_reader, to_text
 from builder.records import Element, Span, Triplet
 from builder.text import Variants, view
 
 CONFIG = TaggerConfig(width=160, char_size=96, bigram_buckets=4096, epochs=6, dropout=0.3, batch_chars=1024, threads=1)
-FLOOR = 0.02
-DROPS, FIRMS, ADDS, WIDENS = (0.0, 0.03, 0.05, 0.1, 0.15, 0.2), (0.6, 2.0, 99.0), (0.4, 0.5, 0.6, 0.7), (0.4, 0.5, 0.7)
+DROPS, FIRMS = (0.03, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3), (0.6, 1.0, 2.0, 99.0)
+ADDS, WIDENS = (0.4, 0.5, 0.6, 0.7), (0.4, 0.5, 0.7)
 STEPS = 12
 """Knots of the curve."""
 ELEMENTS = ("aspect", "aspect_full", "opinion", "opinion_full")
@@ -154,7 +155,9 @@ def train(rows: Sequence[Row], out: Path, seed: int, config: TaggerConfig) -> No
 
     with tempfile.TemporaryDirectory() as checkpoints:
         tagger = train_tagger(examples, [], config, seed, Path(checkpoints), report, foundation)
-    save_half(tagger, out)
+    save_half(tagger, out / str(seed))
+    members = [load(path) for path in sorted(path for path in out.iterdir() if path.name.isdigit())]
+    save_taggers(Taggers(tuple(member for member in members if isinstance(member, Tagger))), out)
 
 
 def save_half(tagger: Tagger, out: Path) -> None:
@@ -167,11 +170,11 @@ def save_half(tagger: Tagger, out: Path) -> None:
     assert load(out).digest == tagger.digest, "half precision holds what was saved"
 
 
-def read_all(rows: Sequence[Row], tagger: Tagger, reader: Reader) -> list[ReadReview]:
+def read_all(rows: Sequence[Row], taggers: Taggers, reader: Reader) -> list[ReadReview]:
     """The reviews as rules and model read them."""
     readings = reader.read([row["text"] for row in rows])
     texts = [reading.view.text for reading in readings]
-    proposals = propose(tagger.network, tagger.foundation, tagger.config, texts, FLOOR)
+    proposals = taggers.proposals(texts)
     ruled = [reader.engine.extract(reading.doc) for reading in readings]
     return [ReadReview(*parts) for parts in zip(rows, readings, ruled, proposals, strict=True)]
 
@@ -239,13 +242,16 @@ def fit_curve(
     return [(float(at), round(float(fitted.predict([at])[0]), 4)) for at in knots]
 
 
-def measure(folder: Path, rows: Sequence[Row], scorer: Any, choose: bool, write: bool) -> None:
+def measure(
+    folder: Path, rows: Sequence[Row], scorer: Any, given: TrustLimits | None, *, choose: bool, write: bool
+) -> None:
+    """Print the scores of rules and of both, by limits that are given, chosen, or those of the model."""
     reader = make_reader(Recipe())
-    tagger = load(folder)
-    assert isinstance(tagger, Tagger), "a tagger was trained"
-    reads = read_all(rows, tagger, reader)
+    reads = read_all(rows, load_taggers(folder), reader)
     engine = Engine(reader.lexicon, load_rules())
-    limits = choose_limits(scorer, engine, reads) if choose else open_model(folder, Recipe().folders).limits
+    if choose:
+        print("best:", choose_limits(scorer, engine, reads), flush=True)
+    limits = given or open_model(folder, Recipe().folders).limits
     ruled = score(scorer, [(read.row, [to_answer(t, read) for t in read.ruled]) for read in reads])
     both = score_limits(scorer, engine, reads, limits)
     for name, values in (("rules", ruled), (f"rules and model, {limits}", both)):
@@ -265,10 +271,11 @@ def main() -> None:
         command.add_argument("folder", type=Path)
         command.add_argument("annotations", type=Path, nargs="+")
         command.add_argument("--texts", type=Path)
-    training.add_argument("--seed", type=int, default=0)
+    training.add_argument("--seed", type=int, default=0, help="also the number of the member")
     training.add_argument("--epochs", type=int, default=CONFIG.epochs)
     measuring.add_argument("--scorer", type=Path, required=True)
     measuring.add_argument("--choose", action="store_true")
+    measuring.add_argument("--limits", type=float, nargs=4, metavar=("DROP", "ADD", "WIDEN", "FIRM"))
     measuring.add_argument("--write", action="store_true")
     options = parser.parse_args()
     csv.field_size_limit(10**9)
@@ -278,7 +285,9 @@ def main() -> None:
     if options.command == "train":
         train(rows, options.folder, options.seed, replace(CONFIG, epochs=options.epochs))
     else:
-        measure(options.folder, rows, load_scorer(options.scorer, options.scorer.parent), options.choose, options.write)
+        given = TrustLimits(*options.limits) if options.limits else None
+        scorer = load_scorer(options.scorer, options.scorer.parent)
+        measure(options.folder, rows, scorer, given, choose=options.choose, write=options.write)
 
 
 if __name__ == "__main__":

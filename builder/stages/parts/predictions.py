@@ -93,8 +93,8 @@ def score_unseen(
 def score(
     context: Context, panel: Panel, folder: Path, progress: CharacterProgress, items: Iterable[Example]
 ) -> Iterator[tuple[Shares, list[Proposal]]]:
-    """The same by a panel that is measured, the one saved in `folder`."""
-    return _spread(context, _panel, folder, panel.digest, _shares, items, progress, "judging")
+    """The same by all members of the panel saved in `folder`, which was trained on other reviews."""
+    return _spread(context, _panel, folder, panel.digest, _shares_together, items, progress, "judging")
 
 
 def propose_sure(
@@ -236,9 +236,18 @@ def _answer(model: TripletModel, items: list[Example]) -> list[tuple[str, float]
 
 
 def _shares(panel: Panel, items: list[Example]) -> list[tuple[Shares, list[Proposal]]]:
+    return _judge_proposals(panel, items, panel.taggers.apart([item.id for item in items], [i.text for i in items]))
+
+
+def _shares_together(panel: Panel, items: list[Example]) -> list[tuple[Shares, list[Proposal]]]:
+    return _judge_proposals(panel, items, panel.taggers.proposals([item.text for item in items]))
+
+
+def _judge_proposals(
+    panel: Panel, items: list[Example], proposals: list[list[Proposal]]
+) -> list[tuple[Shares, list[Proposal]]]:
     from builder.model.panel import seen
 
-    proposals = panel.taggers.apart([item.id for item in items], [item.text for item in items])
     shares = [seen(item.triplets, own) for item, own in zip(items, proposals, strict=True)]
     return list(zip(shares, _keep_certain(panel, proposals), strict=True))
 

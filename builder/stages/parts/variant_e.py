@@ -119,7 +119,7 @@ def _agreed_triplets(
             yield Example(review.key, text_view.text, ()), (review, text_view, verdicts)
 
     progress = predictions.CharacterProgress(shown, reviews.characters(connection, split))
-    folder, apart = context.models / "panel", split == "train"
+    folder, apart = context.models / "panel", split == "train" and not panel.own_limits
     ask = partial(predictions.propose_sure, context, panel, folder, progress, apart=apart)
     if apart or panel.own_limits:
         ask = partial(load_proposals(folder, panel.taggers.digest).answer, ask=ask)
