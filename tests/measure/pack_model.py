@@ -3,10 +3,10 @@
 
 An annotation is a file of JSON lines, a review each: `id`, `text`, and all `triplets` with `aspect`, `aspect_full`,
 `opinion`, `opinion_full` and `polarity`; or with `sha256` and spans in place of texts, which are then looked up in
-the CSV file `--texts`. `train` fits a tagger that reads what the rules
-read, a member of the model for each seed. `measure` scores rules, model and both on
-reviews that the model has not seen; `--choose` says which limits of variant E are best, `--limits` sets some, and `--write`
-puts those and the curve of confidence into the model's folder. What chose them is no test of them.
+the CSV file `--texts`. `train` fits a tagger that reads what the rules read, a member of the model for each seed.
+`measure` scores rules, model and both on reviews that the model has not seen. `--choose` says which limits of variant
+E are best, `--limits` sets some, and `--write` puts those and the curve of confidence into the model's folder. What
+chose them is no test of them.
 """
 
 from __future__ import annotations
