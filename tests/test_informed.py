@@ -137,10 +137,11 @@ def test_a_pack_may_ship_a_model_and_other_words_have_none(pack: Path, tmp_path:
     assert panel.limits == LIMITS and panel.trust == 1
     foundation = panel.taggers.members[0].foundation
     assert isinstance(foundation, InformedFoundation) and foundation.folders == folders
-    copied = copy_model(pack / "model", tmp_path, folders)
+    copied = copy_model(pack / "model", tmp_path, 3, folders)
     again = load_panel(tmp_path)
     assert again.digest == copied.digest and again.own_curve == copied.own_curve and again.limits == LIMITS
-    assert len(load_taggers(tmp_path / "taggers").members) == 2
+    assert len(load_taggers(tmp_path / "taggers").members) == 3
+    assert len(copy_model(pack / "model", tmp_path, 1, folders).taggers.members) == 2
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{}", '{"limits": {"drop": "x"}}', '{"limits": {}, "curve": {}}'])
@@ -187,3 +188,20 @@ def test_an_extractor_with_the_model_has_confidences_and_one_without_a_model_say
         Extractor(domain="none", source="E")
     with pytest.raises(ConfigError, match="no source is called 'F'"):
         Extractor(source="F")  # type: ignore[arg-type]
+
+
+def test_labels_of_the_user_teach_the_packs_model_and_each_member_other_ones(
+    pack: Path, here: Command, tmp_path: Path
+) -> None:
+    reviews, gold = small_input(tmp_path)
+    workdir, common = tmp_path / "w", ("--workdir", tmp_path / "w", "--out", tmp_path / "r")
+    settings = ("--domain", pack, "--set", "workers=1", "--set", "threads=1")
+    assert here("build", reviews, *common, *settings).code == 0
+    before = load_panel(workdir / "models" / "panel")
+    (workdir / "taught.jsonl").write_bytes(gold.read_bytes())
+    resumed = here("resume", "--workdir", workdir)
+    assert resumed.code == 0, resumed.err
+    after = load_panel(workdir / "models" / "panel")
+    assert after.digest != before.digest and after.taggers.taught
+    one, two = after.taggers.members
+    assert one.digest != two.digest, "each learnt the labels of the other fold"

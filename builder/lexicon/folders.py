@@ -69,8 +69,8 @@ class Folders:
 
     @property
     def model_digest(self) -> str:
-        """The digest of the files of the pack's model; empty where it ships none."""
-        return folder_digest(self.model, "*") if self.model else ""
+        """The digest of the pack's model, by its settings, which hold that of the weights; empty where it ships none."""
+        return folder_digest(self.model, "*.json") if self.model else ""
 
     def load_lexicon(self) -> Lexicon:
         """The lexicon of all folders."""

@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 from builder.errors import ModelError
 from builder.files import read_settings, write_atomically
 from builder.lexicon.folders import Folders
 from builder.model.calibration import read_curve
-from builder.model.cotrain import load_taggers
+from builder.model.cotrain import load_taggers, save_taggers
 from builder.model.panel import Panel, save_panel
 from builder.model.trust import TrustLimits
 
-_JUDGE = "judge.json"
+_JUDGE, _FILES = "judge.json", ("weights.safetensors", "config.json")
 
 
 def open_model(folder: Path, folders: Folders) -> Panel:
@@ -34,11 +35,19 @@ def open_model(folder: Path, folders: Folders) -> Panel:
     return Panel(load_taggers(folder).informed_by(folders), limits.drop, 1.0, limits, curve)
 
 
-def copy_model(folder: Path, panel_folder: Path, folders: Folders) -> Panel:
-    """Lay the model of a pack into the folder of a panel."""
+def copy_model(folder: Path, panel_folder: Path, least: int, folders: Folders) -> Panel:
+    """Lay the model of a pack into the folder of a panel, its members over again until there are `least`: each will
+    be taught other labels.
+    """
     panel = open_model(folder, folders)
+    known = panel.taggers.members
+    members = [known[number % len(known)] for number in range(max(least, len(known)))]
     shutil.rmtree(panel_folder / "taggers", ignore_errors=True)
-    for path in (*folder.glob("*/config.json"), *folder.glob("*/weights.safetensors"), folder / "taggers.json"):
-        write_atomically(panel_folder / "taggers" / path.relative_to(folder), path.read_bytes())
+    for number in range(len(members)):
+        for name in _FILES:
+            content = (folder / str(number % len(known)) / name).read_bytes()
+            write_atomically(panel_folder / "taggers" / str(number) / name, content)
+    panel = replace(panel, taggers=replace(panel.taggers, members=tuple(members)))
+    save_taggers(panel.taggers, panel_folder / "taggers")
     save_panel(panel, panel_folder)
     return panel

@@ -119,9 +119,9 @@ def _lay_model(context: Context, model: Path, rules: int, folder: Path) -> Panel
 
     settings = context.config.discriminate
     taught = TaughtExamples(tuple(list_taught_examples(context)), settings.label_weight)
-    panel = copy_model(model, folder, context.folders)
     if not taught.weight or not taught.examples:
-        return panel
+        return copy_model(model, folder, 1, context.folders)
+    panel = copy_model(model, folder, settings.folds, context.folders)
     again = pack_examples(context, triplets.proposed(context.connection, rules, "train", settings.most))
     context.crew.rest()  # training needs the memory
     taggers = tune_taggers(panel.taggers, again, taught, context.config.seed, folder / "taggers")
