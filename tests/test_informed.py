@@ -30,6 +30,7 @@ from builder.model.trust import TrustLimits
 from builder.reader import Reader, Recipe, make_reader
 from builder.records import POLARITIES
 from builder.store import db, triplets
+from builder.store import reviews as stored
 
 LIMITS = TrustLimits(drop=0.0, add=0.3, widen=0.5, firm=2.0)
 TEXTS = ["湯頭不會太鹹，麵條很難吃", "\U0001f35c 湯頭很香\U0001f44d", "今天下雨"]
@@ -193,15 +194,18 @@ def test_an_extractor_with_the_model_has_confidences_and_one_without_a_model_say
 def test_labels_of_the_user_teach_the_packs_model_and_each_member_other_ones(
     pack: Path, here: Command, tmp_path: Path
 ) -> None:
-    reviews, gold = small_input(tmp_path)
+    reviews, _ = small_input(tmp_path)
     workdir, common = tmp_path / "w", ("--workdir", tmp_path / "w", "--out", tmp_path / "r")
     settings = ("--domain", pack, "--set", "workers=1", "--set", "threads=1")
     assert here("build", reviews, *common, *settings).code == 0
     before = load_panel(workdir / "models" / "panel")
-    (workdir / "taught.jsonl").write_bytes(gold.read_bytes())
+    with db.reading(workdir) as connection:
+        known = [(r.key, r.text) for split in ("train", "valid", "test") for r in stored.in_split(connection, split)]
+    lines = [json.dumps({"id": key, "text": text, "triplets": []}) for key, text in known[:9]]
+    (workdir / "taught.jsonl").write_text("\n".join(lines), encoding="utf-8")
     resumed = here("resume", "--workdir", workdir)
     assert resumed.code == 0, resumed.err
     after = load_panel(workdir / "models" / "panel")
-    assert after.digest != before.digest and after.taggers.taught
+    assert after.digest != before.digest and len(after.taggers.taught) == 9
     one, two = after.taggers.members
     assert one.digest != two.digest, "each learnt the labels of the other fold"

@@ -69,7 +69,7 @@ class Folders:
 
     @property
     def model_digest(self) -> str:
-        """The digest of the pack's model, by its settings, which hold that of the weights; empty where it ships none."""
+        """The digest of the pack's model by its settings, which hold that of the weights; empty where it has none."""
         return folder_digest(self.model, "*.json") if self.model else ""
 
     def load_lexicon(self) -> Lexicon:

@@ -108,7 +108,10 @@ def _judge_by_shipped_model(context: Context, model: Path, rules: int, shown: Mo
         save_proposals(folder, panel.taggers.digest, judge())
     shown.close()
     labels = triplets.label_counts(connection, source)
-    return {"judged": sum(labels.values()), **labels, "judge": f"the model of the domain {context.config.domain}"}
+    facts: Facts = {"judge": f"the model of the domain {context.config.domain}"}
+    if panel.taggers.taught:
+        facts["labelled"] = len(panel.taggers.taught)
+    return {"judged": sum(labels.values()), **labels, **facts}
 
 
 def _lay_model(context: Context, model: Path, rules: int, folder: Path) -> Panel:
