@@ -14,7 +14,7 @@ from conftest import Built, Command
 from builder.commands.build_voice import TITLES, Voice
 from builder.commands.remaining import RemainingTime
 from builder.config import resolve
-from builder.model_settings import SelfTrain
+from builder.model_settings import Discriminate, SelfTrain
 from builder.pipeline import STAGES, Done
 from builder.report.numbers import spoken_seconds
 from builder.settings import Config
@@ -137,7 +137,7 @@ def test_without_gold_it_says_that_quality_is_not_measured(here: Command, tmp_pa
     ran = here("build", source, "--workdir", workdir, "--out", tmp_path / "r", "--set", "workers=1")
     assert ran.code == 0, ran.err
     assert "No human labels were given, so quality is not measured." in ran.out
-    assert "The rules alone found them" in ran.out
+    assert "The rules alone found them" not in ran.out, "the domain's model judged them"
     assert "湯頭很濃郁，服務人員也很親切\n  湯頭      濃郁  POS\n  服務人員  親切  POS\n" in ran.out
     assert f"It states no licence; `builder release --licence CC-BY-4.0 --workdir {workdir}` makes one" in ran.out
     assert re.findall(r"^\d/7 (\w+): ", ran.err, re.M) == [stage.name for stage in STAGES]
@@ -182,7 +182,7 @@ def test_two_manners_of_speaking_are_one_too_many(here: Command) -> None:
 
 
 def test_a_stage_says_how_long_the_rest_takes(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    voice = Voice("people", tmp_path, Config())
+    voice = Voice("people", tmp_path, Config(discriminate=Discriminate(mode="cross-fit")))
     voice.progress(0, 7, "ingest")
     voice.report("ingest: reviews")
     voice.stage_ended(Done("ingest", {"reviews": 47_850, "train": 38_000}, 8.0, ran=True))
@@ -214,7 +214,7 @@ def test_an_estimate_follows_the_pace_of_this_machine_and_whether_a_judge_is_tra
     ]
     small = [Done("ingest", {"reviews": 4_785, "train": 3_800}, 1.0, ran=True), Done("annotate", {}, 6.7, ran=True)]
 
-    default = Config()
+    default = Config(discriminate=Discriminate(mode="cross-fit"))
 
     def left(done: list[Done], config: Config = default, before: Mapping[str, float] | None = None) -> float | None:
         return RemainingTime(config, before or {}, done).seconds(names[len(done) :])
@@ -222,6 +222,8 @@ def test_an_estimate_follows_the_pace_of_this_machine_and_whether_a_judge_is_tra
     assert left([]) is None
     pace = (134 + 44) / (67 + 4 + 22 + 0.5)
     assert left(big) == pytest.approx(pace * (346 + 106 + 1 + 30.5))
+    assert left(big, Config()) == pytest.approx(pace * (160 + 40 + 1 + 30.5)), "the domain's model judges"
+    assert left(small, Config(domain="none")) == left(small), "without a model so few reviews have no judge"
     assert left(big, Config(profile="rules")) == pytest.approx(pace * (5 + 5 + 1 + 30.5))
     assert left(big, Config(profile="encoder")) is None
     assert left(big, Config(self_train=SelfTrain(variants=("A", "E")))) is None

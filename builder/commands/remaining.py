@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from builder.lexicon.folders import find_folders
 from builder.pipeline import Done
 from builder.settings import Config
 
@@ -16,8 +17,11 @@ _REFERENCE = 47_850
 """Distinct reviews of the reference build (docs/results/models.md); it grows with their number."""
 _RULES = {"ingest": 8.0, "annotate": 67.0, "seed": 22.0, "evaluate": 1.0, "release": 30.0}
 _MODELS = {"discriminate": 346.0, "self_train": 106.0}
+_SHIPPED = {"discriminate": 160.0, "self_train": 40.0}
 _NO_JUDGE = {"discriminate": 5.0, "self_train": 5.0}
-"""Seconds of its stages. Of the stages with models: with a judge that is trained, and with none."""
+"""Seconds of its stages. Of the stages with models: with a judge that is trained, with the model of the domain's pack,
+and with none.
+"""
 _START = {"annotate": 4.0, "seed": 0.5, "release": 0.5}
 """Seconds that stages take however few the reviews: processes start, and libraries are loaded."""
 _WITH_TRIPLETS = 0.83
@@ -46,8 +50,18 @@ class RemainingTime:
     def _is_like_the_reference(self) -> bool:
         """Whether it trains what the reference trained, or nothing."""
         config = self.config
-        alike = config.discriminate.mode == "cross-fit" and tuple(config.self_train.variants) == ("E",)
+        alike = config.discriminate.mode != "paper" and tuple(config.self_train.variants) == ("E",)
         return config.profile == "rules" or (config.profile == "embedded" and alike)
+
+    def _models(self, reviews: float) -> dict[str, float]:
+        """Seconds of the stages with models in the reference build, by the judge that this one has."""
+        config = self.config
+        if config.profile != "embedded":
+            return _NO_JUDGE
+        folders = find_folders(config.lexicons, config.rules, domain=config.domain)
+        if config.discriminate.mode == "auto" and config.rules.convention == "natural" and folders.model:
+            return _SHIPPED
+        return _MODELS if reviews >= config.discriminate.least else _NO_JUDGE
 
     def _reference(self) -> dict[str, float] | None:
         """Seconds of each stage in the reference build, had it as many reviews; None where this one trains others."""
@@ -56,10 +70,6 @@ class RemainingTime:
             return None
         number = int(counts["ingest"]["reviews"])
         share = int(counts["seed"]["reviews"]) / max(1, number) if "seed" in counts else _WITH_TRIPLETS
-        judged = (
-            self.config.profile == "embedded"
-            and int(counts["ingest"]["train"]) * share >= self.config.discriminate.least
-        )
         scale = number / _REFERENCE
-        seconds = _RULES | (_MODELS if judged else _NO_JUDGE)
+        seconds = _RULES | self._models(int(counts["ingest"]["train"]) * share)
         return {stage: _START.get(stage, 0.0) + scale * seconds[stage] for stage in seconds}
