@@ -228,7 +228,7 @@ def test_the_category_of_an_opinion_is_that_of_the_word_behind_its_negator(
     assert Categories(lexicon).opinion(opinion) == category
 
 
-def test_a_single_review_is_released_with_the_triplets_that_the_rules_find_in_it(here: Command, tmp_path: Path) -> None:
+def test_a_single_review_is_released_with_what_rules_and_model_find_in_it(here: Command, tmp_path: Path) -> None:
     path = tmp_path / "one.csv"
     path.write_text("id,text\na1,滷肉飯很好吃，但是湯太鹹\n", encoding="utf-8")
     ran = here("build", path, "--workdir", tmp_path / "w", "--out", tmp_path / "r")
@@ -240,5 +240,6 @@ def test_a_single_review_is_released_with_the_triplets_that_the_rules_find_in_it
     (row,) = map(json.loads, lines)
     triplets = [(t["aspect"]["text"], t["opinion"]["text"], t["polarity"], t["sources"]) for t in row["triplets"]]
     assert row["id"] == "a1"
-    assert triplets == [("滷肉飯", "好吃", "POS", ["rules"]), ("湯", "鹹", "NEG", ["rules"])]
+    assert triplets == [("滷肉飯", "好吃", "POS", ["rules", "E0"]), ("湯", "鹹", "NEG", ["rules", "E0"])]
+    assert all(0 < t["confidence"] <= 1 for t in row["triplets"]), "however small a build is"
     assert here("verify", folder).code == 0
