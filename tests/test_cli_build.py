@@ -222,7 +222,7 @@ def test_an_estimate_follows_the_pace_of_this_machine_and_whether_a_judge_is_tra
     assert left([]) is None
     pace = (134 + 44) / (67 + 4 + 22 + 0.5)
     assert left(big) == pytest.approx(pace * (346 + 106 + 1 + 30.5))
-    assert left(big, Config()) == pytest.approx(pace * (160 + 40 + 1 + 30.5)), "the domain's model judges"
+    assert left(big, Config()) == pytest.approx(pace * (96 + 45 + 1 + 30.5)), "the domain's model judges"
     assert left(small, Config(domain="none")) == left(small), "without a model so few reviews have no judge"
     assert left(big, Config(profile="rules")) == pytest.approx(pace * (5 + 5 + 1 + 30.5))
     assert left(big, Config(profile="encoder")) is None
