@@ -6,6 +6,7 @@ what dropout draws: compiled code has random numbers of its own. The first steps
 
 from __future__ import annotations
 
+import os
 import warnings
 from typing import Any
 
@@ -13,7 +14,11 @@ from torch import nn
 
 
 def compile_network(network: nn.Module, backend: str = "inductor") -> None:
-    """Have a network compiled at its first call, in place. Sizes are symbols: a longer batch needs no new graph."""
+    """Have a network compiled at its first call, in place. Sizes are symbols: a longer batch needs no new graph.
+
+    Kernels are chosen without timing them, as long as nothing was compiled before.
+    """
+    os.environ.setdefault("TORCHINDUCTOR_DETERMINISTIC", "1")
     network.compile(dynamic=True, backend=backend)
 
 

@@ -1,7 +1,7 @@
 """What tagger and judge stand on: how a text becomes arrays, and the trunk that makes vectors of its characters.
 
-There are two: characters learnt from nothing (the profile `embedded`, here), and a pretrained encoder
-(builder.model.encoder). The heads above do not know which.
+There are three: characters learnt from nothing (the profile `embedded`, here), the same with what the rules read
+(builder.model.informed), and a pretrained encoder (builder.model.encoder). The heads above do not know which.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Protocol, Self, TypeVar
 
 import torch
 from torch import nn
@@ -79,7 +79,7 @@ class CharacterFoundation:
     vocabulary: Vocabulary
 
     @classmethod
-    def of(cls, texts: Iterable[str], min_count: int) -> CharacterFoundation:
+    def of(cls, texts: Iterable[str], min_count: int) -> Self:
         """The characters that occur `min_count` times in the texts."""
         return cls(Vocabulary.of(texts, min_count))
 

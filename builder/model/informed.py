@@ -6,10 +6,10 @@ embedded backend, whatever backend a build has: the model was trained on them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from pathlib import Path
+from threading import Lock
 
 import torch
 from torch import Tensor, nn
@@ -18,11 +18,12 @@ from torch.nn import functional
 from builder import nlp
 from builder.engine import Doc
 from builder.engine.reading import RuleReader
-from builder.learning.encode import UNK, Batch, Encoded, Encoder, Vocabulary
-from builder.learning.rule_rows import CHANNELS
+from builder.learning.encode import UNK, Batch, Encoded, Encoder, TextEncoder, Vocabulary
+from builder.learning.rule_rows import CHANNELS, RuleRows
 from builder.learning.task import NetworkConfig
 from builder.lexicon.folders import SHIPPED, Folders
-from builder.model.network import Trunk, base_weights
+from builder.model.foundation import CharacterFoundation
+from builder.model.network import Trunk
 from builder.model.rule_features import KINDS, make_rows
 
 _SIZE = 24
@@ -31,15 +32,25 @@ _HIDDEN = 0.1
 """The share of characters that training hides, so that the network learns from words it does not know."""
 
 
-@dataclass(frozen=True, slots=True)
 class _Rules:
-    """What reads texts by words, trees and rules."""
+    """What reads texts by words, trees and rules, one caller at a time.
 
-    backend: nlp.Backend
-    reader: RuleReader
+    The members of a model read the same texts one after the other, so the last answer is kept.
+    """
 
-    def read(self, texts: Sequence[str]) -> list[Doc]:
-        return [Doc.of(text, tokens) for text, tokens in zip(texts, self.backend.annotate(texts), strict=True)]
+    def __init__(self, backend: nlp.Backend, reader: RuleReader) -> None:
+        self._backend, self._reader = backend, reader
+        self._last: tuple[list[str], list[RuleRows]] = ([], [])
+        self._lock = Lock()
+
+    def read(self, texts: Sequence[str]) -> list[RuleRows]:
+        """What the rules say of each text."""
+        texts = list(texts)
+        with self._lock:
+            if self._last[0] != texts:
+                docs = [Doc.of(text, tokens) for text, tokens in zip(texts, self._backend.annotate(texts), strict=True)]
+                self._last = texts, [make_rows(doc, self._reader.read(doc)) for doc in docs]
+            return self._last[1]
 
 
 @cache
@@ -59,8 +70,7 @@ class InformedEncoder:
 
     def encode_all(self, texts: Sequence[str]) -> list[Encoded]:
         """The arrays of texts, which are annotated together."""
-        docs = self._rules.read(texts)
-        rows = [make_rows(doc, self._rules.reader.read(doc)) for doc in docs]
+        rows = self._rules.read(texts)
         return [replace(self._characters(text), rules=own) for text, own in zip(texts, rows, strict=True)]
 
 
@@ -85,16 +95,10 @@ def _hide(batch: Batch) -> Batch:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class InformedFoundation:
+class InformedFoundation(CharacterFoundation):
     """Characters, and what the rules of `folders` read in them."""
 
-    vocabulary: Vocabulary
     folders: Folders = SHIPPED
-
-    @classmethod
-    def of(cls, texts: Iterable[str], min_count: int, folders: Folders = SHIPPED) -> InformedFoundation:
-        """The characters that occur `min_count` times in the texts."""
-        return cls(Vocabulary.of(texts, min_count), folders)
 
     @property
     def settings(self) -> Mapping[str, object]:
@@ -105,31 +109,12 @@ class InformedFoundation:
         return " informed"
 
     @property
-    def device(self) -> torch.device:
-        return torch.device("cpu")
-
-    @property
-    def chosen_device(self) -> str:
-        return "cpu"
-
-    @property
-    def training_processes(self) -> int:
-        return 1
-
-    @property
     def pair_numbers(self) -> int:
         """By the last characters of both spans, and by the first ones."""
         return 2 * CHANNELS
 
-    def make_encoder(self, config: NetworkConfig) -> InformedEncoder:
+    def make_encoder(self, config: NetworkConfig) -> TextEncoder:
         return InformedEncoder(Encoder(self.vocabulary, config.bigram_buckets), _open_rules(self.folders))
 
     def make_trunk(self, config: NetworkConfig) -> nn.Module:
         return InformedTrunk(self.vocabulary, config)
-
-    def begin(self, trunk: nn.Module, seed: int) -> None:
-        assert isinstance(trunk, InformedTrunk), type(trunk)
-        base_weights(trunk, self.vocabulary, seed)
-
-    def write_files(self, folder: Path) -> None:
-        """None: config.json holds the vocabulary."""

@@ -87,6 +87,7 @@ def _run_without_judge(context: Context, reason: str) -> runs.Counts:
 def _judge_by_shipped_model(context: Context, model: Path, rules: int, shown: ModelBar) -> runs.Counts:
     """Judge all triplets of the rules by the model of the domain's pack, and keep what it proposes beside them."""
     connection, folder = context.connection, context.models / "panel"
+    context.crew.rest()  # workers hold words and rules once more for the model
     panel = _lay_model(context, model, rules, folder)
     source = -1
 
