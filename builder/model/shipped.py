@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 from builder.errors import ModelError
@@ -35,19 +34,14 @@ def open_model(folder: Path, folders: Folders) -> Panel:
     return Panel(load_taggers(folder).informed_by(folders), limits.drop, 1.0, limits, curve)
 
 
-def copy_model(folder: Path, panel_folder: Path, least: int, folders: Folders) -> Panel:
-    """Lay the model of a pack into the folder of a panel, its members over again until there are `least`: each will
-    be taught other labels.
-    """
+def copy_model(folder: Path, panel_folder: Path, folders: Folders) -> Panel:
+    """Lay the model of a pack into the folder of a panel."""
     panel = open_model(folder, folders)
-    known = panel.taggers.members
-    members = [known[number % len(known)] for number in range(max(least, len(known)))]
     shutil.rmtree(panel_folder / "taggers", ignore_errors=True)
-    for number in range(len(members)):
+    for number in range(len(panel.taggers.members)):
         for name in _FILES:
-            content = (folder / str(number % len(known)) / name).read_bytes()
+            content = (folder / str(number) / name).read_bytes()
             write_atomically(panel_folder / "taggers" / str(number) / name, content)
-    panel = replace(panel, taggers=replace(panel.taggers, members=tuple(members)))
     save_taggers(panel.taggers, panel_folder / "taggers")
     save_panel(panel, panel_folder)
     return panel

@@ -12,7 +12,6 @@ models lie in the working directory; the verdicts are rows of `verdicts` under t
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,7 +29,7 @@ from builder.stages.parts.taught_reviews import list_taught_examples
 from builder.store import db, reviews, runs, triplets
 
 if TYPE_CHECKING:
-    from builder.model.panel import Panel, Shares
+    from builder.model.panel import Shares
     from builder.model.tagger import Proposal
 
 ExamplesBySplit = Mapping[str, Sequence[Example]]
@@ -85,10 +84,15 @@ def _run_without_judge(context: Context, reason: str) -> runs.Counts:
 
 
 def _judge_by_shipped_model(context: Context, model: Path, rules: int, shown: ModelBar) -> runs.Counts:
-    """Judge all triplets of the rules by the model of the domain's pack, and keep what it proposes beside them."""
+    """Judge all triplets of the rules by the model of the domain's pack, and keep what it proposes beside them.
+
+    Labels of the user do not tune it: its decisions were no better for 100 to 2,000 of them (docs/results/models.md).
+    """
+    from builder.model.shipped import copy_model
+
     connection, folder = context.connection, context.models / "panel"
     context.crew.rest()  # workers hold words and rules once more for the model
-    panel = _lay_model(context, model, rules, folder)
+    panel = copy_model(model, folder, context.folders)
     source = -1
 
     def judge() -> Iterator[tuple[Example, list[Proposal]]]:
@@ -109,29 +113,7 @@ def _judge_by_shipped_model(context: Context, model: Path, rules: int, shown: Mo
         save_proposals(folder, panel.taggers.digest, judge())
     shown.close()
     labels = triplets.label_counts(connection, source)
-    facts: Facts = {"judge": f"the model of the domain {context.config.domain}"}
-    if panel.taggers.taught:
-        facts["labelled"] = len(panel.taggers.taught)
-    return {"judged": sum(labels.values()), **labels, **facts}
-
-
-def _lay_model(context: Context, model: Path, rules: int, folder: Path) -> Panel:
-    """The pack's model in the working directory. Labels of the user teach its members, each those of other folds."""
-    from builder.model.panel import save_panel
-    from builder.model.shipped import copy_model
-    from builder.model.tuning import TaughtExamples, tune_taggers
-
-    settings = context.config.discriminate
-    taught = TaughtExamples(tuple(list_taught_examples(context)), settings.label_weight)
-    if not taught.weight or not taught.examples:
-        return copy_model(model, folder, 1, context.folders)
-    panel = copy_model(model, folder, settings.folds, context.folders)
-    again = pack_examples(context, triplets.proposed(context.connection, rules, "train", settings.most))
-    context.crew.rest()  # training needs the memory
-    taggers = tune_taggers(panel.taggers, again, taught, context.config.seed, folder / "taggers")
-    panel = replace(panel, taggers=taggers)
-    save_panel(panel, folder)
-    return panel
+    return {"judged": sum(labels.values()), **labels, "judge": f"the model of the domain {context.config.domain}"}
 
 
 def _train_paper(
