@@ -31,7 +31,7 @@ class Discriminate:
     most: int = 100_000
     """Most reviews of train that are trained on; a tenth as many of valid choose the threshold."""
     label_weight: int = 20
-    """For how many reviews of the rules a labelled one of `gain --teach` counts to the taggers of `cross-fit`; 0: none."""
+    """For how many reviews of the rules one of `gain --teach` counts to the taggers of `cross-fit`; 0: for none."""
 
     def limits(self) -> Limits:
         return {

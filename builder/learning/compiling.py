@@ -6,7 +6,6 @@ what dropout draws: compiled code has random numbers of its own. The first steps
 
 from __future__ import annotations
 
-import os
 import warnings
 from typing import Any
 
@@ -16,9 +15,13 @@ from torch import nn
 def compile_network(network: nn.Module, backend: str = "inductor") -> None:
     """Have a network compiled at its first call, in place. Sizes are symbols: a longer batch needs no new graph.
 
-    Kernels are chosen without timing them, as long as nothing was compiled before.
+    Kernels are chosen without timing them, where torch can do that: the same ones each time.
     """
-    os.environ.setdefault("TORCHINDUCTOR_DETERMINISTIC", "1")
+    if backend == "inductor":
+        from torch._inductor import config
+
+        if hasattr(config, "deterministic"):
+            config.deterministic = True
     network.compile(dynamic=True, backend=backend)
 
 

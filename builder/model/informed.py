@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from threading import Lock
 
 import torch
@@ -22,6 +21,7 @@ from builder.learning.encode import UNK, Batch, Encoded, Encoder, TextEncoder, V
 from builder.learning.rule_rows import CHANNELS, RuleRows
 from builder.learning.task import NetworkConfig
 from builder.lexicon.folders import SHIPPED, Folders
+from builder.lexicon.resources import Lexicon
 from builder.model.foundation import CharacterFoundation
 from builder.model.network import Trunk
 from builder.model.rule_features import KINDS, make_rows
@@ -35,7 +35,7 @@ _HIDDEN = 0.1
 class _Rules:
     """What reads texts by words, trees and rules, one caller at a time.
 
-    The members of a model read the same texts one after the other, so the last answer is kept.
+    The members of a model that has several read the same texts one after the other, so the last answer is kept.
     """
 
     def __init__(self, backend: nlp.Backend, reader: RuleReader) -> None:
@@ -43,7 +43,7 @@ class _Rules:
         self._last: tuple[list[str], list[RuleRows]] = ([], [])
         self._lock = Lock()
 
-    def read(self, texts: Sequence[str]) -> list[RuleRows]:
+    def read_rows(self, texts: Sequence[str]) -> list[RuleRows]:
         """What the rules say of each text."""
         texts = list(texts)
         with self._lock:
@@ -53,10 +53,20 @@ class _Rules:
             return self._last[1]
 
 
-@cache
+_opened: dict[Folders, _Rules] = {}
+
+
+def share_words(folders: Folders, lexicon: Lexicon, backend: nlp.Backend) -> None:
+    """Have all models read by a lexicon of `folders` and an embedded backend that are loaded, in place of their own."""
+    if folders not in _opened:
+        _opened[folders] = _Rules(backend, RuleReader(lexicon, folders.load_rules()))
+
+
 def _open_rules(folders: Folders) -> _Rules:
-    lexicon = folders.load_lexicon()
-    return _Rules(nlp.load("embedded", lexicon.words()), RuleReader(lexicon, folders.load_rules()))
+    if folders not in _opened:
+        lexicon = folders.load_lexicon()
+        share_words(folders, lexicon, nlp.load("embedded", lexicon.words()))
+    return _opened[folders]
 
 
 class InformedEncoder:
@@ -70,7 +80,7 @@ class InformedEncoder:
 
     def encode_all(self, texts: Sequence[str]) -> list[Encoded]:
         """The arrays of texts, which are annotated together."""
-        rows = self._rules.read(texts)
+        rows = self._rules.read_rows(texts)
         return [replace(self._characters(text), rules=own) for text, own in zip(texts, rows, strict=True)]
 
 

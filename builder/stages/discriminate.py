@@ -91,7 +91,7 @@ def _judge_by_shipped_model(context: Context, model: Path, rules: int, shown: Mo
     from builder.model.shipped import copy_model
 
     connection, folder = context.connection, context.models / "panel"
-    context.crew.rest()  # workers hold words and rules once more for the model
+    context.crew.rest()  # the workers hold words and rules of stages that are done
     panel = copy_model(model, folder, context.folders)
     source = -1
 

@@ -64,6 +64,10 @@ def shipped_holder(recipe: Recipe) -> Callable[[Sequence[str]], list[Triplets]]:
 def _holding(recipe: Recipe, rated: Rated | None, least: float) -> Callable[[Sequence[str]], list[Triplets]]:
     reader = make_reader(recipe)
     if rated is not None:
+        from builder.model.informed import share_words
+
+        if recipe.backend == "embedded":
+            share_words(recipe.folders, reader.lexicon, reader.backend)
         taggers = rated.panel.taggers.informed_by(recipe.folders)
         rated = replace(rated, panel=replace(rated.panel, taggers=taggers))
 
