@@ -100,9 +100,8 @@ def scope(threads: int, seed: int | None = None, device: torch.device | None = N
     devices.keep_few_kernels()
     before, mode = torch.get_num_threads(), torch.get_deterministic_debug_mode()
     filling = memory.fill_uninitialized_memory  # type: ignore[attr-defined]
-    torch.set_deterministic_debug_mode(
-        "warn" if gpus else "error"
-    )  # use_deterministic_algorithms imports a compiler: 2 s, 70 MB
+    # use_deterministic_algorithms does the same, but imports a compiler: 2 s, 70 MB
+    torch.set_deterministic_debug_mode("warn" if gpus else "error")
     memory.fill_uninitialized_memory = False  # type: ignore[attr-defined]  # only guards against reading it, at a cost
     torch.set_num_threads(threads)
     try:
