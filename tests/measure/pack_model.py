@@ -44,9 +44,7 @@ from builder.reader import Reader, Reading, Recipe, make_reader, to_text
 from builder.records import Element, Span, Triplet
 from builder.text import Variants, view
 
-CONFIG = TaggerConfig(
-    width=192, char_size=96, bigram_buckets=4096, epochs=5, dropout=0.35, batch_chars=1536, threads=1
-)
+CONFIG = TaggerConfig(width=192, char_size=96, bigram_buckets=4096, epochs=5, dropout=0.35, batch_chars=1536, threads=1)
 DROPS, FIRMS = (0.03, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3), (0.6, 1.0, 2.0, 99.0)
 ADDS, WIDENS = (0.4, 0.5, 0.6, 0.7), (0.4, 0.5, 0.7)
 STEPS = 12
