@@ -91,3 +91,13 @@ def test_the_setting_reaches_the_training(bases: Callable[[str], Path]) -> None:
         made = kinds.load_foundation(resolve(options=options).config, TEXTS)
         assert made is not None and made.training_processes == 3
         assert (made.make_trunk(CONFIG).encoder._compiled_call_impl is not None) == value  # type: ignore[union-attr]
+
+
+def test_kernels_are_chosen_without_timing_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    from torch._inductor import config
+
+    if not hasattr(config, "deterministic"):
+        pytest.skip("this torch has no such setting")
+    monkeypatch.setattr(config, "deterministic", False)
+    compile_network(torch.nn.Linear(1, 1))
+    assert config.deterministic

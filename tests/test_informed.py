@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -211,3 +213,13 @@ def test_labels_of_the_user_leave_the_packs_model_as_it_is_and_move_its_confiden
     assert curve and lowered and all(lowered(score) < curve(score) for score in (0.2, 0.5, 0.9)), (
         "by the labels nothing is right"
     )
+
+
+def test_opening_a_model_imports_no_compiler() -> None:
+    """torch.use_deterministic_algorithms would: two seconds and 70 MB in every process that reads with a model."""
+    program = (
+        "import sys\nfrom builder.lexicon.folders import SHIPPED\nfrom builder.model.shipped import open_model\n"
+        "open_model(SHIPPED.model, SHIPPED)\nprint('torch._dynamo' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout.strip() == "False"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from threading import Lock
 
 import torch
@@ -33,40 +34,35 @@ _HIDDEN = 0.1
 
 
 class _Rules:
-    """What reads texts by words, trees and rules, one caller at a time.
-
-    The members of a model that has several read the same texts one after the other, so the last answer is kept.
-    """
+    """What reads texts by words, trees and rules. Extractors of several threads share it, and take turns."""
 
     def __init__(self, backend: nlp.Backend, reader: RuleReader) -> None:
-        self._backend, self._reader = backend, reader
-        self._last: tuple[list[str], list[RuleRows]] = ([], [])
-        self._lock = Lock()
+        self._backend, self._reader, self._turn = backend, reader, Lock()
 
     def read_rows(self, texts: Sequence[str]) -> list[RuleRows]:
         """What the rules say of each text."""
-        texts = list(texts)
-        with self._lock:
-            if self._last[0] != texts:
-                docs = [Doc.of(text, tokens) for text, tokens in zip(texts, self._backend.annotate(texts), strict=True)]
-                self._last = texts, [make_rows(doc, self._reader.read(doc)) for doc in docs]
-            return self._last[1]
+        with self._turn:
+            docs = [Doc.of(text, tokens) for text, tokens in zip(texts, self._backend.annotate(texts), strict=True)]
+            return [make_rows(doc, self._reader.read(doc)) for doc in docs]
 
 
-_opened: dict[Folders, _Rules] = {}
+_loaded: dict[Folders, tuple[Lexicon, nlp.Backend]] = {}
+"""Words that this process has loaded for other work."""
 
 
 def share_words(folders: Folders, lexicon: Lexicon, backend: nlp.Backend) -> None:
-    """Have all models read by a lexicon of `folders` and an embedded backend that are loaded, in place of their own."""
-    if folders not in _opened:
-        _opened[folders] = _Rules(backend, RuleReader(lexicon, folders.load_rules()))
+    """Have models that read by `folders` take this lexicon and this embedded backend, not load them once more."""
+    _loaded[folders] = lexicon, backend
 
 
+@cache
 def _open_rules(folders: Folders) -> _Rules:
-    if folders not in _opened:
+    if folders in _loaded:
+        lexicon, backend = _loaded[folders]
+    else:
         lexicon = folders.load_lexicon()
-        share_words(folders, lexicon, nlp.load("embedded", lexicon.words()))
-    return _opened[folders]
+        backend = nlp.load("embedded", lexicon.words())
+    return _Rules(backend, RuleReader(lexicon, folders.load_rules()))
 
 
 class InformedEncoder:
