@@ -25,7 +25,7 @@ from builder.lexicon.resources import Lexicon, sample_dir
 from builder.model import kinds
 from builder.settings import Config
 from builder.sources.opening import check_readable
-from builder.stages.parts import pool_layers
+from builder.stages.parts import judging, pool_layers
 from builder.stages.parts.labellers import digest_answers
 from builder.stages.parts.taught_reviews import taught_file
 from builder.store import audits, db, runs
@@ -108,6 +108,7 @@ def remembered(workdir: Path, out: Path | None = None) -> Build:
 def data_digests(build: Build, lexicon: Lexicon) -> dict[str, object]:
     """The digests of what a build reads beside the database, by the names that `Stage.data` uses."""
     config = build.resolved.config
+    taught = _taught_digest(build.workdir)
     return {
         "inputs": [(path.name, sources.digest(path)) for path in build.inputs],
         "gold": [(name, sources.digest(path)) for name, path in pool_layers.named_files(config.evaluate).items()],
@@ -119,7 +120,8 @@ def data_digests(build: Build, lexicon: Lexicon) -> dict[str, object]:
         "pack model": build.folders.model_digest,
         "audit": _audit_digest(build.workdir),
         "answers": _answers_digest(build.workdir),
-        "taught": _taught_digest(build.workdir),
+        "taught": taught,
+        "tuning labels": "" if judging.find_shipped_model(config, build.folders) else taught,
     }
 
 

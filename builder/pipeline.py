@@ -90,7 +90,7 @@ STAGES: tuple[Stage, ...] = (
         reads=("proposals:rules",),
         writes=("verdicts",),
         settings=("discriminate.", "seed", "threads", "shard", "profile", "device", "encoder.", "paper."),
-        data=("base", "pack model", "taught"),
+        data=("base", "pack model", "tuning labels"),
     ),
     Stage(
         name="self_train",

@@ -32,7 +32,7 @@ from builder.model.tagger import Tagger, propose, train_tagger
 from builder.model.trust import TrustLimits
 from builder.reader import Reader, Recipe, make_reader
 from builder.records import POLARITIES
-from builder.store import db, triplets
+from builder.store import db, runs, triplets
 from builder.store import reviews as stored
 
 LIMITS = TrustLimits(drop=0.0, add=0.3, widen=0.5, firm=2.0)
@@ -203,6 +203,7 @@ def test_labels_of_the_user_leave_the_packs_model_as_it_is_and_move_its_confiden
     panel = workdir / "models" / "panel"
     before, curve = load_panel(panel), load_curve(panel)
     with db.reading(workdir) as connection:
+        judged = runs.runs(connection)["discriminate"]
         known = [(r.key, r.text) for split in ("train", "valid", "test") for r in stored.in_split(connection, split)]
     lines = [json.dumps({"id": key, "text": text, "triplets": []}) for key, text in known]
     (workdir / "taught.jsonl").write_text("\n".join(lines), encoding="utf-8")
@@ -213,6 +214,8 @@ def test_labels_of_the_user_leave_the_packs_model_as_it_is_and_move_its_confiden
     assert curve and lowered and all(lowered(score) < curve(score) for score in (0.2, 0.5, 0.9)), (
         "by the labels nothing is right"
     )
+    with db.reading(workdir) as connection:
+        assert runs.runs(connection)["discriminate"] == judged, "what labels do not change need not run again"
 
 
 def test_opening_a_model_imports_no_compiler() -> None:

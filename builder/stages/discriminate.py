@@ -45,7 +45,7 @@ def run(context: Context) -> runs.Counts:
     rules = triplets.source_id(connection, "rules")
     assert rules is not None, "seed has run"
     shown, most = ModelBar("discriminator", kinds.unit(context.config)), context.config.discriminate.most
-    if (model := judging.find_shipped_model(context)) is not None:
+    if (model := judging.find_shipped_model(context.config, context.folders)) is not None:
         return _judge_by_shipped_model(context, model, rules, shown)
     drawn = {"train": most, "valid": most // 10}
     rule_examples = {

@@ -8,9 +8,11 @@ from functools import partial
 from pathlib import Path
 
 from builder.learning.task import Example, Judge
+from builder.lexicon.folders import Folders
 from builder.model import kinds
 from builder.model.trust import TrustLimits
 from builder.records import StoredTriplet
+from builder.settings import Config
 from builder.stages.parts import predictions
 from builder.stages.parts.context import Context
 from builder.stages.parts.examples import stream_examples
@@ -64,14 +66,13 @@ def load_judge(context: Context) -> Judge | None:
     return kinds.load_judge(folder_of(context), context.config.device)
 
 
-def find_shipped_model(context: Context) -> Path | None:
-    """The folder of the model that judges this build, where the domain's pack ships one and nothing is to be trained.
+def find_shipped_model(config: Config, folders: Folders) -> Path | None:
+    """The folder of the model that judges a build, where the domain's pack ships one and nothing is to be trained.
 
     It knows the convention `natural` alone.
     """
-    config = context.config
     natural = config.profile == "embedded" and config.rules.convention == "natural"
-    return context.folders.model if natural and config.discriminate.mode == "auto" else None
+    return folders.model if natural and config.discriminate.mode == "auto" else None
 
 
 def read_trust(context: Context) -> float | None:

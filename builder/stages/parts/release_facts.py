@@ -156,7 +156,7 @@ def _describe_panel(context: Context) -> str:
         return f"{UNTRUSTED}: it learnt from too few reviews to doubt what rules say. {effect}"
     if variant != "E":
         return "The panel of taggers is trusted."
-    shipped = judging.find_shipped_model(context) is not None
+    shipped = judging.find_shipped_model(context.config, context.folders) is not None
     limits, curve = judging.read_limits(context), load_curve(context.models / "panel")
     rated = f" Its confidences are calibrated on {curve.source}." if curve else ""
     return (
@@ -205,7 +205,7 @@ def _name_judge(context: Context) -> str:
     """The judge that variant E follows; empty where it follows none."""
     if not judging.read_trust(context):
         return ""
-    return SHIPPED if judging.find_shipped_model(context) else "panel"
+    return SHIPPED if judging.find_shipped_model(context.config, context.folders) else "panel"
 
 
 def _split_source(variant: str, last: int, name: str, judge: str) -> str:
