@@ -1,11 +1,12 @@
-"""What models add to rules that never saw the reviews: `python tests/measure/gain.py WORKDIR COMPLETE_DIR DIMABSA_DIR
+"""What models add to rules that never saw the reviews: `python tests/measure/gain.py MODEL COMPLETE_DIR DIMABSA_DIR
 SCORER`.
 
-WORKDIR is that of a build with a judge that left the complete reviews out; the other arguments are those of
-decision.py. The shipped weights of the decision were chosen on the complete reviews. So every review is read here with
-weights that saw the others alone (decision.py's cross-validation), and variant E with the present limits starts from
-that. Prints precision, recall and F1, with F1 of both halves, of the rules and of variant E, both ways. Last come the
-triplets that the rules miss: what stopped them, and how high the taggers score what is right.
+MODEL is the folder of a model that a pack ships, or the working directory of a build that trained its judge and left
+the complete reviews out; the other arguments are those of decision.py. The shipped weights of the decision were
+chosen on the complete reviews. So every review is read here with weights that saw the others alone (decision.py's
+cross-validation). Variant E starts from that, by the limits of the model, or the present ones of a build. Prints
+precision, recall and F1, with F1 of both halves, of the rules and of variant E, both ways. Last come the triplets that
+the rules miss: what stopped them, and how high the taggers score what is right.
 """
 
 from __future__ import annotations
@@ -34,8 +35,9 @@ from builder.engine import Doc, Engine
 from builder.engine.deciding import Weighed
 from builder.lexicon.resources import Lexicon
 from builder.lexicon.rules import load_rules
-from builder.model.cotrain import load_taggers
-from builder.model.trust import ADD, DROP, FIRM, WIDEN
+from builder.model.cotrain import Taggers, load_taggers
+from builder.model.shipped import open_model
+from builder.model.trust import TrustLimits
 from builder.reader import Recipe, make_reader, to_text
 from builder.records import Triplet
 from builder.text import view
@@ -49,14 +51,22 @@ def to_answer(triplet: Triplet) -> Answer:
     return {"aspect": triplet.aspect.text, "opinion": triplet.opinion.text, "polarity": triplet.polarity}
 
 
-def answers(texts: Sequence[ReadText], models: bool) -> dict[str, list[Answer]]:
-    """What the rules find, or what variant E holds."""
+def open_taggers(folder: Path) -> tuple[Taggers, TrustLimits]:
+    """The taggers of a shipped model or of a build, and what variant E may do by them."""
+    if (folder / "judge.json").is_file():
+        panel = open_model(folder, Recipe().folders)
+        return panel.taggers, panel.limits
+    return load_taggers(folder / "models" / "panel" / "taggers"), TrustLimits.of(1.0)
+
+
+def answers(texts: Sequence[ReadText], limits: TrustLimits | None) -> dict[str, list[Answer]]:
+    """What variant E holds by these limits; without any what the rules find."""
     return {
         read.id: [
             to_answer(triplet)
             for triplet in (
-                held(read, DROP, FIRM, ADD, WIDEN)
-                if models
+                held(read, limits.drop, limits.firm, limits.add, limits.widen)
+                if limits
                 else [to_text(triplet, read.view, read.text) for triplet in read.ruled]
             )
         ]
@@ -116,7 +126,7 @@ def _left(scorer: ModuleType, due: list[Answer], given: Sequence[Answer]) -> lis
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("workdir", type=Path)
+    parser.add_argument("model", type=Path)
     parser.add_argument("complete", type=Path)
     parser.add_argument("dimabsa", type=Path)
     parser.add_argument("scorer", type=Path)
@@ -128,15 +138,15 @@ def main() -> None:
         Engine(reader.lexicon, change_weights(load_rules(), fit([case for case in cases if case.fold != fold])))
         for fold in range(FOLDS)
     ]
-    taggers = load_taggers(options.workdir / "models" / "panel" / "taggers")
+    taggers, limits = open_taggers(options.model)
     texts = read_texts(options.complete / "texts.jsonl", taggers)
     unseen = [replace(read, ruled=engines[whole[read.id].fold].extract(whole[read.id].reading.doc)) for read in texts]
     print("| system | P / R / F1 | F1 of the halves |\n|---|---|---|")
     for weights, own in (("weights of these reviews", texts), ("weights of other reviews", unseen)):
-        print_scores(f"rules, {weights}", scorer, answers(own, models=False))
-        print_scores(f"E, {weights}", scorer, answers(own, models=True))
+        print_scores(f"rules, {weights}", scorer, answers(own, None))
+        print_scores(f"E, {weights}", scorer, answers(own, limits))
     docs = {key: text.reading.doc for key, text in whole.items()}
-    print_missed(scorer, reader.lexicon, unseen, docs, answers(unseen, models=False))
+    print_missed(scorer, reader.lexicon, unseen, docs, answers(unseen, None))
 
 
 if __name__ == "__main__":
