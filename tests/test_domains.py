@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from conftest import environment
+from conftest import Command, environment
 from devtools import Browser, needed
 from reading import written
 
@@ -158,7 +158,7 @@ def test_common_words_serve_every_domain_but_those_that_do_without(tmp_path: Pat
 
 
 def test_a_domain_that_is_unknown_or_no_pack_is_an_error_that_names_the_known_ones(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"no domain is called 'laptops', and no folder; known: laptop, none, rest"):
+    with pytest.raises(ConfigError, match=r"there is no domain and no folder 'laptops'; known: laptop, none, rest"):
         Extractor(domain="laptops")
     (tmp_path / "empty").mkdir()
     with pytest.raises(ConfigError, match=r"no domain pack: it has neither lexicons/\*.tsv nor rules/\*.toml"):
@@ -275,11 +275,13 @@ def test_a_pack_is_made_answered_and_used_from_raw_reviews_alone(reviews: Path, 
         writer = csv.DictWriter(file, list(rows[0]))
         writer.writeheader()
         writer.writerows(rows)
-    assert command("accept", pack).endswith(f"3 aspects and 0 opinions of {len(rows)} proposals\n")
+    told = command("accept", pack)
+    assert f"3 aspects and 0 opinions of {len(rows)} proposals\n" in told
+    assert "new classes: hotel.room (thing)\n" in told and "next: `builder domain check" in told
     assert load_lexicon(domain=str(pack)).role("魚缸") == "thing"
     assert [str(triplet) for triplet in Extractor(domain=pack)("魚缸很乾淨")] == ["魚缸 · 乾淨 · POS"]
     shown = command("check", pack, "--reviews", reviews, "--draw", 3)
-    assert shown.startswith("6 reviews, 6 with triplets (100%)") and "unknown words:" in shown
+    assert shown.startswith("6 reviews, 6 with triplets (100%)") and "unknown words, by reviews:" in shown
     assert command("check", pack, "--reviews", reviews, "--draw", 3) == shown
 
 
@@ -467,7 +469,95 @@ def test_endings_of_known_aspects_guess_the_role_of_a_new_class(tmp_path: Path) 
 def test_reviews_without_a_new_word_say_so(tmp_path: Path) -> None:
     path = tmp_path / "reviews.csv"
     path.write_text("text\n房間很乾淨\n房間很乾淨\n", encoding="utf-8")
-    assert "known already, or rare" in command("new", "inn", "--reviews", path, "--out", tmp_path / "inn")
+    told = command("new", "inn", "--reviews", path, "--out", tmp_path / "inn")
+    assert "few words are new" in told and "answer" not in told
+
+
+def test_a_name_that_comes_with_builder_is_refused(reviews: Path, tmp_path: Path) -> None:
+    for name in ("none", "laptop"):
+        with pytest.raises(ConfigError, match=f"'{name}' is a domain that comes with builder; choose another name"):
+            command("new", name, "--reviews", reviews, "--out", tmp_path / name)
+    assert not list(tmp_path.glob("laptop"))
+
+
+def write_rows(pack: Path, *rows: str) -> None:
+    """A sheet of these rows, with semicolons as some spreadsheets save it."""
+    pack.mkdir(exist_ok=True)
+    head = "kind;word;meaning;confidence;reviews;evidence;sentence;answer;role"
+    (pack / "candidates.csv").write_text("\n".join([head, *rows]) + "\n", encoding="utf-8")
+
+
+def test_rows_of_ones_own_join_the_sheet_and_other_tables_of_the_pack_stay(tmp_path: Path) -> None:
+    pack = tmp_path / "stay"
+    for folder in ("aspects", "opinions"):
+        (pack / "lexicons" / folder).mkdir(parents=True)
+    classes = pack / "lexicons" / "aspect_classes.tsv"
+    classes.write_text("class\trole\tgloss\n# pools\nplace.pool\tpart\tpools\n", encoding="utf-8")
+    (pack / "lexicons" / "aspects" / "stay.tsv").write_text("word\tclass\n跳水池\tplace.pool\n", encoding="utf-8")
+    write_rows(
+        pack, "aspect;入浴劑;stay.gift;;;;;;part", "opinion;療癒;8;;;;;;", "aspect;班機;stay.other;0.9;3;;;no;thing"
+    )
+    told = command("accept", pack)
+    assert "1 aspect and 1 opinion of 3 proposals" in told and "new classes: stay.gift (part)" in told
+    write_rows(pack, "aspect;入浴劑;stay.bath;;;;;;", "opinion;療癒;8;;;;;;")
+    command("accept", pack)
+    assert classes.read_text(encoding="utf-8").splitlines()[1:] == [
+        "# pools",
+        "place.pool\tpart\tpools",
+        "stay.bath\tthing\tinduced from reviews: 入浴劑",
+    ]
+    renamed = pack.rename(tmp_path / "inn")
+    command("accept", renamed)
+    triplets = [str(triplet) for triplet in Extractor(domain=renamed)("跳水池很乾淨，入浴劑很療癒")]
+    assert triplets == ["跳水池 · 乾淨 · POS", "入浴劑 · 療癒 · POS"]
+
+
+def test_a_new_class_that_is_nearly_a_known_one_is_asked_about(tmp_path: Path) -> None:
+    write_rows(tmp_path / "stay", "aspect;入浴劑;place.rom;;;;;;part", "aspect;備品包;stay.gift;;;;;;part")
+    told = command("accept", tmp_path / "stay")
+    assert "place.rom is new; did you mean place.room?" in told and "stay.gift is new" not in told
+
+
+@pytest.mark.parametrize(
+    ("row", "fault"),
+    [
+        ("thing;泳池;stay.pool;;;;;;", "'thing' in the column kind; write aspect or opinion"),
+        ("aspect;;stay.pool;;;;;;", "'' in the column word; write the word"),
+        ("aspect;泳池;two words;;;;;;", "'two words' in the column meaning; write the class of the aspect: one word"),
+        ("opinion;療癒;11;;;;;;", "'11' in the column meaning; write the valence of the opinion: a number from 1"),
+        ("opinion;療癒;NEG;;;;;;", "'NEG' in the column meaning"),
+        ("opinion;療癒;nan;;;;;;", "'nan' in the column meaning"),
+        ("opinion;療癒;8;much;;;;;", "'much' in the column confidence; leave it as it was"),
+        ("opinion;療癒;8;;;;;;part", "'part' in the column role; for an aspect one of"),
+        ("opinion;療癒", "'' in the column meaning"),
+    ],
+)
+def test_a_row_that_is_broken_names_its_cell(row: str, fault: str, tmp_path: Path) -> None:
+    write_rows(tmp_path / "stay", row)
+    with pytest.raises(ResourceError, match=re.escape(f"candidates.csv:2: {fault}")):
+        command("accept", tmp_path / "stay")
+
+
+def test_a_check_says_what_the_pack_adds_and_lists_no_word_of_one_review_or_of_a_triplet(tmp_path: Path) -> None:
+    write_rows(tmp_path / "stay", "aspect;珊瑚缸;stay.tank;;;;;;thing")
+    command("accept", tmp_path / "stay")
+    path = tmp_path / "reviews.csv"
+    path.write_text("text\n珊瑚缸很漂亮\n服務親切，海葵在缸裡\n海葵在缸裡\n", encoding="utf-8")
+    shown = command("check", tmp_path / "stay", "--reviews", path)
+    assert "beside the domain none: 1 triplet more, 0 fewer" in shown
+    unknown = shown.splitlines()[-1]
+    assert unknown.startswith("unknown words, by reviews:") and "海葵 2" in unknown and "珊瑚" not in unknown
+    assert "beside the domain" not in command("check", "none", "--reviews", path, "--draw", 0)
+
+
+def test_the_tables_of_a_pack_are_checked_like_the_others(tmp_path: Path, here: Command) -> None:
+    write_rows(tmp_path / "stay", "aspect;珊瑚缸;stay.tank;;;;;;thing")
+    command("accept", tmp_path / "stay")
+    table = tmp_path / "stay" / "lexicons" / "context.tsv"
+    table.write_text("opinion\taspect\tvalence\n少\t@plaec\t8\n", encoding="utf-8")
+    ran = here("lexicon", "check", "--domain", tmp_path / "stay")
+    (fault,) = ran.out.splitlines()
+    assert "no class begins with 'plaec'" in fault and ran.code == 0
 
 
 def test_files_in_another_encoding_or_with_two_texts_are_read_as_the_message_says(tmp_path: Path) -> None:

@@ -281,11 +281,11 @@ def test_the_digest_follows_every_byte_of_every_file(tmp_path: Path) -> None:
             "taste.good\n"}, r"taste\.tsv:3: 2 cells where 2 are due, or a blank "
             r"one"),
         ({"taste": "word\tcategory\n好吃 \ttaste.good\n"}, r"taste\.tsv:2: .*blank"),
-        ({"taste": "word\tcategory\n好吃\ttaste.god\n"}, r"taste\.tsv:2: unknown opinion kind 'taste\.god'; "
-            r"add it to the table"),
+        ({"taste": "word\tcategory\n好吃\ttaste.god\n"}, r"opinions/taste\.tsv:2: 'taste\.god' is in no "
+            r"opinion_categories\.tsv; did you mean taste\.good\? correct it, or add it to .*/opinion_categories\.tsv"),
         ({"taste": "word\tcategory\n好吃\ttaste.good\n好吃\ttaste.bad\n"}, r"taste\.tsv:3: '好吃' is listed already; "
-            r"keep one of it and .*taste\.tsv:2"),
-        ({"food": "word\tclass\n牛肉麵\tfood.dihs\n"}, r"food\.tsv:2: unknown aspect kind 'food\.dihs'"),
+            r"keep this row or .*taste\.tsv:2"),
+        ({"food": "word\tclass\n牛肉麵\tfood.dihs\n"}, r"food\.tsv:2: 'food\.dihs' is in no aspect_classes\.tsv"),
         ({"food": "word\tclass\n麵\tfood.dish\n\n# x\n麵\tfood.dish\n"}, r"food\.tsv:5: '麵' is listed already"),
         ({"opinion_categories": "category\tvalence\tgloss\ntaste.good\thigh\tg\n"},
          r"opinion_categories\.tsv:2: valence 'high' is no number from 1 to "
@@ -379,7 +379,7 @@ def test_an_overlay_that_is_missing_or_holds_a_strange_file_is_refused(tmp_path:
     with pytest.raises(ResourceError, match=r"no table of a lexicon is degrees\.tsv; known: "):
         load_lexicon(base, [strange])
     unknown = overlay(tmp_path / "unknown", opinions__a="word\tcategory\n雷\tnone.such\n")
-    with pytest.raises(ResourceError, match=r"a\.tsv:2: unknown opinion kind 'none\.such'"):
+    with pytest.raises(ResourceError, match=r"unknown/opinions/a\.tsv:2: 'none\.such' is in no opinion_cat"):
         load_lexicon(base, [unknown])
 
 

@@ -6,13 +6,17 @@ from pathlib import Path
 
 import click
 
+from builder.settings import CORE
 from builder.wording import counted
 
 _PATH = click.Path(path_type=Path)
+_FEW = 20
+"""Fewer proposals than these say that there is little to answer."""
 _REVIEWS = click.option(
     "--reviews", "files", type=_PATH, multiple=True, required=True, help="File of reviews (repeatable)."
 )
 _TEXT_COLUMN = click.option("--text-column", help="Column with the text; guessed if not given.")
+_RATING_COLUMN = click.option("--rating-column", help="Column with the ratings; guessed if not given.")
 _ENCODING = click.option("--encoding", help="Encoding of the files, if it is not Unicode.")
 
 
@@ -25,6 +29,7 @@ def domain() -> None:
 @click.argument("name")
 @_REVIEWS
 @_TEXT_COLUMN
+@_RATING_COLUMN
 @_ENCODING
 @click.option("--out", type=_PATH, help="Folder of the pack; NAME in this folder if not given.")
 @click.option(
@@ -36,6 +41,7 @@ def new(
     name: str,
     files: tuple[Path, ...],
     text_column: str | None,
+    rating_column: str | None,
     encoding: str | None,
     out: Path | None,
     support: int | None,
@@ -48,15 +54,22 @@ def new(
     from builder.lexicon.domain_sheet import CONFIDENT, SHEET
     from builder.usecases.domain_packs import HowToRead, make_pack
 
-    made = make_pack(name, files, out or Path(name), support, HowToRead(text_column, encoding))
-    click.echo(f"{made.folder / SHEET}: {counted(made.proposals, 'proposal')} from {counted(made.reviews, 'review')}")
-    if not made.proposals:
-        click.echo("the words of these reviews are known already, or rare; give more reviews, or a lower --support")
+    made = make_pack(name, files, out or Path(name), support, HowToRead(text_column, rating_column, encoding))
+    sheet = made.folder / SHEET
+    click.echo(
+        f"{sheet}: {counted(made.proposals, 'proposal')} from {counted(made.reviews, 'review')}, {made.rated:,} rated"
+    )
     click.echo(
         f"{made.folder}: {counted(made.aspects, 'aspect')} and {counted(made.opinions, 'opinion')} of "
-        f"confidence {CONFIDENT:g} or more "
-        f"are in force; answer the rest with `builder domain review {made.folder}`"
+        f"confidence {CONFIDENT:g} or more are in force"
     )
+    if made.proposals < _FEW:
+        click.echo(
+            "few words are new: builder knows most of those in these reviews, or they are rare. Give more reviews or a "
+            f"lower --support, or add rows to {sheet}: kind, word and meaning will do"
+        )
+    if made.proposals:
+        click.echo(f"next: answer the proposals with `builder domain review {made.folder}`")
 
 
 @domain.command()
@@ -83,7 +96,8 @@ def review(folder: Path, port: int) -> None:
 def accept(folder: Path) -> None:
     """Take the answers of a sheet into a pack.
 
-    FOLDER is that of the pack."""
+    FOLDER is that of the pack. Rows that you added count like the others. Tables of your own stay as they are.
+    """
     from builder.usecases.domain_packs import take_answers
 
     made = take_answers(folder)
@@ -93,6 +107,11 @@ def accept(folder: Path) -> None:
     )
     if made.neutral:
         click.echo(f"neutral: {', '.join(made.neutral)}; if one praises or blames, write 1 to 10 into its meaning")
+    if made.classes:
+        click.echo(f"new classes: {', '.join(f'{name} ({role})' for name, role in made.classes.items())}")
+    for name, known in made.slips.items():
+        click.echo(f"{name} is new; did you mean {known}?")
+    click.echo(f"next: `builder domain check {folder} --reviews FILE`")
 
 
 @domain.command()
@@ -100,19 +119,19 @@ def accept(folder: Path) -> None:
 @_REVIEWS
 @_TEXT_COLUMN
 @_ENCODING
-@click.option("--draw", default=50, show_default=True, help="How many triplets are shown.")
+@click.option("--draw", default=50, show_default=True, type=click.IntRange(0), help="How many triplets are shown.")
 @click.option("--seed", default=13, show_default=True, help="Seed of the draw.")
 def check(
     name: str, files: tuple[Path, ...], text_column: str | None, encoding: str | None, draw: int, seed: int
 ) -> None:
     """Show what the domain NAME finds in reviews.
 
-    NAME is a domain that builder brings or the folder of a pack. Shown are the yield, triplets drawn at random, and
-    frequent words that no lexicon holds.
+    NAME is a domain that builder brings or the folder of a pack. Shown are the yield, what the pack adds to words that
+    any review uses, triplets drawn at random, and words of two reviews or more that no lexicon holds.
     """
     from builder.usecases.domain_packs import HowToRead, check_domain
 
-    report = check_domain(name, files, draw, seed, HowToRead(text_column, encoding))
+    report = check_domain(name, files, draw, seed, HowToRead(text_column, encoding=encoding))
     triplets = sum(report.polarities.values())
     share = 100 * report.with_triplets / max(1, report.reviews)
     click.echo(
@@ -120,6 +139,9 @@ def check(
         f"{counted(triplets, 'triplet')}: "
         + ", ".join(f"{name} {number:,}" for name, number in sorted(report.polarities.items()))
     )
+    if name != CORE:
+        click.echo(f"beside the domain {CORE}: {counted(report.gained, 'triplet')} more, {report.lost:,} fewer")
     for triplet, snippet in report.drawn:
         click.echo(f"{triplet.aspect.text}\t{triplet.opinion_full.text}\t{triplet.polarity}\t{snippet}")
-    click.echo("unknown words: " + ", ".join(f"{word} {number:,}" for word, number in report.unknown))
+    words = ", ".join(f"{word} {number:,}" for word, number in report.unknown)
+    click.echo(f"unknown words, by reviews: {words or 'none stands in two reviews'}")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from builder.commands.build import WORKDIR
+from builder.settings import CORE
 from builder.wording import counted
 
 if TYPE_CHECKING:
@@ -30,16 +31,18 @@ def lexicon() -> None:
 
 @lexicon.command()
 @click.option("--lexicons", type=_PATH, help="Directory of lexicons, in place of those of the working directory.")
+@click.option("--domain", help="Domain, or folder of a domain pack: only what its own tables bring in is shown.")
 @WORKDIR
 @click.option("--corpus", type=_PATH, help="Review file; entries that never occur in it are found too.")
 @click.option("--segment/--no-segment", default=False, help="Also find entries that segmentation cuts (slow).")
-def check(lexicons: Path | None, workdir: Path, corpus: Path | None, segment: bool) -> None:
+def check(lexicons: Path | None, domain: str | None, workdir: Path, corpus: Path | None, segment: bool) -> None:
     """Find faults in the lexicons.
 
     Duplicates, contradictions, and entries that never fire or cannot be reached. It reads the shipped lexicon with
     what the working directory lays over it: `lexicons.dir` and imports.
     """
     from collections import Counter
+    from dataclasses import replace
 
     from builder import nlp, sources
     from builder.lexicon.check import check as find_faults
@@ -49,8 +52,13 @@ def check(lexicons: Path | None, workdir: Path, corpus: Path | None, segment: bo
 
     texts = (row.text for row in sources.read(corpus) if isinstance(row, RawReview)) if corpus else None
     folders = Folders(lexicons) if lexicons else folders_in(workdir)
+    folders = replace(folders, domain=domain) if domain else folders
     tokenize = nlp.load("embedded", folders.load_lexicon().words()).annotate if segment else None
     faults = find_faults(folders.lexicon_folders[0], texts, tokenize, overlays=folders.lexicon_folders[1:])
+    if domain and domain != CORE:
+        below = replace(folders, domain=CORE).lexicon_folders
+        known = set(find_faults(below[0], overlays=below[1:]))
+        faults = [fault for fault in faults if fault not in known]
     for fault in faults:
         click.echo(f"{fault.where}\t{fault.kind}\t{fault.word}\t{fault.detail}")
     for folder in folders.describe() if folders.laid_over else ():

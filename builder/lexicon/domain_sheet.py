@@ -1,16 +1,19 @@
 """The sheet of a new domain: what induction proposes, for yes and no, and the lexicons that become of the answers.
 
-In: proposals. Out: `candidates.csv` in the folder of the pack, the most valuable first, with a sentence each; and
-`lexicons/`, written anew from the sheet. An unanswered proposal counts where its confidence is high enough.
+In: proposals. Out: `candidates.csv` in the folder of the pack, the most valuable first, with a sentence each; and of
+`lexicons/` what comes from the sheet, written anew: the words in `candidates.tsv`, and rows of the tables of classes
+and categories. An unanswered proposal counts where its confidence is high enough.
 """
 
 from __future__ import annotations
 
 import csv
 import io
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
+from difflib import get_close_matches
 from pathlib import Path
 
 from builder.errors import ResourceError
@@ -27,7 +30,15 @@ CONFIDENT = 0.5
 """An unanswered proposal of at least this confidence is taken."""
 _CLEAR = 0.5
 """How far from 5 the valence of an opinion is that says something; of others it says nothing, or is neutral."""
-_FIX = "change only the columns answer, meaning and role"
+_WORDS = "candidates.tsv"
+"""The table of the words that are taken, in aspects/ and in opinions/."""
+_MARK = "induced from reviews"
+"""How the gloss of a class or category begins that comes from the sheet."""
+_MEMBERS = 3
+"""So many words of a class stand in its gloss."""
+_ALIKE = 0.85
+"""From this likeness on, a new class may be a slip of a known one (place.rom)."""
+_FIX = "keep the columns, and save as CSV"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +46,8 @@ class Proposal:
     """A word that may be an aspect or an opinion of a domain.
 
     `meaning`: the class of an aspect, the valence (1 to 10) of an opinion; `evidence`: why it is proposed; `sentence`:
-    where it stands; `answer`: yes, no or nothing; `role`: what the class of an aspect is to the rules.
+    where it stands; `answer`: yes, no or nothing; `role`: what the class of an aspect is to the rules. A row that a
+    person adds needs kind, word and meaning.
     """
 
     kind: str
@@ -89,37 +101,69 @@ def read_sheet(folder: Path) -> list[Proposal]:
     """The proposals of a sheet with their answers. ResourceError with file:line for a row that is broken."""
     path = folder / SHEET
     if not path.is_file():
-        raise ResourceError("no sheet is here", where=str(path), fix="make one with `builder domain new`")
+        raise ResourceError("there is no such sheet", where=str(path), fix="make one with `builder domain new`")
     try:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise ResourceError("is not UTF-8", where=str(path), fix="save the sheet as CSV UTF-8") from error
     with io.StringIO(text, newline="") as file:
-        rows = csv.DictReader(file)
-        if tuple(rows.fieldnames or ()) != COLUMNS:
-            raise ResourceError("this is no sheet of a domain", where=f"{path}:1", fix=_FIX)
+        rows = csv.DictReader(file, delimiter=_find_delimiter(text))
+        if missing := [name for name in COLUMNS if name not in (rows.fieldnames or ())]:
+            raise ResourceError(f"no column {missing[0]!r}", where=f"{path}:1", fix=_FIX)
         return [_read_row(row, f"{path}:{number}") for number, row in enumerate(rows, start=2)]
 
 
-def _read_row(row: dict[str, str], where: str) -> Proposal:
+def _find_delimiter(text: str) -> str:
+    """What stands between the columns: some spreadsheets save semicolons or tabs."""
+    head = text.partition("\n")[0]
+    return max(",;\t", key=head.count)
+
+
+def _read_row(row: Mapping[str, str | None], where: str) -> Proposal:
+    cells = {name: (row[name] or "").strip() for name in COLUMNS}
+
+    def refuse(column: str, fix: str) -> ResourceError:
+        return ResourceError(f"{cells[column]!r} in the column {column}", where=where, fix=fix)
+
+    if cells["kind"] not in ("aspect", "opinion"):
+        raise refuse("kind", "write aspect or opinion")
+    if not cells["word"]:
+        raise refuse("word", "write the word, or delete the row")
+    is_aspect = cells["kind"] == "aspect"
+    if is_aspect and not is_class_name(cells["meaning"]):
+        raise refuse("meaning", "write the class of the aspect: one word, such as hotel.room")
+    if not is_aspect and not 1 <= (_read_number(cells["meaning"]) or 0) <= 10:
+        raise refuse("meaning", "write the valence of the opinion: a number from 1 (worst) to 10 (best), such as 7.5")
+    for column in ("confidence", "reviews"):
+        if cells[column] and _read_number(cells[column]) is None:
+            raise refuse(column, "leave it as it was; in a row of your own leave it empty")
+    if cells["answer"].lower() not in ANSWERS:
+        raise refuse("answer", "write yes or no or nothing")
+    if cells["role"] and cells["role"] not in (ROLES if is_aspect else ()):
+        raise refuse("role", f"for an aspect one of {', '.join(ROLES)}; for an opinion nothing")
+    numbers = {"confidence": float(cells["confidence"] or 1), "reviews": int(float(cells["reviews"] or 0))}
+    return Proposal(**{**cells, **numbers})  # type: ignore[arg-type]
+
+
+def _read_number(cell: str) -> float | None:
+    """A number that is one; None for anything else."""
     try:
-        proposal = Proposal(**{**row, "confidence": float(row["confidence"]), "reviews": int(row["reviews"])})  # type: ignore[arg-type]
-        valid = proposal.kind in ("aspect", "opinion") and bool(proposal.word) and bool(proposal.meaning)
-        valid = valid and (proposal.kind == "aspect" or 1 <= float(proposal.meaning) <= 10)
-    except (TypeError, ValueError):
-        valid = False
-    if not valid:
-        raise ResourceError(f"a row of {row.get('kind')!r} {row.get('word')!r} is broken", where=where, fix=_FIX)
-    if proposal.answer.strip().lower() not in ANSWERS:
-        raise ResourceError(f"{proposal.answer!r} in the column answer", where=where, fix="write yes or no or nothing")
-    if proposal.role not in (ROLES if proposal.kind == "aspect" else ("",)):
-        fix = f"for an aspect one of {', '.join(ROLES)}; for an opinion nothing"
-        raise ResourceError(f"{proposal.role!r} in the column role", where=where, fix=fix)
-    return proposal
+        number = float(cell)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def is_class_name(name: str) -> bool:
+    """Whether a class can be called so: one word."""
+    return bool(name) and name.split() == [name]
 
 
 def write_lexicons(folder: Path, name: str, proposals: Sequence[Proposal], core: Lexicon) -> tuple[int, int]:
-    """Write the pack's lexicons from what is taken; how many aspects and opinions these are."""
+    """Write the pack's lexicons from what is taken; how many aspects and opinions these are.
+
+    Other tables of the pack, and other rows of its classes and categories, stay as they are.
+    """
     taken = [proposal for proposal in proposals if proposal.is_taken]
     aspects = {row.word: row.meaning for row in taken if row.kind == "aspect"}
     valences = {row.word: float(row.meaning) for row in taken if row.kind == "opinion" and row.word not in aspects}
@@ -127,22 +171,44 @@ def write_lexicons(folder: Path, name: str, proposals: Sequence[Proposal], core:
     lexicons = folder / "lexicons"
     levels = {f"{name}.{_level(value)}": _level_valence(value) for value in valences.values()}
     roles = choose_roles(taken)
-    new = sorted(set(aspects.values()) - core.classes.keys())
-    save(lexicons / "aspect_classes.tsv", "class\trole\tgloss", [(cls, roles[cls], f"words like {cls}") for cls in new])
-    rows = [(cls, f"{value:g}", "induced from reviews") for cls, value in sorted(levels.items())]
-    save(lexicons / "opinion_categories.tsv", "category\tvalence\tgloss", rows)
-    save(lexicons / "aspects" / f"{name}.tsv", "word\tclass", sorted(aspects.items()))
-    save(lexicons / "opinions" / f"{name}.tsv", "word\tcategory", sorted(categories.items()))
+    members = {cls: [word for word, own in aspects.items() if own == cls][:_MEMBERS] for cls in aspects.values()}
+    classes = [
+        (cls, roles[cls], f"{_MARK}: {', '.join(members[cls])}") for cls in sorted(members.keys() - core.classes.keys())
+    ]
+    _merge(lexicons / "aspect_classes.tsv", "class\trole\tgloss", classes)
+    rows = [(cls, f"{value:g}", _MARK) for cls, value in sorted(levels.items())]
+    _merge(lexicons / "opinion_categories.tsv", "category\tvalence\tgloss", rows)
+    save(lexicons / "aspects" / _WORDS, "word\tclass", sorted(aspects.items()))
+    save(lexicons / "opinions" / _WORDS, "word\tcategory", sorted(categories.items()))
     return len(aspects), len(valences)
 
 
+def _merge(path: Path, header: str, rows: Iterable[Sequence[str]]) -> None:
+    """Write rows of the sheet in place of those that it wrote before; a row of a person stays, and wins."""
+    lines = path.read_text(encoding="utf-8").splitlines()[1:] if path.is_file() else []
+    kept = [line for line in lines if not line.rpartition("\t")[2].startswith(_MARK)]
+    named = {line.partition("\t")[0] for line in kept}
+    new = ["\t".join(row) for row in rows if row[0] not in named]
+    write_atomically(path, "".join(f"{line}\n" for line in (header, *kept, *new)).encode())
+
+
+def find_slips(proposals: Iterable[Proposal], core: Lexicon) -> dict[str, str]:
+    """New class -> the known one that it may be a slip of."""
+    new = {row.meaning for row in proposals if row.kind == "aspect" and row.is_taken} - core.classes.keys()
+    close = {cls: get_close_matches(cls, core.classes, 1, _ALIKE) for cls in sorted(new)}
+    return {cls: names[0] for cls, names in close.items() if names}
+
+
 def choose_roles(proposals: Iterable[Proposal]) -> Mapping[str, str]:
-    """Class -> its role: what most of its words say that were answered with yes, else most of the others."""
+    """Class -> its role: what most of its words say that were answered with yes, else most of the others; `thing`
+    where none says anything.
+    """
     votes: dict[str, Counter[str]] = {}
     for row in proposals:
         if row.kind == "aspect":
             answered = ANSWERS[row.answer.strip().lower()] is True
-            votes.setdefault(row.meaning, Counter())[row.role] += 10_000 if answered else 1
+            weight = (10_000 if answered else 1) if row.role else 0
+            votes.setdefault(row.meaning, Counter())[row.role or "thing"] += weight
     return {cls: min(counts, key=lambda role: (-counts[role], role)) for cls, counts in votes.items()}
 
 

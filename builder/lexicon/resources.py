@@ -14,7 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TypeVar
 
-from builder.errors import ResourceError
+from builder.errors import ResourceError, did_you_mean
 from builder.lexicon.compounds import Kinds, compounds
 from builder.lexicon.packs import data_dir, list_layers
 from builder.lexicon.tsv_rows import (
@@ -286,13 +286,18 @@ def _entries(
     for path in sorted(folder.glob("*.tsv")):
         for (word, kind), where in read_rows(path, 2):
             if kind not in kinds:
+                table = "aspect_classes.tsv" if folder.name == "aspects" else "opinion_categories.tsv"
                 raise ResourceError(
-                    f"unknown {folder.name[:-1]} kind {kind!r}",
-                    where=where,
-                    fix="add it to the table of categories or classes, or correct it",
+                    f"{kind!r} is in no {table}",
+                    where=f"{folder.parent}/{where}",
+                    fix=f"{did_you_mean(kind, kinds)}correct it, or add it to {folder.parent / table}",
                 )
             if word in seen:
-                raise ResourceError(f"{word!r} is listed already", where=where, fix=f"keep one of it and {seen[word]}")
+                raise ResourceError(
+                    f"{word!r} is listed already",
+                    where=f"{folder.parent}/{where}",
+                    fix=f"keep this row or {folder.parent}/{seen[word]}",
+                )
             seen[word] = where
             canonical = variants.canonical(word.lower())
             out.setdefault(canonical, make(canonical, kind, where))

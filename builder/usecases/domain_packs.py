@@ -10,17 +10,27 @@ import random
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from builder import sources
 from builder.errors import ConfigError, InputError
 from builder.lexicon.clusters import cluster_words
-from builder.lexicon.domain_sheet import Proposal, read_sheet, write_card, write_lexicons, write_rules, write_sheet
+from builder.lexicon.domain_sheet import (
+    Proposal,
+    choose_roles,
+    find_slips,
+    read_sheet,
+    write_card,
+    write_lexicons,
+    write_rules,
+    write_sheet,
+)
 from builder.lexicon.folders import Folders
 from builder.lexicon.induce import InductionSettings, WordCandidate, induce
 from builder.lexicon.links import Uses, gather
 from builder.lexicon.noun_compounds import PIECE, NounCompound, find_noun_compounds
+from builder.lexicon.packs import list_packs
 from builder.lexicon.resources import Lexicon, load_lexicon, sample_dir
 from builder.reader import Reader, Reading, Recipe, extract, make_reader
 from builder.records import Triplet
@@ -55,34 +65,47 @@ _CONTENT = frozenset(["NOUN", "PROPN", "ADJ", "VERB"])
 
 @dataclass(frozen=True, slots=True)
 class NewPack:
-    """What `make_pack` and `take_answers` wrote; `neutral`: the opinions taken that say neither praise nor blame."""
+    """What `make_pack` and `take_answers` wrote.
+
+    `rated`: reviews with a rating; `neutral`: the opinions taken that say neither praise nor blame; `classes`: those
+    that the pack adds, with their roles; `slips`: of these the ones that are nearly called as a known one.
+    """
 
     folder: Path
     reviews: int
     proposals: int
     aspects: int
     opinions: int
+    rated: int = 0
     neutral: Sequence[str] = ()
+    classes: Mapping[str, str] = field(default_factory=dict)
+    slips: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class DomainReport:
-    """What a domain's words and rules find: reviews, those with triplets, all triplets by polarity; some triplets with
-    the text around them; the most frequent words that no lexicon holds, with their reviews.
+    """What a domain's words and rules find: reviews, those with triplets, all triplets by polarity; `gained` triplets
+    that the core and the common words do not find, and `lost` ones that they alone find; some triplets with the text
+    around them; words of two reviews or more that no lexicon and no triplet holds, with their reviews.
     """
 
     reviews: int
     with_triplets: int
     polarities: Mapping[str, int]
+    gained: int
+    lost: int
     drawn: Sequence[tuple[Triplet, str]]
     unknown: Sequence[tuple[str, int]]
 
 
 @dataclass(frozen=True, slots=True)
 class HowToRead:
-    """What files of reviews do not say themselves: the column of the texts, and an encoding that is not Unicode."""
+    """What files of reviews do not say themselves: the columns of texts and ratings, and an encoding that is not
+    Unicode.
+    """
 
     text_column: str | None = None
+    rating_column: str | None = None
     encoding: str | None = None
 
 
@@ -97,8 +120,10 @@ def make_pack(
 
     ConfigError for a name or folder that cannot be used, InputError where too few reviews are there.
     """
-    if not _NAME.fullmatch(name) or name == CORE:
+    if not _NAME.fullmatch(name):
         raise ConfigError(f"{name!r} is no name for a domain", fix="use small Latin letters, digits, - and _")
+    if name in (CORE, *list_packs()):
+        raise ConfigError(f"{name!r} is a domain that comes with builder", fix=f"choose another name: my-{name}")
     if folder.exists() and any(folder.iterdir()):
         raise ConfigError("this folder is not empty", where=str(folder), fix="choose another --out, or delete it")
     texts, stars = _read_reviews(files, how)
@@ -113,7 +138,7 @@ def make_pack(
     write_card(folder, name, len(texts), ", ".join(path.name for path in files))
     write_rules(folder, name)
     aspects, opinions = write_lexicons(folder, name, proposals, reader.lexicon)
-    return NewPack(folder, len(texts), len(proposals), aspects, opinions)
+    return NewPack(folder, len(texts), len(proposals), aspects, opinions, len(stars))
 
 
 def blank_markup(text: str) -> str:
@@ -123,27 +148,48 @@ def blank_markup(text: str) -> str:
 
 def take_answers(folder: Path) -> NewPack:
     """Write the lexicons of a pack anew from its sheet."""
-    proposals = read_sheet(folder)
-    aspects, opinions = write_lexicons(folder, folder.resolve().name, proposals, load_lexicon(domain=CORE))
+    proposals, core = read_sheet(folder), load_lexicon(domain=CORE)
+    aspects, opinions = write_lexicons(folder, folder.resolve().name, proposals, core)
     neutral = [proposal.word for proposal in proposals if proposal.is_taken and proposal.is_neutral]
-    return NewPack(folder, 0, len(proposals), aspects, opinions, neutral)
+    roles = choose_roles(proposal for proposal in proposals if proposal.is_taken)
+    return NewPack(
+        folder,
+        0,
+        len(proposals),
+        aspects,
+        opinions,
+        neutral=neutral,
+        classes={cls: role for cls, role in sorted(roles.items()) if cls not in core.classes},
+        slips=find_slips(proposals, core),
+    )
 
 
 def check_domain(
     domain: str, files: Sequence[Path], draws: int = 50, seed: int = 13, how: HowToRead = _BY_GUESS
 ) -> DomainReport:
-    """What a domain finds in reviews, and what stays unknown. ConfigError for an unknown domain."""
+    """What a domain finds in reviews, what its pack changes, and what stays unknown. ConfigError for an unknown
+    domain.
+    """
     reader = make_reader(Recipe(folders=Folders(domain=domain)))
     texts, _ = _read_reviews(files, how)
     readings = reader.read(texts)
-    triplets = [(triplet, reading) for reading in readings for triplet in extract(reader.engine, reading)]
+    by_text = [extract(reader.engine, reading) for reading in readings]
+    triplets = [(triplet, reading) for reading, own in zip(readings, by_text, strict=True) for triplet in own]
     drawn = random.Random(seed).sample(triplets, min(draws, len(triplets)))
+    plain = make_reader(Recipe(folders=Folders(domain=CORE)))
+    before = [extract(plain.engine, reading) for reading in plain.read(texts)]
+    pairs = [
+        ({triplet.key for triplet in own}, {triplet.key for triplet in other})
+        for own, other in zip(by_text, before, strict=True)
+    ]
     return DomainReport(
         len(texts),
         len({id(reading) for _, reading in triplets}),
         Counter(triplet.polarity for triplet, _ in triplets),
+        sum(len(own - other) for own, other in pairs),
+        sum(len(other - own) for own, other in pairs),
         [(triplet, _cut_snippet(reading.text, triplet.opinion.spans[0][0])) for triplet, reading in drawn],
-        _count_unknown(readings, reader),
+        _count_unknown(readings, by_text, reader),
     )
 
 
@@ -263,7 +309,7 @@ def _read_reviews(files: Sequence[Path], how: HowToRead = _BY_GUESS) -> tuple[li
     texts: list[str] = []
     stars: dict[int, float] = {}
     for path in files:
-        for row in sources.read(path, Columns(text=how.text_column), how.encoding):
+        for row in sources.read(path, Columns(text=how.text_column, rating=how.rating_column), how.encoding):
             if isinstance(row, RawReview) and row.text.strip():
                 if row.rating is not None:
                     stars[len(texts)] = row.rating
@@ -276,12 +322,19 @@ def _read_sample() -> list[str]:
     return _read_reviews([sample_dir() / "reviews.csv"])[0]
 
 
-def _count_unknown(readings: Sequence[Reading], reader: Reader, shown: int = 40) -> list[tuple[str, int]]:
-    """The content words of most reviews that no table of the lexicon holds."""
+def _count_unknown(
+    readings: Sequence[Reading], by_text: Sequence[Sequence[Triplet]], reader: Reader, shown: int = 40
+) -> list[tuple[str, int]]:
+    """The content words of most reviews, two at least, that no table of the lexicon and no triplet holds."""
     known = reader.lexicon.words()
     counts: Counter[str] = Counter()
-    for reading in readings:
+    for reading, triplets in zip(readings, by_text, strict=True):
         doc = reading.doc
+        read = [part.text.lower() for triplet in triplets for part in (triplet.aspect_full, triplet.opinion_full)]
         words = {doc.text[token.start : token.end].lower() for token in doc.tokens if token.pos in _CONTENT}
-        counts.update(word for word in words if len(word) > 1 and word not in known and HAN.search(word))
-    return counts.most_common(shown)
+        counts.update(
+            word
+            for word in words
+            if len(word) > 1 and word not in known and HAN.search(word) and not any(word in part for part in read)
+        )
+    return [(word, number) for word, number in counts.most_common(shown) if number > 1]

@@ -54,7 +54,7 @@ def shipped_holder(recipe: Recipe) -> Callable[[Sequence[str]], list[Triplets]]:
     if folder is None or recipe.convention != "natural":
         raise ConfigError(
             f"no model is shipped for the domain {recipe.folders.domain} and the convention {recipe.convention}",
-            fix="use --source rules, or name a working directory that was built",
+            fix="take the source rules, or name a working directory that was built",
         )
     panel = open_model(folder, recipe.folders)
     assert panel.own_curve is not None, "a shipped model was measured"

@@ -17,6 +17,7 @@ from builder.lexicon.candidate_files import ANSWERS, BETWEEN, COLUMNS, accept, r
 from builder.lexicon.domain_sheet import (
     Proposal,
     choose_roles,
+    is_class_name,
     order_proposals,
     read_sheet,
     write_lexicons,
@@ -174,7 +175,7 @@ class SheetBook:
 
 
 def _check_name(name: str) -> None:
-    if not name or name.split() != [name]:
+    if not is_class_name(name):
         raise ValueError("the name of a class is one word, such as hotel.room")
 
 
