@@ -157,7 +157,7 @@ def test_the_gain_is_measured_for_another_domain(here: Command, tmp_path: Path) 
     gold = write_gold(tmp_path / "gold.jsonl")
     ran = here("gain", "--gold", gold, "--splits", "1", "--domain", "none")
     assert ran.code == 0, ran.err
-    assert "no domain is called 'inn'" in here("gain", "--gold", gold, "--domain", "inn").err
+    assert "there is no domain and no folder 'inn'" in here("gain", "--gold", gold, "--domain", "inn").err
 
 
 @pytest.mark.parametrize(("number", "why"), [(10, "too few"), (0, "too few")])
