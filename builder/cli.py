@@ -5,12 +5,14 @@ code 2.
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import sys
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import NoReturn, TextIO, cast
 
 import click
@@ -192,7 +194,7 @@ def _lost(ignored: sys.UnraisableHookArgs) -> None:
     again.start()
 
 
-_KEPT = dict.fromkeys(("build", "run", "resume"), "what is finished is kept, `builder resume` goes on") | {
+_KEPT = dict.fromkeys(("build", "run", "resume"), "what is finished is kept, `builder resume{workdir}` goes on") | {
     "judge": "the answers so far are kept, the same command goes on",
     "label": "the answers so far are kept, the same command goes on",
     "publish": "the same command goes on",
@@ -204,9 +206,19 @@ _KEPT = dict.fromkeys(("build", "run", "resume"), "what is finished is kept, `bu
 """By command, what a user who stops it should know; of the others nothing stays."""
 
 
+def _given_workdir(arguments: Sequence[str]) -> str:
+    """The option that names the working directory, as it was given; empty where it was not."""
+    for option, value in pairwise([*arguments, ""]):
+        if option == "--workdir":
+            return f" --workdir {shlex.quote(value)}"
+        if option.startswith("--workdir="):
+            return f" --workdir {shlex.quote(option.partition('=')[2])}"
+    return ""
+
+
 def _stopped(by: signal.Signals) -> NoReturn:
     name = next((word for word in sys.argv[1:] if not word.startswith("-")), "")
-    kept = _KEPT.get(name)
+    kept = _KEPT.get(name, "").format(workdir=_given_workdir(sys.argv[1:]))
     click.echo(f"builder: stopped{f'; {kept}' if kept else ''}", err=True)
     sys.exit(128 + by)
 

@@ -225,6 +225,14 @@ print(*map(os.environ.get, ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT")))
     ("words", "due"),
     [
         (["build", "x.csv"], "builder: stopped; what is finished is kept, `builder resume` goes on"),
+        (
+            ["build", "x.csv", "--workdir", "my work"],
+            "builder: stopped; what is finished is kept, `builder resume --workdir 'my work'` goes on",
+        ),
+        (
+            ["resume", "--workdir=mine"],
+            "builder: stopped; what is finished is kept, `builder resume --workdir mine` goes on",
+        ),
         (["--help"], "builder: stopped"),
         (["judge", "--model", "build"], "builder: stopped; the answers so far are kept, the same command goes on"),
         (["release", "--bump", "auto"], "builder: stopped; nothing half made is left, the same command goes on"),

@@ -94,7 +94,7 @@ def test_the_gain_is_shown_for_each_size_and_the_rule_can_be_added(here: Command
 def test_weights_that_cost_more_than_they_bring_are_not_moved(here: Command, tmp_path: Path) -> None:
     gold, work = write_gold(tmp_path / "gold.jsonl", 60), tmp_path / "work"
     rows = [json.loads(line) for line in gold.read_text(encoding="utf-8").splitlines()]
-    for row in sorted(rows, key=lambda row: _draw(0, row["id"]))[: len(rows) // 2]:  # these teach the second dish
+    for row in sorted(rows, key=lambda row: _draw(0, row["text"]))[: len(rows) // 2]:  # these teach the second dish
         dish = row["text"].partition("配")[2].partition("，")[0]
         at = row["text"].rindex(dish)
         row["triplets"][0] |= {"aspect": dish, "aspect_spans": [[at, at + len(dish)]]}
@@ -189,15 +189,60 @@ def test_labels_of_a_users_own_table_are_located_and_what_is_not_in_the_text_is_
     table = tmp_path / "mine.csv"
     table.write_text("\ufeff" + "\n".join(lines) + "\n", encoding="utf-8")
     labels = read_labels(table)
-    assert labels.left_out == {"aspect not in the text": 1}
+    assert [(label.where, label.reason) for label in labels.left_out] == [("row 26", "aspect not in the text")]
     assert [row["triplets"][0]["aspect_spans"] for row in labels.rows[:24]] == [
         row["triplets"][0]["aspect_spans"] for row in rows
     ]
+    assert [row["wrong"] for row in labels.rows if "wrong" in row] == [[]], "one review is no longer read in full"
     assert labels.rows[24]["triplets"] == []
     ran = here("gain", "--gold", table, "--splits", "2")
     assert ran.code == 0, ran.err
-    assert "left out: 1 label (1 aspect not in the text)" in ran.err
-    assert "25 labelled reviews, 2 random halves" in ran.out
+    assert "left out: 1 label; their reviews are not scored" in ran.err
+    assert "  row 26: 不在這裡 好吃 POS: aspect not in the text" in ran.err
+    assert "24 labelled reviews, 2 random halves" in ran.out and "triplets of 1 more reviews teach along" in ran.out
+
+
+def test_labels_that_do_not_fit_their_reviews_teach_nothing(here: Command, tmp_path: Path) -> None:
+    table, work = tmp_path / "mine.csv", tmp_path / "work"
+    lines = [f"{n}號桌的湯頭很香,湯底,香,POS" for n in range(24)]
+    table.write_text("\n".join(["text,aspect,opinion,polarity", *lines]) + "\n", encoding="utf-8")
+    work.mkdir()
+    ran = here("gain", "--gold", table, "--workdir", work, "--teach")
+    assert ran.code == 2
+    assert "24 of 24 labels do not fit their reviews (row 2: 湯底 香 POS: aspect not in the text" in ran.err
+    assert not list(work.iterdir())
+
+
+def test_a_table_with_semicolons_and_a_sheet_of_other_letters_is_read_alike(here: Command, tmp_path: Path) -> None:
+    rows = [json.loads(line) for line in write_gold(tmp_path / "gold.jsonl").read_text(encoding="utf-8").splitlines()]
+    outputs = [here("gain", "--gold", tmp_path / "gold.jsonl", "--splits", "2").out]
+    for name, mark in (("comma.csv", ","), ("semicolon.csv", ";"), ("tab.tsv", "\t")):
+        lines = [mark.join(["Text", "Aspect", "Opinion", "Polarity"])]
+        for row in rows:
+            (label,) = row["triplets"]
+            lines.append(mark.join([row["text"], label["aspect"], label["opinion"], label["polarity"]]))
+        (tmp_path / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
+        outputs.append(here("gain", "--gold", tmp_path / name, "--splits", "2").out)
+    assert "F1 before" in outputs[0] and set(outputs) == {outputs[0]}, "neither format nor ids change the halves"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "fault"),
+    [
+        ("mine.xlsx", b"PK", "labels are JSON lines, CSV or TSV; save the sheet as CSV UTF-8"),
+        ("mine.csv", "text\n很香".encode("utf-16"), "mine.csv: is not UTF-8; save it as CSV UTF-8"),
+        ("mine.csv", b"review,aspect\n", "there is no column 'text'; it has review, aspect; columns: text, aspect"),
+        ("mine.jsonl", "很香".encode("big5"), "gold is not UTF-8; save it as UTF-8"),
+        ("mine.json", b"[{}]", "mine.json:1: no gold row: it has no id with a list of triplets; each line is"),
+        ("mine.json", b"[\n{}]", "mine.json:1: no gold row: it is not JSON"),
+    ],
+)
+def test_a_file_that_holds_no_labels_says_what_it_lacks(
+    name: str, content: bytes, fault: str, here: Command, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    ran = here("gain", "--gold", tmp_path / name)
+    assert ran.code == 2 and fault in ran.err, ran.err
 
 
 def test_a_table_without_a_column_is_one_line_that_names_it(here: Command, tmp_path: Path) -> None:
@@ -221,7 +266,9 @@ def test_a_working_directory_that_is_taught_builds_with_it_and_forgets_it(here: 
     again = here("gain", "--gold", gold, "--workdir", work, "--splits", "1", "--teach")
     assert again.out == ran.out, "labels do not count twice"
     assert folders_in(work).load_rules() == taught
-    assert here("gain", "--workdir", work, "--forget").code == 0
+    back = here("gain", "--workdir", work, "--forget").out
+    assert back.startswith("taken back: 1 rule, 0 aspects and the labels of 24 reviews; `builder resume --workdir")
+    assert "was taught nothing" in here("gain", "--workdir", work, "--forget").out
     assert folders_in(work).load_rules() == before
     assert not (work / "taught.jsonl").exists()
 

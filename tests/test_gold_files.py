@@ -362,8 +362,14 @@ def test_two_different_labels_of_a_candidate_in_one_sheet_are_refused(
     assert "has another label at sheet.csv row" in str(fault)
 
 
-def test_a_missing_triplet_may_be_written_in_plain_words(labelled: tuple[Path, Path, Pool], tmp_path: Path) -> None:
-    workdir, file = edited(tmp_path, labelled, added(label="missing", aspect="餐點@10-12"))
+IN_RIGHT = {"aspect": "", "opinion": "", "polarity": "", "right_aspect": "餐點@10-12", "right_opinion": "送得快"}
+
+
+@pytest.mark.parametrize("cells", [{"label": "missing", "aspect": "餐點@10-12"}, {**IN_RIGHT, "right_polarity": "POS"}])
+def test_a_missing_triplet_may_be_written_in_plain_words_and_where_corrections_stand(
+    cells: dict[str, str], labelled: tuple[Path, Path, Pool], tmp_path: Path
+) -> None:
+    workdir, file = edited(tmp_path, labelled, added(**cells))
     done = import_labels(workdir, None, file, FORMATS["csv"], "amy")
     assert (done.missing, done.faults) == (1, ())
     found, _ = everything(workdir, labelled[2].id)  # type: ignore[misc]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -340,7 +341,8 @@ def test_a_rude_server_gives_one_line_and_no_triplet(rude: Answer, label: Label,
     with serving(lambda *_: rude) as server:
         ran = label(server, "--retries", "0")
     assert ran.code == 2
-    assert "builder: error: 5 requests failed" in ran.err
+    assert f"builder: error: {server.url}: 5 requests failed" in ran.err
+    assert ("check --endpoint" in ran.err) == ("broken answer" in ran.err), "it does not answer as such a server does"
     assert proposed(folder) == set()
 
 
@@ -349,7 +351,7 @@ def test_answers_of_which_none_can_be_read_are_an_error_and_one_that_can_is_none
         ran = label(server)
         again = label(server)
     assert ran.code == again.code == 2 and len(server.asked) == 5, "a rerun asks nothing"
-    assert f"builder: error: no answer of {SOURCE} can be read" in ran.err and "`builder query rejected`" in ran.err
+    assert f"builder: error: no answer of {SOURCE} can be read" in ran.err and "FROM rejected WHERE" in ran.err
     assert proposed(folder) == set() and rejections(folder) == {"unreadable answer": 5}
     with serving(lambda number, _: well(dump([]) if number == 1 else "I would rather not.")) as server:
         assert label(server, "--prompt", _prompt_in(folder)).code == 0
@@ -431,6 +433,32 @@ def test_a_build_weighs_a_model_with_the_rules_says_so_and_needs_no_server_again
     assert builder("run", "seed", "--force", "--workdir", workdir).code == 0
     assert builder("resume", *place).code == 0
     assert proposed_in(workdir, "E0") == before
+
+
+def test_what_a_model_adds_is_released_by_the_chance_that_all_votes_give_it(builder: Command, tmp_path: Path) -> None:
+    workdir, place = tmp_path / "w", ("--workdir", tmp_path / "w", "--out", tmp_path / "r")
+    aspects, words = (
+        ("湯頭", "牛肉麵", "滷味", "紅茶", "水餃", "炒飯", "咖哩", "豬排"),
+        ("好吃", "便宜", "新鮮", "美味", "普通"),
+    )
+    texts = [f"第{n}次來，{a}{o}{'，晚上八點關門' * (not n % 5)}" for n, (a, o) in enumerate(product(aspects, words))]
+    source = tmp_path / "reviews.csv"
+    source.write_text("text\n" + "".join(f"{text}\n" for text in texts), encoding="utf-8")
+    settings = ("--set", "workers=1", "--set", "threads=1")
+    assert builder("build", source, *place, *settings).code == 0
+    strange = ("八點", "關門", "NEG")
+    rows = {text: [strange] * ("關門" in text) + _rules(workdir, text) for text in texts}
+    with serving(lambda _, payload: well(dump(rows[payload["messages"][-1]["content"]]))) as server:
+        asked = ("--endpoint", server.url, "--model", "m", "--select", "all", "--yes", "--workdir", workdir)
+        assert builder("label", *asked).code == 0
+    resumed = builder("resume", *place)
+    assert resumed.code == 0, resumed.err
+    with db.reading(workdir) as connection:
+        held = connection.execute(
+            "SELECT p.confidence, v.confidence FROM proposals p JOIN sources s ON s.id = p.source AND s.name = 'E0'"
+            " JOIN triplets t ON t.id = p.triplet AND t.opinion = '關門' JOIN verdicts v ON v.triplet = t.id"
+        ).fetchall()
+    assert len(held) == 8 and all(chance == confidence >= 0.6 for chance, confidence in held)
 
 
 def _rules(workdir: Path, text: str) -> list[tuple[str, str, str]]:

@@ -9,6 +9,7 @@ import click
 
 from builder.commands.annotate import FORCE, report_import
 from builder.commands.build import WORKDIR
+from builder.commands.build_voice import in_workdir
 from builder.wording import counted
 
 if TYPE_CHECKING:
@@ -53,9 +54,11 @@ def draw(triplets: int, reviews: int, seed: int, sheet: Path | None, force: bool
             f"Read the first {counted(drawn.reviews, 'review')} in full: add what is missing, or say that nothing is"
         )
     if sheet is not None:
-        click.echo(f"fill in {sheet}, then: builder audit import {sheet} --annotator NAME")
+        click.echo(f"fill in {sheet}, then: builder audit import {sheet} --annotator NAME{in_workdir(workdir)}")
     else:
-        click.echo(f"answer in the page: builder annotate serve --pool {drawn.pool.id} --annotator NAME")
+        click.echo(
+            f"answer in the page: builder annotate serve --pool {drawn.pool.id} --annotator NAME{in_workdir(workdir)}"
+        )
 
 
 @audit.command("import")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import json
+import shlex
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -194,10 +195,15 @@ class Voice:
         click.echo("\n" + str(tabulate(table, headers=columns)) + "\n")
 
     def _place(self) -> str:
-        return "" if self.workdir == DEFAULT_WORKDIR else f" --workdir {self.workdir}"
+        return in_workdir(self.workdir)
 
     def _event(self, event: str, **values: object) -> None:
         click.echo(json.dumps({"event": event, **values}, ensure_ascii=False))
+
+
+def in_workdir(workdir: Path) -> str:
+    """The option that names a working directory in a command that is shown; empty for the default one."""
+    return "" if workdir == DEFAULT_WORKDIR else f" --workdir {shlex.quote(str(workdir))}"
 
 
 def seconds_before(workdir: Path) -> dict[str, float]:

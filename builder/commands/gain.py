@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from builder.commands.build_voice import in_workdir
 from builder.wording import counted
 
 if TYPE_CHECKING:
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from builder.usecases.gain import MeasuredGain
     from builder.usecases.label_sources import LabelledRows
     from builder.usecases.lessons import Lessons
+
+_SHOWN = 5
+"""Labels that are left out and shown."""
 
 
 @click.command()
@@ -95,8 +99,11 @@ def _folders(workdir: Path | None, domain: str | None) -> Iterator[Folders]:
 
 def _report_left_out(labels: LabelledRows) -> None:
     if labels.left_out:
-        reasons = ", ".join(f"{number:,} {reason}" for reason, number in sorted(labels.left_out.items()))
-        click.echo(f"left out: {counted(sum(labels.left_out.values()), 'label')} ({reasons})", err=True)
+        click.echo(f"left out: {counted(len(labels.left_out), 'label')}; their reviews are not scored", err=True)
+        for label in labels.left_out[:_SHOWN]:
+            click.echo(f"  {label}", err=True)
+        if len(labels.left_out) > _SHOWN:
+            click.echo(f"  and {len(labels.left_out) - _SHOWN:,} more", err=True)
 
 
 def _print_gain(measured: MeasuredGain, splits: int) -> None:
@@ -146,11 +153,19 @@ def _teach(labels: LabelledRows, where: Path, workdir: Path, weighed: bool) -> N
     click.echo(
         f"{workdir} is taught by {counted(len(labels.rows), 'review')}: {counted(len(paths), 'rule')} changed, "
         f"{counted(len(lessons.aspects), 'aspect')} learnt{_describe_lessons(lessons)}\n"
-        "the next build uses it; `--forget` takes it back. Do not measure against these labels."
+        f"`builder resume{in_workdir(workdir)}` builds with it; `--forget` takes it back. "
+        "Do not measure against these labels."
     )
 
 
 def _forget(workdir: Path) -> None:
     from builder.usecases.taught import forget
 
-    click.echo(f"forgotten: {counted(forget(workdir), 'rule')} as before")
+    taken = forget(workdir)
+    if not taken:
+        click.echo(f"{workdir} was taught nothing")
+        return
+    click.echo(
+        f"taken back: {counted(taken.rules, 'rule')}, {counted(taken.aspects, 'aspect')} and the labels of "
+        f"{counted(taken.reviews, 'review')}; `builder resume{in_workdir(workdir)}` builds without them"
+    )

@@ -9,6 +9,7 @@ import click
 
 from builder.commands.asking import asking_options, limits_of, parameters_of
 from builder.commands.build import WORKDIR
+from builder.commands.build_voice import in_workdir
 from builder.wording import counted
 
 if TYPE_CHECKING:
@@ -77,9 +78,19 @@ def label(
         workdir, server, model, limits, choice, _read_prompt(prompt), parameters, schema=bool(rest["schema"])
     )
     click.echo(_describe_plan(made, limits))
-    if made.due and not rest["yes"]:
-        click.confirm("ask?", abort=True, err=True)
-    _report(asking_triplets.label_reviews(workdir, made), limits)
+    if made.due and not rest["yes"] and not _confirm():
+        click.echo("nothing was asked; --yes asks without a question", err=True)
+        return
+    _report(asking_triplets.label_reviews(workdir, made), limits, endpoint, workdir)
+
+
+def _confirm() -> bool:
+    """Whether the user says yes; no where nobody can answer."""
+    try:
+        return click.confirm("ask?", err=True)
+    except click.Abort:
+        click.echo(err=True)
+        return False
 
 
 def _read_prompt(path: Path | None) -> PromptVersion:
@@ -109,7 +120,7 @@ def _describe_plan(made: LabelPlan, limits: Limits) -> str:
     )
 
 
-def _report(done: LabelCounts, limits: Limits) -> None:
+def _report(done: LabelCounts, limits: Limits, endpoint: str, workdir: Path) -> None:
     """Counts of what a model wrote, and an error where something was not answered."""
     from builder.errors import ModelError
 
@@ -121,20 +132,34 @@ def _report(done: LabelCounts, limits: Limits) -> None:
     )
     if not done.schema:
         click.echo("the server has no structured output: answers were asked for and read as plain JSON", err=True)
-    rejected = ", ".join(f"{count:,} {reason}" for reason, count in done.rejected.most_common())
+    rejected = ", ".join(f"{reason} ({count:,})" for reason, count in done.rejected.most_common())
     click.echo(
-        f"{counted(done.triplets, 'triplet')} of {done.source}" + (f"; no triplets: {rejected}" if rejected else "")
+        f"{counted(done.triplets, 'triplet')} of {done.source}" + (f"; left out: {rejected}" if rejected else "")
     )
     if done.stopped:
         raise ModelError("stopped at the cap", fix="what was answered is kept; raise the cap to go on")
     if done.failed:
         reasons = ", ".join(f"{count:,} {reason}" for reason, count in done.failed.most_common())
         raise ModelError(
-            f"{counted(done.failed.total(), 'request')} failed ({reasons})", fix="run it again: only these are asked"
+            f"{counted(done.failed.total(), 'request')} failed ({reasons})",
+            where=endpoint,
+            fix=_find_fix(done) + "run it again: only these are asked",
         )
     if done.none_readable:
         raise ModelError(
             f"no answer of {done.source} can be read",
-            fix="`builder query rejected` shows them; choose another model, or tell it what to write with --prompt",
+            fix="choose another model, or tell it what to write with --prompt; `builder sql"
+            f"{in_workdir(workdir)} \"SELECT item, raw FROM rejected WHERE stage = 'label'\"` shows the answers",
         )
-    click.echo("`builder resume` weighs them with the rules")
+    click.echo(f"`builder resume{in_workdir(workdir)}` weighs them with the rules")
+
+
+def _find_fix(done: LabelCounts) -> str:
+    """What to check where nothing at all was answered."""
+    if done.answered or done.cached:
+        return ""
+    if all(reason.startswith("no connection") for reason in done.failed):
+        return "check --endpoint and whether the server runs; "
+    if set(done.failed) == {"broken answer"}:
+        return "check --endpoint: it does not answer as an OpenAI-compatible server; "
+    return ""

@@ -203,6 +203,8 @@ def _row(where: str, cells: dict[str, str]) -> Filled:
         right = {name: cell(f"right_{name}") for name in ("polarity", "aspect", "opinion")}
         return Filled(n=cell("candidate"), label=cell("label"), shown=shown, **right, **start)  # type: ignore[arg-type]
     given = cell("aspect"), cell("opinion"), cell("polarity")
+    if not any(given):  # what is missing may stand where what is right stands
+        given = cell("right_aspect"), cell("right_opinion"), cell("right_polarity")
     none = cell("label").lower() == NONE
     label = "" if none or (any(given) and cell("label").lower() in ("yy", "missing")) else cell("label")
     missing = (given,) if any(given) else ()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sqlite3
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 
 def rate(connection: sqlite3.Connection, judge: str, curve: Callable[[float], float] | None) -> None:
@@ -25,6 +25,14 @@ def rate(connection: sqlite3.Connection, judge: str, curve: Callable[[float], fl
     connection.execute(
         "UPDATE verdicts SET confidence = calibrated(score) WHERE source = (SELECT id FROM sources WHERE name = ?)",
         (judge,),
+    )
+
+
+def set_chances(connection: sqlite3.Connection, judge: str, chances: Mapping[int, float]) -> None:
+    """Write the confidence of single triplets, by their ids, in place of the one that the curve gave."""
+    connection.executemany(
+        "UPDATE verdicts SET confidence = ? WHERE triplet = ? AND source = (SELECT id FROM sources WHERE name = ?)",
+        [(chance, triplet, judge) for triplet, chance in chances.items()],
     )
 
 

@@ -127,7 +127,7 @@ def find(connection: sqlite3.Connection, identifier: str) -> tuple[int, int | No
         return review, number
     raise QueryError(
         f"no triplet or review {identifier!r}",
-        fix='ids are in the column id of `builder sql "SELECT * FROM candidate_triplets"`',
+        fix='`builder sql "SELECT review, id FROM candidate_triplets"` has the ids of reviews and of triplets',
     )
 
 

@@ -1,16 +1,17 @@
 """Where labelled reviews come from: a gold file, a user's own table, or pools and audits of a working directory.
 
 In: a path. Out: rows with `id`, `text` and `triplets` with their spans; a row of a review that nobody read in full has
-`wrong`, too: the triplets that people refused there. What cannot be placed in its review is left out with the reason.
+`wrong`, too: the triplets that people refused there. A label that cannot be placed in its review is left out with the
+reason. Its review then no longer counts as read in full.
 """
 
 from __future__ import annotations
 
 import csv
 import hashlib
+import io
 import json
 import sqlite3
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,63 +25,112 @@ from builder.records import Label, PoolReview, Triplet
 from builder.stages.parts import gold as gold_files
 from builder.store import audits, gold, pools
 from builder.usecases.labelling import opened
+from builder.wording import counted
 
 COLUMNS = ("text", "aspect", "opinion", "polarity")
-TABLES = {".csv": ",", ".tsv": "\t"}
+TABLES = (".csv", ".tsv")
+_SHEETS = (".xlsx", ".xls", ".ods", ".numbers")
+_SHOWN = 5
+"""Labels that an error shows."""
 Row = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A label that is none of its review: where it stands, what it says, and why it is left out."""
+
+    where: str
+    label: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.label}: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
 class LabelledRows:
-    """Labelled reviews, and how many labels were left out by reason."""
+    """Labelled reviews, and the labels that were left out."""
 
     rows: tuple[Row, ...]
-    left_out: Mapping[str, int]
+    left_out: tuple[LeftOut, ...] = ()
 
 
 def read_labels(path: Path) -> LabelledRows:
     """The labels of a file: JSON lines, or a table with a row for each triplet and the columns of COLUMNS, `id` if it
     likes. A review without a triplet has one row with no aspect.
+
+    InputError where the file cannot be read, or most of its labels do not fit their reviews.
     """
-    given = _read_table(path) if path.suffix.lower() in TABLES else gold_files.rows(str(path))
-    counts: Counter[str] = Counter()
-    return LabelledRows(tuple(_place(row, counts) for row in given), counts)
+    if path.suffix.lower() in _SHEETS:
+        raise InputError("labels are JSON lines, CSV or TSV", where=str(path), fix="save the sheet as CSV UTF-8")
+    given: list[Row] = _read_table(path) if path.suffix.lower() in TABLES else gold_files.rows(str(path))
+    left_out: list[LeftOut] = []
+    rows = [placed for row in given if (placed := _place(row, left_out)) is not None]
+    labels = sum(len(row["triplets"]) for row in given)
+    if 2 * len(left_out) > labels:
+        shown = "; ".join(map(str, left_out[:_SHOWN]))
+        raise InputError(
+            f"{len(left_out):,} of {counted(labels, 'label')} do not fit their reviews ({shown})",
+            where=str(path),
+            fix="write words as the review has them, and POS, NEG or NEU",
+        )
+    return LabelledRows(tuple(rows), tuple(left_out))
 
 
 def _read_table(path: Path) -> list[Row]:
     try:
-        with path.open(encoding="utf-8-sig", newline="") as handle:
-            reader = csv.DictReader(handle, delimiter=TABLES[path.suffix.lower()])
-            if missing := [name for name in COLUMNS if name not in (reader.fieldnames or ())]:
-                fix = f"columns: {', '.join(COLUMNS)}, and `id` if you like; a row for each triplet"
-                raise InputError(f"there is no column {missing[0]!r}", where=str(path), fix=fix)
-            cells = list(reader)
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"labels cannot be read: {error}", where=str(path), fix="save it as UTF-8") from error
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        fault = "is not UTF-8" if isinstance(error, UnicodeDecodeError) else f"cannot be read: {error.strerror}"
+        raise InputError(fault, where=str(path), fix="save it as CSV UTF-8") from error
+    delimiter = max(",;\t", key=text.partition("\n")[0].count)
+    try:
+        reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter)
+        names = [name.strip().lower() for name in reader.fieldnames or ()]
+        reader.fieldnames = names
+        if missing := [name for name in COLUMNS if name not in names]:
+            fix = f"columns: {', '.join(COLUMNS)}, and `id` if you like; a row for each triplet"
+            has = f"; it has {', '.join(names)}" if names else ""
+            raise InputError(f"there is no column {missing[0]!r}{has}", where=str(path), fix=fix)
+        cells = list(reader)
+    except csv.Error as error:
+        raise InputError(f"no table of labels: {error}", where=str(path), fix="save it as CSV UTF-8") from error
     by_review: dict[str, Row] = {}
     for number, cell in enumerate(cells, start=2):
-        text = cell["text"] or ""
-        if not text.strip():
+        review = cell["text"] or ""
+        if not review.strip():
             raise InputError("a row has no text", where=f"{path}:{number}", fix="repeat the review in each of its rows")
-        key = cell.get("id") or hashlib.sha256(text.encode()).hexdigest()[:16]
-        row = by_review.setdefault(key, {"id": key, "text": text, "triplets": []})
-        if row["text"] != text:
+        key = cell.get("id") or hashlib.sha256(review.encode()).hexdigest()[:16]
+        row = by_review.setdefault(key, {"id": key, "text": review, "triplets": [], "rows": []})
+        if row["text"] != review:
             raise InputError(f"review {key!r} has two texts", where=f"{path}:{number}", fix="give each review its id")
         if cell["aspect"] or cell["opinion"]:
             row["triplets"].append({name: cell[name] or "" for name in COLUMNS[1:]})
+            row["rows"].append(number)
     return list(by_review.values())
 
 
-def _place(row: Mapping[str, Any], counts: Counter[str]) -> Row:
-    """The row with the spans of each triplet that has none."""
+def _place(row: Row, left_out: list[LeftOut]) -> Row | None:
+    """The row with the spans of each triplet that has none; None where no label of a review is left.
+
+    A review that lost a label is one that nobody read in full.
+    """
+    numbers = row.pop("rows", None)
     labels, text = row["triplets"], row.get("text")
     bare = [label for label in labels if isinstance(label, Mapping) and "aspect_spans" not in label]
     if not bare or not isinstance(text, str):
         return dict(row)
     placed = read_answer(json.dumps(bare, ensure_ascii=False), text)
-    counts.update(unused.reason for unused in placed.rejected)
+    lost = [(json.loads(unused.raw), unused.reason) for unused in placed.rejected]
+    for label, reason in lost:
+        where = f"row {numbers[labels.index(label)]}" if numbers else f"review {row['id']}"
+        words = [str(label.get(name, "")) for name in COLUMNS[1:]] if isinstance(label, Mapping) else [str(label)]
+        left_out.append(LeftOut(where, " ".join(words), reason))
     kept = [label for label in labels if label not in bare]
-    return {**row, "triplets": [*kept, *(triplet_row(triplet) for triplet in placed.triplets)]}
+    triplets = [*kept, *(triplet_row(triplet) for triplet in placed.triplets)]
+    if lost and not triplets:
+        return None
+    return {**row, "triplets": triplets, **({"wrong": []} if lost else {})}
 
 
 def read_workdir(workdir: Path, pool: str | None = None) -> LabelledRows:
@@ -94,7 +144,7 @@ def read_workdir(workdir: Path, pool: str | None = None) -> LabelledRows:
             pools.chosen(connection, None)
         for name in known:
             rows |= {row["id"]: row for row in _read_pool(connection, name)}
-    return LabelledRows(tuple(rows.values()), {})
+    return LabelledRows(tuple(rows.values()))
 
 
 def _read_pool(connection: sqlite3.Connection, name: str) -> Iterator[Row]:

@@ -12,13 +12,14 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from builder.errors import WorkdirError
 from builder.files import write_atomically
 from builder.lexicon.folders import Folders
 from builder.lexicon.rule_texts import edited_file
+from builder.lexicon.tsv_rows import read_rows
 from builder.reader import Recipe, make_reader
 from builder.stages.parts.build_folders import folders_in
 from builder.stages.parts.taught_reviews import taught_file
@@ -44,15 +45,27 @@ def teach(rows: Rows, where: Path, workdir: Path, weighed: bool = True) -> tuple
     return lessons, write_lessons(lessons, rules, workdir / "rules", workdir / "lexicon")
 
 
-def forget(workdir: Path) -> int:
-    """Take back what labels taught; how many rules that were."""
-    names = _taught_rules(workdir)
+@dataclass(frozen=True, slots=True)
+class TakenBack:
+    """What labels had taught: rules, aspects, and how many labelled reviews there were."""
+
+    rules: int
+    aspects: int
+    reviews: int
+
+
+def forget(workdir: Path) -> TakenBack | None:
+    """Take back what labels taught; None where they taught nothing."""
+    names, words, labels = _taught_rules(workdir), workdir / _WORDS, taught_file(workdir)
+    was_taught = (workdir / RECORD).is_file()
+    aspects = len(list(read_rows(words, 2))) if words.is_file() else 0
+    reviews = len(labels.read_text(encoding="utf-8").splitlines()) if labels.is_file() else 0
     for name in names:
         edited_file(workdir, name).unlink(missing_ok=True)
-    (workdir / _WORDS).unlink(missing_ok=True)
+    words.unlink(missing_ok=True)
     (workdir / RECORD).unlink(missing_ok=True)
-    taught_file(workdir).unlink(missing_ok=True)
-    return len(names)
+    labels.unlink(missing_ok=True)
+    return TakenBack(len(names), aspects, reviews) if was_taught else None
 
 
 @contextmanager

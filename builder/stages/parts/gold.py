@@ -23,6 +23,8 @@ from builder.store import reviews
 from builder.strict_json import parse_json
 from builder.text import in_order
 
+_LINES = 'each line is {"id": …, "text": …, "triplets": […]}'
+_SPANS = "name the spans of each element in the text; `builder gain` alone takes labels without spans"
 _VALENCE: dict[Polarity, float] = {"POS": 8.0, "NEG": 3.0, "NEU": 5.0}
 
 
@@ -81,7 +83,8 @@ def rows(path: str) -> list[dict[str, object]]:
     try:
         lines = Path(path).read_text(encoding="utf-8").split("\n")  # not splitlines: U+2028 may stand in a text
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"gold cannot be read: {error}", where=path) from error
+        fault = "is not UTF-8" if isinstance(error, UnicodeDecodeError) else f"cannot be read: {error.strerror}"
+        raise InputError(f"gold {fault}", where=path, fix=f"save it as UTF-8; {_LINES}") from error
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
@@ -89,9 +92,8 @@ def rows(path: str) -> list[dict[str, object]]:
             row = parse_json(line)
             gold_rows.append({"id": row["id"], "triplets": list(row["triplets"]), "text": row.get("text")})
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise InputError(
-                f"no gold row: {error!r}", where=f"{path}:{number}", fix='each line is {"id": …, "triplets": […]}'
-            ) from error
+            fault = "it is not JSON" if isinstance(error, ValueError) else "it has no id with a list of triplets"
+            raise InputError(f"no gold row: {fault}", where=f"{path}:{number}", fix=_LINES) from error
     return gold_rows
 
 
@@ -107,6 +109,9 @@ def labelled(rows: Iterable[dict[str, object]], reviews: Iterable[Review], path:
 
 
 def _triplet(row: object, text: str, where: str) -> Triplet:
+    if isinstance(row, dict) and row.get("polarity", "POS") not in _VALENCE:
+        fault = f"gold triplet {row!r}: there is no polarity {row['polarity']!r}"
+        raise InputError(fault, where=where, fix=f"write {', '.join(_VALENCE)}")
     try:
         assert isinstance(row, dict)
         polarity: Polarity = row["polarity"]
@@ -114,7 +119,10 @@ def _triplet(row: object, text: str, where: str) -> Triplet:
         aspect, aspect_full, opinion, opinion_full = (
             _element(row, name, text) for name in ("aspect", "aspect_full", "opinion", "opinion_full")
         )
-    except (KeyError, ValueError, TypeError, AssertionError) as error:
+    except KeyError as error:
+        fix = _SPANS if str(error.args[0]).endswith("_spans") else "see the format of gold in the documentation"
+        raise InputError(f"gold triplet {row!r} has no {error.args[0]}", where=where, fix=fix) from error
+    except (ValueError, TypeError, AssertionError) as error:
         raise InputError(f"gold triplet {row!r}: {error!r}", where=where) from error
     if polarity_of(valence) != polarity or not 1 <= valence <= 10:
         raise InputError(f"gold triplet {row!r}: valence {valence} is not {polarity}", where=where)

@@ -54,10 +54,14 @@ def heeded_labellers(context: Context) -> list[Labeller]:
 
 
 def join_votes(
-    context: Context, rows: Iterator[StoredRow], heeded: Sequence[Labeller], curve: Curve | None
+    context: Context,
+    rows: Iterator[StoredRow],
+    heeded: Sequence[Labeller],
+    curve: Curve | None,
+    added: dict[int, float],
 ) -> Iterator[StoredRow]:
     """The rows of the build with what the labellers change. `curve` makes chances of the judge's scores; None: there
-    is no judge, and the rules' margins say how sure they are.
+    is no judge, and the rules' margins say how sure they are. What comes in goes to `added` with its chance.
     """
     read = frozenset().union(*(labeller.read for labeller in heeded))
     held: dict[int, list[Triplet]] = {review: [] for review in sorted(read)}
@@ -75,11 +79,15 @@ def join_votes(
     ]
     judged = _judge_by_gold(context, voted)
     model = fit_label_model(judged, len(heeded))
-    yield from _decided(held, [(*row[:2], candidate) for row, candidate in zip(voted, judged, strict=True)], model)
+    decided = [(*row[:2], candidate) for row, candidate in zip(voted, judged, strict=True)]
+    yield from _decided(held, decided, model, added)
 
 
 def _decided(
-    held: Mapping[int, Sequence[Triplet]], voted: Sequence[tuple[int, Triplet, VotedCandidate]], model: LabelModel
+    held: Mapping[int, Sequence[Triplet]],
+    voted: Sequence[tuple[int, Triplet, VotedCandidate]],
+    model: LabelModel,
+    added: dict[int, float],
 ) -> Iterator[StoredRow]:
     """What stays of the build and what comes in, by review."""
     kept: dict[int, list[Triplet]] = {review: [] for review in held}
@@ -94,6 +102,7 @@ def _decided(
         for chance, triplet in sorted(new[review], key=lambda pair: (-pair[0], pair[1].opinion.start)):
             if chance >= ADD and not any(clashes(triplet, other) for other in own):
                 own.append(replace(triplet, confidence=round(chance, 4)))
+                added[triplet_rows.triplet_id(review, triplet)] = round(chance, 4)
         yield from ((review, triplet) for triplet in own)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -50,6 +50,7 @@ def run_round(context: Context, judge: Judge | None) -> None:
     trusted = None if judge is None else _trusted(judge)
     digest = trusted.digest if trusted is not None else triplets.RULES_REPEATED
     verdicts: dict[TripletPlace, tuple[Verdict | None, float]] = {}
+    added: dict[int, float] = {}
     rows: Iterator[tuple[int, Triplet]] | None = None
     if trusted is not None:
         rows = chain.from_iterable(_agreed_triplets(context, trusted, split, shown, verdicts) for split in SPLITS)
@@ -57,10 +58,11 @@ def run_round(context: Context, judge: Judge | None) -> None:
         signatures = [labellers.signature(context.connection, labeller.name) for labeller in heeded]
         digest = hashlib.sha256(json.dumps([digest, *signatures]).encode()).hexdigest()[:16]
         rows = chain.from_iterable(_rule_triplets(context, split) for split in SPLITS) if rows is None else rows
-        rows = join_votes(context, rows, heeded, None if trusted is None else trusted.own_curve or _rank_curve(context))
+        curve = None if trusted is None else trusted.own_curve or _rank_curve(context)
+        rows = join_votes(context, rows, heeded, curve, added)
     result = RoundResult("E", 0, digest, rows, None, verdicts)
     finish_round(
-        context, judge, result, None, started, shown, lambda source: _rate_confidence(context, source, trusted)
+        context, judge, result, None, started, shown, lambda source: _rate_confidence(context, source, trusted, added)
     )
 
 
@@ -71,12 +73,14 @@ def _trusted(judge: Judge) -> Panel | None:
     return judge if judge.trust else None
 
 
-def _rate_confidence(context: Context, source: int, trusted: Panel | None) -> None:
+def _rate_confidence(context: Context, source: int, trusted: Panel | None, added: Mapping[int, float]) -> None:
     """Make calibrated confidences of the verdicts, and keep the curve for `extract`; none of a panel that is not
-    trusted.
+    trusted. What language models `added` keeps the chance that all votes give it.
     """
     curve = None if trusted is None else _fit_curve(context, source, trusted.own_curve)
     confidence.rate(context.connection, judging.NAME, curve)
+    if curve is not None:
+        confidence.set_chances(context.connection, judging.NAME, added)
     if trusted is not None:
         save_curve(curve, context.models / "panel")
 
