@@ -304,6 +304,7 @@ def test_missing_gold_is_no_such_file(here: Command, tmp_path: Path) -> None:
         ({"aspect_spans": [[-9, -7]]}, r"does not stand at"),
         ({"aspect": "頭湯", "aspect_spans": [[4, 5], [3, 4]]}, r"does not stand at"),
         ({"aspect_spans": 3}, r"TypeError"),
+        ({"polarity": ["POS"]}, r"there is no polarity \['POS'\]"),
         ({"polarity": "GOOD"}, r"there is no polarity 'GOOD'; write POS, NEG, NEU"),
         ({"valence": 2}, r"valence 2\.0 is not POS"),
         ({"valence": 11}, r"valence 11\.0 is not POS"),

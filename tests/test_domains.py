@@ -512,6 +512,33 @@ def test_rows_of_ones_own_join_the_sheet_and_other_tables_of_the_pack_stay(tmp_p
     assert triplets == ["跳水池 · 乾淨 · POS", "入浴劑 · 療癒 · POS"]
 
 
+def test_what_a_person_states_wins_over_a_proposal_and_two_statements_are_an_error(tmp_path: Path) -> None:
+    pack = tmp_path / "stay"
+    own = ("aspect;跳水池;place.pool;;;;;;part", "opinion;療癒;8,5;0,9;3;seen;;yes;")
+    write_rows(
+        pack,
+        *own,
+        "aspect;跳水池;stay.other;0,9;3;seen;;;thing",
+        "aspect;療癒;stay.other;0.6;3;seen;;;thing",
+        ";;;;;;;;",
+    )
+    assert "1 aspect and 1 opinion of 4 proposals" in command("accept", pack)
+    lexicon = load_lexicon(domain=str(pack))
+    assert lexicon.aspects["跳水池"].cls == "place.pool" and lexicon.opinions["療癒"].valence == 8.8
+    write_rows(pack, *own, "aspect;跳水池;stay.other;0.9;3;seen;;yes;thing")
+    with pytest.raises(ResourceError, match=r"'跳水池' is aspect place\.pool and aspect stay\.other; say no to one"):
+        command("accept", pack)
+
+
+def test_a_sheet_with_other_columns_or_an_open_quote_is_refused(tmp_path: Path) -> None:
+    write_rows(tmp_path / "stay", 'aspect;"跳水池;stay.other;;;;;;', "opinion;療癒;8;;;;;;")
+    with pytest.raises(ResourceError, match=r"candidates\.csv: line 3: unexpected end of data; keep the columns"):
+        command("accept", tmp_path / "stay")
+    (tmp_path / "stay" / "candidates.csv").write_text("kind,word,note\n", encoding="utf-8")
+    with pytest.raises(ResourceError, match="the columns are kind, word, note; keep these: kind, word, meaning"):
+        command("accept", tmp_path / "stay")
+
+
 def test_a_new_class_that_is_nearly_a_known_one_is_asked_about(tmp_path: Path) -> None:
     write_rows(tmp_path / "stay", "aspect;入浴劑;place.rom;;;;;;part", "aspect;備品包;stay.gift;;;;;;part")
     told = command("accept", tmp_path / "stay")
@@ -530,6 +557,8 @@ def test_a_new_class_that_is_nearly_a_known_one_is_asked_about(tmp_path: Path) -
         ("opinion;療癒;8;much;;;;;", "'much' in the column confidence; leave it as it was"),
         ("opinion;療癒;8;;;;;;part", "'part' in the column role; for an aspect one of"),
         ("opinion;療癒", "'' in the column meaning"),
+        ("opinion;療癒;8;;;;;;;more", "10 cells where 9 are due"),
+        ('opinion;"療\n癒";8;;;;;;', "'療\\n癒' in the column word; write the word on one line"),
     ],
 )
 def test_a_row_that_is_broken_names_its_cell(row: str, fault: str, tmp_path: Path) -> None:
@@ -542,11 +571,18 @@ def test_a_check_says_what_the_pack_adds_and_lists_no_word_of_one_review_or_of_a
     write_rows(tmp_path / "stay", "aspect;珊瑚缸;stay.tank;;;;;;thing")
     command("accept", tmp_path / "stay")
     path = tmp_path / "reviews.csv"
-    path.write_text("text\n珊瑚缸很漂亮\n服務親切，海葵在缸裡\n海葵在缸裡\n", encoding="utf-8")
+    path.write_text(
+        "text\n珊瑚缸很漂亮\n蓝鲸缸很漂亮\n蓝鲸缸不漂亮\n服務親切，海葵在缸裡\n海葵在缸裡\n", encoding="utf-8"
+    )
     shown = command("check", tmp_path / "stay", "--reviews", path)
     assert "beside the domain none: 1 triplet more, 0 fewer" in shown
     unknown = shown.splitlines()[-1]
-    assert unknown.startswith("unknown words, by reviews:") and "海葵 2" in unknown and "珊瑚" not in unknown
+    assert (
+        unknown.startswith("unknown words, by reviews:")
+        and "海葵 2" in unknown
+        and "珊瑚" not in unknown
+        and "鯨" not in unknown
+    )
     assert "beside the domain" not in command("check", "none", "--reviews", path, "--draw", 0)
 
 
@@ -558,6 +594,10 @@ def test_the_tables_of_a_pack_are_checked_like_the_others(tmp_path: Path, here: 
     ran = here("lexicon", "check", "--domain", tmp_path / "stay")
     (fault,) = ran.out.splitlines()
     assert "no class begins with 'plaec'" in fault and ran.code == 0
+    corpus = tmp_path / "reviews.csv"
+    corpus.write_text("text\n服務親切\n", encoding="utf-8")
+    more = here("lexicon", "check", "--domain", tmp_path / "stay", "--corpus", corpus).out.splitlines()
+    assert fault in more and len(more) < 5, "what the core's words lack is no fault of the pack"
 
 
 def test_files_in_another_encoding_or_with_two_texts_are_read_as_the_message_says(tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ from builder.usecases.lessons import (
     read_taught,
     write_lessons,
 )
+from builder.usecases.taught import forget, untaught
 
 DISHES = ("湯頭", "牛肉麵", "滷味", "紅茶", "水餃", "炒飯", "咖哩", "豬排")
 FIRST = WeighedOpinion((("near", "shared"), ("far", "shared")), (True, False, False))
@@ -213,6 +214,29 @@ def test_labels_that_do_not_fit_their_reviews_teach_nothing(here: Command, tmp_p
     assert not list(work.iterdir())
 
 
+def test_a_label_of_any_length_and_equal_ones_are_named_by_their_own_rows(tmp_path: Path) -> None:
+    table, long = tmp_path / "mine.csv", "這一句話不在評論裡" * 200
+    fit = [f"{n}號桌的湯頭很香,湯頭,香,POS" for n in range(9)]
+    lines = ["湯頭很香,湯底,香,POS", "湯頭很香,湯底,香,POS", f"湯頭很香,{long},香,POS", "甜點不錯, , ,"]
+    table.write_text("\n".join(["text,aspect,opinion,polarity", *fit, *lines]) + "\n", encoding="utf-8")
+    labels = read_labels(table)
+    assert [label.where for label in labels.left_out] == ["row 11", "row 12", "row 13"]
+    assert all(len(label.label) < 70 for label in labels.left_out)
+    assert [row["text"] for row in labels.rows][-1] == "甜點不錯" and "wrong" not in labels.rows[-1]
+
+
+def test_an_aspect_that_labels_taught_is_taken_back_where_no_rule_changed(tmp_path: Path) -> None:
+    words = tmp_path / "lexicon" / "aspects" / "imported_labels.tsv"
+    words.parent.mkdir(parents=True)
+    words.write_text("word\tclass\n啾啾仔\tfood.dish\n", encoding="utf-8")
+    (tmp_path / "taught.json").write_text('{"rules": [], "labels": 25}\n', encoding="utf-8")
+    assert "啾啾仔" in folders_in(tmp_path).load_lexicon().aspects
+    with untaught(tmp_path) as folders:
+        assert "啾啾仔" not in folders.load_lexicon().aspects
+    taken = forget(tmp_path)
+    assert taken and (taken.rules, taken.aspects, taken.reviews) == (0, 1, 25)
+
+
 def test_a_table_with_semicolons_and_a_sheet_of_other_letters_is_read_alike(here: Command, tmp_path: Path) -> None:
     rows = [json.loads(line) for line in write_gold(tmp_path / "gold.jsonl").read_text(encoding="utf-8").splitlines()]
     outputs = [here("gain", "--gold", tmp_path / "gold.jsonl", "--splits", "2").out]
@@ -234,7 +258,8 @@ def test_a_table_with_semicolons_and_a_sheet_of_other_letters_is_read_alike(here
         ("mine.csv", b"review,aspect\n", "there is no column 'text'; it has review, aspect; columns: text, aspect"),
         ("mine.jsonl", "很香".encode("big5"), "gold is not UTF-8; save it as UTF-8"),
         ("mine.json", b"[{}]", "mine.json:1: no gold row: it has no id with a list of triplets; each line is"),
-        ("mine.json", b"[\n{}]", "mine.json:1: no gold row: it is not JSON"),
+        ("mine.json", b"[\n{}]", "mine.json:1: no gold row: it is not JSON: "),
+        ("mine.json", b'\xef\xbb\xbf{"id": 1}', "mine.json:1: no gold row: it has no id with"),
     ],
 )
 def test_a_file_that_holds_no_labels_says_what_it_lacks(

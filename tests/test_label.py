@@ -346,6 +346,18 @@ def test_a_rude_server_gives_one_line_and_no_triplet(rude: Answer, label: Label,
     assert proposed(folder) == set()
 
 
+def test_a_server_that_nobody_runs_is_named_with_what_to_check(
+    here: Command, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with serving(answer_well) as server:
+        gone = server.url
+    for most in (1, 10):
+        monkeypatch.setattr("builder.gold.judge.GIVE_UP", most)
+        ran = here("label", "--endpoint", gone, "--model", "m", "--select", "all", "--yes", "--retries", "0",
+                   "--workdir", folder)  # fmt: skip
+        assert ran.code == 2 and gone in ran.err and "check --endpoint and whether the server runs" in ran.err
+
+
 def test_answers_of_which_none_can_be_read_are_an_error_and_one_that_can_is_none(label: Label, folder: Path) -> None:
     with serving(lambda *_: well("I would rather not.")) as server:
         ran = label(server)

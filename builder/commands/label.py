@@ -123,6 +123,7 @@ def _describe_plan(made: LabelPlan, limits: Limits) -> str:
 def _report(done: LabelCounts, limits: Limits, endpoint: str, workdir: Path) -> None:
     """Counts of what a model wrote, and an error where something was not answered."""
     from builder.errors import ModelError
+    from builder.gold.judge import advise
 
     cost = limits.cost_of(done.prompt_tokens, done.completion_tokens)
     priced = f", cost {cost:.4f}" if limits.price_in or limits.price_out else ""
@@ -140,10 +141,11 @@ def _report(done: LabelCounts, limits: Limits, endpoint: str, workdir: Path) -> 
         raise ModelError("stopped at the cap", fix="what was answered is kept; raise the cap to go on")
     if done.failed:
         reasons = ", ".join(f"{count:,} {reason}" for reason, count in done.failed.most_common())
+        advice = "" if done.answered or done.cached else advise(list(done.failed))
         raise ModelError(
             f"{counted(done.failed.total(), 'request')} failed ({reasons})",
             where=endpoint,
-            fix=_find_fix(done) + "run it again: only these are asked",
+            fix=f"{advice}run it again: only these are asked",
         )
     if done.none_readable:
         raise ModelError(
@@ -152,14 +154,3 @@ def _report(done: LabelCounts, limits: Limits, endpoint: str, workdir: Path) -> 
             f"{in_workdir(workdir)} \"SELECT item, raw FROM rejected WHERE stage = 'label'\"` shows the answers",
         )
     click.echo(f"`builder resume{in_workdir(workdir)}` weighs them with the rules")
-
-
-def _find_fix(done: LabelCounts) -> str:
-    """What to check where nothing at all was answered."""
-    if done.answered or done.cached:
-        return ""
-    if all(reason.startswith("no connection") for reason in done.failed):
-        return "check --endpoint and whether the server runs; "
-    if set(done.failed) == {"broken answer"}:
-        return "check --endpoint: it does not answer as an OpenAI-compatible server; "
-    return ""

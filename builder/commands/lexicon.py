@@ -45,19 +45,23 @@ def check(lexicons: Path | None, domain: str | None, workdir: Path, corpus: Path
     from dataclasses import replace
 
     from builder import nlp, sources
+    from builder.errors import ConfigError
     from builder.lexicon.check import check as find_faults
     from builder.lexicon.folders import Folders
     from builder.sources.rows import RawReview
     from builder.stages.parts.build_folders import folders_in
 
-    texts = (row.text for row in sources.read(corpus) if isinstance(row, RawReview)) if corpus else None
+    texts = [row.text for row in sources.read(corpus) if isinstance(row, RawReview)] if corpus else None
     folders = Folders(lexicons) if lexicons else folders_in(workdir)
-    folders = replace(folders, domain=domain) if domain else folders
+    if domain:
+        if folders.lexicons:
+            raise ConfigError("lexicons in place of those shipped have no domain", fix="leave out --domain")
+        folders = replace(folders, domain=domain)
     tokenize = nlp.load("embedded", folders.load_lexicon().words()).annotate if segment else None
     faults = find_faults(folders.lexicon_folders[0], texts, tokenize, overlays=folders.lexicon_folders[1:])
     if domain and domain != CORE:
         below = replace(folders, domain=CORE).lexicon_folders
-        known = set(find_faults(below[0], overlays=below[1:]))
+        known = set(find_faults(below[0], texts, tokenize, overlays=below[1:]))
         faults = [fault for fault in faults if fault not in known]
     for fault in faults:
         click.echo(f"{fault.where}\t{fault.kind}\t{fault.word}\t{fault.detail}")

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 HIDDEN = "[key]"
+_UNREACHED, _BROKEN = "no connection", "broken answer"
 GIVE_UP = 10
 """So many failed requests in a row, and the endpoint is taken for broken."""
 
@@ -115,6 +116,15 @@ def key_of(endpoint: Endpoint) -> str:
     return key
 
 
+def advise(reasons: Sequence[str]) -> str:
+    """What to check first where requests failed for these reasons alone; empty where waiting may help."""
+    if all(reason.startswith(_UNREACHED) for reason in reasons):
+        return "check --endpoint and whether the server runs; "
+    if set(reasons) == {_BROKEN}:
+        return "check --endpoint: it does not answer as an OpenAI-compatible server; "
+    return ""
+
+
 def ask(endpoint: Endpoint, questions: Sequence[Question], answered: Callable[[Reply | Failure], None]) -> None:
     """Ask every question; `answered` is called with each outcome, one at a time, and may raise `Spent` to stop.
 
@@ -145,7 +155,7 @@ async def _ask(
                 raise ModelError(
                     f"{GIVE_UP} requests failed in a row ({outcome.reason})",
                     where=endpoint.url,
-                    fix="what was answered is kept; run it again later",
+                    fix=f"{advise([outcome.reason])}what was answered is kept; run it again later",
                 )
 
     async with AsyncOpenAI(
@@ -201,7 +211,7 @@ async def _outcome(client: AsyncOpenAI, question: Question, key: str, retries: i
         try:
             return _reply(question, _hidden(await _body(client, question), key))
         except BrokenAnswer as error:
-            last = Failure(question, "broken answer", error.raw)
+            last = Failure(question, _BROKEN, error.raw)
             await asyncio.sleep(min(0.25 * 2**attempt, 8))
         except (openai.AuthenticationError, openai.PermissionDeniedError, openai.NotFoundError) as error:
             reason = _hidden(str(error), key)[:300]
@@ -215,7 +225,7 @@ async def _outcome(client: AsyncOpenAI, question: Question, key: str, retries: i
         except openai.APITimeoutError:
             return Failure(question, "timeout")
         except openai.APIConnectionError as error:
-            return Failure(question, f"no connection ({type(error.__cause__).__name__})")
+            return Failure(question, f"{_UNREACHED} ({type(error.__cause__).__name__})")
         except JudgeAnswerTooLarge:
             return Failure(question, f"an answer of over {MOST_BYTES >> 20} MB")
         except TimeoutError:

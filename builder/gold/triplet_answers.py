@@ -36,10 +36,13 @@ UNREADABLE = "unreadable answer"
 
 @dataclass(frozen=True, slots=True)
 class UnusedTriplet:
-    """A row of an answer that is no triplet of the review: its reason and the row as JSON."""
+    """A row of an answer that is no triplet of the review: its reason, the row as JSON, cut where it is long, and its
+    number among the rows.
+    """
 
     reason: str
     raw: str
+    number: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +62,14 @@ def read_answer(content: str, text: str) -> TripletAnswer:
     kept: dict[object, Triplet] = {}
     rejected = []
     folded = _FoldedText.of(text)
-    for row in rows[:MOST_TRIPLETS]:
+    for number, row in enumerate(rows[:MOST_TRIPLETS]):
         triplet = _triplet(row, folded, kept)
         if isinstance(triplet, str):
-            rejected.append(UnusedTriplet(triplet, _dump(row)))
+            rejected.append(UnusedTriplet(triplet, _dump(row), number))
         elif triplet.key not in kept:
             kept[triplet.key] = triplet
-    rejected += [UnusedTriplet("too many triplets", _dump(row)) for row in rows[MOST_TRIPLETS:]]
+    beyond = enumerate(rows[MOST_TRIPLETS:], start=MOST_TRIPLETS)
+    rejected += [UnusedTriplet("too many triplets", _dump(row), number) for number, row in beyond]
     return TripletAnswer(tuple(kept.values()), tuple(rejected))
 
 

@@ -42,6 +42,15 @@ _FIX = "keep the columns, and save as CSV"
 
 
 @dataclass(frozen=True, slots=True)
+class WrittenWords:
+    """What `write_lexicons` wrote: so many aspects and opinions, and the classes that the pack adds, with roles."""
+
+    aspects: int
+    opinions: int
+    classes: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
 class Proposal:
     """A word that may be an aspect or an opinion of a domain.
 
@@ -70,6 +79,11 @@ class Proposal:
         """Whether the word goes into the lexicons."""
         answer = ANSWERS[self.answer.strip().lower()]
         return bool(answer) if answer is not None else self.confidence >= CONFIDENT and not self.is_neutral
+
+    @property
+    def is_stated(self) -> bool:
+        """Whether a person said yes to it, or added it."""
+        return ANSWERS[self.answer.strip().lower()] is True or (self.confidence == 1 and not self.evidence)
 
     @property
     def is_neutral(self) -> bool:
@@ -107,10 +121,15 @@ def read_sheet(folder: Path) -> list[Proposal]:
     except UnicodeDecodeError as error:
         raise ResourceError("is not UTF-8", where=str(path), fix="save the sheet as CSV UTF-8") from error
     with io.StringIO(text, newline="") as file:
-        rows = csv.DictReader(file, delimiter=_find_delimiter(text))
-        if missing := [name for name in COLUMNS if name not in (rows.fieldnames or ())]:
-            raise ResourceError(f"no column {missing[0]!r}", where=f"{path}:1", fix=_FIX)
-        return [_read_row(row, f"{path}:{number}") for number, row in enumerate(rows, start=2)]
+        rows = csv.reader(file, delimiter=_find_delimiter(text), strict=True)
+        try:
+            if (header := next(rows, [])) != list(COLUMNS):
+                raise ResourceError(
+                    f"the columns are {', '.join(header)}", where=f"{path}:1", fix=f"keep these: {', '.join(COLUMNS)}"
+                )
+            return [_read_row(row, f"{path}:{number}") for number, row in enumerate(rows, start=2) if any(row)]
+        except csv.Error as error:
+            raise ResourceError(f"line {rows.line_num}: {error}", where=str(path), fix=_FIX) from error
 
 
 def _find_delimiter(text: str) -> str:
@@ -119,16 +138,18 @@ def _find_delimiter(text: str) -> str:
     return max(",;\t", key=head.count)
 
 
-def _read_row(row: Mapping[str, str | None], where: str) -> Proposal:
-    cells = {name: (row[name] or "").strip() for name in COLUMNS}
+def _read_row(row: Sequence[str], where: str) -> Proposal:
+    if len(row) > len(COLUMNS):
+        raise ResourceError(f"{len(row)} cells where {len(COLUMNS)} are due", where=where, fix=_FIX)
+    cells = {name: row[i].strip() if i < len(row) else "" for i, name in enumerate(COLUMNS)}
 
     def refuse(column: str, fix: str) -> ResourceError:
         return ResourceError(f"{cells[column]!r} in the column {column}", where=where, fix=fix)
 
     if cells["kind"] not in ("aspect", "opinion"):
         raise refuse("kind", "write aspect or opinion")
-    if not cells["word"]:
-        raise refuse("word", "write the word, or delete the row")
+    if not cells["word"] or not cells["word"].isprintable():
+        raise refuse("word", "write the word on one line, or delete the row")
     is_aspect = cells["kind"] == "aspect"
     if is_aspect and not is_class_name(cells["meaning"]):
         raise refuse("meaning", "write the class of the aspect: one word, such as hotel.room")
@@ -141,14 +162,16 @@ def _read_row(row: Mapping[str, str | None], where: str) -> Proposal:
         raise refuse("answer", "write yes or no or nothing")
     if cells["role"] and cells["role"] not in (ROLES if is_aspect else ()):
         raise refuse("role", f"for an aspect one of {', '.join(ROLES)}; for an opinion nothing")
-    numbers = {"confidence": float(cells["confidence"] or 1), "reviews": int(float(cells["reviews"] or 0))}
-    return Proposal(**{**cells, **numbers})  # type: ignore[arg-type]
+    confidence, reviews = _read_number(cells["confidence"]), _read_number(cells["reviews"])
+    numbers = {"confidence": 1.0 if confidence is None else confidence, "reviews": int(reviews or 0)}
+    meaning = cells["meaning"] if is_aspect else cells["meaning"].replace(",", ".")
+    return Proposal(**{**cells, **numbers, "meaning": meaning})  # type: ignore[arg-type]
 
 
 def _read_number(cell: str) -> float | None:
-    """A number that is one; None for anything else."""
+    """A number, perhaps with a decimal comma; None for anything else."""
     try:
-        number = float(cell)
+        number = float(cell.replace(",", "."))
     except ValueError:
         return None
     return number if math.isfinite(number) else None
@@ -159,14 +182,14 @@ def is_class_name(name: str) -> bool:
     return bool(name) and name.split() == [name]
 
 
-def write_lexicons(folder: Path, name: str, proposals: Sequence[Proposal], core: Lexicon) -> tuple[int, int]:
-    """Write the pack's lexicons from what is taken; how many aspects and opinions these are.
+def write_lexicons(folder: Path, name: str, proposals: Sequence[Proposal], core: Lexicon) -> WrittenWords:
+    """Write the pack's lexicons from what is taken.
 
     Other tables of the pack, and other rows of its classes and categories, stay as they are.
     """
-    taken = [proposal for proposal in proposals if proposal.is_taken]
+    taken = choose_taken(proposals)
     aspects = {row.word: row.meaning for row in taken if row.kind == "aspect"}
-    valences = {row.word: float(row.meaning) for row in taken if row.kind == "opinion" and row.word not in aspects}
+    valences = {row.word: float(row.meaning) for row in taken if row.kind == "opinion"}
     categories = {word: f"{name}.{_level(value)}" for word, value in valences.items()}
     lexicons = folder / "lexicons"
     levels = {f"{name}.{_level(value)}": _level_valence(value) for value in valences.values()}
@@ -175,26 +198,54 @@ def write_lexicons(folder: Path, name: str, proposals: Sequence[Proposal], core:
     classes = [
         (cls, roles[cls], f"{_MARK}: {', '.join(members[cls])}") for cls in sorted(members.keys() - core.classes.keys())
     ]
-    _merge(lexicons / "aspect_classes.tsv", "class\trole\tgloss", classes)
+    new = _merge(lexicons / "aspect_classes.tsv", "class\trole\tgloss", classes)
     rows = [(cls, f"{value:g}", _MARK) for cls, value in sorted(levels.items())]
     _merge(lexicons / "opinion_categories.tsv", "category\tvalence\tgloss", rows)
     save(lexicons / "aspects" / _WORDS, "word\tclass", sorted(aspects.items()))
     save(lexicons / "opinions" / _WORDS, "word\tcategory", sorted(categories.items()))
-    return len(aspects), len(valences)
+    return WrittenWords(len(aspects), len(valences), {cls: role for cls, role, _ in new})
 
 
-def _merge(path: Path, header: str, rows: Iterable[Sequence[str]]) -> None:
-    """Write rows of the sheet in place of those that it wrote before; a row of a person stays, and wins."""
-    lines = path.read_text(encoding="utf-8").splitlines()[1:] if path.is_file() else []
+def choose_taken(proposals: Iterable[Proposal]) -> list[Proposal]:
+    """What goes into the lexicons, a row a word: what a person stated before what nobody answered, then aspects.
+
+    ResourceError where a person stated two things of a word.
+    """
+    chosen: dict[str, Proposal] = {}
+    for row in proposals:
+        other = chosen.get(row.word)
+        if not row.is_taken:
+            continue
+        if other and other.is_stated and row.is_stated and (other.kind, other.meaning) != (row.kind, row.meaning):
+            raise ResourceError(
+                f"{row.word!r} is {other.kind} {other.meaning} and {row.kind} {row.meaning}",
+                where=SHEET,
+                fix="say no to one of the rows, or delete it",
+            )
+        if other is None or (row.is_stated, row.kind == "aspect") > (other.is_stated, other.kind == "aspect"):
+            chosen[row.word] = row
+    return list(chosen.values())
+
+
+def _merge(path: Path, header: str, rows: Iterable[Sequence[str]]) -> list[Sequence[str]]:
+    """Write rows of the sheet in place of those that it wrote before; a row of a person stays, and wins. The rows of
+    the sheet that are written.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()[1:] if path.is_file() else []
+    except UnicodeDecodeError as error:
+        raise ResourceError("is not UTF-8", where=str(path), fix="save the table as UTF-8") from error
     kept = [line for line in lines if not line.rpartition("\t")[2].startswith(_MARK)]
     named = {line.partition("\t")[0] for line in kept}
-    new = ["\t".join(row) for row in rows if row[0] not in named]
-    write_atomically(path, "".join(f"{line}\n" for line in (header, *kept, *new)).encode())
+    new = [row for row in rows if row[0] not in named]
+    lines = [header, *kept, *("\t".join(row) for row in new)]
+    write_atomically(path, "".join(f"{line}\n" for line in lines).encode())
+    return new
 
 
 def find_slips(proposals: Iterable[Proposal], core: Lexicon) -> dict[str, str]:
     """New class -> the known one that it may be a slip of."""
-    new = {row.meaning for row in proposals if row.kind == "aspect" and row.is_taken} - core.classes.keys()
+    new = {row.meaning for row in choose_taken(proposals) if row.kind == "aspect"} - core.classes.keys()
     close = {cls: get_close_matches(cls, core.classes, 1, _ALIKE) for cls in sorted(new)}
     return {cls: names[0] for cls, names in close.items() if names}
 

@@ -18,7 +18,6 @@ from builder.errors import ConfigError, InputError
 from builder.lexicon.clusters import cluster_words
 from builder.lexicon.domain_sheet import (
     Proposal,
-    choose_roles,
     find_slips,
     read_sheet,
     write_card,
@@ -137,8 +136,8 @@ def make_pack(
     write_sheet(folder, proposals)
     write_card(folder, name, len(texts), ", ".join(path.name for path in files))
     write_rules(folder, name)
-    aspects, opinions = write_lexicons(folder, name, proposals, reader.lexicon)
-    return NewPack(folder, len(texts), len(proposals), aspects, opinions, len(stars))
+    made = write_lexicons(folder, name, proposals, reader.lexicon)
+    return NewPack(folder, len(texts), len(proposals), made.aspects, made.opinions, len(stars))
 
 
 def blank_markup(text: str) -> str:
@@ -149,18 +148,11 @@ def blank_markup(text: str) -> str:
 def take_answers(folder: Path) -> NewPack:
     """Write the lexicons of a pack anew from its sheet."""
     proposals, core = read_sheet(folder), load_lexicon(domain=CORE)
-    aspects, opinions = write_lexicons(folder, folder.resolve().name, proposals, core)
+    made = write_lexicons(folder, folder.resolve().name, proposals, core)
     neutral = [proposal.word for proposal in proposals if proposal.is_taken and proposal.is_neutral]
-    roles = choose_roles(proposal for proposal in proposals if proposal.is_taken)
+    slips = find_slips(proposals, core)
     return NewPack(
-        folder,
-        0,
-        len(proposals),
-        aspects,
-        opinions,
-        neutral=neutral,
-        classes={cls: role for cls, role in sorted(roles.items()) if cls not in core.classes},
-        slips=find_slips(proposals, core),
+        folder, 0, len(proposals), made.aspects, made.opinions, neutral=neutral, classes=made.classes, slips=slips
     )
 
 
@@ -189,7 +181,7 @@ def check_domain(
         sum(len(own - other) for own, other in pairs),
         sum(len(other - own) for own, other in pairs),
         [(triplet, _cut_snippet(reading.text, triplet.opinion.spans[0][0])) for triplet, reading in drawn],
-        _count_unknown(readings, by_text, reader),
+        _count_unknown(readings, reader),
     )
 
 
@@ -322,19 +314,20 @@ def _read_sample() -> list[str]:
     return _read_reviews([sample_dir() / "reviews.csv"])[0]
 
 
-def _count_unknown(
-    readings: Sequence[Reading], by_text: Sequence[Sequence[Triplet]], reader: Reader, shown: int = 40
-) -> list[tuple[str, int]]:
+def _count_unknown(readings: Sequence[Reading], reader: Reader, shown: int = 40) -> list[tuple[str, int]]:
     """The content words of most reviews, two at least, that no table of the lexicon and no triplet holds."""
     known = reader.lexicon.words()
     counts: Counter[str] = Counter()
-    for reading, triplets in zip(readings, by_text, strict=True):
+    for reading in readings:
         doc = reading.doc
-        read = [part.text.lower() for triplet in triplets for part in (triplet.aspect_full, triplet.opinion_full)]
-        words = {doc.text[token.start : token.end].lower() for token in doc.tokens if token.pos in _CONTENT}
-        counts.update(
-            word
-            for word in words
-            if len(word) > 1 and word not in known and HAN.search(word) and not any(word in part for part in read)
-        )
-    return [(word, number) for word, number in counts.most_common(shown) if number > 1]
+        triplets = reader.engine.extract(doc)
+        parts = [part for triplet in triplets for part in (triplet.aspect_full, triplet.opinion_full)]
+        read = {place for part in parts for start, end in part.spans for place in range(start, end)}
+        words = {
+            doc.text[token.start : token.end].lower()
+            for token in doc.tokens
+            if token.pos in _CONTENT and token.start not in read
+        }
+        counts.update(word for word in words if len(word) > 1 and word not in known and HAN.search(word))
+    often = sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:shown]
+    return [(word, number) for word, number in often if number > 1]

@@ -32,6 +32,8 @@ TABLES = (".csv", ".tsv")
 _SHEETS = (".xlsx", ".xls", ".ods", ".numbers")
 _SHOWN = 5
 """Labels that an error shows."""
+_LONGEST = 60
+"""Characters of a label that are shown."""
 Row = dict[str, Any]
 
 
@@ -81,8 +83,9 @@ def _read_table(path: Path) -> list[Row]:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        fault = "is not UTF-8" if isinstance(error, UnicodeDecodeError) else f"cannot be read: {error.strerror}"
-        raise InputError(fault, where=str(path), fix="save it as CSV UTF-8") from error
+        is_foreign = isinstance(error, UnicodeDecodeError)
+        fault, fix = ("is not UTF-8", "save it as CSV UTF-8") if is_foreign else (f"cannot be read: {error}", "")
+        raise InputError(fault, where=str(path), fix=fix) from error
     delimiter = max(",;\t", key=text.partition("\n")[0].count)
     try:
         reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter)
@@ -104,8 +107,9 @@ def _read_table(path: Path) -> list[Row]:
         row = by_review.setdefault(key, {"id": key, "text": review, "triplets": [], "rows": []})
         if row["text"] != review:
             raise InputError(f"review {key!r} has two texts", where=f"{path}:{number}", fix="give each review its id")
-        if cell["aspect"] or cell["opinion"]:
-            row["triplets"].append({name: cell[name] or "" for name in COLUMNS[1:]})
+        label = {name: (cell[name] or "").strip() for name in COLUMNS[1:]}
+        if label["aspect"] or label["opinion"]:
+            row["triplets"].append(label)
             row["rows"].append(number)
     return list(by_review.values())
 
@@ -115,22 +119,25 @@ def _place(row: Row, left_out: list[LeftOut]) -> Row | None:
 
     A review that lost a label is one that nobody read in full.
     """
-    numbers = row.pop("rows", None)
+    lines = row.pop("rows", None)
     labels, text = row["triplets"], row.get("text")
-    bare = [label for label in labels if isinstance(label, Mapping) and "aspect_spans" not in label]
+    bare = [i for i, label in enumerate(labels) if isinstance(label, Mapping) and "aspect_spans" not in label]
     if not bare or not isinstance(text, str):
         return dict(row)
-    placed = read_answer(json.dumps(bare, ensure_ascii=False), text)
-    lost = [(json.loads(unused.raw), unused.reason) for unused in placed.rejected]
-    for label, reason in lost:
-        where = f"row {numbers[labels.index(label)]}" if numbers else f"review {row['id']}"
-        words = [str(label.get(name, "")) for name in COLUMNS[1:]] if isinstance(label, Mapping) else [str(label)]
-        left_out.append(LeftOut(where, " ".join(words), reason))
-    kept = [label for label in labels if label not in bare]
+    placed = read_answer(json.dumps([labels[i] for i in bare], ensure_ascii=False), text)
+    for unused in placed.rejected:
+        at = bare[unused.number]
+        words = " ".join(str(labels[at].get(name, "")) for name in COLUMNS[1:])
+        left_out.append(LeftOut(f"row {lines[at]}" if lines else f"review {row['id']}", _shorten(words), unused.reason))
+    kept = [label for i, label in enumerate(labels) if i not in bare]
     triplets = [*kept, *(triplet_row(triplet) for triplet in placed.triplets)]
-    if lost and not triplets:
+    if placed.rejected and not triplets:
         return None
-    return {**row, "triplets": triplets, **({"wrong": []} if lost else {})}
+    return {**row, "triplets": triplets, **({"wrong": []} if placed.rejected else {})}
+
+
+def _shorten(words: str) -> str:
+    return words if len(words) <= _LONGEST else f"{words[:_LONGEST]}…"
 
 
 def read_workdir(workdir: Path, pool: str | None = None) -> LabelledRows:

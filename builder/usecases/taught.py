@@ -57,13 +57,14 @@ class TakenBack:
 def forget(workdir: Path) -> TakenBack | None:
     """Take back what labels taught; None where they taught nothing."""
     names, words, labels = _taught_rules(workdir), workdir / _WORDS, taught_file(workdir)
-    was_taught = (workdir / RECORD).is_file()
+    record = workdir / RECORD
+    was_taught = record.is_file()
     aspects = len(list(read_rows(words, 2))) if words.is_file() else 0
-    reviews = len(labels.read_text(encoding="utf-8").splitlines()) if labels.is_file() else 0
+    reviews = int(json.loads(record.read_text(encoding="utf-8"))["labels"]) if was_taught else 0
     for name in names:
         edited_file(workdir, name).unlink(missing_ok=True)
     words.unlink(missing_ok=True)
-    (workdir / RECORD).unlink(missing_ok=True)
+    record.unlink(missing_ok=True)
     labels.unlink(missing_ok=True)
     return TakenBack(len(names), aspects, reviews) if was_taught else None
 
@@ -71,8 +72,8 @@ def forget(workdir: Path) -> TakenBack | None:
 @contextmanager
 def untaught(workdir: Path) -> Iterator[Folders]:
     """The folders of a working directory without what labels taught."""
-    folders, names = folders_in(workdir), _taught_rules(workdir)
-    if not names:
+    folders = folders_in(workdir)
+    if not (workdir / RECORD).is_file():
         yield folders
         return
     with tempfile.TemporaryDirectory() as place:

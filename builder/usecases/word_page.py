@@ -157,8 +157,8 @@ class SheetBook:
 
     def take(self) -> Json:
         """Write the lexicons of the pack."""
-        aspects, opinions = write_lexicons(self._folder, self._folder.resolve().name, self._rows, self._core)
-        return {"opinions": opinions, "aspects": aspects}
+        made = write_lexicons(self._folder, self._folder.resolve().name, self._rows, self._core)
+        return {"opinions": made.opinions, "aspects": made.aspects}
 
     def _row(self, place: int) -> Json:
         row: Proposal = self._rows[place]

@@ -81,10 +81,11 @@ def rows(path: str) -> list[dict[str, object]]:
         return []
     gold_rows: list[dict[str, object]] = []
     try:
-        lines = Path(path).read_text(encoding="utf-8").split("\n")  # not splitlines: U+2028 may stand in a text
+        lines = Path(path).read_text(encoding="utf-8-sig").split("\n")  # not splitlines: U+2028 may stand in a text
     except (OSError, UnicodeDecodeError) as error:
-        fault = "is not UTF-8" if isinstance(error, UnicodeDecodeError) else f"cannot be read: {error.strerror}"
-        raise InputError(f"gold {fault}", where=path, fix=f"save it as UTF-8; {_LINES}") from error
+        is_foreign = isinstance(error, UnicodeDecodeError)
+        fault, fix = ("is not UTF-8", f"save it as UTF-8; {_LINES}") if is_foreign else (f"cannot be read: {error}", "")
+        raise InputError(f"gold {fault}", where=path, fix=fix) from error
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
@@ -92,7 +93,9 @@ def rows(path: str) -> list[dict[str, object]]:
             row = parse_json(line)
             gold_rows.append({"id": row["id"], "triplets": list(row["triplets"]), "text": row.get("text")})
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            fault = "it is not JSON" if isinstance(error, ValueError) else "it has no id with a list of triplets"
+            fault = (
+                f"it is not JSON: {error}" if isinstance(error, ValueError) else "it has no id with a list of triplets"
+            )
             raise InputError(f"no gold row: {fault}", where=f"{path}:{number}", fix=_LINES) from error
     return gold_rows
 
@@ -109,7 +112,7 @@ def labelled(rows: Iterable[dict[str, object]], reviews: Iterable[Review], path:
 
 
 def _triplet(row: object, text: str, where: str) -> Triplet:
-    if isinstance(row, dict) and row.get("polarity", "POS") not in _VALENCE:
+    if isinstance(row, dict) and row.get("polarity", "POS") not in tuple(_VALENCE):
         fault = f"gold triplet {row!r}: there is no polarity {row['polarity']!r}"
         raise InputError(fault, where=where, fix=f"write {', '.join(_VALENCE)}")
     try:
