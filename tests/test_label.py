@@ -20,7 +20,7 @@ from builder.gold.triplet_answers import MOST_TRIPLETS, read_answer
 from builder.gold.triplet_prompt import SHIPPED_PROMPT, Examples, LabelledExample, LabellerSetup, ask_about
 from builder.records import Element
 from builder.stages.parts.labellers import restore_labellers
-from builder.store import db, labelled, labellers, triplet_rows, triplets
+from builder.store import db, labelled, labellers, queries, triplet_rows, triplets
 from builder.usecases.rule_report import RuleRow, report_labellers
 
 openai = pytest.importorskip("openai", reason="the extra judge is not installed")
@@ -363,8 +363,14 @@ def test_answers_of_which_none_can_be_read_are_an_error_and_one_that_can_is_none
         ran = label(server)
         again = label(server)
     assert ran.code == again.code == 2 and len(server.asked) == 5, "a rerun asks nothing"
-    assert f"builder: error: no answer of {SOURCE} can be read" in ran.err and "FROM rejected WHERE" in ran.err
+    assert (
+        f"builder: error: no answer of {SOURCE} can be read" in ran.err and "`builder query rejected-answers" in ran.err
+    )
     assert proposed(folder) == set() and rejections(folder) == {"unreadable answer": 5}
+    with db.reading(folder) as connection:
+        columns, rows = queries.named(connection, "rejected-answers", {})
+    assert columns == ("review", "model", "reason", "wrote") and len(rows) == 5
+    assert {row[1:] for row in rows} == {(SOURCE, "unreadable answer", "I would rather not.")}
     with serving(lambda number, _: well(dump([]) if number == 1 else "I would rather not.")) as server:
         assert label(server, "--prompt", _prompt_in(folder)).code == 0
 

@@ -150,7 +150,7 @@ def _report(done: LabelCounts, limits: Limits, endpoint: str, workdir: Path) -> 
     if done.none_readable:
         raise ModelError(
             f"no answer of {done.source} can be read",
-            fix="choose another model, or tell it what to write with --prompt; `builder sql"
-            f"{in_workdir(workdir)} \"SELECT item, raw FROM rejected WHERE stage = 'label'\"` shows the answers",
+            fix="choose another model, or tell it what to write with --prompt; "
+            f"`builder query rejected-answers{in_workdir(workdir)}` shows what it wrote",
         )
     click.echo(f"`builder resume{in_workdir(workdir)}` weighs them with the rules")
