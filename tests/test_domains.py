@@ -571,18 +571,14 @@ def test_a_check_says_what_the_pack_adds_and_lists_no_word_of_one_review_or_of_a
     write_rows(tmp_path / "stay", "aspect;珊瑚缸;stay.tank;;;;;;thing")
     command("accept", tmp_path / "stay")
     path = tmp_path / "reviews.csv"
-    path.write_text(
-        "text\n珊瑚缸很漂亮\n蓝鲸缸很漂亮\n蓝鲸缸不漂亮\n服務親切，海葵在缸裡\n海葵在缸裡\n", encoding="utf-8"
-    )
+    path.write_text("text\n珊瑚缸很漂亮\n服務親切，海葵在缸裡\n海葵在缸裡\n", encoding="utf-8")
     shown = command("check", tmp_path / "stay", "--reviews", path)
     assert "beside the domain none: 1 triplet more, 0 fewer" in shown
     unknown = shown.splitlines()[-1]
-    assert (
-        unknown.startswith("unknown words, by reviews:")
-        and "海葵 2" in unknown
-        and "珊瑚" not in unknown
-        and "鯨" not in unknown
-    )
+    assert unknown.startswith("unknown words, by reviews:") and "海葵 2" in unknown and "珊瑚" not in unknown
+    simplified = tmp_path / "simplified.csv"
+    simplified.write_text("text\n蓝鲸便当很好吃\n蓝鲸便当不好吃\n", encoding="utf-8")
+    assert "none stands in two reviews" in command("check", "restaurant", "--reviews", simplified)
     assert "beside the domain" not in command("check", "none", "--reviews", path, "--draw", 0)
 
 
