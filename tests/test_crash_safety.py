@@ -21,7 +21,7 @@ from conftest import Built, Command, contents, environment, settings
 from nursery import Running, killed, nursery_begun, sound
 
 KILLS = 12
-STOPPED = "builder: stopped; what is finished is kept, `builder resume` goes on"
+STOPPED = "builder: stopped; what is finished is kept, `builder resume --workdir {}` goes on"
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +77,7 @@ def test_a_build_that_is_told_to_stop_stops_with_one_line_and_goes_on_later(
     crowded = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))  # processes to a core: each is so many times slower
     assert time.monotonic() - started < 20 * crowded
     assert "Traceback" not in running.said
-    assert running.said.splitlines()[-1] == STOPPED
+    assert running.said.splitlines()[-1] == STOPPED.format(workdir)
     assert not out.exists()
     sound(workdir, out)
     if (workdir / "builder.db").exists() and "annotate" in stage:
@@ -160,7 +160,7 @@ def test_a_build_that_ends_early_takes_its_workers_with_it(
         assert process.returncode == {"ctrl-c": 130, "terminate": 143, "kill": -9}[how], said
         if how != "kill":
             assert "Traceback" not in said, said[-3000:]
-            assert said.splitlines()[-1] == STOPPED
+            assert said.splitlines()[-1] == STOPPED.format(workdir)
             assert re.search(r"\n1/7 ingest: .+\n2/7 annotate: .+\n\nbuilder: stopped.*\n\Z", said), said
         assert nobody_left(process.pid), "workers without a parent"
     finally:
