@@ -532,7 +532,7 @@ def test_what_a_person_states_wins_over_a_proposal_and_two_statements_are_an_err
 
 def test_a_sheet_with_other_columns_or_an_open_quote_is_refused(tmp_path: Path) -> None:
     write_rows(tmp_path / "stay", 'aspect;"跳水池;stay.other;;;;;;', "opinion;療癒;8;;;;;;")
-    with pytest.raises(ResourceError, match=r"candidates\.csv: line 3: unexpected end of data; keep the columns"):
+    with pytest.raises(ResourceError, match=r"candidates\.csv: broken CSV \(unexpected end of data\); keep"):
         command("accept", tmp_path / "stay")
     (tmp_path / "stay" / "candidates.csv").write_text("kind,word,note\n", encoding="utf-8")
     with pytest.raises(ResourceError, match="the columns are kind, word, note; keep these: kind, word, meaning"):

@@ -31,7 +31,7 @@ def lexicon() -> None:
 
 @lexicon.command()
 @click.option("--lexicons", type=_PATH, help="Directory of lexicons, in place of those of the working directory.")
-@click.option("--domain", help="Domain, or folder of a domain pack: only what its own tables bring in is shown.")
+@click.option("--domain", help="Domain, or folder of a pack: of a pack only what its own tables bring in.")
 @WORKDIR
 @click.option("--corpus", type=_PATH, help="Review file; entries that never occur in it are found too.")
 @click.option("--segment/--no-segment", default=False, help="Also find entries that segmentation cuts (slow).")

@@ -20,6 +20,7 @@ from builder.gold.mention import places
 from builder.records import Triplet
 from builder.sources import xlsx
 from builder.sources.opening import Source
+from builder.spreadsheets import read_cells
 
 _CANDIDATE = ("pool", "candidate", "review", "text", "marked", "aspect", "opinion", "polarity")
 _ANSWER = ("label", "right_polarity", "right_aspect", "right_opinion", "note", "aspect_at", "opinion_at", "said")
@@ -107,11 +108,8 @@ def read_csv(path: Path) -> Iterator[Filled | Fault]:
         text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InputError("is not UTF-8", where=str(path), fix="save it as `CSV UTF-8`") from error
-    head = text.partition("\n")[0]
-    delimiter = max(",;\t", key=head.count)  # spreadsheets of some countries save semicolons
-    csv.field_size_limit(max(csv.field_size_limit(), 1 << 24))
     try:
-        rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True))
+        rows = read_cells(text)
     except csv.Error as error:
         raise InputError(
             f"broken CSV ({error})", where=str(path), fix="save it again from the spreadsheet program"

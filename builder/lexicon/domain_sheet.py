@@ -23,6 +23,7 @@ from builder.lexicon.overlay import save
 from builder.lexicon.packs import CARD
 from builder.lexicon.resources import Lexicon
 from builder.lexicon.tsv_rows import ROLES
+from builder.spreadsheets import read_cells
 from builder.wording import counted
 
 SHEET = "candidates.csv"
@@ -120,22 +121,15 @@ def read_sheet(folder: Path) -> list[Proposal]:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise ResourceError("is not UTF-8", where=str(path), fix="save the sheet as CSV UTF-8") from error
-    with io.StringIO(text, newline="") as file:
-        rows = csv.reader(file, delimiter=_find_delimiter(text), strict=True)
-        try:
-            if (header := next(rows, [])) != list(COLUMNS):
-                raise ResourceError(
-                    f"the columns are {', '.join(header)}", where=f"{path}:1", fix=f"keep these: {', '.join(COLUMNS)}"
-                )
-            return [_read_row(row, f"{path}:{number}") for number, row in enumerate(rows, start=2) if any(row)]
-        except csv.Error as error:
-            raise ResourceError(f"line {rows.line_num}: {error}", where=str(path), fix=_FIX) from error
-
-
-def _find_delimiter(text: str) -> str:
-    """What stands between the columns: some spreadsheets save semicolons or tabs."""
-    head = text.partition("\n")[0]
-    return max(",;\t", key=head.count)
+    try:
+        header, *rows = read_cells(text) or [[]]
+    except csv.Error as error:
+        raise ResourceError(f"broken CSV ({error})", where=str(path), fix=_FIX) from error
+    if header != list(COLUMNS):
+        raise ResourceError(
+            f"the columns are {', '.join(header)}", where=f"{path}:1", fix=f"keep these: {', '.join(COLUMNS)}"
+        )
+    return [_read_row(row, f"{path}:{number}") for number, row in enumerate(rows, start=2) if any(row)]
 
 
 def _read_row(row: Sequence[str], where: str) -> Proposal:

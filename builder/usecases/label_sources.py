@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import csv
 import hashlib
-import io
 import json
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from builder.gold.items import meant
 from builder.gold.layer import triplet_row
 from builder.gold.triplet_answers import read_answer
 from builder.records import Label, PoolReview, Triplet
+from builder.spreadsheets import read_cells
 from builder.stages.parts import gold as gold_files
 from builder.store import audits, gold, pools
 from builder.usecases.labelling import opened
@@ -86,28 +87,26 @@ def _read_table(path: Path) -> list[Row]:
         is_foreign = isinstance(error, UnicodeDecodeError)
         fault, fix = ("is not UTF-8", "save it as CSV UTF-8") if is_foreign else (f"cannot be read: {error}", "")
         raise InputError(fault, where=str(path), fix=fix) from error
-    delimiter = max(",;\t", key=text.partition("\n")[0].count)
     try:
-        reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter)
-        names = [name.strip().lower() for name in reader.fieldnames or ()]
-        reader.fieldnames = names
-        if missing := [name for name in COLUMNS if name not in names]:
-            fix = f"columns: {', '.join(COLUMNS)}, and `id` if you like; a row for each triplet"
-            has = f"; it has {', '.join(names)}" if names else ""
-            raise InputError(f"there is no column {missing[0]!r}{has}", where=str(path), fix=fix)
-        cells = list(reader)
+        header, *table = read_cells(text) or [[]]
     except csv.Error as error:
-        raise InputError(f"no table of labels: {error}", where=str(path), fix="save it as CSV UTF-8") from error
+        raise InputError(f"broken CSV ({error})", where=str(path), fix="save it as CSV UTF-8") from error
+    names = [name.strip().lower() for name in header]
+    if missing := [name for name in COLUMNS if name not in names]:
+        fix = f"columns: {', '.join(COLUMNS)}, and `id` if you like; a row for each triplet"
+        has = f"; it has {', '.join(names)}" if names else ""
+        raise InputError(f"there is no column {missing[0]!r}{has}", where=str(path), fix=fix)
+    cells = [dict(zip_longest(names, row[: len(names)], fillvalue="")) for row in table if row]
     by_review: dict[str, Row] = {}
     for number, cell in enumerate(cells, start=2):
-        review = cell["text"] or ""
+        review = cell["text"]
         if not review.strip():
             raise InputError("a row has no text", where=f"{path}:{number}", fix="repeat the review in each of its rows")
         key = cell.get("id") or hashlib.sha256(review.encode()).hexdigest()[:16]
         row = by_review.setdefault(key, {"id": key, "text": review, "triplets": [], "rows": []})
         if row["text"] != review:
             raise InputError(f"review {key!r} has two texts", where=f"{path}:{number}", fix="give each review its id")
-        label = {name: (cell[name] or "").strip() for name in COLUMNS[1:]}
+        label = {name: cell[name].strip() for name in COLUMNS[1:]}
         if label["aspect"] or label["opinion"]:
             row["triplets"].append(label)
             row["rows"].append(number)
