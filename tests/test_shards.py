@@ -9,6 +9,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -112,6 +113,23 @@ def test_a_crew_that_rests_lets_its_processes_go_and_works_again(engine: str, tm
         crew.rest()
         waiting = set(multiprocessing.active_children()) - before
         assert bool(waiting) == (engine == "dask")
+        assert answers(crew, job) == first
+
+
+def test_a_worker_that_dies_after_its_last_task_does_not_keep_its_crew_from_resting(tmp_path: Path) -> None:
+    job, before = Job(ready, (parcel(tmp_path), (), 2), times), set(multiprocessing.active_children())
+    with opened("local", 3) as crew:
+        first = answers(crew, job)
+        workers = set(multiprocessing.active_children()) - before
+        workers.pop().kill()
+        time.sleep(1)  # the pool notices, and nobody has a task for it
+        resting = threading.Thread(target=crew.rest, daemon=True)
+        resting.start()
+        resting.join(timeout=20)
+        stuck = resting.is_alive()
+        for process in workers if stuck else ():
+            process.kill()  # else these tests would wait for it at their end
+        assert not stuck
         assert answers(crew, job) == first
 
 

@@ -72,10 +72,7 @@ class LocalCrew:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        broken = error is not None and not isinstance(error, GeneratorExit)
-        if broken:
-            self._kill()
-        self._close(wait=broken)
+        self._end()
 
     def map(self, job: Job[State, Task, Answer], tasks: Iterable[Task]) -> Iterator[Answer]:
         """See `Crew`. Where it is broken off, what is in hand is not cancelled: Python's pool fails over a cancelled
@@ -102,8 +99,7 @@ class LocalCrew:
                         fix="is there enough memory? use fewer --workers, then `builder resume` (`builder augment`: "
                         "the same command)",
                     ) from error
-                self._kill()  # Python's pool asks with SIGTERM, which they do not hear, and waits for them at the end
-                self._close()
+                self._end()
                 for flight in flying:
                     flight.future = flight.future if flight.future is not None and _answered(flight.future) else None
                 continue
@@ -114,7 +110,7 @@ class LocalCrew:
 
     def rest(self) -> None:
         """See `Crew`."""
-        self._close(wait=True)
+        self._end()
 
     def _first(self, job: Job[State, Task, Answer], flying: deque[_Flight[Task, Answer]]) -> Answer:
         """Hand out what nobody has in hand, and wait for the first."""
@@ -124,24 +120,26 @@ class LocalCrew:
                 self._pool = ProcessPoolExecutor(
                     self._workers, mp_context=get_context("spawn"), initializer=begin_worker
                 )
-            for flight in flying:
-                if flight.future is None:
-                    flight.future = self._pool.submit(perform, job, flight.task, here)
-            self._born |= set(multiprocessing.active_children()) - others
+            try:
+                for flight in flying:
+                    if flight.future is None:
+                        flight.future = self._pool.submit(perform, job, flight.task, here)
+            finally:  # a pool that breaks meanwhile refuses a task after it has begun a process for another
+                self._born |= set(multiprocessing.active_children()) - others
         assert flying[0].future is not None
         return flying[0].future.result()
 
-    def _kill(self) -> None:
-        """What is broken off is broken off: nobody waits for a task whose answer nobody wants."""
-        for process in self._born:
-            process.kill()
+    def _end(self) -> None:
+        """End all processes: nobody waits for a task whose answer nobody wants.
 
-    def _close(self, wait: bool = False) -> None:
-        """`wait`: until the pool has noticed that its workers are dead, for Python fails where it ends in the midst
-        of that.
+        Where one has died, Python's pool asks the others to end with SIGTERM, which they do not hear, and waits for
+        them for ever; so they are killed, whether it has noticed a death or not. Then it is waited for, because
+        Python fails where it ends in the midst of that.
         """
         if self._pool is not None:
-            self._pool.shutdown(wait=wait, cancel_futures=True)
+            for process in self._born:
+                process.kill()
+            self._pool.shutdown(wait=True, cancel_futures=True)
             self._pool = None
             self._born.clear()
 
