@@ -375,6 +375,30 @@ def test_answers_of_which_none_can_be_read_are_an_error_and_one_that_can_is_none
         assert label(server, "--prompt", _prompt_in(folder)).code == 0
 
 
+def test_reviews_whose_answer_could_not_be_read_are_asked_about_again_and_no_others(label: Label, folder: Path) -> None:
+    cut = TEXTS[1]
+
+    def behave(_: int, payload: dict[str, Any]) -> Answer:
+        text = payload["messages"][-1]["content"]
+        return well('{"triplets": [{"asp' if text == cut else dump(RIGHT[text]))
+
+    with serving(behave) as server:
+        first = label(server)
+    assert first.code == 0 and "1 answer cannot be read; the same command with --select unreadable" in first.err
+    with serving(lambda *_: well("no")) as server:
+        in_vain = label(server, "--select", "unreadable")
+    assert in_vain.code == 0 and len(server.asked) == 1 and rejections(folder) == {"unreadable answer": 1}
+    before = proposed(folder)
+    with serving(lambda *_: well(dump(RIGHT[cut]))) as server:
+        again = label(server, "--select", "unreadable")
+    assert again.code == 0, again.err
+    assert [asked["messages"][-1]["content"] for asked in server.asked] == [cut]
+    assert proposed(folder) > before and rejections(folder) == {}
+    with serving(lambda *_: well("no")) as server:
+        none_left = label(server, "--select", "unreadable")
+        assert none_left.code == 0 and server.asked == [] and "0 to ask" in none_left.out, none_left.err
+
+
 def _prompt_in(folder: Path) -> Path:
     path = folder / "mine.txt"
     path.write_text("Write all triplets as JSON.", encoding="utf-8")
@@ -429,13 +453,13 @@ def test_a_build_weighs_a_model_with_the_rules_says_so_and_needs_no_server_again
     aspects = ("湯頭", "牛肉麵", "滷味", "紅茶", "水餃", "炒飯", "咖哩", "豬排")
     words = [(aspect, opinion) for aspect in aspects for opinion in ("好吃", "便宜", "新鮮", "美味", "普通")]
     texts = [
-        f"第{n}次來，{aspect}{opinion}{'，櫃檯小姐臉臭臭' * (not n % 5)}" for n, (aspect, opinion) in enumerate(words)
+        f"第{n}次來，{aspect}{opinion}{'，晚上八點關門' * (not n % 5)}" for n, (aspect, opinion) in enumerate(words)
     ]
     source = tmp_path / "reviews.csv"
     source.write_text("text\n" + "".join(f"{text}\n" for text in texts), encoding="utf-8")
     assert builder("build", source, *place, "--profile", "rules").code == 0
-    rude = [("櫃檯小姐", "臉臭臭", "NEG")]
-    rows = {text: rude * ("臉臭臭" in text) + _rules(workdir, text) for text in texts}
+    strange = [("八點", "關門", "NEG")]
+    rows = {text: strange * ("關門" in text) + _rules(workdir, text) for text in texts}
     with serving(lambda _, payload: well(dump(rows[payload["messages"][-1]["content"]]))) as server:
         ran = builder(
             "label", "--endpoint", server.url, "--model", "m", "--select", "all", "--yes", "--workdir", workdir
@@ -444,9 +468,10 @@ def test_a_build_weighs_a_model_with_the_rules_says_so_and_needs_no_server_again
     resumed = builder("resume", *place)
     assert resumed.code == 0, resumed.err
     assert "language models were weighed with the rules: llm:m@triplets-1" in resumed.out
+    assert "They added 8 triplets and took out 0." in resumed.out
     card = (max(out.glob("v*")) / "README.md").read_text(encoding="utf-8")
     assert "Language models read some of the reviews (llm:m@triplets-1)" in card
-    assert len([row for row in proposed_in(workdir, "E0") if row == rude[0]]) == 8
+    assert len([row for row in proposed_in(workdir, "E0") if row == strange[0]]) == 8
     before = proposed_in(workdir, "E0")
     assert builder("run", "seed", "--force", "--workdir", workdir).code == 0
     assert builder("resume", *place).code == 0

@@ -33,7 +33,7 @@ def stage_table(rows: Sequence[Sequence[str]], headers: list[str]) -> str:
 
 _PLAIN = (
     "rows", "rejected", "duplicates", "reviews", "judged", "triplets", "POS", "NEG", "NEU", "version", "train", "valid",
-    "test",
+    "test", "added by LLM", "dropped by LLM",
 )  # fmt: skip
 """Counts that need no knowledge of the method."""
 

@@ -152,7 +152,8 @@ class Voice:
         self._tables(done)
         if not any(stage.ran for stage in done):
             click.echo("Nothing has changed since the last build.")
-        click.echo("\n".join(made.lines()))
+        counts = next((stage.counts for stage in done if stage.stage == "self_train"), {})
+        click.echo("\n".join(made.lines(counts)))
         self._examples(path)
         click.echo(f"\nrelease: {path}")
         if not made.licensed:

@@ -22,10 +22,11 @@ if TYPE_CHECKING:
 @click.option("--model", required=True, help="Model to ask; its triplets are those of the source llm:MODEL@PROMPT.")
 @click.option(
     "--select",
-    type=click.Choice(["disputed", "all"]),
+    type=click.Choice(["disputed", "all", "unreadable"]),
     default="disputed",
     show_default=True,
-    help="Ask where rules and models disagree or are unsure, the most doubtful first, or about all reviews.",
+    help="Ask where rules and models disagree or are unsure, the most doubtful first; about all reviews; or again "
+    "where the answer could not be read.",
 )
 @click.option(
     "--split",
@@ -137,6 +138,9 @@ def _report(done: LabelCounts, limits: Limits, endpoint: str, workdir: Path) -> 
     click.echo(
         f"{counted(done.triplets, 'triplet')} of {done.source}" + (f"; left out: {rejected}" if rejected else "")
     )
+    if done.unreadable and not done.none_readable:
+        lost = counted(done.unreadable, "answer")
+        click.echo(f"{lost} cannot be read; the same command with --select unreadable asks again", err=True)
     if done.stopped:
         raise ModelError("stopped at the cap", fix="what was answered is kept; raise the cap to go on")
     if done.failed:
@@ -150,7 +154,7 @@ def _report(done: LabelCounts, limits: Limits, endpoint: str, workdir: Path) -> 
     if done.none_readable:
         raise ModelError(
             f"no answer of {done.source} can be read",
-            fix="choose another model, or tell it what to write with --prompt; "
+            fix="choose another model, tell it what to write with --prompt, or ask again with --select unreadable; "
             f"`builder query rejected-answers{in_workdir(workdir)}` shows what it wrote",
         )
     click.echo(f"`builder resume{in_workdir(workdir)}` weighs them with the rules")

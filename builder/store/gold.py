@@ -185,8 +185,12 @@ def cached(connection: sqlite3.Connection, hashes: Iterable[str]) -> dict[str, s
     return dict(rows.fetchall())
 
 
-def keep(connection: sqlite3.Connection, answer: JudgeAnswer) -> None:
-    """Store the raw answer of a language model, under the hash of the request; the first answer to a request stays."""
+def keep(connection: sqlite3.Connection, answer: JudgeAnswer, *, instead: bool = False) -> None:
+    """Store the raw answer of a language model, under the hash of the request. The first answer to a request stays;
+    with `instead`, the last one.
+    """
+    if instead:
+        connection.execute("DELETE FROM judge_answers WHERE payload_hash = ?", (answer.payload_hash,))
     connection.execute(
         "INSERT INTO judge_answers (payload_hash, model, endpoint, payload, raw, asked, parsed, prompt_tokens,"
         " completion_tokens, at)"

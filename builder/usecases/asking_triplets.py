@@ -64,7 +64,9 @@ class ReviewRequest:
 
 @dataclass(frozen=True, slots=True)
 class LabelPlan:
-    """What is to be asked: all requests, those without an answer yet, and what these take at most."""
+    """What is to be asked: all requests, those without an answer yet, and what these take at most. `again`: what they
+    answer replaces what they answered before.
+    """
 
     asking: LabellerSetup
     endpoint: Endpoint
@@ -72,6 +74,7 @@ class LabelPlan:
     answered: Mapping[str, str]
     limits: Limits
     schema: bool
+    again: bool = False
 
     @property
     def due(self) -> list[ReviewRequest]:
@@ -88,7 +91,7 @@ class LabelPlan:
 
 @dataclass(slots=True)
 class LabelCounts:
-    """Counts of a run; `triplets` and `rejected` are those of the source as it stands afterwards."""
+    """Counts of a run; `triplets`, `readable` answers and `rejected` are those of the source after it."""
 
     source: str
     answered: int = 0
@@ -99,12 +102,18 @@ class LabelCounts:
     stopped: bool = False
     schema: bool = True
     triplets: int = 0
+    readable: int = 0
     rejected: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def unreadable(self) -> int:
+        """Answers of the source without a list of triplets."""
+        return self.rejected[UNREADABLE]
 
     @property
     def none_readable(self) -> bool:
         """Whether there are answers, and not one of them has a list of triplets."""
-        return 0 < self.answered + self.cached <= self.rejected[UNREADABLE]
+        return self.answered + self.cached > 0 and not self.readable
 
 
 def plan_labels(
@@ -129,15 +138,16 @@ def plan_labels(
     with opened(workdir) as connection:
         if triplets.source_id(connection, "rules") is None:
             raise WorkdirError("the rules have not run yet", where=str(workdir), fix="run `builder build` first")
-        chosen = choose_reviews(connection, choice.select, choice.split, choice.limit)
+        chosen = choose_reviews(connection, choice.select, choice.split, choice.limit, asking.source)
         examples = Examples(_read_examples(connection, choice.examples) if choice.shots else [])
         requests = tuple(_request(review, examples.similar(review.key, review.text, choice.shots), asking)
                          for review in chosen)  # fmt: skip
-        known = gold.cached(connection, (form.hash for item in requests for form in (item.shaped, item.plain)))
+        forms = (form.hash for item in requests for form in (item.shaped, item.plain))
+        known = {} if choice.select == "unreadable" else gold.cached(connection, forms)
     answered = {
         item.review.key: form.hash for item in requests for form in (item.plain, item.shaped) if form.hash in known
     }
-    made = LabelPlan(asking, endpoint, requests, answered, limits, schema)
+    made = LabelPlan(asking, endpoint, requests, answered, limits, schema, choice.select == "unreadable")
     limits.check(made.prompt_tokens, made.answer_tokens, "ask about fewer reviews with --limit")
     return made
 
@@ -156,6 +166,7 @@ def label_reviews(workdir: Path, made: LabelPlan) -> LabelCounts:
         finally:
             with db.atomic(connection):
                 done.triplets = restore(connection, made.asking.source)
+            done.readable = len(labellers.reviews_of(connection, made.asking.source))
             done.rejected = Counter(labellers.rejection_counts(connection, made.asking.source))
     return done
 
@@ -217,7 +228,7 @@ class _LabelRun:
             outcome.raw, 1, int(readable), prompt, completion,
         )  # fmt: skip
         with db.atomic(self._connection):
-            gold.keep(self._connection, kept)
+            gold.keep(self._connection, kept, instead=made.again)
             row_kept = (review.key, review.text, question.hash)
             labellers.remember(self._connection, made.asking.source, made.asking.prompt.digest, [row_kept])
         done.answered += 1

@@ -12,29 +12,40 @@ from collections.abc import Iterator
 
 from builder.errors import WorkdirError, did_you_mean
 from builder.records import Review
+from builder.stages.parts.labellers import read_unreadable
 from builder.store import pools, reviews, triplets
 from builder.store.triplets import JudgedTriplet
 
 JUDGE = "discriminator"
 LEAST_DOUBT = 0.2
 """A review is disputed where a triplet is doubted at least so much."""
-SELECTIONS = ("disputed", "all")
+SELECTIONS = ("disputed", "all", "unreadable")
 
 
-def choose_reviews(connection: sqlite3.Connection, selection: str, split: str, limit: int | None) -> list[Review]:
+def choose_reviews(
+    connection: sqlite3.Connection, selection: str, split: str, limit: int | None, source: str
+) -> list[Review]:
     """The reviews of a split ("all" for every one) by doubt, then in the order of the hashes of their texts.
 
-    `selection` "disputed" leaves out those in which nothing is doubted; WorkdirError for another name than SELECTIONS.
+    `selection` "disputed" leaves out those in which nothing is doubted, "unreadable" those of which `source` gave an
+    answer that can be read, or none; WorkdirError for another name than SELECTIONS.
     """
     if selection not in SELECTIONS:
         hint = did_you_mean(selection, SELECTIONS)
-        raise WorkdirError(f"unknown selection {selection!r}", where="--select", fix=f"{hint}known: all, disputed")
+        known = ", ".join(sorted(SELECTIONS))
+        raise WorkdirError(f"unknown selection {selection!r}", where="--select", fix=f"{hint}known: {known}")
+    unreadable = read_unreadable(connection, source) if selection == "unreadable" else set()
     chosen: list[tuple[float, float, int]] = []
     for name in ("train", "valid", "test") if split == "all" else (split,):
         most, total = doubts(connection, name)
         for review in reviews.in_split(connection, name):
             doubt = total.get(review.id, 0.0) if selection == "disputed" else 0.0
-            if selection == "all" or most.get(review.id, 0.0) >= LEAST_DOUBT:
+            wanted = {
+                "all": True,
+                "disputed": most.get(review.id, 0.0) >= LEAST_DOUBT,
+                "unreadable": review.id in unreadable,
+            }
+            if wanted[selection]:
                 chosen.append((-doubt, _shuffled(review.id), review.id))
     ids = [i for *_, i in sorted(chosen)[:limit]]
     by_id = {review.id: review for review in reviews.by_id(connection, ids)}

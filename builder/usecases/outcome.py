@@ -58,8 +58,8 @@ class ReleaseOutcome:
             "polarities": dict(self.polarities), "splits": dict(self.splits), "quality": self.quality or None,
         }  # fmt: skip
 
-    def lines(self) -> Iterator[str]:
-        """Counts and quality, in sentences."""
+    def lines(self, counts: Mapping[str, object]) -> Iterator[str]:
+        """Counts and quality, in sentences. `counts`: what self-train counted."""
         shares = ", ".join(f"{self.polarities.get(name, 0):,} {word}" for name, word in _WORDS.items())
         reviews = counted(self.reviews, "review")
         yield f"{counted(self.triplets, 'triplet')} in {self.labelled:,} of {reviews}: {shares}."
@@ -70,6 +70,9 @@ class ReleaseOutcome:
             yield f"Of {counted(rows, 'row')}, {rejected:,} could not be used and {repeated:,} {repeat} another review."
         if self.labellers:
             yield f"Where they read reviews, language models were weighed with the rules: {self.labellers}."
+            if "added by LLM" in counts:
+                added, dropped = int(str(counts["added by LLM"])), int(str(counts["dropped by LLM"]))
+                yield f"They added {counted(added, 'triplet')} and took out {dropped:,}."
         elif self.judge in _UNJUDGED:
             yield f"The rules alone found them: {_UNJUDGED[self.judge]}."
         yield self.quality or "No human labels were given, so quality is not measured."

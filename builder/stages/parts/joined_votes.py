@@ -8,7 +8,7 @@ they are.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from builder.edges import clashes
 from builder.lexicon.categories import Categories
@@ -39,6 +39,14 @@ class Labeller:
     proposed: Mapping[int, Sequence[Triplet]]
 
 
+@dataclass(slots=True)
+class VotedChanges:
+    """What the votes of labellers change: triplet id -> chance of what comes in, and how much goes."""
+
+    added: dict[int, float] = field(default_factory=dict)
+    dropped: int = 0
+
+
 def heeded_labellers(context: Context) -> list[Labeller]:
     """The labellers that have read enough."""
     connection, out = context.connection, []
@@ -58,10 +66,10 @@ def join_votes(
     rows: Iterator[StoredRow],
     heeded: Sequence[Labeller],
     curve: Curve | None,
-    added: dict[int, float],
+    changes: VotedChanges,
 ) -> Iterator[StoredRow]:
     """The rows of the build with what the labellers change. `curve` makes chances of the judge's scores; None: there
-    is no judge, and the rules' margins say how sure they are. What comes in goes to `added` with its chance.
+    is no judge, and the rules' margins say how sure they are. What the labellers change is noted in `changes`.
     """
     read = frozenset().union(*(labeller.read for labeller in heeded))
     held: dict[int, list[Triplet]] = {review: [] for review in sorted(read)}
@@ -80,14 +88,14 @@ def join_votes(
     judged = _judge_by_gold(context, voted)
     model = fit_label_model(judged, len(heeded))
     decided = [(*row[:2], candidate) for row, candidate in zip(voted, judged, strict=True)]
-    yield from _decided(held, decided, model, added)
+    yield from _decided(held, decided, model, changes)
 
 
 def _decided(
     held: Mapping[int, Sequence[Triplet]],
     voted: Sequence[tuple[int, Triplet, VotedCandidate]],
     model: LabelModel,
-    added: dict[int, float],
+    changes: VotedChanges,
 ) -> Iterator[StoredRow]:
     """What stays of the build and what comes in, by review."""
     kept: dict[int, list[Triplet]] = {review: [] for review in held}
@@ -98,11 +106,13 @@ def _decided(
             new[review].append((chance, triplet))
         elif chance >= min(DROP, candidate.chance):
             kept[review].append(triplet)
+        else:
+            changes.dropped += 1
     for review, own in kept.items():
         for chance, triplet in sorted(new[review], key=lambda pair: (-pair[0], pair[1].opinion.start)):
             if chance >= ADD and not any(clashes(triplet, other) for other in own):
                 own.append(replace(triplet, confidence=round(chance, 4)))
-                added[triplet_rows.triplet_id(review, triplet)] = round(chance, 4)
+                changes.added[triplet_rows.triplet_id(review, triplet)] = round(chance, 4)
         yield from ((review, triplet) for triplet in own)
 
 

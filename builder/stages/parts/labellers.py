@@ -40,6 +40,12 @@ def restore(connection: sqlite3.Connection, name: str) -> int:
     return number
 
 
+def read_unreadable(connection: sqlite3.Connection, name: str) -> set[int]:
+    """The row ids of the reviews of which a labeller's answer cannot be read."""
+    kept = labellers.kept(connection, name)
+    return {answer.review for answer in kept if not read_answer(message_of(answer.raw), answer.text).readable}
+
+
 def digest_answers(connection: sqlite3.Connection) -> str:
     """What decides the proposals of all labellers."""
     return json.dumps([labellers.signature(connection, name) for name in labellers.names(connection)])

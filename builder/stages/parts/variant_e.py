@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sqlite3
 import time
 from collections.abc import Iterator, Mapping
 from functools import partial
@@ -26,17 +27,27 @@ from builder.records import Review, Triplet, Verdict
 from builder.stages.parts import gold, judging, predictions
 from builder.stages.parts.context import Context
 from builder.stages.parts.examples import join_rows
-from builder.stages.parts.joined_votes import heeded_labellers, join_votes
+from builder.stages.parts.joined_votes import VotedChanges, heeded_labellers, join_votes
 from builder.stages.parts.pool_layers import is_pool
 from builder.stages.parts.rounds import SPLITS, RoundResult, TripletPlace, finish_round
 from builder.stages.parts.sure_proposals import load_proposals
 from builder.stages.parts.taught_reviews import read_taught_labels
-from builder.store import confidence, labellers, readings, reviews, triplets
+from builder.store import confidence, labellers, readings, reviews, runs, triplets
 from builder.store.triplets import JudgedTriplet
 from builder.text import View
 
 if TYPE_CHECKING:
     from builder.model.panel import Panel
+
+
+_VOTED = "self_train.voted"
+"""The setting that keeps what language models changed."""
+
+
+def read_voted(connection: sqlite3.Connection) -> dict[str, int]:
+    """How many triplets language models added and took out; empty where none was heeded."""
+    counts: dict[str, int] = json.loads(runs.setting(connection, _VOTED) or "{}")
+    return counts
 
 
 def run_round(context: Context, judge: Judge | None) -> None:
@@ -50,7 +61,7 @@ def run_round(context: Context, judge: Judge | None) -> None:
     trusted = None if judge is None else _trusted(judge)
     digest = trusted.digest if trusted is not None else triplets.RULES_REPEATED
     verdicts: dict[TripletPlace, tuple[Verdict | None, float]] = {}
-    added: dict[int, float] = {}
+    changes = VotedChanges()
     rows: Iterator[tuple[int, Triplet]] | None = None
     if trusted is not None:
         rows = chain.from_iterable(_agreed_triplets(context, trusted, split, shown, verdicts) for split in SPLITS)
@@ -59,11 +70,15 @@ def run_round(context: Context, judge: Judge | None) -> None:
         digest = hashlib.sha256(json.dumps([digest, *signatures]).encode()).hexdigest()[:16]
         rows = chain.from_iterable(_rule_triplets(context, split) for split in SPLITS) if rows is None else rows
         curve = None if trusted is None else trusted.own_curve or _rank_curve(context)
-        rows = join_votes(context, rows, heeded, curve, added)
+        rows = join_votes(context, rows, heeded, curve, changes)
     result = RoundResult("E", 0, digest, rows, None, verdicts)
-    finish_round(
-        context, judge, result, None, started, shown, lambda source: _rate_confidence(context, source, trusted, added)
-    )
+
+    def settle(source: int) -> None:
+        _rate_confidence(context, source, trusted, changes.added)
+        counts = {"added by LLM": len(changes.added), "dropped by LLM": changes.dropped} if heeded else {}
+        runs.set_setting(context.connection, _VOTED, json.dumps(counts))
+
+    finish_round(context, judge, result, None, started, shown, settle)
 
 
 def _trusted(judge: Judge) -> Panel | None:
