@@ -258,6 +258,8 @@ def is_asserted(units: Sequence[Unit], k: int, plain: bool, rule: AssertionRule,
         return False
     if touches or _is_added(units, k, rule):  # 湯濃麵硬: said of the aspect it touches
         return True
+    if after is not None and after.symbol == NUM and any(unit.symbol == THAN for unit in units[:k]):  # 比隔壁貴二十塊
+        return True
     if after is None or after.symbol not in _NAMED or after.word in rule.measures:
         return True
     return len(word) > 1 or word in rule.bare

@@ -132,7 +132,7 @@ def find_denier(units: Sequence[Unit], k: int, taken: int, rule: ComparisonRule)
 def is_denied(units: Sequence[Unit], at: int, k: int, lexicon: Lexicon, rule: ComparisonRule) -> bool:
     """Whether negator `at` denies opinion k by what stands between.
 
-    不比 路邊攤 差, 沒有 一道 菜 好吃, 沒有 羊肉 的 羶味, 沒有 王品 的 好吃.
+    不比 路邊攤 差, 沒有 一道 菜 好吃, 沒有 羊肉 的 羶味, 沒有 王品 的 好吃, 湯頭 沒 隔壁 那家 濃.
     """
     negator, between, entry = units[at].word, units[at + 1 : k], entry_of(units[k], lexicon)
     if entry.valence >= 5 and _holds_against_itself(units, at, k, rule):
@@ -140,6 +140,8 @@ def is_denied(units: Sequence[Unit], at: int, k: int, lexicon: Lexicon, rule: Co
     if not negator.endswith(rule.denying):
         return False
     if negator[-1] == "比" or between[0].symbol == THAN or between[0].word[0] == "一":
+        return True
+    if between[-1].word in rule.elsewhere and any(unit.symbol == ASPECT for unit in units[:at]):
         return True
     owned = between[-1].symbol in DE_WORDS
     if entry.valence < 5:

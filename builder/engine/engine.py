@@ -182,9 +182,15 @@ class Engine:
         if (
             phrase.entry.category == CONTEXT_ONLY
             and find_context_row(phrase.entry.word, term, aspect, self._lexicon) is None
+            and not self._exceeds(phrase, term)
         ):
             return None
         return judge_valence(phrase, term, aspect, self._lexicon, self._rules.excess, self._rules.denials)
+
+    def _exceeds(self, phrase: Phrase, term: Term) -> bool:
+        """Whether a degree word gives a phrase a value of its own, in whatever context (太淺)."""
+        rules = (rule for rule in self._rules.excess if rule.without_context)
+        return any(rule.applies(phrase.entry.valence, phrase, term) for rule in rules)
 
     def _is_unstated(self, clause: _Clause, index: int, phrase: Phrase) -> bool:
         """Whether a wish, a condition or a question takes opinion `index` out of what is stated; 湯都冷了？ blames."""
@@ -412,7 +418,7 @@ class Engine:
         if find_context_row(phrase.entry.word, aspect.term, aspect.word, self._lexicon) is not None:
             return True
         if phrase.entry.category == CONTEXT_ONLY:
-            return False
+            return self._exceeds(phrase, aspect.term)
         known = aspect.term.cls.startswith(self._rules.limited)
         limits = self._rules.compatible.get(phrase.entry.category) if known else None
         return limits is None or all(aspect.term.cls.startswith(classes) for classes in limits)

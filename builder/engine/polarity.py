@@ -26,7 +26,7 @@ class ExcessRule:
 
     Words of less than `least` (`value`, if not given) keep their own; words of `below` or more praise even then
     (太好吃). `aspects`: the classes of which it is so. Categories and classes are prefixes, and all of them if not
-    given.
+    given. `without_context`: so read are also words that elsewhere say nothing without a row of context.tsv (口袋 太 淺).
     """
 
     kinds: tuple[str, ...]
@@ -35,6 +35,7 @@ class ExcessRule:
     least: float | None = None
     categories: tuple[str, ...] = ("",)
     aspects: tuple[str, ...] = ("",)
+    without_context: bool = False
 
     def applies(self, base: float, phrase: Phrase, term: Term) -> bool:
         """Whether the rule changes the valence `base` of a phrase about a term."""
