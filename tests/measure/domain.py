@@ -1,7 +1,8 @@
 """A domain's words and rules against human gold: `python tests/measure/domain.py GOLD DOMAIN… [--new
 TEXTS] [--errors N]`.
 
-GOLD holds sentences as JSON lines with `Text` and `Triplet` (dimABSA 2026), DOMAIN is a name or the folder of a pack.
+GOLD holds sentences as JSON lines with `Text` and `Triplet` (dimABSA 2026), or whole reviews with `text` and `triplets`
+(tests/measure/annotation), gzipped or not. DOMAIN is a name or the folder of a pack.
 Prints for each domain micro scores, lenient against `opinion` and exact against `opinion_full`, NULL parts left out;
 with --new also those of a pack that `builder domain new` makes of the texts alone of TEXTS, JSON lines with `Text`,
 without an answer; with --errors N that many sentences of the last domain with what is wrong there.
@@ -10,11 +11,13 @@ without an answer; with --errors N that many sentences of the last domain with w
 from __future__ import annotations
 
 import argparse
+import gzip
 import json
 import random
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from builder.lexicon.folders import Folders
 from builder.metrics import Answer, micro
@@ -24,15 +27,27 @@ from builder.usecases.domain_packs import make_pack
 Answers = dict[str, list[Answer]]
 
 
-def read_gold(path: Path) -> tuple[dict[str, str], Answers]:
-    """Texts and triplets by id."""
+def read_gold(path: Path, suffix: str = "") -> tuple[dict[str, str], Answers]:
+    """Texts and triplets by id; with the suffix "_full" those of whole reviews in their longest form."""
     texts: dict[str, str] = {}
     gold: Answers = {}
-    for row in map(json.loads, path.read_text(encoding="utf-8").splitlines()):
-        triplets = [(part["Aspect"], part["Opinion"], part["Polarity"]) for part in row["Triplet"]]
-        texts[row["ID"]] = row["Text"]
-        gold[row["ID"]] = [triplet for triplet in triplets if "NULL" not in triplet[:2]]
+    for row in read_lines(path):
+        if "text" in row:
+            texts[row["id"]] = row["text"]
+            gold[row["id"]] = [
+                (part[f"aspect{suffix}"], part[f"opinion{suffix}"], part["polarity"]) for part in row["triplets"]
+            ]
+        else:
+            triplets = [(part["Aspect"], part["Opinion"], part["Polarity"]) for part in row["Triplet"]]
+            texts[row["ID"]] = row["Text"]
+            gold[row["ID"]] = [triplet for triplet in triplets if "NULL" not in triplet[:2]]
     return texts, gold
+
+
+def read_lines(path: Path) -> list[dict[str, Any]]:
+    """The rows of a file of JSON lines, gzipped or not."""
+    content = path.read_bytes()
+    return [json.loads(line) for line in (gzip.decompress(content) if path.suffix == ".gz" else content).splitlines()]
 
 
 def main() -> None:
@@ -49,22 +64,23 @@ def main() -> None:
 
 def induce_pack(labelled: Path, folder: Path) -> Path:
     """The pack of the texts of a file; its labels are not read into it."""
-    lines = labelled.read_text(encoding="utf-8").splitlines()
     raw = folder / "texts.jsonl"
-    raw.write_text("".join(json.dumps({"text": json.loads(line)["Text"]}) + "\n" for line in lines), encoding="utf-8")
+    texts = [row["text"] if "text" in row else row["Text"] for row in read_lines(labelled)]
+    raw.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts), encoding="utf-8")
     return make_pack("induced", [raw], folder / "induced").folder
 
 
 def measure(labelled: Path, domains: Sequence[str], errors: int) -> None:
     """Print a row of scores for each domain, and some sentences of the last one."""
     texts, gold = read_gold(labelled)
+    _, longest = read_gold(labelled, "_full")
     short: Answers = {}
     for domain in domains:
         reader = make_reader(Recipe(folders=Folders(domain=domain)))
         found = dict(zip(texts, reader.extract(list(texts.values())), strict=True))
         short = {key: [(t.aspect.text, t.opinion.text, t.polarity) for t in found[key]] for key in found}
         full: Answers = {key: [(t.aspect.text, t.opinion_full.text, t.polarity) for t in found[key]] for key in found}
-        lenient, exact = micro(gold, short, "lenient"), micro(gold, full)
+        lenient, exact = micro(gold, short, "lenient"), micro(longest, full)
         scores = (lenient.precision, lenient.recall, lenient.f1, exact.precision, exact.recall, exact.f1)
         print(f"| {Path(domain).name} | {' | '.join(f'{score:.1f}' for score in scores)} |")
     keys = [key for key in texts if micro({key: gold[key]}, {key: short[key]}, "lenient").f1 < 100]
