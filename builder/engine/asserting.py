@@ -69,6 +69,8 @@ _TAKEN = symbol_set("ASPECT NOUN ADJ BLOCKED")
 _NAMING = symbol_set("COP ADV DEG")
 """Behind 的 where what is better is named next (更 好吃 的 是 雞排)."""
 
+_EXTENT = "到"
+"""Behind an opinion it says how far that goes (慢 到 想睡)."""
 
 @dataclass(frozen=True, slots=True)
 class AssertionRule:
@@ -388,7 +390,7 @@ def _belongs_to_next(word: str, after: Unit, plain: bool, touches: bool, opens: 
     if word in rule.timing and opens and after.symbol in _OCCURRING:
         return True
     caring = word in rule.caring and after.word in rule.serving
-    if word in rule.adverbial and after.word not in rule.joining and not caring:
+    if word in rule.adverbial and after.word not in rule.joining and not caring and after.word != _EXTENT:
         modified = _MODIFIED if plain else _MODIFIED_VERB
         if touches:
             modified -= _BEHIND_PREDICATE
@@ -401,7 +403,7 @@ def _belongs_to_next(word: str, after: Unit, plain: bool, touches: bool, opens: 
     counted = after.symbol in _COUNTED and after.word not in rule.measures
     if word in rule.quantities and counted and (plain or not after.word.startswith(rule.numerals)):
         return True
-    return word in rule.verbal and (after.symbol == VERB or after.word.startswith(rule.adding)) and after.word != "到"
+    return word in rule.verbal and (after.symbol == VERB or after.word.startswith(rule.adding)) and after.word != _EXTENT
 
 
 def _completes_word_before(before: Unit, unit: Unit, after: Unit | None, rule: AssertionRule) -> bool:
