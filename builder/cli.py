@@ -88,7 +88,7 @@ _SUMMARY = 60
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
 @click.version_option(__version__, prog_name="builder")
 def cli() -> None:
-    """From raw Chinese restaurant reviews to a versioned dataset of aspect sentiment triplets, without human labels.
+    """From raw Chinese reviews to a versioned dataset of aspect sentiment triplets, without human labels.
 
     `builder build` alone runs the whole job on the shipped sample.
     """

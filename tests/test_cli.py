@@ -791,3 +791,12 @@ def test_the_release_holds_what_the_database_says_and_every_span_is_its_text(bui
         for row in read_lines(built.release / "data" / "train.jsonl")
         for triplet in row["triplets"]
     )
+
+
+def test_lines_of_csv_end_as_pipes_end_them_and_a_carriage_return_in_a_cell_is_quoted(
+    built: Built, here: Command, tmp_path: Path
+) -> None:
+    statement = "SELECT 'a' || char(13) || 'b' AS x, 'c,d' AS y"
+    target = tmp_path / "rows.csv"
+    assert here("sql", statement, "--workdir", built.workdir, "--output", target).code == 0
+    assert target.read_bytes() == b'x,y\n"a\rb","c,d"\n'

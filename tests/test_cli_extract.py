@@ -165,3 +165,9 @@ def test_a_row_that_cannot_be_read_stops_and_is_named(here: Command, tmp_path: P
         "`builder build` would keep it aside"
     )
     assert not target.exists()
+
+
+def test_an_output_of_another_kind_of_file_is_refused(here: Command, tmp_path: Path) -> None:
+    ran = here("extract", REVIEW, "--output", tmp_path / "answers.xlsx")
+    assert ran.code == 2 and "answers.xlsx: end it in .jsonl or .csv, or say how with --format" in ran.err
+    assert not (tmp_path / "answers.xlsx").exists()

@@ -31,6 +31,7 @@ from builder.lexicon.resources import load_lexicon
 from builder.lexicon.rules import load_rules
 from builder.reader import Recipe, extract, make_reader
 from builder.records import Token
+from builder.release.origin import name_reviews
 from builder.usecases.domain_packs import blank_markup, find_heads
 from builder.usecases.word_page import SheetBook
 
@@ -573,13 +574,51 @@ def test_a_check_says_what_the_pack_adds_and_lists_no_word_of_one_review_or_of_a
     path = tmp_path / "reviews.csv"
     path.write_text("text\n珊瑚缸很漂亮\n服務親切，海葵在缸裡\n海葵在缸裡\n", encoding="utf-8")
     shown = command("check", tmp_path / "stay", "--reviews", path)
-    assert "beside the domain none: 1 triplet more, 0 fewer" in shown
+    assert "beside the domain none: 1 triplet more, 0 fewer, 0 with other words" in shown
     unknown = shown.splitlines()[-1]
     assert unknown.startswith("unknown words, by reviews:") and "海葵 2" in unknown and "珊瑚" not in unknown
     simplified = tmp_path / "simplified.csv"
     simplified.write_text("text\n蓝鲸便当很好吃\n蓝鲸便当不好吃\n", encoding="utf-8")
     assert "none stands in two reviews" in command("check", "restaurant", "--reviews", simplified)
     assert "beside the domain" not in command("check", "none", "--reviews", path, "--draw", 0)
+
+
+def test_a_check_shows_what_a_pack_loses_and_counts_what_it_only_words_otherwise(tmp_path: Path) -> None:
+    write_rows(tmp_path / "stay", "aspect;珊瑚服務;service.coral;;;;;;other", "opinion;親切;5;;;;;yes;")
+    command("accept", tmp_path / "stay")
+    never = tmp_path / "stay" / "lexicons" / "not_aspects.tsv"
+    never.write_text("word\treason\n地點\ttime\n", encoding="utf-8")
+    path = tmp_path / "reviews.csv"
+    path.write_text("text\n地點很方便\n好親切的服務\n", encoding="utf-8")
+    shown = command("check", tmp_path / "stay", "--reviews", path)
+    assert "0 triplets more, 1 fewer, 1 with other words or another polarity" in shown
+    assert "fewer: 地點\t很方便\tPOS\t地點很方便" in shown
+
+
+def test_the_valence_of_a_sheet_is_kept_to_a_step_and_a_class_has_the_role_of_its_name(tmp_path: Path) -> None:
+    valences = {"爛透": 1.5, "掉漆": 2.5, "偏硬": 4.2, "普普": 5, "還行": 6, "好收": 7.5, "神級": 9}
+    rows = [f"opinion;{word};{valence};;;;;yes;" for word, valence in valences.items()]
+    write_rows(tmp_path / "shop", *rows, "aspect;珊瑚輪;part.wheel;;;;;;", "aspect;珊瑚館;shop.house;;;;;;")
+    told = command("accept", tmp_path / "shop")
+    assert "part.wheel (part), shop.house (thing)" in told
+    lexicon = load_lexicon(domain=str(tmp_path / "shop"))
+    assert [lexicon.opinions[word].valence for word in valences] == [1.8, 2.8, 4.0, 5.0, 6.2, 7.5, 8.8]
+
+
+def test_a_class_that_is_nearly_one_of_more_words_of_the_sheet_is_asked_about(tmp_path: Path) -> None:
+    write_rows(
+        tmp_path / "shop", *(f"aspect;珊瑚{end};shop.gear;;;;;;" for end in "輪館"), "aspect;珊瑚燈;shop.gears;;;;;;"
+    )
+    told = command("accept", tmp_path / "shop")
+    assert "shop.gears is new; did you mean shop.gear?" in told and "shop.gear is new" not in told
+
+
+def test_a_release_of_another_domain_says_what_its_reviews_are_about() -> None:
+    assert [name_reviews(domain) for domain in ("restaurant", "none", "packs/pets")] == [
+        "restaurant reviews",
+        "reviews",
+        "pets reviews",
+    ]
 
 
 def test_the_tables_of_a_pack_are_checked_like_the_others(tmp_path: Path, here: Command) -> None:

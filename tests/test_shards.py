@@ -14,6 +14,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -131,6 +132,31 @@ def test_a_worker_that_dies_after_its_last_task_does_not_keep_its_crew_from_rest
             process.kill()  # else these tests would wait for it at their end
         assert not stuck
         assert answers(crew, job) == first
+
+
+def large(state: tuple[str, int], task: int) -> str:
+    return "湯" * 300_000
+
+
+@pytest.mark.parametrize("broken", [False, True])
+def test_a_loop_that_is_left_while_large_answers_come_does_not_keep_its_crew_from_ending(
+    broken: bool, tmp_path: Path
+) -> None:
+    job = Job(ready, (parcel(tmp_path), (), 2), large)
+
+    def leave() -> None:
+        with suppress(ZeroDivisionError), opened("local", 2) as crew:
+            next(crew.map(job, iter(range(50))))
+            assert not broken or 1 / 0
+
+    before = set(multiprocessing.active_children())
+    leaving = threading.Thread(target=leave, daemon=True)
+    leaving.start()
+    leaving.join(timeout=60)
+    stuck = leaving.is_alive()
+    for process in set(multiprocessing.active_children()) - before if stuck else ():
+        process.kill()
+    assert not stuck
 
 
 @pytest.mark.parametrize("engine", ["local", "dask"])

@@ -794,7 +794,10 @@ def test_a_triplet_is_explained_by_row_id_by_release_id_and_by_review(filled: sq
     assert told in whole
     assert "(服務, 好, POS)" in whole
     assert "0.750" in whole
-    with pytest.raises(QueryError, match=r"no triplet or review 'r99'; `builder sql .SELECT review, id FROM"):
+    with pytest.raises(
+        QueryError,
+        match=r"no triplet or review 'r99'; reviews are called as '.+' here; `builder sql .SELECT review, id FROM",
+    ):
         stories.text(filled, "r99")
 
 

@@ -12,6 +12,8 @@ from builder.wording import counted
 _PATH = click.Path(path_type=Path)
 _FEW = 20
 """Fewer proposals than these say that there is little to answer."""
+_LOST = 10
+"""So many triplets are shown that a pack loses."""
 _REVIEWS = click.option(
     "--reviews", "files", type=_PATH, multiple=True, required=True, help="File of reviews (repeatable)."
 )
@@ -65,8 +67,9 @@ def new(
     )
     if made.proposals < _FEW:
         click.echo(
-            "few words are new: builder knows most of those in these reviews, or they are rare. Give more reviews or a "
-            f"lower --support, or add rows to {sheet}: kind, word and meaning will do"
+            "few words are new: builder knows most of those in these reviews, or they are rare. Add rows to "
+            f"{sheet}: kind, word and meaning will do. Or make another pack with --out, from more reviews or with a "
+            "lower --support"
         )
     if made.proposals:
         click.echo(f"next: answer the proposals with `builder domain review {made.folder}`")
@@ -140,7 +143,12 @@ def check(
         + ", ".join(f"{name} {number:,}" for name, number in sorted(report.polarities.items()))
     )
     if name != CORE:
-        click.echo(f"beside the domain {CORE}: {counted(report.gained, 'triplet')} more, {report.lost:,} fewer")
+        click.echo(
+            f"beside the domain {CORE}: {counted(report.gained, 'triplet')} more, {len(report.lost):,} fewer, "
+            f"{report.changed:,} with other words or another polarity"
+        )
+        for triplet, snippet in report.lost[:_LOST]:
+            click.echo(f"fewer: {triplet.aspect.text}\t{triplet.opinion_full.text}\t{triplet.polarity}\t{snippet}")
     for triplet, snippet in report.drawn:
         click.echo(f"{triplet.aspect.text}\t{triplet.opinion_full.text}\t{triplet.polarity}\t{snippet}")
     words = ", ".join(f"{word} {number:,}" for word, number in report.unknown)

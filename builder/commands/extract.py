@@ -101,7 +101,7 @@ def extract(
     domain, device = cast("str | None", options.pop("domain")), cast("str", options.pop("device"))
     texts = _given_texts(given, source, cast("dict[str, str | None]", options))
     to_screen = target is None or (target == Path("-") and sys.stdout.isatty())
-    shape = shape or ("table" if target is None else "csv" if target.suffix.lower() == ".csv" else "jsonl")
+    shape = shape or _shape_of(target)
     colour = to_screen and shows_colour(sys.stdout)
     write: Writer = writer(shape, convention != "natural", colour)
     place: Path | TextIO = (
@@ -117,6 +117,18 @@ def extract(
         name = "" if target is None or to_screen else f"{target}: "
         about = f"{counted(counts.texts, 'text')}, {counted(counts.triplets, 'triplet')}, {counts.seconds:.1f} s"
         click.echo(name + about, err=to_screen or target == Path("-"))
+
+
+def _shape_of(target: Path | None) -> str:
+    """How answers are written to a file of such an ending; a usage error for an ending of another kind of file."""
+    if target is None:
+        return "table"
+    if target == Path("-"):
+        return "jsonl"
+    shapes = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".txt": "table", "": "jsonl"}
+    if target.suffix.lower() not in shapes:
+        raise click.UsageError(f"--output {target.name}: end it in .jsonl or .csv, or say how with --format")
+    return shapes[target.suffix.lower()]
 
 
 def _given_texts(given: tuple[str, ...], source: Path | None, reading: dict[str, str | None]) -> Iterable[Text]:

@@ -138,9 +138,9 @@ def _report(done: LabelCounts, limits: Limits, endpoint: str, workdir: Path) -> 
     click.echo(
         f"{counted(done.triplets, 'triplet')} of {done.source}" + (f"; left out: {rejected}" if rejected else "")
     )
-    if done.unreadable and not done.none_readable:
-        lost = counted(done.unreadable, "answer")
-        click.echo(f"{lost} cannot be read; the same command with --select unreadable asks again", err=True)
+    if done.lost and not done.none_readable:
+        again = "`--select unreadable` asks again, for instance with --param max_tokens=4000"
+        click.echo(f"{counted(done.lost, 'answer')} cannot be read; {again}", err=True)
     if done.stopped:
         raise ModelError("stopped at the cap", fix="what was answered is kept; raise the cap to go on")
     if done.failed:

@@ -72,6 +72,7 @@ _NAMING = symbol_set("COP ADV DEG")
 _EXTENT = "到"
 """Behind an opinion it says how far that goes (慢 到 想睡)."""
 
+
 @dataclass(frozen=True, slots=True)
 class AssertionRule:
     """Parameters of a rule of kind `assertion`: words that judge in some places only.
@@ -254,13 +255,13 @@ def is_asserted(units: Sequence[Unit], k: int, plain: bool, rule: AssertionRule,
         return False
     if not plain:
         return True
+    if after is not None and _is_number(after, rule) and any(unit.symbol == THAN for unit in units[:k]):
+        return True  # 比隔壁貴二十塊
     if word in rule.gradable and not _is_joined(units, k, rule):
         return word in rule.predicates and _judges_ungraded(units, k, touches, rule)
     if word in rule.kinds and _names_a_kind(units, k, rule):
         return False
     if touches or _is_added(units, k, rule):  # 湯濃麵硬: said of the aspect it touches
-        return True
-    if after is not None and after.symbol == NUM and any(unit.symbol == THAN for unit in units[:k]):  # 比隔壁貴二十塊
         return True
     if after is None or after.symbol not in _NAMED or after.word in rule.measures:
         return True
@@ -403,15 +404,20 @@ def _belongs_to_next(word: str, after: Unit, plain: bool, touches: bool, opens: 
     counted = after.symbol in _COUNTED and after.word not in rule.measures
     if word in rule.quantities and counted and (plain or not after.word.startswith(rule.numerals)):
         return True
-    return word in rule.verbal and (after.symbol == VERB or after.word.startswith(rule.adding)) and after.word != _EXTENT
+    if after.word == _EXTENT:
+        return False
+    return word in rule.verbal and (after.symbol == VERB or after.word.startswith(rule.adding))
+
+
+def _is_number(unit: Unit, rule: AssertionRule) -> bool:
+    return unit.symbol == NUM or unit.word.startswith(rule.numerals)
 
 
 def _completes_word_before(before: Unit, unit: Unit, after: Unit | None, rule: AssertionRule) -> bool:
     """Whether an opinion word rounds the number before it (八百 多塊), says that a verb's work is done (切 好 的, 才
     好), or is a noun there (餐盤 和 垃圾).
     """
-    counts = before.symbol == NUM or before.word.startswith(rule.numerals)
-    if counts and unit.word.startswith(rule.rounding):
+    if _is_number(before, rule) and unit.word.startswith(rule.rounding):
         return True
     if unit.word in rule.nominal and before.symbol in _NOMINAL_CONTEXT:
         return True

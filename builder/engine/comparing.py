@@ -142,7 +142,7 @@ def is_denied(units: Sequence[Unit], at: int, k: int, lexicon: Lexicon, rule: Co
     if negator[-1] == "比" or between[0].symbol == THAN or between[0].word[0] == "一":
         return True
     if between[-1].word in rule.elsewhere and any(unit.symbol == ASPECT for unit in units[:at]):
-        return True
+        return all(unit.symbol != DE for unit in units[k + 1 : k + 2])  # 沒有 附近 便宜 的 停車場
     owned = between[-1].symbol in DE_WORDS
     if entry.valence < 5:
         return owned and units[k].word.lower() in lexicon.aspects

@@ -27,7 +27,8 @@ OVER = "over"
 class ExtentRule:
     """Parameters of a rule of kind `extent`.
 
-    `fillers`: words that may stand between a negator and its opinion, at most `gap` of them. `levels`: words of level
+    `fillers`: words that may stand between a negator and its opinion, at most `gap` of them. `easily`: one that may do
+    so where it touches both (不 容易 掉色). `levels`: words of level
     (那麼 好吃); a word of `unequal` at most `level_gap` units before them denies the opinion, unless one that begins
     with one of `meeting` stands between (好久沒有吃到這麼好喝的), or one of `ever` behind the opinion (沒 這麼 慢 過)
     or at the end of what stands between (沒 體驗過 這麼 慢 的). `never`: negators that deny that a thing was ever so
@@ -48,6 +49,7 @@ class ExtentRule:
     """
 
     fillers: frozenset[str] = frozenset()
+    easily: frozenset[str] = frozenset()
     gap: int = 3
     levels: frozenset[str] = frozenset()
     unequal: frozenset[str] = frozenset()
@@ -88,7 +90,7 @@ def find_left_edge(units: Sequence[Unit], k: int, taken: int, rule: ExtentRule) 
             break
         if before in _STRENGTHENING:
             edge -= 1
-        elif before == DE and edge - 1 > taken and units[edge - 2].symbol == DEG:
+        elif edge - 1 > taken and _strengthens_over_one(units, edge, rule):
             edge -= 2
         else:
             j = edge - 1
@@ -104,6 +106,12 @@ def find_left_edge(units: Sequence[Unit], k: int, taken: int, rule: ExtentRule) 
     if rule.unlike and (unlike := _find_unlike(units, edge, taken, rule)) < edge:
         return unlike
     return _find_unequal(units, edge, k, taken, rule) if edge < k or units[k - 1].word in rule.levels else edge
+
+
+def _strengthens_over_one(units: Sequence[Unit], edge: int, rule: ExtentRule) -> bool:
+    """非常 的 香, 不 容易 掉色: whether the unit before the last one before `edge` belongs to the phrase."""
+    before, last = units[edge - 2], units[edge - 1]
+    return (last.symbol == DE and before.symbol == DEG) or (last.word in rule.easily and before.symbol == NEG)
 
 
 def _was_never_so(units: Sequence[Unit], at: int, k: int, rule: ExtentRule) -> bool:

@@ -26,7 +26,7 @@ class ExcessRule:
 
     Words of less than `least` (`value`, if not given) keep their own; words of `below` or more praise even then
     (太好吃). `aspects`: the classes of which it is so. Categories and classes are prefixes, and all of them if not
-    given. `without_context`: so read are also words that elsewhere say nothing without a row of context.tsv (口袋 太 淺).
+    given. `without_context`: so read are also words that elsewhere need a row of context.tsv (口袋 太 淺).
     """
 
     kinds: tuple[str, ...]

@@ -23,7 +23,7 @@ KINDS = (
     "overlap", "context-orphan", "unused-category", "unreachable", "never-fires",
 )  # fmt: skip
 _OVERLAPS = (
-    ("aspects", "not_aspects", "an aspect that is declared to be none; the aspect wins"),
+    ("aspects", "not_aspects", "an aspect that is also listed as never one; the aspect wins"),
     (
         "general",
         "opinions",

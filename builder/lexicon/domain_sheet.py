@@ -31,8 +31,18 @@ CONFIDENT = 0.5
 """An unanswered proposal of at least this confidence is taken."""
 _CLEAR = 0.5
 """How far from 5 the valence of an opinion is that says something; of others it says nothing, or is neutral."""
+_LEVELS = (
+    (8.5, "great", 8.8), (6.8, "good", 7.5), (5.0, "fair", 6.2), (3.6, "poor", 4.0), (2.3, "bad", 2.8),
+    (1.0, "terrible", 1.8),
+)  # fmt: skip
+"""The least valence of the categories of a pack's opinions, their names, and the valence that each has."""
 _WORDS = "candidates.tsv"
 """The table of the words that are taken, in aspects/ and in opinions/."""
+_ROLES_BY_NAME = {
+    "part": "part", "quality": "attribute", "price": "price", "staff": "person", "place": "other", "service": "other",
+    "logistics": "other",
+}  # fmt: skip
+"""Beginnings of the core's classes, and the role of most classes of such a beginning."""
 _MARK = "induced from reviews"
 """How the gloss of a class or category begins that comes from the sheet."""
 _MEMBERS = 3
@@ -184,9 +194,10 @@ def write_lexicons(folder: Path, name: str, proposals: Sequence[Proposal], core:
     taken = choose_taken(proposals)
     aspects = {row.word: row.meaning for row in taken if row.kind == "aspect"}
     valences = {row.word: float(row.meaning) for row in taken if row.kind == "opinion"}
-    categories = {word: f"{name}.{_level(value)}" for word, value in valences.items()}
+    steps = {word: _level(value) for word, value in valences.items()}
+    categories = {word: f"{name}.{level}" for word, (level, _) in steps.items()}
     lexicons = folder / "lexicons"
-    levels = {f"{name}.{_level(value)}": _level_valence(value) for value in valences.values()}
+    levels = {f"{name}.{level}": valence for level, valence in steps.values()}
     roles = choose_roles(taken)
     members = {cls: [word for word, own in aspects.items() if own == cls][:_MEMBERS] for cls in aspects.values()}
     classes = [
@@ -238,23 +249,32 @@ def _merge(path: Path, header: str, rows: Iterable[Sequence[str]]) -> list[Seque
 
 
 def find_slips(proposals: Iterable[Proposal], core: Lexicon) -> dict[str, str]:
-    """New class -> the known one that it may be a slip of."""
-    new = {row.meaning for row in choose_taken(proposals) if row.kind == "aspect"} - core.classes.keys()
-    close = {cls: get_close_matches(cls, core.classes, 1, _ALIKE) for cls in sorted(new)}
-    return {cls: names[0] for cls, names in close.items() if names}
+    """New class -> the known one that it may be a slip of, or one that more words of the sheet have."""
+    words = Counter(row.meaning for row in choose_taken(proposals) if row.kind == "aspect")
+    out = {}
+    for cls in sorted(words.keys() - core.classes.keys()):
+        known = [*core.classes, *(other for other, count in words.items() if count > words[cls])]
+        if close := get_close_matches(cls, known, 1, _ALIKE):
+            out[cls] = close[0]
+    return out
 
 
 def choose_roles(proposals: Iterable[Proposal]) -> Mapping[str, str]:
-    """Class -> its role: what most of its words say that were answered with yes, else most of the others; `thing`
-    where none says anything.
+    """Class -> its role: what most of its words say that were answered with yes, else most of the others. Where none
+    says anything, `part` of a class that begins with that name (part.wheel), and so on; else `thing`.
     """
     votes: dict[str, Counter[str]] = {}
     for row in proposals:
         if row.kind == "aspect":
             answered = ANSWERS[row.answer.strip().lower()] is True
             weight = (10_000 if answered else 1) if row.role else 0
-            votes.setdefault(row.meaning, Counter())[row.role or "thing"] += weight
+            votes.setdefault(row.meaning, Counter())[row.role or _role_by_name(row.meaning)] += weight
     return {cls: min(counts, key=lambda role: (-counts[role], role)) for cls, counts in votes.items()}
+
+
+def _role_by_name(cls: str) -> str:
+    """The role that a class of such a beginning has in the core."""
+    return _ROLES_BY_NAME.get(cls.partition(".")[0], "thing")
 
 
 def write_card(folder: Path, name: str, reviews: int, source: str) -> None:
@@ -280,11 +300,8 @@ def write_rules(folder: Path, name: str) -> None:
     write_atomically(path, f'{comment}\n\n[names]\nextends = true\ncomposed = ["{name}."]\n'.encode())
 
 
-def _level(value: float) -> str:
+def _level(value: float) -> tuple[str, float]:
+    """The category that an opinion of a valence goes into, and its own valence."""
     if abs(value - 5) < _CLEAR:
-        return "neutral"
-    return "great" if value >= 8.5 else "good" if value > 5 else "bad"
-
-
-def _level_valence(value: float) -> float:
-    return {"great": 8.8, "good": 7.5, "neutral": 5.0, "bad": 2.8}[_level(value)]
+        return "neutral", 5.0
+    return next((name, own) for least, name, own in _LEVELS if value >= least)

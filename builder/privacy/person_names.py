@@ -34,12 +34,13 @@ _HAN = "[\u4e00-\u9fff]"
 _ANY = f"[{''.join(_SURNAMES.split())}]"
 _TITLE = (
     "老?先生|小姐|女士|老?太太|副?店长|副?经理|副理|主厨|师傅|领班|组长|大哥|大[姐姊]|小[哥妹弟]|老板娘?|阿姨|老师"
-    "|主任|骑士"
+    "|主任|骑士|兽?医[师生]|中医师|牙医|护理?师|护士长?|护理长|药剂?师|治疗师|复健师|心理师|营养师|验光师|副?院长|教练|设计师|发型师|美发师"
+    "|美容师|美甲师|美睫师|按摩师|芳疗师|技师|律师|会计师|房仲|业务员?|专员|顾问|导游|领队|司机|管家|教授|助理|馆长|校长|主播"
 )
 _KIN = "姐姊妹弟哥姨妈妈婶婶伯叔婆爷爷爸父母事夫"
 _ROLE = (
     "副?店长|店员|服务人?员|服务生|副?经理|领班|主厨|师傅|柜台|[外内]场|工读生|老板娘?|员工|侍酒师|调酒师|咖啡师"
-    "|组长|外送员"
+    "|组长|外送员|管家|教练|设计师|美容师|美甲师|护理师|业务|专员|助理|司机|导游|领队"
 )
 _PRAISED = (
     "[,，、。！!～~ \n]?"
@@ -81,6 +82,8 @@ _ROLED = re.compile(
 )
 _FULL = re.compile(f"(?:{_ROLE})[ ,，:：]?(?P<name>{_PLAIN}{_HAN}{{2}}){_END}")
 """店长林大华，后来…"""
+_SMALL = re.compile(f"(?:{_ROLE})[ ,，:：]?(?P<name>[小阿]{_HAN}){_END}")
+"""谢谢美容师小安。"""
 _NAMED = re.compile(
     "(?:名叫|名字(?:叫做?|是|为)|叫做?|姓)[ 「『:：]?"
     f"(?P<name>[小阿]{_HAN}|{_ANY}{_HAN}{{1,2}}|{_LATIN})[」』]?(?={_STAFF})"
@@ -124,7 +127,8 @@ def _surname(text: str, at: int) -> bool:
     """Whether the surname at `at` ends no other word."""
     before = text[at - 1 : at]
     return not before or (
-        before not in _NOT_AFTER.get(text[at], "") and not (re.match(_HAN, before) and _word(before + text[at]))
+        before not in _NOT_AFTER.get(text[at], "")
+        and not (before != "科" and re.match(_HAN, before) and _word(before + text[at]))  # 小兒科林醫師
     )
 
 
@@ -192,6 +196,7 @@ def _by_role(text: str) -> Iterator[Span]:
         if good:
             yield match.span("name")
     yield from (match.span("name") for match in _FULL.finditer(text) if not _NO_GIVEN.search(match["name"]))
+    yield from (match.span("name") for match in _SMALL.finditer(text) if _pet(match["name"], ""))
     for match in _FOREIGN.finditer(text):
         if _NO_NAME.isdisjoint(match["name"].split()):
             yield match.span("name")
@@ -202,7 +207,7 @@ def _pet(name: str, after: str) -> bool:
     return (
         name[0] in "小阿"
         and name[1] not in _KIN + "心声孩朋子女男伙气的"
-        and not _word(name[:2])
+        and not (_word(name[:2]) and name[1] not in _SURNAMES)
         and not (after and _word(name[1] + after))
     )
 

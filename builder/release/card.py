@@ -40,8 +40,8 @@ def card(facts: Facts, content: Mapping[str, Content]) -> str:
 
 # {facts.name} {facts.version}
 
-Aspect sentiment triplets of Chinese restaurant reviews: what is judged (aspect), in which words (opinion), and how \
-(polarity), each with its
+Aspect sentiment triplets of Chinese {origin.reviews_of(facts)}: what is judged (aspect), in which words (opinion), \
+and how (polarity), each with its
 place in the text. {origin.sentences(facts)}
 
 {_splits(facts)}

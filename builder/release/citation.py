@@ -42,7 +42,7 @@ def citation(facts: Facts) -> str:
         "authors:",
         f"  - name: {text(creator(facts))}",
         "abstract: "
-        f"{text(f'Aspect sentiment triplets of Chinese restaurant reviews, found by {origin.makers(facts)}.')}",
+        f"{text(f'Aspect sentiment triplets of Chinese {origin.reviews_of(facts)}, found by {origin.makers(facts)}.')}",
         "keywords: [aspect sentiment triplet extraction, weak supervision, Chinese, reviews]",
         "references:",
         "  - type: conference-paper",

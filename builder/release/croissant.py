@@ -88,15 +88,15 @@ def croissant(facts: Facts, content: Mapping[str, Content]) -> str:
         "@type": "sc:Dataset",
         "conformsTo": "http://mlcommons.org/croissant/1.1",
         "name": facts.name,
-        "description": "Aspect sentiment triplets (aspect, opinion, polarity) with their places in Chinese restaurant"
-        f" reviews, found by {origin.makers(facts)}.",
+        "description": "Aspect sentiment triplets (aspect, opinion, polarity) with their places in Chinese"
+        f" {origin.reviews_of(facts)}, found by {origin.makers(facts)}.",
         "version": facts.version,
         "license": _licence(facts),
         "url": facts.url or f"urn:dataset:{facts.name}",
         "creator": {"@type": "sc:Organization", "name": creator(facts)},
         "datePublished": facts.date,
         "inLanguage": "zh",
-        "keywords": ["aspect sentiment triplet extraction", "weak supervision", "Chinese", "restaurant reviews"],
+        "keywords": ["aspect sentiment triplet extraction", "weak supervision", "Chinese", origin.reviews_of(facts)],
         "citeAs": cite_as(facts),
         "isLiveDataset": False,
     }

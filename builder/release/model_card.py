@@ -103,9 +103,8 @@ builder extract --source ./{facts.name} "餐點好吃，但是服務很慢"
 {_transformers() if facts.seq2seq else ""}
 ## Limits
 
-It learnt from what rules found: what they never see, it seldom finds. It knows restaurant reviews in Traditional \
-Chinese. The reviews
-themselves are not here.
+It learnt from what rules found: what they never see, it seldom finds. It knows reviews like those of the release. The \
+reviews themselves are not here.
 """
 
 

@@ -6,7 +6,10 @@ than what was done: a release of the rules alone names no model as its maker.
 
 from __future__ import annotations
 
+from pathlib import PurePath
+
 from builder.release.manifest import Facts
+from builder.settings import CORE, RESTAURANT
 from builder.wording import counted
 
 UNTRUSTED = "The panel of taggers is not trusted"
@@ -16,6 +19,16 @@ SHIPPED = "shipped model"
 WEIGHED = "weighed with "
 """What stands before the names of language models in the source of a split."""
 _START = "builder {} found them by weak supervision: a rule engine with lexicons proposed"
+
+
+def name_reviews(domain: str) -> str:
+    """What reviews of a domain are called: `restaurant reviews`, those of a pack after its folder, else `reviews`."""
+    return "reviews" if domain == CORE else f"{PurePath(domain).name} reviews"
+
+
+def reviews_of(facts: Facts) -> str:
+    """What the reviews of a release are called."""
+    return name_reviews(str(facts.config.get("domain", RESTAURANT)))
 
 
 def is_tagged(facts: Facts) -> bool:

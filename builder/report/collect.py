@@ -13,11 +13,13 @@ from builder.engine import RuleEngine
 from builder.lexicon.resources import Lexicon
 from builder.metrics.systems import Settings
 from builder.privacy import masking as privacy
+from builder.release.origin import name_reviews
 from builder.report import contents, discriminator, glance, process, quality, yardsticks
 from builder.report.blocks import MarkedExample, Report, Section
 from builder.report.mistakes import mistakes
 from builder.report.numbers import spoken_seconds
 from builder.report.rule_analysis import analyse_rules
+from builder.settings import RESTAURANT
 from builder.store import released, reviews, runs
 from builder.store import report as asked
 from builder.store.queries import public_id
@@ -72,7 +74,8 @@ def collect(
     done = runs.runs(connection)
     version = str(done["release"].counts["version"]) if "release" in done else "not released yet"
     name = process.config(connection, "release.name", "restaurant-aste")
-    subtitle = "Aspect sentiment triplets of Chinese restaurant reviews, found by weak supervision"
+    about = name_reviews(process.config(connection, "domain", RESTAURANT))
+    subtitle = f"Aspect sentiment triplets of Chinese {about}, found by weak supervision"
     foot = (
         f"builder {__version__} · intervals from {settings.samples} bootstrap samples, seed {settings.seed} · "
         f"lexicons {lexicon.digest}"

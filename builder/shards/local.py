@@ -139,6 +139,8 @@ class LocalCrew:
         if self._pool is not None:
             for process in self._born:
                 process.kill()
+            answers: Any = self._pool._result_queue
+            answers._writer.close()  # the rest of an answer that a killed worker was sending is waited for, else
             self._pool.shutdown(wait=True, cancel_futures=True)
             self._pool = None
             self._born.clear()

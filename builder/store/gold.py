@@ -185,12 +185,17 @@ def cached(connection: sqlite3.Connection, hashes: Iterable[str]) -> dict[str, s
     return dict(rows.fetchall())
 
 
-def keep(connection: sqlite3.Connection, answer: JudgeAnswer, *, instead: bool = False) -> None:
-    """Store the raw answer of a language model, under the hash of the request. The first answer to a request stays;
-    with `instead`, the last one.
-    """
-    if instead:
-        connection.execute("DELETE FROM judge_answers WHERE payload_hash = ?", (answer.payload_hash,))
+def name_next_answer(connection: sqlite3.Connection, payload_hash: str) -> str:
+    """What another answer to a request is kept under: its hash, behind the first one with a number."""
+    known = connection.execute(
+        "SELECT count(*) FROM judge_answers WHERE payload_hash = :hash OR payload_hash GLOB :hash || '#*'",
+        {"hash": payload_hash},
+    ).fetchone()[0]
+    return f"{payload_hash}#{known + 1}" if known else payload_hash
+
+
+def keep(connection: sqlite3.Connection, answer: JudgeAnswer) -> None:
+    """Store the raw answer of a language model, under the hash of the request; the first answer to a request stays."""
     connection.execute(
         "INSERT INTO judge_answers (payload_hash, model, endpoint, payload, raw, asked, parsed, prompt_tokens,"
         " completion_tokens, at)"

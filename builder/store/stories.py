@@ -126,9 +126,15 @@ def find(connection: sqlite3.Connection, identifier: str) -> tuple[int, int | No
     if review := _read_value(connection, "SELECT review FROM triplets WHERE id = ?", number):
         return review, number
     raise QueryError(
-        f"no triplet or review {identifier!r}",
+        f"no triplet or review {identifier!r}{_example_of(connection)}",
         fix='`builder sql "SELECT review, id FROM candidate_triplets"` has the ids of reviews and of triplets',
     )
+
+
+def _example_of(connection: sqlite3.Connection) -> str:
+    """What the ids of reviews look like here."""
+    row = connection.execute("SELECT key FROM reviews ORDER BY id LIMIT 1").fetchone()
+    return f"; reviews are called as {row[0]!r} here" if row else ""
 
 
 def text(connection: sqlite3.Connection, identifier: str) -> str:

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from builder.errors import ConfigError, InputError, WorkdirError
-from builder.gold.judge import Endpoint, Failure, Reply, Spent, ask, key_of
+from builder.gold.judge import Endpoint, Failure, Reply, Spent, ask, key_of, message_of
 from builder.gold.prompt import Question
-from builder.gold.triplet_answers import UNREADABLE, read_answer
+from builder.gold.triplet_answers import read_answer
 from builder.gold.triplet_prompt import (
     SHIPPED_PROMPT,
     Examples,
@@ -64,8 +64,8 @@ class ReviewRequest:
 
 @dataclass(frozen=True, slots=True)
 class LabelPlan:
-    """What is to be asked: all requests, those without an answer yet, and what these take at most. `again`: what they
-    answer replaces what they answered before.
+    """What is to be asked: all requests, those without an answer yet, and what these take at most. `again`: they were
+    asked before, and their last answer counts.
     """
 
     asking: LabellerSetup
@@ -91,10 +91,13 @@ class LabelPlan:
 
 @dataclass(slots=True)
 class LabelCounts:
-    """Counts of a run; `triplets`, `readable` answers and `rejected` are those of the source after it."""
+    """Counts of a run; `lost`: answers of this run that cannot be read; `triplets`,
+    `readable` answers and `rejected` are those of the source after it.
+    """
 
     source: str
     answered: int = 0
+    lost: int = 0
     cached: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
@@ -104,11 +107,6 @@ class LabelCounts:
     triplets: int = 0
     readable: int = 0
     rejected: Counter[str] = field(default_factory=Counter)
-
-    @property
-    def unreadable(self) -> int:
-        """Answers of the source without a list of triplets."""
-        return self.rejected[UNREADABLE]
 
     @property
     def none_readable(self) -> bool:
@@ -172,9 +170,16 @@ def label_reviews(workdir: Path, made: LabelPlan) -> LabelCounts:
 
 
 def _remember(connection: sqlite3.Connection, made: LabelPlan, answered: Mapping[str, str]) -> None:
-    texts = {request.review.key: request.review.text for request in made.requests}
+    """Note which kept answers are those of the source. One that cannot be read takes no place of one that can."""
+    by_key = {request.review.key: request.review for request in made.requests}
+    read = labellers.reviews_of(connection, made.asking.source)
+    raw = gold.cached(connection, answered.values())
     with db.atomic(connection):
-        rows = [(key, texts[key], answer) for key, answer in answered.items()]
+        rows = [
+            (key, by_key[key].text, answer)
+            for key, answer in answered.items()
+            if by_key[key].id not in read or read_answer(message_of(raw[answer]), by_key[key].text).readable
+        ]
         labellers.remember(connection, made.asking.source, made.asking.prompt.digest, rows)
 
 
@@ -223,15 +228,17 @@ class _LabelRun:
         prompt = question.prompt_tokens if outcome.prompt_tokens is None else outcome.prompt_tokens
         completion = question.answer_tokens if outcome.completion_tokens is None else outcome.completion_tokens
         readable = read_answer(outcome.content, review.text).readable
+        name = gold.name_next_answer(self._connection, question.hash) if made.again else question.hash
         kept = gold.JudgeAnswer(
-            question.hash, made.asking.model, made.asking.endpoint, json.dumps(question.payload, ensure_ascii=False),
+            name, made.asking.model, made.asking.endpoint, json.dumps(question.payload, ensure_ascii=False),
             outcome.raw, 1, int(readable), prompt, completion,
         )  # fmt: skip
         with db.atomic(self._connection):
-            gold.keep(self._connection, kept, instead=made.again)
-            row_kept = (review.key, review.text, question.hash)
+            gold.keep(self._connection, kept)
+            row_kept = (review.key, review.text, name)
             labellers.remember(self._connection, made.asking.source, made.asking.prompt.digest, [row_kept])
         done.answered += 1
+        done.lost += not readable
         done.prompt_tokens += prompt
         done.completion_tokens += completion
         if self._left and made.limits.reached(done.prompt_tokens, done.completion_tokens):

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from builder import sources
+from builder.edges import clashes
 from builder.errors import ConfigError, InputError
 from builder.lexicon.clusters import cluster_words
 from builder.lexicon.domain_sheet import (
@@ -84,15 +85,17 @@ class NewPack:
 @dataclass(frozen=True, slots=True)
 class DomainReport:
     """What a domain's words and rules find: reviews, those with triplets, all triplets by polarity; `gained` triplets
-    that the core and the common words do not find, and `lost` ones that they alone find; some triplets with the text
-    around them; words of two reviews or more that no lexicon and no triplet holds, with their reviews.
+    where the core and the common words find none, the `lost` ones that they alone find with the text around them, and
+    how many have `changed`; some triplets with the text around them; words of two reviews or more that no lexicon and
+    no triplet holds, with their reviews.
     """
 
     reviews: int
     with_triplets: int
     polarities: Mapping[str, int]
     gained: int
-    lost: int
+    lost: Sequence[tuple[Triplet, str]]
+    changed: int
     drawn: Sequence[tuple[Triplet, str]]
     unknown: Sequence[tuple[str, int]]
 
@@ -170,19 +173,28 @@ def check_domain(
     drawn = random.Random(seed).sample(triplets, min(draws, len(triplets)))
     plain = make_reader(Recipe(folders=Folders(domain=CORE)))
     before = [extract(plain.engine, reading) for reading in plain.read(texts)]
-    pairs = [
-        ({triplet.key for triplet in own}, {triplet.key for triplet in other})
-        for own, other in zip(by_text, before, strict=True)
-    ]
+    gained = changed = 0
+    lost: list[tuple[Triplet, str]] = []
+    for reading, own, other in zip(readings, by_text, before, strict=True):
+        new, same = _part_new(own, other), {triplet.key for triplet in other}
+        gained += len(new)
+        changed += sum(triplet.key not in same for triplet in own) - len(new)
+        lost += [(triplet, _cut_snippet(reading.text, triplet.opinion.start)) for triplet in _part_new(other, own)]
     return DomainReport(
         len(texts),
         len({id(reading) for _, reading in triplets}),
         Counter(triplet.polarity for triplet, _ in triplets),
-        sum(len(own - other) for own, other in pairs),
-        sum(len(other - own) for own, other in pairs),
+        gained,
+        lost,
+        changed,
         [(triplet, _cut_snippet(reading.text, triplet.opinion.spans[0][0])) for triplet, reading in drawn],
         _count_unknown(readings, reader),
     )
+
+
+def _part_new(own: Sequence[Triplet], other: Sequence[Triplet]) -> list[Triplet]:
+    """The triplets of a reading that speak of no place of which another reading speaks."""
+    return [triplet for triplet in own if not any(clashes(triplet, known) for known in other)]
 
 
 def propose_words(

@@ -72,7 +72,7 @@ class ReleaseOutcome:
             yield f"Where they read reviews, language models were weighed with the rules: {self.labellers}."
             if "added by LLM" in counts:
                 added, dropped = int(str(counts["added by LLM"])), int(str(counts["dropped by LLM"]))
-                yield f"They added {counted(added, 'triplet')} and took out {dropped:,}."
+                yield f"Language models added {counted(added, 'triplet')} and took out {dropped:,}."
         elif self.judge in _UNJUDGED:
             yield f"The rules alone found them: {_UNJUDGED[self.judge]}."
         yield self.quality or "No human labels were given, so quality is not measured."

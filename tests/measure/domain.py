@@ -1,11 +1,12 @@
-"""A domain's words and rules against human gold: `python tests/measure/domain.py GOLD DOMAIN… [--new
+"""A domain's words and rules against gold: `python tests/measure/domain.py GOLD DOMAIN… [--new
 TEXTS] [--errors N]`.
 
 GOLD holds sentences as JSON lines with `Text` and `Triplet` (dimABSA 2026), or whole reviews with `text` and `triplets`
 (tests/measure/annotation), gzipped or not. DOMAIN is a name or the folder of a pack.
 Prints for each domain micro scores, lenient against `opinion` and exact against `opinion_full`, NULL parts left out;
-with --new also those of a pack that `builder domain new` makes of the texts alone of TEXTS, JSON lines with `Text`,
-without an answer; with --errors N that many sentences of the last domain with what is wrong there.
+with --new also those of a pack that `builder domain new` makes of the texts alone of TEXTS, a file as GOLD, without an
+answer; with --errors N that many sentences of the last domain with what is wrong there. Of whole reviews exact
+compares the longest forms of aspect and opinion.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import json
 import random
 import tempfile
 from collections.abc import Sequence
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -27,21 +29,21 @@ from builder.usecases.domain_packs import make_pack
 Answers = dict[str, list[Answer]]
 
 
-def read_gold(path: Path, suffix: str = "") -> tuple[dict[str, str], Answers]:
-    """Texts and triplets by id; with the suffix "_full" those of whole reviews in their longest form."""
+def read_gold(path: Path) -> tuple[dict[str, str], Answers, Answers]:
+    """Texts, triplets and triplets in their longest form, by id. dimABSA has one form."""
     texts: dict[str, str] = {}
-    gold: Answers = {}
+    short: Answers = {}
+    longest: Answers = {}
     for row in read_lines(path):
         if "text" in row:
-            texts[row["id"]] = row["text"]
-            gold[row["id"]] = [
-                (part[f"aspect{suffix}"], part[f"opinion{suffix}"], part["polarity"]) for part in row["triplets"]
-            ]
+            texts[row["id"]], parts = row["text"], row["triplets"]
+            short[row["id"]] = [(part["aspect"], part["opinion"], part["polarity"]) for part in parts]
+            longest[row["id"]] = [(part["aspect_full"], part["opinion_full"], part["polarity"]) for part in parts]
         else:
             triplets = [(part["Aspect"], part["Opinion"], part["Polarity"]) for part in row["Triplet"]]
             texts[row["ID"]] = row["Text"]
-            gold[row["ID"]] = [triplet for triplet in triplets if "NULL" not in triplet[:2]]
-    return texts, gold
+            short[row["ID"]] = [triplet for triplet in triplets if "NULL" not in triplet[:2]]
+    return texts, short, longest or short
 
 
 def read_lines(path: Path) -> list[dict[str, Any]]:
@@ -72,14 +74,14 @@ def induce_pack(labelled: Path, folder: Path) -> Path:
 
 def measure(labelled: Path, domains: Sequence[str], errors: int) -> None:
     """Print a row of scores for each domain, and some sentences of the last one."""
-    texts, gold = read_gold(labelled)
-    _, longest = read_gold(labelled, "_full")
+    texts, gold, longest = read_gold(labelled)
+    aspect = attrgetter("aspect" if longest is gold else "aspect_full")
     short: Answers = {}
     for domain in domains:
         reader = make_reader(Recipe(folders=Folders(domain=domain)))
         found = dict(zip(texts, reader.extract(list(texts.values())), strict=True))
         short = {key: [(t.aspect.text, t.opinion.text, t.polarity) for t in found[key]] for key in found}
-        full: Answers = {key: [(t.aspect.text, t.opinion_full.text, t.polarity) for t in found[key]] for key in found}
+        full: Answers = {key: [(aspect(t).text, t.opinion_full.text, t.polarity) for t in found[key]] for key in found}
         lenient, exact = micro(gold, short, "lenient"), micro(longest, full)
         scores = (lenient.precision, lenient.recall, lenient.f1, exact.precision, exact.recall, exact.f1)
         print(f"| {Path(domain).name} | {' | '.join(f'{score:.1f}' for score in scores)} |")
