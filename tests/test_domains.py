@@ -599,8 +599,8 @@ def test_the_valence_of_a_sheet_is_kept_to_a_step_and_a_class_has_the_role_of_it
     valences = {"爛透": 1.5, "掉漆": 2.5, "偏硬": 4.2, "普普": 5, "還行": 6, "好收": 7.5, "神級": 9}
     rows = [f"opinion;{word};{valence};;;;;yes;" for word, valence in valences.items()]
     write_rows(tmp_path / "shop", *rows, "aspect;珊瑚輪;part.wheel;;;;;;", "aspect;珊瑚館;shop.house;;;;;;")
-    told = command("accept", tmp_path / "shop")
-    assert "part.wheel (part), shop.house (thing)" in told
+    shown = command("accept", tmp_path / "shop")
+    assert "part.wheel (part), shop.house (thing)" in shown
     lexicon = load_lexicon(domain=str(tmp_path / "shop"))
     assert [lexicon.opinions[word].valence for word in valences] == [1.8, 2.8, 4.0, 5.0, 6.2, 7.5, 8.8]
 
@@ -609,8 +609,8 @@ def test_a_class_that_is_nearly_one_of_more_words_of_the_sheet_is_asked_about(tm
     write_rows(
         tmp_path / "shop", *(f"aspect;珊瑚{end};shop.gear;;;;;;" for end in "輪館"), "aspect;珊瑚燈;shop.gears;;;;;;"
     )
-    told = command("accept", tmp_path / "shop")
-    assert "shop.gears is new; did you mean shop.gear?" in told and "shop.gear is new" not in told
+    shown = command("accept", tmp_path / "shop")
+    assert "shop.gears is new; did you mean shop.gear?" in shown and "shop.gear is new" not in shown
 
 
 def test_a_release_of_another_domain_says_what_its_reviews_are_about() -> None:

@@ -493,7 +493,7 @@ def test_a_build_weighs_a_model_with_the_rules_says_so_and_needs_no_server_again
     resumed = builder("resume", *place)
     assert resumed.code == 0, resumed.err
     assert "language models were weighed with the rules: llm:m@triplets-1" in resumed.out
-    assert "Language models added 8 triplets and took out 0." in resumed.out
+    assert "Triplets that they added: 8; that they took out: 0." in resumed.out
     card = (max(out.glob("v*")) / "README.md").read_text(encoding="utf-8")
     assert "Language models read some of the reviews (llm:m@triplets-1)" in card
     assert len([row for row in proposed_in(workdir, "E0") if row == strange[0]]) == 8

@@ -98,4 +98,4 @@ def _separated(columns: Sequence[str], rows: Rows, delimiter: str, safe: bool) -
         line = io.StringIO()
         shown = [escaped(cell) if safe and isinstance(cell, str) else cell for cell in row]
         csv.writer(line, delimiter=delimiter).writerow(shown)
-        yield line.getvalue().removesuffix("\r\n") + "\n"  # as other programs of a pipe write; a \r in a cell is quoted
+        yield line.getvalue().removesuffix("\r\n") + "\n"  # the writer's own end, \r\n, has it quote a \r in a cell

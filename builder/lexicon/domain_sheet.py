@@ -38,11 +38,7 @@ _LEVELS = (
 """The least valence of the categories of a pack's opinions, their names, and the valence that each has."""
 _WORDS = "candidates.tsv"
 """The table of the words that are taken, in aspects/ and in opinions/."""
-_ROLES_BY_NAME = {
-    "part": "part", "quality": "attribute", "price": "price", "staff": "person", "place": "other", "service": "other",
-    "logistics": "other",
-}  # fmt: skip
-"""Beginnings of the core's classes, and the role of most classes of such a beginning."""
+_GENERAL = ("generic", "overall")
 _MARK = "induced from reviews"
 """How the gloss of a class or category begins that comes from the sheet."""
 _MEMBERS = 3
@@ -198,7 +194,7 @@ def write_lexicons(folder: Path, name: str, proposals: Sequence[Proposal], core:
     categories = {word: f"{name}.{level}" for word, (level, _) in steps.items()}
     lexicons = folder / "lexicons"
     levels = {f"{name}.{level}": valence for level, valence in steps.values()}
-    roles = choose_roles(taken)
+    roles = choose_roles(taken, core)
     members = {cls: [word for word, own in aspects.items() if own == cls][:_MEMBERS] for cls in aspects.values()}
     classes = [
         (cls, roles[cls], f"{_MARK}: {', '.join(members[cls])}") for cls in sorted(members.keys() - core.classes.keys())
@@ -259,22 +255,24 @@ def find_slips(proposals: Iterable[Proposal], core: Lexicon) -> dict[str, str]:
     return out
 
 
-def choose_roles(proposals: Iterable[Proposal]) -> Mapping[str, str]:
+def choose_roles(proposals: Iterable[Proposal], core: Lexicon) -> Mapping[str, str]:
     """Class -> its role: what most of its words say that were answered with yes, else most of the others. Where none
-    says anything, `part` of a class that begins with that name (part.wheel), and so on; else `thing`.
+    says anything, the role of most classes of the core that begin alike (part.wheel); else `thing`.
     """
     votes: dict[str, Counter[str]] = {}
     for row in proposals:
         if row.kind == "aspect":
             answered = ANSWERS[row.answer.strip().lower()] is True
             weight = (10_000 if answered else 1) if row.role else 0
-            votes.setdefault(row.meaning, Counter())[row.role or _role_by_name(row.meaning)] += weight
+            votes.setdefault(row.meaning, Counter())[row.role or _role_by_name(row.meaning, core)] += weight
     return {cls: min(counts, key=lambda role: (-counts[role], role)) for cls, counts in votes.items()}
 
 
-def _role_by_name(cls: str) -> str:
-    """The role that a class of such a beginning has in the core."""
-    return _ROLES_BY_NAME.get(cls.partition(".")[0], "thing")
+def _role_by_name(cls: str, core: Lexicon) -> str:
+    """The role that most classes of such a beginning have in the core, words for things in general aside."""
+    alike = [role for name, role in core.classes.items() if name.partition(".")[0] == cls.partition(".")[0]]
+    roles = Counter(role for role in alike if role not in _GENERAL)
+    return min(roles, key=lambda role: (-roles[role], role), default="thing")
 
 
 def write_card(folder: Path, name: str, reviews: int, source: str) -> None:

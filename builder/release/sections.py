@@ -36,11 +36,11 @@ spans are half-open code-point offsets into the review's `text`, several where t
 """
 _SCOPE = """## Out of scope
 
-- Judging single {things}, or ranking them: labels are too often wrong one by one.
+- Judging single houses, goods or people, or ranking them: labels are too often wrong one by one.
 - Estimating what customers think at large: the reviews are no sample of any population.
 - Test scores on silver reviews: they measure agreement with the method, not truth. Use reviews with `annotation` gold.
 - Taking an `unverified_negative` review as proof that nothing is judged in it.
-- {others}"""
+- Texts other than {reviews}, and languages other than Chinese."""
 ERRORS = """## Known errors
 
 Classes of error that silver labels are known to have. How often each occurs was not measured for this release; \
@@ -81,14 +81,7 @@ def uses(facts: Facts) -> str:
 
 def _scope(facts: Facts) -> str:
     """What the data is not good for."""
-    reviews = origin.reviews_of(facts)
-    restaurants = reviews == "restaurant reviews"
-    others = {"restaurant reviews": "Domains other than restaurants, and languages other than Chinese.",
-              "reviews": "Languages other than Chinese."}  # fmt: skip
-    return _SCOPE.format(
-        things="restaurants, dishes or people" if restaurants else "houses, goods or people",
-        others=others.get(reviews, f"Other texts than {reviews}, and languages other than Chinese."),
-    )
+    return _SCOPE.format(reviews=origin.reviews_of(facts))
 
 
 def made(facts: Facts) -> str:

@@ -16,6 +16,8 @@ PREFIX = "llm:"
 """What the names of these sources begin with."""
 LEAST_READ = 30
 """A labeller that has read fewer reviews of a build is not heeded: its rates would be guesses."""
+ADDED, DROPPED = "added by LLM", "dropped by LLM"
+"""What the counts of a build call the triplets that labellers added and took out."""
 STAGE = "label"
 """The stage under which rows of their answers are rejected."""
 

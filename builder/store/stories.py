@@ -134,7 +134,7 @@ def find(connection: sqlite3.Connection, identifier: str) -> tuple[int, int | No
 def _example_of(connection: sqlite3.Connection) -> str:
     """What the ids of reviews look like here."""
     row = connection.execute("SELECT key FROM reviews ORDER BY id LIMIT 1").fetchone()
-    return f"; reviews are called as {row[0]!r} here" if row else ""
+    return f"; reviews have ids such as {row[0]!r}" if row else ""
 
 
 def text(connection: sqlite3.Connection, identifier: str) -> str:

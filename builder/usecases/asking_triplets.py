@@ -228,14 +228,14 @@ class _LabelRun:
         prompt = question.prompt_tokens if outcome.prompt_tokens is None else outcome.prompt_tokens
         completion = question.answer_tokens if outcome.completion_tokens is None else outcome.completion_tokens
         readable = read_answer(outcome.content, review.text).readable
-        name = gold.name_next_answer(self._connection, question.hash) if made.again else question.hash
+        answer_key = gold.name_next_answer(self._connection, question.hash) if made.again else question.hash
         kept = gold.JudgeAnswer(
-            name, made.asking.model, made.asking.endpoint, json.dumps(question.payload, ensure_ascii=False),
+            answer_key, made.asking.model, made.asking.endpoint, json.dumps(question.payload, ensure_ascii=False),
             outcome.raw, 1, int(readable), prompt, completion,
         )  # fmt: skip
         with db.atomic(self._connection):
             gold.keep(self._connection, kept)
-            row_kept = (review.key, review.text, name)
+            row_kept = (review.key, review.text, answer_key)
             labellers.remember(self._connection, made.asking.source, made.asking.prompt.digest, [row_kept])
         done.answered += 1
         done.lost += not readable

@@ -40,8 +40,9 @@ def choose_reviews(
         most, total = doubts(connection, name)
         for review in reviews.in_split(connection, name):
             doubt = total.get(review.id, 0.0) if selection == "disputed" else 0.0
-            disputed = most.get(review.id, 0.0) >= LEAST_DOUBT
-            if selection == "all" or (review.id in unreadable if selection == "unreadable" else disputed):
+            if selection == "disputed" and most.get(review.id, 0.0) < LEAST_DOUBT:
+                continue
+            if selection != "unreadable" or review.id in unreadable:
                 chosen.append((-doubt, _shuffled(review.id), review.id))
     ids = [i for *_, i in sorted(chosen)[:limit]]
     by_id = {review.id: review for review in reviews.by_id(connection, ids)}

@@ -1,6 +1,7 @@
 """What a finished build says to people: what its release holds, whether its quality is known, examples, what next.
 
-In: a release directory and where the build lies. Out: lines of text. The release's own manifest is all that is read.
+In: a release directory, where the build lies, and what self-train counted. Out: lines of text. Of the release its own
+manifest is all that is read.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from typing import Any
 from builder.export.records import triplet
 from builder.release import reading
 from builder.release.origin import WEIGHED
+from builder.store.labellers import ADDED, DROPPED
+from builder.store.runs import Counts
 from builder.usecases.extract_output import AnsweredText, laid_out
 from builder.wording import counted
 
@@ -58,7 +61,7 @@ class ReleaseOutcome:
             "polarities": dict(self.polarities), "splits": dict(self.splits), "quality": self.quality or None,
         }  # fmt: skip
 
-    def lines(self, counts: Mapping[str, object]) -> Iterator[str]:
+    def lines(self, counts: Counts) -> Iterator[str]:
         """Counts and quality, in sentences. `counts`: what self-train counted."""
         shares = ", ".join(f"{self.polarities.get(name, 0):,} {word}" for name, word in _WORDS.items())
         reviews = counted(self.reviews, "review")
@@ -70,9 +73,8 @@ class ReleaseOutcome:
             yield f"Of {counted(rows, 'row')}, {rejected:,} could not be used and {repeated:,} {repeat} another review."
         if self.labellers:
             yield f"Where they read reviews, language models were weighed with the rules: {self.labellers}."
-            if "added by LLM" in counts:
-                added, dropped = int(str(counts["added by LLM"])), int(str(counts["dropped by LLM"]))
-                yield f"Language models added {counted(added, 'triplet')} and took out {dropped:,}."
+            if ADDED in counts:
+                yield f"Triplets that they added: {counts[ADDED]:,}; that they took out: {counts[DROPPED]:,}."
         elif self.judge in _UNJUDGED:
             yield f"The rules alone found them: {_UNJUDGED[self.judge]}."
         yield self.quality or "No human labels were given, so quality is not measured."

@@ -108,7 +108,7 @@ class SheetBook:
 
     def list(self) -> Json:
         """Every proposal, the classes of its aspects with their roles, and the roles there are."""
-        mine = choose_roles(self._rows)
+        mine = choose_roles(self._rows, self._core)
         own_classes = [
             {"name": name, "role": self._core.classes.get(name, role), "known": name in self._core.classes}
             for name, role in sorted(mine.items())
@@ -134,7 +134,7 @@ class SheetBook:
         role = row.role
         if row.kind == "aspect":
             _check_name(meaning)
-            known = choose_roles(other for other in self._rows if other is not row)
+            known = choose_roles((other for other in self._rows if other is not row), self._core)
             role = self._core.classes.get(meaning) or known.get(meaning, row.role)
         self._rows[place] = replace(row, answer=answer, meaning=meaning, role=role)
         write_sheet(self._folder, self._rows)

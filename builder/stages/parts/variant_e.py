@@ -75,7 +75,7 @@ def run_round(context: Context, judge: Judge | None) -> None:
 
     def settle(source: int) -> None:
         _rate_confidence(context, source, trusted, changes.added)
-        counts = {"added by LLM": len(changes.added), "dropped by LLM": changes.dropped} if heeded else {}
+        counts = {labellers.ADDED: len(changes.added), labellers.DROPPED: changes.dropped} if heeded else {}
         runs.set_setting(context.connection, _VOTED, json.dumps(counts))
 
     finish_round(context, judge, result, None, started, shown, settle)
