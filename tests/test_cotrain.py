@@ -27,6 +27,9 @@ from builder.model.panel import SURE, UNSURE, Noise, Panel, load_panel, noise, s
 from builder.model.saved import save
 from builder.model.trust import ADD, DROP, FIRM, WIDEN, TrustLimits
 from builder.model.tuning import TaughtExamples, tune_taggers
+from builder.records import POLARITIES, StoredTriplet
+from builder.stages.parts import judging
+from builder.store.triplets import JudgedTriplet
 
 Settings = Callable[..., list[str]]
 TEXT = "湯頭很香，麵條難吃"
@@ -51,23 +54,53 @@ def test_proposals_of_several_taggers_are_averaged_and_the_heavier_polarity_wins
 
 
 def test_an_improbable_rule_triplet_goes_and_a_sure_proposal_comes() -> None:
-    out = merged(
-        [SOUP, WRONG], [0.9, 0.01], [False, False], [(0.9, SOUP), (ADD, NOODLE), (0.05, WRONG)], TrustLimits.of(1.0)
-    )
+    out = merged([SOUP, WRONG], [True, False], [(0.9, SOUP), (ADD, NOODLE), (0.05, WRONG)], TrustLimits.of(1.0))
     assert [t.key for t in out] == [SOUP.key, NOODLE.key]
 
 
 def test_without_trust_nothing_is_dropped_added_or_lengthened() -> None:
     proposals = [(1.0, NOODLE), (1.0, LONG)]
-    assert merged([SOUP, WRONG], [0.9, 0.0], [False, False], proposals, TrustLimits.of(0.0)) == (SOUP, WRONG)
-    assert merged([SHORT], [0.0], [False], proposals, TrustLimits.of(0.0)) == (SHORT,)
+    limits = TrustLimits.of(0.0)
+    assert limits.place("NX", 0.0, "subject", "POS", 0.0) == "shared", "what nobody may doubt"
+    assert merged([SOUP, WRONG], [True, True], proposals, limits) == (SOUP, WRONG)
+    assert merged([SHORT], [True], proposals, limits) == (SHORT,)
 
 
 def test_a_triplet_goes_only_where_the_rules_doubt_it_too() -> None:
-    assert merged([SOUP, SHORT], [0.0, 0.0], [True, False], [], TrustLimits.of(1.0)) == (SOUP,)
     limits = TrustLimits.of(1.0)
-    assert limits.is_firm(FIRM, "natural") and not limits.is_firm(FIRM - 0.1, "natural")
-    assert not limits.is_firm(math.inf, "paper"), "a convention that weighs no candidates is sure of nothing"
+    margins = {FIRM: "spared", FIRM - 0.1: "rejected", math.inf: "spared"}
+    assert {margin: limits.place("NX", 0.0, "subject", "POS", margin) for margin in margins} == margins
+    assert limits.place("NX", DROP, "subject", "POS", 0.0) == "shared"
+    assert limits.place("NX", DROP - 1e-9, "subject", "POS", 0.0) == "rejected"
+    stored = StoredTriplet(1, 1, SOUP)
+    judged = JudgedTriplet(stored, None, "NX", 0.0)
+    placed = {name: judging.place(limits, judged, name) for name in ("natural", "paper")}
+    assert placed == {"natural": "spared", "paper": "rejected"}, "a convention that weighs nothing is sure of nothing"
+
+
+def test_a_doubted_polarity_drops_nothing_and_no_neutral_triplet_goes() -> None:
+    limits = TrustLimits.of(1.0)
+    for polarity in POLARITIES:
+        assert limits.place("YN", 0.01, "subject", polarity, 0.0) == "disputed"
+    assert limits.place("NX", 0.0, "subject", "NEU", 0.0) == "spared"
+
+
+def test_a_judge_drops_nothing_of_rules_that_it_may_not_judge() -> None:
+    limits = replace(TrustLimits.of(1.0), judged=("subject",))
+    assert limits.place("NX", 0.0, "subject", "NEG", 0.0) == "rejected"
+    assert limits.place("NX", 0.0, "absent-object", "NEG", 0.0) == "spared"
+    assert limits.place("NX", 0.0, "subject", "NEG", FIRM) == "spared"
+    assert limits.place("NX", 0.0, "subject", "NEG", math.inf) == "rejected", "a rule that weighs nothing is not firm"
+
+
+def test_a_proposal_that_the_rules_read_comes_in_from_another_limit() -> None:
+    limits = replace(TrustLimits.of(1.0), add=0.5, add_unread=0.8)
+    read = replace(NOODLE, evidence=(("lexicon", "難吃"),))
+    assert [fresh([], [(0.6, one)], limits) for one in (read, NOODLE)] == [[read], []]
+    assert fresh([], [(0.8, NOODLE)], limits) == [NOODLE]
+
+
+def test_the_margin_of_a_triplet_is_by_how_much_its_aspect_leads() -> None:
     weighed = replace(SOUP, evidence=(("candidates", "湯頭 1.5, none 0.0, 麵條 -2.0"),))
     assert weighed.margin == 1.5
     assert replace(weighed, evidence=(("candidates", "麵條 2.0, 湯頭 1.5, none 0.0"),)).margin == -0.5
@@ -77,20 +110,20 @@ def test_a_triplet_goes_only_where_the_rules_doubt_it_too() -> None:
 
 
 def test_half_the_trust_drops_half_as_far_and_adds_and_lengthens_all_the_same() -> None:
-    assert merged([SHORT], [0.8 * DROP], [False], [], TrustLimits.of(1.0)) == ()
-    assert merged([SHORT], [0.8 * DROP], [False], [], TrustLimits.of(0.5)) == (SHORT,)
+    placed = [TrustLimits.of(trust).place("NX", 0.8 * DROP, "subject", "POS", 0.0) for trust in (1.0, 0.5)]
+    assert placed == ["rejected", "shared"]
     for trust in (0.5, 1.0):
-        assert merged([], [], [], [(ADD, NOODLE)], TrustLimits.of(trust)) == (NOODLE,)
-        assert merged([], [], [], [(0.5, NOODLE)], TrustLimits.of(trust)) == ()
-        assert [t.aspect.text for t in merged([SHORT], [0.9], [False], [(0.6, LONG)], TrustLimits.of(trust))] == [
+        assert merged([], [], [(ADD, NOODLE)], TrustLimits.of(trust)) == (NOODLE,)
+        assert merged([], [], [(0.5, NOODLE)], TrustLimits.of(trust)) == ()
+        assert [t.aspect.text for t in merged([SHORT], [True], [(0.6, LONG)], TrustLimits.of(trust))] == [
             LONG.aspect.text
         ]
 
 
 def test_a_proposal_that_clashes_with_a_kept_triplet_stays_out_whatever_its_polarity() -> None:
     other = replace(SOUP, polarity="NEG")
-    assert fresh([SOUP], [(0.9, other)]) == []
-    assert merged([SOUP], [0.9], [False], [(0.9, other)], TrustLimits.of(1.0)) == (SOUP,)
+    assert fresh([SOUP], [(0.9, other)], TrustLimits.of(1.0)) == []
+    assert merged([SOUP], [True], [(0.9, other)], TrustLimits.of(1.0)) == (SOUP,)
 
 
 DISH = "三色豆花很綿密，三色豆花便宜"
@@ -98,31 +131,31 @@ SHORT, LONG = (triplet(DISH, (start, 4), [(5, 7)], "POS") for start in (2, 0))
 
 
 def test_an_aspect_that_the_taggers_take_longer_is_longer_and_keeps_the_rest() -> None:
-    (out,) = merged([SHORT], [0.8], [False], [(0.6, replace(LONG, polarity="NEG", valence=2.0))], TrustLimits.of(1.0))
+    (out,) = merged([SHORT], [True], [(0.6, replace(LONG, polarity="NEG", valence=2.0))], TrustLimits.of(1.0))
     assert (out.aspect.text, out.opinion.text, out.polarity, out.valence) == ("三色豆花", "綿密", "POS", SHORT.valence)
 
 
 def test_an_aspect_keeps_its_length_by_an_unlikelier_a_shorter_or_another_proposal() -> None:
     there = triplet(DISH, (8, 12), [(12, 14)], "POS")
     for proposals in ([(cotrain.WIDEN - 0.01, LONG)], [(0.6, LONG), (0.7, SHORT)], [(0.52, there)]):
-        assert merged([SHORT], [0.8], [False], proposals, TrustLimits.of(1.0)) == (SHORT,)
-    assert merged([LONG], [0.8], [False], [(0.6, SHORT)], TrustLimits.of(1.0)) == (LONG,)
+        assert merged([SHORT], [True], proposals, TrustLimits.of(1.0)) == (SHORT,)
+    assert merged([LONG], [True], [(0.6, SHORT)], TrustLimits.of(1.0)) == (LONG,)
 
 
 def test_an_aspect_grows_over_no_opinion() -> None:
     over = triplet(DISH, (0, 6), [(5, 7)], "POS")
-    assert merged([SHORT], [0.8], [False], [(0.9, over)], TrustLimits.of(1.0)) == (SHORT,)
+    assert merged([SHORT], [True], [(0.9, over)], TrustLimits.of(1.0)) == (SHORT,)
 
 
 def test_two_aspects_that_become_the_same_are_one() -> None:
     first = triplet(DISH, (0, 2), [(5, 7)], "POS")
-    assert [
-        t.aspect.text for t in merged([first, SHORT], [0.8, 0.9], [False, False], [(0.6, LONG)], TrustLimits.of(1.0))
-    ] == ["三色豆花"]
+    assert [t.aspect.text for t in merged([first, SHORT], [True, True], [(0.6, LONG)], TrustLimits.of(1.0))] == [
+        "三色豆花"
+    ]
 
 
 def test_an_unsure_proposal_stays_out() -> None:
-    assert merged([], [], [], [(cotrain.ADD - 0.01, NOODLE)], TrustLimits.of(1.0)) == ()
+    assert merged([], [], [(ADD - 0.01, NOODLE)], TrustLimits.of(1.0)) == ()
 
 
 def test_a_panel_that_finds_the_rules_improbable_is_not_trusted(taggers: tuple[Taggers, Path]) -> None:

@@ -209,7 +209,7 @@ OURS = [
     ("builder.model.saved", "load", "config.json"),
     ("builder.model.panel", "load_panel", "panel.json"),
     ("builder.model.cotrain", "load_taggers", "taggers.json"),
-    ("builder.model.calibration", "load_curve", "confidence.json"),
+    ("builder.model.calibration", "load_calibration", "confidence.json"),
     ("builder.model.paper.fine_tuning", "load", "paper.json"),
 ]
 

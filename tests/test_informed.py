@@ -21,7 +21,7 @@ from builder.engine.reading import RuleReader
 from builder.errors import ConfigError, ModelError
 from builder.learning.encode import collate, encode_all
 from builder.lexicon.folders import SHIPPED, Folders
-from builder.model.calibration import load_curve
+from builder.model.calibration import Calibration, Curve, load_calibration, to_kept
 from builder.model.cotrain import Taggers, load_taggers, save_taggers
 from builder.model.informed import InformedFoundation
 from builder.model.panel import load_panel
@@ -64,7 +64,8 @@ def pack(tagger: Tagger, tmp_path_factory: pytest.TempPathFactory) -> Path:
     save(tagger, folder / "model" / "0")
     save(tagger, folder / "model" / "1")
     save_taggers(Taggers((tagger, tagger)), folder / "model")
-    judge = {"limits": asdict(LIMITS), "curve": {"knots": [[0.0, 0.5], [1.0, 0.9]], "source": "a test"}}
+    calibration = Calibration.of(Curve(((0.0, 0.5), (1.0, 0.9)), "a test"))
+    judge = {"limits": asdict(LIMITS), "calibration": to_kept(calibration)}
     (folder / "model" / "judge.json").write_text(json.dumps(judge), encoding="utf-8")
     return folder
 
@@ -143,11 +144,11 @@ def test_a_pack_may_ship_a_model_and_other_words_have_none(pack: Path, tmp_path:
     assert isinstance(foundation, InformedFoundation) and foundation.folders == folders
     copied = copy_model(pack / "model", tmp_path, folders)
     again = load_panel(tmp_path)
-    assert again.digest == copied.digest and again.own_curve == copied.own_curve and again.limits == LIMITS
+    assert again.digest == copied.digest and again.own_calibration == copied.own_calibration and again.limits == LIMITS
     assert len(load_taggers(tmp_path / "taggers").members) == 2
 
 
-@pytest.mark.parametrize("content", ["", "[]", "{}", '{"limits": {"drop": "x"}}', '{"limits": {}, "curve": {}}'])
+@pytest.mark.parametrize("content", ["", "[]", "{}", '{"limits": {"drop": "x"}}', '{"limits": {}, "calibration": {}}'])
 def test_broken_limits_of_a_model_are_an_error_that_names_the_file(content: str, pack: Path, tmp_path: Path) -> None:
     shutil.copytree(pack / "model", tmp_path / "model")
     (tmp_path / "model" / "judge.json").write_text(content, encoding="utf-8")
@@ -201,7 +202,7 @@ def test_labels_of_the_user_leave_the_packs_model_as_it_is_and_move_its_confiden
     settings = ("--domain", pack, "--set", "workers=1", "--set", "threads=1")
     assert here("build", reviews, *common, *settings).code == 0
     panel = workdir / "models" / "panel"
-    before, curve = load_panel(panel), load_curve(panel)
+    before, measured = load_panel(panel), load_calibration(panel)
     with db.reading(workdir) as connection:
         judged = runs.runs(connection)["discriminate"]
         known = [(r.key, r.text) for split in ("train", "valid", "test") for r in stored.in_split(connection, split)]
@@ -210,10 +211,10 @@ def test_labels_of_the_user_leave_the_packs_model_as_it_is_and_move_its_confiden
     again = here("run", "self_train", "--workdir", workdir)
     assert again.code == 0, again.err
     assert load_panel(panel).digest == before.digest
-    lowered = load_curve(panel)
-    assert curve and lowered and all(lowered(score) < curve(score) for score in (0.2, 0.5, 0.9)), (
-        "by the labels nothing is right"
-    )
+    lowered = load_calibration(panel)
+    assert measured and lowered
+    rated = [[kept.rate("shared", score) for score in (0.2, 0.5, 0.9)] for kept in (lowered, measured)]
+    assert all(low < high for low, high in zip(*rated, strict=True)), "by the labels nothing is right"
     with db.reading(workdir) as connection:
         assert runs.runs(connection)["discriminate"] == judged, "what labels do not change need not run again"
 

@@ -175,15 +175,12 @@ def test_an_aspect_that_grows_has_no_owner_and_one_that_does_not_keeps_it() -> N
     assert widened([owned], [(0.6, LONG), (0.7, SHORT)]) == [owned], "the likeliest decides"
 
 
-def test_a_rule_triplet_stays_from_the_limit_on_or_where_it_is_firm() -> None:
-    assert merged([SOUP], [DROP], [False], [], TrustLimits.of(1.0)) == (SOUP,)
-    assert merged([SOUP], [DROP - 1e-9], [False], [], TrustLimits.of(1.0)) == ()
-    assert merged([SOUP], [DROP - 1e-9], [True], [], TrustLimits.of(1.0)) == (SOUP,)
-    assert merged([NOODLE, SOUP], [0.9, 0.9], [False, False], [], TrustLimits.of(1.0)) == (SOUP, NOODLE), (
-        "in text order"
-    )
+def test_what_both_hold_comes_in_text_order_and_needs_a_decision_on_each_rule_triplet() -> None:
+    limits = TrustLimits.of(1.0)
+    assert merged([NOODLE, SOUP], [True, True], [], limits) == (SOUP, NOODLE)
+    assert merged([NOODLE, SOUP], [True, False], [], limits) == (NOODLE,)
     with pytest.raises(ValueError, match="shorter"):
-        merged([SOUP, NOODLE], [0.9], [False], [], TrustLimits.of(1.0))
+        merged([SOUP, NOODLE], [True], [], limits)
 
 
 class Weigher:
@@ -196,9 +193,9 @@ class Weigher:
 def test_a_proposal_is_taken_as_the_engine_weighs_it_or_not_at_all() -> None:
     proposals = [sure(SOUP, 1.0), sure(NOODLE, ADD)]
     weigher: Any = Weigher()
-    (noodle,) = held(weigher, weigher, [], [], [], proposals, TrustLimits.of(1.0))
+    (noodle,) = held(weigher, weigher, [], [], proposals, TrustLimits.of(1.0))
     assert (noodle.aspect, noodle.polarity) == (NOODLE.aspect, "POS")
-    assert held(weigher, weigher, [SOUP], [0.0], [False], proposals, TrustLimits.of(0.0)) == (SOUP,)
+    assert held(weigher, weigher, [SOUP], [True], proposals, TrustLimits.of(0.0)) == (SOUP,)
 
 
 def test_triplets_clash_where_both_their_elements_overlap() -> None:

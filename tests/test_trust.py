@@ -12,7 +12,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -22,11 +22,22 @@ from conftest import Built, Command, environment
 from builder.config import resolve
 from builder.errors import ConfigError
 from builder.model import panel, trust
-from builder.model.calibration import LEAST, MEASURED, Curve, fitted, load_curve, ranked, save_curve
+from builder.model.calibration import (
+    LEAST,
+    MEASURED,
+    Calibration,
+    Curve,
+    fitted,
+    load_calibration,
+    ranked,
+    save_calibration,
+)
+from builder.model.trust import Standing
 from builder.records import Element, StoredTriplet, Triplet, Verdict
 from builder.stages.parts.rounds import accepts
 from builder.store.triplets import JudgedTriplet
 
+LEVEL = Curve(((0.0, 0.5),), "a test")
 STANDARD = ranked([n / 1000 for n in range(1001)])
 Settings = Callable[..., list[str]]
 SPLITS = ("train", "valid", "test")
@@ -220,31 +231,38 @@ def test_equal_scores_are_worth_the_middle_of_their_ranks() -> None:
     assert MEASURED[0][1] < tied(0.0) < tied(0.001) < tied(1.0) == MEASURED[-1][1]
 
 
-def test_gold_moves_the_curve_to_what_it_shows() -> None:
+def test_gold_moves_the_curves_to_what_it_shows() -> None:
     draw = random.Random(2)
     scores = [draw.random() for _ in range(4000)]
-    judged = [(score, draw.random() < 0.9 * STANDARD(score)) for score in scores]
-    curve = fitted(judged, STANDARD)
-    assert curve.source == "4000 triplets on gold reviews"
+    judged: list[tuple[Standing, float, bool]]
+    judged = [("shared", score, draw.random() < 0.9 * STANDARD(score)) for score in scores]
+    before = replace(Calibration.of(STANDARD), curves={**Calibration.of(STANDARD).curves, "model": LEVEL})
+    moved = fitted(judged, before)
+    assert moved.source == "4000 triplets on gold reviews"
     for low, high in ((0.0, 0.4), (0.4, 0.8), (0.8, 1.0)):
-        inside = [(curve(score), right) for score, right in judged if low <= score < high]
+        inside = [(moved.rate("shared", score), right) for _, score, right in judged if low <= score < high]
         assert sum(sure for sure, _ in inside) / len(inside) == pytest.approx(
             sum(right for _, right in inside) / len(inside), abs=0.03
         )
+    assert 0 < moved.rate("model", 0.5) < LEVEL(0.5), "what gold has no triplet of moves along"
 
 
 def test_a_little_gold_changes_little_and_too_little_nothing() -> None:
-    wrong = [(0.99, False)] * (LEAST - 1)
-    assert fitted(wrong, STANDARD) is STANDARD
-    few, many = fitted([*wrong, (0.5, True)], STANDARD), fitted([(n / 500, False) for n in range(500)], STANDARD)
-    assert many(0.9) < few(0.9) < STANDARD(0.9)
+    before = Calibration.of(STANDARD)
+    wrong: list[tuple[Standing, float, bool]] = [("shared", 0.99, False)] * (LEAST - 1)
+    assert fitted(wrong, before) is before
+    few = fitted([*wrong, ("shared", 0.5, True)], before)
+    many = fitted([("shared", n / 500, False) for n in range(500)], before)
+    assert many.rate("shared", 0.9) < few.rate("shared", 0.9) < STANDARD(0.9)
 
 
-def test_a_curve_is_read_back(tmp_path: Path) -> None:
-    save_curve(STANDARD, tmp_path)
-    assert load_curve(tmp_path) == STANDARD
-    save_curve(None, tmp_path)
-    assert load_curve(tmp_path) is None
+def test_a_calibration_is_read_back(tmp_path: Path) -> None:
+    curves: dict[Standing, Curve] = {**Calibration.of(STANDARD).curves, "spared": Curve(((0.0, 0.4),), STANDARD.source)}
+    kept = Calibration(curves, STANDARD.source)
+    save_calibration(kept, tmp_path)
+    assert load_calibration(tmp_path) == kept
+    save_calibration(None, tmp_path)
+    assert load_calibration(tmp_path) is None
 
 
 def test_a_build_of_rules_alone_loads_no_torch(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from builder.edges import is_picture, shared, tidied
 from builder.engine.constituents import Constituent, Phrase, Term
@@ -18,6 +19,8 @@ from builder.records import Element, Triplet, polarity_of
 
 NO_NAME = symbol_set("OPINION NEG DEG ADV CONJ BUT IRREALIS AUX PART PREP THAN LIST COP")
 """Units that no aspect holds."""
+LONGEST_GAP = 6
+"""Characters that an opinion's parts may lie apart: models join parts of two opinions over more."""
 Valued = Callable[[Phrase, Term, str], tuple[float, list[tuple[str, str]]] | None]
 """Phrase, term and word of the aspect -> valence and evidence as the rules have them; None where the lexicon does not
 speak.
@@ -45,11 +48,11 @@ def weigh(text: str, read: Read, triplet: Triplet, valued: Valued) -> Triplet | 
         valued: gives valence and evidence of a phrase about an aspect; None where it has none.
 
     Returns:
-        None for what the rules know to be no triplet: aspects that name too much, opinions that are not asserted,
-        emoji that the rules read no judgement in.
+        None for what the rules know to be no triplet: aspects that name too much or are interrupted (待人 of 接待的人),
+        opinions that are not asserted or lie too far apart, emoji that the rules read no judgement in.
     """
     tidy = tidied(text, triplet)
-    if tidy is None or _names_too_much(read, tidy.aspect_full):
+    if tidy is None or _names_too_much(read, tidy.aspect_full) or _is_torn(tidy):
         return None
     judging = _judging(read, tidy.opinion)
     if judging is None:
@@ -65,6 +68,12 @@ def weigh(text: str, read: Read, triplet: Triplet, valued: Valued) -> Triplet | 
     if item.start <= tidy.opinion.start and tidy.opinion.end <= item.end:
         tidy = replace(tidy, opinion=opinion, opinion_full=opinion_full)
     return replace(tidy, polarity=polarity_of(value), valence=round(value, 2), evidence=tuple(evidence))
+
+
+def _is_torn(triplet: Triplet) -> bool:
+    """Whether an aspect is interrupted, or an opinion by too much."""
+    gaps = (behind[0] - before[1] for before, behind in pairwise(triplet.opinion.spans))
+    return len(triplet.aspect.spans) > 1 or any(gap > LONGEST_GAP for gap in gaps)
 
 
 def _names_too_much(read: Read, aspect: Element) -> bool:

@@ -1,5 +1,6 @@
 """From a panel's score to the probability that a triplet is right. In: scores of held-out rule triplets, and triplets
-that people judged where there are some. Out: a curve.
+of labelled reviews where there are some. Out: a curve for each way in which rules and judge stand to a triplet
+(`trust.Standing`).
 
 A panel's score says how typical a triplet is of the rules' triplets; panels that have read more give higher scores.
 What does not change with the panel is how right the rules' triplets are, from those it finds least typical to those
@@ -20,6 +21,7 @@ from typing import Any
 
 from builder.errors import ModelError
 from builder.files import read_settings, write_atomically
+from builder.model.trust import STANDINGS, Standing
 
 MEASURED: tuple[tuple[float, float], ...] = (
     (0.0, 0.66), (0.1, 0.67), (0.175, 0.68), (0.2, 0.72), (0.225, 0.76), (0.3, 0.78), (0.35, 0.79), (0.45, 0.85),
@@ -52,6 +54,23 @@ class Curve:
         return round(below + (above - below) * (score - low) / (high - low), 4)
 
 
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """A curve for each standing of a triplet; `source` says what they were measured on."""
+
+    curves: Mapping[Standing, Curve]
+    source: str
+
+    @classmethod
+    def of(cls, curve: Curve) -> Calibration:
+        """One curve for all standings."""
+        return cls(dict.fromkeys(STANDINGS, curve), curve.source)
+
+    def rate(self, standing: Standing, score: float) -> float:
+        """The calibrated probability of a score."""
+        return self.curves[standing](score)
+
+
 def ranked(scores: Sequence[float]) -> Curve:
     """The curve of a panel that gives the rules' triplets of train these scores."""
     ordered = sorted(scores)
@@ -63,17 +82,17 @@ def ranked(scores: Sequence[float]) -> Curve:
     return Curve(knots, "the development sets, by rank")
 
 
-def fitted(judged: Sequence[tuple[float, bool]], before: Curve) -> Curve:
-    """`before` moved to agree with `judged` (score, right) by a slope and an offset of its log-odds; `before` itself
-    where they are few.
+def fitted(judged: Sequence[tuple[Standing, float, bool]], before: Calibration) -> Calibration:
+    """`before` moved to agree with `judged` (standing, score, right) by a slope and an offset of its log-odds; `before`
+    itself where they are few.
 
     A prior of LEAST triplets that agree with `before` keeps a small gold set from bending it.
     """
     if len(judged) < LEAST:
         return before
-    odds = [_odds(before(score)) for score, _ in judged]
+    odds = [_odds(before.rate(standing, score)) for standing, score, _ in judged]
     weight = LEAST / len(judged)
-    right = [float(good) for _, good in judged]
+    right = [float(good) for *_, good in judged]
     slope, offset = 1.0, 0.0
     for _ in range(_STEPS):
         slope, offset = _newton(odds, right, weight, slope, offset)
@@ -81,8 +100,13 @@ def fitted(judged: Sequence[tuple[float, bool]], before: Curve) -> Curve:
         slope = _FLATTEST
         for _ in range(_STEPS):
             offset = _newton(odds, right, weight, slope, offset, level=True)[1]
-    knots = tuple((score, round(_share(slope * _odds(chance) + offset), 4)) for score, chance in before.knots)
-    return Curve(knots, f"{len(judged)} triplets on gold reviews")
+    source = f"{len(judged)} triplets on gold reviews"
+
+    def move(curve: Curve) -> Curve:
+        knots = tuple((score, round(_share(slope * _odds(chance) + offset), 4)) for score, chance in curve.knots)
+        return Curve(knots, source)
+
+    return Calibration({standing: move(curve) for standing, curve in before.curves.items()}, source)
 
 
 def _newton(
@@ -121,23 +145,34 @@ def _share(odds: float) -> float:
     return 1 / (1 + math.exp(-max(-30.0, min(30.0, odds))))
 
 
-def save_curve(curve: Curve | None, folder: Path) -> None:
-    """Write the curve beside the panel it belongs to; None: its scores are not calibrated, for it is not trusted."""
-    kept = None if curve is None else {"knots": curve.knots, "source": curve.source}
+def save_calibration(calibration: Calibration | None, folder: Path) -> None:
+    """Write it beside the panel it belongs to; None: its scores are not calibrated, for it is not trusted."""
+    kept = None if calibration is None else to_kept(calibration)
     write_atomically(folder / _FILE, (json.dumps(kept) + "\n").encode())
 
 
-def read_curve(kept: Mapping[str, Any]) -> Curve:
-    """A curve from what a file holds of it; KeyError, TypeError or ValueError where it holds none."""
-    return Curve(tuple((float(score), float(chance)) for score, chance in kept["knots"]), str(kept["source"]))
+def to_kept(calibration: Calibration) -> dict[str, Any]:
+    """A calibration as a file holds it."""
+    curves = {standing: [list(knot) for knot in curve.knots] for standing, curve in calibration.curves.items()}
+    return {"curves": curves, "source": calibration.source}
 
 
-def load_curve(folder: Path) -> Curve | None:
-    """The curve of a panel's folder; ModelError where it cannot be read."""
+def read_calibration(kept: Mapping[str, Any]) -> Calibration:
+    """A calibration from what a file holds of it; KeyError, TypeError or ValueError where it holds none."""
+    source = str(kept["source"])
+
+    def read_curve(knots: Sequence[tuple[float, float]]) -> Curve:
+        return Curve(tuple((float(score), float(chance)) for score, chance in knots), source)
+
+    return Calibration({standing: read_curve(kept["curves"][standing]) for standing in STANDINGS}, source)
+
+
+def load_calibration(folder: Path) -> Calibration | None:
+    """The calibration of a panel's folder; ModelError where it cannot be read."""
     path = folder / _FILE
     try:
         kept = json.loads(read_settings(path))
-        return None if kept is None else read_curve(kept)
+        return None if kept is None else read_calibration(kept)
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise ModelError(
             f"no readable calibration: {error!r}", where=str(path), fix="`builder run self_train --force`"

@@ -2,13 +2,13 @@
 both together hold.
 
 The rules know words and grammar, the models know what stands where in reviews; they err at different places (Blum and
-Mitchell 1998). A rule triplet that the cross-fitted panel (builder.model.panel) finds improbable goes where the
-rules, too, were close to another aspect or none; one whose
-aspect the taggers take longer gets their aspect (the rules stop at a word they do not know: 豆花 of 三色豆花); a
-proposal of which the taggers are sure and that no rule triplet contradicts comes in, with the polarity that the rules
-would give it. Any trust in the panel adds and lengthens, and drops in proportion; without any, the rules' triplets
-stay. A tagger never speaks of a review that it was trained on: there are k folds of reviews, and k taggers, each
-trained without one of them; on a review that none has seen they speak together.
+Mitchell 1998). A rule triplet whose pair the judge (builder.model.panel) finds improbable goes, where
+the judge may doubt it (`TrustLimits.place`). One whose aspect the taggers take longer gets their aspect (the rules stop
+at a word they do not know: 豆花 of 三色豆花). A proposal of which the taggers are sure and that no rule triplet
+contradicts comes in, with the polarity that the rules would give it. A polarity of the rules stands: where the judge
+has another, the rules are right as often. Any trust in the panel adds and lengthens, and drops in proportion; without
+any, the rules' triplets stay. A tagger never speaks of a review that it was trained on: there are k folds of reviews,
+and k taggers, each trained without one of them; on a review that none has seen they speak together.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from builder.model.foundation import Foundation
 from builder.model.informed import InformedFoundation
 from builder.model.saved import load, save
 from builder.model.tagger import Proposal, Tagger, in_place, propose, settle, train_tagger
-from builder.model.trust import ADD, WIDEN, TrustLimits
+from builder.model.trust import WIDEN, TrustLimits
 from builder.records import Triplet
 
 FLOOR = 0.02
@@ -242,11 +242,11 @@ def together(members: Sequence[Sequence[Proposal]]) -> list[Proposal]:
     return out
 
 
-def fresh(kept: Sequence[Triplet], proposals: Sequence[Proposal], least: float = ADD) -> list[Triplet]:
-    """The proposals of at least `least` to take in beside the rule triplets that stay, none of them clashing with
-    those or with another.
+def fresh(kept: Sequence[Triplet], proposals: Sequence[Proposal], limits: TrustLimits) -> list[Triplet]:
+    """The sure proposals to take in beside the rule triplets that stay, none of them clashing with those or with
+    another.
     """
-    sure = settle([triplet for chance, triplet in proposals if chance >= least])
+    sure = settle([t for chance, t in proposals if chance >= (limits.add if t.evidence else limits.add_unread)])
     return [triplet for triplet in sure if not any(clashes(triplet, other) for other in kept)]
 
 
@@ -272,26 +272,21 @@ def widened(kept: Sequence[Triplet], proposals: Sequence[Proposal], least: float
 
 
 def merged(
-    rules: Sequence[Triplet],
-    scores: Sequence[float],
-    firm: Sequence[bool],
-    proposals: Sequence[Proposal],
-    limits: TrustLimits,
+    rules: Sequence[Triplet], stays: Sequence[bool], proposals: Sequence[Proposal], limits: TrustLimits
 ) -> tuple[Triplet, ...]:
-    """What the two views hold together, in text order. A rule triplet goes where the judge gives it a low score and it
-    is not firm; one that stays keeps its story.
+    """What the two views hold together, in text order: the rule triplets that stay (`TrustLimits.place`), each with
+    its story, and what the model adds.
     """
-    kept = [triplet for triplet, score, sure in zip(rules, scores, firm, strict=True) if score >= limits.drop or sure]
+    kept = [triplet for triplet, stay in zip(rules, stays, strict=True) if stay]
     kept = widened(kept, proposals, limits.widen)
-    return tuple(sorted(kept + fresh(kept, proposals, limits.add), key=in_place))
+    return tuple(sorted(kept + fresh(kept, proposals, limits), key=in_place))
 
 
 def held(
     engine: RuleEngine,
     doc: Doc,
     rules: Sequence[Triplet],
-    scores: Sequence[float],
-    firm: Sequence[bool],
+    stays: Sequence[bool],
     proposals: Sequence[Proposal],
     limits: TrustLimits,
 ) -> tuple[Triplet, ...]:
@@ -300,4 +295,4 @@ def held(
     """
     weighed = engine.weigh(doc, [triplet for _, triplet in proposals])
     sound = [(chance, triplet) for (chance, _), triplet in zip(proposals, weighed, strict=True) if triplet is not None]
-    return merged(rules, scores, firm, sound, limits)
+    return merged(rules, stays, sound, limits)

@@ -23,7 +23,7 @@ from builder.edges import clashes
 from builder.errors import ModelError
 from builder.files import read_settings, write_atomically
 from builder.learning.task import Example, JudgedReview, Progress
-from builder.model.calibration import Curve, read_curve
+from builder.model.calibration import Calibration, read_calibration, to_kept
 from builder.model.cotrain import Taggers, load_taggers
 from builder.model.tagger import Proposal
 from builder.model.trust import TrustLimits
@@ -43,14 +43,14 @@ class Panel:
     rejected.
 
     `trust`, from 0 to 1, is how far variant E follows it: 0 where the panel has learnt too little (see `trusted`).
-    `own_limits` and `own_curve` are those of a model that was measured before it was shipped.
+    `own_limits` and `own_calibration` are those of a model that was measured before it was shipped.
     """
 
     taggers: Taggers
     cut: float
     trust: float
     own_limits: TrustLimits | None = None
-    own_curve: Curve | None = None
+    own_calibration: Calibration | None = None
 
     @property
     def limits(self) -> TrustLimits:
@@ -147,8 +147,8 @@ def save_panel(panel: Panel, folder: Path) -> None:
     settings = {"cut": panel.cut, "trust": panel.trust, "drop": panel.limits.drop, "digest": panel.digest}
     if panel.own_limits:
         settings["limits"] = asdict(panel.own_limits)
-    if panel.own_curve:
-        settings["curve"] = asdict(panel.own_curve)
+    if panel.own_calibration:
+        settings["calibration"] = to_kept(panel.own_calibration)
     write_atomically(folder / "panel.json", (json.dumps(settings, sort_keys=True) + "\n").encode())
 
 
@@ -163,11 +163,11 @@ def load_panel(folder: Path, device: str = "auto") -> Panel:
     try:
         settings = json.loads(read_settings(path))
         cut, trust, digest = float(settings["cut"]), float(settings["trust"]), settings["digest"]
-        limits = TrustLimits(**settings["limits"]) if "limits" in settings else None
-        curve = read_curve(settings["curve"]) if "curve" in settings else None
+        limits = TrustLimits.read(settings["limits"]) if "limits" in settings else None
+        calibration = read_calibration(settings["calibration"]) if "calibration" in settings else None
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise ModelError(f"no readable panel: {error!r}", where=str(path), fix=fix) from error
-    panel = replace(load_members(folder, device), cut=cut, trust=trust, own_limits=limits, own_curve=curve)
+    panel = replace(load_members(folder, device), cut=cut, trust=trust, own_limits=limits, own_calibration=calibration)
     if panel.digest != digest:
         raise ModelError("the members are not those of this panel", where=str(folder), fix=fix)
     return panel

@@ -1,4 +1,4 @@
-"""The model that a domain's pack ships: taggers that read what the rules read, with limits and a curve that were
+"""The model that a domain's pack ships: taggers that read what the rules read, with limits and curves that were
 measured on reviews they had not seen.
 
 In: the folder of a model, and the folders of words and rules. Out: the model as a panel, and the copy of it that
@@ -14,7 +14,7 @@ from pathlib import Path
 from builder.errors import ModelError
 from builder.files import read_settings, write_atomically
 from builder.lexicon.folders import Folders
-from builder.model.calibration import read_curve
+from builder.model.calibration import read_calibration
 from builder.model.cotrain import load_taggers, save_taggers
 from builder.model.panel import Panel, save_panel
 from builder.model.trust import TrustLimits
@@ -27,11 +27,11 @@ def open_model(folder: Path, folders: Folders) -> Panel:
     path = folder / _JUDGE
     try:
         settings = json.loads(read_settings(path))
-        limits = TrustLimits(**{name: float(value) for name, value in settings["limits"].items()})
-        curve = read_curve(settings["curve"])
+        limits = TrustLimits.read(settings["limits"])
+        calibration = read_calibration(settings["calibration"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ModelError(f"no readable limits: {error!r}", where=str(path), fix="reinstall builder") from error
-    return Panel(load_taggers(folder).informed_by(folders), limits.drop, 1.0, limits, curve)
+    return Panel(load_taggers(folder).informed_by(folders), limits.drop, 1.0, limits, calibration)
 
 
 def copy_model(folder: Path, panel_folder: Path, folders: Folders) -> Panel:

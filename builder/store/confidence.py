@@ -11,25 +11,43 @@ import sqlite3
 from array import array
 from collections.abc import Callable, Mapping
 
+from builder.margins import margin_of
+from builder.records import Polarity, Verdict
+from builder.store.triplets import CANDIDATES
 
-def rate(connection: sqlite3.Connection, judge: str, curve: Callable[[float], float] | None) -> None:
-    """Write the confidence that `curve` gives to each score of a judge; without a curve there is none."""
-    if curve is None:
+Rating = Callable[[Verdict | None, float, str, Polarity, float], float]
+"""Label and score of a judge, and the rule of a triplet ("": the judge alone or a longer aspect than the rules'), its
+polarity and the rules' margin -> how likely it is right.
+"""
+
+
+def rate(connection: sqlite3.Connection, judge: str, rating: Rating | None) -> None:
+    """Write the confidence of all that a judge has said; without a rating there is none."""
+    if rating is None:
         connection.execute(
             "UPDATE verdicts SET confidence = NULL WHERE confidence IS NOT NULL AND source = (SELECT id FROM sources"
             " WHERE name = ?)",
             (judge,),
         )
         return
-    connection.create_function("calibrated", 1, curve, deterministic=True)
+
+    def rated(
+        label: Verdict | None, score: float, rule: str | None, polarity: Polarity, aspect: str, candidates: str | None
+    ) -> float:
+        return rating(label, score, rule or "", polarity, margin_of(aspect, candidates or ""))
+
+    connection.create_function("rated", 6, rated, deterministic=True)
     connection.execute(
-        "UPDATE verdicts SET confidence = calibrated(score) WHERE source = (SELECT id FROM sources WHERE name = ?)",
+        f"UPDATE verdicts SET confidence = rated(verdicts.label, verdicts.score, p.rule, t.polarity, t.aspect,"
+        f" {CANDIDATES}) FROM triplets t LEFT JOIN proposals p ON p.triplet = t.id AND p.source ="
+        " (SELECT id FROM sources WHERE name = 'rules') WHERE t.id = verdicts.triplet AND verdicts.source ="
+        " (SELECT id FROM sources WHERE name = ?)",
         (judge,),
     )
 
 
 def set_chances(connection: sqlite3.Connection, judge: str, chances: Mapping[int, float]) -> None:
-    """Write the confidence of single triplets, by their ids, in place of the one that the curve gave."""
+    """Write the confidence of single triplets, by their ids, in place of the one they were given."""
     connection.executemany(
         "UPDATE verdicts SET confidence = ? WHERE triplet = ? AND source = (SELECT id FROM sources WHERE name = ?)",
         [(chance, triplet, judge) for triplet, chance in chances.items()],

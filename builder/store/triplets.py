@@ -20,13 +20,14 @@ from builder.store.triplet_rows import BITS, EVERY, HASH, TRIPLET_COLUMNS, Prepa
 @dataclass(frozen=True, slots=True)
 class JudgedTriplet:
     """A triplet as a source proposes it and a judge labels it. `label` None: abstains; `score` None: not asked;
-    `margin`: `Triplet.margin` by the story of the proposal.
+    `rule`: the first that found it; `margin`: `Triplet.margin` by the story of the proposal.
     """
 
     stored: StoredTriplet
     confidence: float | None
     label: Verdict | None
     score: float | None
+    rule: str = ""
     margin: float = math.inf
 
 
@@ -158,7 +159,8 @@ def verdicts(connection: sqlite3.Connection, source: int) -> dict[int, Verdict |
 
 _PROPOSED = "proposals p CROSS JOIN triplets t ON t.id = p.triplet CROSS JOIN reviews r ON r.id = t.review"
 """Joined in this order rows come in that of `proposals`, by triplet, one at a time: nothing is sorted, nothing held."""
-_CANDIDATES = "(SELECT e.value ->> 1 FROM json_each(p.story) e WHERE e.value ->> 0 = 'candidates')"
+CANDIDATES = "(SELECT e.value ->> 1 FROM json_each(p.story) e WHERE e.value ->> 0 = 'candidates')"
+"""What the rules weighed for a proposal `p`."""
 _DRAWN = (
     f" AND t.review IN (SELECT r.id FROM reviews r WHERE r.split = :split AND {PROPOSED_FOR} ORDER BY r.norm_hash"
     " LIMIT :most)"
@@ -190,15 +192,15 @@ def judged(
 ) -> Iterator[JudgedTriplet]:
     """As `proposed`, with what a judge says of each."""
     rows = connection.execute(
-        f"SELECT p.confidence, v.label, v.score, {_CANDIDATES}, {TRIPLET_COLUMNS} FROM {_PROPOSED}"
+        f"SELECT p.confidence, v.label, v.score, p.rule, {CANDIDATES}, {TRIPLET_COLUMNS} FROM {_PROPOSED}"
         " LEFT JOIN verdicts v ON v.source = ? AND v.triplet = p.triplet"
         " WHERE p.source = ? AND p.triplet BETWEEN ? AND ? AND r.split = ? ORDER BY p.triplet",
         (judge, source, within[0] << BITS, within[1] << BITS | HASH, split),
     )
-    for confidence, label, score, candidates, *row in rows:
+    for confidence, label, score, rule, candidates, *row in rows:
         proposal = restore(tuple(row))
         margin = margin_of(proposal.triplet.aspect.text, candidates or "")
-        yield JudgedTriplet(proposal, confidence, label, score, margin)
+        yield JudgedTriplet(proposal, confidence, label, score, rule or "", margin)
 
 
 def count(connection: sqlite3.Connection, source: int, split: str) -> int:

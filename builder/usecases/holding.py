@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 from builder.engine import Doc, RuleEngine
 from builder.errors import ConfigError
+from builder.model.trust import Standing
 from builder.reader import Recipe, make_reader
 from builder.records import Triplet
 from builder.settings import ReleaseSettings
 from builder.store import db, runs, triplets
 
 if TYPE_CHECKING:
-    from builder.model.calibration import Curve
+    from builder.model.calibration import Calibration
     from builder.model.panel import Panel
     from builder.model.tagger import Proposal
 
@@ -33,7 +34,7 @@ class Rated:
     """A trusted panel, what its scores are worth, and the convention of the rules that it was trained on."""
 
     panel: Panel
-    curve: Curve
+    calibration: Calibration
     convention: str
 
 
@@ -57,8 +58,8 @@ def shipped_holder(recipe: Recipe) -> Callable[[Sequence[str]], list[Triplets]]:
             fix="take the source rules, or name a working directory that was built",
         )
     panel = open_model(folder, recipe.folders)
-    assert panel.own_curve is not None, "a shipped model was measured"
-    return _holding(recipe, Rated(panel, panel.own_curve, recipe.convention), ReleaseSettings().min_confidence)
+    assert panel.own_calibration is not None, "a shipped model was measured"
+    return _holding(recipe, Rated(panel, panel.own_calibration, recipe.convention), ReleaseSettings().min_confidence)
 
 
 def _holding(recipe: Recipe, rated: Rated | None, least: float) -> Callable[[Sequence[str]], list[Triplets]]:
@@ -92,7 +93,7 @@ def _setting(workdir: Path, key: str, otherwise: Any) -> Any:
 
 def rated_panel(workdir: Path, device: str = "auto") -> Rated | None:
     """The panel of a working directory with its curve; None if there is none, or it is not trusted."""
-    from builder.model.calibration import load_curve
+    from builder.model.calibration import load_calibration
     from builder.model.panel import load_panel
 
     with db.reading(workdir) as connection:
@@ -100,8 +101,12 @@ def rated_panel(workdir: Path, device: str = "auto") -> Rated | None:
             return None
     folder = workdir / "models" / "panel"
     panel = load_panel(folder, device if device != "auto" else str(_setting(workdir, "device", "auto")))
-    curve = load_curve(folder) if panel.trust else None
-    return None if curve is None else Rated(panel, curve, str(_setting(workdir, "rules.convention", "natural")))
+    calibration = load_calibration(folder) if panel.trust else None
+    return (
+        None
+        if calibration is None
+        else Rated(panel, calibration, str(_setting(workdir, "rules.convention", "natural")))
+    )
 
 
 def hold(
@@ -110,26 +115,31 @@ def hold(
     """What rules and panel hold together of each document, less what has a lower confidence than `least`."""
     from builder.model.cotrain import held
 
-    panel = rated.panel
-    proposals = panel.taggers.proposals([doc.text for doc in docs])
-    scores = _scores(panel, ruled, proposals)
-    limits = panel.limits
+    limits = rated.panel.limits
+    proposals = rated.panel.taggers.proposals([doc.text for doc in docs])
     likely = [[pair for pair in pairs if pair[0] >= limits.least] for pairs in proposals]
-    firm = [[limits.is_firm(triplet.margin, rated.convention) for triplet in own] for own in ruled]
-    both = [held(engine, *parts, limits) for parts in zip(docs, ruled, scores, firm, likely, strict=True)]
+    stays = [
+        [standing != "rejected" for standing, _ in _place(rated, own, pairs)]
+        for own, pairs in zip(ruled, proposals, strict=True)
+    ]
+    both = [held(engine, *parts, limits) for parts in zip(docs, ruled, stays, likely, strict=True)]
     return [
         tuple(
             replace(triplet, confidence=sure)
-            for triplet, sure in zip(kept, map(rated.curve, own), strict=True)
-            if sure >= least
+            for triplet, placed in zip(kept, _place(rated, kept, pairs), strict=True)
+            if (sure := rated.calibration.rate(*placed)) >= least
         )
-        for kept, own in zip(both, _scores(panel, both, proposals), strict=True)
+        for kept, pairs in zip(both, proposals, strict=True)
     ]
 
 
-def _scores(panel: Panel, proposed: Sequence[Triplets], proposals: Sequence[Sequence[Proposal]]) -> list[list[float]]:
-    """The panel's probability of YY of each triplet, as the database keeps it."""
+def _place(rated: Rated, proposed: Triplets, proposals: Sequence[Proposal]) -> list[tuple[Standing, float]]:
+    """How the panel stands to each triplet, with its probability of YY as the database keeps it."""
     from builder.model.panel import seen
 
-    verdicts = [panel.verdicts(shares) for shares in map(seen, proposed, proposals)]
-    return [[round(score, 6) for _, score in judged] for judged in verdicts]
+    weighed, out = rated.convention == "natural", list[tuple[Standing, float]]()
+    for triplet, (label, score) in zip(proposed, rated.panel.verdicts(seen(proposed, proposals)), strict=True):
+        margin = triplet.margin if weighed else 0.0
+        standing = rated.panel.limits.place(label, score, triplet.rule or "", triplet.polarity, margin)
+        out.append(("model" if triplet.source != "rules" else standing, round(score, 6)))
+    return out

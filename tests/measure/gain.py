@@ -65,9 +65,7 @@ def answers(texts: Sequence[ReadText], limits: TrustLimits | None) -> dict[str, 
         read.id: [
             to_answer(triplet)
             for triplet in (
-                held(read, limits.drop, limits.firm, limits.add, limits.widen)
-                if limits
-                else [to_text(triplet, read.view, read.text) for triplet in read.ruled]
+                held(read, limits) if limits else [to_text(triplet, read.view, read.text) for triplet in read.ruled]
             )
         ]
         for read in texts

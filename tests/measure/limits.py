@@ -19,6 +19,7 @@ from pathlib import Path
 from types import ModuleType
 
 import numpy as np
+from pack_model import place
 from sizes import Gold, judge, scorer
 
 from builder import nlp
@@ -29,7 +30,7 @@ from builder.lexicon.rules import load_rules
 from builder.model.cotrain import Taggers, fresh, load_taggers, widened
 from builder.model.panel import YY, seen, unseen
 from builder.model.tagger import Proposal, in_place
-from builder.model.trust import ADD, DROP, FIRM, WIDEN
+from builder.model.trust import ADD, DROP, FIRM, WIDEN, TrustLimits
 from builder.reader import review_view, to_text, to_view
 from builder.records import Triplet
 from builder.store import db, reviews, triplets
@@ -74,13 +75,11 @@ def read_texts(path: Path, taggers: Taggers) -> list[ReadText]:
     return out
 
 
-def held(read: ReadText, drop: float, firm: float, add: float, widen: float) -> list[Triplet]:
+def held(read: ReadText, limits: TrustLimits) -> list[Triplet]:
     """The text's triplets by these limits, in its own offsets, with the panel's score for a confidence."""
-    scored = zip(read.ruled, seen(read.ruled, read.proposals)[:, YY], strict=True)
-    kept = widened(
-        [triplet for triplet, score in scored if score >= drop or triplet.margin >= firm], read.weighed, widen
-    )
-    every = sorted(kept + fresh(kept, read.weighed, add), key=in_place)
+    placed = zip(read.ruled, place(limits, read.ruled, read.proposals), strict=True)
+    kept = widened([triplet for triplet, (standing, _) in placed if standing != "rejected"], read.weighed, limits.widen)
+    every = sorted(kept + fresh(kept, read.weighed, limits), key=in_place)
     scores = seen(every, read.proposals)[:, YY]
     return [
         replace(to_text(triplet, read.view, read.text), confidence=float(score))
@@ -108,25 +107,26 @@ def train_scores(workdir: Path, taggers: Taggers, most: int) -> list[float]:
 
 def print_limits(module: ModuleType, texts: Sequence[ReadText]) -> None:
     print("| drop below | keep from a margin of | add from | lengthen from | P / R / F1 |\n|---|---|---|---|---|")
-    for limits in LIMITS:
+    for drop, firm, add, widen in LIMITS:
         answers = {
             read.id: [
                 {"aspect": triplet.aspect.text, "opinion": triplet.opinion.text, "polarity": triplet.polarity}
-                for triplet in held(read, *limits)
+                for triplet in held(read, TrustLimits(drop, add, widen, firm, add))
             ]
             for read in texts
         }
         values = module.score(answers)
-        cells = ["never" if limit in (0.0, math.inf) else f"{limit:g}" for limit in limits]
+        cells = ["never" if limit in (0.0, math.inf) else f"{limit:g}" for limit in (drop, firm, add, widen)]
         print(f"| {' | '.join(cells)} | {' / '.join(f'{values[name]:.1f}' for name in ('P', 'R', 'F1'))} |")
 
 
 def print_ranks(module: ModuleType, texts: Sequence[ReadText], scores: Sequence[float]) -> None:
     required, optional = module.gold()
+    undropped = TrustLimits(0.0, ADD, WIDEN)
     judged = [
         pair
         for read in texts
-        for pair in judge(module, held(read, 0.0, FIRM, ADD, WIDEN), _rows(required, read.id), _rows(optional, read.id))
+        for pair in judge(module, held(read, undropped), _rows(required, read.id), _rows(optional, read.id))
     ]
     ranks = np.searchsorted(np.array(scores), [score for score, _ in judged]) / len(scores)
     right = np.array([good for _, good in judged])

@@ -33,9 +33,9 @@ from builder.lexicon.folders import Folders
 from builder.lexicon.resources import load_lexicon
 from builder.lexicon.rules import Rule, load_rules
 from builder.metrics import micro
-from builder.model.calibration import Curve, fitted, ranked
+from builder.model.calibration import Calibration, fitted, ranked
 from builder.model.cotrain import Taggers, load_taggers
-from builder.model.trust import ADD, DROP, FIRM, WIDEN
+from builder.model.trust import ADD, DROP, WIDEN, Standing, TrustLimits
 from builder.model.tuning import TaughtExamples, tune_taggers
 from builder.model_settings import Discriminate
 from builder.reader import Reader, Recipe, make_reader, review_view, to_view
@@ -77,7 +77,8 @@ def read_reviews(
 
 def answer(texts: Texts, add: float) -> Answers:
     """What variant E holds of the texts."""
-    return {key: [to_answer(triplet) for triplet in held(read, DROP, FIRM, add, WIDEN)] for key, read in texts.items()}
+    limits = TrustLimits(DROP, add, WIDEN, add_unread=add)
+    return {key: [to_answer(triplet) for triplet in held(read, limits)] for key, read in texts.items()}
 
 
 def choose_add(labelled: Sequence[TaughtReview], texts: Texts) -> float:
@@ -148,19 +149,19 @@ def score_taught_rules(split: Split, taggers: Taggers, reader: Reader) -> dict[s
         return {f"as built, with taught rules, added from {add:g}": answer(texts, add) for add in (ADD, 0.5)}
 
 
-def judge_texts(module: ModuleType, texts: Texts) -> list[tuple[float, bool]]:
-    """(score, right) of what variant E holds."""
+def judge_texts(module: ModuleType, texts: Texts) -> list[tuple[Standing, float, bool]]:
+    """(standing, score, right) of what variant E holds; one curve rates all of it."""
     required, optional = module.gold()
     return [
-        pair
+        ("shared", *pair)
         for key, read in texts.items()
-        for pair in judge(module, held(read, DROP, FIRM, ADD, WIDEN), list(required[key]), list(optional[key]))
+        for pair in judge(module, held(read, TrustLimits.of(1.0)), list(required[key]), list(optional[key]))
     ]
 
 
-def measure_fit(curve: Curve, judged: Sequence[tuple[float, bool]]) -> tuple[float, float]:
+def measure_fit(calibration: Calibration, judged: Sequence[tuple[Standing, float, bool]]) -> tuple[float, float]:
     """The mean distance of confidence and share right over tenths of the triplets, and the mean squared error."""
-    ordered = sorted((curve(score), good) for score, good in judged)
+    ordered = sorted((calibration.rate(standing, score), good) for standing, score, good in judged)
     tenths = [ordered[len(ordered) * n // 10 : len(ordered) * (n + 1) // 10] for n in range(10)]
     off = sum(abs(sum(sure for sure, _ in part) - sum(good for _, good in part)) for part in tenths) / len(ordered)
     return off, sum((sure - good) ** 2 for sure, good in ordered) / len(ordered)
@@ -185,7 +186,7 @@ def main() -> None:
         write_required(gold, texts, scorer.gold()[0])
         taught = {review.key: review for review in read_taught(read_labels(gold).rows, gold, reader)}
     rule_examples = read_rule_examples(options.workdir, options.train)
-    curve = ranked(train_scores(options.workdir, taggers, options.train))
+    calibration = Calibration.of(ranked(train_scores(options.workdir, taggers, options.train)))
     scores: dict[str, list[Mapping[str, float]]] = {}
     for number in range(options.splits):
         ordered = sorted(whole)
@@ -199,10 +200,9 @@ def main() -> None:
             judge_texts(scorer, read_reviews(labelled, taggers, reader, rules))
             for labelled in (split.lessons, split.test)
         )
-        moved = fitted(own, curve)
-        print(
-            f"split {number}: confidence off by, squared error:", measure_fit(curve, other), measure_fit(moved, other)
-        )
+        moved = fitted(own, calibration)
+        fits = measure_fit(calibration, other), measure_fit(moved, other)
+        print(f"split {number}: confidence off by, squared error:", *fits)
         base = scores[f"no labels, added from {ADD:g}"]
         for name, own_scores in scores.items():
             means = [sum(score[part] for score in own_scores) / len(own_scores) for part in ("P", "R", "F1")]

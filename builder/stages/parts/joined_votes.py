@@ -7,7 +7,7 @@ they are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from builder.edges import clashes
@@ -22,9 +22,9 @@ from builder.stages.parts.context import Context
 from builder.stages.parts.pool_layers import is_pool
 from builder.stages.parts.rounds import SPLITS
 from builder.store import labellers, reviews, triplet_rows, triplets
+from builder.store.confidence import Rating
 
 StoredRow = tuple[int, Triplet]
-Curve = Callable[[float], float]
 
 ADD = 0.6
 """What only labellers propose comes in from such a chance to be right. The panel's score has a limit of its own."""
@@ -65,10 +65,10 @@ def join_votes(
     context: Context,
     rows: Iterator[StoredRow],
     heeded: Sequence[Labeller],
-    curve: Curve | None,
+    rating: Rating | None,
     changes: VotedChanges,
 ) -> Iterator[StoredRow]:
-    """The rows of the build with what the labellers change. `curve` makes chances of the judge's scores; None: there
+    """The rows of the build with what the labellers change. `rating` makes chances of the judge's verdicts; None: there
     is no judge, and the rules' margins say how sure they are. What the labellers change is noted in `changes`.
     """
     read = frozenset().union(*(labeller.read for labeller in heeded))
@@ -78,7 +78,7 @@ def join_votes(
             held[review].append(triplet)
         else:
             yield review, triplet
-    chances = _chances(context, read, curve)
+    chances = _chances(context, read, rating)
     categories = Categories(context.lexicon)
     voted = [
         (review, triplet, _vote(triplet, own, review, heeded, chances, categories))
@@ -147,7 +147,7 @@ def _same(triplet: Triplet, other: Triplet) -> bool:
     return triplet.polarity == other.polarity and clashes(triplet, other)
 
 
-def _chances(context: Context, read: frozenset[int], curve: Curve | None) -> dict[int, float]:
+def _chances(context: Context, read: frozenset[int], rating: Rating | None) -> dict[int, float]:
     """Triplet id -> how likely a rule triplet is right by itself, in the reviews that labellers read."""
     connection = context.connection
     rules, judge = triplets.source_id(connection, "rules"), triplets.source_id(connection, judging.NAME)
@@ -156,9 +156,10 @@ def _chances(context: Context, read: frozenset[int], curve: Curve | None) -> dic
     for split in SPLITS:
         for row in triplets.judged(connection, rules, judge or 0, split):
             if row.stored.review in read:
-                by_judge = curve is not None and row.score is not None
                 out[row.stored.id] = (
-                    curve(row.score) if by_judge else chance_by_margin(row.margin)  # type: ignore[misc, arg-type]
+                    chance_by_margin(row.margin)
+                    if rating is None or row.score is None
+                    else rating(row.label, row.score, row.rule, row.stored.triplet.polarity, row.margin)
                 )
     return out
 

@@ -10,13 +10,14 @@ from pathlib import Path
 from builder.learning.task import Example, Judge
 from builder.lexicon.folders import Folders
 from builder.model import kinds
-from builder.model.trust import TrustLimits
+from builder.model.trust import Standing, TrustLimits
 from builder.records import StoredTriplet
 from builder.settings import Config
 from builder.stages.parts import predictions
 from builder.stages.parts.context import Context
 from builder.stages.parts.examples import stream_examples
 from builder.store import triplets
+from builder.store.triplets import JudgedTriplet
 
 NAME = "discriminator"
 TOO_FEW = "too few reviews for a judge; releasing what the rules hold"
@@ -87,10 +88,16 @@ def read_trust(context: Context) -> float | None:
     return float(json.loads(path.read_text(encoding="utf-8"))["trust"])
 
 
+def place(limits: TrustLimits, judged: JudgedTriplet, convention: str) -> Standing:
+    """How the judge leaves a triplet of the rules. Only the convention `natural` weighs candidates."""
+    margin = judged.margin if convention == "natural" else 0.0
+    return limits.place(judged.label, judged.score or 0.0, judged.rule, judged.stored.triplet.polarity, margin)
+
+
 def read_limits(context: Context) -> TrustLimits:
     """What variant E may do by the panel of this build."""
     settings = json.loads((context.models / "panel" / "panel.json").read_text(encoding="utf-8"))
-    return TrustLimits(**settings["limits"]) if "limits" in settings else TrustLimits.of(float(settings["trust"]))
+    return TrustLimits.read(settings["limits"]) if "limits" in settings else TrustLimits.of(float(settings["trust"]))
 
 
 def folder_of(context: Context) -> Path:

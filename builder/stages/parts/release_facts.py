@@ -14,7 +14,7 @@ from builder.licences import by_source
 from builder.metrics import Answer
 from builder.metrics.scores import Metric
 from builder.metrics.systems import Settings, measure
-from builder.model.calibration import load_curve
+from builder.model.calibration import load_calibration
 from builder.records import POLARITIES
 from builder.release.figures import QualityFigure, metric_name
 from builder.release.manifest import Facts, LayerFacts, SplitFacts
@@ -157,8 +157,8 @@ def _describe_panel(context: Context) -> str:
     if variant != "E":
         return "The panel of taggers is trusted."
     shipped = judging.find_shipped_model(context.config, context.folders) is not None
-    limits, curve = judging.read_limits(context), load_curve(context.models / "panel")
-    rated = f" Its confidences are calibrated on {curve.source}." if curve else ""
+    limits, calibration = judging.read_limits(context), load_calibration(context.models / "panel")
+    rated = f" Its confidences are calibrated on {calibration.source}." if calibration else ""
     return (
         (SHIPPED_JUDGE if shipped else f"The panel of taggers is trusted to {trust:.0%}")
         + f". Variant E leaves out triplets of the rules that it gives less than {limits.drop:g} and the rules were "

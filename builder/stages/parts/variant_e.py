@@ -12,6 +12,7 @@ import json
 import sqlite3
 import time
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -20,10 +21,10 @@ from builder.engine import Doc, make_engine
 from builder.learning.task import Example, Judge
 from builder.metrics import matching
 from builder.metrics.matching import Answer
-from builder.model.calibration import Curve, fitted, ranked, save_curve
+from builder.model.calibration import Calibration, fitted, ranked, save_calibration
 from builder.progress import ModelBar
 from builder.reader import restored, review_view, to_text, to_view
-from builder.records import Review, Triplet, Verdict
+from builder.records import Polarity, Review, Triplet, Verdict
 from builder.stages.parts import gold, judging, predictions
 from builder.stages.parts.context import Context
 from builder.stages.parts.examples import join_rows
@@ -32,7 +33,7 @@ from builder.stages.parts.pool_layers import is_pool
 from builder.stages.parts.rounds import SPLITS, RoundResult, TripletPlace, finish_round
 from builder.stages.parts.sure_proposals import load_proposals
 from builder.stages.parts.taught_reviews import read_taught_labels
-from builder.store import confidence, labellers, readings, reviews, runs, triplets
+from builder.store import confidence, labellers, readings, reviews, runs, triplet_rows, triplets
 from builder.store.triplets import JudgedTriplet
 from builder.text import View
 
@@ -50,6 +51,16 @@ def read_voted(connection: sqlite3.Connection) -> dict[str, int]:
     return counts
 
 
+@dataclass(frozen=True, slots=True)
+class Additions:
+    """What variant E holds beside the rules' triplets: the panel's verdict on each, and the score of those that the
+    panel alone found, by their ids.
+    """
+
+    verdicts: dict[TripletPlace, tuple[Verdict | None, float]] = field(default_factory=dict)
+    alone: dict[int, float] = field(default_factory=dict)
+
+
 def run_round(context: Context, judge: Judge | None) -> None:
     """Round 0 of variant E, its only one: what the rules and the panel hold together becomes training set and result.
 
@@ -60,21 +71,21 @@ def run_round(context: Context, judge: Judge | None) -> None:
     shown = ModelBar("self-train E0")
     trusted = None if judge is None else _trusted(judge)
     digest = trusted.digest if trusted is not None else triplets.RULES_REPEATED
-    verdicts: dict[TripletPlace, tuple[Verdict | None, float]] = {}
+    additions = Additions()
     changes = VotedChanges()
     rows: Iterator[tuple[int, Triplet]] | None = None
     if trusted is not None:
-        rows = chain.from_iterable(_agreed_triplets(context, trusted, split, shown, verdicts) for split in SPLITS)
+        rows = chain.from_iterable(_agreed_triplets(context, trusted, split, shown, additions) for split in SPLITS)
     if heeded := heeded_labellers(context):
         signatures = [labellers.signature(context.connection, labeller.name) for labeller in heeded]
         digest = hashlib.sha256(json.dumps([digest, *signatures]).encode()).hexdigest()[:16]
         rows = chain.from_iterable(_rule_triplets(context, split) for split in SPLITS) if rows is None else rows
-        curve = None if trusted is None else trusted.own_curve or _rank_curve(context)
-        rows = join_votes(context, rows, heeded, curve, changes)
-    result = RoundResult("E", 0, digest, rows, None, verdicts)
+        rating = None if trusted is None else _rate_by_rules(context, trusted, _uncorrected(context, trusted))
+        rows = join_votes(context, rows, heeded, rating, changes)
+    result = RoundResult("E", 0, digest, rows, None, additions.verdicts)
 
     def settle(source: int) -> None:
-        _rate_confidence(context, source, trusted, changes.added)
+        _rate_confidence(context, source, trusted, additions.alone, changes.added)
         counts = {labellers.ADDED: len(changes.added), labellers.DROPPED: changes.dropped} if heeded else {}
         runs.set_setting(context.connection, _VOTED, json.dumps(counts))
 
@@ -88,16 +99,32 @@ def _trusted(judge: Judge) -> Panel | None:
     return judge if judge.trust else None
 
 
-def _rate_confidence(context: Context, source: int, trusted: Panel | None, added: Mapping[int, float]) -> None:
-    """Make calibrated confidences of the verdicts, and keep the curve for `extract`; none of a panel that is not
-    trusted. What language models `added` keeps the chance that all votes give it.
+def _rate_confidence(
+    context: Context, source: int, trusted: Panel | None, alone: Mapping[int, float], added: Mapping[int, float]
+) -> None:
+    """Make calibrated confidences of the verdicts, and keep the calibration for `extract`; none of a panel that is not
+    trusted. `alone`: the score of each triplet that the model alone found. What language models `added` keeps the
+    chance that all votes give it.
     """
-    curve = None if trusted is None else _fit_curve(context, source, trusted.own_curve)
-    confidence.rate(context.connection, judging.NAME, curve)
-    if curve is not None:
-        confidence.set_chances(context.connection, judging.NAME, added)
-    if trusted is not None:
-        save_curve(curve, context.models / "panel")
+    calibration = None if trusted is None else _fit_calibration(context, source, trusted, alone)
+    if trusted is None or calibration is None:
+        confidence.rate(context.connection, judging.NAME, None)
+        return
+    confidence.rate(context.connection, judging.NAME, _rate_by_rules(context, trusted, calibration))
+    by_model = {triplet: calibration.rate("model", score) for triplet, score in alone.items()}
+    confidence.set_chances(context.connection, judging.NAME, {**by_model, **added})
+    save_calibration(calibration, context.models / "panel")
+
+
+def _rate_by_rules(context: Context, panel: Panel, calibration: Calibration) -> confidence.Rating:
+    """How likely a triplet of the rules is right by its verdict."""
+    weighed = context.config.rules.convention == "natural"
+
+    def rate(label: Verdict | None, score: float, rule: str, polarity: Polarity, margin: float) -> float:
+        standing = panel.limits.place(label, score, rule, polarity, margin if weighed else 0.0)
+        return calibration.rate(standing, score)
+
+    return rate
 
 
 def _rule_triplets(context: Context, split: str) -> Iterator[tuple[int, Triplet]]:
@@ -112,12 +139,12 @@ def _agreed_triplets(
     panel: Panel,
     split: str,
     shown: ModelBar,
-    new_verdicts: dict[TripletPlace, tuple[Verdict | None, float]],
+    additions: Additions,
 ) -> Iterator[tuple[int, Triplet]]:
     """The triplets that rules and panel agree on, in offsets of the stored text.
 
     On the train split no tagger votes on a review that it was trained on. What the panel says of the triplets that the
-    rules do not have goes to `new_verdicts`: the proposals that they come from are at hand here.
+    rules do not have goes to `additions`: the proposals that they come from are at hand here.
     """
     from builder.model.cotrain import held
     from builder.model.panel import seen
@@ -144,7 +171,7 @@ def _agreed_triplets(
         ask = partial(load_proposals(folder, panel.taggers.digest).answer, ask=ask)
     for (review, text_view, verdicts), proposals in predictions.answer_pairs(items(), ask):
         pairs = [
-            (moved, verdict.score or 0.0, panel.limits.is_firm(verdict.margin, context.config.rules.convention))
+            (moved, judging.place(panel.limits, verdict, context.config.rules.convention) != "rejected")
             for verdict in verdicts
             if (moved := to_view(verdict.stored.triplet, text_view)) is not None
         ]
@@ -153,28 +180,32 @@ def _agreed_triplets(
             if proposals
             else Doc(text_view.text, (), ())
         )
-        scores, firm = [score for _, score, _ in pairs], [sure for *_, sure in pairs]
-        ruled = {own.key for own, *_ in pairs}
-        for triplet in held(engine, doc, [own for own, *_ in pairs], scores, firm, proposals, panel.limits):
+        ruled = {own.key for own, _ in pairs}
+        for triplet in held(
+            engine, doc, [own for own, _ in pairs], [stays for _, stays in pairs], proposals, panel.limits
+        ):
             stated = to_text(triplet, text_view, review.text)
             if triplet.key not in ruled:
-                new_verdicts[review.id, stated.key] = panel.verdicts(seen([triplet], proposals))[0]
+                verdict = panel.verdicts(seen([triplet], proposals))[0]
+                additions.verdicts[review.id, stated.key] = verdict
+                if triplet.source != "rules":
+                    additions.alone[triplet_rows.triplet_id(review.id, stated)] = round(verdict[1], 6)
             yield review.id, stated
 
 
-def _rank_curve(context: Context) -> Curve:
-    """The curve by the rank of a score among the rules' triplets of train."""
-    return ranked(confidence.scores(context.connection, judging.NAME, "rules", "train"))
-
-
-def _fit_curve(context: Context, source: int, measured: Curve | None) -> Curve:
-    """The curve from the discriminator's scores to confidences.
-
-    It is `measured`, that of a model that was shipped with it, or follows the rank among the rules' triplets; it is
-    fitted to gold and to labels that taught, if there are any.
+def _uncorrected(context: Context, panel: Panel) -> Calibration:
+    """What the panel's scores are worth before labels of the user move it: as it was measured, where it was shipped,
+    else by the rank of a score among the rules' triplets of train.
     """
+    if panel.own_calibration:
+        return panel.own_calibration
+    return Calibration.of(ranked(confidence.scores(context.connection, judging.NAME, "rules", "train")))
+
+
+def _fit_calibration(context: Context, source: int, panel: Panel, alone: Mapping[int, float]) -> Calibration:
+    """The calibration of the build, fitted to gold and to labels that taught, if there are any."""
     connection, path = context.connection, context.config.evaluate.gold
-    curve = measured or _rank_curve(context)
+    before = _uncorrected(context, panel)
     rows = gold.rows(path) if not is_pool(path) else []  # what a pool unites comes after this
     taught = [labels for labels in read_taught_labels(context) if labels.split]
     due = {labels.review.id: [_answer(triplet) for triplet in labels.triplets] for labels in taught}
@@ -184,11 +215,12 @@ def _fit_curve(context: Context, source: int, measured: Curve | None) -> Curve:
     due |= {review.id: [] for review in labelled}
     for review, triplet in gold.labelled(rows, labelled, path):
         due[review].append(_answer(triplet))
-    judge = triplets.source_id(connection, judging.NAME)
+    judge, convention = triplets.source_id(connection, judging.NAME), context.config.rules.convention
     assert judge is not None, "there is a panel"
     return fitted(
         [
             (
+                "model" if verdict.stored.id in alone else judging.place(panel.limits, verdict, convention),
                 verdict.score,
                 matching.right(due[verdict.stored.review], [_answer(verdict.stored.triplet)], "lenient") == 1,
             )
@@ -196,7 +228,7 @@ def _fit_curve(context: Context, source: int, measured: Curve | None) -> Curve:
             for verdict in triplets.judged(connection, source, judge, split)
             if verdict.score is not None and verdict.stored.review in due
         ],
-        curve,
+        before,
     )
 
 
