@@ -25,27 +25,17 @@ _SURNAMES = (
 _SURNAME = f"(?:欧阳|司马|上官|诸葛|[{_SURNAMES}])"
 _ANY_SURNAME = f"(?:欧阳|司马|上官|诸葛|[{_SURNAMES}白方金石古万田康童温莫游连傅])"
 """With those that are words too: they count before a given name of two characters only."""
-_NOT_AFTER = {
-    "何": "任如为有奈若几", "许": "也或允些少不准", "高": "最超很更较提增升太蛮满颇身", "施": "设措实",
-    "程": "过课工行流路里", "马": "立出罗人斑", "翁": "老", "简": "精", "庄": "村", "江": "长九", "黄": "蛋金",
-    "戴": "穿", "孙": "子", "余": "多业剩", "范": "示规模", "欧": "北西东", "周": "一二三四五六每下上这两四",
-    "王": "大鱿霸", "叶": "茶荷菜落绿", "曾": "不未", "胡": "二", "柳": "杨", "黎": "巴", "梁": "桥", "董": "古",
-    "林": "森园树士云员其", "张": "一两三四五几每这那紧扩开", "丁": "肉鸡萝布园补", "罗": "波暹", "苏": "紫流",
-    "谢": "谢感多道致", "毛": "羽羊鸡鸭猪扒剥拔茸起发", "顾": "光照惠不", "陆": "大登着", "史": "历", "鲁": "粗",
-    "乔": "小",
-}  # fmt: skip
-"""Surnames that end other words, by what stands before them there."""
 _TITLE = (
     "(?:副?店长|店员|副?经理|副理|[主大]厨|厨师|师傅|领班|组长|主任|老板娘?|院长|馆长|校长|管家|教练|助理|司机|导游|领队|骑[士手]|员工|[工实][读习]生"
     "|服务[员生]|护士长?|护理长|[兽牙中]?医[师生]|房仲|业务员?|专员|顾问|教授|主播|大[哥姐姊]|小[哥妹弟]|阿姨|妹妹|姐姐|哥哥|弟弟|[小老]?先生|小姐姐?|女士|老?太太"
-    "|(?:老|药剂?|护理|设计|发型|美[发容甲睫]|治疗|复健|心理|营养|验光|按摩|芳疗|调酒|咖啡|侍酒|律|会计|技)师(?!傅))"
+    "|(?:老|药剂?|护理|设计|发型|美[发容甲睫]|治疗|复健|心理|营养|验光|按摩|芳疗|调酒|咖啡|侍酒|律|会计|技)师(?![傅父爷范]))"
 )
 """What people are called by beside their names, before or behind them."""
-_ROLE = f"(?:{_TITLE}|{_HAN}(?:师(?!傅)|员(?!工))|[柜前吧]台|[外内]场|客服|房东|(?i:waiter|waitress|bartender|server))"
+_ROLE = f"(?:{_TITLE}|{_HAN}(?:师(?![傅父爷范])|员(?!工))|[柜前吧]台|[外内]场|客服|房东|(?i:waiter|waitress|bartender|server))"
 _NEVER = re.compile(
     "[的了个位是在有和跟与及这那都也不很就还来去到说讲请让给被把对向从店馆厅间叫找问等着著过得地上下里前后多少老副服务每楼送取点换加倒做收"
     "帮烤炒切带忙聊端拿吃喝买卖洗擦骂笑没戴弄催赚翻评缺馈们么吗吧呢啊呀哦喔啦哈嘛耶啰咧我你他她它您餐汤菜饭面茶酒肉味脸嘴眼手口脚发值条"
-    "挺蛮帅酷爆屌赞凶跩拽惨死累懒贵差略傻佛落惊谈棒伯叔姨婆嬷妈爸爷奶丈某妹姐哥弟妆谢躺]|^[超真好太最极巨男女现先总像连特人]|^阿[莎沙]$"
+    "挺蛮帅酷爆屌赞凶跩拽惨死累懒贵差略傻佛落惊谈棒伯叔姨婆嬷妈爸爷奶丈某妹姐哥弟妆谢躺单桌瓶盘货班搭场工]|^[超真好太最极巨男女现先总像连特人]|^阿[莎沙]$"
 )
 """What no name has, or begins with: words of grammar, of service and of the table."""
 _NO_NAME = frozenset(
@@ -90,12 +80,9 @@ _PLACES = _places(
     ("服务[^，。]{0,4}是", _END, False),
     ("@ ?", f"{_END}|和|跟", False),
     ("(?<=\ufffc)[、和跟与及]", f"{_SERVED}|{_STAFF}|都", False),
-)
-_FREE = _places(
-    (f"{_START}|[找由请谢激的]", _ROLE, False),
+    (f"{_START}|[感谢]谢|[找由请激的]", f" ?{_ROLE}", False),
     (_START, "的?服务(?=态度|很|超|好|非常|亲切|也|都|真|周到|不错|热情)", False),
 )
-"""Where a word that the name ends might begin earlier."""
 _SHAPES = tuple(
     map(
         re.compile,
@@ -110,8 +97,11 @@ _SHAPES = tuple(
 _TITLED = re.compile(f"(?:(?P<name>{_SURNAME})|(?P<full>{_ANY_SURNAME}{_HAN}{{1,2}}) ?){_TITLE}(?!{_HAN}?[哥姐姊妹弟])")
 _KINDRED = re.compile(
     f"(?:{_START}|(?<=[找由给是请跟谢激员生长])|(?={_SURNAME}[哥姐姊董])|(?<=老板)(?!娘)|(?<=老板娘))"
-    f"(?:(?P<pet>阿{_HAN})[哥姐姊弟妹叔伯姨婶嫂师]|(?P<name>{_HAN}{{1,2}})[哥姐姊董])(?![哥姐姊傅])"
+    f"(?:(?P<pet>阿{_HAN})[哥姐姊弟妹叔伯姨婶嫂师]|(?P<name>{_HAN}{{1,2}})(?<![小大老])[哥姐姊董])(?![哥姐姊傅])"
 )
+
+
+_JUDGED = re.compile("很|超|非常|的服|人|真|服务|亲切|比较")
 
 
 def spans(text: str) -> list[Span]:
@@ -127,13 +117,12 @@ def spans(text: str) -> list[Span]:
 
 def _placed(text: str) -> Iterator[Span]:
     for role in re.finditer(_ROLE, text):
+        if crosses(text, role.start()):  # 首先|生
+            continue
         for place in _BEHIND_ROLES:
             if before := place.before.match(text, role.end()):
                 yield from _named(text, before.end(), place)
     for place in _PLACES:
-        for before in place.before.finditer(text):
-            yield from _named(text, before.end(), place)
-    for place in _FREE:
         for before in place.before.finditer(text):
             yield from _named(text, before.end(), place)
 
@@ -142,9 +131,10 @@ def _named(text: str, start: int, place: _Place) -> Iterator[Span]:
     """The name that begins at `start`, if one does."""
     for shape in _SHAPES:
         name = shape.match(text, start)
-        if name and place.behind.match(text, name.end()) and _is_name(text, name.span(), place.firm):
-            yield name.span()
-            return
+        if name and place.behind.match(text, name.end()) and not crosses(text, name.end()):
+            if _is_name(name[0], place.firm, ends=not text[name.end() : name.end() + 1].isalnum()):
+                yield name.span()
+                return
 
 
 def _titled(text: str) -> Iterator[Span]:
@@ -153,7 +143,7 @@ def _titled(text: str) -> Iterator[Span]:
     while match := _TITLED.search(text, at):
         start, end = match.span(match.lastgroup or 0)
         word = match[0] == "曾经理" and text[match.end() : match.end() + 1] not in ("、", "，", ",")
-        good = not word and _surname(text, start) and (end == start + 1 or _is_name(text, (start, end), firm=False))
+        good = not word and not crosses(text, start) and (match["name"] or _is_name(match["full"], firm=False))
         if good:
             yield start, end
         at = match.end() if good else start + 1
@@ -163,33 +153,41 @@ def _kindred(text: str) -> Iterator[Span]:
     """天佑哥, 阿芬姐, 林姐, 阿明師; 空姐 and 表哥 are words."""
     for match in _KINDRED.finditer(text):
         name = match["name"]
-        if _word(match[0]) or _crosses(text, match.start()) or _crosses(text, match.end()):
+        if is_word(match[0]) or crosses(text, match.start()) or crosses(text, match.end()):
             continue
-        if match["pet"] or (
-            (re.match(_SURNAME, name) and _surname(text, match.start())) or (not _NEVER.search(name) and _SPEAKS.match(text, match.end()))
+        if not name or (
+            re.match(_SURNAME, name) or (not _NEVER.search(name) and _JUDGED.match(text, match.end()))
             if len(name) == 1
-            else _is_name(text, match.span("name"), firm=False)
+            else _is_name(name, firm=False)
         ):
             yield match.span()
 
 
-_SPEAKS = re.compile("很|超|非常|的服|人|真|服务|亲切|比较")
-
-
-@lru_cache(maxsize=65_536)
-def _word(text: str) -> bool:
-    """Whether the dictionary has it."""
-    import rjieba
-
-    return bool(rjieba.has_word(text))
-
-
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=262_144)
 def _frequency(text: str) -> int:
-    """How often the dictionary counts a word; what it would expect of words of one character for what it lacks."""
+    """How often the dictionary counts a word, which it counts at least twice; what it would expect of words of one
+    character for what it lacks.
+    """
     import rjieba
 
     return int(rjieba.suggest_freq(text))
+
+
+@lru_cache(maxsize=262_144)
+def is_word(text: str, above: int = 0) -> bool:
+    """Whether the dictionary has a word, and counts it more often than `above`."""
+    import rjieba
+
+    return bool(rjieba.has_word(text)) and (not above or _frequency(text) > above)
+
+
+def crosses(text: str, at: int) -> bool:
+    """Whether a word stands across `at`: 熱情 of 店員超熱|情. A word that begins there is likelier: 味道 of 王品|味道."""
+    return not is_word(text[at : at + 2], above=10) and any(
+        text[end - 1] != "的" and is_word(text[start:end], above=10)
+        for start in range(max(0, at - 3), at)
+        for end in range(at + 1, min(len(text), start + 4) + 1)
+    )
 
 
 @lru_cache(maxsize=65_536)
@@ -197,7 +195,7 @@ def _common(name: str, firm: bool = False) -> bool:
     """Whether the dictionary has it as a word that is rarely a name; where the place is firm, only plain words are."""
     import rjieba
 
-    if not _word(name):
+    if not is_word(name):
         return False
     tag = rjieba.tag(name)[0][1]
     if name[0] in "小阿" and name[1] in _SURNAMES:
@@ -209,35 +207,16 @@ def _common(name: str, firm: bool = False) -> bool:
     return _frequency(name) > (150 if firm else 3 if tag == "v" else 16)
 
 
-def _is_name(text: str, span: Span, firm: bool) -> bool:
-    start, end = span
-    name = text[start:end]
+def _is_name(name: str, firm: bool, ends: bool = False) -> bool:
+    """Whether what stands in a place for names may be one; `ends`: a clause ends there."""
     if re.fullmatch(_ROLE, name):
         return False
     if name[0].isascii():
         return _NO_NAME.isdisjoint(name.split())
-    given = name[-2:] if len(name) > 2 else name
-    if _NEVER.search(given) or _crosses(text, start) or _crosses(text, end) or _common(name, firm):
+    given = name[-2:]
+    if _NEVER.search(given) or _common(name, firm):
         return False
     if len(name) > 2:
         doubled = given[0] == given[1]
-        return not (_frequency(name[:2]) > 1000 or (_common(given, firm) and not doubled and text[end : end + 1].isalnum()))
-    return firm or _word(name) or name[0] == name[1] or name[0] in "小阿" or _frequency(name) <= 4
-
-
-def _crosses(text: str, at: int) -> bool:
-    """Whether the dictionary has a word across `at`: 熱情 of 店員超熱|情."""
-    return any(
-        _word(text[start:end]) and text[end - 1] != "的" and _frequency(text[start:end]) > 10
-        for start in range(max(0, at - 3), at)
-        for end in range(at + 1, min(len(text), start + 4) + 1)
-    )
-
-
-def _surname(text: str, at: int) -> bool:
-    """Whether the surname at `at` ends no other word."""
-    before = text[at - 1 : at]
-    return not before or (
-        before not in _NOT_AFTER.get(text[at], "")
-        and not (before != "科" and re.match(_HAN, before) and _word(before + text[at]))  # 小兒科林醫師
-    )
+        return _frequency(name[:2]) <= 1_000 and (ends or doubled or not _common(given, firm))
+    return firm or is_word(name) or name[0] == name[1] or name[0] in "小阿" or _frequency(name) <= 4

@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from functools import cache
 from itertools import pairwise
 
+from builder.privacy.person_names import crosses, is_word
+from builder.records import Span
 from builder.text import HAN, converter
 
 
@@ -104,16 +106,30 @@ def pattern(names: tuple[str, ...]) -> re.Pattern[str] | None:
     for.
     """
     spellings = {converter("t2s")(form) for name in names for form in forms(name)}
+    whole = {converter("t2s")(_tidy(name)) for name in names}
     if not spellings:
         return None
-    spelt = "|".join(_spelt(form) for form in sorted(spellings, key=lambda form: (-len(form), form)))
+    spelt = "|".join(
+        _marked(form) if form not in whole and _ordinary(form) else _spelt(form)
+        for form in sorted(spellings, key=lambda form: (-len(form), form))
+    )
     return re.compile(f"(?:{spelt})(?:{_branch()})?", re.IGNORECASE)
+
+
+def spans(text: str, names: re.Pattern[str]) -> list[Span]:
+    """Where `names` stand in a text, short ones not as parts of other words: 大王品質 has no 王品."""
+    found = [match.span() for match in names.finditer(text)]
+    return [(start, end) for start, end in found if end - start > 3 or not (crosses(text, start) or crosses(text, end))]
 
 
 def forms(name: str) -> tuple[str, ...]:
     """The name and its short forms, the longest first."""
-    candidates = {" ".join(form.split()) for form in _candidates(unicodedata.normalize("NFC", name.translate(_WIDTH)))}
+    candidates = {" ".join(form.split()) for form in _candidates(_tidy(name))}
     return tuple(sorted((form for form in candidates if _tells(form)), key=lambda form: (-len(form), form)))
+
+
+def _tidy(name: str) -> str:
+    return " ".join(unicodedata.normalize("NFC", name.translate(_WIDTH)).split())
 
 
 def _candidates(name: str) -> Iterator[str]:
@@ -138,7 +154,7 @@ def _shorter(head: str) -> Iterator[str]:
     # 50嵐.
     if run := re.search(r"[\u3400-\u9fff\U00020000-\U0003ffff]{2,}", short):
         yield run[0]
-        yield _without_kind(run[0])
+        yield from _without_kind(run[0])
     if run := re.search(r"[A-Za-z\u00c0-\u024f][A-Za-z0-9\u00c0-\u024f '’&.-]*", short):
         yield run[0]
 
@@ -155,10 +171,25 @@ def _without_branch(name: str) -> str:
     return name
 
 
-def _without_kind(name: str) -> str:
-    """鼎香園 from 鼎香園餐廳. Of two characters it might be any word (老王 牛肉麵), so three must be left."""
-    short = _kind_pattern().sub("", name)
-    return short if _han(short) >= 3 else name
+def _without_kind(name: str) -> Iterator[str]:
+    """王品牛排 and 王品 of 王品牛排餐廳: a name without one and more of the words that end it."""
+    while kind := next((name[-size:] for size in (4, 3, 2, 1) if _ends_in_kind(name, size)), ""):
+        name = name.removesuffix(kind)
+        yield name
+
+
+def _ends_in_kind(name: str, size: int) -> bool:
+    """Whether the last characters are a word for a kind of shop or food, and what they leave can be a name."""
+    kind = converter("t2s")(name[-size:])
+    enough = _han(name) - size >= (2 if size > 1 or kind in _ORDINALS else 3)
+    return enough and (kind in _kinds() or (size > 1 and is_word(kind, above=10)))
+
+
+def _ordinary(form: str) -> bool:
+    """Whether a short form is a word of its own, or holds one that is frequent: 春天, 好天氣."""
+    return len(form) < 4 and any(
+        is_word(part, above) for part, above in ((form, 50), (form[:2], 1_000), (form[-2:], 1_000))
+    )
 
 
 def _tells(form: str) -> bool:
@@ -196,6 +227,16 @@ def _spelt(form: str) -> str:
     return left + "".join(parts) + right
 
 
+def _marked(form: str) -> str:
+    """A pattern for a form that is a word too: 「春天」 and 春天信義店 are names, 春天 alone is none."""
+    return f"(?<=[「『“\"【]){form}(?=[」』”\"】])|{form}(?={_branch()})"
+
+
+@cache
+def _kinds() -> frozenset[str]:
+    return frozenset(map(converter("t2s"), [*_AREAS, *_GENERIC, *_ORDINALS]))
+
+
 def _any(words: list[str]) -> str:
     """Either script, the longest word first."""
     both = {form for word in words for form in (word, converter("t2s")(word))}
@@ -205,11 +246,6 @@ def _any(words: list[str]) -> str:
 @cache
 def _generic_pattern() -> re.Pattern[str]:
     return re.compile(f"(?:{_any([*_AREAS, *_GENERIC, *_ORDINALS, *(f'{word}店' for word in _ORDINALS)])})+")
-
-
-@cache
-def _kind_pattern() -> re.Pattern[str]:
-    return re.compile(f"(?:{_any(_GENERIC)})+$")
 
 
 @cache
