@@ -31,11 +31,11 @@ _TITLE = (
     "|(?:老|药剂?|护理|设计|发型|美[发容甲睫]|治疗|复健|心理|营养|验光|按摩|芳疗|调酒|咖啡|侍酒|律|会计|技)师(?![傅父爷范]))"
 )
 """What people are called by beside their names, before or behind them."""
-_ROLE = f"(?:{_TITLE}|{_HAN}(?:师(?![傅父爷范])|员(?!工))|[柜前吧]台|[外内]场|客服|房东|(?i:waiter|waitress|bartender|server))"
+_ROLE = f"(?:{_TITLE}|{_HAN}{{1,2}}(?:师(?![傅父爷范])|员(?!工))|[柜前吧]台|[外内]场|客服|房东|(?i:waiter|waitress|bartender|server))"
 _NEVER = re.compile(
     "[的了个位是在有和跟与及这那都也不很就还来去到说讲请让给被把对向从店馆厅间叫找问等着著过得地上下里前后多少老副服务每楼送取点换加倒做收"
     "帮烤炒切带忙聊端拿吃喝买卖洗擦骂笑没戴弄催赚翻评缺馈们么吗吧呢啊呀哦喔啦哈嘛耶啰咧我你他她它您餐汤菜饭面茶酒肉味脸嘴眼手口脚发值条"
-    "挺蛮帅酷爆屌赞凶跩拽惨死累懒贵差略傻佛落惊谈棒伯叔姨婆嬷妈爸爷奶丈某妹姐哥弟妆谢躺单桌瓶盘货班搭场工]|^[超真好太最极巨男女现先总像连特人]|^阿[莎沙]$"
+    "挺蛮帅酷爆屌赞凶跩拽惨死累懒贵差略傻佛落惊谈棒伯叔姨婆嬷妈爸爷奶丈某妹姐哥弟妆谢躺单桌瓶盘货班搭场工客主组编版闺绕随]|^[超真好太最极巨男女现先总像连特人]|^阿[莎沙]$"
 )
 """What no name has, or begins with: words of grammar, of service and of the table."""
 _NO_NAME = frozenset(
@@ -54,34 +54,38 @@ _SERVED = f"的?(?:{_CARE})?的?(?:服务|招待|推荐|介绍|接待|照顾|帮
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a name stands between what is before and what is behind it; `firm`: that alone tells that it is one."""
+    """Where a name stands between what is before and what is behind it. `hint` has a character of every such place;
+    `firm`: the place alone tells that it is a name.
+    """
 
+    hint: str
     before: re.Pattern[str]
     behind: re.Pattern[str]
     firm: bool
 
 
-def _places(*rows: tuple[str, str, bool]) -> tuple[_Place, ...]:
-    return tuple(_Place(re.compile(before), re.compile(behind), firm) for before, behind, firm in rows)
+def _places(*rows: tuple[str, str, str, bool]) -> tuple[_Place, ...]:
+    return tuple(_Place(hint, re.compile(before), re.compile(behind), firm) for hint, before, behind, firm in rows)
 
 
 _BEHIND_ROLES = _places(
-    ("[ :：]?", "", False),
-    ("[,，、]|的?是", _END, False),
-    (f" ?{_MARKS}", _END, True),
-    (f"(?:的?名字?)?(?:好[像象])?(?:是)?叫做?{_SAID}", _END, True),
+    ("", "[ :：/]?", "", False),
+    ("", "[,，、]|的?是", _END, False),
+    ("", f" ?{_MARKS}", _END, True),
+    ("叫", f"(?:的?名字?)?(?:好[像象])?(?:是)?叫做?{_SAID}", _END, True),
 )
+_BEFORE_ROLES = _places(("", f"{_START}|[感谢]谢|[找由请激的]", f"[ （(]?{_ROLE}", False))
 _PLACES = _places(
-    (f"(?:[他她生孩]|[，,]|好[像象](?:是)?|名字?)叫做?{_SAID}|叫[他她](?!们)", _END, True),
-    (f"名字(?:是|为){_SAID}", _END, True),
-    (f"[名胸]牌上?(?:的?名字)?(?:写的?|的|是)*(?:写[着著]?|叫做?|是){_SAID}", _END, True),
-    (f"叫做?{_SAID}", f"[」』”]?{_STAFF}", True),
-    ("(?:感[谢激]|谢谢|多谢) ?", f"{_SERVED}|{_END}", False),
-    ("服务[^，。]{0,4}是", _END, False),
-    ("@ ?", f"{_END}|和|跟", False),
-    ("(?<=\ufffc)[、和跟与及]", f"{_SERVED}|{_STAFF}|都", False),
-    (f"{_START}|[感谢]谢|[找由请激的]", f" ?{_ROLE}", False),
-    (_START, "的?服务(?=态度|很|超|好|非常|亲切|也|都|真|周到|不错|热情)", False),
+    ("叫", f"(?:[他她生孩]|[，,]|好[像象](?:是)?|名字?)叫做?{_SAID}|叫[他她](?!们)", _END, True),
+    ("叫", f"叫做?{_SAID}", f"[」』”]?{_STAFF}", True),
+    ("名", f"名字(?:是|为){_SAID}", _END, True),
+    ("牌", f"[名胸]牌上?(?:的?名字)?(?:写[的着著]?|的|叫做?|是|[:：])*{_SAID}(?<![牌上])", _END, True),
+    ("谢激", "(?:感[谢激]|谢谢|多谢) ?", f"{_SERVED}|{_END}|[和跟与]", False),
+    ("是", "服务[^，。]{0,4}是", _END, False),
+    ("由找", "[由找]", "(?:[来为帮替](?:我们?|大家)?)?(?:服务|介绍|接待|带位|订位|料理)", False),
+    ("服", _START, "的?服务(?=态度|很|超|好|非常|亲切|也|都|真|周到|不错|热情)", False),
+    ("@", "@ ?", f"{_END}|和|跟", False),
+    ("\ufffc", "(?<=\ufffc)[、和跟与及]", f"{_SERVED}|{_STAFF}|都", False),
 )
 _SHAPES = tuple(
     map(
@@ -95,13 +99,12 @@ _SHAPES = tuple(
     )
 )
 _TITLED = re.compile(f"(?:(?P<name>{_SURNAME})|(?P<full>{_ANY_SURNAME}{_HAN}{{1,2}}) ?){_TITLE}(?!{_HAN}?[哥姐姊妹弟])")
+_KIN = re.compile("[哥姐姊](?![哥姐姊])")
+_KNOWN = re.compile(_TITLE)
 _KINDRED = re.compile(
-    f"(?:{_START}|(?<=[找由给是请跟谢激员生长])|(?={_SURNAME}[哥姐姊董])|(?<=老板)(?!娘)|(?<=老板娘))"
-    f"(?:(?P<pet>阿{_HAN})[哥姐姊弟妹叔伯姨婶嫂师]|(?P<name>{_HAN}{{1,2}})(?<![小大老])[哥姐姊董])(?![哥姐姊傅])"
+    f"(?:{_START}|(?<=[找由给是请跟谢激员生长板娘])|(?={_SURNAME}[哥姐姊董]))"
+    f"(?:阿{_HAN}[哥姐姊弟妹叔伯姨婶嫂师]|(?P<name>{_HAN}{{1,2}})(?<![小大老])[哥姐姊董])(?![哥姐姊傅])"
 )
-
-
-_JUDGED = re.compile("很|超|非常|的服|人|真|服务|亲切|比较")
 
 
 def spans(text: str) -> list[Span]:
@@ -116,15 +119,15 @@ def spans(text: str) -> list[Span]:
 
 
 def _placed(text: str) -> Iterator[Span]:
-    for role in re.finditer(_ROLE, text):
-        if crosses(text, role.start()):  # 首先|生
-            continue
+    roles = [role for role in re.finditer(_ROLE, text) if not (_KNOWN.match(role[0]) and crosses(text, role.start()))]
+    for role in roles:  # none is in 首先生
         for place in _BEHIND_ROLES:
             if before := place.before.match(text, role.end()):
                 yield from _named(text, before.end(), place)
-    for place in _PLACES:
-        for before in place.before.finditer(text):
-            yield from _named(text, before.end(), place)
+    for place in (*_PLACES, *_BEFORE_ROLES) if roles else _PLACES:
+        if not place.hint or not set(place.hint).isdisjoint(text):
+            for before in place.before.finditer(text):
+                yield from _named(text, before.end(), place)
 
 
 def _named(text: str, start: int, place: _Place) -> Iterator[Span]:
@@ -133,7 +136,8 @@ def _named(text: str, start: int, place: _Place) -> Iterator[Span]:
         name = shape.match(text, start)
         if name and place.behind.match(text, name.end()) and not crosses(text, name.end()):
             if _is_name(name[0], place.firm, ends=not text[name.end() : name.end() + 1].isalnum()):
-                yield name.span()
+                kin = _KIN.match(text, name.end())
+                yield name.start(), kin.end() if kin else name.end()
                 return
 
 
@@ -156,11 +160,18 @@ def _kindred(text: str) -> Iterator[Span]:
         if is_word(match[0]) or crosses(text, match.start()) or crosses(text, match.end()):
             continue
         if not name or (
-            re.match(_SURNAME, name) or (not _NEVER.search(name) and _JUDGED.match(text, match.end()))
+            re.match(_SURNAME, name) or (not _NEVER.search(name) and _speaks_of(text, match.end()))
             if len(name) == 1
             else _is_name(name, firm=False)
         ):
             yield match.span()
+
+
+def _speaks_of(text: str, at: int) -> bool:
+    """Whether what stands at `at` says something about what is before it, and is no noun: 坤哥炒的, not 坤哥牛肉."""
+    import rjieba
+
+    return text[at : at + 1].isalnum() and rjieba.tag(text[at : at + 4])[0][1][0] in "vadzpru"
 
 
 @lru_cache(maxsize=262_144)
