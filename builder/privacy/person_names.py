@@ -23,19 +23,19 @@ _SURNAMES = (
 )
 """The frequent ones that are no frequent words."""
 _SURNAME = f"(?:欧阳|司马|上官|诸葛|[{_SURNAMES}])"
-_ANY_SURNAME = f"(?:欧阳|司马|上官|诸葛|[{_SURNAMES}白方金石古万田康童温莫游连傅])"
-"""With those that are words too: they count before a given name of two characters only."""
+_WORDLY = "白方金石古万田康童温莫游连傅"
+"""Surnames that are words too: they count with a given name of two characters and a title."""
 _TITLE = (
-    "(?:副?店长|店员|副?经理|副理|[主大]厨|厨师|师傅|领班|组长|主任|老板娘?|院长|馆长|校长|管家|教练|助理|司机|导游|领队|骑[士手]|员工|[工实][读习]生"
+    "(?:副?店长|店员|副?经理|副理|[主大]厨|厨师|师傅|领班|组长|主任|老板娘?|院长|馆长|校长|管家|教练|助理|司机|导游|领队|骑[士手]|员工|外[卖送]员|[收快配送][银递送餐]员|柜姐|(?:工读|实习|学|女|男)生|[女男]孩"
     "|服务[员生]|护士长?|护理长|[兽牙中]?医[师生]|房仲|业务员?|专员|顾问|教授|主播|大[哥姐姊]|小[哥妹弟]|阿姨|妹妹|姐姐|哥哥|弟弟|[小老]?先生|小姐姐?|女士|老?太太"
     "|(?:老|药剂?|护理|设计|发型|美[发容甲睫]|治疗|复健|心理|营养|验光|按摩|芳疗|调酒|咖啡|侍酒|律|会计|技)师(?![傅父爷范]))"
 )
 """What people are called by beside their names, before or behind them."""
-_ROLE = f"(?:{_TITLE}|{_HAN}{{1,2}}(?:师(?![傅父爷范])|员(?!工))|[柜前吧]台|[外内]场|客服|房东|(?i:waiter|waitress|bartender|server))"
+_ROLE = f"(?:{_TITLE}|{_HAN}{{1,2}}(?:师(?![傅父爷范])|(?<!会)员(?!工))|[柜前吧]台|[外内]场|客服|房东|(?i:waiter|waitress|bartender|server))"
 _NEVER = re.compile(
     "[的了个位是在有和跟与及这那都也不很就还来去到说讲请让给被把对向从店馆厅间叫找问等着著过得地上下里前后多少老副服务每楼送取点换加倒做收"
-    "帮烤炒切带忙聊端拿吃喝买卖洗擦骂笑没戴弄催赚翻评缺馈们么吗吧呢啊呀哦喔啦哈嘛耶啰咧我你他她它您餐汤菜饭面茶酒肉味脸嘴眼手口脚发值条"
-    "挺蛮帅酷爆屌赞凶跩拽惨死累懒贵差略傻佛落惊谈棒伯叔姨婆嬷妈爸爷奶丈某妹姐哥弟妆谢躺单桌瓶盘货班搭场工客主组编版闺绕随]|^[超真好太最极巨男女现先总像连特人]|^阿[莎沙]$"
+    "帮烤炒切带忙聊端拿吃喝买卖洗擦骂笑没戴弄催赚翻评缺馈人们么吗吧呢啊呀哦喔啦哈嘛耶啰咧噢唔我你他她它您餐汤菜饭面茶酒肉味脸嘴眼手口脚发值条"
+    "挺蛮帅酷爆屌赞凶跩拽惨死累懒贵差略傻佛落惊谈棒伯叔姨婆嬷妈爸爷奶丈某娘妹姐哥弟妆谢躺单桌瓶盘货班搭场工客主组编版闺绕随尝包女鸡鸭]|^[超真好太最极巨男现先总像连特调摔赶冒驻激代两号会]|^阿[莎沙]$"
 )
 """What no name has, or begins with: words of grammar, of service and of the table."""
 _NO_NAME = frozenset(
@@ -71,38 +71,33 @@ def _places(*rows: tuple[str, str, str, bool]) -> tuple[_Place, ...]:
 _BEHIND_ROLES = _places(
     ("", "[ :：/]?", "", False),
     ("", "[,，、]|的?是", _END, False),
-    ("", f" ?{_MARKS}", _END, True),
+    ("", f" ?{_MARKS}", _END, False),
     ("叫", f"(?:的?名字?)?(?:好[像象])?(?:是)?叫做?{_SAID}", _END, True),
 )
-_BEFORE_ROLES = _places(("", f"{_START}|[感谢]谢|[找由请激的]", f"[ （(]?{_ROLE}", False))
+_BEFORE_ROLES = _places(("", f"{_START}|[感谢]谢|[找由请激的]", f"(?:(?<=[a-z]) )?[（(]?{_TITLE}", False))
 _PLACES = _places(
     ("叫", f"(?:[他她生孩]|[，,]|好[像象](?:是)?|名字?)叫做?{_SAID}|叫[他她](?!们)", _END, True),
     ("叫", f"叫做?{_SAID}", f"[」』”]?{_STAFF}", True),
     ("名", f"名字(?:是|为){_SAID}", _END, True),
-    ("牌", f"[名胸]牌上?(?:的?名字)?(?:写[的着著]?|的|叫做?|是|[:：])*{_SAID}(?<![牌上])", _END, True),
+    ("牌证条", f"(?:[名胸工]牌|识别证|名条)上?(?:的?名字)?(?:写[的着著]?|的|叫做?|是|[:：])*{_SAID}(?<![牌上证条])", _END, True),
     ("谢激", "(?:感[谢激]|谢谢|多谢) ?", f"{_SERVED}|{_END}|[和跟与]", False),
-    ("是", "服务[^，。]{0,4}是", _END, False),
+    ("是", "(?:服务|接待|招呼|带位|点餐|结账|负责)[^，。]{0,6}是", _END, False),
     ("由找", "[由找]", "(?:[来为帮替](?:我们?|大家)?)?(?:服务|介绍|接待|带位|订位|料理)", False),
     ("服", _START, "的?服务(?=态度|很|超|好|非常|亲切|也|都|真|周到|不错|热情)", False),
     ("@", "@ ?", f"{_END}|和|跟", False),
     ("\ufffc", "(?<=\ufffc)[、和跟与及]", f"{_SERVED}|{_STAFF}|都", False),
 )
-_SHAPES = tuple(
-    map(
-        re.compile,
-        (
-            "[A-Z][a-z]{1,11}(?: [A-Z][a-z]{2,11})?(?![A-Za-z])",
-            f"(?<={_MARKS}){_HAN}{{2,4}}(?=[-—–)）」』”\"'】》〉])",
-            f"{_SURNAME}{_HAN}{{2}}",
-            f"{_HAN}{{2}}",
-        ),
-    )
+_LATIN = re.compile("[A-Z][a-z]{1,11}(?: [A-Z][a-z]{2,11})?(?![A-Za-z])")
+_CLOSED = re.compile(f"(?<={_MARKS}){_HAN}{{2,4}}(?=[-—–)）」』”\"'】》〉])")
+_SHAPES = (_LATIN, _CLOSED, re.compile(f"{_SURNAME}{_HAN}{{2}}"), re.compile(f"{_HAN}{{2}}"))
+_TITLED = re.compile(
+    f"(?:(?P<name>{_SURNAME})|(?P<full>{_SURNAME}{_HAN}{{1,2}}) ?){_TITLE}(?!{_HAN}?[哥姐姊妹弟])"
+    f"|(?P<rare>[{_WORDLY}]{_HAN}{{2}}) ?(?:先生|小姐|女士)"
 )
-_TITLED = re.compile(f"(?:(?P<name>{_SURNAME})|(?P<full>{_ANY_SURNAME}{_HAN}{{1,2}}) ?){_TITLE}(?!{_HAN}?[哥姐姊妹弟])")
 _KIN = re.compile("[哥姐姊](?![哥姐姊])")
 _KNOWN = re.compile(_TITLE)
 _KINDRED = re.compile(
-    f"(?:{_START}|(?<=[找由给是请跟谢激员生长板娘])|(?={_SURNAME}[哥姐姊董]))"
+    f"(?:{_START}|(?<=[找由给是请跟谢激])|(?<=[员师生长板娘])(?=阿)|(?={_SURNAME}[哥姐姊董]))"
     f"(?:阿{_HAN}[哥姐姊弟妹叔伯姨婶嫂师]|(?P<name>{_HAN}{{1,2}})(?<![小大老])[哥姐姊董])(?![哥姐姊傅])"
 )
 
@@ -135,7 +130,8 @@ def _named(text: str, start: int, place: _Place) -> Iterator[Span]:
     for shape in _SHAPES:
         name = shape.match(text, start)
         if name and place.behind.match(text, name.end()) and not crosses(text, name.end()):
-            if _is_name(name[0], place.firm, ends=not text[name.end() : name.end() + 1].isalnum()):
+            firm = place.firm or shape is _CLOSED
+            if _is_name(name[0], firm, ends=not text[name.end() : name.end() + 1].isalnum()):
                 kin = _KIN.match(text, name.end())
                 yield name.start(), kin.end() if kin else name.end()
                 return
@@ -147,7 +143,7 @@ def _titled(text: str) -> Iterator[Span]:
     while match := _TITLED.search(text, at):
         start, end = match.span(match.lastgroup or 0)
         word = match[0] == "曾经理" and text[match.end() : match.end() + 1] not in ("、", "，", ",")
-        good = not word and not crosses(text, start) and (match["name"] or _is_name(match["full"], firm=False))
+        good = not word and not crosses(text, start) and (match["name"] or _is_name(text[start:end], firm=False))
         if good:
             yield start, end
         at = match.end() if good else start + 1
@@ -193,12 +189,19 @@ def is_word(text: str, above: int = 0) -> bool:
 
 
 def crosses(text: str, at: int) -> bool:
-    """Whether a word stands across `at`: 熱情 of 店員超熱|情. A word that begins there is likelier: 味道 of 王品|味道."""
-    return not is_word(text[at : at + 2], above=10) and any(
+    """Whether a word stands across `at`: 熱情 of 店員超熱|情. Of two characters it is none where another word begins
+    at `at`: 味道 of 王品|味道.
+    """
+    return any(
         text[end - 1] != "的" and is_word(text[start:end], above=10)
         for start in range(max(0, at - 3), at)
         for end in range(at + 1, min(len(text), start + 4) + 1)
+        if end - start > 2 or not is_word(text[at : at + 2], above=10)
     )
+
+
+_NAME_TAGS = {"nr": 300, "nrt": 45, "nrfg": 45, "nz": 45, "ns": 16, }
+"""Up to which count the dictionary's words of a tag are read as names."""
 
 
 @lru_cache(maxsize=65_536)
@@ -206,25 +209,25 @@ def _common(name: str, firm: bool = False) -> bool:
     """Whether the dictionary has it as a word that is rarely a name; where the place is firm, only plain words are."""
     import rjieba
 
-    if not is_word(name):
+    if not is_word(name) or sum(is_word(surname + name) for surname in _SURNAMES) >= 4:  # 建國 of 王建國, 李建國, …
         return False
     tag = rjieba.tag(name)[0][1]
     if name[0] in "小阿" and name[1] in _SURNAMES:
         return False
     if name[0] == "阿":
         return _frequency(name) > 200
-    if tag in ("nr", "nrt", "nrfg", "nz", "ns"):
-        return not firm and _frequency(name) > (16 if tag == "ns" else 45 if name[0] in _SURNAMES else 300)
-    return _frequency(name) > (150 if firm else 3 if tag == "v" else 16)
+    if firm:
+        return tag not in _NAME_TAGS and _frequency(name) > 150
+    return _frequency(name) > (45 if tag == "nr" and name[0] in _SURNAMES else 3 if tag == "v" else _NAME_TAGS.get(tag, 16))
 
 
 def _is_name(name: str, firm: bool, ends: bool = False) -> bool:
     """Whether what stands in a place for names may be one; `ends`: a clause ends there."""
-    if re.fullmatch(_ROLE, name):
+    given = name[-2:]
+    if re.fullmatch(_ROLE, name) or re.fullmatch(_ROLE, given):
         return False
     if name[0].isascii():
         return _NO_NAME.isdisjoint(name.split())
-    given = name[-2:]
     if _NEVER.search(given) or _common(name, firm):
         return False
     if len(name) > 2:
