@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from builder.privacy.dictionary import tagged
 from builder.records import Span
 
 _NUMBER = "[0-9一二三四五六七八九十百]{1,5}"
@@ -46,14 +47,12 @@ def spans(text: str) -> list[Span]:
 
 def _beginning(text: str, at: int, tail: str) -> int:
     """Where the address begins whose road or block ends at `at`; `at` itself where it has no name."""
-    import rjieba
-
     named = _NAMED.search(text, 0, at)
     assert named is not None, "it may be empty"
     start = at
     words: list[tuple[int, str, str]] = []
     place = named.start()
-    for word, tag in rjieba.tag(named[0] + _RUN.findall(tail)[0][:2]):
+    for word, tag in tagged(named[0] + _RUN.findall(tail)[0][:2]):
         if place < at:
             words.append((place, word, tag))
         place += len(word)

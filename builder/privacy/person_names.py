@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from builder.privacy.dictionary import crosses, frequency, is_word, tagged
+from builder.privacy.place_names import is_area
 from builder.records import Span
 
 _HAN = "[\u4e00-\u9fff]"
@@ -26,7 +28,7 @@ _SURNAME = f"(?:欧阳|司马|上官|诸葛|[{_SURNAMES}])"
 _WORDLY = "白方金石古万田康童温莫游连傅"
 """Surnames that are words too: they count with a given name of two characters and a title."""
 _TITLE = (
-    "(?:副?店长|店员|副?经理|副理|[主大]厨|厨师|师傅|领班|组长|主任|老板娘?|院长|馆长|校长|管家|教练|助理|司机|导游|领队|骑[士手]|员工|外[卖送]员|[收快配送][银递送餐]员|柜姐|(?:工读|实习|学|女|男)生|[女男]孩"
+    "(?:副?店长|店员|副?经理|副理|[主大]厨|厨师|师傅|领班|组长|主任|老板娘?|院长|馆长|校长|管家|教练|助理|司机|导游|领队|骑[士手]|员工|外[卖送]员|[收快配送][银递送餐]员|柜姐|(?:工读|实习|女|男)生|学生[妹弟]?|[女男]孩"
     "|服务[员生]|护士长?|护理长|[兽牙中]?医[师生]|房仲|业务员?|专员|顾问|教授|主播|大[哥姐姊]|小[哥妹弟]|阿姨|妹妹|姐姐|哥哥|弟弟|[小老]?先生|小姐姐?|女士|老?太太"
     "|(?:老|药剂?|护理|设计|发型|美[发容甲睫]|治疗|复健|心理|营养|验光|按摩|芳疗|调酒|咖啡|侍酒|律|会计|技)师(?![傅父爷范]))"
 )
@@ -35,7 +37,7 @@ _ROLE = f"(?:{_TITLE}|{_HAN}{{1,2}}(?:师(?![傅父爷范])|(?<!会)员(?!工))|
 _NEVER = re.compile(
     "[的了个位是在有和跟与及这那都也不很就还来去到说讲请让给被把对向从店馆厅间叫找问等着著过得地上下里前后多少老副服务每楼送取点换加倒做收"
     "帮烤炒切带忙聊端拿吃喝买卖洗擦骂笑没戴弄催赚翻评缺馈人们么吗吧呢啊呀哦喔啦哈嘛耶啰咧噢唔我你他她它您餐汤菜饭面茶酒肉味脸嘴眼手口脚发值条"
-    "挺蛮帅酷爆屌赞凶跩拽惨死累懒贵差略傻佛落惊谈棒伯叔姨婆嬷妈爸爷奶丈某娘妹姐哥弟妆谢躺单桌瓶盘货班搭场工客主组编版闺绕随尝包女鸡鸭]|^[超真好太最极巨男现先总像连特调摔赶冒驻激代两号会]|^阿[莎沙]$"
+    "挺蛮帅酷爆屌赞凶跩拽惨死累懒贵差略傻佛落惊谈棒伯叔姨婆嬷妈爸爷奶丈某娘姓看妹姐哥弟妆谢躺单桌瓶盘货班搭场工客主组编版闺绕随尝包女鸡鸭]|^[超真好太最极巨男现先总像连特调摔赶冒驻激代两号会]|^阿[莎沙]$"
 )
 """What no name has, or begins with: words of grammar, of service and of the table."""
 _NO_NAME = frozenset(
@@ -165,60 +167,29 @@ def _kindred(text: str) -> Iterator[Span]:
 
 def _speaks_of(text: str, at: int) -> bool:
     """Whether what stands at `at` says something about what is before it, and is no noun: 坤哥炒的, not 坤哥牛肉."""
-    import rjieba
-
-    return text[at : at + 1].isalnum() and rjieba.tag(text[at : at + 4])[0][1][0] in "vadzpru"
+    return text[at : at + 1].isalnum() and tagged(text[at : at + 4])[0][1][0] in "vadzpru"
 
 
-@lru_cache(maxsize=262_144)
-def _frequency(text: str) -> int:
-    """How often the dictionary counts a word, which it counts at least twice; what it would expect of words of one
-    character for what it lacks.
-    """
-    import rjieba
-
-    return int(rjieba.suggest_freq(text))
-
-
-@lru_cache(maxsize=262_144)
-def is_word(text: str, above: int = 0) -> bool:
-    """Whether the dictionary has a word, and counts it more often than `above`."""
-    import rjieba
-
-    return bool(rjieba.has_word(text)) and (not above or _frequency(text) > above)
-
-
-def crosses(text: str, at: int) -> bool:
-    """Whether a word stands across `at`: 熱情 of 店員超熱|情. Of two characters it is none where another word begins
-    at `at`: 味道 of 王品|味道.
-    """
-    return any(
-        text[end - 1] != "的" and is_word(text[start:end], above=10)
-        for start in range(max(0, at - 3), at)
-        for end in range(at + 1, min(len(text), start + 4) + 1)
-        if end - start > 2 or not is_word(text[at : at + 2], above=10)
-    )
-
-
-_NAME_TAGS = {"nr": 300, "nrt": 45, "nrfg": 45, "nz": 45, "ns": 16, }
-"""Up to which count the dictionary's words of a tag are read as names."""
+_NAME_COUNTS = {"nr": 300, "nrt": 45, "nrfg": 45, "nz": 45, "ns": 16, "v": 3}
+"""Up to which count the dictionary's words of a kind are read as names; words of other kinds up to 16."""
 
 
 @lru_cache(maxsize=65_536)
 def _common(name: str, firm: bool = False) -> bool:
     """Whether the dictionary has it as a word that is rarely a name; where the place is firm, only plain words are."""
-    import rjieba
-
-    if not is_word(name) or sum(is_word(surname + name) for surname in _SURNAMES) >= 4:  # 建國 of 王建國, 李建國, …
+    if is_area(name):
+        return not firm
+    if not is_word(name):
         return False
-    tag = rjieba.tag(name)[0][1]
     if name[0] in "小阿" and name[1] in _SURNAMES:
         return False
+    persons = sum(is_word(surname + name) for surname in _SURNAMES)  # 建国: 王建国, 李建国, …
+    kind = tagged(name)[0][1]
+    if persons >= (2 if frequency(name) <= 100 else 4) or (firm and kind.startswith(("nr", "ns", "nz"))):
+        return False
     if name[0] == "阿":
-        return _frequency(name) > 200
-    if firm:
-        return tag not in _NAME_TAGS and _frequency(name) > 150
-    return _frequency(name) > (45 if tag == "nr" and name[0] in _SURNAMES else 3 if tag == "v" else _NAME_TAGS.get(tag, 16))
+        return frequency(name) > 200
+    return frequency(name) > (150 if firm else 45 if kind == "nr" and name[0] in _SURNAMES else _NAME_COUNTS.get(kind, 16))
 
 
 def _is_name(name: str, firm: bool, ends: bool = False) -> bool:
@@ -232,5 +203,5 @@ def _is_name(name: str, firm: bool, ends: bool = False) -> bool:
         return False
     if len(name) > 2:
         doubled = given[0] == given[1]
-        return _frequency(name[:2]) <= 1_000 and (ends or doubled or not _common(given, firm))
-    return firm or is_word(name) or name[0] == name[1] or name[0] in "小阿" or _frequency(name) <= 4
+        return frequency(name[:2]) <= 1_000 and (ends or doubled or not _common(given, firm))
+    return firm or is_word(name) or name[0] == name[1] or name[0] in "小阿" or frequency(name) <= 4

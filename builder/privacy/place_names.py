@@ -13,9 +13,14 @@ from collections.abc import Iterator
 from functools import cache
 from itertools import pairwise
 
-from builder.privacy.person_names import crosses, is_word
+from builder.privacy.dictionary import crosses, is_word
 from builder.records import Span
 from builder.text import HAN, converter
+
+
+def is_area(name: str) -> bool:
+    """Whether a name of Simplified script is that of a town, a district or another area that branches are called by."""
+    return name in _simplified(tuple(_AREAS))
 
 
 def _words(text: str) -> list[str]:
@@ -182,7 +187,7 @@ def _ends_in_kind(name: str, size: int) -> bool:
     """Whether the last characters are a word for a kind of shop or food, and what they leave can be a name."""
     kind = converter("t2s")(name[-size:])
     enough = _han(name) - size >= (2 if size > 1 or kind in _ORDINALS else 3)
-    return enough and (kind in _kinds() or (size > 1 and is_word(kind, above=10)))
+    return enough and (kind in _simplified((*_AREAS, *_GENERIC, *_ORDINALS)) or (size > 1 and is_word(kind, above=10)))
 
 
 def _ordinary(form: str) -> bool:
@@ -233,8 +238,8 @@ def _marked(form: str) -> str:
 
 
 @cache
-def _kinds() -> frozenset[str]:
-    return frozenset(map(converter("t2s"), [*_AREAS, *_GENERIC, *_ORDINALS]))
+def _simplified(words: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(map(converter("t2s"), words))
 
 
 def _any(words: list[str]) -> str:
