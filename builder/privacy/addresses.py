@@ -27,6 +27,8 @@ _TAIL = re.compile(
     )""",
     re.VERBOSE,
 )
+_NUMBERED = re.compile("[号巷弄幢栋]")
+"""What every address has: most texts have none."""
 _NAMED = re.compile(f"{_HAN}{{0,24}}$")
 _RUN = re.compile(f"^{_HAN}*")
 _BARE = re.compile(r"[东西南北中]?(?:[大路街道巷弄区小新村花园]|[一二三四五六七八九十])*$")
@@ -38,6 +40,8 @@ _BEFORE = re.compile("[这那哪条]|[在到往去从的是有近来过位置离
 
 
 def spans(text: str) -> list[Span]:
+    if not _NUMBERED.search(text):
+        return []
     return [
         (start, match.end())
         for match in _TAIL.finditer(text)

@@ -29,9 +29,13 @@ REPLACEMENTS: dict[Kind, str] = {
     "place": "[店名]",
 }
 NAMES: frozenset[Kind] = frozenset(("person", "place"))
-"""What a review may judge: an opinion about somebody whose name is masked is still an opinion about somebody."""
+"""What a review may judge: an opinion about what has a masked name is still an opinion about something."""
 Mask = tuple[int, int, Kind]
 """Half-open [start, end) in the stored text, and what stood there."""
+
+
+_NOUN = re.compile(r"(?!的)[^\W_](?:.*[^\W_])?")
+"""What stands beside a name without the marks between them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +56,10 @@ class Masked:
                 return None
         return start + shift, end + shift
 
-    def around(self, span: Span) -> Span | None:
-        """The same for the name of who is judged: a mask of a name in it, or over a part of it, belongs to it whole;
-        None for other masks.
+    def judged(self, span: Span) -> Span | None:
+        """The same for who or what is judged: a mask of a place's name in it, or over a part of it, belongs to it
+        whole; of a person's name, what stands beside it in the span is judged, or the role before it. None where
+        nothing is, and for other masks.
         """
         start, end = span
         for mask_start, mask_end, kind in self.masks:
@@ -67,7 +72,17 @@ class Masked:
             longer = len(REPLACEMENTS[kind]) - (mask_end - mask_start)
             before += longer if mask_end <= start else 0
             after += longer if mask_end <= end else 0
-        return start + before, end + after
+        return self._without_person(start + before, end + after)
+
+    def _without_person(self, start: int, end: int) -> Span | None:
+        name = REPLACEMENTS["person"]
+        first, last = self.text.find(name, start, end), self.text.rfind(name, start, end)
+        if first < 0:
+            return start, end
+        for left, right in ((start, first), (last + len(name), end)):
+            if beside := _NOUN.search(self.text, left, right):
+                return beside.span()
+        return person_names.role_before(self.text[:first])
 
     def in_script(self, convert: Callable[[str], str]) -> str:
         """The masked text with `convert` (which keeps lengths) applied to what is not a mask: [電話] is the same in

@@ -17,6 +17,7 @@ from functools import lru_cache
 from builder.privacy.dictionary import crosses, frequency, is_word, tagged
 from builder.privacy.place_names import is_area
 from builder.records import Span
+from builder.text import converter
 
 _HAN = "[\u4e00-\u9fff]"
 _SURNAMES = (
@@ -29,7 +30,7 @@ _WORDLY = "白方金石古万田康童温莫游连傅"
 """Surnames that are words too: they count with a given name of two characters and a title."""
 _TITLE = (
     "(?:副?店长|店员|副?经理|副理|[主大]厨|厨师|师傅|领班|组长|主任|老板娘?|院长|馆长|校长|管家|教练|助理|司机|导游|领队|骑[士手]|员工|外[卖送]员|[收快配送][银递送餐]员|柜姐|(?:工读|实习|女|男)生|学生[妹弟]?|[女男]孩"
-    "|服务[员生]|护士长?|护理长|[兽牙中]?医[师生]|房仲|业务员?|专员|顾问|教授|主播|大[哥姐姊]|小[哥妹弟]|阿姨|妹妹|姐姐|哥哥|弟弟|[小老]?先生|小姐姐?|女士|老?太太"
+    "|服务[员生]|(?:服务|工作|柜台|门市|[外内]场)人员|护士长?|护理长|[兽牙中]?医[师生]|房仲|业务员?|专员|顾问|教授|主播|大[哥姐姊]|小[哥妹弟]|阿姨|妹妹|姐姐|哥哥|弟弟|[小老]?先生|小姐姐?|女士"
     "|(?:老|药剂?|护理|设计|发型|美[发容甲睫]|治疗|复健|心理|营养|验光|按摩|芳疗|调酒|咖啡|侍酒|律|会计|技)师(?![傅父爷范]))"
 )
 """What people are called by beside their names, before or behind them."""
@@ -37,7 +38,7 @@ _ROLE = f"(?:{_TITLE}|{_HAN}{{1,2}}(?:师(?![傅父爷范])|(?<!会)员(?!工))|
 _NEVER = re.compile(
     "[的了个位是在有和跟与及这那都也不很就还来去到说讲请让给被把对向从店馆厅间叫找问等着著过得地上下里前后多少老副服务每楼送取点换加倒做收"
     "帮烤炒切带忙聊端拿吃喝买卖洗擦骂笑没戴弄催赚翻评缺馈人们么吗吧呢啊呀哦喔啦哈嘛耶啰咧噢唔我你他她它您餐汤菜饭面茶酒肉味脸嘴眼手口脚发值条"
-    "挺蛮帅酷爆屌赞凶跩拽惨死累懒贵差略傻佛落惊谈棒伯叔姨婆嬷妈爸爷奶丈某娘姓看妹姐哥弟妆谢躺单桌瓶盘货班搭场工客主组编版闺绕随尝包女鸡鸭]|^[超真好太最极巨男现先总像连特调摔赶冒驻激代两号会]|^阿[莎沙]$"
+    "挺蛮帅酷爆屌赞凶跩拽惨死累懒贵差略傻佛落惊谈棒伯叔姨婆嬷妈爸爷奶丈某娘姓看妹姐哥弟妆谢躺单桌瓶盘货班搭场工客主组编版闺绕随尝包女鸡鸭]|^[超真好太最极巨高男现先总像连特调摔赶冒驻激代两号会]|^阿[莎沙]$"
 )
 """What no name has, or begins with: words of grammar, of service and of the table."""
 _NO_NAME = frozenset(
@@ -56,7 +57,7 @@ _SERVED = f"的?(?:{_CARE})?的?(?:服务|招待|推荐|介绍|接待|照顾|帮
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a name stands between what is before and what is behind it. `hint` has a character of every such place;
+    """Where a name stands between what is before and what is behind it. `hint` is in every text with such a place;
     `firm`: the place alone tells that it is a name.
     """
 
@@ -78,14 +79,14 @@ _BEHIND_ROLES = _places(
 )
 _BEFORE_ROLES = _places(("", f"{_START}|[感谢]谢|[找由请激的]", f"(?:(?<=[a-z]) )?[（(]?{_TITLE}", False))
 _PLACES = _places(
-    ("叫", f"(?:[他她生孩]|[，,]|好[像象](?:是)?|名字?)叫做?{_SAID}|叫[他她](?!们)", _END, True),
+    ("叫", f"(?:[他她生孩]|[，,]|好[像象](?:是)?|(?<![店门菜])名字?)叫做?{_SAID}|叫[他她](?!们)", _END, True),
     ("叫", f"叫做?{_SAID}", f"[」』”]?{_STAFF}", True),
-    ("名", f"名字(?:是|为){_SAID}", _END, True),
-    ("牌证条", f"(?:[名胸工]牌|识别证|名条)上?(?:的?名字)?(?:写[的着著]?|的|叫做?|是|[:：])*{_SAID}(?<![牌上证条])", _END, True),
-    ("谢激", "(?:感[谢激]|谢谢|多谢) ?", f"{_SERVED}|{_END}|[和跟与]", False),
+    ("名字", f"名字(?:是|为){_SAID}", _END, True),
+    ("牌", f"[名胸工]牌上?(?:的?名字)?(?:写[的着著]?|的|叫做?|是|[:：])*{_SAID}(?<![牌上])", _END, True),
+    ("谢", "(?:感谢|谢谢|多谢) ?", f"{_SERVED}|{_END}|[和跟与]", False),
     ("是", "(?:服务|接待|招呼|带位|点餐|结账|负责)[^，。]{0,6}是", _END, False),
-    ("由找", "[由找]", "(?:[来为帮替](?:我们?|大家)?)?(?:服务|介绍|接待|带位|订位|料理)", False),
-    ("服", _START, "的?服务(?=态度|很|超|好|非常|亲切|也|都|真|周到|不错|热情)", False),
+    ("由", "由", "(?:[来为帮替](?:我们?|大家)?)?(?:服务|介绍|接待|带位|订位|料理)", False),
+    ("服务", _START, "的?服务(?=态度|很|超|好|非常|亲切|也|都|真|周到|不错|热情)", False),
     ("@", "@ ?", f"{_END}|和|跟", False),
     ("\ufffc", "(?<=\ufffc)[、和跟与及]", f"{_SERVED}|{_STAFF}|都", False),
 )
@@ -93,11 +94,12 @@ _LATIN = re.compile("[A-Z][a-z]{1,11}(?: [A-Z][a-z]{2,11})?(?![A-Za-z])")
 _CLOSED = re.compile(f"(?<={_MARKS}){_HAN}{{2,4}}(?=[-—–)）」』”\"'】》〉])")
 _SHAPES = (_LATIN, _CLOSED, re.compile(f"{_SURNAME}{_HAN}{{2}}"), re.compile(f"{_HAN}{{2}}"))
 _TITLED = re.compile(
-    f"(?:(?P<name>{_SURNAME})|(?P<full>{_SURNAME}{_HAN}{{1,2}}) ?){_TITLE}(?!{_HAN}?[哥姐姊妹弟])"
+    f"(?:(?P<name>{_SURNAME})|(?P<full>{_SURNAME}{_HAN}{{1,2}}) ?)(?:{_TITLE}|老?太太)(?!{_HAN}?[哥姐姊妹弟])"
     f"|(?P<rare>[{_WORDLY}]{_HAN}{{2}}) ?(?:先生|小姐|女士)"
 )
 _KIN = re.compile("[哥姐姊](?![哥姐姊])")
 _KNOWN = re.compile(_TITLE)
+_NO_ROLE_END = re.compile(r"(?:\W|是|叫|做)+$")
 _KINDRED = re.compile(
     f"(?:{_START}|(?<=[找由给是请跟谢激])|(?<=[员师生长板娘])(?=阿)|(?={_SURNAME}[哥姐姊董]))"
     f"(?:阿{_HAN}[哥姐姊弟妹叔伯姨婶嫂师]|(?P<name>{_HAN}{{1,2}})(?<![小大老])[哥姐姊董])(?![哥姐姊傅])"
@@ -115,6 +117,16 @@ def spans(text: str) -> list[Span]:
     return kept
 
 
+def role_before(text: str) -> Span | None:
+    """The role that a text in any script ends with, whatever marks are behind it: 店員 of 昨天的店員「."""
+    end = len(_NO_ROLE_END.sub("", text))
+    for size in (4, 3, 2):
+        role = converter("t2s")(text[max(0, end - size) : end])
+        if re.fullmatch(_TITLE, role) or (re.fullmatch(_ROLE, role) and is_word(role)):
+            return end - size, end
+    return None
+
+
 def _placed(text: str) -> Iterator[Span]:
     roles = [role for role in re.finditer(_ROLE, text) if not (_KNOWN.match(role[0]) and crosses(text, role.start()))]
     for role in roles:  # none is in 首先生
@@ -122,7 +134,7 @@ def _placed(text: str) -> Iterator[Span]:
             if before := place.before.match(text, role.end()):
                 yield from _named(text, before.end(), place)
     for place in (*_PLACES, *_BEFORE_ROLES) if roles else _PLACES:
-        if not place.hint or not set(place.hint).isdisjoint(text):
+        if place.hint in text:
             for before in place.before.finditer(text):
                 yield from _named(text, before.end(), place)
 
