@@ -13,7 +13,7 @@ from builder.records import Span
 
 _NUMBER = "[0-9一二三四五六七八九十百]{1,5}"
 _ROAD = "(?:大?道(?<![味知地厚公力渠管跑霸人茶门报频]道)|大?[路街])"
-_HOUSE = rf"{_NUMBER} (?:[-之~]{_NUMBER})? 号 (?!出入?口|口|[线门]) 楼?"
+_HOUSE = rf"{_NUMBER} (?:[-之~]{_NUMBER})? 号 (?!出入?口|口|[线门]) (?:楼(?![上下]))?"
 _BLOCK = "(?:[A-Za-z]-?[0-9]{0,3}|[0-9]{1,3}) [幢栋]"
 _HAN = "[\u4e00-\u9fff]"
 _TAIL = re.compile(

@@ -25,7 +25,7 @@ _SURNAMES = (
     "邵秦谭尹聂岳陶樊霍郝柳骆黎欧董孟贾毛顾陆尤邢闫阎鲁史乔翟褚耿"
 )
 """The frequent ones that are no frequent words."""
-_SURNAME = f"(?:欧阳|司马|上官|诸葛|[{_SURNAMES}])"
+_SURNAME = f"(?:欧阳|司[马徒]|上官|诸葛|范姜|张简|[{_SURNAMES}])"
 _WORDLY = "白方金石古万田康童温莫游连傅"
 """Surnames that are words too: they count with a given name of two characters and a title."""
 _TITLE = (
@@ -35,12 +35,20 @@ _TITLE = (
 )
 """What people are called by beside their names, before or behind them."""
 _ROLE = f"(?:{_TITLE}|{_HAN}{{1,2}}(?:师(?![傅父爷范])|(?<!会)员(?!工))|[柜前吧]台|[外内]场|客服|房东|(?i:waiter|waitress|bartender|server))"
-_NEVER = re.compile(
-    "[的了个位是在有和跟与及这那都也不很就还来去到说讲请让给被把对向从店馆厅间叫找问等着著过得地上下里前后多少老副服务每楼送取点换加倒做收"
-    "帮烤炒切带忙聊端拿吃喝买卖洗擦骂笑没戴弄催赚翻评缺馈人们么吗吧呢啊呀哦喔啦哈嘛耶啰咧噢唔我你他她它您餐汤菜饭面茶酒肉味脸嘴眼手口脚发值条"
-    "挺蛮帅酷爆屌赞凶跩拽惨死累懒贵差略傻佛落惊谈棒伯叔姨婆嬷妈爸爷奶丈某娘姓看妹姐哥弟妆谢躺单桌瓶盘货班搭场工客主组编版闺绕随尝包女鸡鸭]|^[超真好太最极巨高男现先总像连特调摔赶冒驻激代两号会]|^阿[莎沙]$"
+_WORDS = (
+    "的了个位是在有和跟与及这那都也不很就还来去到说讲请让给被把对向从店馆厅间叫找问等着著过得地上下里前后多少老副服务每楼送取点换加倒做收帮烤炒切带忙聊端拿吃喝买卖洗擦骂笑没戴弄催赚翻评缺馈人们么吗吧呢啊呀哦喔啦哈嘛耶啰咧噢唔"
+    "我你他她它您餐汤菜饭面茶酒肉味脸嘴眼手口脚发值条挺蛮帅酷爆屌赞凶跩拽惨死累懒贵差略傻佛落惊谈棒伯叔姨婆嬷妈爸爷奶丈某娘姓看妹姐哥弟妆谢躺单桌瓶盘货班搭场工客主组编版闺绕随尝包女鸡鸭由站线选"
 )
-"""What no name has, or begins with: words of grammar, of service and of the table."""
+"""Words of grammar, of service and of the table, and what kin are called."""
+_UNNAMED = (
+    "错但要价较最排份酱且饼种态什虾慢热饮些酸块电烧像够柚葡萄订腻偏脆级虽浓炸腐净糕牌怎试咖酥饱该粥套失碗供购稍拌煎氛苦底肠准煮走菇需泡蔬熟绝蟹薯饺茄啡除柠旁蒸免并验滑肚串炖檬萝盒反却蒜粒胃嚼弹颗烂认卤拼题啥忘醋摆具馅掉冻袋厨"
+    "概浆夹腥饿限纸即番洒访披此撒刺低杂筋款吸剩券隔哪票赶淋段糊笋旧貌挤退喱鹅糯肘肝鱿挑铺筷臭煲吐漂怕诉办透潢沾菠负惯紧蜜哩烫哒蘸脑蚝乱伙坑据涮响芋减扣碎项爪距莓吵呵扇蘑腌蛙坏糟韭椰蛤搞圾垃况肋担赠码湿坨凑烦腩否斤鲍粗撑厢藕裹"
+    "遍址榴焗漏蹄跑抽扔俩螺压视壳笼榨仅啤谁羹酪偶焖产滴馍脏粘昨句瘾误涩鳗例息捞逛咋颇件歉激饰馄稠饨帐懂逼哎撕塑账闷熬螃枣释宵黏咯急胸抓碰私冒旅扒缘厕趣浇荤摊抵胶骗刷馒蜊鲑疙瘩控劣鳕抄综欠剔柿鸯鸳溜腰遗孜扫嫌罐疫愧烩销丢唷蚵箱"
+    "哟脊磨阪嗯酿避售束短渴诱鳝挞毫豚脂鲈握迷嘈噌桶寸吞剁憾厦核壶蕉秒喉伤穿燥韧迅喷勾侣瞬狂咽晕促呛追肴膏筒膻欺蛎搜碳煸膜穷兑璃玻趟馋婚剥溢俱籽粑颈感快料般油算辣食荐配锅质汁凉片软类物动爽肥附硬座预层坐另葱划薄腿盐贴递咬焦"
+)
+"""Of the characters frequent in reviews, those that next to none of the 27,595 persons in the dictionary is called by."""
+_NEVER = re.compile(f"[{_WORDS}{_UNNAMED}]|^[超真好太最极巨高男现先总像连特调摔赶冒驻激代两号会]|^阿[莎沙]$")
+"""What no given name has, or begins with."""
 _NO_NAME = frozenset(
     ["Nice", "Good", "Great", "Very", "Super", "Perfect", "Best", "Line", "Google", "Pay", "Wifi", "Cool", "Lady",
      "Girl", "Boy", "Man", "Miss", "Btw", "Friendly", "Kind", "The", "This", "That", "And", "But", "Bar", "Vip"]

@@ -56,7 +56,7 @@ _GENERIC = _words("""餐廳 餐館 飯店 酒店 小吃 小吃店 小吃部 小�
     冰 冰店 冰品 刨冰 豆花 豆花店 飲料 飲料店 飲品 手搖 手搖飲 茶 茶飲 茶館 茶坊 奶茶 珍珠奶茶 紅茶 綠茶 咖啡 咖啡店 \
 咖啡廳 咖啡館 酒吧 餐酒館 啤酒 啤酒屋
     日式 和風 韓式 泰式 中式 西式 美式 義式 法式 港式 台式 川味 日本 韓國 泰國 泰 越南 義大利 法國 美國 印度 四川 客家 素食 \
-蔬食 吃到飽 自助餐 無菜單 私房 私房菜 創意 傳統 古早味 手工 現做 現炒 家庭
+蔬食 吃到飽 自助餐 無菜單 私房 私房菜 創意 傳統 古早味 手工 手作 現做 現炒 家庭
     家常 家常菜
     親子 寵物 夜市 市場 路邊攤 攤 攤販 大排檔 茶餐廳 飲茶 烤鴨 燒臘 合菜 桌菜 宴會 婚宴 會館 樂園 農場 莊園 民宿 旅館 \
 超市 便利商店 商店 公司 集團 食品 餐飲 國際 連鎖 品牌 企業
@@ -69,7 +69,7 @@ _GENERIC = _words("""餐廳 餐館 飯店 酒店 小吃 小吃店 小吃部 小�
     這裡 這家 那家 時光 生活 回憶 家 家鄉 鄉村 城市 森林 花園 陽光 海邊 山上 車 家族 週末 假日 公休 外帶 內用 外送 \
 預約 訂位 停車
     洋食 鬆餅 輕食 定食 沙拉 麵線 蚵仔 臭豆腐 肉圓 碗粿 肉羹 蛋餅 飯糰 酸菜魚 烤魚 烤雞 可頌 布丁 仙草 芋圓 冰淇淋 \
-霜淇淋 果汁 鮮奶 碳烤 炭烤 炭火 炭燒 鍋 鍋燒 鍋燒意麵 雞湯 湯 菜 魚 蝦 蟹 肉
+霜淇淋 果汁 鮮奶 碳烤 炭烤 炭火 炭燒 鍋 鍋燒 鍋燒意麵 嫩豆腐 豆腐煲 煲 雞湯 湯 菜 魚 蝦 蟹 肉
     雞 鴨 鵝 牛 豬 羊""")
 _GENERIC_LATIN = frozenset(
     _words("""
@@ -191,9 +191,10 @@ def _ends_in_kind(name: str, size: int) -> bool:
 
 
 def _ordinary(form: str) -> bool:
-    """Whether a short form is a word of its own, or holds one that is frequent: 春天, 好天氣."""
-    return len(form) < 4 and any(
-        is_word(part, above) for part, above in ((form, 50), (form[:2], 1_000), (form[-2:], 1_000))
+    """Whether a short form is a word of its own, or a frequent one and a character: 春天, 好天氣."""
+    split = ((form[:1], form[1:]), (form[:2], form[2:]))
+    return is_word(form, 25) or (
+        len(form) == 3 and any(is_word(left, 1_000) and is_word(right, 1_000) for left, right in split)
     )
 
 
