@@ -45,5 +45,5 @@ def crosses(text: str, at: int) -> bool:
         text[end - 1] != "的" and is_word(text[start:end], above=10)
         for start in range(max(0, at - _LONGEST + 1), at)
         for end in range(at + 1, min(len(text), start + _LONGEST) + 1)
-        if end - start > 2 or not is_word(text[at : at + 2], above=10)
+        if end - start > 2 or len(text) < at + 2 or not is_word(text[at : at + 2], above=10)
     )

@@ -29,15 +29,20 @@ _SURNAME = f"(?:欧阳|司[马徒]|上官|诸葛|范姜|张简|[{_SURNAMES}])"
 _WORDLY = "白方金石古万田康童温莫游连傅"
 """Surnames that are words too: they count with a given name of two characters and a title."""
 _TITLE = (
-    "(?:副?店长|店员|副?经理|副理|[主大]厨|厨师|师傅|领班|组长|主任|老板娘?|院长|馆长|校长|管家|教练|助理|司机|导游|领队|骑[士手]|员工|外[卖送]员|[收快配送][银递送餐]员|柜姐|(?:工读|实习|女|男)生|学生[妹弟]?|[女男]孩"
-    "|服务[员生]|(?:服务|工作|柜台|门市|[外内]场)人员|护士长?|护理长|[兽牙中]?医[师生]|房仲|业务员?|专员|顾问|教授|主播|大[哥姐姊]|小[哥妹弟]|阿姨|妹妹|姐姐|哥哥|弟弟|[小老]?先生|小姐姐?|女士"
-    "|(?:老|药剂?|护理|设计|发型|美[发容甲睫]|治疗|复健|心理|营养|验光|按摩|芳疗|调酒|咖啡|侍酒|律|会计|技)师(?![傅父爷范]))"
+    "(?:副?店长|店员|副?经理|副理|[主大]厨|厨师长?|师傅|领班|组长|主任|老板娘?|院长|馆长|校长|管家|教练|助理|司机|导游"
+    "|领队|骑[士手]|员工|外[卖送]员|[收快配送][银递送餐]员|柜姐|服务[员生]|(?:服务|工作|柜台|门市|[外内]场)人员"
+    "|(?:工读|实习|女|男)生|学生[妹弟]?|[女男]孩|姑娘|护士长?|护理长|[兽牙中]?医[师生]|牙医|房仲|业务员?|专员|顾问|教授"
+    "|主播|大[哥姐姊]|小[哥妹弟]|阿姨|妹妹|姐姐|哥哥|弟弟|[小老]?先生|小姐姐?|女士|(?:老|药剂?|护理|设计|发型|造型"
+    "|美[发容甲睫]|治疗|复健|心理|营养|验光|按摩|芳疗|调酒|咖啡|侍酒|律|会计|技)师(?![傅父爷范]))"
 )
 """What people are called by beside their names, before or behind them."""
-_ROLE = f"(?:{_TITLE}|{_HAN}{{1,2}}(?:师(?![傅父爷范])|(?<!会)员(?!工))|[柜前吧]台|[外内]场|客服|房东|(?i:waiter|waitress|bartender|server))"
+_ROLE = (
+    f"(?:{_TITLE}|{_HAN}{{1,2}}(?:师(?![傅父爷范])|(?<!会)员(?!工))|[柜前吧]台|[外内]场|客服|房东"
+    "|(?i:waiter|waitress|bartender|server))"
+)
 _WORDS = (
     "的了个位是在有和跟与及这那都也不很就还来去到说讲请让给被把对向从店馆厅间叫找问等着著过得地上下里前后多少老副服务每楼送取点换加倒做收帮烤炒切带忙聊端拿吃喝买卖洗擦骂笑没戴弄催赚翻评缺馈人们么吗吧呢啊呀哦喔啦哈嘛耶啰咧噢唔"
-    "我你他她它您餐汤菜饭面茶酒肉味脸嘴眼手口脚发值条挺蛮帅酷爆屌赞凶跩拽惨死累懒贵差略傻佛落惊谈棒伯叔姨婆嬷妈爸爷奶丈某娘姓看妹姐哥弟妆谢躺单桌瓶盘货班搭场工客主组编版闺绕随尝包女鸡鸭由站线选"
+    "我你他她它您餐汤菜饭面茶酒肉味脸嘴眼手口脚发值条挺蛮帅酷爆屌赞凶跩拽惨死累懒贵差略傻佛落惊谈棒伯叔姨婆嬷妈爸爷奶丈某娘姓看妹姐哥弟妆谢躺单桌瓶盘货班搭场工客主组编版闺绕随尝包女鸡鸭由站线选兽牙药"
 )
 """Words of grammar, of service and of the table, and what kin are called."""
 _UNNAMED = (
@@ -46,7 +51,7 @@ _UNNAMED = (
     "遍址榴焗漏蹄跑抽扔俩螺压视壳笼榨仅啤谁羹酪偶焖产滴馍脏粘昨句瘾误涩鳗例息捞逛咋颇件歉激饰馄稠饨帐懂逼哎撕塑账闷熬螃枣释宵黏咯急胸抓碰私冒旅扒缘厕趣浇荤摊抵胶骗刷馒蜊鲑疙瘩控劣鳕抄综欠剔柿鸯鸳溜腰遗孜扫嫌罐疫愧烩销丢唷蚵箱"
     "哟脊磨阪嗯酿避售束短渴诱鳝挞毫豚脂鲈握迷嘈噌桶寸吞剁憾厦核壶蕉秒喉伤穿燥韧迅喷勾侣瞬狂咽晕促呛追肴膏筒膻欺蛎搜碳煸膜穷兑璃玻趟馋婚剥溢俱籽粑颈感快料般油算辣食荐配锅质汁凉片软类物动爽肥附硬座预层坐另葱划薄腿盐贴递咬焦"
 )
-"""Of the characters frequent in reviews, those that next to none of the 27,595 persons in the dictionary is called by."""
+"""Frequent in reviews, and in next to no given name of the 27,595 persons in the dictionary."""
 _NEVER = re.compile(f"[{_WORDS}{_UNNAMED}]|^[超真好太最极巨高男现先总像连特调摔赶冒驻激代两号会]|^阿[莎沙]$")
 """What no given name has, or begins with."""
 _NO_NAME = frozenset(
@@ -57,7 +62,7 @@ _NO_NAME = frozenset(
 _MARKS = "[-—–(（「『“\"'【《〈]"
 _START = "(?:^|(?<=[\\s，。！？,.!?~～；;、：:…]))"
 _END = "(?=[\\s,，.。、!！~～;；)）」』”\"'】》〉…-]|$)"
-_SAID = "[ 「『“\"：:]{0,2}"
+_SAID = '[ 「『“"：:]{0,2}'
 _CARE = "热情|细心|用心|贴心|专业|亲切|热心|耐心"
 _STAFF = f"(?:{_ROLE}|的?(?:那位|这位|男|女)?(?:{_ROLE}|[女男][生孩的]|姑娘|妹子|帅哥|美女|小伙子))"
 _SERVED = f"的?(?:{_CARE})?的?(?:服务|招待|推荐|介绍|接待|照顾|帮忙|协助|料理|{_CARE})"
@@ -94,7 +99,7 @@ _PLACES = _places(
     ("谢", "(?:感谢|谢谢|多谢) ?", f"{_SERVED}|{_END}|[和跟与]", False),
     ("是", "(?:服务|接待|招呼|带位|点餐|结账|负责)[^，。]{0,6}是", _END, False),
     ("由", "由", "(?:[来为帮替](?:我们?|大家)?)?(?:服务|介绍|接待|带位|订位|料理)", False),
-    ("服务", _START, "的?服务(?=态度|很|超|好|非常|亲切|也|都|真|周到|不错|热情)", False),
+    ("服务", _START, "的?服务(?=态度|很|超|好|非常|十分|亲切|也|都|真|让|棒|一流|周到|到位|不错|热情|贴心|细心|专业)", False),
     ("@", "@ ?", f"{_END}|和|跟", False),
     ("\ufffc", "(?<=\ufffc)[、和跟与及]", f"{_SERVED}|{_STAFF}|都", False),
 )
@@ -103,7 +108,7 @@ _CLOSED = re.compile(f"(?<={_MARKS}){_HAN}{{2,4}}(?=[-—–)）」』”\"'】�
 _SHAPES = (_LATIN, _CLOSED, re.compile(f"{_SURNAME}{_HAN}{{2}}"), re.compile(f"{_HAN}{{2}}"))
 _TITLED = re.compile(
     f"(?:(?P<name>{_SURNAME})|(?P<full>{_SURNAME}{_HAN}{{1,2}}) ?)(?:{_TITLE}|老?太太)(?!{_HAN}?[哥姐姊妹弟])"
-    f"|(?P<rare>[{_WORDLY}]{_HAN}{{2}}) ?(?:先生|小姐|女士)"
+    f"|(?P<rare>[{_WORDLY}](?:{_HAN}{{2}} ?)?(?<!连))(?:先生|小姐|女士)"
 )
 _KIN = re.compile("[哥姐姊](?![哥姐姊])")
 _KNOWN = re.compile(_TITLE)
@@ -128,8 +133,8 @@ def spans(text: str) -> list[Span]:
 def role_before(text: str) -> Span | None:
     """The role that a text in any script ends with, whatever marks are behind it: 店員 of 昨天的店員「."""
     end = len(_NO_ROLE_END.sub("", text))
-    for size in (4, 3, 2):
-        role = converter("t2s")(text[max(0, end - size) : end])
+    for size in range(min(4, end), 1, -1):
+        role = converter("t2s")(text[end - size : end])
         if re.fullmatch(_TITLE, role) or (re.fullmatch(_ROLE, role) and is_word(role)):
             return end - size, end
     return None
@@ -165,7 +170,11 @@ def _titled(text: str) -> Iterator[Span]:
     while match := _TITLED.search(text, at):
         start, end = match.span(match.lastgroup or 0)
         word = match[0] == "曾经理" and text[match.end() : match.end() + 1] not in ("、", "，", ",")
-        good = not word and not crosses(text, start) and (match["name"] or _is_name(text[start:end], firm=False))
+        good = (
+            not word
+            and not crosses(text, start)
+            and (end == start + 1 or _is_name(text[start:end].strip(), firm=False))
+        )
         if good:
             yield start, end
         at = match.end() if good else start + 1
@@ -209,7 +218,9 @@ def _common(name: str, firm: bool = False) -> bool:
         return False
     if name[0] == "阿":
         return frequency(name) > 200
-    return frequency(name) > (150 if firm else 45 if kind == "nr" and name[0] in _SURNAMES else _NAME_COUNTS.get(kind, 16))
+    if kind == "nr" and name[0] in _SURNAMES:
+        kind = "nrt"
+    return frequency(name) > (150 if firm else _NAME_COUNTS.get(kind, 16))
 
 
 def _is_name(name: str, firm: bool, ends: bool = False) -> bool:
