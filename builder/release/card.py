@@ -77,7 +77,8 @@ dataset = load_dataset("PATH")              # all reviews; load_dataset("PATH", 
 
 {_masks(facts)}
 
-Masks are found by pattern and by a dictionary. {MASKING} Not found, and may remain: {UNMASKED}. Place and author columns are not released. \
+Masks are found by pattern and by a dictionary. {MASKING} Not found, and may remain: {UNMASKED}. \
+Place and author columns are not released. \
 {_ids(facts)}
 
 {_FILES}
