@@ -214,7 +214,9 @@ def _common(name: str, firm: bool = False) -> bool:
         return False
     persons = sum(is_word(surname + name) for surname in _SURNAMES)  # 建国: 王建国, 李建国, …
     kind = tagged(name)[0][1]
-    if persons >= (2 if frequency(name) <= 100 or name[0] == name[1] else 4) or (firm and kind.startswith(("nr", "ns", "nz"))):
+    if persons >= (2 if frequency(name) <= 100 or name[0] == name[1] else 4) or (
+        firm and kind.startswith(("nr", "ns", "nz"))
+    ):
         return False
     if name[0] == "阿":
         return frequency(name) > 200
