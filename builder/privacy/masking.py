@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from builder.privacy import person_names, place_names
+from builder.privacy import addresses, person_names, place_names
 from builder.records import Span
 from builder.text import converter
 
@@ -29,9 +29,13 @@ REPLACEMENTS: dict[Kind, str] = {
     "place": "[店名]",
 }
 NAMES: frozenset[Kind] = frozenset(("person", "place"))
-"""What a review may judge: an opinion about somebody whose name is masked is still an opinion about somebody."""
+"""What a review may judge: an opinion about what has a masked name is still an opinion about something."""
 Mask = tuple[int, int, Kind]
 """Half-open [start, end) in the stored text, and what stood there."""
+
+
+_NOUN = re.compile(r"(?!的)[^\W_](?:.*[^\W_])?")
+"""What stands beside a name without the marks between them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +56,10 @@ class Masked:
                 return None
         return start + shift, end + shift
 
-    def around(self, span: Span) -> Span | None:
-        """The same for the name of who is judged: a mask of a name in it, or over a part of it, belongs to it whole;
-        None for other masks.
+    def judged(self, span: Span) -> Span | None:
+        """The same for who or what is judged: a mask of a place's name in it, or over a part of it, belongs to it
+        whole; of a person's name, what stands beside it in the span is judged, or the role before it. None where
+        nothing is, and for other masks.
         """
         start, end = span
         for mask_start, mask_end, kind in self.masks:
@@ -67,7 +72,17 @@ class Masked:
             longer = len(REPLACEMENTS[kind]) - (mask_end - mask_start)
             before += longer if mask_end <= start else 0
             after += longer if mask_end <= end else 0
-        return start + before, end + after
+        return self._without_person(start + before, end + after)
+
+    def _without_person(self, start: int, end: int) -> Span | None:
+        name = REPLACEMENTS["person"]
+        first, last = self.text.find(name, start, end), self.text.rfind(name, start, end)
+        if first < 0:
+            return start, end
+        for left, right in ((start, first), (last + len(name), end)):
+            if beside := _NOUN.search(self.text, left, right):
+                return beside.span()
+        return person_names.role_before(self.text[:first])
 
     def in_script(self, convert: Callable[[str], str]) -> str:
         """The masked text with `convert` (which keeps lengths) applied to what is not a mask: [電話] is the same in
@@ -143,14 +158,17 @@ def _find(text: str, place: re.Pattern[str] | None) -> list[Mask]:
         masks += [(start, end, kind) for start, end in spans]
         shown = _blotted(shown, spans)
     shown = _one_script(shown)
+    roads = addresses.spans(shown)
+    shown = _blotted(shown, roads)
+    own = place_names.spans(shown, place) if place else []
+    shown = _blotted(shown, own)
     people = person_names.spans(shown)
-    masks += [(start, end, "person") for start, end in people]
     shown = _blotted(shown, people)
-    for names in (place, _place_pattern(tuple(dict.fromkeys(place_names.announced(shown))))):
-        if names:
-            spans = [match.span() for match in names.finditer(shown)]
-            masks += [(start, end, "place") for start, end in spans]
-            shown = _blotted(shown, spans)
+    announced = _place_pattern(tuple(dict.fromkeys(place_names.announced(shown))))
+    others = place_names.spans(shown, announced) if announced else []
+    masks += [(start, end, "address") for start, end in roads]
+    masks += [(start, end, "place") for start, end in own + others]
+    masks += [(start, end, "person") for start, end in people]
     return masks
 
 
@@ -238,24 +256,6 @@ _PHONE = rf"""
 """
 
 
-_NUMBER = "[0-9一二三四五六七八九十百]{1,5}"
-_PART = r"[^\W\d_a-zA-Z在於于到從从位置址是的了去往離离靠近走過过經经這这那有我你他來来和跟與]"
-"""A character of a road's or a district's name: none of the words that stand before an address."""
-_AREA = rf"(?:{_PART}{{1,3}}省)? (?:{_PART}{{1,4}}[市縣县])? (?:{_PART}{{1,3}}[區区鄉乡鎮镇])?"
-_ROAD = "(?:路|街|大道|(?<![味知地厚公力渠管跑霸人茶門门報报頻频])道)"
-_HOUSE = rf"{_NUMBER} (?:[-之~]{_NUMBER})? [號号] (?!出入?口|口|[線线門门]) [樓楼]?"
-_BLOCK = "(?:[A-Za-z][-]?[0-9]{0,3}|[0-9]{1,3}) [幢棟栋]"
-_ADDRESS = rf"""
-    {_AREA} {_PART}{{1,5}}? {_ROAD} [東东西南北中]? \s? (?:{_NUMBER}段)? \s? (?:
-        (?:{_NUMBER}[巷弄]\s?)* {_HOUSE} (?:之{_NUMBER})? (?:[,，]?\s?{_NUMBER}[樓楼])?
-      | (?:{_NUMBER}[巷弄])+ )
-  | {_AREA} {_PART}{{1,5}}? (?:路|街|大道) (?:{_PART}{{1,4}}段)? (?:[東东西南北]側|[東东西南北]侧)?
-      {_PART}{{0,6}} {_BLOCK} (?:{_HOUSE}店?)?
-  | {_PART}{{2,5}}? (?:[0-9一二三四五六七八九十][區区]|小區|小区|新村|花園|花园) {_NUMBER} [號号][樓楼]
-  | {_PART}{{2,4}} [巷弄] {_NUMBER} [號号] (?!出入?口|口|[線线])
-"""
-
-
 def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.VERBOSE | re.IGNORECASE | re.ASCII)
 
@@ -265,7 +265,6 @@ _NEEDED: dict[Kind, re.Pattern[str]] = {
     "url": re.compile("[.:：]"),
     "handle": re.compile("[@_:：號号加]|id", re.IGNORECASE),
     "phone": re.compile(r"(?:\d\D*){6}", re.ASCII),
-    "address": re.compile("[號号巷弄幢棟栋]"),
 }
 """What every match of a pattern has: most texts have none of it, and need no closer look."""
 # In this order: an address would else be a domain and a handle, and `line id: 0912…` is a handle.
@@ -274,6 +273,5 @@ _PATTERNS: dict[Kind, re.Pattern[str]] = {
     "url": _compiled(_URL),
     "handle": _compiled(_HANDLE),
     "phone": _compiled(_PHONE),
-    "address": re.compile(_ADDRESS, re.VERBOSE),
 }
 _place_pattern = lru_cache(maxsize=4_096)(place_names.pattern)

@@ -13,7 +13,14 @@ from collections.abc import Iterator
 from functools import cache
 from itertools import pairwise
 
+from builder.privacy.dictionary import crosses, is_word
+from builder.records import Span
 from builder.text import HAN, converter
+
+
+def is_area(name: str) -> bool:
+    """Whether a name of Simplified script is that of a town, a district or another area that branches are called by."""
+    return name in _simplified(tuple(_AREAS))
 
 
 def _words(text: str) -> list[str]:
@@ -39,7 +46,7 @@ _ORDINALS = _words(
 _GENERIC = _words("""餐廳 餐館 飯店 酒店 小吃 小吃店 小吃部 小館 食堂 食坊 食府 廚房 美食 料理 料理店 專賣店 專門店 \
 名店 老店 總店 本店 分店 門市 店 館 坊 屋 亭 居
     火鍋 火鍋店 鍋物 麻辣鍋 麻辣火鍋 麻辣 涮涮鍋 小火鍋 石頭火鍋 壽喜燒 燒肉 烤肉 燒烤 串燒 居酒屋 鐵板燒 牛排 牛排館 \
-排餐 排骨 雞排 炸雞 鹽酥雞 滷味
+麻辣燙 排餐 排骨 雞排 炸雞 鹽酥雞 滷味
     牛肉麵 牛肉麵店 牛肉湯 拉麵 拉麵店 烏龍麵 麵 麵店 麵館 麵食 麵食館 乾麵 意麵 涼麵 陽春麵 刀削麵 米線 米粉 湯麵 \
 義大利麵 披薩 漢堡 三明治 吐司
     飯 便當 便當店 滷肉飯 魯肉飯 雞肉飯 火雞肉飯 炒飯 燴飯 咖哩 咖哩飯 丼飯 丼 壽司 生魚片 蓋飯 粥 粥品 鹹粥 羊肉 \
@@ -49,8 +56,8 @@ _GENERIC = _words("""餐廳 餐館 飯店 酒店 小吃 小吃店 小吃部 小�
     冰 冰店 冰品 刨冰 豆花 豆花店 飲料 飲料店 飲品 手搖 手搖飲 茶 茶飲 茶館 茶坊 奶茶 珍珠奶茶 紅茶 綠茶 咖啡 咖啡店 \
 咖啡廳 咖啡館 酒吧 餐酒館 啤酒 啤酒屋
     日式 韓式 泰式 中式 西式 美式 義式 法式 港式 台式 川味 日本 韓國 泰國 泰 越南 義大利 法國 美國 印度 四川 客家 素食 \
-蔬食 吃到飽 自助餐 無菜單 私房 私房菜 創意 傳統 古早味 手工 現做 現炒 家庭
-    家常 家常菜
+蔬食 吃到飽 自助餐 無菜單 私房 私房菜 創意 傳統 古早味 手工 手作 現做 現炒 家庭
+    家常 家常菜 和風
     親子 寵物 夜市 市場 路邊攤 攤 攤販 大排檔 茶餐廳 飲茶 烤鴨 燒臘 合菜 桌菜 宴會 婚宴 會館 樂園 農場 莊園 民宿 旅館 \
 超市 便利商店 商店 公司 集團 食品 餐飲 國際 連鎖 品牌 企業
     好吃 好喝 美味 好味道 好滋味 好味 好好吃 超好吃 推薦 必吃 必喝 人氣 排隊 熱門 便宜 平價 划算 新鮮 健康 天然 幸福 \
@@ -62,7 +69,7 @@ _GENERIC = _words("""餐廳 餐館 飯店 酒店 小吃 小吃店 小吃部 小�
     這裡 這家 那家 時光 生活 回憶 家 家鄉 鄉村 城市 森林 花園 陽光 海邊 山上 車 家族 週末 假日 公休 外帶 內用 外送 \
 預約 訂位 停車
     洋食 鬆餅 輕食 定食 沙拉 麵線 蚵仔 臭豆腐 肉圓 碗粿 肉羹 蛋餅 飯糰 酸菜魚 烤魚 烤雞 可頌 布丁 仙草 芋圓 冰淇淋 \
-霜淇淋 果汁 鮮奶 碳烤 炭烤 炭火 炭燒 鍋 鍋燒 鍋燒意麵 雞湯 湯 菜 魚 蝦 蟹 肉
+霜淇淋 果汁 鮮奶 碳烤 炭烤 炭火 炭燒 鍋 鍋燒 鍋燒意麵 嫩豆腐 豆腐煲 煲 雞湯 湯 菜 魚 蝦 蟹 肉
     雞 鴨 鵝 牛 豬 羊""")
 _GENERIC_LATIN = frozenset(
     _words("""
@@ -104,16 +111,30 @@ def pattern(names: tuple[str, ...]) -> re.Pattern[str] | None:
     for.
     """
     spellings = {converter("t2s")(form) for name in names for form in forms(name)}
+    whole = {converter("t2s")(_tidy(name)) for name in names}
     if not spellings:
         return None
-    spelt = "|".join(_spelt(form) for form in sorted(spellings, key=lambda form: (-len(form), form)))
+    spelt = "|".join(
+        _marked(form) if form not in whole and _ordinary(form) else _spelt(form)
+        for form in sorted(spellings, key=lambda form: (-len(form), form))
+    )
     return re.compile(f"(?:{spelt})(?:{_branch()})?", re.IGNORECASE)
+
+
+def spans(text: str, names: re.Pattern[str]) -> list[Span]:
+    """Where `names` stand in a text, short ones not as parts of other words: 大王品質 has no 王品."""
+    found = [match.span() for match in names.finditer(text)]
+    return [(start, end) for start, end in found if end - start > 3 or not (crosses(text, start) or crosses(text, end))]
 
 
 def forms(name: str) -> tuple[str, ...]:
     """The name and its short forms, the longest first."""
-    candidates = {" ".join(form.split()) for form in _candidates(unicodedata.normalize("NFC", name.translate(_WIDTH)))}
+    candidates = {" ".join(form.split()) for form in _candidates(_tidy(name))}
     return tuple(sorted((form for form in candidates if _tells(form)), key=lambda form: (-len(form), form)))
+
+
+def _tidy(name: str) -> str:
+    return " ".join(unicodedata.normalize("NFC", name.translate(_WIDTH)).split())
 
 
 def _candidates(name: str) -> Iterator[str]:
@@ -138,7 +159,7 @@ def _shorter(head: str) -> Iterator[str]:
     # 50嵐.
     if run := re.search(r"[\u3400-\u9fff\U00020000-\U0003ffff]{2,}", short):
         yield run[0]
-        yield _without_kind(run[0])
+        yield from _without_kind(run[0])
     if run := re.search(r"[A-Za-z\u00c0-\u024f][A-Za-z0-9\u00c0-\u024f '’&.-]*", short):
         yield run[0]
 
@@ -155,10 +176,26 @@ def _without_branch(name: str) -> str:
     return name
 
 
-def _without_kind(name: str) -> str:
-    """鼎香園 from 鼎香園餐廳. Of two characters it might be any word (老王 牛肉麵), so three must be left."""
-    short = _kind_pattern().sub("", name)
-    return short if _han(short) >= 3 else name
+def _without_kind(name: str) -> Iterator[str]:
+    """王品牛排 and 王品 of 王品牛排餐廳: a name without one and more of the words that end it."""
+    while kind := next((name[-size:] for size in (4, 3, 2, 1) if _ends_in_kind(name, size)), ""):
+        name = name.removesuffix(kind)
+        yield name
+
+
+def _ends_in_kind(name: str, size: int) -> bool:
+    """Whether the last characters are a word for a kind of shop or food, and what they leave can be a name."""
+    kind = converter("t2s")(name[-size:])
+    enough = _han(name) - size >= (2 if size > 1 or kind in _ORDINALS else 3)
+    return enough and (kind in _simplified((*_AREAS, *_GENERIC, *_ORDINALS)) or (size > 1 and is_word(kind, above=10)))
+
+
+def _ordinary(form: str) -> bool:
+    """Whether a short form is a word of its own, or a frequent one and a character: 春天, 好天氣."""
+    split = ((form[:1], form[1:]), (form[:2], form[2:]))
+    return is_word(form, 25) or (
+        len(form) == 3 and any(is_word(left, 1_000) and is_word(right, 1_000) for left, right in split)
+    )
 
 
 def _tells(form: str) -> bool:
@@ -196,6 +233,16 @@ def _spelt(form: str) -> str:
     return left + "".join(parts) + right
 
 
+def _marked(form: str) -> str:
+    """A pattern for a form that is a word too: 「春天」 and 春天信義店 are names, 春天 alone is none."""
+    return f'(?<=[「『“"【]){form}(?=[」』”"】])|{form}(?={_branch()})'
+
+
+@cache
+def _simplified(words: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(map(converter("t2s"), words))
+
+
 def _any(words: list[str]) -> str:
     """Either script, the longest word first."""
     both = {form for word in words for form in (word, converter("t2s")(word))}
@@ -205,11 +252,6 @@ def _any(words: list[str]) -> str:
 @cache
 def _generic_pattern() -> re.Pattern[str]:
     return re.compile(f"(?:{_any([*_AREAS, *_GENERIC, *_ORDINALS, *(f'{word}店' for word in _ORDINALS)])})+")
-
-
-@cache
-def _kind_pattern() -> re.Pattern[str]:
-    return re.compile(f"(?:{_any(_GENERIC)})+$")
 
 
 @cache

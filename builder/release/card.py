@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from builder.licences import known_to_hubs
 from builder.release import layers, origin, parquet, sections
-from builder.release.manifest import MASKED, UNMASKED, Content, Facts, size_of
+from builder.release.manifest import MASKED, MASKING, UNMASKED, Content, Facts, size_of
 from builder.release.stated_quality import quality_section
 from builder.release.statistics import table
 
@@ -77,7 +77,8 @@ dataset = load_dataset("PATH")              # all reviews; load_dataset("PATH", 
 
 {_masks(facts)}
 
-Masks are found by pattern. Not found, and may remain: {UNMASKED}. Place and author columns are not released. \
+Masks are found by pattern and by a dictionary. {MASKING} Not found, and may remain: {UNMASKED}. \
+Place and author columns are not released. \
 {_ids(facts)}
 
 {_FILES}

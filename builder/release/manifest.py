@@ -134,8 +134,15 @@ PRIVACY = {
     "not_released": ["authors", "places", "raw texts", "input files"],
 }
 """What is done for privacy; `verify` looks for what a mask should have covered."""
+MASKING = (
+    "A language model invented 1,024 sentences with and without names, addresses and places. On the 140 written last, "
+    "which no rule was fitted to, recall is 96% and precision 99%; on the others 97% and 99%. Reviews of people may "
+    "differ."
+)
+"""How well masks are found: `tests/test_masked_names.py` holds both parts at 95% and 97%."""
 UNMASKED = (
-    "names of people without a title, a role or thanks beside them; nicknames alone; roads without a number; "
+    "names of people without a title, a role, thanks or their service beside them; names that are common words; "
+    "nicknames alone; roads without a number; "
     "names of other shops, unless a "
     "review says that they are names"
 )

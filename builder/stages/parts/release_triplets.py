@@ -95,6 +95,8 @@ def _conflict(kept: _Kept, triplet: Triplet) -> tuple[str, str] | None:
     for earlier, _ in kept:
         if shared(earlier.aspect, triplet.aspect) and shared(earlier.opinion, triplet.opinion):
             if (earlier.aspect.spans, earlier.opinion.spans) == (triplet.aspect.spans, triplet.opinion.spans):
+                if earlier.polarity == triplet.polarity:
+                    return "masked", "without the masked name it says what another triplet says"
                 return "contradiction", f"the pair is {earlier.polarity} from a source that comes first"
             return "overlap", f"a source that comes first says {earlier.aspect.text} {earlier.opinion.text}"
     return None
@@ -119,8 +121,8 @@ def _mask(triplet: Triplet, masked: privacy.Masked, source: str, text: str) -> T
     """The triplet of the text `source` over the masked text in its released script; None if a mask covers a part of
     its opinion, or other than a name of its aspect.
 
-    Who is judged may be masked: an aspect in a name becomes the mask of the name, else the review would seem to judge
-    nobody there.
+    What is judged may be masked: an aspect in the name of a place becomes the mask of the name, else the review would
+    seem to judge nothing there. One in the name of a person becomes the role beside it.
     """
     if not masked.masks and text == source:  # nearly always
         return triplet
@@ -129,7 +131,7 @@ def _mask(triplet: Triplet, masked: privacy.Masked, source: str, text: str) -> T
         return None
 
     def move(element: Element) -> Element | None:
-        spans = [masked.around(span) for span in element.spans]
+        spans = [masked.judged(span) for span in element.spans]
         whole = tuple(dict.fromkeys(span for span in spans if span is not None))
         return Element("".join(text[start:end] for start, end in whole), whole) if None not in spans else None
 
