@@ -257,7 +257,7 @@ def test_what_the_panel_says_of_a_new_triplet_follows_from_its_sure_proposals(ta
     new = 0
     for proposals in taggers[0].proposals(texts):
         sure = [pair for pair in proposals if pair[0] >= WIDEN]
-        for added in fresh([], sure):
+        for added in fresh([], sure, TrustLimits.of(1.0)):
             assert np.array_equal(seen([added], sure), seen([added], proposals))
             new += 1
     assert new > 10
