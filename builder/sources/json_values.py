@@ -1,4 +1,8 @@
-"""JSON: one array of objects, read element by element through a sliding window, so that its size does not matter."""
+"""JSON, in whatever shape: values by the line, in an array, or one after another. The ending does not say which.
+
+An array and values that span lines are read one by one through a sliding window, so that the size of the file does not
+matter. A line that is not JSON is rejected alone; blank lines are no rows.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +11,12 @@ import re
 from collections.abc import Iterator
 
 from builder.errors import InputError
-from builder.sources.columns import Columns, Row
-from builder.sources.encoding import Codec, chunks, codec_of
-from builder.sources.jsonlines import DECODER
-from builder.sources.objects import RawObject, reviews
+from builder.sources.columns import Columns
+from builder.sources.encoding import Codec, DecodedLine, chunks, codec_of, lines
+from builder.sources.layouts import RawObject, read_objects
+from builder.sources.nesting import DECODER
 from builder.sources.opening import Source, storable
-from builder.sources.rows import RejectedRow
+from builder.sources.rows import RejectedRow, Row
 
 ELEMENT_LIMIT = 64 << 20
 """Characters. A longer element is a string that never closes."""
@@ -21,10 +25,50 @@ _TOKEN = 16
 """An error this near the end of the window may be a token cut in two (\\ud83c\\udf5c is 12 long), not an error."""
 
 
-def read(source: Source, columns: Columns) -> Iterator[Row]:
-    """The objects of a JSON array, as rows."""
+def read_json(source: Source, columns: Columns) -> Iterator[Row]:
+    """The reviews of a file that ends in .json."""
+    return _read(source, columns, by_line=False)
+
+
+def read_lines(source: Source, columns: Columns) -> Iterator[Row]:
+    """The reviews of a file whose name says that each line is a value."""
+    return _read(source, columns, by_line=True)
+
+
+def _read(source: Source, columns: Columns, by_line: bool) -> Iterator[Row]:
     codec = codec_of(source)
-    return reviews(_items(_Window(source, codec), codec), columns, source)
+    items = _lines if _is_by_line(_Window(source.silently(), codec), by_line) else _values
+    return read_objects(lambda again: items(again, codec), columns, source)
+
+
+def _is_by_line(window: _Window, named_so: bool) -> bool:
+    """Whether each line is a value: the first value ends with its line. What is broken is as its name says."""
+    if (first := window.begin()) != "{":
+        return named_so and first != "["
+    try:
+        _, end = _value(window)
+    except InputError:
+        return named_so
+    return "\n" not in window.text[window.at : end].strip()
+
+
+def _lines(source: Source, codec: Codec) -> Iterator[RawObject | RejectedRow]:
+    filled = (line for line in lines(source, codec) if line.text.strip())
+    return (_line(row, line, codec) for row, line in enumerate(filled, 1))
+
+
+def _line(row: int, line: DecodedLine, codec: Codec) -> RawObject | RejectedRow:
+    if line.bad is not None:
+        fault = "encoding", f"invalid {codec.label} at byte {line.bad}"
+    elif "\0" in line.text:
+        fault = "nul", f"NUL byte, line {line.number}"
+    else:
+        try:
+            return RawObject(row, DECODER.decode(line.text.rstrip().removesuffix(",")))
+        except (ValueError, RecursionError) as error:  # ValueError: also an integer of more digits than Python converts
+            reason = error.msg if isinstance(error, json.JSONDecodeError) else type(error).__name__
+            fault = "json", f"bad JSON, line {line.number} ({reason})"
+    return RejectedRow(row, fault[0], f"row {row}: {fault[1]}", storable(line.text.rstrip("\r\n")))
 
 
 class _Window:
@@ -57,6 +101,12 @@ class _Window:
         assert match, "nothing is white space too"
         return match.end()
 
+    def begin(self) -> str:
+        """The first character behind a byte order mark."""
+        if self.peek() == "\ufeff":
+            self.at += 1
+        return self.peek()
+
     def peek(self) -> str:
         """The next character that is no space; "" at the end of the file."""
         while True:
@@ -75,23 +125,34 @@ class _Window:
     def error(self, what: str, byte: int | None = None) -> InputError:
         where = f"{self._where} row {self.row}, byte {self.byte(self.at) if byte is None else byte}"
         fix = 'correct the file, or give one object a line and the ending ".jsonl"'
-        return InputError(f"broken JSON array: {what}", where=where, fix=fix)
+        return InputError(f"broken JSON: {what}", where=where, fix=fix)
 
 
-def _items(window: _Window, codec: Codec) -> Iterator[RawObject | RejectedRow]:
-    if window.peek() == "\ufeff":
-        window.at += 1
-    if (first := window.peek()) != "[":
-        raise window.error(f"it begins with {first!r}, not with '['" if first else "the file is blank")
+def _values(source: Source, codec: Codec) -> Iterator[RawObject | RejectedRow]:
+    """The elements of arrays, and the objects outside them."""
+    window = _Window(source, codec)
+    first = window.begin()
+    if first not in ("[", "{"):
+        raise window.error(f"it begins with {first!r}, not with '[' or '{{'" if first else "the file is blank")
+    while first:
+        if first == "[":
+            yield from _elements(window, codec)
+        elif first == "{":
+            yield _element(window, codec)
+        else:
+            raise window.error(f"{first!r} after the end of a value")
+        if (first := window.peek()) == ",":
+            window.at += 1
+            first = window.peek() or ","
+
+
+def _elements(window: _Window, codec: Codec) -> Iterator[RawObject | RejectedRow]:
+    """The elements of the array that begins at `window.at`."""
     window.at += 1
     more = window.peek() != "]"
     while more:
-        window.row += 1
         window.peek()
-        value, end = _value(window)
-        raw = window.text[window.at : end]
-        yield _bad_bytes(window, raw, codec) or RawObject(window.row, value)
-        window.at = end
+        yield _element(window, codec)
         if (mark := window.peek()) not in (",", "]"):
             raise window.error(
                 f"{mark!r} after an element, not ',' or ']'" if mark else "the file ends inside the array"
@@ -99,12 +160,20 @@ def _items(window: _Window, codec: Codec) -> Iterator[RawObject | RejectedRow]:
         more = mark == ","
         window.at += more
     window.at += 1
-    if rest := window.peek():
-        raise window.error(f"{rest!r} after the end of the array")
+
+
+def _element(window: _Window, codec: Codec) -> RawObject | RejectedRow:
+    """The value that begins at `window.at`, which is then behind it."""
+    window.row += 1
+    value, end = _value(window)
+    raw = window.text[window.at : end]
+    made = _bad_bytes(window, raw, codec) or RawObject(window.row, value)
+    window.at = end
+    return made
 
 
 def _value(window: _Window) -> tuple[object, int]:
-    """The element that begins at `window.at`, and where it ends."""
+    """The value that begins at `window.at`, and where it ends."""
     while True:
         try:
             value, end = DECODER.raw_decode(window.text, window.at)
