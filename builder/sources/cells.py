@@ -12,6 +12,11 @@ from builder.sources.dates import Order, date_of
 from builder.sources.opening import storable, written
 from builder.sources.rows import RawReview, RejectedRow, Row
 
+_WORDS = ("ONE", "TWO", "THREE", "FOUR", "FIVE")
+"""Ratings in Google's exports of a business."""
+_STRUCTURE = re.compile(r"\s*(?:\[\s*)?\{\s*[\"']\w")
+"""How an object or a list of objects begins that is written into a cell."""
+
 
 def review(
     row: int,
@@ -32,6 +37,8 @@ def review(
             row, "type", f"row {row}: the text is of type {type(text).__name__}, not a string", storable(written(text))
         )
     content = text if isinstance(text, str) else _label(text) or ""
+    if _STRUCTURE.match(content):
+        return RejectedRow(row, "type", f"row {row}: the text is an object or a list, not a string", storable(content))
     made = RawReview(
         row, content, _label(id), _label(source), _label(place), rating_of(rating), _label(group), date_of(date, order)
     )
@@ -66,6 +73,8 @@ def rating_of(value: object) -> float | None:
     if not isinstance(value, str):
         return float(value) if _finite(value) and 0 <= value <= 100 else None
     text = unicodedata.normalize("NFKC", value[:60]).strip()
+    if text in _WORDS:
+        return float(_WORDS.index(text) + 1)
     numbers: list[str] = re.findall(r"[-\d.,:/年]*\d", text)
     if numbers:
         first = re.fullmatch(r"(\d{1,3}(?:[.,]\d{1,2}|\.\d+)?)(?:/\d{1,3})?", numbers[0])

@@ -9,10 +9,14 @@ import csv
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from builder.errors import InputError
 from builder.sources.columns import known_roles
 from builder.sources.guessing import RolesOf, find_header
+
+if TYPE_CHECKING:
+    from _csv import Reader
 
 _DELIMITERS = ",;\t|\x01"
 _MARKS = "；｜，、"
@@ -24,6 +28,8 @@ _ENOUGH, _MOST, _FEW = 0.5, 0.8, 0.3
 """Shares of rows with as many cells as the header: enough where that has a known name, most where it has none; with so
 few of at least as many the header may still be no name of one column.
 """
+_FAULTS = 20
+"""Rows that do not parse, before the lines are taken not to be written so."""
 _ESCAPE = re.compile(r"\\(.)", re.S)
 _ESCAPED = {"n": "\n", "r": "\r", "t": "\t", "0": "\0", "b": "\b", "Z": "\x1a", "\\": "\\", "'": "'", '"': '"'}
 """What MySQL, Hive and others write behind a backslash."""
@@ -41,7 +47,7 @@ class Dialect:
     escaped: bool = False
     told: bool = False
 
-    def reader(self, lines: Iterable[str]) -> Iterator[list[str]]:
+    def reader(self, lines: Iterable[str]) -> Reader:
         """The rows of lines; csv.Error for one that does not parse."""
         if not self.escaped:
             return csv.reader(lines, delimiter=self.delimiter, strict=True)
@@ -76,6 +82,10 @@ class _Fit:
     def known(self) -> bool:
         return bool(known_roles(self.header))
 
+    @property
+    def marks(self) -> bool:
+        return self.dialect.delimiter in _MARKS
+
 
 def find_dialect(lines: Sequence[str], usual: str, roles_of: RolesOf, where: str) -> Dialect:
     """The dialect of a table that begins with `lines`; `usual` is the delimiter that its ending promises."""
@@ -88,10 +98,10 @@ def find_dialect(lines: Sequence[str], usual: str, roles_of: RolesOf, where: str
     best = max(split, key=lambda fit: (fit.as_many, fit is own, fit.known, len(fit.header)), default=own)
     if best is own or (own in split and (own.as_many >= _ENOUGH or not best.known)):
         return own.dialect
-    if best.as_many >= (_ENOUGH if best.known else _MOST):
+    if best.as_many >= (_ENOUGH if best.known and not best.marks else _MOST):
         return best.dialect
     for fit in split:
-        if own not in split and fit.known and fit.no_fewer >= (_MOST if fit.dialect.delimiter in _MARKS else _FEW):
+        if own not in split and fit.no_fewer >= (_MOST if fit.marks else _FEW) and (fit.known or not fit.marks):
             name = _NAMES.get(fit.dialect.delimiter, repr(fit.dialect.delimiter))
             what = f"the header has {name} between its names, but {1 - fit.as_many:.0%} of the rows do not fit"
             fix = f"put cells that hold {name} in quotes, the header as well if it is the name of one column"
@@ -119,17 +129,22 @@ def _measure(lines: Sequence[str], dialect: Dialect, roles_of: RolesOf) -> _Fit:
 
 
 def _parsed(lines: Sequence[str], dialect: Dialect) -> Iterator[Row]:
-    """The rows of the lines, None for one that does not parse. The last may be cut and is left out."""
-    reader = dialect.reader(lines)
-    while True:
+    """The rows of the lines, None for one that does not parse: lines that a stray quote joined to it are rows of their
+    own. What opens late and does not close is the end of the sample in a cell.
+    """
+    begun = faults = 0
+    while faults < _FAULTS:
+        reader, first = dialect.reader(lines[begun:]), begun
         try:
-            if cells := next(reader):
-                yield cells
-        except StopIteration:
+            for cells in reader:
+                begun = first + reader.line_num
+                if cells:
+                    yield cells
             return
         except csv.Error as error:
-            if "end of data" in str(error):
+            if "end of data" in str(error) and begun * 2 > len(lines):
                 return
+            begun, faults = begun + 1, faults + 1
             yield None
 
 

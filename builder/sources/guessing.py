@@ -75,9 +75,10 @@ def repeat(cells: Iterable[object]) -> bool:
     return len(values) >= _REPEATS * len(set(values)) > 0
 
 
-def find_header(rows: Sequence[Sequence[object]], roles_of: RolesOf) -> int:
+def find_header(rows: Sequence[Sequence[object]], roles_of: RolesOf, padded: bool = False) -> int:
     """Which of the first rows is the header: mostly the first; below a title, which fills few cells, the next that
-    fills more and has a name of texts, or any known name where the title fills one cell.
+    fills more and has a name of texts, or any known name where the title fills one cell. Where that is `padded` with
+    empty cells, so that it is no only column, any names do.
     """
     cells = [["" if cell is None else str(cell).strip() for cell in row] for row in rows[:_TITLE_ROWS]]
     filled = [sum(map(bool, row)) for row in cells]
@@ -85,7 +86,9 @@ def find_header(rows: Sequence[Sequence[object]], roles_of: RolesOf) -> int:
     if not fuller or "text" in roles_of(cells[0]):
         return 0
     named = [i for i, roles in fuller.items() if "text" in roles]
-    return next(iter(named or (i for i, roles in fuller.items() if roles and filled[0] == 1)), 0)
+    titled = filled[0] == 1 and bool(cells[0][0])  # an index without a name is empty
+    others = [i for i, roles in fuller.items() if titled and (roles or (padded and not _is_a_row(cells[i])))]
+    return next(iter(named or others), 0)
 
 
 def _is_a_row(names: Sequence[str]) -> bool:

@@ -44,7 +44,8 @@ def _read(source: Source, columns: Columns, by_line: bool) -> Iterator[Row]:
 def _is_by_line(window: _Window, named_so: bool) -> bool:
     """Whether each line is a value: the first value ends with its line. What is broken is as its name says."""
     if (first := window.begin()) != "{":
-        return named_so and first != "["
+        line, _, rest = window.text[window.at :].partition("\n")
+        return named_so and (first != "[" or (line.rstrip().endswith("]") and rest.lstrip().startswith("[")))
     try:
         _, end = _value(window)
     except InputError:
@@ -143,7 +144,7 @@ def _values(source: Source, codec: Codec) -> Iterator[RawObject | RejectedRow]:
             raise window.error(f"{first!r} after the end of a value")
         if (first := window.peek()) == ",":
             window.at += 1
-            first = window.peek() or ","
+            first = window.peek()
 
 
 def _elements(window: _Window, codec: Codec) -> Iterator[RawObject | RejectedRow]:

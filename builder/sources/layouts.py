@@ -15,7 +15,7 @@ from builder.sources.cells import review
 from builder.sources.columns import GUESSES, Columns, Picks, Table, known_roles, resolve
 from builder.sources.dates import Order
 from builder.sources.guessing import LOOK_AT, find_header
-from builder.sources.nesting import Path, at, each, numbered_lists, paths, record, review_lists, transposed
+from builder.sources.nesting import Path, at, each, numbered_lists, paths, record, review_lists, structured, transposed
 from builder.sources.opening import Source, storable, written
 from builder.sources.rows import RejectedRow, Row
 from builder.wording import counted
@@ -56,7 +56,10 @@ def read_objects(opened: Objects, columns: Columns, source: Source) -> Iterator[
     items = opened(source)
     first = list(islice(items, _OBJECTS))
     values = [item.value for item in first if isinstance(item, RawObject)]
-    if len(first) == len(values) == 1 and (records := transposed(values[0])) is not None:
+    if (
+        len(first) == len(values) == 1
+        and (records := transposed(values[0], lambda names: roles_of(names, columns))) is not None
+    ):
         return read_objects(lambda _: (RawObject(i, each) for i, each in enumerate(records, 1)), columns, source)
     if values and all(isinstance(value, list) for value in values):
         return read_table(lambda again: map(_cells_of, opened(again)), columns, source)
@@ -83,11 +86,14 @@ def read_table(opened: Rows, columns: Columns, source: Source) -> Iterator[Row]:
             break
     if not first:
         return iter(())
-    head = find_header([item.cells for item in first], lambda names: roles_of(names, columns))
+    padded = not first[0].line or len(first[0].cells) > 1
+    head = find_header([item.cells for item in first], lambda names: roles_of(names, columns), padded)
     if fault := first[head].fault:
         where = f"{source.where} line {first[head].line}"
         raise InputError(f"broken header ({fault[1]})", where=where, fix="correct the first line")
     names = ["" if cell is None else str(cell) for cell in first[head].cells]
+    if _are_numbered(first[head + 1 :], len(names)):
+        names.insert(0, "")
     seen = [item.cells for item in first[head + 1 :] if not _fault(item, names)]
 
     def rows(again: Source) -> Iterator[RawCells]:
@@ -112,6 +118,12 @@ def read_table(opened: Rows, columns: Columns, source: Source) -> Iterator[Row]:
 def roles_of(names: Sequence[str], columns: Columns) -> set[str]:
     """What the names of a row are known to mean, to the user or to everyone."""
     return known_roles(names) | ({"text"} if columns.text in names else set())
+
+
+def _are_numbered(items: Sequence[RawCells], width: int) -> bool:
+    """Whether rows begin with their number, which the header does not name: R's write.table writes them so."""
+    rows = [item.cells for item in items if item.line and not item.fault]
+    return bool(rows) and all(len(row) == width + 1 and row[0] == str(i) for i, row in enumerate(rows, 1))
 
 
 def _named(columns: Columns, records: Iterable[Mapping[str, object]]) -> bool:
@@ -227,7 +239,7 @@ def _nested(items: Iterable[Item], lists: Sequence[_ReviewList]) -> Iterator[Row
 def _without_reviews(row: int, value: Mapping[str, object], lists: Sequence[_ReviewList]) -> RejectedRow:
     """The rejection of a record with an empty list, or with a text that is none."""
     held = {".".join(one.path): at(value, ".".join(one.path)) for one in lists}
-    broken = [name for name, cell in held.items() if isinstance(cell, str) and cell.strip()]
+    broken = [name for name, cell in held.items() if isinstance(structured(cell), str) and str(cell).strip()]
     if broken:
         return RejectedRow(row, "json", f"row {row}: {broken[0]} is no list of reviews", storable(str(held[broken[0]])))
     return RejectedRow(row, "empty", f"row {row}: no review in {' or '.join(held)}", "")

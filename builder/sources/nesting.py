@@ -12,10 +12,11 @@ import ast
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import islice
 
 from builder.sources.columns import known_roles
-from builder.sources.guessing import REPLIES, REVIEWS
+from builder.sources.guessing import REPLIES, REVIEWS, RolesOf
 from builder.text import HAN
 
 DECODER = json.JSONDecoder(strict=False)
@@ -33,7 +34,7 @@ _ELEMENTS = 20
 """Elements of a list that are looked at to know what it holds."""
 _HAN = 6
 """Han characters of a text in a list, at least and on average, where no name says that they are texts."""
-_JSON = re.compile(r"\s*(?:\[\s*[\[{\"]|\{\s*\")")
+_JSON = re.compile(r"\s*(?:\[\s*[\[{\"\]]|\{\s*\")")
 _PYTHON = re.compile(r"\s*(?:\[\s*[{']|\{\s*')")
 _NUMBERED = re.compile(r"(.+?)(?:[/.](\d{1,4})|\[(\d{1,4})\])(?:[/.](.+))?")
 
@@ -63,13 +64,11 @@ def structured(cell: object) -> object:
     """The list or object that a cell's text writes; any other cell as it is."""
     if not isinstance(cell, str) or len(cell) > _LONGEST:
         return cell
-    try:
-        if _JSON.match(cell):
-            return DECODER.decode(cell)
-        if _PYTHON.match(cell) and len(cell) <= _LONGEST >> 4:
-            return ast.literal_eval(cell.strip())
-    except (ValueError, SyntaxError, RecursionError, MemoryError):  # what is no list is a text
-        pass
+    readers = (_JSON, DECODER.decode), (_PYTHON, ast.literal_eval)
+    for begin, read in readers if len(cell) <= _LONGEST >> 4 else readers[:1]:
+        if begin.match(cell):
+            with suppress(ValueError, SyntaxError, RecursionError, MemoryError):  # what is no list is a text
+                return read(cell.strip())
     return cell
 
 
@@ -109,8 +108,9 @@ def review_lists(records: Sequence[Mapping[str, object]], own_text: bool) -> lis
             held.setdefault(path, []).extend(elements)
     asked = [path for path in held if path and not REPLIES.search(path[-1])]
     called = [path for path in asked if any(map(REVIEWS.search, path)) and _hold_texts(held[path], called=True)]
+    rated = [path for path in called if _are_rated(held[path])]  # the others hold excerpts
     others = [] if own_text or called else asked
-    found = called or [path for path in others if _hold_texts(held[path], called=False, alone=len(records) == 1)]
+    found = rated or called or [path for path in others if _hold_texts(held[path], False, alone=len(records) == 1)]
     return [path for path in found if not any(path[: len(other)] == other != path for other in found)]
 
 
@@ -132,7 +132,7 @@ def _each(value: object, path: Path, depth: int, element: bool) -> Iterator[obje
         yield value
 
 
-def transposed(value: object) -> list[object] | None:
+def transposed(value: object, roles_of: RolesOf) -> list[object] | None:
     """The records of one object that holds a whole table: columns of values or rows under their keys, as pandas writes
     them; lists of objects under keys, which each record then has as `key`. None for any other value.
     """
@@ -141,26 +141,33 @@ def transposed(value: object) -> list[object] | None:
     if isinstance(value.get("columns"), list) and isinstance(value.get("data"), list):  # orient "split"
         return [value["columns"], *value["data"]]
     held = list(value.values())
+    tables = [inner for inner in held if isinstance(inner, list) and inner and _is_header(inner[0], roles_of)]
+    if len(tables) == 1:
+        return tables[0]
     if all(isinstance(inner, list) for inner in held):
-        return _transposed_lists(value)
+        return _transposed_lists(value, roles_of)
     if not all(isinstance(inner, dict) and inner for inner in held):
         return None
     alike = all(inner.keys() == held[0].keys() for inner in held)
     flat = not any(isinstance(cell, dict | list) for inner in held for cell in inner.values())
     numbered = all(map(str.isdecimal, held[0]))
-    if alike and flat and (numbered or (len(held) > 1 and "text" in known_roles(value))):  # orient "columns"
+    if alike and flat and (numbered or (len(held) > 1 and "text" in roles_of(list(value)))):  # orient "columns"
         return [{name: inner[key] for name, inner in value.items()} for key in held[0]]
-    texts = sum("text" in known_roles(inner) for inner in held)
+    texts = sum("text" in roles_of(list(inner)) for inner in held)
     return held if len(held) > 1 and ((alike and all(map(str.isdecimal, value))) or texts * 2 > len(held)) else None
 
 
-def _transposed_lists(value: Mapping[str, list[object]]) -> list[object] | None:
+def _is_header(row: object, roles_of: RolesOf) -> bool:
+    return isinstance(row, list) and all(isinstance(name, str) for name in row) and "text" in roles_of(row)
+
+
+def _transposed_lists(value: Mapping[str, list[object]], roles_of: RolesOf) -> list[object] | None:
     held = list(value.values())
     elements = [element for inner in held for element in inner]
     if elements and len(held) > 1 and all(isinstance(element, dict) for element in elements):
         return [{"key": key, **element} for key, inner in value.items() for element in inner]  # type: ignore[dict-item]
     alike = len({len(inner) for inner in held}) == 1 and not any(isinstance(cell, dict | list) for cell in elements)
-    if alike and elements and (len(held) > 1 or "text" in known_roles(value)):
+    if alike and elements and (len(held) > 1 or "text" in roles_of(list(value))):
         return [dict(zip(value, cells, strict=True)) for cells in zip(*held, strict=True)]
     return None
 
@@ -189,13 +196,20 @@ def _hold_texts(elements: Sequence[object], called: bool, alone: bool = False) -
     texts = [text for element in elements for text in ([element] if isinstance(element, str) else [])]
     if not objects:
         return called and len(texts) > 0 and _are_texts(texts)
-    roles = known_roles({path for element in objects for path in paths(element)}, nested=called)
-    rated = bool(roles & {"rating", "date"})
-    if "text" in roles:
+    rated = _are_rated(elements)
+    if "text" in _roles(elements, nested=called):
         return called or alone or rated
     values = [[value for value in element.values() if isinstance(value, str)] for element in objects]
     longest = [max(held, key=len, default="") for held in values]
     return ((called and rated) or alone) and _are_texts(longest)
+
+
+def _are_rated(elements: Sequence[object]) -> bool:
+    return bool(_roles(elements) & {"rating", "date"})
+
+
+def _roles(elements: Sequence[object], nested: bool = False) -> set[str]:
+    return known_roles({path for element in elements if isinstance(element, dict) for path in paths(element)}, nested)
 
 
 def _are_texts(texts: Sequence[str]) -> bool:
