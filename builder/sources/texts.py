@@ -116,7 +116,12 @@ def _plain(raw: bytes, where: str, number: int) -> Text:
 
 def _array(content: bytes, source: Path) -> Iterator[Text]:
     try:
-        rows = json.loads(content.decode("utf-8-sig"))
+        rows, rest = [], content.decode("utf-8-sig").strip()
+        while rest.startswith("["):  # one more array may follow
+            part, end = json.JSONDecoder().raw_decode(rest)
+            rows, rest = rows + part, rest[end:].lstrip()
+        if rest:
+            raise ValueError(f"{rest[0]!r} after its end")
     except (ValueError, RecursionError) as error:
         raise InputError(f"not a JSON array: {error}", where=str(source), fix=_FIX) from error
     for number, row in enumerate(rows, start=1):
@@ -125,7 +130,7 @@ def _array(content: bytes, source: Path) -> Iterator[Text]:
 
 def _line(raw: bytes, where: str, number: int) -> Text:
     try:
-        row = json.loads(raw.decode("utf-8-sig"))
+        row = json.loads(raw.decode("utf-8-sig").rstrip().removesuffix(","))
     except (ValueError, RecursionError) as error:
         raise InputError(f"not a JSON line: {error}", where=where, fix=_FIX) from error
     return _row(row, where, number)
