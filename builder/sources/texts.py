@@ -73,7 +73,7 @@ def _is_table(source: Path) -> bool:
         return False
     if not isinstance(row, dict) or any(isinstance(row[key], list) and REVIEWS.search(key) for key in row):
         return True
-    known = any(isinstance(row.get(key), str) for key in (*_TEXT_KEYS, "question"))
+    known = [key for key in (*_TEXT_KEYS, "question") if not isinstance(row.get(key, {}), dict | list)]
     return not known or not (listed or "\n" not in start[:end])
 
 
