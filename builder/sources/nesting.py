@@ -36,7 +36,7 @@ _HAN = 6
 """Han characters of a text in a list, at least and on average, where no name says that they are texts."""
 _JSON = re.compile(r"\s*(?:\[\s*[\[{\"\]]|\{\s*\"|null\s*\Z)")
 _PYTHON = re.compile(r"\s*(?:\[\s*[{']|\{\s*')")
-_NUMBERED = re.compile(r"(.+?)(?:[/.](\d{1,4})|\[(\d{1,4})\])(?:[/.](.+))?")
+_NUMBERED = re.compile(r"(.{1,200}?)(?:[/.](\d{1,4})|\[(\d{1,4})\])(?:[/.](.{1,200}))?")
 
 
 def paths(value: Mapping[str, object], depth: int = 1) -> Iterator[str]:
