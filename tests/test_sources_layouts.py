@@ -374,3 +374,12 @@ def test_lists_inside_lists_without_end_are_no_reviews(tmp_path: Path) -> None:
     path.write_text('[{"title": "x", "reviews": ' + deep + "}]", encoding="utf-8")
     with pytest.raises(InputError, match="no text column"):
         list(read(path))
+
+
+def test_an_object_of_many_lists_is_refused_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "in.json"
+    path.write_text(dump([{f"k{i}": OBJECTS for i in range(3_000)}, {}]), encoding="utf-8")
+    with pytest.raises(
+        InputError, match=r"its reviews stand in 1000 or more lists of each object, k0 for one; give them"
+    ):
+        list(read(path))

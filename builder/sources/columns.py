@@ -97,6 +97,8 @@ _MONTH_FIRST = ("reviewdatetimeutc",)
 # fmt: on
 MOST_COLUMNS = 16_384
 """Columns of a file, at most: a few kilobytes, packed, can be a header of millions."""
+_LONGEST = 500
+"""Characters of a name that may be known."""
 GUESSES: dict[str, tuple[str, ...]] = {
     "text": _TEXT,
     "id": _ID,
@@ -151,7 +153,7 @@ class _Names:
         self.ends: dict[str, int] = {}
         self.lasts: dict[str, int] = {}
         for i in free:
-            if not names[i].startswith(path):
+            if not names[i].startswith(path) or len(names[i]) > _LONGEST:
                 continue
             name = names[i][len(path) :]
             self.whole.setdefault(_key(name), i)

@@ -22,7 +22,7 @@ _DELIMITERS = ",;\t|\x01"
 _MARKS = "；｜，、"
 """Full-width punctuation of texts, which few rows have as often as their header if it is no delimiter."""
 _NAMES = {"\t": "a tab", "\x01": "the character U+0001"}
-_SEPARATOR = re.compile(r'"?sep=(.)"?\s*', re.I)
+_SEPARATOR = re.compile(r'"?sep=([^"\r\n])"?\s*', re.I)
 """The first line that tells Excel the delimiter."""
 _ENOUGH, _MOST, _FEW = 0.5, 0.8, 0.3
 """Shares of rows with as many cells as the header: enough where that has a known name, most where it has none; with so

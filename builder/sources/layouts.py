@@ -22,6 +22,8 @@ from builder.wording import counted
 
 _OBJECTS = 1_000
 """Objects among which columns are looked for: they may lack keys."""
+_LISTS = 20
+"""Lists of reviews in an object, at most."""
 _CHARACTERS = 1 << 20
 """Of the rows that are looked at to tell a table's layout, about."""
 
@@ -68,6 +70,9 @@ def read_objects(opened: Objects, columns: Columns, source: Source) -> Iterator[
         return (item if isinstance(item, RejectedRow) else _no_object(item) for item in chain(first, items))
     own = "text" in known_roles(key for value in objects for key, held in value.items() if isinstance(held, str))
     lists = [] if _named(columns, objects) else review_lists(objects[:LOOK_AT], own)
+    if len(lists) > _LISTS:
+        what = f"its reviews stand in {len(lists)} or more lists of each object, {'.'.join(lists[0])} for one"
+        raise InputError(what, where=source.where, fix="give them in one list")
     if lists:
         prefix = [path for path in lists if (columns.text or "").startswith(".".join(path))]
         found = [_review_list(path, opened, objects, columns, source) for path in reversed(prefix or lists)]

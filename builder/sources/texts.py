@@ -116,7 +116,8 @@ def _plain(raw: bytes, where: str, number: int) -> Text:
 
 def _array(content: bytes, source: Path) -> Iterator[Text]:
     try:
-        rows, rest = [], content.decode("utf-8-sig").strip()
+        rows: list[object] = []
+        rest = content.decode("utf-8-sig").strip()
         while rest.startswith("["):  # one more array may follow
             part, end = json.JSONDecoder().raw_decode(rest)
             rows, rest = rows + part, rest[end:].lstrip()
