@@ -561,7 +561,7 @@ TEXTS: dict[str, tuple[bytes, str]] = {
     "not UTF-8": ('{"id": 1, "text": "好吃"}\n'.encode("big5"), r"in\.jsonl:1: not a JSON line: .*utf-8"),
     "no text": (b'{"id": 1}\n', r"in\.jsonl: no text column; columns found: id; name it with --text-column"),
     "no text later": (b'{"id": 1, "text": "a"}\n{"id": 2}\n', r'in\.jsonl:2: a string "text" is missing; each line is'),
-    "no object": (b'["id", "text"]\n', r'in\.jsonl, item 1: a string "text" is missing'),
+    "no object": (b'["id", "text"]\n', r"in\.jsonl: json: row 1: str where an object should be"),
     "a number for a text": (b'{"id": 1, "text": 5}\n', r'in\.jsonl:1: a string "text" is missing'),
     "half an emoji": (
         b'{"id": 1, "text": "\\ud83d"}\n',

@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 
 from builder.errors import InputError
 from builder.sources import FORMATS, Columns, Row, digest, opening, read
-from builder.sources.columns import rating_of
+from builder.sources.cells import rating_of
 from builder.sources.rows import RawReview, RejectedRow
 
 RECORDS: list[dict[str, object]] = [
@@ -153,8 +153,10 @@ def test_an_outscraper_export_gives_the_reviews_own_text_and_rating(tmp_path: Pa
 
 
 def test_where_title_and_name_stand_the_name_is_a_person_and_is_not_taken(tmp_path: Path) -> None:
-    assert rows(tmp_path, "a.csv", "title,name,stars,text,reviewId\n鼎香園,王先生,4,好吃,r9\n") == [
-        RawReview(1, "好吃", "r9", None, "鼎香園", 4.0)
+    content = "title,name,stars,text,reviewId\n鼎香園,王先生,4,好吃,r9\n鼎香園,林小姐,5,好喝,r8\n"
+    assert rows(tmp_path, "a.csv", content) == [
+        RawReview(1, "好吃", "r9", None, "鼎香園", 4.0),
+        RawReview(2, "好喝", "r8", None, "鼎香園", 5.0),
     ]
 
 
@@ -385,13 +387,13 @@ def test_a_bad_json_line_is_rejected_alone_with_its_line(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ('[{"text": "好"}, {"text": "', "a.json row 2, byte 27: broken JSON array: Unterminated string"),
-        ('[{"text": "好"}', "a.json row 1, byte 16: broken JSON array: the file ends inside the array"),
-        ('[{"text": "好"} {"text": "好"}]', "a.json row 1, byte 17: broken JSON array: '{' after an element"),
-        ('[{"text": "好"},]', "a.json row 2, byte 17: broken JSON array: Expecting value"),
-        ('[{"text": "好"}] x', "a.json row 1, byte 18: broken JSON array: 'x' after the end"),
-        ('{"text": "好"}', "a.json row 0, byte 0: broken JSON array: it begins with '{'"),
-        ('[{"text": 好}' + " " * 3_000_000 + "]", "a.json row 1, byte 10: broken JSON array: Expecting value"),
+        ('[{"text": "好"}, {"text": "', "a.json row 2, byte 27: broken JSON: Unterminated string"),
+        ('[{"text": "好"}', "a.json row 1, byte 16: broken JSON: the file ends inside the array"),
+        ('[{"text": "好"} {"text": "好"}]', "a.json row 1, byte 17: broken JSON: '{' after an element"),
+        ('[{"text": "好"},]', "a.json row 2, byte 17: broken JSON: Expecting value"),
+        ('[{"text": "好"}] x', "a.json row 1, byte 18: broken JSON: 'x' after the end"),
+        ('"好"', "a.json row 0, byte 0: broken JSON: it begins with '\"', not with '[' or '{'"),
+        ('[{"text": 好}' + " " * 3_000_000 + "]", "a.json row 1, byte 10: broken JSON: Expecting value"),
     ],
 )
 def test_a_broken_json_array_is_refused_with_row_and_byte(tmp_path: Path, content: str, message: str) -> None:
@@ -436,7 +438,7 @@ def test_a_file_without_rows_is_refused(tmp_path: Path, name: str, content: str)
 
 @pytest.mark.parametrize("name", ["a.json", "a.json.gz"])
 def test_a_blank_json_file_is_refused(tmp_path: Path, name: str) -> None:
-    assert "broken JSON array: the file is blank" in refused(tmp_path, name, "\n\n")
+    assert "broken JSON: the file is blank" in refused(tmp_path, name, "\n\n")
 
 
 @pytest.mark.parametrize("ending", [".parquet", ".xlsx"])

@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from builder.errors import InputError
-from builder.sources import delimited, json_array, jsonlines, parquet, xlsx
-from builder.sources.columns import Columns, Row
+from builder.sources import delimited, json_values, parquet, xlsx
+from builder.sources.columns import Columns
 from builder.sources.opening import Progress, Source, Understanding, check_readable, check_rows, one_line, opened
+from builder.sources.rows import Row
 
 __all__ = ["FORMATS", "Columns", "Progress", "Row", "Understanding", "digest", "read"]
 
@@ -23,12 +24,12 @@ FORMATS: dict[str, Reader] = {
     ".csv.gz": delimited.read_csv,
     ".tsv": delimited.read_tsv,
     ".tsv.gz": delimited.read_tsv,
-    ".jsonl": jsonlines.read,
-    ".jsonl.gz": jsonlines.read,
-    ".ndjson": jsonlines.read,
-    ".ndjson.gz": jsonlines.read,
-    ".json": json_array.read,
-    ".json.gz": json_array.read,
+    ".jsonl": json_values.read_lines,
+    ".jsonl.gz": json_values.read_lines,
+    ".ndjson": json_values.read_lines,
+    ".ndjson.gz": json_values.read_lines,
+    ".json": json_values.read_json,
+    ".json.gz": json_values.read_json,
     ".parquet": parquet.read,
     ".xlsx": xlsx.read,
 }
@@ -50,7 +51,7 @@ def read(
     reader = _reader(path)
     check_readable(path)
     source = Source(path, encoding, progress, sheet, understood or Understanding())
-    return _some(reader(source, columns or Columns()), source)
+    return _some(reader, columns or Columns(), source)
 
 
 def digest(path: Path) -> str:
@@ -73,9 +74,9 @@ def _reader(path: Path) -> Reader:
     raise InputError(f"unknown ending {path.suffix!r}", where=one_line(str(path), 500), fix=f"use one of {known}")
 
 
-def _some(rows: Iterator[Row], source: Source) -> Iterator[Row]:
+def _some(reader: Reader, columns: Columns, source: Source) -> Iterator[Row]:
     count, size = 0, source.path.stat().st_size
-    for row in rows:
+    for row in reader(source, columns):
         count += 1
         check_rows(count, size, source.where)
         yield row

@@ -1,4 +1,5 @@
-"""CSV and TSV: a header and rows, quoted as spreadsheets do. A row that is broken is rejected alone.
+"""CSV and TSV: a header and rows, quoted as spreadsheets do. A row that is broken is rejected alone. JSON with such an
+ending is read as JSON.
 
 The csv module's strict mode is used because its lenient mode changes texts (`"好吃"的店` loses its quotes) and hides a
 quote that never closes.
@@ -9,15 +10,21 @@ from __future__ import annotations
 import csv
 import re
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from builder.errors import InputError
-from builder.sources.columns import Columns, Row, resolve, review
+from builder.sources.columns import Columns
+from builder.sources.dialects import Dialect, find_dialect
 from builder.sources.encoding import Codec, DecodedLine, codec_of, lines
-from builder.sources.opening import Source, check_lines, storable
-from builder.sources.rows import RejectedRow
-from builder.wording import counted
+from builder.sources.guessing import LOOK_AT
+from builder.sources.json_values import read_json
+from builder.sources.layouts import RawCells, read_table, roles_of
+from builder.sources.opening import Source, check_lines
+from builder.sources.rows import Row
 
+_JSON = re.compile(r'\s*(?:\{\s*"|\[\s*\{)')
+_CHARACTERS = 1 << 20
+"""Of the lines that are looked at to tell how the table is written, about."""
 CELL_LIMIT = 32 << 20
 """Characters. A longer cell is a quote that never closes."""
 AGAIN = 1_000_000
@@ -40,28 +47,21 @@ def _read(source: Source, columns: Columns, delimiter: str) -> Iterator[Row]:
     # The limit belongs to the process, so it is only ever raised, and only once a file is read.
     csv.field_size_limit(max(csv.field_size_limit(), CELL_LIMIT))
     codec = codec_of(source)
-    feed = _Feed(lines(source, codec), source)
-    table = _rows(feed, source, delimiter)
-    header = next(table, None)
-    if header is None:
-        return
-    if isinstance(header, str):
-        raise InputError(
-            f"broken header ({header})", where=f"{source.where} line {feed.row[0].number}", fix="correct the first line"
-        )
-    picks = resolve(header, columns, source, lambda: _sample(source.silently(), codec, delimiter))
-    for row, cells in enumerate(table, 1):
-        if rejected := _broken(row, cells, len(header), feed.row, codec):
-            yield rejected
-        else:
-            yield review(row, *(None if i is None else cells[i] for i in picks.used))
+    start = _first_lines(source.silently(), codec)
+    if _JSON.match("".join(start[:2])):
+        return read_json(source, columns)
+    dialect = find_dialect(start, delimiter, lambda names: roles_of(names, columns), source.where)
+    return read_table(lambda again: _rows(again, codec, dialect), columns, source)
 
 
-def _sample(source: Source, codec: Codec, delimiter: str) -> Iterator[list[str]]:
-    """The rows below the header, read on their own; broken ones are left out."""
-    table = _rows(_Feed(lines(source, codec), source), source, delimiter)
-    next(table)
-    return (cells for cells in table if not isinstance(cells, str))
+def _first_lines(source: Source, codec: Codec) -> list[str]:
+    taken, size = list[str](), 0
+    for line in _Feed(lines(source, codec), source):
+        taken.append(line)
+        size += len(line)
+        if len(taken) > LOOK_AT or size > _CHARACTERS:
+            break
+    return taken
 
 
 class _Feed:
@@ -121,39 +121,34 @@ def _parted(line: DecodedLine) -> Iterator[DecodedLine]:
     )
 
 
-def _rows(feed: _Feed, source: Source, delimiter: str) -> Iterator[list[str] | str]:
-    """Rows as lists of cells, or the fault of a row that does not parse. Blank lines are no rows."""
-    reader = csv.reader(feed, delimiter=delimiter, strict=True)
+def _rows(source: Source, codec: Codec, dialect: Dialect) -> Iterator[RawCells]:
+    """Rows as cells, or with the fault of one that does not parse. Blank lines are no rows."""
+    feed = _Feed(lines(source, codec), source)
+    if dialect.told:
+        next(feed)
+    reader = dialect.reader(feed)
     while True:
         feed.row.clear()
+        cells: Sequence[str] = ()
+        fault = None
         try:
             cells = next(reader)
         except StopIteration:
             return
         except csv.Error as error:
             if "end of data" in str(error) or "field limit" in str(error):
-                raise _unclosed(feed, source, delimiter) from error
+                raise _unclosed(feed, source, dialect.delimiter) from error
             feed.keep_first()
-            yield "text after a closing quote" if "expected after" in str(error) else str(error)
-        else:
-            if cells:
-                yield cells
+            fault = "quote", "text after a closing quote" if "expected after" in str(error) else str(error)
+        if cells or fault:
+            yield RawCells(dialect.values(cells), feed.row[0].number, feed.text, _broken(feed.row, codec) or fault)
 
 
-def _broken(row: int, cells: list[str] | str, width: int, read: list[DecodedLine], codec: Codec) -> RejectedRow | None:
-    line = read[0].number
+def _broken(read: Sequence[DecodedLine], codec: Codec) -> tuple[str, str] | None:
     bad = next((line.bad for line in read if line.bad is not None), None)
     if bad is not None:
-        fault = "encoding", f"invalid {codec.label} at byte {bad}"
-    elif any("\0" in line.text for line in read):
-        fault = "nul", f"NUL byte, line {line}"
-    elif isinstance(cells, str):
-        fault = "quote", f"{cells}, line {line}"
-    elif len(cells) != width:
-        fault = "fields", f"{counted(len(cells), 'field')} where the header has {width}, line {line}"
-    else:
-        return None
-    return RejectedRow(row, fault[0], f"row {row}: {fault[1]}", storable("".join(line.text for line in read)))
+        return "encoding", f"invalid {codec.label} at byte {bad}"
+    return ("nul", "NUL byte") if any("\0" in line.text for line in read) else None
 
 
 def _unclosed(feed: _Feed, source: Source, delimiter: str) -> InputError:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
+from itertools import islice
 from typing import Any
 
 from builder.errors import InputError
 from builder.sources.batches import read_bounded
-from builder.sources.columns import Columns, Row, resolve, review
+from builder.sources.cells import review
+from builder.sources.columns import Columns, Table, known_roles, resolve
+from builder.sources.guessing import LOOK_AT, REVIEWS
+from builder.sources.layouts import RawObject, read_objects
+from builder.sources.nesting import review_lists
 from builder.sources.opening import Source, door, one_line
+from builder.sources.rows import Row
 
 
 def read(source: Source, columns: Columns) -> Iterator[Row]:
@@ -20,8 +26,18 @@ def read(source: Source, columns: Columns) -> Iterator[Row]:
         # Without pre_buffer and with a buffer_size, column chunks are streamed: one row group may be the whole file.
         with parquet.ParquetFile(source.path, buffer_size=1 << 20, pre_buffer=False) as file:
             names = list(file.schema_arrow.names)
-            picks = resolve(names, columns, source, lambda: _sample(source, parquet)).used
-            wanted = [None if i is None else names[i] for i in picks]
+            if columns.text not in names and (lists := _possible_lists(file.schema_arrow)):
+                seen = [dict(zip(lists, cells, strict=True)) for cells in islice(_all(source, parquet, lists), LOOK_AT)]
+                if review_lists(seen, "text" in known_roles(names)):
+                    yield from read_objects(lambda again: _objects(again, parquet, names), columns, source)
+                    return
+            table = Table(
+                names,
+                lambda: _all(source.silently(), parquet, names),
+                lambda i: (cells[0] for cells in _all(source.silently(), parquet, [names[i]])),
+            )
+            picks = resolve(table, columns, source)
+            wanted = [None if i is None else names[i] for i in picks.used]
             due = [name for name in wanted if name is not None]
             share = source.path.stat().st_size / max(file.metadata.num_rows, 1)
             for batch in read_bounded(file, source.path, due, source.where):
@@ -32,7 +48,7 @@ def read(source: Source, columns: Columns) -> Iterator[Row]:
                 ]
                 for values in zip(*cells, strict=True):
                     row += 1
-                    yield review(row, *values)
+                    yield review(row, picks.order, *values)
                 if source.progress:
                     source.progress(round(share * row) - round(share * (row - len(batch))))
     except (
@@ -46,10 +62,26 @@ def read(source: Source, columns: Columns) -> Iterator[Row]:
         ) from error
 
 
-def _sample(source: Source, parquet: Any) -> Iterator[tuple[object, ...]]:
+def _all(source: Source, parquet: Any, names: Sequence[str]) -> Iterator[tuple[object, ...]]:
+    """The cells of some columns in every row."""
     with parquet.ParquetFile(source.path, buffer_size=1 << 20, pre_buffer=False) as file:
-        for batch in read_bounded(file, source.path, file.schema_arrow.names, source.where):
-            yield from zip(*map(_cells, batch.columns), strict=True)
+        for batch in read_bounded(file, source.path, names, source.where):
+            read_names = list(batch.schema.names)
+            yield from zip(*(_cells(batch.column(read_names.index(name))) for name in names), strict=True)
+
+
+def _objects(source: Source, parquet: Any, names: Sequence[str]) -> Iterator[RawObject]:
+    for row, cells in enumerate(_all(source, parquet, names), 1):
+        yield RawObject(row, dict(zip(names, cells, strict=True)))
+
+
+def _possible_lists(schema: Any) -> list[str]:
+    """The columns that may hold lists of reviews: lists of objects, and those whose name says so."""
+    return [
+        column.name
+        for column in schema
+        if REVIEWS.search(column.name) or (str(column.type).startswith("list<") and "struct<" in str(column.type))
+    ]
 
 
 def _cells(column: Any) -> list[object]:

@@ -29,3 +29,6 @@ class RejectedRow:
     reason: str
     detail: str
     raw: str = ""
+
+
+Row = RawReview | RejectedRow

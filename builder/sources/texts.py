@@ -19,6 +19,7 @@ from pathlib import Path
 
 from builder.errors import ConfigError, InputError
 from builder.sources import FORMATS, Columns, read
+from builder.sources.guessing import REVIEWS
 from builder.sources.rows import RejectedRow
 
 Text = tuple[object, str]
@@ -32,6 +33,8 @@ _HEADER = re.compile(rb"(\xef\xbb\xbf)?ID,\s*Sentence\s*")
 _JSON = re.compile(rb'(\xef\xbb\xbf)?\s*(\{\s*(["}]|$)|\[\s*([\[{\]"]|$))')
 """How JSON begins: a text may begin with a bracket too, as in [推薦]."""
 _LOOK_AT = 1 << 16
+_WITHOUT_TEXT = ("header", "empty")
+"""Reasons of rejected rows that hold no text: a header that stands again, a place without reviews."""
 
 
 def texts(
@@ -54,22 +57,31 @@ def texts(
 
 
 def _is_table(source: Path) -> bool:
-    """Whether the readers of `build` are to read a file: always, but for JSON with the names of texts known here."""
+    """Whether the readers of `build` are to read a file: always, but for JSON rows with the names of texts known here,
+    each on a line of its own or in an array.
+    """
     name = source.name.lower()
     if not name.endswith((".json", ".jsonl", ".ndjson")):
         return name.endswith(tuple(FORMATS))
     try:
         with source.open("rb") as handle:
-            start = handle.read(_LOOK_AT).decode("utf-8-sig", "ignore").lstrip().removeprefix("[").lstrip()
-        row, _ = json.JSONDecoder().raw_decode(start)
+            start = handle.read(_LOOK_AT).decode("utf-8-sig", "ignore").lstrip()
+        listed = start.startswith("[")
+        start = start.removeprefix("[").lstrip()
+        row, end = json.JSONDecoder().raw_decode(start)
     except (OSError, ValueError, RecursionError):  # the one who reads it will say so
         return False
-    return isinstance(row, dict) and not row.keys() & {*_TEXT_KEYS, "question"}
+    if not isinstance(row, dict) or any(isinstance(row[key], list) and REVIEWS.search(key) for key in row):
+        return True
+    known = [key for key in (*_TEXT_KEYS, "question") if not isinstance(row.get(key, {}), dict | list)]
+    return not known or not (listed or "\n" not in start[:end])
 
 
 def _from_table(source: Path, columns: Columns | None, encoding: str | None, sheet: str | None) -> Iterator[Text]:
     for item in read(source, columns, encoding, sheet=sheet):
         if isinstance(item, RejectedRow):
+            if item.reason in _WITHOUT_TEXT:
+                continue
             fix = "correct the row; `builder build` would keep it aside"
             raise InputError(f"{item.reason}: {item.detail}", where=str(source), fix=fix)
         yield item.id or item.row, item.text
@@ -104,7 +116,13 @@ def _plain(raw: bytes, where: str, number: int) -> Text:
 
 def _array(content: bytes, source: Path) -> Iterator[Text]:
     try:
-        rows = json.loads(content.decode("utf-8-sig"))
+        rows: list[object] = []
+        rest = content.decode("utf-8-sig").strip()
+        while rest.startswith("["):  # one more array may follow
+            part, end = json.JSONDecoder().raw_decode(rest)
+            rows, rest = rows + part, rest[end:].lstrip()
+        if rest:
+            raise ValueError(f"{rest[0]!r} after its end")
     except (ValueError, RecursionError) as error:
         raise InputError(f"not a JSON array: {error}", where=str(source), fix=_FIX) from error
     for number, row in enumerate(rows, start=1):
@@ -113,7 +131,7 @@ def _array(content: bytes, source: Path) -> Iterator[Text]:
 
 def _line(raw: bytes, where: str, number: int) -> Text:
     try:
-        row = json.loads(raw.decode("utf-8-sig"))
+        row = json.loads(raw.decode("utf-8-sig").rstrip().removesuffix(","))
     except (ValueError, RecursionError) as error:
         raise InputError(f"not a JSON line: {error}", where=where, fix=_FIX) from error
     return _row(row, where, number)

@@ -1,4 +1,4 @@
-"""XLSX: the first sheet or the one that is named, its first row the header. openpyxl is imported when a file needs it.
+"""XLSX: the first sheet or the one that is named, a row of it the header. openpyxl is imported when a file needs it.
 
 openpyxl keeps the table of strings in memory, so memory grows with the texts (a sheet has at most 1,048,576 rows).
 """
@@ -12,13 +12,13 @@ import warnings
 import zipfile
 import zlib
 from collections.abc import Iterator
-from itertools import islice
 from typing import Any, BinaryIO
 
 from builder.errors import InputError
-from builder.sources.columns import Columns, Row, resolve, review
+from builder.sources.columns import Columns
+from builder.sources.layouts import RawCells, read_table
 from builder.sources.opening import Source, check_size, door, one_line, opened
-from builder.sources.rows import RejectedRow
+from builder.sources.rows import RejectedRow, Row
 
 _ESCAPED = re.compile("_x([0-9A-Fa-f]{4})_")
 _BROKEN = (
@@ -75,13 +75,8 @@ def _reviews(book: Any, source: Source, columns: Columns) -> Iterator[Row]:
     if not sheets:
         raise InputError("a workbook without a sheet", where=source.where, fix="put the reviews on a sheet")
     chosen = _choose(sheets, source)
-    table = _rows(chosen, source)
-    header = next(table, None)
-    if header is None:
-        return
     try:
-        names = ["" if cell is None else str(cell) for cell in header]
-        picks = resolve(names, columns, source, lambda: islice(_rows(chosen, source), 1, None))
+        made = read_table(lambda again: map(RawCells, _rows(chosen, again)), columns, source)
     except InputError as error:
         if len(sheets) == 1:
             raise
@@ -89,14 +84,17 @@ def _reviews(book: Any, source: Source, columns: Columns) -> Iterator[Row]:
         raise InputError(
             what, where=error.where, fix=f"{error.fix}, or choose another sheet with --sheet: {_titles(sheets)}"
         ) from error
-    row = 0
-    for row, cells in enumerate(table, 1):
-        yield review(row, *(cells[i] if i is not None and i < len(cells) else None for i in picks.used))
+    number = 0
+    for row in made:
+        number = row.row
+        yield row
     for sheet in sheets:
         if sheet is not chosen and next(_rows(sheet, source), None) is not None:
-            row += 1
+            number += 1
             yield RejectedRow(
-                row, "sheet", f"sheet {sheet.title!r} was not read: only {chosen.title!r} is; --sheet chooses another"
+                number,
+                "sheet",
+                f"sheet {sheet.title!r} was not read: only {chosen.title!r} is; --sheet chooses another",
             )
 
 

@@ -31,6 +31,8 @@ _REASONS = {
     "no-han": "without a Chinese character",
     "too-long": "too long",
     "sheet": "a sheet that is not read",
+    "header": "the header again",
+    "type": "no string",
 }
 
 
