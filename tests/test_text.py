@@ -11,21 +11,8 @@ from hypothesis import strategies as st
 
 from builder.lexicon.resources import load_lexicon
 from builder.records import Span
-from builder.text import (
-    HAN,
-    Clause,
-    Script,
-    Variants,
-    View,
-    clauses,
-    converter,
-    from_source,
-    in_order,
-    same_script,
-    script_of,
-    sentences,
-    view,
-)
+from builder.script import HAN, Script, Variants, converter, same_script, script_of
+from builder.text import Clause, View, clauses, from_source, in_order, sentences, view
 
 # What reviews are made of: both scripts, Han beyond the BMP, emoji with skin tones, joiners and selectors, widths,
 # marks, line ends.

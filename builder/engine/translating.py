@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from builder.text import HAN, Clause
+from builder.script import HAN
+from builder.text import Clause
 
 _SHARE = 0.5
 """An original has so many Han characters for each of its translation, or it is in another language."""

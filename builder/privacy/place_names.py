@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from functools import cache
 from itertools import pairwise
 
-from builder.text import HAN, converter
+from builder.script import HAN, converter
 
 
 def _words(text: str) -> list[str]:

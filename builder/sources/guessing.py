@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from builder.text import HAN
+from builder.script import HAN
 
 LOOK_AT = 200
 """Rows whose cells are looked at."""

@@ -1,0 +1,151 @@
+"""A text as its writer saw it: without what files, spreadsheets and pages leave in it. Pure.
+
+In: a text as given. Out: the text with HTML entities, tags and Excel's escapes (`_x0008_`) as the characters that they
+stand for, Kangxi radicals and compatibility forms as ordinary characters, control and private-use characters as blanks,
+without zero-width characters, and with words joined whose characters stand apart (味 道 很 好); and the stored code
+points of each character.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterator, Sequence
+from html import unescape
+from html.entities import html5
+from typing import NamedTuple
+
+from builder.script import HAN, HAN_RANGES
+
+_LEGACY = "|".join(sorted((name for name in html5 if not name.endswith(";")), key=len, reverse=True))
+_BLOCKS = "address|article|aside|blockquote|br|center|dd|div|dl|dt|h[1-6]|hr|li|ol|p|section|table|tbody|td|th|tr|ul"
+_INLINE = "a|abbr|b|big|code|del|em|font|i|img|ins|label|mark|q|s|small|span|strike|strong|sub|sup|u|wbr"
+_ESCAPE = re.compile(
+    # An entity, perhaps escaped again (&amp;lt;); without a semicolon only where HTML 5 reads one.
+    r"&(?:(?:amp|AMP|#0*38|#[xX]0*26);)*"
+    rf"(?P<entity>#[0-9]{{1,8}};?|#[xX][0-9A-Fa-f]{{1,6}};?|[A-Za-z][A-Za-z0-9]{{1,31}};|(?:{_LEGACY})(?![\w=;]))"
+    r"|_x(?P<code>[0-9A-Fa-f]{4})_"
+    rf"|<(?i:/?(?P<block>{_BLOCKS})|/?(?:{_INLINE}))(?:[\s/][^<>]{{0,300}})?>",
+    re.ASCII,
+)
+_SURROGATES = frozenset(("D8", "D9", "DA", "DB", "DC", "DD", "DE", "DF"))
+_PASSES = 2
+"""Tags may be written with entities (&lt;br&gt;)."""
+
+JOINER = "\u200d"
+_GONE = "\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+_BLANK = r"\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\ue000-\uf8ff\U000f0000-\U0010ffff"
+"""Control and private-use characters, without tabs and those that break lines."""
+_UNUSUAL = re.compile(f"[{_GONE}{_BLANK}\u2e80-\u2fdf\uf900-\ufaff\ufe10-\ufe1f\ufe30-\ufe6f\uff61-\uff64"
+                      "\U0001d400-\U0001d7ff\U0002f800-\U0002fa1f]")  # fmt: skip
+_IS_GONE, _IS_BLANK = re.compile(f"[{_GONE}]"), re.compile(f"[{_BLANK}]")
+_RADICALS = dict(
+    zip(
+        "⺁⺇⺈⺊⺌⺍⺒⺓⺝⺟⺠⺩⺫⺬⺮⺯⺷⺸⺽⻁⻄⻅⻆⻇⻉⻊⻋⻑⻓⻔⻕⻗⻘⻙⻚⻛⻜⻝⻡⻢⻣⻤⻥⻦⻧⻨⻩⻬⻮⻰⻲⻳",
+        "厂几刀卜小小巳幺月母民王目示竹糸羊羊臼虎西见角角贝足车長长门阜雨青韦页风飞食首马骨鬼鱼鸟卤麦黄齐齿龙龟龟",
+        strict=True,
+    )
+)
+"""Radicals that are words, where NFKC names no character; by Unicode's EquivalentUnifiedIdeograph."""
+_APART = re.compile(rf"[{HAN_RANGES}](?:[^\S\n][{HAN_RANGES}]){{3}}")
+_TOKEN = re.compile(r"\S+")
+_WORD = re.compile(r"\w\w")
+_LEAST = 4
+"""Han characters in a row, each by itself between blanks, that are words spaced out. Two or three may be clauses."""
+
+
+class Repaired(NamedTuple):
+    """A text whose character i came from the stored code points [starts[i], ends[i])."""
+
+    text: str
+    starts: Sequence[int]
+    ends: Sequence[int]
+
+
+_Pieces = Iterator[tuple[int, int, str]]
+"""What of a text is replaced: [start, end) and by what, in order."""
+
+
+class _Forms(dict[str, str]):
+    """An unusual character -> the ordinary one that it stands for; filled as characters come."""
+
+    def __missing__(self, char: str) -> str:
+        if _IS_GONE.match(char):
+            form = ""
+        elif _IS_BLANK.match(char):
+            form = " "
+        else:
+            plain = unicodedata.normalize("NFKC", char)
+            form = plain if len(plain) == 1 else char
+        self[char] = form
+        return form
+
+
+FORMS = _Forms(_RADICALS)
+
+
+def repair(text: str) -> Repaired:
+    """The text as it was meant; most texts are so already."""
+    repaired = Repaired(text, range(len(text)), range(1, len(text) + 1))
+    for _ in range(_PASSES):
+        repaired = _replaced(repaired, _escapes)
+    return _replaced(_replaced(repaired, _forms), _gaps)
+
+
+def _replaced(repaired: Repaired, find: Callable[[str], _Pieces]) -> Repaired:
+    """The text with what `find` names replaced. One character stands for all that it replaces."""
+    text, starts, ends = repaired
+    pieces = list(find(text))
+    if not pieces:
+        return repaired
+    parts, first, last, at = list[str](), list[int](), list[int](), 0
+    for start, end, new in [*pieces, (len(text), len(text), "")]:
+        parts += text[at:start], new
+        first += starts[at:start]
+        last += ends[at:start]
+        if new:
+            first.append(starts[start])
+            last.append(ends[end - 1])
+        at = end
+    return Repaired("".join(parts), first, last)
+
+
+def _escapes(text: str) -> _Pieces:
+    if "&" not in text and "<" not in text and "_x" not in text:
+        return
+    for match in _ESCAPE.finditer(text):
+        if entity := match["entity"]:
+            if entity.endswith(";") and entity[0] != "#" and entity not in html5:
+                continue
+            yield match.start(), match.end(), unescape(f"&{entity}")[:1]
+        elif code := match["code"]:
+            yield match.start(), match.end(), chr(int(code, 16)) if code[:2].upper() not in _SURROGATES else " "
+        else:
+            yield match.start(), match.end(), "\n" if match["block"] else ""
+
+
+def _forms(text: str) -> _Pieces:
+    for match in _UNUSUAL.finditer(text):
+        char, at = match[0], match.start()
+        joins = char == JOINER and unicodedata.category(text[at + 1 : at + 2] or " ") == "So"
+        if not joins and FORMS[char] != char:
+            yield at, at + 1, FORMS[char]
+
+
+def _gaps(text: str) -> _Pieces:
+    """The blanks inside words whose characters stand apart."""
+    if not _APART.search(text):
+        return
+    row = list[re.Match[str]]()
+    for token in [*_TOKEN.finditer(text), None]:
+        follows = token and row and token.start() == row[-1].end() + 1 and text[row[-1].end()] != "\n"
+        if token and not _WORD.search(token[0]) and (follows or not row):
+            row.append(token)
+            continue
+        yield from _joined(row)
+        row = [token] if token and not _WORD.search(token[0]) else []
+
+
+def _joined(row: Sequence[re.Match[str]]) -> _Pieces:
+    if sum(bool(HAN.search(token[0])) for token in row) >= _LEAST:
+        yield from ((token.end(), token.end() + 1, "") for token in row[:-1])
