@@ -13,6 +13,7 @@ import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from html import unescape
 from html.entities import html5
+from itertools import pairwise
 from typing import NamedTuple
 
 from builder.script import HAN, HAN_RANGES
@@ -36,8 +37,11 @@ JOINER = "\u200d"
 _GONE = "\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
 _BLANK = r"\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\ue000-\uf8ff\U000f0000-\U0010ffff"
 """Control and private-use characters, without tabs and those that break lines."""
-_UNUSUAL = re.compile(f"[{_GONE}{_BLANK}\u2e80-\u2fdf\uf900-\ufaff\ufe10-\ufe1f\ufe30-\ufe6f\uff61-\uff64"
-                      "\U0001d400-\U0001d7ff\U0002f800-\U0002fa1f]")  # fmt: skip
+_COMPATIBLE = (
+    "\u2e80-\u2fdf\uf900-\ufaff\U0002f800-\U0002fa1f"  # radicals and doubled ideographs
+    "\ufe10-\ufe16\ufe41-\ufe44\ufe50-\ufe57\U0001d400-\U0001d7ff"  # vertical and small marks, mathematical letters
+)
+_UNUSUAL = re.compile(f"[{_GONE}{_BLANK}{_COMPATIBLE}]")
 _IS_GONE, _IS_BLANK = re.compile(f"[{_GONE}]"), re.compile(f"[{_BLANK}]")
 _RADICALS = dict(
     zip(
@@ -47,11 +51,13 @@ _RADICALS = dict(
     )
 )
 """Radicals that are words, where NFKC names no character; by Unicode's EquivalentUnifiedIdeograph."""
-_APART = re.compile(rf"[{HAN_RANGES}](?:[^\S\n][{HAN_RANGES}]){{3}}")
+_APART = re.compile(rf"(?<!\S)[{HAN_RANGES}][^\S\n]{{1,3}}[{HAN_RANGES}](?!\S)")
 _TOKEN = re.compile(r"\S+")
 _WORD = re.compile(r"\w\w")
-_LEAST = 4
-"""Han characters in a row, each by itself between blanks, that are words spaced out. Two or three may be clauses."""
+_LEAST, _WIDEST = 4, 3
+"""Han characters in a row, each by itself, that are words spaced out (two or three may be clauses); and the most blanks
+between them.
+"""
 
 
 class Repaired(NamedTuple):
@@ -133,19 +139,23 @@ def _forms(text: str) -> _Pieces:
 
 
 def _gaps(text: str) -> _Pieces:
-    """The blanks inside words whose characters stand apart."""
+    """The blanks inside words whose characters stand apart; wider ones between words stay."""
     if not _APART.search(text):
         return
-    row = list[re.Match[str]]()
-    for token in [*_TOKEN.finditer(text), None]:
-        follows = token and row and token.start() == row[-1].end() + 1 and text[row[-1].end()] != "\n"
-        if token and not _WORD.search(token[0]) and (follows or not row):
+    row: list[re.Match[str]] = []
+    for token in _TOKEN.finditer(text):
+        gap = text[row[-1].end() : token.start()] if row else ""
+        if row and (len(gap) > _WIDEST or "\n" in gap or _WORD.search(token[0])):
+            yield from _row_gaps(row)
+            row = []
+        if not _WORD.search(token[0]):
             row.append(token)
-            continue
-        yield from _joined(row)
-        row = [token] if token and not _WORD.search(token[0]) else []
+    yield from _row_gaps(row)
 
 
-def _joined(row: Sequence[re.Match[str]]) -> _Pieces:
-    if sum(bool(HAN.search(token[0])) for token in row) >= _LEAST:
-        yield from ((token.end(), token.end() + 1, "") for token in row[:-1])
+def _row_gaps(row: Sequence[re.Match[str]]) -> _Pieces:
+    if sum(bool(HAN.search(token[0])) for token in row) < _LEAST:
+        return
+    gaps = [(token.end(), after.start()) for token, after in pairwise(row)]
+    width = min(end - start for start, end in gaps)
+    yield from ((start, end, "") for start, end in gaps if end - start == width)

@@ -56,7 +56,7 @@ class _Votes(dict[str, int]):
         vote = 0
         if char not in _SHARED and HAN.match(char):
             simplified, traditional = converter("t2s")(char), converter("s2tw")(char)
-            vote = (simplified != char and traditional == char) - (traditional != char and simplified == char)
+            vote = 1 if simplified != char else -(traditional != char)
         self[char] = vote
         return vote
 
@@ -122,7 +122,7 @@ def language_tag(text: str, script: str | None = None) -> str:
 
 # What another language is told by, and how many of it stand for each Han character of a text mostly in it. Names of
 # dishes and exclamations in it leave a text Chinese: 鮮の味, 點了비빔밥, Truffle Fries 很好吃.
-_ADDRESS = re.compile(r"(?:https?://|www\.|[@#])\S+")
+_ADDRESS = re.compile(r"(?:https?://|www\.)[!-~]+|[@#][\w.]+", re.ASCII)
 _JAPANESE = re.compile("[ぁ-とな-ねは-ゖ気囲応楽広駅発売転経験検歩渋覚訳県徳戦変辺毎浜]")
 _CHINESE = re.compile("[的很了這这我你您妳們们吃喝嗎吗吧呢就也還还沒没給给讓让跟她哦喔啦]")
 """Characters that Japanese hardly writes."""
