@@ -1,8 +1,8 @@
 """A text as its writer saw it: without what files, spreadsheets and pages leave in it. Pure.
 
 In: a text as given. Out: the text with HTML entities, tags and Excel's escapes (`_x0008_`) as the characters that they
-stand for, Kangxi radicals and compatibility forms as ordinary characters, control and private-use characters as blanks,
-without zero-width characters, and with words joined whose characters stand apart (味 道 很 好); and the stored code
+stand for, Kangxi radicals and compatibility forms as ordinary characters, private-use characters as blanks, without
+control and zero-width characters, and with words joined whose characters stand apart (味 道 很 好); and the stored code
 points of each character.
 """
 
@@ -34,9 +34,9 @@ _PASSES = 2
 """Tags may be written with entities (&lt;br&gt;)."""
 
 JOINER = "\u200d"
-_GONE = "\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
-_BLANK = r"\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\ue000-\uf8ff\U000f0000-\U0010ffff"
-"""Control and private-use characters, without tabs and those that break lines."""
+_GONE = "\x00-\x08\x0e-\x1b\x7f\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+_BLANK = "\x1c-\x1f\x80-\x84\x86-\x9f\ue000-\uf8ff\U000f0000-\U0010ffff"
+"""Separators, broken quotation marks, and the pictures of some font."""
 _COMPATIBLE = (
     "\u2e80-\u2fdf\uf900-\ufaff\U0002f800-\U0002fa1f"  # radicals and doubled ideographs
     "\ufe10-\ufe16\ufe41-\ufe44\ufe50-\ufe57\U0001d400-\U0001d7ff"  # vertical and small marks, mathematical letters

@@ -115,9 +115,14 @@ def _by_telling(word: str, read: str) -> str:
     return f"{re.escape(word[at])}(?<={re.escape(word[: at + 1])}){re.escape(word[at + 1 :])}"
 
 
-def language_tag(text: str, script: str | None = None) -> str:
-    """The language of a text as BCP 47 tags it: `zh` where scripts mix or no character tells the script."""
-    return _TAGS.get(script or script_of(text), "zh") if tells_script(text) else "zh" if HAN.search(text) else "und"
+def language_tag(*texts: str, script: str | None = None) -> str:
+    """The language as BCP 47 tags it, by the first of the texts that tells its script: `zh` where none does, or where
+    scripts mix. `script`: the one that they were converted to.
+    """
+    told = next(filter(tells_script, texts), None)
+    if told is None:
+        return "zh" if any(map(HAN.search, texts)) else "und"
+    return _TAGS.get(script or script_of(told), "zh")
 
 
 # What another language is told by, and how many of it stand for each Han character of a text mostly in it. Names of

@@ -28,11 +28,8 @@ _SENTENCE_END = frozenset("。！？!?…\n")
 _CLAUSE_END = frozenset('，,；;：:～~()（）「」『』【】《》〈〉[]"“”|/')
 SHOWN_AS = {chr(code): chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F) if chr(code) not in "，！？：；（）～"}
 SHOWN_AS |= dict.fromkeys("\r\v\f\x85\u2028\u2029", "\n")
-# What a view shows otherwise: the above, and as a space every other control, surrogate and space (categories Cc, Cs,
-# Zs).
-_OTHERWISE = re.compile(
-    f"[{''.join(SHOWN_AS)}" + r"\x00-\x09\x0e-\x1f\x7f-\xa0\u1680\u2000-\u200a\u202f\u205f\u3000\ud800-\udfff]"
-)
+# What a view shows otherwise than a repaired text: the above, and as a space every tab, surrogate and space.
+_OTHERWISE = re.compile(f"[{''.join(SHOWN_AS)}" + r"\t\xa0\u1680\u2000-\u200a\u202f\u205f\u3000\ud800-\udfff]")
 MAX_REPEAT = 2
 """Runs of a Han character or mark longer than this are shown once: 超超超超好吃 is 超好吃, 好好吃 stays."""
 _RUN = re.compile(rf"([^0-9A-Za-z])\1{{{MAX_REPEAT},}}")

@@ -271,12 +271,14 @@ def test_a_span_outside_the_view_is_our_own_mistake() -> None:
 # ---- the expressions that views and clauses are made by
 
 
-def test_every_control_surrogate_and_space_shows_as_a_space_or_a_line_break_and_nothing_else_does() -> None:
+def test_every_separator_surrogate_and_space_shows_as_a_space_or_a_line_break_and_nothing_else_does() -> None:
     """The table of the view is written out; this holds it to the Unicode categories it stands for."""
     for code in range(0x110000):
         char = chr(code)
         if char in "\n\r\v\f\x85\u2028\u2029":
             assert view(char, script="none").text == "\n", hex(code)
+        elif (code < 0x1C and char != "\t") or code == 0x7F:
+            assert view(char, script="none").text == "", hex(code)
         elif unicodedata.category(char) in ("Zs", "Cc", "Cs", "Co") or code >= 0xF0000:
             assert view(char, script="none").text == " ", hex(code)
         else:

@@ -107,7 +107,7 @@ def _make_row(row: RawRow, name: str, stem: str, max_chars: int) -> IngestRow | 
         name,
         row.row,
         script,
-        language_tag(part, script),
+        language_tag(part, row.text),
         norm_hash(row.text),
         norm_hash(shown),
     )

@@ -71,11 +71,10 @@ def build_row(
 
 
 def _language(context: Context, review: Review) -> str:
-    """The language of a review in the script that it is released in."""
-    wanted, part = context.config.release.script, read_part(review.text)
-    if wanted == "keep":
-        return language_tag(part, review.script)
-    return language_tag(same_script(part, wanted, context.lexicon.variants), wanted)
+    """The language of a review in the script that it is released in, by what is read of it if that tells."""
+    wanted = context.config.release.script
+    texts = [same_script(text, wanted, context.lexicon.variants) for text in (read_part(review.text), review.text)]
+    return language_tag(*texts, script=None if wanted == "keep" else wanted)
 
 
 def _precedence(stored: StoredTriplet, known: Mapping[int, Provenance]) -> tuple[bool, int, int, int]:
