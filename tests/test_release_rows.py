@@ -84,22 +84,20 @@ def test_a_row_shows_a_repaired_text_in_the_script_and_language_of_the_release(t
     texts = {
         "entity": "湯&#38957;很濃&nbsp;麵&hellip;很軟",
         "hidden": "湯\u200b頭很濃，麵條_x0008_很軟\ue412",
-        "spaced": "湯 頭 很 濃 ， 麵 條 很 軟",
+        "spaced": "飯 糰 很 香 ， 湯 很 鹹",
         "radical": "⽜⾁很嫩，⻝物很香",
         "simplified": "面很软，看着很好吃，里面很干净",
         "neutral": "味道很好",
     }
     built = workdir(tmp_path / "x", texts)
+    made = [make(built, tmp_path / script, release__script=script) for script in ("keep", "traditional", "simplified")]
     kept, traditional, simplified = (
-        {row["id"]: row for split in ("train", "valid", "test") for row in rows(made, split)}
-        for made in (
-            make(built, tmp_path / name, release__script=name) for name in ("keep", "traditional", "simplified")
-        )
+        {row["id"]: row for split in ("train", "valid", "test") for row in rows(path, split)} for path in made
     )
     assert {key: row["text"] for key, row in kept.items()} == {
         "entity": "湯頭很濃\xa0麵…很軟",
         "hidden": "湯頭很濃，麵條很軟 ",
-        "spaced": "湯頭很濃，麵條很軟",
+        "spaced": "飯糰很香，湯很鹹",
         "radical": "牛肉很嫩，食物很香",
         "simplified": "面很软，看着很好吃，里面很干净",
         "neutral": "味道很好",
