@@ -22,30 +22,33 @@ _SERVICE = (
     r"|Hotels\.com|Trip\.com|Klook|Facebook|Meta|AI|人工智[慧能]|機器|机器|系統|系统|[電电][腦脑])"
 )
 _TRANSLATED = (
-    rf"(?:已?由\s*{_SERVICE}\s*(?:提供|自動|自动)?的?翻[譯译]|{_SERVICE}\s*(?:提供的?|自動|自动)?翻[譯译]"
-    r"|翻[譯译]自\s*\w{1,8}|(?:automatically |machine )?translated (?:by|with|from) \w+(?:\.com)?|machine translation"
-    r"|Google による翻訳|Google 번역 제공)"
+    rf"(?:(?:以[下上][為为是])?(?:已?由\s*{_SERVICE}\s*(?:提供|自動|自动)?的?翻[譯译]|{_SERVICE}\s*(?:提供的?|自動|自动)?翻[譯译])"
+    r"|翻[譯译]自\s*\w{1,8}|(?:automatically |machine )?translated (?:by|with|from) \w+(?:\.com| by \w+)?"
+    r"|machine translation|Google による翻訳|Google 번역 제공)"
 )
-_PLAIN_TRANSLATED = r"(?:中文)?(?:翻[譯译](?:[內内]容|後|后|文)?|[譯译]文|translation)"
+_PLAIN_TRANSLATED = r"(?:中文)?(?:翻[譯译](?:[內内]容|後|后|文)?|(?:[查檢检]看|[顯显]示)?[譯译]文|translation)"
 _ORIGINAL = (
     r"(?:(?:[查檢检]看|[顯显]示)?原(?:[始來来]?(?:[評评][論论]|[評评][價价]|[內内]容|[語语]言|留言)|文)"
     r"|(?:see |show |view )?original(?: review| text)?|원본|원문)"
 )
+_LINE_END = r"\s*(?:[:：]|$)"
 _MARK = re.compile(
-    rf"[(（\[【［「〔]\s*(?:(?P<translated>{_TRANSLATED})|(?P<plain>{_PLAIN_TRANSLATED})|(?P<original>{_ORIGINAL}))\s*[)）\]】］」〕]\s*[:：]?"
-    rf"|^[^\S\n]*(?:(?P<translated_line>{_TRANSLATED})(?=\s|[:：])|(?P<plain_line>{_PLAIN_TRANSLATED})\s*(?:[:：]|$)|(?P<original_line>{_ORIGINAL})\s*(?:[:：]|$))"
-    r"[^\S\n]*[:：]?",
+    r"[(（\[【［「〔][ \t]?"
+    rf"(?:(?P<translated>{_TRANSLATED})|(?P<plain>{_PLAIN_TRANSLATED})|(?P<original>{_ORIGINAL}))"
+    r"[ \t]?[)）\]】］」〕]\s?[:：]?"
+    rf"|^[^\S\n]*(?:(?P<translated_line>{_TRANSLATED})(?=\s|[:：])"
+    rf"|(?P<plain_line>{_PLAIN_TRANSLATED}){_LINE_END}|(?P<original_line>{_ORIGINAL}){_LINE_END})[:：]?",
     re.IGNORECASE | re.MULTILINE,
 )
 """What stands before a translation or an original, in brackets or at the beginning of a line."""
 
 _OWNER = (
     r"(?:[業业]主|商[家戶户]|店[家主東东方長长]|老[闆板][娘]?|掌[櫃柜]|[經经]理|[業业]者|餐[廳厅]|[飯饭酒]店|旅[館馆]|民宿|房[東东]"
-    r"|[門门]店|官方|[賣卖]家|管理(?:方|者|層|层|[員员])|客服|[負负][責责]人|品牌方?)"
+    r"|[門门]店|官方|[賣卖]家|管理(?:方|者|層|层|[員员])|客服|[負负][責责]人|品牌方?|小[編编])"
 )
 _OWNER_LATIN = r"(?:the )?(?:owner|management|manager|host|property|restaurant|hotel|business|seller)"
 _REPLY = (
-    rf"(?:(?:[來来]自)?{_OWNER}的?(?:回[應应覆复復]|答[覆复復]|解[釋释])"
+    rf"(?:(?:[來来]自)?{_OWNER} ?的?(?:回[應应覆复復]|答[覆复復]|解[釋释])"
     rf"|(?:response|reply|comment) (?:from|by) {_OWNER_LATIN}|{_OWNER_LATIN}(?:['’]?s)? (?:response|reply)"
     r"|オーナーからの返信)"
 )
@@ -69,10 +72,10 @@ _REPLY_START = re.compile(
     rf"[【\[［〔(（][ \t]?{_HEAD}[】\]］〕)）]"
     rf"|^[ \t>*•·-]{{0,9}}(?:{_REPLY}[ \t]{{0,2}}{_AGO}|{_HEAD}(?:(?P<colon>[:：])|$|(?={_GREETING})))"
     r"|^[^\n]{1,40}[(（][ \t]?(?:[業业]主|[擁拥]有者|owner)[ \t]?[)）][ \t]{0,2}$"
-    rf"|(?<=[。！？!?…~～.\s)）]){_HEAD}(?:(?P<colon_inside>[:：])|(?={_GREETING}))",
+    rf"|(?<=[^\w，,、；;：:「『“\"'-]){_HEAD}(?:(?P<colon_inside>[:：])|(?={_GREETING}))|{_HEAD}[:：]\s?(?={_GREETING})",
     re.IGNORECASE | re.MULTILINE,
 )
-"""In brackets, on a line of its own, before a colon or a greeting; never behind a comma."""
+"""In brackets, on a line of its own, before a colon or a greeting; behind a comma or a word only before both."""
 _QUOTED = frozenset('「『“"')
 
 
@@ -125,14 +128,11 @@ def _trimmed(text: str, spans: Sequence[Span]) -> Iterator[Span]:
 
 
 def _once(text: str, spans: Iterator[Span]) -> list[Span]:
-    """Without the parts that another one repeats: some exports give the original before its translation and behind."""
-    out: list[tuple[Span, str]] = []
-    for span in spans:
-        said = _NO_LETTER.sub("", text[slice(*span)]).lower()
-        if any(said in earlier for _, earlier in out):
-            continue
-        out = [(other, earlier) for other, earlier in out if earlier not in said] + [(span, said)]
-    return [span for span, _ in out]
+    """Without the parts that repeat another one: some exports give the original before its translation and behind."""
+    out: dict[str, Span] = {}
+    for start, end in spans:
+        out.setdefault(_NO_LETTER.sub("", text[start:end]).lower(), (start, end))
+    return list(out.values())
 
 
 def _is_read(text: str, original: Sequence[Span], translation: Sequence[Span]) -> bool:

@@ -27,6 +27,8 @@ ENGLISH = "Rich soup, soft noodles, kind staff."
         f"Translated by Booking.com\n{ENGLISH}\nShow original\n{GUEST}",
         f"翻譯：{ENGLISH}\n原文：{GUEST}",
         f"(翻譯) {ENGLISH} (原文) {GUEST}",
+        f"(Translated from Chinese by Google) {ENGLISH}\n(Original)\n{GUEST}",
+        f"以下為機器翻譯\n{ENGLISH}\n原文\n{GUEST}",
         f"(Translated by Google) {ENGLISH}&lt;br&gt;(Original)&lt;br&gt;{GUEST}",
         f"(由 Google 提供翻譯) {GUEST}",
         f"(由 Google 提供翻譯) {GUEST}\n\n(原始評論)\n{ENGLISH}",
@@ -72,6 +74,7 @@ def test_two_different_originals_are_both_read() -> None:
         "\n來自店主的回應\n環境會更好",
         "\nResponse from the owner 2 weeks ago\nThe 環境 will be better",
         " Owner's reply: 環境會更好",
+        "\n小編 回覆：謝謝，環境會更好",
         "\n小巷麵館 (業主)\n1 年前\n環境會更好",
     ],
 )
@@ -94,6 +97,18 @@ def test_a_review_ends_where_the_owners_reply_begins(reply: str) -> None:
 )
 def test_what_the_guest_says_of_an_answer_is_his_own(text: str) -> None:
     assert read_part(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("味道差，商家回复：亲，环境会更好", "味道差，"),
+        ("味道差商家回复：您好，环境会更好", "味道差"),
+        ("湯好喝👍店家回覆：環境會更好", "湯好喝👍"),
+    ],
+)
+def test_a_reply_may_follow_without_a_blank(text: str, part: str) -> None:
+    assert read_part(text) == part
 
 
 def test_nothing_is_read_of_a_reply_alone() -> None:
