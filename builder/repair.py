@@ -33,7 +33,7 @@ _SURROGATES = frozenset(("D8", "D9", "DA", "DB", "DC", "DD", "DE", "DF"))
 _PASSES = 2
 """Tags may be written with entities (&lt;br&gt;)."""
 
-JOINER = "\u200d"
+_JOINER = "\u200d"
 _GONE = "\x00-\x08\x0e-\x1b\x7f\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
 _BLANK = "\x1c-\x1f\x80-\x84\x86-\x9f\ue000-\uf8ff\U000f0000-\U0010ffff"
 """Separators, broken quotation marks, and the pictures of some font."""
@@ -73,10 +73,12 @@ _Pieces = Iterator[tuple[int, int, str]]
 
 
 class _Forms(dict[str, str]):
-    """An unusual character -> the ordinary one that it stands for; filled as characters come."""
+    """A character -> the ordinary one that it stands for, mostly itself; filled as characters come."""
 
     def __missing__(self, char: str) -> str:
-        if _IS_GONE.match(char):
+        if not _UNUSUAL.match(char):
+            form = char
+        elif _IS_GONE.match(char):
             form = ""
         elif _IS_BLANK.match(char):
             form = " "
@@ -133,7 +135,7 @@ def _escapes(text: str) -> _Pieces:
 def _forms(text: str) -> _Pieces:
     for match in _UNUSUAL.finditer(text):
         char, at = match[0], match.start()
-        joins = char == JOINER and unicodedata.category(text[at + 1 : at + 2] or " ") == "So"
+        joins = char == _JOINER and unicodedata.category(text[at + 1 : at + 2] or " ") == "So"
         if not joins and FORMS[char] != char:
             yield at, at + 1, FORMS[char]
 

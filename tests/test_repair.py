@@ -88,6 +88,7 @@ def test_an_element_of_the_text_as_given_holds_nothing_that_is_not_seen(
 
 def test_a_search_finds_what_radicals_spell() -> None:
     assert fold("⽜⾁⻝堂") == fold("牛肉食堂")
+    assert fold("①，²") == "①，²"
 
 
 @pytest.mark.parametrize("piece", ["&amp;", "<b ", "味 ", "_x0", "&#38;#", "\u200b", "&", "<"])
