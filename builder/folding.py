@@ -9,7 +9,9 @@ import re
 from collections.abc import Iterable
 
 from builder.records import Span
-from builder.text import HAN, INVISIBLE, SHOWN_AS, converter
+from builder.repair import FORMS
+from builder.script import HAN, converter
+from builder.text import INVISIBLE, SHOWN_AS
 
 
 class _Folds(dict[int, str]):
@@ -20,7 +22,7 @@ class _Folds(dict[int, str]):
         if INVISIBLE.match(char):
             folded = ""
         else:
-            lower = SHOWN_AS.get(char, char).lower()
+            lower = SHOWN_AS.get(char, FORMS[char] or char).lower()
             simple = converter("t2s")(lower) if len(lower) == 1 and HAN.match(lower) else lower
             folded = simple if len(simple) == 1 else char
             folded = " " if folded.isspace() else folded

@@ -18,8 +18,9 @@ from builder.lexicon.folders import SHIPPED, Folders
 from builder.lexicon.resources import Lexicon
 from builder.memory import uncollected
 from builder.records import Element, Review, Token, Triplet
+from builder.script import Script, Variants
 from builder.settings import Convention
-from builder.text import Script, Variants, View, from_source, view
+from builder.text import View, from_source, view
 
 StoredWord = tuple[int, int, str, int, str]
 """A token as the database holds it: its fields, in offsets of the stored text."""

@@ -19,8 +19,8 @@ PACKAGE = ROOT / "builder"
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("markup", "margins", "wording"),
     ("", "records", "errors"),
-    ("licences", "limits", "presets"),
-    ("model_settings",),
+    ("licences", "limits", "presets", "script"),
+    ("model_settings", "excerpt", "repair"),
     ("settings",),
     ("code", "config", "text", "files", "edges", "progress", "memory", "blas", "strict_json", "spreadsheets"),
     ("kept",),

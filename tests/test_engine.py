@@ -657,22 +657,3 @@ def test_a_long_review_takes_time_in_proportion_to_its_length(reader: Reader) ->
 
     assert seconds(long) < 30 * seconds(short)
     assert_lawful(reader, long, reader.engine.extract(long))
-
-
-# ---- translations
-
-
-@pytest.mark.parametrize(
-    ("text", "aspects"),
-    [
-        ("(由 Google 提供翻譯) 湯很好喝，服務很好 (原始評論) 湯頭很好喝，服務很好", ["湯頭", "服務"]),
-        ("湯頭很好喝\n\n(Translated by Google)\n湯很好喝", ["湯頭"]),
-        ("(Translated by Google) 湯頭很好喝 (Original) The soup is good", ["湯頭"]),
-        ("(由 Google 提供翻譯) 湯頭很好喝", ["湯頭"]),
-        ("湯頭很好喝，看不懂原文，服務很好", ["湯頭", "服務"]),
-    ],
-)
-def test_of_a_review_and_its_translation_one_is_read(reader: Reader, text: str, aspects: list[str]) -> None:
-    triplets = reader.read(text)
-    assert [triplet.aspect.text for triplet in triplets] == aspects
-    assert all(text[t.aspect.start : t.aspect.end] == t.aspect.text for t in triplets)

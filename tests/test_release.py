@@ -287,6 +287,8 @@ NEAR = "這家的牛肉麵湯頭濃郁，麵條彈牙，牛肉給得很大方！
     ("row", "fault"),
     [
         (review("z", NEAR), "data/test.jsonl:1: is a near-duplicate of data/train.jsonl:1"),
+        (review("z", f"(Translated by Google) Rich broth, chewy noodles\n\n(Original)\n{NEAR}"),
+         "data/test.jsonl:1: is a near-duplicate of data/train.jsonl:1"),
         (review("z", "訂位打0912345678，小菜新鮮"), "data/test.jsonl:1: shows personal data: phone"),
         (review("z", "小菜新鮮，寫信到foo@example.com"), "data/test.jsonl:1: shows personal data: email"),
         (review("a", "小菜新鮮"), "data/test.jsonl:1: its id stands in data/train.jsonl:1 too"),

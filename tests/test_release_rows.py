@@ -80,6 +80,43 @@ def test_a_triplet_says_its_confidence_verdict_rule_and_the_categories_of_its_wo
     assert verify(made) == []
 
 
+def test_a_row_shows_a_repaired_text_in_the_script_and_language_of_the_release(tmp_path: Path) -> None:
+    texts = {
+        "entity": "湯&#38957;很濃&nbsp;麵&hellip;很軟",
+        "hidden": "湯\u200b頭很濃，麵條_x0008_很軟\ue412",
+        "spaced": "飯 糰 很 香 ， 湯 很 鹹",
+        "radical": "⽜⾁很嫩，⻝物很香",
+        "simplified": "面很软，看着很好吃，里面很干净",
+        "neutral": "味道很好",
+    }
+    built = workdir(tmp_path / "x", texts)
+    made = [make(built, tmp_path / script, release__script=script) for script in ("keep", "traditional", "simplified")]
+    kept, traditional, simplified = (
+        {row["id"]: row for split in ("train", "valid", "test") for row in rows(path, split)} for path in made
+    )
+    assert {key: row["text"] for key, row in kept.items()} == {
+        "entity": "湯頭很濃\xa0麵…很軟",
+        "hidden": "湯頭很濃，麵條很軟 ",
+        "spaced": "飯糰很香，湯很鹹",
+        "radical": "牛肉很嫩，食物很香",
+        "simplified": "面很软，看着很好吃，里面很干净",
+        "neutral": "味道很好",
+    }
+    assert kept["radical"]["language"] == kept["neutral"]["language"] == "zh"
+    assert kept["simplified"]["language"] == "zh-Hans"
+    assert kept["hidden"]["language"] == "zh-Hant"
+    assert traditional["simplified"]["text"] == "麵很軟，看著很好吃，裡面很乾淨"
+    assert traditional["simplified"]["language"] == "zh-Hant"
+    assert simplified["hidden"]["text"] == "汤头很浓，面条很软 "
+    assert simplified["hidden"]["language"] == "zh-Hans"
+    for row in kept.values():
+        assert row["triplets"], row
+        for triplet in row["triplets"]:
+            for part in (triplet["aspect"], triplet["opinion"]):
+                assert len(part["spans"]) == 1
+                assert row["text"][slice(*part["spans"][0])] == part["text"]
+
+
 def test_reviews_without_a_triplet_stay_as_unverified_negatives_but_not_where_all_that_was_found_is_left_out(
     source: Path, tmp_path: Path
 ) -> None:

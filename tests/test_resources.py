@@ -16,7 +16,8 @@ from builder.lexicon.resources import AspectEntry, Lexicon, OpinionEntry, load_l
 from builder.lexicon.rules import load_rules, rules_digest
 from builder.lexicon.tsv_rows import read_rows
 from builder.records import Polarity
-from builder.text import HAN, converter, view
+from builder.script import HAN, converter
+from builder.text import view
 
 LEXICONS = data_dir("lexicons")
 SHIPPED = (LEXICONS, *(pack / "lexicons" for pack in list_packs().values()))

@@ -16,7 +16,8 @@ import pytest
 from builder.lexicon.resources import sample_dir
 from builder.privacy.masking import REPLACEMENTS, mask
 from builder.records import POLARITIES
-from builder.text import HAN, in_order, script_of, view
+from builder.script import HAN, script_of
+from builder.text import in_order, view
 
 Reviews = dict[str, dict[str, str]]
 Gold = dict[str, list[dict[str, Any]]]

@@ -300,6 +300,46 @@ def test_near_duplicates_go_together_and_additions_move_no_old_review(tmp_path: 
     assert ask(tmp_path / "w", "SELECT count(*), count(DISTINCT cluster) FROM near_duplicates") == [(440, 220)]
 
 
+def test_a_review_is_one_wherever_a_translation_or_a_reply_stands_around_it(tmp_path: Path) -> None:
+    """Copies that differ only in that are duplicates; near-duplicates of what is read share a split."""
+    texts: dict[str, str] = {}
+    for n in range(40):
+        said, english = sentence(n), "A rather long text in English that has nothing to do with it"
+        texts |= {
+            f"{n}": said,
+            f"{n}.behind": f"{said}\n\n(Translated by Google)\n{english} {n}",
+            f"{n}.before": f"(Translated by Google) {english} {n}\n\n(Original)\n{said}",
+            f"{n}.reply": f"{said}\n業主回應 2 週前\n謝謝您撥空來店裡，我們會繼續努力",
+            f"{n}.near": f"(由 Google 提供翻譯) 完全不同的一段話 {n}\n\n(原始評論)\n{said}喔",
+        }
+    chosen = ingest(tmp_path, texts)
+    own = {key: split for key, split in chosen.items() if "." not in key}
+    assert set(own.values()) == {"train", "valid", "test"}
+    kept = dict(ask(tmp_path / "w", "SELECT key, split FROM reviews WHERE duplicate_of IS NULL"))
+    assert set(kept) == {key for key in texts if "." not in key or key.endswith(".near")}
+    assert all(kept[f"{key}.near"] == split for key, split in own.items())
+
+
+def test_texts_in_other_languages_and_replies_alone_are_rejected_with_their_reasons(tmp_path: Path) -> None:
+    texts = {
+        "a": "湯頭很濃，麵條也很軟",
+        "b": "スープがとても濃厚で、店員さんも親切でした",
+        "c": "국물이 진하고 직원이 친절해요 湯",
+        "d": "業主回應：謝謝您的支持",
+        "e": "(由 Google 提供翻譯) 湯很濃\n\n(原始評論)\nスープがとても濃厚です",
+        "f": "很好吃",
+    }
+    assert set(ingest(tmp_path, texts)) == {"a", "e", "f"}
+    assert ask(tmp_path / "w", "SELECT reason, detail FROM rejected ORDER BY id") == [
+        ("not-chinese", "the text is mostly Japanese"),
+        ("not-chinese", "the text is mostly Korean"),
+        ("owner-reply", "the text is the reply of an owner"),
+    ]
+    assert ask(tmp_path / "w", "SELECT key, language FROM reviews ORDER BY key") == [
+        ("a", "zh-Hant"), ("e", "zh-Hant"), ("f", "zh"),
+    ]  # fmt: skip
+
+
 def test_a_column_of_groups_keeps_them_in_one_split_and_the_place_is_still_known(tmp_path: Path) -> None:
     old = {f"{n % 30}.{n}": sentence(n) for n in range(200)}
     before = ingest(tmp_path, old, **{"input.group_column": "place"})

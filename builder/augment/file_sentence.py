@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from builder.augment.records import Sentence
-from builder.text import HAN
+from builder.script import HAN
 
 Language = Literal["zh", "en"]
 

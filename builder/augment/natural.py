@@ -19,7 +19,7 @@ from builder.augment.records import Edit, Sentence
 from builder.augment.wordlists import read_words
 from builder.folding import fold
 from builder.records import Span
-from builder.text import converter
+from builder.script import converter
 
 WORDS = {kind: tuple(words) for kind, words in read_words("chinese.txt")}
 JOINTS = frozenset(WORDS["joint"])

@@ -14,7 +14,7 @@ from builder.augment.file_sentence import FileSentence, Language
 from builder.augment.records import Mark, Sentence, moved, written
 from builder.export.triplet_labels import text_of, tokens
 from builder.records import Span
-from builder.text import HAN
+from builder.script import HAN
 
 _ID = "# id = "
 

@@ -17,8 +17,9 @@ from builder.augment.records import Sentence
 from builder.augment.signatures import FREE
 from builder.errors import ConfigError, InputError
 from builder.limits import Limits, at_least
+from builder.script import same_script, script_of
 from builder.sources.rows import RawReview
-from builder.text import clauses, same_script, script_of, sentences
+from builder.text import clauses, sentences
 
 if TYPE_CHECKING:
     from builder.learning.obtain import Schedule

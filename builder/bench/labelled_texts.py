@@ -21,7 +21,8 @@ from builder.learning.task import Example
 from builder.lexicon.folders import SHIPPED, Folders
 from builder.reader import to_view
 from builder.records import Span, Triplet
-from builder.text import HAN, view
+from builder.script import HAN
+from builder.text import view
 from builder.wording import counted
 
 Task = Literal["tc", "absc", "ate", "aste"]

@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 
 from builder.dedup import rare_pairs
 from builder.dedup.rare_pairs import SEVEN, TEN, Ints, Words, bigram_arrays, distinct, groups, ranges, scattered
-from builder.text import Script, script_of, view
+from builder.script import Script
+from builder.text import view
 
 _PART = 1 << 19
 """Pairs of texts in memory at a time."""
@@ -41,10 +42,10 @@ _HELD = 1 << 10
 
 
 def normal(text: str, script: Script | None = None) -> str:
-    """What is compared: the letters and digits of a text in one script, width and case; the text itself where it has
-    none. `script` is that of the text, where it is known.
+    """What is compared: the letters and digits of what is read of a text, in one script, width and case; the text
+    itself where it has none. `script` is that of the text, where it is known.
     """
-    return _NO_LETTER.sub("", view(text, script=script or script_of(text)).text.lower()) or text
+    return _NO_LETTER.sub("", view(text, script=script).text.lower()) or text
 
 
 def bigrams(text: str) -> frozenset[str]:

@@ -28,7 +28,6 @@ from builder.engine.predicates import PredicateRule, Predicates, compile_predica
 from builder.engine.scene import Pairer
 from builder.engine.signs import SignRule, compile_signs
 from builder.engine.terms import TermGrammar, TermRule, find_leads
-from builder.engine.translating import TranslationRule
 from builder.engine.vocabulary import FunctionWordRule, UnitVocabulary, check_units
 from builder.errors import ResourceError
 from builder.lexicon.resources import Lexicon, OpinionEntry
@@ -107,7 +106,6 @@ DECLARED: Mapping[str, type] = {
     "block": BlockRule,
     "heading": HeadingRule,
     "sign": SignRule,
-    "translation": TranslationRule,
     "exception": ExceptionRule,
     "conjunction": NoParams,
     "decision": DecisionRule,
@@ -162,7 +160,6 @@ class Compiled:
     exceptions: Mapping[str, frozenset[str]]
     heading: HeadingRule | None
     signs: Mapping[str, OpinionEntry]
-    translation: TranslationRule | None
     wide: bool
 
 
@@ -279,7 +276,6 @@ def compile_rules(lexicon: Lexicon, rules: Sequence[Rule], convention: Conventio
             [(rule, read_params(rule, ExceptionRule)) for rule in chosen.of_kind("exception")]
         ),
         heading=next(iter(chosen.params("heading", HeadingRule)), None),
-        translation=next(iter(chosen.params("translation", TranslationRule)), None),
         signs=compile_signs(
             [(rule, read_params(rule, SignRule)) for rule in chosen.of_kind("sign")], lexicon.categories
         ),

@@ -39,7 +39,6 @@ from builder.engine.singling import find_singled
 from builder.engine.symbols import ASPECT, DE, JUDGING, LIST, OPINION, PART
 from builder.engine.terms import bar_all, bar_others, bar_refused, bar_spots, join_terms
 from builder.engine.topics import next_topic, resume_list, share
-from builder.engine.translating import drop_translation
 from builder.engine.units import lower_case, read_units
 from builder.engine.unreal import is_unreal
 from builder.engine.weighing import Read, weigh
@@ -260,7 +259,7 @@ class Engine:
         text = lower_case(doc.text)
         brackets, aside = [match.span() for match in BRACKETS.finditer(doc.text)], False
         starts, ends = [token.start for token in doc.tokens], [token.end for token in doc.tokens]
-        for clause in join_quoted(doc.text, drop_translation(doc.text, doc.clauses, rules.translation)):
+        for clause in join_quoted(doc.text, doc.clauses):
             at = bisect_left(starts, clause.start, at)
             stop = bisect_right(ends, clause.end, at)
             asked = (

@@ -16,7 +16,7 @@ from pathlib import Path
 from builder.lexicon.lenient_rows import Finding, LexiconRow, read
 from builder.lexicon.reach import never_fire, unreachable
 from builder.records import Token
-from builder.text import Variants, script_of
+from builder.script import Variants, script_of
 
 KINDS = (
     "missing", "format", "unknown-kind", "valence", "variant", "simplified", "too-long", "duplicate", "contradiction",

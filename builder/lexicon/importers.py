@@ -27,7 +27,8 @@ from builder.lexicon.layouts import (
 )
 from builder.lexicon.overlay import Overlay, Refused, check_name, own
 from builder.lexicon.resources import Lexicon
-from builder.text import HAN, script_of, view
+from builder.script import HAN, script_of
+from builder.text import view
 
 FindNouns = Callable[[Sequence[str]], list[list[str]]]
 """For each name the nouns that a segmenter finds in it."""

@@ -20,7 +20,7 @@ from builder.lexicon.links import Uses, gather
 from builder.lexicon.names import like_name
 from builder.lexicon.resources import Lexicon
 from builder.lexicon.slots import ParsedReview
-from builder.text import HAN, script_of
+from builder.script import HAN, script_of
 
 Kind = Literal["opinion", "aspect"]
 _TAGS: Mapping[Kind, frozenset[str]] = {

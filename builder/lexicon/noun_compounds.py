@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from builder.lexicon.names import like_name
 from builder.lexicon.resources import Lexicon
 from builder.lexicon.slots import ParsedReview
-from builder.text import HAN
+from builder.script import HAN
 
 _NOUNS = frozenset(["NOUN", "PROPN"])
 _ALONE = _NOUNS | {"X"}

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from builder.lexicon.lenient_rows import Finding, LexiconRow
 from builder.records import Token
-from builder.text import Variants, view
+from builder.script import Variants
+from builder.text import view
 from builder.wording import counted
 
 _CARRIERS: Mapping[str, tuple[str, ...]] = {

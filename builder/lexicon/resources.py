@@ -29,8 +29,9 @@ from builder.lexicon.tsv_rows import (
     read_valence,
     table_files,
 )
+from builder.script import Variants
 from builder.settings import RESTAURANT
-from builder.text import Variants, view
+from builder.text import view
 
 Entry = TypeVar("Entry")
 _POS_OF = {"time": "NOUN", "person": "NOUN", "pronoun": "PRON", "abstract": "NOUN", "place": "PROPN", "origin": "PROPN"}

@@ -12,7 +12,8 @@ from typing import Literal, Protocol
 
 from builder.lexicon.resources import AGAINST, Lexicon
 from builder.records import Token
-from builder.text import HAN, Clause
+from builder.script import HAN
+from builder.text import Clause
 
 Role = Literal[
     "opinion", "aspect", "degree", "post", "negator", "unreal", "known", "noun", "adjective", "verb", "other", "mark"

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from builder.text import converter
+from builder.script import converter
 
 PAD = "\n\n"
 """Between chains, and at both ends: no window reaches from one chain into another."""

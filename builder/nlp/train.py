@@ -25,7 +25,7 @@ from builder.nlp.features import WINDOWS, fold, lay_out, streams
 from builder.nlp.relabel import v1_like
 from builder.nlp.variants import keep, without_final_mark
 from builder.nlp.words import Words
-from builder.text import converter, script_of
+from builder.script import converter, script_of
 
 _VECTORS = 10_000
 _VECTOR_SIZE = 64

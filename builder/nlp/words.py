@@ -20,7 +20,7 @@ from itertools import accumulate
 from builder.nlp.conllu import TAGS_V1
 from builder.nlp.features import fold
 from builder.records import Span
-from builder.text import converter
+from builder.script import converter
 
 _SINGLE_BONUS = 3.0
 _SINGLE_IN_WORD_BONUS = 2.0

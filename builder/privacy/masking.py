@@ -16,7 +16,7 @@ from typing import Literal
 
 from builder.privacy import addresses, person_names, place_names
 from builder.records import Span
-from builder.text import converter
+from builder.script import converter
 
 Kind = Literal["url", "email", "handle", "phone", "address", "person", "place"]
 REPLACEMENTS: dict[Kind, str] = {

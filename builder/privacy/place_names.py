@@ -15,7 +15,7 @@ from itertools import pairwise
 
 from builder.privacy.dictionary import crosses, is_word
 from builder.records import Span
-from builder.text import HAN, converter
+from builder.script import HAN, converter
 
 
 def is_area(name: str) -> bool:

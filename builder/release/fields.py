@@ -10,7 +10,7 @@ from builder.export.records import ElementRow, ReviewRow
 REVIEW: Mapping[str, tuple[str, str]] = {
     "id": ("string", "the review's id in this dataset"),
     "text": ("string", "the review, personal data masked; all offsets are code points into it"),
-    "language": ("string", "BCP 47: zh-Hant, zh-Hans, or zh where scripts mix"),
+    "language": ("string", "BCP 47: zh-Hant, zh-Hans, or zh where scripts mix or no character tells the script"),
     "rating": ("number or null", "stars, where the input had them"),
     "source": ("string or null", "where the review comes from, as the input had it"),
     "annotation": (

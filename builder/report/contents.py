@@ -12,9 +12,9 @@ from collections import Counter
 from builder.report.blocks import Cell, ReportFigure, Section, Table
 from builder.report.numbers import percent, whole_number
 from builder.report.yardsticks import final_systems
+from builder.script import converter
 from builder.store import released, runs
 from builder.store import report as asked
-from builder.text import converter
 from builder.wording import counted
 
 

@@ -12,9 +12,9 @@ from collections.abc import Iterable
 
 from builder.report.blocks import Cell, Section, Table
 from builder.report.numbers import percent
+from builder.script import converter
 from builder.store import released
 from builder.store import report as asked
-from builder.text import converter
 
 _MOST_WORDS = 3
 _LEAST_PLACES, _MOST_PLACES = 2, 30

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 
-from builder.text import HAN
+from builder.script import HAN
 
 RolesOf = Callable[[Sequence[str]], set[str]]
 """What the names in a row are known to mean."""

@@ -15,11 +15,11 @@ from builder import nlp
 from builder.errors import ResourceError
 from builder.progress import bar
 from builder.reader import read
+from builder.script import Script, Variants
 from builder.shards import Job, Parcel
 from builder.stages.parts.context import Context
 from builder.stages.parts.lexicons import ArrivedWords, pack_words, unpack_words
 from builder.store import db, readings, reviews, runs
-from builder.text import Script, Variants
 
 _Task = list[tuple[int, str, Script]]
 _Ready = tuple[nlp.Backend, Variants]

@@ -62,6 +62,8 @@ def _check_keys(context: Context, path: str, keys: frozenset[str]) -> None:
 _OTHER_COLUMN = "name the column that holds the reviews with --text-column"
 _MENDS = {
     "no-han": f"give reviews in Chinese, or {_OTHER_COLUMN}",
+    "not-chinese": f"give reviews in Chinese, or {_OTHER_COLUMN}",
+    "owner-reply": f"give the guests' reviews, or {_OTHER_COLUMN}",
     "too-long": "split them into reviews, or raise the setting ingest.max_chars",
 }
 """Reason code of rejected rows -> what to do where most rows have it."""

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from builder.folding import fold
+from builder.script import converter, script_of
 from builder.store.triplets import RULES_REPEATED
-from builder.text import converter, script_of
 
 RELEASED, RULES, MODELS, GOLD, LEFT_OUT = (1 << bit for bit in range(5))
 """Bits of `triplet_facets.kinds`: the last release holds it; rules, a model, a person propose it; the release left it

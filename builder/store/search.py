@@ -18,8 +18,8 @@ from typing import NamedTuple
 
 from builder.errors import QueryError, WorkdirError
 from builder.folding import fold
+from builder.script import HAN, HAN_RANGES
 from builder.store import db, runs
-from builder.text import HAN, HAN_RANGES
 
 _SCHEMA = 11
 _STATE = "search.at"

@@ -34,10 +34,10 @@ from builder.lexicon.packs import list_packs
 from builder.lexicon.resources import Lexicon, load_lexicon, sample_dir
 from builder.reader import Reader, Reading, Recipe, extract, make_reader
 from builder.records import Triplet
+from builder.script import HAN
 from builder.settings import CORE
 from builder.sources.columns import Columns
 from builder.sources.rows import RawReview
-from builder.text import HAN
 from builder.usecases.induction import quote
 from builder.wording import counted
 

@@ -17,7 +17,7 @@ from functools import partial
 from builder.errors import ConfigError, printable
 from builder.export.records import extracted
 from builder.records import Triplet
-from builder.text import HAN
+from builder.script import HAN
 
 _BOLD, _UNDERLINED, _CYAN = "1", "4", "36"
 _COLOURS = {"POS": "32", "NEG": "31", "NEU": "33"}

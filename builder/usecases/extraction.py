@@ -17,10 +17,11 @@ from builder.config import filled
 from builder.errors import ConfigError
 from builder.reader import Recipe, to_text
 from builder.release.model_card import DESCRIPTION
+from builder.script import Variants
 from builder.settings import Config, Convention
 from builder.stages.parts.build_folders import folders_in
 from builder.store import db, runs
-from builder.text import Variants, view
+from builder.text import view
 from builder.usecases.holding import holder, shipped_holder
 from builder.usecases.model_folder import read_description
 from builder.usecases.rule_system import RuleSystem, Triplets, split_batches

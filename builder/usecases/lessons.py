@@ -37,8 +37,9 @@ from builder.metrics.sampling import wilson
 from builder.model.decision_weights import WeighedOpinion, adapt_weights
 from builder.reader import Reader, Reading, Recipe, extract, make_reader
 from builder.records import Element, Review, Triplet
+from builder.script import HAN
 from builder.stages.parts import gold
-from builder.text import HAN, view
+from builder.text import view
 
 LABELS = "labels"
 """The name of what labels teach among the imported words."""

@@ -18,10 +18,10 @@ from builder.export.formats import NAMES, Words, export, skipped_lines
 from builder.export.records import ReviewRow, triplet_row
 from builder.files import write_atomically
 from builder.gold.layer import LayerReview, PoolLayer
+from builder.script import language_tag
 from builder.stages.parts.pool_layers import read_layer
 from builder.store import pools
 from builder.store.triplet_rows import triplet_id
-from builder.text import script_of
 from builder.usecases.exporting import segment_texts
 from builder.usecases.labelling import opened
 
@@ -84,7 +84,7 @@ def _write_format(layer: PoolLayer, path: Path, form: str, segment: Words | None
 
 def _release_row(review: LayerReview, annotation: str) -> ReviewRow:
     """A labelled review as a row of a release, with its raw text."""
-    language = {"traditional": "zh-Hant", "simplified": "zh-Hans"}.get(script_of(review.text), "zh")
+    language = language_tag(review.text)
     triplets = [
         triplet_row(f"{review.key}:{triplet_id(0, triplet):08x}", triplet, (annotation,), ())
         for triplet in review.triplets

@@ -29,6 +29,8 @@ _ROLES = ("id", "rating", "date")
 _REASONS = {
     "empty": "without a text",
     "no-han": "without a Chinese character",
+    "not-chinese": "mostly in another language",
+    "owner-reply": "an owner's reply",
     "too-long": "too long",
     "sheet": "a sheet that is not read",
     "header": "the header again",

@@ -44,7 +44,8 @@ from builder.model.tagger import Proposal, Tagger, train_tagger
 from builder.model.trust import STANDINGS, Standing, TrustLimits
 from builder.reader import Reader, Reading, Recipe, make_reader, to_text
 from builder.records import POLARITIES, Element, Span, Triplet
-from builder.text import Variants, view
+from builder.script import Variants
+from builder.text import view
 
 CONFIG = TaggerConfig(width=192, char_size=96, bigram_buckets=4096, epochs=5, dropout=0.35, batch_chars=1536, threads=1)
 DROPS, FIRMS = (0.03, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3), (0.6, 1.0, 2.0, 99.0)

@@ -31,7 +31,7 @@ from builder.learning.encode import batches
 from builder.learning.loop import fit, scope
 from builder.learning.obtain import ModelShelf, TrainingRun, load_or_train, training_key
 from builder.learning.seeds import seed_of
-from builder.text import HAN
+from builder.script import HAN
 
 AROUND = 160
 """Characters to both sides of a word that a model of a hub is shown."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from builder.learning.token_numbers import TokenVocabulary
 from builder.records import Span
-from builder.text import HAN
+from builder.script import HAN
 
 PAD, BEGIN, END, UNKNOWN = range(4)
 SPECIAL = 4

@@ -21,7 +21,7 @@ from builder.augment.records import Edit, Rewrite, Sentence, seeded
 from builder.augment.settings import AugmentSettings
 from builder.errors import ConfigError, InputError
 from builder.kept import key_of
-from builder.text import HAN
+from builder.script import HAN
 
 KINDS = {"sound": "zh", "shape": "zh", "rules": "en", "keyboard": "en", "dictionary": ""}
 """Kinds of mistakes, and of which language; a dictionary says itself which words it knows."""

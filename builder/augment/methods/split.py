@@ -17,7 +17,7 @@ from builder.augment.choice import amount, distinct, free, replacing
 from builder.augment.records import Edit, Rewrite, Sentence, seeded
 from builder.augment.settings import AugmentSettings
 from builder.kept import key_of
-from builder.text import HAN
+from builder.script import HAN
 
 LEAST = 4
 """The shortest English word that is split, as in nlpaug."""

@@ -25,7 +25,7 @@ from builder.errors import ResourceError
 from builder.folding import fold
 from builder.lexicon.folders import Folders
 from builder.records import Span
-from builder.text import converter, script_of
+from builder.script import converter, script_of
 
 OWN_SETS = Path(__file__).with_name("synonyms_zh.txt")
 _TRIES = 3

@@ -26,7 +26,7 @@ from builder.learning.hub import is_folder
 from builder.model.paper.fine_tuning import save_base
 from builder.model.paper.pretrained import Base
 from builder.model.paper.templates import ALL, NAMES, WHAT, WHICH, judge_answers, judge_question
-from builder.text import HAN
+from builder.script import HAN
 
 MULTIPLE = 64
 """The number of rows is a multiple of this (filled up with the likeliest of the other pieces): matrix units like it."""

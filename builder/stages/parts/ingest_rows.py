@@ -11,16 +11,16 @@ from typing import NamedTuple
 
 from builder.dedup.assignment import norm_hash
 from builder.dedup.near_duplicates import normal
+from builder.script import HAN, find_other_language, language_tag, script_of
 from builder.shards import Job
 from builder.sources.opening import storable
 from builder.sources.rows import RawReview, RejectedRow
 from builder.store import search
 from builder.store.reviews import NewReview
-from builder.text import HAN, script_of
+from builder.text import read_part
 
 _ROWS, _CHARACTERS = 2_000, 200_000
 """Of a worker's task: so many rows, and fewer where they are long, for the search takes 50 bytes of a character."""
-_LANGUAGES = {"traditional": "zh-Hant", "simplified": "zh-Hans", "mixed": "zh"}
 RawRow = RawReview | RejectedRow
 _Settings = tuple[str, str, int]
 
@@ -69,11 +69,16 @@ def find_fault(row: RawRow, max_chars: int) -> UnusableRow | None:
         return UnusableRow(row.row, row.reason, row.detail, row.raw)
     if not row.text.strip():
         return UnusableRow(row.row, "empty", "the text is empty", row.text)
-    if not HAN.search(row.text):
-        return UnusableRow(row.row, "no-han", "the text has no Han character", row.text)
     if len(row.text) > max_chars:
         detail = f"{len(row.text)} characters, ingest.max_chars is {max_chars}"
         return UnusableRow(row.row, "too-long", detail, row.text)
+    part = read_part(row.text)
+    if not part:
+        return UnusableRow(row.row, "owner-reply", "the text is the reply of an owner", row.text)
+    if not HAN.search(part):
+        return UnusableRow(row.row, "no-han", "the text has no Han character", row.text)
+    if other := find_other_language(part):
+        return UnusableRow(row.row, "not-chinese", f"the text is mostly {other}", row.text)
     return None
 
 
@@ -90,7 +95,8 @@ def _make_row(row: RawRow, name: str, stem: str, max_chars: int) -> IngestRow | 
     if fault := find_fault(row, max_chars):
         return fault
     assert isinstance(row, RawReview)
-    script = script_of(row.text)
+    part = read_part(row.text)
+    script = script_of(part)
     shown = normal(row.text, script)
     review = (
         row.id or f"{stem}-{row.row}",
@@ -101,7 +107,7 @@ def _make_row(row: RawRow, name: str, stem: str, max_chars: int) -> IngestRow | 
         name,
         row.row,
         script,
-        _LANGUAGES.get(script, "und"),
+        language_tag(part, row.text),
         norm_hash(row.text),
         norm_hash(shown),
     )

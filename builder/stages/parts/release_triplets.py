@@ -1,4 +1,4 @@
-"""One review as a release shows it: masked, in the wanted script, one opinion of one place once.
+"""One review as a release shows it: repaired, masked, in the wanted script, one opinion of one place once.
 
 In: a review and its stored triplets. Out: its row, and every triplet that it loses with the reason.
 """
@@ -12,16 +12,19 @@ from builder.engine.evidence import categories as story_categories
 from builder.export.records import Judged, ReviewRow, TripletRow, triplet_row
 from builder.lexicon.categories import Categories
 from builder.privacy import masking as privacy
+from builder.reader import to_view
 from builder.records import Element, Review, StoredTriplet, Triplet
+from builder.script import language_tag, same_script
 from builder.stages.parts.context import Context
 from builder.store import triplet_rows
 from builder.store.queries import public_id
 from builder.store.released import Provenance, provenance
-from builder.text import same_script
+from builder.text import read_part, repaired_view
 
 Dropped = tuple[str, str, str, int, int | None]
 """(triplet or review as the release names it, reason, detail, row id of the review, row id of the triplet)."""
 _UNKNOWN = Provenance()
+_UNSEEN = "span", "a part of it is nothing that is seen"
 _Kept = list[tuple[Triplet, TripletRow]]
 
 
@@ -38,8 +41,10 @@ def build_row(
 
     Where two sources mark one place differently, the rules win, then the triplet that stands first.
     """
-    masked = privacy.mask(review.text, [review.place] if review.place else [])
-    text = masked.in_script(lambda part: same_script(part, context.config.release.script))
+    shown = repaired_view(review.text)
+    masked = privacy.mask(shown.text, [review.place] if review.place else [])
+    script, variants = context.config.release.script, context.lexicon.variants
+    text = masked.in_script(lambda part: same_script(part, script, variants))
     key = public_id(review.key) if context.config.release.ids == "hash" else review.key
     known = provenance(context.connection, review.id) if stored else {}
     kept: _Kept = []
@@ -48,21 +53,28 @@ def build_row(
         origin = known.get(candidate.id, _UNKNOWN)
         id_ = f"{key}:{candidate.id & (1 << triplet_rows.BITS) - 1:08x}"
         doubt = None if labelled else _doubt(context, origin)
-        released = doubt or _release(review, candidate.triplet, annotation, masked, text)
+        found = candidate.triplet if shown.text == review.text else to_view(candidate.triplet, shown)
+        released = doubt or (_release(shown.text, found, annotation, masked, text) if found else _UNSEEN)
         reason = released if isinstance(released, tuple) else _conflict(kept, released)
         if reason is not None:
             dropped.append((id_, *reason, review.id, candidate.id))
         elif isinstance(released, Triplet):
-            judged = _judgement(categories, candidate.triplet, origin, annotation)
+            judged = _judgement(categories, found or candidate.triplet, origin, annotation)
             kept.append((released, triplet_row(id_, released, origin.sources, origin.rules, judged)))
     rows = sorted((row for _, row in kept), key=lambda row: (row["opinion"]["spans"], row["aspect"]["spans"]))
     row: ReviewRow = {
-        "id": key, "text": text, "language": {"traditional": "zh-Hant", "simplified": "zh-Hans"}.get(review.script,
-        "zh"),
+        "id": key, "text": text, "language": _language(context, review),
         "rating": review.rating, "source": review.source or None, "annotation": annotation,
         "unverified_negative": annotation == "silver" and not rows, "triplets": rows,
     }  # fmt: skip
     return row, dropped
+
+
+def _language(context: Context, review: Review) -> str:
+    """The language of a review in the script that it is released in, by what is read of it if that tells."""
+    wanted = context.config.release.script
+    texts = [same_script(text, wanted, context.lexicon.variants) for text in (read_part(review.text), review.text)]
+    return language_tag(*texts, script=None if wanted == "keep" else wanted)
 
 
 def _precedence(stored: StoredTriplet, known: Mapping[int, Provenance]) -> tuple[bool, int, int, int]:
@@ -80,13 +92,13 @@ def _doubt(context: Context, origin: Provenance) -> tuple[str, str] | None:
 
 
 def _release(
-    review: Review, triplet: Triplet, annotation: str, masked: privacy.Masked, text: str
+    source: str, triplet: Triplet, annotation: str, masked: privacy.Masked, text: str
 ) -> Triplet | tuple[str, str]:
-    """The triplet over the released text, or the (reason, detail) why it is left out."""
-    tidy = tidied(review.text, triplet) if annotation == "silver" else triplet
+    """The triplet of `source`, a repaired text, over the released text; or the (reason, detail) why it is left out."""
+    tidy = tidied(source, triplet) if annotation == "silver" else triplet
     if tidy is None:
         return "span", "aspect and opinion overlap, or a mark stands inside the aspect"
-    moved = _mask(tidy, masked, review.text, text)
+    moved = _mask(tidy, masked, source, text)
     return ("masked", "it overlaps what privacy masks") if moved is None else moved
 
 
