@@ -11,9 +11,11 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+from builder.errors import ReleaseError
 from builder.memory import uncollected
 from builder.release import package, writing
 from builder.release.figures import as_rows
+from builder.release.manifest import Facts
 from builder.release.origin import UNTRUSTED
 from builder.release.reading import rows
 from builder.release.statistics import Tally
@@ -39,6 +41,7 @@ def _release(context: Context, folder: Path) -> runs.Counts:
     for draft in drafts.values():
         draft.close()
     facts = gather_facts(context, drafts, tallies)
+    _refuse_nothing(facts)
     target, files, version = settle_version(context, folder, content, facts)
     connection = context.connection
     with db.atomic(connection):
@@ -70,6 +73,16 @@ def _release(context: Context, folder: Path) -> runs.Counts:
     )
     reasons = [why for start, why in silent if facts.panel.startswith(start)]
     return counts | dict(facts.dropped) | ({"panel": reasons[0]} if reasons else {})
+
+
+def _refuse_nothing(facts: Facts) -> None:
+    """ReleaseError for a release without a review, which no reader could load."""
+    if not facts.reviews:
+        reasons = ", ".join(f"{reason} {number:,}" for reason, number in facts.dropped.items() if number)
+        raise ReleaseError(
+            f"no review is left to release ({reasons})",
+            fix='add reviews, set release.empty = "keep", or lower release.min_confidence',
+        )
 
 
 def _tallied(members: Iterator[package.WrittenRow], tally: Tally) -> Iterator[package.WrittenRow]:
