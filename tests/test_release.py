@@ -558,7 +558,10 @@ def test_a_release_is_loaded_whatever_splits_are_empty(
 
 
 def test_a_layer_without_rows_is_no_config_that_fails_to_load() -> None:
-    files = {"parquet/train-silver.parquet": parquet.dump(rows()["train"]), "parquet/train-more.parquet": parquet.dump([])}
+    files = {
+        f"parquet/train-{name}.parquet": parquet.dump(held)
+        for name, held in (("silver", rows()["train"]), ("more", []))
+    }
     assert list(parquet.filled(files)) == ["parquet/train-silver.parquet"]
 
 

@@ -17,11 +17,10 @@ from builder.export.answers_complete import is_complete, load_complete
 from builder.metrics import Answer
 from builder.metrics.complete import agreement, count_optional
 from builder.metrics.systems import Asked, Settings, SystemScores, measure, measure_complete, metrics
-from builder.wording import counted
+from builder.wording import counted, describe_faults
 
 Rows = list[tuple[str, SystemScores]]
 """(opinion or opinion_full, a metric of it)"""
-_MOST_FAULTS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +69,8 @@ def score_files(
         )
     ]
     summary += _ceiling(rows, due)
-    return Scored(rows, counts, tuple(summary), tuple(_notes(due.answers, read, settings.mode) + _faults(due)))
+    faults = describe_faults(due.faults, "faulty gold line", "--format json")
+    return Scored(rows, counts, tuple(summary), (*_notes(due.answers, read, settings.mode), *faults))
 
 
 def _score_complete(
@@ -148,16 +148,3 @@ def _notes(gold: Mapping[str, object], read: Mapping[str, AnswersRead], mode: st
                 "given-aspects"
             )
     return notes
-
-
-def _faults(due: AnswersRead) -> list[str]:
-    if not due.faults:
-        return []
-    what = "faulty gold line is left out" if len(due.faults) == 1 else "faulty gold lines are left out"
-    more = len(due.faults) - _MOST_FAULTS
-    tail = [f"  and {more} more (all of them: --format json)"] if more > 0 else []
-    return [
-        f"note: {len(due.faults)} {what} (--strict refuses them):",
-        *(f"  {fault}" for fault in due.faults[:_MOST_FAULTS]),
-        *tail,
-    ]
