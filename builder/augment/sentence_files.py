@@ -126,7 +126,11 @@ def read_tsv(content: str, language: Language, report: Report = refuse) -> list[
             continue
         long = any(len(cell) > LONGEST_CELL for cell in row)
         if long or len(row) != 2 or not row[0].strip() or not row[1].strip():
-            what = f"a cell of more than {LONGEST_CELL:,} characters" if long else f"a sentence and a label are due: {row!r}"
+            what = (
+                f"a cell of more than {LONGEST_CELL:,} characters"
+                if long
+                else f"a sentence and a label are due: {row!r}"
+            )
             report(FaultyLines(first, line, f"line {line}: {what}"))
             continue
         words = (

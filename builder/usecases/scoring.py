@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from builder.errors import ConfigError
+from builder.errors import ConfigError, InputError
 from builder.export import answers
 from builder.export.answers import AnswersRead, File
 from builder.export.answers_complete import is_complete, load_complete
@@ -53,7 +53,7 @@ def score_files(
             where=str(gold),
             fix="name a folder with A.jsonl and B.jsonl",
         )
-    gold_file = answers.load(gold)
+    gold_file, files = _joinable(answers.load(gold), files)
     rows: Rows = []
     for key in keys:
         due = gold_file.read(key, strict)
@@ -117,6 +117,15 @@ def _score_complete(
     return Scored(rows, counts, (_join(head, reviews, read["pred"]), tail), tuple(_notes(reviews, read, settings.mode)))
 
 
+def _joinable(gold: File, files: Mapping[str, File]) -> tuple[File, Mapping[str, File]]:
+    """The same files. Rows of the paper's format are known by the ids of their reviews where all of that format have
+    them, else by their numbers.
+    """
+    if not any(file.is_numbered for file in (gold, *files.values())):
+        return gold, files
+    return gold.by_number(), {name: file.by_number() for name, file in files.items()}
+
+
 def _answers_of(files: Mapping[str, File], key: str) -> tuple[dict[str, list[Answer]], dict[str, list[Answer]] | None]:
     return files["pred"].read(key).answers, files["against"].read(key).answers if "against" in files else None
 
@@ -138,10 +147,16 @@ def _ceiling(rows: Rows, due: AnswersRead) -> list[str]:
 
 
 def _notes(gold: Mapping[str, object], read: Mapping[str, AnswersRead], mode: str) -> list[str]:
+    """What to know of the predictions; InputError where they are of other reviews."""
     notes = []
     for name, predictions in read.items():
         if not predictions.answers.keys() & gold.keys():
-            notes.append(f"note: --{name} and --gold have no id in common: are these the same reviews?")
+            ids = [next(iter(named), "") for named in (predictions.answers, gold)]
+            raise InputError(
+                f"--{name} and --gold have no id in common, for example {ids[0]!r} and {ids[1]!r}",
+                fix="score the same reviews under the same ids; lines of ASTE files, and of the paper's format without "
+                "`review_id`, are known by their numbers",
+            )
         if predictions.given and mode == "open":
             notes.append(
                 f"note: the questions of --{name} name the aspects: where a model was asked so, score it with --mode "
