@@ -44,7 +44,9 @@ def score_files(
     faulty gold line is an InputError.
     """
     settings = settings or Settings()
-    files = {name: answers.load(path) for name, path in (("pred", pred), ("against", against)) if path is not None}
+    files: Mapping[str, File] = {
+        name: answers.load(path) for name, path in (("pred", pred), ("against", against)) if path is not None
+    }
     if is_complete(gold):
         return _score_complete(gold, files, asked, keys, settings)
     if asked == "complete":
