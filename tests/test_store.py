@@ -819,8 +819,8 @@ def test_the_released_triplets_have_both_ids_and_what_the_files_say_and_the_curr
     shown = dict(zip((column[0] for column in row.description), values, strict=True))
     assert {name: shown[name] for name in ("public_id", "review", "review_key", "review_public_id", "version", "split",
     "annotation")} == {
-        "public_id": "r1:x", "review": 1, "review_key": "r1", "review_public_id": "r1", "version": "0.1.0", "split": "train",
-        "annotation": "silver",
+        "public_id": "r1:x", "review": 1, "review_key": "r1", "review_public_id": "r1", "version": "0.1.0",
+        "split": "train", "annotation": "silver",
     }  # fmt: skip
     assert {name: shown[name] for name in ("confidence", "verdict", "rule", "aspect_category", "opinion_category",
     "source", "rating")} == {

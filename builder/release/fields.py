@@ -51,7 +51,10 @@ TRIPLET: Mapping[str, tuple[str, str]] = {
         "string or null",
         "the judge: YY right, YN right pair but another polarity, NX no pair; null: it does not say",
     ),
-    "sources": ("list of strings", "who proposed the triplet: rules, a model, gold (people)"),
+    "sources": (
+        "list of strings",
+        "who says the triplet: `rules` or a model that proposes it, `discriminator` (the judge) where it calls it right or added it, `gold`",
+    ),
     "rules": ("list of strings", "the pairing rule that made it, if a rule did"),
 }
 LINEAGE: Mapping[str, tuple[str, str]] = {

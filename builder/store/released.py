@@ -44,7 +44,7 @@ class ReleasedTriplet:
     rule: str | None
     aspect_category: str | None
     opinion_category: str | None
-    sources: str
+    sources: str = ""
 
 
 @dataclass(frozen=True, slots=True)
