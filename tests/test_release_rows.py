@@ -106,8 +106,8 @@ def test_files_released_triplets_and_what_was_rejected_join_by_the_public_ids(
     assert set(rows_by_id) == ({"a", "b", "d"} if ids == "keep" else {queries.public_id(key) for key in "abd"})
     with db.reading(source) as connection:
         listed = connection.execute(
-            "SELECT review_public_id, public_id, review_key, aspect, opinion, confidence, verdict, rule, aspect_category, "
-            "opinion_category"
+            "SELECT review_public_id, public_id, review_key, aspect, opinion, confidence, verdict, rule,"
+            " aspect_category, opinion_category"
             " FROM released_triplets"
         ).fetchall()
         due = {

@@ -53,7 +53,8 @@ TRIPLET: Mapping[str, tuple[str, str]] = {
     ),
     "sources": (
         "list of strings",
-        "who says the triplet: `rules` or a model that proposes it, `discriminator` (the judge) where it calls it right or added it, `gold`",
+        "who says it: `rules` or a model that proposes it, `discriminator` where the judge calls it right or added it, "
+        "`gold`",
     ),
     "rules": ("list of strings", "the pairing rule that made it, if a rule did"),
 }
