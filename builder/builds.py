@@ -33,12 +33,17 @@ from builder.store import audits, db, runs
 
 @dataclass(frozen=True, slots=True)
 class Build:
-    """What a build is made from; `inputs` and `config` are kept in the working directory for `resume`."""
+    """What a build is made from; `inputs` and `config` are kept in the working directory for `resume`.
+
+    `owner`: the working directory whose releases `out` holds, where this one is a copy of it and no other folder was
+    named.
+    """
 
     workdir: Path
     out: Path
     inputs: tuple[Path, ...]
     resolved: Resolved
+    owner: Path | None = None
 
     @property
     def folders(self) -> Folders:
@@ -102,7 +107,33 @@ def remembered(workdir: Path, out: Path | None = None) -> Build:
             where=str(workdir),
             fix="build again, or use another --workdir",
         ) from error
-    return Build(workdir, out or Path(kept["out"]), tuple(map(Path, kept["inputs"])), resolved)
+    before = Path(kept.get("workdir", workdir))
+    inputs = tuple(_find_path(path, workdir, before) for path in kept["inputs"])
+    known, own = (_find_path(kept["out"], place) for place in (before, workdir))
+    copied = before.resolve() != workdir.resolve() and (before / db.NAME).is_file()
+    return Build(workdir, out or own, inputs, resolved, before if copied and not out and own == known else None)
+
+
+def _keep_path(path: Path, workdir: Path) -> str:
+    """A path as a working directory remembers it: relative to it where both stand in one folder and may move as one."""
+    path, home = path.resolve(), workdir.resolve()
+    return os.path.relpath(path, home) if path.is_relative_to(home.parent) else str(path)
+
+
+def _find_path(kept: str, workdir: Path, before: Path | None = None) -> Path:
+    """A path that was kept; where nothing is there, as it was seen from where the working directory stood `before`."""
+    path = (workdir.resolve() / kept).resolve()
+    return path if before is None or path.exists() else (before / kept).resolve()
+
+
+def refuse_other_shelf(build: Build) -> None:
+    """ReleaseError where a copy of a working directory would write into the releases of that one."""
+    if build.owner is not None:
+        raise ReleaseError(
+            f"these are the releases of {build.owner}, of which {build.workdir} is a copy",
+            where=str(build.out),
+            fix="name a folder for this one with --out, or the same one if both shall share it",
+        )
 
 
 def data_digests(build: Build, lexicon: Lexicon) -> dict[str, object]:
@@ -180,7 +211,9 @@ def refuse_other_dataset(connection: sqlite3.Connection, build: Build) -> None:
     kept = json.loads(before) if before else {"name": begun["config"].get("release.name"), "inputs": begun["inputs"]}
     now = dataset_of(build)
     named = now["name"] == kept["name"] and build.resolved.origin["release.name"] != "default"
-    if named or set(kept["inputs"]) & set(now["inputs"]):
+    before_there = Path(begun.get("workdir", build.workdir))
+    read = {str(_find_path(path, place)) for path in kept["inputs"] for place in (build.workdir, before_there)}
+    if named or read & {str(path.resolve()) for path in build.inputs}:
         return
     files = ", ".join(Path(path).name for path in kept["inputs"])
     raise WorkdirError(
@@ -192,7 +225,8 @@ def refuse_other_dataset(connection: sqlite3.Connection, build: Build) -> None:
 
 def dataset_of(build: Build) -> dict[str, Any]:
     """What a working directory holds once its reviews are read: the name of the dataset and its files."""
-    return {"name": build.resolved.config.release.name, "inputs": [str(path.resolve()) for path in build.inputs]}
+    inputs = [_keep_path(path, build.workdir) for path in build.inputs]
+    return {"name": build.resolved.config.release.name, "inputs": inputs}
 
 
 def remember_build(connection: sqlite3.Connection, build: Build) -> None:
@@ -208,7 +242,13 @@ def remember_build(connection: sqlite3.Connection, build: Build) -> None:
     for key in ("encoder.base", "paper.base"):
         if config[key] and (base := Path(str(config[key]))).is_dir():
             config[key] = str(base.resolve())
-    kept = {"inputs": [str(path.resolve()) for path in build.inputs], "out": str(build.out.resolve()), "config": config}
+    home = build.owner or build.workdir
+    kept = {
+        "workdir": str(home.resolve()),
+        "inputs": [_keep_path(path, home) for path in build.inputs],
+        "out": _keep_path(build.out, home),
+        "config": config,
+    }
     with db.atomic(connection):
         runs.set_setting(connection, "build", json.dumps(kept))
 

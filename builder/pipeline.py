@@ -25,6 +25,7 @@ from builder.builds import (
     dataset_of,
     file_states,
     refuse_other_dataset,
+    refuse_other_shelf,
     remember_build,
     remembered,
 )
@@ -164,6 +165,8 @@ def run(
     lexicon, rules = build.folders.load_lexicon(), build.folders.load_rules()
     config = build.resolved.config
     due = STAGES[: 1 + [stage.name for stage in STAGES].index(until)]
+    if due[-1] is STAGES[-1]:
+        refuse_other_shelf(build)
     with (
         db.lock(build.workdir),
         db.writing(build.workdir) as connection,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 
 def counted(number: int, noun: str) -> str:
     """A number with its noun, of which the last word takes the plural.
@@ -10,6 +12,26 @@ def counted(number: int, noun: str) -> str:
     ('1 review', '2,000 gold reviews', '0 entries')
     """
     return f"{number:,} {noun if number == 1 else plural(noun)}"
+
+
+_MOST_FAULTS = 10
+
+
+def describe_faults(faults: Sequence[str], noun: str, whole: str) -> list[str]:
+    """Lines that say what of a file is left out, ten faults by name; nothing without any. `whole` tells where all of
+    them stand.
+
+    >>> describe_faults(["in.txt:7: no label"], "faulty line", "in.log")
+    ['note: 1 faulty line is left out (--strict refuses them):', '  in.txt:7: no label']
+    """
+    if not faults:
+        return []
+    more = len(faults) - _MOST_FAULTS
+    return [
+        f"note: {counted(len(faults), noun)} {'is' if len(faults) == 1 else 'are'} left out (--strict refuses them):",
+        *(f"  {fault}" for fault in faults[:_MOST_FAULTS]),
+        *([f"  and {more:,} more (all of them: {whole})"] if more > 0 else []),
+    ]
 
 
 def plural(noun: str) -> str:

@@ -106,7 +106,7 @@ def test_in_apc_the_other_aspects_of_a_sentence_are_kept_too() -> None:
         ("bio", "a\tO\n\n# id = 1\n\n", "line 3"),
         ("atepc", "a O -100\nb O\n", "line 2"),
         ("atepc", "alone\n\nb O -100\n", "line 1"),
-        ("apc", "a $T$ b\nx\n", "line 2"),
+        ("apc", "a $T$ b\nx\n", "line 1"),
         ("apc", "a b\nx\nPositive\n", "line 1"),
         ("tsv", "sentence\tlabel\nabc\n", "line 2"),
         ("tsv", "sentence\tlabel\n" + "a" * 200_000 + "\tx\n", "line 2"),
@@ -127,10 +127,61 @@ def test_a_line_that_is_not_of_the_format_is_named(
         tmp_path / "out",
         "--workdir",
         tmp_path,
+        "--strict",
     )
     assert f"{tmp_path}/in: {where}: " in ran.error
     assert FORMATS[name].about.replace("  ", " ") in ran.error
     assert not (tmp_path / "out").exists()
+
+
+SOUND = {
+    "bio": "soup\tB\nis\tO\nhot\tO\n",
+    "atepc": "soup B-ASP Positive\nis O -100\nhot O -100\n",
+    "apc": "the $T$ is hot\nsoup\nPositive\n",
+    "tsv": "the soup is hot\t1\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "faulty"),
+    [
+        ("bio", "tea\tB\nnice\n"),
+        ("atepc", "tea B-ASP Positive\nnice O\n"),
+        ("apc", "a $T$ beside the $T$\ntea\nPositive\n"),
+        ("apc", "a $T$ of note\ntea\n"),
+        ("apc", "a $T$ of note\n\nPositive\n"),
+        ("apc", "no place for it\ntea\nPositive\n"),
+        ("apc", "Negative\n"),
+        ("tsv", "tea without a label\n"),
+        ("tsv", "tea\t1\tand more\n"),
+        ("tsv", "a" * 200_000 + "\t0\n"),
+    ],
+)
+def test_a_faulty_sentence_is_named_counted_and_left_out_alone(
+    tmp_path: Path, here: Command, name: str, faulty: str
+) -> None:
+    tagged = name in ("bio", "atepc")
+    gap = "\n" * tagged
+    other = SOUND[name].replace("soup", "rice")
+    source, target = tmp_path / "in", tmp_path / "out"
+    source.write_text(gap.join((SOUND[name], faulty, other)), encoding="utf-8")
+    words = ("augment", "eda", "--input", source, "--format", name, "--output", target, "--workdir", tmp_path / "w")
+    ran = here(*words, "--with-source")
+    assert ran.code == 0, ran.err
+    assert "1 faulty sentence is left out (--strict refuses them):" in ran.err
+    line = SOUND[name].count("\n") + 1 + tagged
+    rejected = [json.loads(line) for line in Path(f"{target}.rejected.jsonl").read_text("utf-8").splitlines()]
+    assert [row for row in rejected if row["reason"] == "faulty"] == [
+        {"source": str(line), "reason": "faulty", "edits": []}
+    ]
+    assert json.loads(Path(f"{target}.manifest.json").read_text("utf-8"))["rejected"]["faulty"] == 1
+    held = [item.sentence.text for item in FORMATS[name].read(target.read_text("utf-8"), "en")]
+    assert held[0] in ("soup is hot", "the soup is hot")
+    assert not any("tea" in text or "aaa" in text for text in held), "the sources stand in the output without it"
+    assert f"{source}: line {line + tagged}: " in here(*words, "--strict").error
+    source.write_text(gap.join((SOUND[name], other)), encoding="utf-8")
+    (tmp_path / "held").write_text(faulty, encoding="utf-8")
+    assert here(*words, "--held-out", tmp_path / "held").code == 2, "what cannot be read cannot be held out"
 
 
 def test_a_sentence_without_a_name_is_the_line_that_it_begins_on_unless_another_is_called_so() -> None:

@@ -160,7 +160,7 @@ def test_until_stops_after_a_stage_and_says_how_to_go_on(here: Command, tmp_path
 
 def test_programs_get_an_event_a_line_and_nothing_else(built: Built, here: Command, tmp_path: Path) -> None:
     workdir = built.copy(tmp_path)
-    ran = here("resume", "--workdir", workdir, "--json")
+    ran = here("resume", "--workdir", workdir, "--out", built.out, "--json")
     events = [json.loads(line) for line in ran.out.splitlines()]
     assert ran.err == ""
     assert [event["stage"] for event in events if event["event"] == "stage"] == [stage.name for stage in STAGES]

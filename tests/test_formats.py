@@ -431,6 +431,10 @@ def test_the_command_writes_every_format_of_a_release_and_says_what_it_skipped(h
     used = {entry.get(key) for entry in results for key in ("from_name", "to_name")} - {None}
     used |= {name for entry in results for name in entry.get("labels", entry.get("value", {}).get("labels"))}
     assert {"ASPECT", "OPINION", "POS"} < used <= names
+    newer = ROOT / "releases" / "v2.0.0"
+    ran = here("export", newer, "--format", "aste-v2", "--output", tmp_path / "full", "--without-empty")
+    assert "reviews without a triplet" in ran.out.splitlines()[-1]
+    assert all("####[]" not in path.read_text(encoding="utf-8") for path in (tmp_path / "full").iterdir())
     assert here("export", release, "--format", "x").error.startswith("unknown format 'x'; known: ")
     assert (
         "no split 'dev'; there are train, valid, test"
@@ -531,6 +535,20 @@ def test_label_studio_and_doccano_name_the_relation_of_each_triplet() -> None:
     record = json.loads(export("doccano", "train", [ROW]).content)
     kinds = {relation["id"]: relation["type"] for relation in record["relations"]}
     assert [(kinds[of["relation"]], of["confidence"]) for of in record["triplets"]] == [("NEG", 0.75), ("POS", 0.5)]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_reviews_without_a_triplet_are_left_out_where_that_is_asked_for_and_counted(name: str) -> None:
+    empty = [{**ROW, "id": f"e{n}", "text": f"昨天第{n}次來", "triplets": []} for n in (1, 2)]
+    rows = [empty[0], ROW, empty[1]]
+    whole, made = (export(name, "train", rows, words=bio_words, without_empty=without) for without in (False, True))
+    assert (whole.empty, made.empty) == (0, 2)
+    assert (made.labels, made.skipped, whole.reviews - made.reviews) == (whole.labels, whole.skipped, 2)
+    if made.content:
+        assert "昨天第1次來" in whole.content.replace("\tO\n", "").replace(" ", "")
+        assert "昨天" not in made.content.replace("\tO\n", "").replace(" ", "")
+    if name.startswith("paper"):
+        assert json.loads(made.content)["id"] == 2, "the number of its row in the release"
 
 
 def test_argilla_gets_the_settings_of_its_dataset_and_a_line_for_each_triplet() -> None:

@@ -219,6 +219,40 @@ def test_a_build_goes_on_from_any_directory(built: Built, tmp_path: Path, monkey
     assert ran(kept, until="ingest") == []
 
 
+def test_a_project_that_moves_takes_its_releases_along_and_a_copied_workdir_leaves_those_of_the_first_alone(
+    tmp_path: Path, here: Command
+) -> None:
+    first = tmp_path / "first"
+    first.mkdir()
+    (first / "in.csv").write_text("text\n肉圓外皮軟Q，醬汁偏甜\n排隊很久，店員親切\n", encoding="utf-8")
+    place = ("--workdir", first / "w", "--out", first / "out")
+    assert here("build", first / "in.csv", *place, "--profile", "rules", "--set", "workers=1").code == 0
+    before = contents(first / "out")
+    shutil.copytree(first / "w", first / "copy")
+    for words in (("resume",), ("run", "release", "--force"), ("release", "--licence", "MIT")):
+        ran = here(*words, "--workdir", first / "copy")
+        assert (
+            f"{first / 'out'}: these are the releases of {first / 'w'}, of which {first / 'copy'} is a copy"
+            in ran.error
+        )
+        assert "--out" in ran.error
+    assert here("run", "seed", "--force", "--workdir", first / "copy").code == 0, "it writes no release"
+    assert here("resume", "--workdir", first / "copy").code == 2, "nor does it become the owner by that"
+    assert here("run", "release", "--workdir", first / "copy", "--out", first / "own").code == 0
+    assert contents(first / "own") == before == contents(first / "out")
+    assert here("resume", "--workdir", first / "copy").code == 0, "the folder that was named is remembered"
+    shutil.copytree(first, tmp_path / "second")
+    assert here("release", "--licence", "MIT", "--workdir", tmp_path / "second" / "w").code == 0
+    assert contents(first / "out") == before and len(list((tmp_path / "second" / "out").iterdir())) == 2
+    kept = builds.remembered(tmp_path / "second" / "w")
+    assert kept.inputs == (tmp_path / "second" / "in.csv",)
+    shutil.copytree(first / "w", tmp_path / "alone" / "w")
+    kept = builds.remembered(tmp_path / "alone" / "w")
+    assert (kept.inputs, kept.out) == ((first / "in.csv",), tmp_path / "alone" / "out")
+    first.rename(tmp_path / "third")
+    assert here("resume", "--workdir", tmp_path / "third" / "w").code == 0
+
+
 # ---- releases
 
 

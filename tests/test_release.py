@@ -27,6 +27,7 @@ from builder.export.records import ReviewRow
 from builder.lexicon.resources import load_lexicon
 from builder.lexicon.rules import load_rules
 from builder.release import gates, package, parquet
+from builder.release.card import HUB_SPLITS
 from builder.release.verify import verify
 from builder.stages import release as stage
 from builder.stages.parts.context import Context
@@ -527,6 +528,54 @@ def test_datasets_loads_every_config_offline_with_the_schema_of_the_card(
         "json", data_files=str(shelf / "data" / "test.jsonl"), cache_dir=str(tmp_path), split="train"
     )
     assert twin["id"][:] == loaded["test"]["id"][:]
+
+
+@pytest.mark.parametrize("number", [1, 2, 5, 8, 20])
+def test_a_release_is_loaded_whatever_splits_are_empty(
+    number: int, here: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    datasets = pytest.importorskip("datasets", reason="datasets is a development dependency")
+    mlcroissant = pytest.importorskip("mlcroissant", reason="mlcroissant is a development dependency")
+    pandas = pytest.importorskip("pandas", reason="pandas is a development dependency")
+    source = tmp_path / "in.csv"
+    source.write_text("review\n" + "".join(f"{text(n)}\n" for n in range(number)), encoding="utf-8")
+    places = ("--workdir", tmp_path / "w", "--out", tmp_path / "out")
+    assert here("build", source, *places, "--profile", "rules", "--set", "workers=1").code == 0
+    made = tmp_path / "out" / "v0.1.0"
+    due = {hub: read_lines(made / "data" / f"{split}.jsonl") for split, hub in HUB_SPLITS.items()}
+    filled = {hub: reviews for hub, reviews in due.items() if reviews}
+    assert sum(map(len, filled.values())) == number and (len(filled) < 3 or number > 2)
+    for name in (None, "silver"):
+        loaded = datasets.load_dataset(str(made), name, cache_dir=str(tmp_path / "cache"))
+        assert {hub: loaded[hub].to_list() for hub in loaded} == filled
+    loose = datasets.load_dataset(str(made / "parquet"), cache_dir=str(tmp_path / "cache"))
+    assert {hub: len(loose[hub]) for hub in loose} == {hub: len(reviews) for hub, reviews in filled.items()}
+    tables = sorted((made / "parquet").glob("*.parquet"))
+    assert sorted(len(pandas.read_parquet(path)) for path in tables) == sorted(map(len, filled.values()))
+    monkeypatch.chdir(made)
+    records = [one.uuid for one in mlcroissant.Dataset(jsonld="metadata.json").metadata.record_sets]
+    counts = [sum(1 for _ in mlcroissant.Dataset(jsonld="metadata.json").records(name)) for name in records]
+    assert counts == [3, *map(len, filled.values())]
+    assert verify(made) == []
+
+
+def test_a_layer_without_rows_is_no_config_that_fails_to_load() -> None:
+    files = {
+        f"parquet/train-{name}.parquet": parquet.dump(held)
+        for name, held in (("silver", rows()["train"]), ("more", []))
+    }
+    assert list(parquet.filled(files)) == ["parquet/train-silver.parquet"]
+
+
+def test_a_release_without_a_review_is_refused(here: Command, tmp_path: Path) -> None:
+    (tmp_path / "in.csv").write_text("review\n我們星期五走路去那裡\n", encoding="utf-8")
+    ran = here(
+        "build", tmp_path / "in.csv", "--workdir", tmp_path / "w", "--out", tmp_path / "out", "--profile", "rules",
+        "--set", 'release.empty="drop"',
+    )  # fmt: skip
+    assert ran.error.startswith("no review is left to release (empty 1); add reviews, set release.empty")
+    assert not list((tmp_path / "out").iterdir())
 
 
 def test_mlcroissant_finds_no_fault_and_gives_the_records_back(shelf: Path, monkeypatch: pytest.MonkeyPatch) -> None:

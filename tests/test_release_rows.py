@@ -143,8 +143,8 @@ def test_files_released_triplets_and_what_was_rejected_join_by_the_public_ids(
     assert set(rows_by_id) == ({"a", "b", "d"} if ids == "keep" else {queries.public_id(key) for key in "abd"})
     with db.reading(source) as connection:
         listed = connection.execute(
-            "SELECT review_public_id, public_id, review, aspect, opinion, confidence, verdict, rule, aspect_category, "
-            "opinion_category"
+            "SELECT review_public_id, public_id, review_key, aspect, opinion, confidence, verdict, rule,"
+            " aspect_category, opinion_category"
             " FROM released_triplets"
         ).fetchall()
         due = {
@@ -277,6 +277,9 @@ def test_a_single_review_is_released_with_what_rules_and_model_find_in_it(here: 
     (row,) = map(json.loads, lines)
     triplets = [(t["aspect"]["text"], t["opinion"]["text"], t["polarity"], t["sources"]) for t in row["triplets"]]
     assert row["id"] == "a1"
-    assert triplets == [("滷肉飯", "好吃", "POS", ["rules", "E0"]), ("湯", "鹹", "NEG", ["rules", "E0"])]
+    assert triplets == [
+        ("滷肉飯", "好吃", "POS", ["rules", "discriminator"]),
+        ("湯", "鹹", "NEG", ["rules", "discriminator"]),
+    ]
     assert all(0 < t["confidence"] <= 1 for t in row["triplets"]), "however small a build is"
     assert here("verify", folder).code == 0

@@ -250,7 +250,7 @@ def test_the_first_section_says_what_is_praised_and_criticised_most_and_where(bu
             "SELECT polarity, aspect, count(*) FROM released_triplets WHERE polarity <> 'NEU' GROUP BY 1, 2"
         ).fetchall()
         by_place = connection.execute(
-            "SELECT r.place, count(*) FROM released_triplets t JOIN reviews r ON r.key = t.review GROUP BY 1"
+            "SELECT r.place, count(*) FROM released_triplets t JOIN reviews r ON r.id = t.review GROUP BY 1"
         ).fetchall()
     assert report.sections[0].name == "glance"
     for name, polarity in (("likes", "POS"), ("dislikes", "NEG")):

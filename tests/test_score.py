@@ -272,7 +272,7 @@ def test_markdown_is_a_table_that_a_pull_request_shows(here: Command, files: dic
     assert "| opinion_full | paper " in ran.out
 
 
-def test_files_without_a_common_id_and_questions_that_name_aspects_get_a_note(
+def test_questions_that_name_aspects_get_a_note_and_files_without_a_common_id_are_refused(
     here: Command, files: dict[str, Path], tmp_path: Path
 ) -> None:
     question = {
@@ -288,10 +288,26 @@ def test_files_without_a_common_id_and_questions_that_name_aspects_get_a_note(
     assert "given-aspects" not in here("score", "--gold", files["gold"], "--pred", paper, "--mode", "given-aspects").err
     other = tmp_path / "other.jsonl"
     other.write_text('{"id": "x", "triplets": []}\n', encoding="utf-8")
-    ran = here("score", "--gold", files["gold"], "--pred", other)
-    assert ran.code == 0
-    assert "no id in common" in ran.err
-    assert "1 predicted review not in gold" in ran.out
+    for words in (("--pred", other), ("--pred", files["good"], "--against", other)):
+        ran = here("score", "--gold", files["gold"], *words)
+        assert f"{words[-2]} and --gold have no id in common, for example 'x' and '0'; " in ran.error
+        assert not ran.out
+
+
+def test_an_export_in_the_papers_format_is_joined_by_the_ids_of_its_reviews(here: Command, tmp_path: Path) -> None:
+    triplets = [{"aspect": "豆花", "opinion": "綿密", "polarity": "POS"}]
+    names = ("a9", "b7")
+    ours = [{"id": name, "triplets": triplets} for name in names]
+    answers = [{"id": n, "answer": "豆花。豆花：綿密(正面)。"} for n in (1, 2)]
+    exported = [{**row, "review_id": name} for row, name in zip(answers, names, strict=True)]
+    paths = {name: tmp_path / f"{name}.json" for name in ("ours", "exported", "answers")}
+    for name, rows in (("ours", ours), ("exported", exported[::-1]), ("answers", answers)):
+        paths[name].write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+    words = ("--metric", "exact", "--samples", "0", "--format", "json")
+    for gold, pred in (("ours", "exported"), ("exported", "ours"), ("exported", "answers"), ("answers", "exported")):
+        told = json.loads(here("score", "--gold", paths[gold], "--pred", paths[pred], *words).out)
+        assert {row["f1"]["value"] for row in told["scores"] if "f1" in row} == {100.0}, (gold, pred)
+    assert "no id in common" in here("score", "--gold", paths["ours"], "--pred", paths["answers"], *words).error
 
 
 def test_a_full_opinion_is_scored_against_the_full_opinion_of_our_own_gold(here: Command, tmp_path: Path) -> None:

@@ -215,7 +215,7 @@ def test_the_wide_view_has_a_row_for_each_distinct_review_and_counts_what_was_re
     with db.reading(built.workdir) as connection:
         rows = connection.execute("SELECT key, triplets, positive + negative + neutral FROM reviews_wide").fetchall()
         keys = {key for (key,) in connection.execute("SELECT key FROM reviews WHERE duplicate_of IS NULL")}
-        released = dict(connection.execute("SELECT review, count(*) FROM released_triplets GROUP BY review").fetchall())
+        released = dict(connection.execute("SELECT review_key, count(*) FROM released_triplets GROUP BY 1").fetchall())
     assert len(rows) == len(keys) and {key for key, *_ in rows} == keys
     assert {key: count for key, count, _ in rows if count} == released
     assert all(count == polarities for _, count, polarities in rows)

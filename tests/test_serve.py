@@ -134,7 +134,8 @@ def fill(workdir: Path) -> None:
             [released.ReleasedTriplet(ids[0], "0.1.0", "train", "silver", "x:1", 0.9, "YY", "subject", None, None)],
         )
         runs.finish(connection, "release", "k", {"version": "0.1.0"}, 1.0)
-        reviews.reject(connection, "release", [(f"plain:{ids[1] & (1 << 31) - 1:08x}", "overlap", "a <b> source", "")])
+        left_out = reviews.Rejection(f"plain:{ids[1] & (1 << 31) - 1:08x}", "overlap", "a <b> source", 1, ids[1])
+        reviews.reject_stored(connection, "release", [left_out])
         usage.record(
             connection, [("opinions", "鹹", "taste.salty", "opinions/<b>.tsv:1"), ("aspects", "湯", "food", "a.tsv:2")]
         )

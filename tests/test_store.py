@@ -124,7 +124,17 @@ def filled(connection: sqlite3.Connection) -> sqlite3.Connection:
             connection,
             [
                 released.ReleasedTriplet(
-                    made[0], "0.1.0", "train", "silver", "r1:x", 0.91, "YY", "subject", "food.soup", "taste.salty"
+                    made[0],
+                    "0.1.0",
+                    "train",
+                    "silver",
+                    "r1:x",
+                    0.91,
+                    "YY",
+                    "subject",
+                    "food.soup",
+                    "taste.salty",
+                    "rules discriminator",
                 )
             ],
         )
@@ -703,10 +713,10 @@ def test_a_named_query_answers_its_question(
 
 def test_the_views_for_people_show_text_sources_and_spans(filled: sqlite3.Connection) -> None:
     rows = filled.execute(
-        "SELECT review, aspect, opinion, polarity, opinion_full, sources, split, "
+        "SELECT review_key, aspect, opinion, polarity, opinion_full, sources, split, "
         "released FROM candidate_triplets ORDER BY id"
     ).fetchall()
-    assert ("r1", "湯頭", "不會鹹", "POS", "不會太鹹", "rules", "train", "0.1.0") in rows
+    assert ("r1", "湯頭", "不會鹹", "POS", "不會太鹹", "rules discriminator", "train", "0.1.0") in rows
     assert len(rows) == 5
     assert [row[-1] for row in rows].count("0.1.0") == 1
     spans = filled.execute(
@@ -718,7 +728,7 @@ def test_the_views_for_people_show_text_sources_and_spans(filled: sqlite3.Connec
     story = filled.execute(
         "SELECT kind FROM explain WHERE triplet = ? ORDER BY n", (triplet_rows.triplet_id(1, SALT),)
     ).fetchall()
-    assert [kind for (kind,) in story] == ["rule", "opinion", "negator", "verdict", "training set"]
+    assert [kind for (kind,) in story] == ["rule", "opinion", "negator", "verdict", "training set", "released"]
 
 
 def test_free_sql_gives_columns_and_at_most_the_asked_rows(filled: sqlite3.Connection) -> None:
@@ -796,7 +806,7 @@ def test_a_triplet_is_explained_by_row_id_by_release_id_and_by_review(filled: sq
     assert "0.750" in whole
     with pytest.raises(
         QueryError,
-        match=r"no triplet or review 'r99'; reviews have ids such as '.+'; `builder sql .SELECT review, id FROM",
+        match=r"no triplet or review 'r99'; reviews have ids such as '.+'; `builder sql .SELECT review_key, id FROM",
     ):
         stories.text(filled, "r99")
 
@@ -807,10 +817,10 @@ def test_the_released_triplets_have_both_ids_and_what_the_files_say_and_the_curr
     row = filled.execute("SELECT * FROM released_triplets")
     (values,) = row.fetchall()
     shown = dict(zip((column[0] for column in row.description), values, strict=True))
-    assert {name: shown[name] for name in ("public_id", "review", "review_public_id", "version", "split",
+    assert {name: shown[name] for name in ("public_id", "review", "review_key", "review_public_id", "version", "split",
     "annotation")} == {
-        "public_id": "r1:x", "review": "r1", "review_public_id": "r1", "version": "0.1.0", "split": "train",
-        "annotation": "silver",
+        "public_id": "r1:x", "review": 1, "review_key": "r1", "review_public_id": "r1", "version": "0.1.0",
+        "split": "train", "annotation": "silver",
     }  # fmt: skip
     assert {name: shown[name] for name in ("confidence", "verdict", "rule", "aspect_category", "opinion_category",
     "source", "rating")} == {

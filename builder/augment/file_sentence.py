@@ -1,9 +1,10 @@
-"""A labelled sentence of a file, whatever the format, and the language of a file."""
+"""A labelled sentence of a file, whatever the format, what is no sentence in it, and the language of a file."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NoReturn
 
 from builder.augment.records import Sentence
 from builder.script import HAN
@@ -20,6 +21,24 @@ class FileSentence:
     sentence: Sentence
     labels: tuple[str, ...] = ()
     judged: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class FaultyLines:
+    """Lines of a file, from 1, that are not of its format; `what` names the first that is wrong."""
+
+    first: int
+    last: int
+    what: str
+
+
+Report = Callable[[FaultyLines], None]
+"""What a reader calls with the lines that it leaves out."""
+
+
+def refuse(fault: FaultyLines) -> NoReturn:
+    """The report that ends the reading: ValueError."""
+    raise ValueError(fault.what)
 
 
 def language_of(content: str) -> Language:

@@ -14,7 +14,7 @@ from pathlib import Path
 from builder import __version__, shards
 from builder.augment import catalog, measures, proposing
 from builder.augment.constraints import Trial
-from builder.augment.file_sentence import FileSentence, Language, language_of
+from builder.augment.file_sentence import FaultyLines, FileSentence, Language, language_of, refuse
 from builder.augment.judging import Judgement, Rejected, Seen, count_reasons
 from builder.augment.run import Request, draw_places, judge_proposals, load_method
 from builder.augment.sentence_files import FORMATS
@@ -24,7 +24,7 @@ from builder.errors import ConfigError, InputError
 from builder.files import write_atomically
 from builder.release.manifest import sha256
 from builder.stages.parts.build_folders import folders_in
-from builder.wording import counted
+from builder.wording import counted, describe_faults
 
 Tell = Callable[[str], None]
 
@@ -32,7 +32,7 @@ Tell = Callable[[str], None]
 @dataclass(frozen=True, slots=True)
 class FilePlan:
     """As `AugmentPlan`, for a file. `held_out` are files of the same format that no sentence may come from;
-    `with_source` writes the sources too.
+    `with_source` writes the sources too; `strict` refuses a file with a faulty line, else that is left out.
     """
 
     method: str
@@ -51,6 +51,7 @@ class FilePlan:
     engine: str = "local"
     scheduler: str = ""
     with_source: bool = False
+    strict: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,9 @@ class AugmentedFile:
 
 
 def augment_file(plan: FilePlan, tell: Tell = lambda line: None) -> AugmentedFile:
-    """InputError names the line that is not of the format; ConfigError a format or method that is not known."""
+    """Lines that are not of the format are left out, named to `tell` and counted; none may be in what is held out.
+    InputError where no sentence is left; ConfigError for a format or method that is not known.
+    """
     catalog.check(plan.method)
     measures.check()
     if plan.form not in FORMATS:
@@ -73,12 +76,17 @@ def augment_file(plan: FilePlan, tell: Tell = lambda line: None) -> AugmentedFil
         raise ConfigError("the output would overwrite an input", where=str(plan.target), fix="choose another --output")
     content = _text(plan.source)
     language = plan.language or language_of(content)
-    items = _read(plan, plan.source, content, language)
+    faults: list[FaultyLines] = []
+    items = _read(plan, plan.source, content, language, None if plan.strict else faults)
+    named = [f"{plan.source}: {fault.what}" for fault in faults]
+    for line in describe_faults(named, "faulty sentence", f"{plan.target.name}.rejected.jsonl"):
+        tell(line)
     out = frozenset(item.sentence.text for path in plan.held_out for item in _read(plan, path, _text(path), language))
     held = set(map(_key, out))
     allowed = [item for item in items if _key(item.sentence.text) not in held]
     chosen = [allowed[at] for at in draw_places([item.sentence.id for item in allowed], plan.limit, plan.seed)]
-    skipped = [Rejected(item.sentence.id, "held-out") for item in items if _key(item.sentence.text) in held]
+    skipped = [Rejected(str(fault.first), "faulty") for fault in faults]
+    skipped += [Rejected(item.sentence.id, "held-out") for item in items if _key(item.sentence.text) in held]
     sentences = tuple(item.sentence for item in chosen)
     folders = folders_in(plan.workdir)
     if language == "zh" and all(map(by_characters, sentences)):
@@ -99,7 +107,8 @@ def augment_file(plan: FilePlan, tell: Tell = lambda line: None) -> AugmentedFil
     taken = measures.measures(
         judged, len(sentences), language, [(sentence.id, sentence.text) for sentence in sentences], lambda i: i
     )
-    return _write(plan, chosen, judged, skipped, taken, method.signature, language)
+    sources = _without(content, faults) if plan.with_source else ""
+    return _write(plan, chosen, judged, skipped, taken, method.signature, language, sources)
 
 
 def _key(text: str) -> str:
@@ -113,15 +122,23 @@ def _text(path: Path) -> str:
         raise InputError(f"cannot be read: {error}", where=str(path), fix="name a file in UTF-8") from error
 
 
-def _read(plan: FilePlan, path: Path, content: str, language: Language) -> list[FileSentence]:
+def _without(content: str, faults: Sequence[FaultyLines]) -> str:
+    """A file's text less its faulty lines."""
+    faulty = {number for fault in faults for number in range(fault.first, fault.last + 1)}
+    return "\n".join(line for number, line in enumerate(content.split("\n"), start=1) if number not in faulty)
+
+
+def _read(
+    plan: FilePlan, path: Path, content: str, language: Language, faults: list[FaultyLines] | None = None
+) -> list[FileSentence]:
+    """The sentences of a file; what is none goes to `faults`, or is an InputError without them."""
+    fix = f"--format {plan.form}: {FORMATS[plan.form].about}"
     try:
-        items = FORMATS[plan.form].read(content, language)
+        items = FORMATS[plan.form].read(content, language, refuse if faults is None else faults.append)
     except ValueError as error:
-        raise InputError(
-            str(error), where=str(path), fix=f"--format {plan.form}: {FORMATS[plan.form].about}"
-        ) from error
+        raise InputError(str(error), where=str(path), fix=fix) from error
     if not items:
-        raise InputError("no sentence in it", where=str(path), fix=f"--format {plan.form}: {FORMATS[plan.form].about}")
+        raise InputError(faults[0].what if faults else "no sentence in it", where=str(path), fix=fix)
     return items
 
 
@@ -133,10 +150,11 @@ def _write(
     taken: Mapping[str, object],
     signature: str,
     language: str,
+    sources: str,
 ) -> AugmentedFile:
-    """Write the file and what lies beside it, the manifest last."""
+    """Write the file and what lies beside it, the manifest last. `sources`: the sentences that it begins with."""
     rejected = [*skipped, *judged.rejected]
-    reasons, made = count_reasons(rejected), _made(plan, items, judged)
+    reasons, made = count_reasons(rejected), _made(plan, items, judged, sources)
     manifest = {
         "builder": __version__,
         "source": plan.source.name,
@@ -166,7 +184,7 @@ def _write(
     return AugmentedFile(plan.target, len(judged.kept), reasons, taken)
 
 
-def _made(plan: FilePlan, items: Sequence[FileSentence], judged: Judgement) -> str:
+def _made(plan: FilePlan, items: Sequence[FileSentence], judged: Judgement, sources: str) -> str:
     """The content of the file: what was kept, behind the sources where they are asked for."""
     form = FORMATS[plan.form]
     by_id = {item.sentence.id: item for item in items}
@@ -174,7 +192,7 @@ def _made(plan: FilePlan, items: Sequence[FileSentence], judged: Judgement) -> s
     if not plan.with_source:
         return form.head + rows
     gap = "\n" if plan.form in ("apc", "tsv") else "\n\n"
-    return _text(plan.source).rstrip("\n") + gap + rows
+    return sources.rstrip("\n") + gap + rows
 
 
 def _lineage(trial: Trial) -> str:

@@ -13,9 +13,10 @@ import io
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 from builder.augment.constraints import Trial
-from builder.augment.file_sentence import FileSentence, Language
+from builder.augment.file_sentence import FaultyLines, FileSentence, Language, Report, refuse
 from builder.augment.records import Mark, Sentence
 from builder.augment.tagged_files import read_atepc, read_bio, write_atepc, write_bio
 from builder.records import Polarity, Span
@@ -31,36 +32,55 @@ LONGEST_CELL = 100_000
 """Of a TSV file, in characters. The limit of the csv module is one of the whole process, so it is not relied on."""
 
 
+class FileReader(Protocol):
+    """Reads a file's text."""
+
+    def __call__(self, content: str, language: Language, report: Report = refuse) -> list[FileSentence]: ...
+
+
 @dataclass(frozen=True, slots=True)
 class FileFormat:
-    """How a format is read and written. `read` raises ValueError that names the line; `head` begins every file."""
+    """How a format is read and written. `read` reports lines that are not of the format, or raises ValueError that
+    names the first; `head` begins every file.
+    """
 
     about: str
-    read: Callable[[str, Language], list[FileSentence]]
+    read: FileReader
     write: Callable[[FileSentence, Trial], str]
     head: str = ""
 
 
-def read_apc(content: str, language: Language) -> list[FileSentence]:
+def read_apc(content: str, language: Language, report: Report = refuse) -> list[FileSentence]:
     """Three lines a judged aspect: the sentence with $T$ in its place, the aspect, its polarity. Other aspects of the
     sentence are kept too.
     """
-    lines = [line.strip("\r") for line in content.split("\n")]
-    while lines and not lines[-1].strip():
-        lines.pop()
-    if len(lines) % 3:
-        raise ValueError(f"line {len(lines)}: {len(lines)} lines; a sentence, an aspect and a polarity each make three")
     aspects: list[tuple[str, Span, str, int]] = []
-    for at in range(0, len(lines), 3):
-        text, aspect, label = lines[at], lines[at + 1].strip(), lines[at + 2].strip()
+    for first, (text, *rest) in _apc_groups(content):
+        aspect, label = (line.strip() for line in (*rest, "", "")[:2])
         if text.count(_ASPECT) != 1 or not aspect or not label:
-            raise ValueError(f"line {at + 1}: a sentence with one {_ASPECT}, an aspect and a polarity are due")
+            what = f"line {first}: a sentence with one {_ASPECT}, an aspect and a polarity are due, a line each"
+            report(FaultyLines(first, first + len(rest), what))
+            continue
         start = text.index(_ASPECT)
-        aspects.append((text.replace(_ASPECT, aspect), (start, start + len(aspect)), label, at + 1))
+        aspects.append((text.replace(_ASPECT, aspect), (start, start + len(aspect)), label, first))
     others: dict[str, set[Span]] = {}
     for text, span, _, _ in aspects:
         others.setdefault(text, set()).add(span)
     return [_judged(text, span, label, line, others[text], language) for text, span, label, line in aspects]
+
+
+def _apc_groups(content: str) -> Iterator[tuple[int, list[str]]]:
+    """(number of the first line, lines): up to three from each line with $T$ on, and what stands between such groups.
+    A line too few or too many costs its own group alone. Empty lines between groups are none.
+    """
+    group: list[str] = []
+    for number, line in enumerate([*content.split("\n"), _ASPECT], start=1):
+        ended = _ASPECT in line or (len(group) == 3 and _ASPECT in group[0])
+        if ended and group:
+            yield number - len(group), group
+            group = []
+        if group or line.strip():
+            group.append(line.strip("\r"))
 
 
 def _judged(text: str, span: Span, label: str, line: int, spans: set[Span], language: Language) -> FileSentence:
@@ -98,16 +118,21 @@ def _named(label: str, like: str) -> str:
     return names.get(label, label) if like.lower() in ("positive", "negative", "neutral") else label
 
 
-def read_tsv(content: str, language: Language) -> list[FileSentence]:
+def read_tsv(content: str, language: Language, report: Report = refuse) -> list[FileSentence]:
     """Rows of a sentence and its label, a heading above them; quoted as csv writes it."""
     items = []
-    for n, (line, row) in enumerate(_numbered(content)):
-        if n == 0 and row == ["sentence", "label"]:
+    for first, line, row in _numbered(content, report):
+        if first == 1 and row == ["sentence", "label"]:
             continue
-        if any(len(cell) > LONGEST_CELL for cell in row):
-            raise ValueError(f"line {line}: a cell of more than {LONGEST_CELL:,} characters")
-        if len(row) != 2 or not row[0].strip() or not row[1].strip():
-            raise ValueError(f"line {line}: a sentence and a label are due: {row!r}")
+        long = any(len(cell) > LONGEST_CELL for cell in row)
+        if long or len(row) != 2 or not row[0].strip() or not row[1].strip():
+            what = (
+                f"a cell of more than {LONGEST_CELL:,} characters"
+                if long
+                else f"a sentence and a label are due: {row!r}"
+            )
+            report(FaultyLines(first, line, f"line {line}: {what}"))
+            continue
         words = (
             tuple(match.span() for match in re.finditer(r"\S+", row[0]))
             if language == "en"
@@ -117,14 +142,19 @@ def read_tsv(content: str, language: Language) -> list[FileSentence]:
     return items
 
 
-def _numbered(content: str) -> Iterator[tuple[int, list[str]]]:
-    """(number of its last line, row)"""
+def _numbered(content: str, report: Report) -> Iterator[tuple[int, int, list[str]]]:
+    """(number of its first line, of its last, row)"""
     reader = csv.reader(io.StringIO(content), delimiter="\t")
-    try:
-        for row in reader:
-            yield reader.line_num, row
-    except csv.Error as error:
-        raise ValueError(f"line {reader.line_num}: {error}") from error
+    while True:
+        first = reader.line_num + 1
+        try:
+            row = next(reader, None)
+        except csv.Error as error:
+            report(FaultyLines(first, reader.line_num, f"line {reader.line_num}: {error}"))
+            continue
+        if row is None:
+            return
+        yield first, reader.line_num, row
 
 
 def write_tsv(item: FileSentence, trial: Trial) -> str:

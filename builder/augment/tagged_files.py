@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence, Set
 from itertools import pairwise
 
 from builder.augment.constraints import Trial
-from builder.augment.file_sentence import FileSentence, Language
+from builder.augment.file_sentence import FaultyLines, FileSentence, Language, Report, refuse
 from builder.augment.records import Mark, Sentence, moved, written
 from builder.export.triplet_labels import text_of, tokens
 from builder.records import Span
@@ -69,23 +69,32 @@ def _checked(numbers: Sequence[int], rows: Sequence[Sequence[str]], columns: int
             raise ValueError(f"line {number}: no {named}: {' '.join(row)!r}")
 
 
-def read_bio(content: str, language: Language) -> list[FileSentence]:
+def read_bio(content: str, language: Language, report: Report = refuse) -> list[FileSentence]:
     """A token and its tag a line, an empty line behind each sentence; `# id = …` names one, no two the same. The
     others are named by their first line.
     """
     given = {line.removeprefix(_ID) for _, block in _blocks(content) for line in block if line.startswith(_ID)}
     items: dict[str, FileSentence] = {}
     for first, block in _blocks(content):
-        name = next((line.removeprefix(_ID) for line in block if line.startswith(_ID)), _number(first, given))
-        lines = [(number, line) for number, line in enumerate(block, start=first) if not line.startswith(_ID)]
-        numbers = [number for number, _ in lines]
-        rows = [re.split(r"[\t ]+", line.strip(" ")) if language == "en" else line.rsplit("\t", 1) for _, line in lines]
-        _checked(numbers, rows, 2, "token and tag")
-        if name in items or not rows:
-            fault = f"another sentence has the id {name!r} already" if rows else "an id without a sentence"
-            raise ValueError(f"line {first}: {fault}")
-        items[name] = _item(name, numbers, rows, language)
+        try:
+            item = _read_bio_block(first, block, given, language)
+            if item.sentence.id in items:
+                raise ValueError(f"line {first}: another sentence has the id {item.sentence.id!r} already")
+            items[item.sentence.id] = item
+        except ValueError as error:
+            report(FaultyLines(first, first + len(block) - 1, str(error)))
     return list(items.values())
+
+
+def _read_bio_block(first: int, block: Sequence[str], given: Set[str], language: Language) -> FileSentence:
+    name = next((line.removeprefix(_ID) for line in block if line.startswith(_ID)), _number(first, given))
+    lines = [(number, line) for number, line in enumerate(block, start=first) if not line.startswith(_ID)]
+    numbers = [number for number, _ in lines]
+    rows = [re.split(r"[\t ]+", line.strip(" ")) if language == "en" else line.rsplit("\t", 1) for _, line in lines]
+    _checked(numbers, rows, 2, "token and tag")
+    if not rows:
+        raise ValueError(f"line {first}: an id without a sentence")
+    return _item(name, numbers, rows, language)
 
 
 def _number(first: int, given: Set[str]) -> str:
@@ -138,16 +147,20 @@ def by_characters(sentence: Sentence) -> bool:
     return all(len(HAN.findall(sentence.text[start:end])) < 2 for start, end in sentence.words)
 
 
-def read_atepc(content: str, language: Language) -> list[FileSentence]:
+def read_atepc(content: str, language: Language, report: Report = refuse) -> list[FileSentence]:
     """A token, its tag and the polarity of the judged aspect a line (-100 elsewhere). Blocks that differ in that
     alone are one item.
     """
     merged: dict[tuple[str, tuple[Mark, ...]], tuple[Sentence, dict[int, str]]] = {}
     for first, block in _blocks(content):
         rows, numbers = [line.split() for line in block], range(first, first + len(block))
-        _checked(numbers, rows, 3, "token, tag and polarity")
-        text, spans = _joined([row[0] for row in rows], language)
-        terms = _tagged(numbers, rows, spans)
+        try:
+            _checked(numbers, rows, 3, "token, tag and polarity")
+            text, spans = _joined([row[0] for row in rows], language)
+            terms = _tagged(numbers, rows, spans)
+        except ValueError as error:
+            report(FaultyLines(first, numbers[-1], str(error)))
+            continue
         marks = tuple(Mark(*span) for span, _ in terms)
         _, polarities = merged.setdefault((text, marks), (Sentence(str(first), text, spans, marks, None, language), {}))
         polarities |= {n: rows[at][2] for n, (_, at) in enumerate(terms) if rows[at][2] != "-100"}

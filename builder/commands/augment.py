@@ -58,6 +58,9 @@ if TYPE_CHECKING:
 @click.option(
     "--language", type=click.Choice(["zh", "en"]), help="The file's language; seen from its letters if not given."
 )
+@click.option(
+    "--strict", is_flag=True, help="Refuse a file with a faulty line; else the line is named, counted and left out."
+)
 @click.option("--with-source", is_flag=True, help="Write the file's own sentences before the new ones.")
 @click.option(
     "--copies", type=click.IntRange(1, 64), default=4, show_default=True, help="Kept rows a sentence, at most."
@@ -159,7 +162,7 @@ def _file(source: Path, chosen: dict[str, Any], options: Mapping[str, Any]) -> N
 
     if options["form"] is None or options["target"] is None:
         raise click.UsageError("a file needs its format and where to write: --format bio --output FILE")
-    more = {key: options[key] for key in ("form", "target", "held_out", "language", "with_source")}
+    more = {key: options[key] for key in ("form", "target", "held_out", "language", "with_source", "strict")}
     made = augment_file(FilePlan(source=source, **more, **chosen), _tell)
     _show_measures(made.measures, made.reasons)
     click.echo(f"{made.path}: {counted(made.rows, 'sentence')}")

@@ -27,6 +27,9 @@ WORKDIR = click.option(
 OUT = click.option(
     "--out", type=click.Path(path_type=Path), default=Path("releases"), show_default=True, help="Where releases go."
 )
+SAME_OUT = click.option(
+    "--out", type=click.Path(path_type=Path), help="Where releases go from now on; as before if not given."
+)
 CONFIG = click.option(
     "--config", type=click.Path(path_type=Path), help="TOML file with settings; see `builder build --show-config`."
 )
@@ -151,19 +154,20 @@ def build(
 @click.command()
 @click.argument("stage", shell_complete=complete_stages)
 @WORKDIR
+@SAME_OUT
 @click.option("--force", is_flag=True, help="Run the stage even if it is done.")
 @ENGINE
 @SCHEDULER
 @SET
 @voice_options
 def run(
-    stage: str, workdir: Path, force: bool, engine: str | None, scheduler: str | None, sets: tuple[str, ...],
-    manner: Manner,
+    stage: str, workdir: Path, out: Path | None, force: bool, engine: str | None, scheduler: str | None,
+    sets: tuple[str, ...], manner: Manner,
 ) -> None:  # fmt: skip
     """Run the build of a working directory up to STAGE."""
     from builder import builds, pipeline
 
-    made = builds.changed(builds.remembered(workdir), crew(engine, scheduler) | _settings(sets))
+    made = builds.changed(builds.remembered(workdir, out), crew(engine, scheduler) | _settings(sets))
     last = pipeline.known_stage(stage)
     voice = Voice(manner, workdir, made.resolved.config)
     forced = (stage,) if force else ()
@@ -187,7 +191,7 @@ def status(workdir: Path, verbose: bool) -> None:
 
 @click.command()
 @WORKDIR
-@click.option("--out", type=click.Path(path_type=Path), help="Where releases go; as before if not given.")
+@SAME_OUT
 @ENGINE
 @SCHEDULER
 @voice_options

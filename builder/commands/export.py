@@ -27,13 +27,19 @@ from builder.wording import counted
     help="The core with its negator, or the whole phrase, which is never interrupted.",
 )
 @click.option(
+    "--without-empty",
+    is_flag=True,
+    help="Leave out reviews without a triplet, which many readers of ASTE data refuse.",
+)
+@click.option(
     "--workdir",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
     help="Of the build: bio-words takes its words, in place of segmenting anew.",
 )
 def export(
-    release: Path | None, name: str | None, to: Path | None, splits: tuple[str, ...], opinion: str, workdir: Path | None
-) -> None:
+    release: Path | None, name: str | None, to: Path | None, splits: tuple[str, ...], opinion: str,
+    without_empty: bool, workdir: Path | None,
+) -> None:  # fmt: skip
     """Write a RELEASE in another format.
 
     A review is written with all its triplets or not at all. An opinion that a format cannot hold, because it is
@@ -57,17 +63,19 @@ def export(
         raise click.UsageError("name the directory of a release, such as releases/v0.1.0")
     manifest = opened(release).manifest
     target = to or Path(f"{manifest['name']}-{manifest['version']}-{name}")
-    written = export_release(release, name, target, splits, cast("Opinion", opinion), workdir)
+    written = export_release(release, name, target, splits, cast("Opinion", opinion), workdir, without_empty)
     for split in written:
         click.echo(
             f"{split.path}: {counted(split.reviews, 'review')}, {split.labels:,} "
-            f"labels{_exceptions(split.in_full, split.skipped, split.lost)}"
+            f"labels{_exceptions(split.in_full, split.skipped, split.lost, split.empty)}"
         )
-    totals = [sum(getattr(split, name) for split in written) for name in ("in_full", "skipped", "lost")]
+    totals = [sum(getattr(split, name) for split in written) for name in ("in_full", "skipped", "lost", "empty")]
     click.echo(f"{target}: {counted(sum(split.labels for split in written), 'label')}{_exceptions(*totals)}")
 
 
-def _exceptions(in_full: int, skipped: int, lost: int) -> str:
+def _exceptions(in_full: int, skipped: int, lost: int, empty: int) -> str:
     """What was not written as it stands in the release."""
     full = f", {in_full:,} with the full opinion" if in_full else ""
-    return full + (f"; left out: {counted(skipped, 'review')} with {counted(lost, 'label')}" if skipped else "")
+    left_out = [f"{counted(skipped, 'review')} with {counted(lost, 'label')}"] if skipped else []
+    left_out += [f"{counted(empty, 'review')} without a triplet"] if empty else []
+    return full + (f"; left out: {', '.join(left_out)}" if left_out else "")

@@ -75,6 +75,9 @@ def query(
     with db.reading(workdir) as connection:
         values = dict(param.partition("=")[::2] for param in params)
         columns, rows = queries.named(connection, name, values, fetched(limit, target))
+        lacking = queries.missing(connection, name)
+    if lacking:
+        click.echo(f"note: {lacking}", err=True)
     put_rows(columns, rows, shape, limit, safe, target)
 
 

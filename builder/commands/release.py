@@ -7,12 +7,12 @@ from pathlib import Path
 
 import click
 
-from builder.commands.build import WORKDIR
+from builder.commands.build import SAME_OUT, WORKDIR
 
 
 @click.command()
 @WORKDIR
-@click.option("--out", type=click.Path(path_type=Path), help="Where releases go; as before if not given.")
+@SAME_OUT
 @click.option(
     "--bump",
     type=click.Choice(["auto", "patch", "minor", "major"]),

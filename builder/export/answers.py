@@ -41,6 +41,19 @@ class File:
 
     rows: tuple[tuple[str, str, Any], ...]
 
+    @property
+    def is_numbered(self) -> bool:
+        """Whether a row of the paper's format has no `review_id` beside its number, as in the paper's own files."""
+        return any(kind == "paper" and "review_id" not in row for _, kind, row in self.rows)
+
+    def by_number(self) -> File:
+        """The same, rows of the paper's format known by their number."""
+        rows = (
+            (where, kind, {key: value for key, value in row.items() if key != "review_id"} if kind == "paper" else row)
+            for where, kind, row in self.rows
+        )
+        return File(tuple(rows))
+
     def read(self, opinion: str = "opinion", strict: bool = True) -> AnswersRead:
         """A row that does not hold what its kind promises is an InputError with its line; not `strict`, it is left
         out and stands in `faults`.
@@ -168,7 +181,7 @@ def _dimabsa_2024(row: Any, _: str) -> Row:
 
 def _paper(row: Any, _: str) -> Row:
     context = row["question"].partition("context:")[2].strip() if "question" in row else None
-    return str(row["id"]), context, [(a, o, p) for a, o, p in parse(row["answer"])]
+    return str(row.get("review_id", row["id"])), context, [(a, o, p) for a, o, p in parse(row["answer"])]
 
 
 _READERS: Mapping[str, Callable[[Any, str], Row]] = {

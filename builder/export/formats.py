@@ -129,7 +129,8 @@ CARRIES: Mapping[str, str] = {
 @dataclass(frozen=True, slots=True)
 class Exported:
     """A file's content (or `binary`, where it is no text), what is in it, and what is not. `in_full`: labels whose
-    opinion is the full phrase because the format cannot hold its core.
+    opinion is the full phrase because the format cannot hold its core. `empty`: reviews without a triplet that are left
+    out because that was asked for.
     """
 
     file: str
@@ -139,6 +140,7 @@ class Exported:
     skipped: tuple[Skipped, ...]
     in_full: int = 0
     binary: bytes = b""
+    empty: int = 0
 
     @property
     def payload(self) -> bytes:
@@ -147,21 +149,31 @@ class Exported:
 
 
 def export(
-    name: str, split: str, rows: Sequence[ReviewRow], opinion: Opinion = "opinion", words: Words | None = None
+    name: str,
+    split: str,
+    rows: Sequence[ReviewRow],
+    opinion: Opinion = "opinion",
+    words: Words | None = None,
+    without_empty: bool = False,
 ) -> Exported:
-    """The rows of a split in the format `name`; `words` is needed for bio-words. ConfigError for a name that is not
-    known.
+    """The rows of a split in the format `name`, `without_empty` those with a triplet; `words` is needed for bio-words.
+    ConfigError for a name that is not known.
     """
+    numbered = {n: row for n, row in enumerate(rows, start=1) if row["triplets"] or not without_empty}
+    kept = list(numbered.values())
     if name in FORMATS:
-        return _labels(FORMATS[name], split, rows, opinion)
-    if name not in OTHERS:
+        made = _labels(FORMATS[name], split, kept, opinion)
+    elif name not in OTHERS:
         raise ConfigError(f"unknown format {name!r}", fix=f"{did_you_mean(name, NAMES)}known: {', '.join(NAMES)}")
-    file = OTHERS[name][1].format(split=split)
-    if name in ("csv", "xlsx"):
-        return _table(file, rows, binary=name == "xlsx")
-    if name.startswith("paper"):
-        return _paper(file, rows, given=name == "paper")
-    return _bio(file, [labelled(row, opinion) for row in rows], words)
+    else:
+        file = OTHERS[name][1].format(split=split)
+        if name in ("csv", "xlsx"):
+            made = _table(file, kept, binary=name == "xlsx")
+        elif name.startswith("paper"):
+            made = _paper(file, numbered, given=name == "paper")
+        else:
+            made = _bio(file, [labelled(row, opinion) for row in kept], words)
+    return replace(made, empty=len(rows) - len(kept))
 
 
 def _labels(form: Format, split: str, rows: Iterable[ReviewRow], opinion: Opinion) -> Exported:
@@ -215,12 +227,12 @@ def _table(file: str, rows: Sequence[ReviewRow], binary: bool) -> Exported:
     return Exported(file, content, len(kept), sum(len(row["triplets"]) for row in kept), tuple(skipped), binary=book)
 
 
-def _paper(file: str, rows: Sequence[ReviewRow], given: bool) -> Exported:
+def _paper(file: str, rows: Mapping[int, ReviewRow], given: bool) -> Exported:
     """A line keeps the number of its row, whatever is left out before it."""
     lines: list[str] = []
     skipped: list[Skipped] = []
     kept = 0
-    for number, row in enumerate(rows, start=1):
+    for number, row in rows.items():
         triplets = [released(triplet) for triplet in row["triplets"]]
         refusals = ((triplet, reason) for triplet in triplets if (reason := paper.refused(triplet)))
         if refusal := next(refusals, None):

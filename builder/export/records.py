@@ -20,7 +20,7 @@ class ElementRow(TypedDict):
 
 
 class TripletRow(TypedDict):
-    """`owner` is null where the aspect belongs to nothing named; `sources` say who proposed the triplet, `rules`
+    """`owner` is null where the aspect belongs to nothing named; `sources` say who says the triplet, `rules`
     which pairing rule made it.
 
     `aspect_category` and `opinion_category` are those of the lexicon, null for words that it does not hold.

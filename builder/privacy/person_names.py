@@ -17,7 +17,7 @@ from functools import lru_cache
 from builder.privacy.dictionary import crosses, frequency, is_word, tagged
 from builder.privacy.place_names import is_area
 from builder.records import Span
-from builder.text import converter
+from builder.script import converter
 
 _HAN = "[\u4e00-\u9fff]"
 _SURNAMES = (

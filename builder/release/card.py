@@ -17,8 +17,8 @@ _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000
 
 _FILES = """## Files
 
-`parquet/SPLIT-LAYER.parquet` and `data/SPLIT.jsonl` hold the same reviews. `paper/*.json`: the format of Lu et al.; \
-its questions name the
+`parquet/SPLIT-LAYER.parquet` and `data/SPLIT.jsonl` hold the same reviews; a split without \
+reviews has no Parquet file. `paper/*.json`: the format of Lu et al.; its questions name the
 aspects of the answer (input mode `given-aspects`), and `review_id` is the id of the review here. \
 `metadata.json`: Croissant 1.1.
 `manifest.json`: counts, signatures, configuration. `CHANGES.md`: what changed since the parent. \
@@ -231,9 +231,9 @@ def _configs(content: Mapping[str, Content], augmentations: Iterable[str] = ()) 
                 configs["default"].setdefault(hub, []).append(path)
                 configs.setdefault(layer, {})[hub] = [path]
     for layer in augmentations:
-        configs[layer] = {
-            hub: [path] for split, hub in HUB_SPLITS.items() if (path := parquet.path(split, layer)) in content
-        }
+        for split, hub in HUB_SPLITS.items():
+            if (path := parquet.path(split, layer)) in content:
+                configs.setdefault(layer, {})[hub] = [path]
     return configs
 
 

@@ -51,7 +51,11 @@ TRIPLET: Mapping[str, tuple[str, str]] = {
         "string or null",
         "the judge: YY right, YN right pair but another polarity, NX no pair; null: it does not say",
     ),
-    "sources": ("list of strings", "who proposed the triplet: rules, a model, gold (people)"),
+    "sources": (
+        "list of strings",
+        "who says it: `rules` or a model that proposes it, `discriminator` where the judge calls it right or added it, "
+        "`gold`",
+    ),
     "rules": ("list of strings", "the pairing rule that made it, if a rule did"),
 }
 LINEAGE: Mapping[str, tuple[str, str]] = {

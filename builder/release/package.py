@@ -54,7 +54,7 @@ def digest(files: Mapping[str, Content]) -> str:
 
 def whole(facts: Facts, content: Mapping[str, Content], changes: str) -> Files:
     """`content` (of `data`) and what is said about it; `changes` is CHANGES.md."""
-    tables = {path: data for path, data in content.items() if path.startswith("parquet/")}
+    tables = parquet.filled({path: data for path, data in content.items() if path.startswith("parquet/")})
     files = dict(content) | {
         "README.md": card(facts, tables).encode(),
         "CHANGES.md": changes.encode(),
@@ -67,9 +67,7 @@ def whole(facts: Facts, content: Mapping[str, Content], changes: str) -> Files:
 
 
 def _split(folder: Path, split: str, rows: Iterable[WrittenRow]) -> list[str]:
-    """The files of a split, by name. Each layer that has rows has a Parquet file; a split without any an empty one
-    for silver.
-    """
+    """The files of a split, by name. Each layer that has rows has a Parquet file: `datasets` loads no empty one."""
     data, answers, aside = f"data/{split}.jsonl", f"paper/{split}.json", f"paper/{split}.skipped.jsonl"
     for path in (data, answers, parquet.path(split, "")):
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
@@ -83,8 +81,6 @@ def _split(folder: Path, split: str, rows: Iterable[WrittenRow]) -> list[str]:
             tables[layer].take(written.line)
             theirs.write(_numbered(number, written.answer))
             skipped.write(written.refused)
-        if not tables:
-            tables["silver"] = stack.enter_context(parquet.TableWriter(folder / parquet.path(split, "silver")))
     if not (folder / aside).stat().st_size:
         (folder / aside).unlink()
     made = [data, *(parquet.path(split, layer) for layer in parquet.LAYERS if layer in tables), answers, aside]

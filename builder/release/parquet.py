@@ -173,12 +173,23 @@ class Twin:
         self._file.close()
 
 
+def filled(content: Mapping[str, Content]) -> dict[str, Content]:
+    """The Parquet files that hold a row: no reader of datasets loads a split or config without any."""
+    import pyarrow.parquet as pq
+
+    return {name: data for name, data in content.items() if pq.read_metadata(_opened(data)).num_rows}
+
+
 def sizes(content: Mapping[str, Content]) -> dict[str, tuple[int, int]]:
     """Parquet file -> (rows, bytes in memory)."""
     import pyarrow.parquet as pq
 
     out = {}
     for name, data in content.items():
-        with pq.ParquetFile(data.path if isinstance(data, Stored) else io.BytesIO(data)) as file:
+        with pq.ParquetFile(_opened(data)) as file:
             out[name] = (file.metadata.num_rows, sum(file.read_row_group(n).nbytes for n in range(file.num_row_groups)))
     return out
+
+
+def _opened(data: Content) -> Path | io.BytesIO:
+    return data.path if isinstance(data, Stored) else io.BytesIO(data)

@@ -268,7 +268,7 @@ class _Twins:
     def end(self) -> Iterator[str]:
         paths = {parquet.path(self._split, layer) for layer in parquet.LAYERS}
         there = {path for path in paths if (self._release / path).exists()}
-        for path in sorted(there | self._open.keys()) or [parquet.path(self._split, "silver")]:
+        for path in sorted(there | self._open.keys()):
             ended: list[bool] = []
             yield from self._guarded(path, lambda twin, ended=ended: ended.append(twin.end()))  # type: ignore[misc]
             if ended == [False]:

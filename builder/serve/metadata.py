@@ -26,7 +26,7 @@ _TRIPLET_LIST = (
         "aspect_category": "Class of the aspect in the lexicon, of released triplets.",
         "opinion_category": "Category of the opinion in the lexicon, of released triplets.",
         "source": "Where the review comes from.",
-        "sources": "Who proposes it: rules, a model (C2: variant C, round 2), gold.",
+        "sources": "Who says it: rules, a model (C2: variant C, round 2), the discriminator that calls it right, gold.",
         "rule": "Pairing rule that made it.",
         "verdict": "The discriminator: YY accepted, YN polarity doubted, NX pair doubted, empty: it abstains.",
         "text": "Beginning of the review.",

@@ -17,7 +17,7 @@ from itertools import islice
 
 from builder.sources.columns import known_roles
 from builder.sources.guessing import REPLIES, REVIEWS, RolesOf
-from builder.text import HAN
+from builder.script import HAN
 
 DECODER = json.JSONDecoder(strict=False)
 """Raw tabs and other control characters inside strings are read; NUL is rejected by name, not as bad JSON."""

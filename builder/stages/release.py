@@ -11,18 +11,21 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+from builder.errors import ReleaseError
 from builder.memory import uncollected
 from builder.release import package, writing
 from builder.release.figures import as_rows
+from builder.release.manifest import Facts
 from builder.release.origin import UNTRUSTED
 from builder.release.reading import rows
 from builder.release.statistics import Tally
 from builder.stages.parts import judging
 from builder.stages.parts.context import Context, crew_of_this_machine
 from builder.stages.parts.release_facts import NO_JUDGE, RULES_ALONE, gather_facts
+from builder.stages.parts.release_reviews import train_source
 from builder.stages.parts.release_rows import write_drafts
 from builder.stages.parts.release_version import settle_version
-from builder.store import db, reviews, runs
+from builder.store import db, drops, reviews, runs
 from builder.store import released as released_rows
 
 
@@ -39,6 +42,7 @@ def _release(context: Context, folder: Path) -> runs.Counts:
     for draft in drafts.values():
         draft.close()
     facts = gather_facts(context, drafts, tallies)
+    _refuse_nothing(facts)
     target, files, version = settle_version(context, folder, content, facts)
     connection = context.connection
     with db.atomic(connection):
@@ -55,12 +59,14 @@ def _release(context: Context, folder: Path) -> runs.Counts:
             with crew_of_this_machine(context) as crew:
                 writing.write(folder, target, files, crew, apart, writer.take)
         writer.end()
-        reviews.clear_rejected(connection, "release")
+        released_rows.set_public_ids(connection, context.config.release.ids == "hash")
+        for stage in ("release", drops.STAGE):
+            reviews.clear_rejected(connection, stage)
         dropped = (dropped for draft in drafts.values() for dropped in draft.dropped)
         reviews.reject_stored(connection, "release", dropped)
+        reviews.reject_stored(connection, drops.STAGE, list(drops.find_drops(connection, _selection(context))))
         runs.set_setting(connection, "release.figures", json.dumps(as_rows(facts.figures)))
         runs.set_release(connection, version, str(target), package.digest(content))
-        released_rows.set_public_ids(connection, context.config.release.ids == "hash")
     counts: dict[str, int | float | str] = {"version": version, "path": str(target)}
     counts |= {split.name: split.triplets for split in facts.splits}
     silent = (
@@ -70,6 +76,24 @@ def _release(context: Context, folder: Path) -> runs.Counts:
     )
     reasons = [why for start, why in silent if facts.panel.startswith(start)]
     return counts | dict(facts.dropped) | ({"panel": reasons[0]} if reasons else {})
+
+
+def _selection(context: Context) -> drops.Selection:
+    """How the triplets of this release were chosen."""
+    variant, last = train_source(context)
+    heeded = variant == "E" and judging.read_trust(context)
+    drop = judging.read_limits(context).drop if heeded else None
+    return drops.Selection(variant, last, drop, context.config.self_train.confidence)
+
+
+def _refuse_nothing(facts: Facts) -> None:
+    """ReleaseError for a release without a review, which no reader could load."""
+    if not facts.reviews:
+        reasons = ", ".join(f"{reason} {number:,}" for reason, number in facts.dropped.items() if number)
+        raise ReleaseError(
+            f"no review is left to release ({reasons})",
+            fix='add reviews, set release.empty = "keep", or lower release.min_confidence',
+        )
 
 
 def _tallied(members: Iterator[package.WrittenRow], tally: Tally) -> Iterator[package.WrittenRow]:

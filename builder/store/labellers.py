@@ -40,8 +40,8 @@ def digest_text(text: str) -> str:
 def remember(connection: sqlite3.Connection, source: str, prompt: str, rows: Iterable[tuple[str, str, str]]) -> None:
     """Note whose answers are those to `rows` of (review key, its text, payload hash)."""
     connection.executemany(
-        "INSERT INTO labeller_answers (source, review, text, answer, prompt) VALUES (?,?,?,?,?)"
-        " ON CONFLICT (source, review) DO UPDATE SET text = excluded.text, answer = excluded.answer,"
+        "INSERT INTO labeller_answers (source, review_key, text, answer, prompt) VALUES (?,?,?,?,?)"
+        " ON CONFLICT (source, review_key) DO UPDATE SET text = excluded.text, answer = excluded.answer,"
         " prompt = excluded.prompt",
         ((source, key, digest_text(text), answer, prompt) for key, text, answer in rows),
     )
@@ -56,7 +56,7 @@ def signature(connection: sqlite3.Connection, source: str) -> str:
     """What decides the proposals of a source: its prompt and its answers, by their digests."""
     digest = hashlib.sha256()
     rows = connection.execute(
-        "SELECT review, text, answer, prompt FROM labeller_answers WHERE source = ? ORDER BY review", (source,)
+        "SELECT review_key, text, answer, prompt FROM labeller_answers WHERE source = ? ORDER BY review_key", (source,)
     )
     prompts = set()
     for row in rows:
@@ -68,7 +68,7 @@ def signature(connection: sqlite3.Connection, source: str) -> str:
 def kept(connection: sqlite3.Connection, source: str) -> Iterator[KeptAnswer]:
     """The answers of a source about reviews that are here with the text it was asked about, in order of reviews."""
     rows = connection.execute(
-        "SELECT r.id, r.key, r.text, a.raw, l.text FROM labeller_answers l JOIN reviews r ON r.key = l.review"
+        "SELECT r.id, r.key, r.text, a.raw, l.text FROM labeller_answers l JOIN reviews r ON r.key = l.review_key"
         " JOIN judge_answers a ON a.payload_hash = l.answer"
         " WHERE l.source = ? AND r.duplicate_of IS NULL ORDER BY r.id",
         (source,),

@@ -29,12 +29,18 @@ def public_id(key: str) -> str:
 
 _READING = "ask with SELECT, WITH, EXPLAIN, or a PRAGMA that only tells, such as table_info(reviews)"
 _PARAM = re.compile(r":(\w+) for example (\S+)")
+_NEEDS = {
+    "dates": ("review_dates", "no review of this build has a date: the input has no column of dates that was read"),
+    "stars": ("reviews WHERE rating IS NOT NULL", "no review of this build has a rating"),
+    "gold": ("sources WHERE kind = 'human'", "nobody has labelled reviews of this build: set evaluate.gold"),
+}
+"""What a query needs -> where it stands, and what to say where there is none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Named:
     """A named query: its title, what its answer means (may be empty), its parameters with an example each,
-    and its SQL.
+    its SQL, and what it needs of `_NEEDS`.
     """
 
     name: str
@@ -42,6 +48,7 @@ class Named:
     description: str
     params: Mapping[str, str]
     sql: str
+    needs: str = ""
 
 
 def names() -> list[str]:
@@ -54,16 +61,25 @@ def names() -> list[str]:
 
 
 def lookup(name: str) -> Named:
-    """A query of `queries/`. Its leading comments: the title, lines of description, and `:name for example VALUE` for
-    each parameter.
+    """A query of `queries/`. Its leading comments: the title, lines of description, `needs WHAT`, and
+    `:name for example VALUE` for each parameter.
     """
     if name not in names():
         raise ConfigError(f"unknown query {name!r}", fix=did_you_mean(name, names()) + "known: " + ", ".join(names()))
     lines = (files("builder.store") / "queries" / f"{name}.sql").read_text(encoding="utf-8").splitlines()
     comments = [line.removeprefix("-- ") for line in itertools.takewhile(lambda line: line.startswith("-- "), lines)]
     params = {match[1]: match[2] for line in comments if (match := _PARAM.fullmatch(line))}
-    description = [line for line in comments[1:] if not _PARAM.fullmatch(line)]
-    return Named(name, comments[0], " ".join(description), params, "\n".join(lines[len(comments) :]))
+    needs = next((line.removeprefix("needs ") for line in comments if line.startswith("needs ")), "")
+    description = [line for line in comments[1:] if not _PARAM.fullmatch(line) and not line.startswith("needs ")]
+    return Named(name, comments[0], " ".join(description), params, "\n".join(lines[len(comments) :]), needs)
+
+
+def missing(connection: sqlite3.Connection, name: str) -> str:
+    """What this build lacks for a named query, in a sentence; empty where it lacks nothing."""
+    if not (needs := lookup(name).needs):
+        return ""
+    where, sentence = _NEEDS[needs]
+    return "" if connection.execute(f"SELECT 1 FROM {where} LIMIT 1").fetchone() else sentence
 
 
 def about(name: str) -> str:

@@ -11,12 +11,12 @@ import json
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from itertools import groupby
 from operator import attrgetter
 from typing import Any
 
 from builder.store.queries import public_id
 from builder.store.triplet_rows import BITS, HASH
-from builder.store.triplets import RULES_REPEATED
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +44,13 @@ class ReleasedTriplet:
     rule: str | None
     aspect_category: str | None
     opinion_category: str | None
+    sources: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """Who proposes a triplet, the rule that made it with its story, and what the discriminator says. `confidence`:
-    its calibrated score.
+    """Who says a triplet (the view `triplet_sources`), the rule that made it with its story, and what the
+    discriminator says. `confidence`: its calibrated score.
     """
 
     sources: tuple[str, ...] = ()
@@ -66,10 +67,7 @@ _TRIPLET_VALUES = attrgetter(*(part.name for part in fields(ReleasedTriplet)))
 
 
 def provenance(connection: sqlite3.Connection, review: int) -> dict[int, Provenance]:
-    """Triplet id -> what is known of it, for the triplets of one review. The last source that tells a rule counts.
-
-    A source that only repeats the rules is left out: it would read as a second opinion.
-    """
+    """Triplet id -> what is known of it, for the triplets of one review. The last source that tells a rule counts."""
     ids = review << BITS, review << BITS | HASH
     verdicts = {
         i: (label, confidence)
@@ -80,20 +78,21 @@ def provenance(connection: sqlite3.Connection, review: int) -> dict[int, Provena
             ids,
         )
     }
-    out: dict[int, Provenance] = {}
-    for i, name, rule, story in connection.execute(
-        "SELECT p.triplet, s.name, p.rule, p.story FROM proposals p JOIN sources s ON s.id = p.source"
-        " WHERE p.triplet BETWEEN ? AND ?"
-        " AND NOT (s.kind = 'model' AND s.signature = ?) ORDER BY p.triplet, s.id",
-        (*ids, RULES_REPEATED),
-    ):
-        before = out.get(i, Provenance())
-        rules, steps = (
-            ((rule,), tuple((kind, detail) for kind, detail in json.loads(story)))
-            if rule
-            else (before.rules, before.story)
+    stories = {
+        i: ((rule,), tuple((kind, detail) for kind, detail in json.loads(story)))
+        for i, rule, story in connection.execute(
+            "SELECT triplet, rule, story FROM proposals WHERE triplet BETWEEN ? AND ? AND rule IS NOT NULL"
+            " ORDER BY source",
+            ids,
         )
-        out[i] = Provenance((*before.sources, name), rules, steps, *verdicts.get(i, (None, None)))
+    }
+    rows = connection.execute(
+        "SELECT triplet, name FROM triplet_sources WHERE triplet BETWEEN ? AND ? ORDER BY triplet, source", ids
+    )
+    out: dict[int, Provenance] = {}
+    for i, named in groupby(rows, key=lambda row: int(row[0])):
+        rules, story = stories.get(i, ((), ()))
+        out[i] = Provenance(tuple(name for _, name in named), rules, story, *verdicts.get(i, (None, None)))
     return out
 
 
@@ -121,7 +120,7 @@ def add_rows(
                 review << BITS | int(triplet["id"].rpartition(":")[2], 16), version, split,
                 str(row["annotation"]), triplet["id"], triplet["confidence"], triplet["verdict"],
                 triplet["rules"][0] if triplet["rules"] else None,
-                triplet["aspect_category"], triplet["opinion_category"],
+                triplet["aspect_category"], triplet["opinion_category"], " ".join(triplet["sources"]),
             )
             for review, row in members
             for triplet in row["triplets"]
@@ -173,8 +172,8 @@ def add_triplets(connection: sqlite3.Connection, rows: Iterable[ReleasedTriplet]
     """Store what a release says of triplets."""
     connection.executemany(
         "INSERT INTO released (triplet, version, split, annotation, public_id, confidence, verdict, rule,"
-        " aspect_category, opinion_category)"
-        " VALUES (?,?,?,?,?,?,?,?,?,?)",
+        " aspect_category, opinion_category, sources)"
+        " VALUES (?,?,?,?,?,?,?,?,?,?,?)",
         map(_TRIPLET_VALUES, rows),
     )
 

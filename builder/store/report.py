@@ -195,8 +195,8 @@ def judged(connection: sqlite3.Connection, polarity: str) -> list[tuple[str, str
 def judged_places(connection: sqlite3.Connection) -> list[tuple[str, str, str, int]]:
     """(place, aspect, polarity, triplets) of the release, for reviews whose place is known."""
     return connection.execute(
-        "SELECT r.place, t.aspect, t.polarity, count(*) FROM released_triplets t JOIN reviews r ON r.key = t.review"
-        " WHERE r.place <> '' AND r.duplicate_of IS NULL GROUP BY 1, 2, 3 ORDER BY 4 DESC, 1, 2, 3"
+        "SELECT place, aspect, polarity, count(*) FROM released_triplets"
+        " WHERE place <> '' GROUP BY 1, 2, 3 ORDER BY 4 DESC, 1, 2, 3"
     ).fetchall()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from builder.records import Review
 from builder.store import search
@@ -82,14 +83,26 @@ def reject(connection: sqlite3.Connection, stage: str, rows: Iterable[tuple[str,
     )
 
 
-def reject_stored(
-    connection: sqlite3.Connection, stage: str, rows: Iterable[tuple[str, str, str, int, int | None]]
-) -> None:
-    """`rows` of (item, reason, detail, review's row id, triplet's row id or None): what is rejected is stored, and
-    stays so.
+class Rejection(NamedTuple):
+    """A row of `rejected`. `item`: as the release names it; `review`, `triplet`: row ids, None for a whole review;
+    `judge`: who gave the `score`, of which `score_limit` was due.
     """
+
+    item: str
+    reason: str
+    detail: str
+    review: int
+    triplet: int | None
+    judge: str | None = None
+    score: float | None = None
+    score_limit: float | None = None
+
+
+def reject_stored(connection: sqlite3.Connection, stage: str, rows: Iterable[Rejection]) -> None:
+    """What is rejected is stored, and stays so."""
     connection.executemany(
-        "INSERT INTO rejected (stage, item, reason, detail, raw, review, triplet) VALUES (?,?,?,?,'',?,?)",
+        "INSERT INTO rejected (stage, item, reason, detail, raw, review, triplet, judge, score, score_limit)"
+        " VALUES (?,?,?,?,'',?,?,?,?,?)",
         ((stage, *row) for row in rows),
     )
 

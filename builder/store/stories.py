@@ -103,7 +103,7 @@ def review(connection: sqlite3.Connection, i: int) -> Story:
         tuple(facts),
         first,
         tokens,
-        tuple(_tell_triplets(connection, i, key, split, stored)),
+        tuple(_tell_triplets(connection, i, key, stored)),
         negative,
     )
 
@@ -127,7 +127,7 @@ def find(connection: sqlite3.Connection, identifier: str) -> tuple[int, int | No
         return review, number
     raise QueryError(
         f"no triplet or review {identifier!r}{_example_of(connection)}",
-        fix='`builder sql "SELECT review, id FROM candidate_triplets"` has the ids of reviews and of triplets',
+        fix='`builder sql "SELECT review_key, id FROM candidate_triplets"` has the ids of reviews and of triplets',
     )
 
 
@@ -178,7 +178,7 @@ def _lines(story: Story, triplet_story: TripletStory) -> Iterable[str]:
 
 
 def _tell_triplets(
-    connection: sqlite3.Connection, review: int, key: str, split: str | None, stored: list[StoredTriplet]
+    connection: sqlite3.Connection, review: int, key: str, stored: list[StoredTriplet]
 ) -> Iterable[TripletStory]:
     """One statement a table for all triplets of a review: a long review has a hundred of them."""
     steps: dict[int, list[Step]] = {triplet.id: [] for triplet in stored}
@@ -209,7 +209,7 @@ def _tell_triplets(
         steps[i].append(Step(variant, "training set", f"S_{number}"))
     for i, step in late:
         steps[i].append(step)
-    ends = outcomes(connection, review, key, split, [triplet.id for triplet in stored])
+    ends = outcomes(connection, review)
     for triplet in sorted(stored, key=lambda row: (row.triplet.opinion.start, row.triplet.aspect.start, row.id)):
         public = f"{key}:{triplet.id & triplet_rows.HASH:08x}"
         yield TripletStory(triplet, public, tuple(sources[triplet.id]), tuple(steps[triplet.id]), ends[triplet.id])

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from builder.errors import ConfigError, did_you_mean
-from builder.export.formats import FORMATS, NAMES, Exported, export, skipped_lines
+from builder.export.formats import FORMATS, NAMES, export, skipped_lines
 from builder.export.triplet_labels import Opinion
 from builder.files import write_atomically
 from builder.lexicon.resources import Lexicon
@@ -46,8 +46,10 @@ class Written:
     labels: int
     in_full: int
     skipped: int
-    """Reviews that are left out, with `lost` labels."""
+    """Reviews that the format cannot hold, with `lost` labels."""
     lost: int
+    empty: int
+    """Reviews without a triplet that are left out because that was asked for."""
 
 
 def export_release(
@@ -57,11 +59,13 @@ def export_release(
     splits: Sequence[str] = (),
     opinion: Opinion = "opinion",
     workdir: Path | None = None,
+    without_empty: bool = False,
 ) -> list[Written]:
     """Write the chosen splits (all if none is named); ConfigError for a split or format that is not known.
 
     An augmentation layer is written where it is named: train-synonym. `workdir` gives bio-words the words as the
-    build's backend read them; other texts, and all without it, are segmented anew.
+    build's backend read them; other texts, and all without it, are segmented anew. `without_empty` leaves out reviews
+    without a triplet, which readers of ASTE data refuse.
     """
     if name not in NAMES:
         raise ConfigError(f"unknown format {name!r}", fix=f"{did_you_mean(name, NAMES)}known: {', '.join(NAMES)}")
@@ -70,14 +74,16 @@ def export_release(
     if strange := [split for split in splits if split not in known]:
         raise ConfigError(f"no split {strange[0]!r}", where=str(release), fix=f"there are {', '.join(known)}")
     with uncollected():
-        return [_export(release, name, to, split, opinion, workdir) for split in splits or source.splits]
+        return [_export(release, name, to, split, opinion, workdir, without_empty) for split in splits or source.splits]
 
 
-def _export(release: Path, name: str, to: Path, split: str, opinion: Opinion, workdir: Path | None) -> Written:
+def _export(
+    release: Path, name: str, to: Path, split: str, opinion: Opinion, workdir: Path | None, without_empty: bool
+) -> Written:
     reviews = list(rows(release, split))
     segment = partial(segment_texts, workdir=workdir) if name == "bio-words" else None
     with naming_faults(release):
-        made = export(name, split, reviews, opinion, segment)
+        made = export(name, split, reviews, opinion, segment, without_empty)
     write_atomically(to / made.file, made.payload)
     for beside, content in FORMATS[name].beside.items() if name in FORMATS else ():
         write_atomically(to / beside, content.encode())
@@ -86,12 +92,8 @@ def _export(release: Path, name: str, to: Path, split: str, opinion: Opinion, wo
         write_atomically(aside, skipped_lines(made.skipped, {row["id"]: row["text"] for row in reviews}).encode())
     else:
         aside.unlink(missing_ok=True)
-    return _counted(split, to / made.file, made)
-
-
-def _counted(split: str, path: Path, made: Exported) -> Written:
     lost = sum(review.labels for review in made.skipped)
-    return Written(split, path, made.reviews, made.labels, made.in_full, len(made.skipped), lost)
+    return Written(split, to / made.file, made.reviews, made.labels, made.in_full, len(made.skipped), lost, made.empty)
 
 
 def segment_texts(texts: Sequence[str], workdir: Path | None = None) -> list[Sequence[Span]]:

@@ -10,18 +10,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from builder.errors import ConfigError
+from builder.errors import ConfigError, InputError
 from builder.export import answers
 from builder.export.answers import AnswersRead, File
 from builder.export.answers_complete import is_complete, load_complete
 from builder.metrics import Answer
 from builder.metrics.complete import agreement, count_optional
 from builder.metrics.systems import Asked, Settings, SystemScores, measure, measure_complete, metrics
-from builder.wording import counted
+from builder.wording import counted, describe_faults
 
 Rows = list[tuple[str, SystemScores]]
 """(opinion or opinion_full, a metric of it)"""
-_MOST_FAULTS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +44,9 @@ def score_files(
     faulty gold line is an InputError.
     """
     settings = settings or Settings()
-    files = {name: answers.load(path) for name, path in (("pred", pred), ("against", against)) if path is not None}
+    files: Mapping[str, File] = {
+        name: answers.load(path) for name, path in (("pred", pred), ("against", against)) if path is not None
+    }
     if is_complete(gold):
         return _score_complete(gold, files, asked, keys, settings)
     if asked == "complete":
@@ -54,7 +55,7 @@ def score_files(
             where=str(gold),
             fix="name a folder with A.jsonl and B.jsonl",
         )
-    gold_file = answers.load(gold)
+    gold_file, files = _joinable(answers.load(gold), files)
     rows: Rows = []
     for key in keys:
         due = gold_file.read(key, strict)
@@ -70,7 +71,8 @@ def score_files(
         )
     ]
     summary += _ceiling(rows, due)
-    return Scored(rows, counts, tuple(summary), tuple(_notes(due.answers, read, settings.mode) + _faults(due)))
+    faults = describe_faults(due.faults, "faulty gold line", "--format json")
+    return Scored(rows, counts, tuple(summary), (*_notes(due.answers, read, settings.mode), *faults))
 
 
 def _score_complete(
@@ -117,6 +119,15 @@ def _score_complete(
     return Scored(rows, counts, (_join(head, reviews, read["pred"]), tail), tuple(_notes(reviews, read, settings.mode)))
 
 
+def _joinable(gold: File, files: Mapping[str, File]) -> tuple[File, Mapping[str, File]]:
+    """The same files. Rows of the paper's format are known by the ids of their reviews where all of that format have
+    them, else by their numbers.
+    """
+    if not any(file.is_numbered for file in (gold, *files.values())):
+        return gold, files
+    return gold.by_number(), {name: file.by_number() for name, file in files.items()}
+
+
 def _answers_of(files: Mapping[str, File], key: str) -> tuple[dict[str, list[Answer]], dict[str, list[Answer]] | None]:
     return files["pred"].read(key).answers, files["against"].read(key).answers if "against" in files else None
 
@@ -138,26 +149,19 @@ def _ceiling(rows: Rows, due: AnswersRead) -> list[str]:
 
 
 def _notes(gold: Mapping[str, object], read: Mapping[str, AnswersRead], mode: str) -> list[str]:
+    """What to know of the predictions; InputError where they are of other reviews."""
     notes = []
     for name, predictions in read.items():
         if not predictions.answers.keys() & gold.keys():
-            notes.append(f"note: --{name} and --gold have no id in common: are these the same reviews?")
+            ids = [next(iter(named), "") for named in (predictions.answers, gold)]
+            raise InputError(
+                f"--{name} and --gold have no id in common, for example {ids[0]!r} and {ids[1]!r}",
+                fix="score the same reviews under the same ids; lines of ASTE files, and of the paper's format without "
+                "`review_id`, are known by their numbers",
+            )
         if predictions.given and mode == "open":
             notes.append(
                 f"note: the questions of --{name} name the aspects: where a model was asked so, score it with --mode "
                 "given-aspects"
             )
     return notes
-
-
-def _faults(due: AnswersRead) -> list[str]:
-    if not due.faults:
-        return []
-    what = "faulty gold line is left out" if len(due.faults) == 1 else "faulty gold lines are left out"
-    more = len(due.faults) - _MOST_FAULTS
-    tail = [f"  and {more} more (all of them: --format json)"] if more > 0 else []
-    return [
-        f"note: {len(due.faults)} {what} (--strict refuses them):",
-        *(f"  {fault}" for fault in due.faults[:_MOST_FAULTS]),
-        *tail,
-    ]

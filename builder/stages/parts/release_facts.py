@@ -53,7 +53,7 @@ _WITHOUT_EFFECT = (
 
 def gather_facts(context: Context, drafts: Mapping[str, SplitDraft], tallies: Mapping[str, Tally]) -> Facts:
     """The facts of a release but its number, parent and date."""
-    reasons = [dropped[1] for draft in drafts.values() for dropped in draft.dropped]
+    reasons = [dropped.reason for draft in drafts.values() for dropped in draft.dropped]
     numbers = {name: tally.numbers() for name, tally in tallies.items()}
     settings = context.config.release
     return Facts(

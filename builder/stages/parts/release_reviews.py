@@ -32,10 +32,11 @@ from builder.stages.parts import judging
 from builder.stages.parts.context import Context
 from builder.stages.parts.examples import join_rows
 from builder.stages.parts.lexicons import ArrivedWords, pack_words, unpack_words
-from builder.stages.parts.release_triplets import Dropped, build_row
+from builder.stages.parts.release_triplets import build_row
 from builder.stages.parts.rounds import accepts
 from builder.store import db, labelled, reviews, runs, training_sets, triplets
 from builder.store.labelled import GOLD, SILVER, LabelledLayer
+from builder.store.reviews import Rejection
 from builder.text import hashed
 
 Compared = dict[str, tuple[list[Answer], list[Answer]]]
@@ -69,7 +70,7 @@ class BuiltReview(NamedTuple):
     written: bytes
     known: bytes
     text: str
-    dropped: list[Dropped]
+    dropped: list[Rejection]
     compared: Compared
 
 
@@ -153,10 +154,11 @@ def _build_review(
     stored = [triplet for layer, triplet in marked if layer == by]
     row, dropped = build_row(context, categories, review, by or SILVER, stored, labelled=bool(by))
     if not by and SILVER in layers:
-        return _left_out(review, row, [(row["id"], "unlabelled", _UNLABELLED, review.id, None)])
+        return _left_out(review, row, [Rejection(row["id"], "unlabelled", _UNLABELLED, review.id, None)])
     if not heeded:  # verdicts of a judge that is not trusted decide nothing, and would read as if they did
         for triplet in row["triplets"]:
             triplet["verdict"] = None
+            triplet["sources"] = [name for name in triplet["sources"] if name != judging.NAME]
     compared: Compared = {}
     if by == GOLD:
         for other in ("", SILVER):
@@ -165,12 +167,14 @@ def _build_review(
                 instead = build_row(context, categories, review, SILVER, silver, labelled=bool(other))[0]
                 compared[other] = _answers(row), _answers(instead)
     if not row["triplets"] and (reason := _unfit(context, stored, bool(by))):
-        return _left_out(review, row, [*dropped, (row["id"], *reason, review.id, None)], compared)
+        return _left_out(review, row, [*dropped, Rejection(row["id"], *reason, review.id, None)], compared)
     written = b"\t".join(part.rstrip(b"\n") for part in write_row(row)[1:]) + b"\n"  # JSON holds no bare tab
     return BuiltReview(review.id, row["id"], written, hashed(row["text"]), row["text"], dropped, compared)
 
 
-def _left_out(review: Review, row: ReviewRow, dropped: list[Dropped], compared: Compared | None = None) -> BuiltReview:
+def _left_out(
+    review: Review, row: ReviewRow, dropped: list[Rejection], compared: Compared | None = None
+) -> BuiltReview:
     return BuiltReview(review.id, row["id"], b"", b"", "", dropped, compared or {})
 
 

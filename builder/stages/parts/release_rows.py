@@ -21,8 +21,8 @@ from builder.release.whole import HASHED, digest_texts
 from builder.shards import Crew
 from builder.stages.parts.context import Context, crew_of_this_machine
 from builder.stages.parts.release_reviews import SplitRange, make_job
-from builder.stages.parts.release_triplets import Dropped
 from builder.store import labelled, reviews
+from builder.store.reviews import Rejection
 
 SPLITS = ("train", "valid", "test")
 _FIRST = ("test", "valid", "train")
@@ -53,7 +53,7 @@ class SplitDraft:
     ids: array[int] = field(default_factory=lambda: array("q"))
     hashes: bytearray = field(default_factory=bytearray)
     near: set[int] = field(default_factory=set)
-    dropped: list[Dropped] = field(default_factory=list)
+    dropped: list[Rejection] = field(default_factory=list)
     compared: dict[str, dict[str, tuple[list[Answer], list[Answer]]]] = field(default_factory=dict)
     labelled_by: dict[str, str] = field(default_factory=dict)
 
@@ -66,7 +66,7 @@ class SplitDraft:
         if self.near:
             why = "it is a near-duplicate of a review in another split"
             self.dropped += [
-                (written.row["id"], "near-duplicate", why, self.ids[n], None)
+                Rejection(written.row["id"], "near-duplicate", why, self.ids[n], None)
                 for n, written in self._lines()
                 if n in self.near
             ]
@@ -119,7 +119,7 @@ def _write(context: Context, draft: SplitDraft, crew: Crew, seen: set[bytes]) ->
                 continue
             if built.known in seen:
                 why = "masked, its text equals that of a review released already"
-                draft.dropped.append((built.id, "masked-duplicate", why, built.review, None))
+                draft.dropped.append(Rejection(built.id, "masked-duplicate", why, built.review, None))
                 continue
             seen.add(built.known)
             out.write(built.written)

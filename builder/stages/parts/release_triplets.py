@@ -15,14 +15,14 @@ from builder.privacy import masking as privacy
 from builder.reader import to_view
 from builder.records import Element, Review, StoredTriplet, Triplet
 from builder.script import language_tag, same_script
+from builder.stages.parts import judging
 from builder.stages.parts.context import Context
 from builder.store import triplet_rows
 from builder.store.queries import public_id
 from builder.store.released import Provenance, provenance
+from builder.store.reviews import Rejection
 from builder.text import read_part, repaired_view
 
-Dropped = tuple[str, str, str, int, int | None]
-"""(triplet or review as the release names it, reason, detail, row id of the review, row id of the triplet)."""
 _UNKNOWN = Provenance()
 _UNSEEN = "span", "a part of it is nothing that is seen"
 _Kept = list[tuple[Triplet, TripletRow]]
@@ -35,7 +35,7 @@ def build_row(
     annotation: str,
     stored: Sequence[StoredTriplet],
     labelled: bool,
-) -> tuple[ReviewRow, list[Dropped]]:
+) -> tuple[ReviewRow, list[Rejection]]:
     """A review as it is released, and the triplets that it loses. `labelled`: people or a language model decided on
     them, so no confidence is asked.
 
@@ -48,7 +48,7 @@ def build_row(
     key = public_id(review.key) if context.config.release.ids == "hash" else review.key
     known = provenance(context.connection, review.id) if stored else {}
     kept: _Kept = []
-    dropped: list[Dropped] = []
+    dropped: list[Rejection] = []
     for candidate in sorted(stored, key=lambda triplet: _precedence(triplet, known)):
         origin = known.get(candidate.id, _UNKNOWN)
         id_ = f"{key}:{candidate.id & (1 << triplet_rows.BITS) - 1:08x}"
@@ -57,7 +57,8 @@ def build_row(
         released = doubt or (_release(shown.text, found, annotation, masked, text) if found else _UNSEEN)
         reason = released if isinstance(released, tuple) else _conflict(kept, released)
         if reason is not None:
-            dropped.append((id_, *reason, review.id, candidate.id))
+            decided = _decision(context, origin) if reason is doubt else (None, None, None)
+            dropped.append(Rejection(id_, *reason, review.id, candidate.id, *decided))
         elif isinstance(released, Triplet):
             judged = _judgement(categories, found or candidate.triplet, origin, annotation)
             kept.append((released, triplet_row(id_, released, origin.sources, origin.rules, judged)))
@@ -89,6 +90,11 @@ def _doubt(context: Context, origin: Provenance) -> tuple[str, str] | None:
     if origin.confidence is None or origin.confidence >= least:
         return None
     return "unsure", f"its confidence is {origin.confidence:.2f}, below release.min_confidence {least:g}"
+
+
+def _decision(context: Context, origin: Provenance) -> tuple[str, float | None, float]:
+    """Whose confidence made a triplet doubtful, that, and the limit."""
+    return judging.NAME, origin.confidence, context.config.release.min_confidence
 
 
 def _release(

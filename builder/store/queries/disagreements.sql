@@ -1,2 +1,2 @@
 -- candidates that the discriminator does not call YY
-SELECT id, review, aspect, opinion, polarity, label, round(score, 3) AS yy, text FROM disagreements ORDER BY score
+SELECT id, review_key, aspect, opinion, polarity, label, round(score, 3) AS yy, text FROM disagreements ORDER BY score

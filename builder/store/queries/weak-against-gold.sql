@@ -1,5 +1,6 @@
 -- weak labels against manual ones, on reviews that people labelled
 -- found says whether people, weak sources or both have the triplet; a difference in polarity is two rows.
+-- needs gold
 WITH labelled AS (SELECT DISTINCT t.review FROM proposals g JOIN sources s ON s.id = g.source AND s.kind = 'human' JOIN triplets t ON t.id = g.triplet)
 SELECT r.key, t.aspect, t.opinion, t.polarity,
        CASE WHEN sum(s.kind = 'human') = 0 THEN 'weak only' WHEN sum(s.kind <> 'human') = 0 THEN 'people only' ELSE 'both' END AS found,

@@ -1,0 +1,158 @@
+"""Nothing vanishes: each candidate is released, or has one row that says who dropped it, why, and by which limit."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+from conftest import Command
+from test_export import triplet as made
+from test_store import new
+
+from builder.records import Triplet, Verdict
+from builder.store import db, drops, labelled, queries, released, reviews, runs, stories, training_sets, triplets
+
+TEXT = "鹹蛋餅皮薄又香，豆漿淡，店裡燈光還行"
+CAKE = made(TEXT, (1, 3), ((4, 5),), (4, 5))
+LONG_CAKE = made(TEXT, (0, 3), ((4, 5),), (4, 5))
+SCENT = made(TEXT, (1, 3), ((6, 7),), (5, 7))
+SOY = made(TEXT, (8, 10), ((10, 11),), (10, 11), "NEG")
+LIGHT = made(TEXT, (14, 16), ((16, 18),), (16, 18), "NEU")
+LIGHT_GOOD = made(TEXT, (14, 16), ((16, 18),), (16, 18), "POS")
+Judged = Sequence[tuple[Triplet, Verdict | None, float]]
+
+
+class Filled:
+    """A database with a review for each split, into which rules, judge and model speak."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self.connection = connection
+        reviews.insert(connection, [new(f"k{n}", TEXT + "。" * n, n) for n in (1, 2, 3)])
+        reviews.set_splits(connection, [("train", 1), ("test", 2)])
+        released.set_public_ids(connection, hashed=False)
+        self.rules = triplets.source(connection, "rules", "rules", "r")
+        self.judge = triplets.source(connection, "discriminator", "discriminator", "d")
+
+    def judged(self, review: int, rows: Judged) -> dict[Triplet, int]:
+        ids = triplets.propose(self.connection, self.rules, [(review, triplet) for triplet, *_ in rows])
+        triplets.judge(self.connection, self.judge, [(i, *row[1:]) for i, row in zip(ids, rows, strict=True)])
+        return {row[0]: i for i, row in zip(ids, rows, strict=True)}
+
+    def hold(self, name: str, review: int, held: Sequence[Triplet]) -> list[int]:
+        source = triplets.source_id(self.connection, name) or triplets.source(self.connection, name, "model", "m")
+        return triplets.propose(self.connection, source, [(review, triplet) for triplet in held])
+
+    def release(self, ids: Sequence[int]) -> None:
+        rows = [
+            released.ReleasedTriplet(i, "1.0.0", "train", "silver", f"x{i}", None, None, None, None, None) for i in ids
+        ]
+        released.add_triplets(self.connection, rows)
+        runs.set_release(self.connection, "1.0.0", "out/v1.0.0", "digest")
+        runs.finish(self.connection, "release", "k", {}, 1.0)
+
+    def drop(self, variant: str = "E", last: int = 0, limit: float | None = 0.15) -> dict[int, tuple[object, ...]]:
+        found = list(drops.find_drops(self.connection, drops.Selection(variant, last, limit, 0.5)))
+        reviews.reject_stored(self.connection, drops.STAGE, found)
+        return {row.triplet or 0: (row.reason, row.judge, row.score, row.score_limit) for row in found}
+
+
+@pytest.fixture
+def filled(tmp_path: Path) -> Iterator[Filled]:
+    with db.writing(tmp_path) as connection:
+        yield Filled(connection)
+
+
+def test_what_the_judge_dropped_or_replaced_says_so_with_score_and_limit(filled: Filled) -> None:
+    ids = filled.judged(
+        1, [(CAKE, "YY", 0.7), (SCENT, "NX", 0.04), (SOY, "YN", 0.01), (LIGHT, "YN", 0.0), (LONG_CAKE, None, 0.2)]
+    )
+    held = filled.hold("E0", 1, [LONG_CAKE, LIGHT_GOOD])
+    filled.release(held)
+    assert filled.drop() == {
+        ids[CAKE]: ("replaced", "discriminator", 0.7, None),
+        ids[SCENT]: ("judged_no_pair", "discriminator", 0.04, 0.15),
+        ids[SOY]: ("judged_polarity", "discriminator", 0.01, 0.15),
+        ids[LIGHT]: ("replaced", "discriminator", 0.0, 0.15),
+    }
+    shown = filled.connection.execute(
+        "SELECT id, review, review_key, reason, rule, sources FROM dropped_triplets ORDER BY id"
+    )
+    assert sorted(shown.fetchall()) == sorted(
+        (i, 1, "k1", reason, "subject", sources)
+        for i, reason, sources in (
+            (ids[CAKE], "replaced", "rules discriminator"),
+            (ids[SCENT], "judged_no_pair", "rules"),
+            (ids[SOY], "judged_polarity", "rules"),
+            (ids[LIGHT], "replaced", "rules"),
+        )
+    )
+    told = stories.text(filled.connection, str(ids[SCENT]))
+    assert "judged_no_pair: opinion and aspect do not belong together; discriminator gives it 0.040 (NX)" in told
+    assert "below its limit of 0.15" in told
+
+
+def test_all_candidates_are_released_or_dropped_once_and_the_query_adds_them_up(filled: Filled) -> None:
+    filled.judged(1, [(CAKE, "YY", 0.9), (SCENT, "NX", 0.1)])
+    filled.judged(2, [(SOY, "YY", 0.9)])
+    filled.judged(3, [(LIGHT, "YY", 0.9)])
+    reviews.reject_nowhere(filled.connection, "split", "near-duplicate", "of reviews in different splits")
+    kept = filled.hold("E0", 1, [CAKE])
+    unsure = filled.hold("E0", 2, [SOY])
+    filled.release(kept)
+    reviews.reject_stored(
+        filled.connection, "release", [
+            reviews.Rejection("k2:x", "unsure", "its confidence is 0.30", 2, unsure[0], "discriminator", 0.3, 0.4),
+            reviews.Rejection("k2", "emptied", "all that was found in it was left out", 2, None),
+        ],
+    )  # fmt: skip
+    assert Counter(reason for reason, *_ in filled.drop().values()) == {"judged_no_pair": 1, "near-duplicate": 1}
+    columns, rows = queries.named(filled.connection, "dropped-by-reason", {})
+    counts = {(row[0], row[2]): row[columns.index("triplets")] for row in rows}
+    assert counts.pop(("found", None)) == 4 == sum(counts.values())
+    assert counts[("released", None)] == counts[("dropped", "unsure")] == 1
+    assert "unsure: its confidence" in stories.text(filled.connection, "k2"), "its own reason, not that of its review"
+
+
+def test_variants_of_the_paper_say_what_their_judge_and_their_rounds_left_out(filled: Filled) -> None:
+    ids = filled.judged(1, [(CAKE, "YY", 0.9), (SCENT, "NX", 0.2)])
+    late = filled.hold("C1", 1, [SOY])[0]
+    test = filled.judged(2, [(CAKE, "NX", 0.1), (SOY, "YY", 0.8)])
+    training_sets.set_training(filled.connection, "C", 1, [ids[CAKE]])
+    filled.release([ids[CAKE], test[SOY]])
+    found = filled.drop("C", 1, None)
+    assert {i: reason for i, (reason, *_) in found.items()} == {
+        ids[SCENT]: "judged_no_pair", late: "unsure", test[CAKE]: "judged_no_pair",
+    }  # fmt: skip
+
+
+def test_a_review_that_was_labelled_drops_what_its_labels_do_not_say(filled: Filled) -> None:
+    ids = filled.judged(2, [(CAKE, "YY", 0.9), (SOY, "YY", 0.9)])
+    gold = triplets.source(filled.connection, labelled.GOLD, "human", "g", "two readers")
+    said = triplets.propose(filled.connection, gold, [(2, SOY)])
+    labelled.put(filled.connection, gold, [2])
+    filled.release(said)
+    assert filled.drop() == {ids[CAKE]: ("labelled", None, None, None)}
+    assert "two readers labelled this review and do not say this" in stories.text(filled.connection, str(ids[CAKE]))
+
+
+def test_a_build_gives_every_candidate_an_end_and_explains_it(here: Command, tmp_path: Path) -> None:
+    lines = ["肉圓外皮軟Q，醬汁偏甜，店員親切", "排隊很久，打電話0911222333訂位的林小姐態度很好", "環境乾淨，冷氣不冷"]
+    (tmp_path / "in.csv").write_text(
+        "text,date\n" + "".join(f"{line},2024-05-0{n}\n" for n, line in enumerate(lines, 1))
+    )
+    place = ("--workdir", tmp_path / "w")
+    assert here("build", tmp_path / "in.csv", *place, "--out", tmp_path / "out", "--profile", "rules").code == 0
+    with db.reading(tmp_path / "w") as connection:
+        ask = connection.execute
+        total = ask("SELECT count(*) FROM triplets").fetchone()[0]
+        assert total == sum(
+            ask(f"SELECT count(*) FROM {name}").fetchone()[0] for name in ("released", "dropped_triplets")
+        )
+        assert {kind for (kind,) in ask("SELECT DISTINCT typeof(review) FROM candidate_triplets")} == {"integer"}
+        assert {row[0] for row in ask("SELECT sources FROM released_triplets")} == {"rules"}
+        assert {row[0][:7] for row in ask("SELECT date FROM released_triplets")} == {"2024-05"}
+    assert "note:" not in here("query", "by-month", *place).err
+    assert "no review of this build has a rating" in here("query", "stars-disagree", *place).err
