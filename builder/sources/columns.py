@@ -189,7 +189,7 @@ def rating_of(value: object) -> float | None:
     if not isinstance(value, str):
         return float(value) if _finite(value) and 0 <= value <= 100 else None
     text = unicodedata.normalize("NFKC", value[:60]).strip()
-    numbers: list[str] = re.findall(r"[-\d.,:/年]*\d", text)
+    numbers: list[str] = re.findall(r"(?<![-.,:/年])(?:[-.,:/年]*\d)+", text)
     if numbers:
         first = re.fullmatch(r"(\d{1,3}(?:[.,]\d{1,2}|\.\d+)?)(?:/\d{1,3})?", numbers[0])
         rating = float(first[1].replace(",", ".")) if first and len(numbers) <= 2 else None
