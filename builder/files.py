@@ -7,6 +7,7 @@ file as it was, and no file that is half written. An error of the system is an `
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -47,6 +48,14 @@ def write_atomically(path: Path, content: bytes) -> None:
     """Write `content` to `path`, over what was there; OutputError where the file system refuses."""
     with replacing(path) as handle:
         handle.write(content)
+
+
+def replace_folder(draft: Path, folder: Path) -> None:
+    """Put a finished folder in the place of an older one, or of a link: where that leads, nothing is changed."""
+    if folder.is_symlink() or folder.is_file():
+        folder.unlink()
+    shutil.rmtree(folder, ignore_errors=True)
+    os.replace(draft, folder)
 
 
 def sync(path: Path) -> None:

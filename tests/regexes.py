@@ -27,14 +27,19 @@ from typing import Any
 
 METHODS = ("search", "match", "fullmatch", "finditer", "findall", "sub", "subn", "split")
 LENGTHS = (10, 14, 18, 22, 26, 30, 38, 48, 64, 128, 256, 512, 1024, 2048, 4096)
-"""Characters of an attack; the first steps are small, so that what doubles with each character is seen before it hangs."""
+"""Characters of an attack; the first steps are small, so that what doubles with each is seen before it hangs."""
 QUICK = 0.004
-"""Seconds within which any text of these lengths is read by an expression that is linear."""
-RATIO = 3.0
-"""Twice the text may take so many times as long: 2 is linear, 4 is quadratic."""
+"""Seconds within which an expression that is linear reads any text of these lengths."""
+CLAUSE = 128
+"""Units of a clause, which is all that the expressions of rules read. They may look at it from each of its places."""
+RULES = ("builder/engine/patterns.py", "builder/engine/predicates.py")
+OWN = {"builder/report/charts.py": "figures that matplotlib draws"}
+"""Modules whose expressions read no stranger's text, and what they read."""
+RATIO = 8.0
+"""Four times the text may take so many times as long: 4 is linear, 16 is quadratic."""
 HANGS = 60
 """Seconds after which an expression that is still being tried ends the process, with a trace that names it."""
-_SAMPLES, _WORDS, _ATTACKS = 8, 1000, 500
+_SAMPLES, _WORDS, _ATTACKS = 8, 1000, 120
 _REPEATS = (codes.MAX_REPEAT, codes.MIN_REPEAT, codes.POSSESSIVE_REPEAT)
 _KINDS: dict[Any, Callable[[str], bool]] = {
     codes.CATEGORY_DIGIT: str.isdigit,
@@ -88,8 +93,13 @@ class Sampler:
                 self.out += self.groups.get(value, "")
 
     def _candidates(self, value: Any) -> list[str]:
-        named = [chr(part[1] if part[0] is codes.LITERAL else part[1][0]) for part in value if _one(part)] if (
-            isinstance(value, list)) else [chr(value)] if isinstance(value, int) else []
+        named = (
+            [chr(part[1] if part[0] is codes.LITERAL else part[1][0]) for part in value if _one(part)]
+            if (isinstance(value, list))
+            else [chr(value)]
+            if isinstance(value, int)
+            else []
+        )
         return [*named, *self.alphabet]
 
 
@@ -107,6 +117,10 @@ def _named(tree: Any) -> Iterator[str]:
         else:
             for inner in _inner(code, value):
                 yield from _named(inner)
+
+
+def _chooses(tree: Any) -> bool:
+    return any(code is codes.BRANCH or any(map(_chooses, _inner(code, value))) for code, value in tree)
 
 
 def _inner(code: Any, value: Any) -> Sequence[Any]:
@@ -137,7 +151,7 @@ def make_attacks(pattern: re.Pattern[Any], seed: int = 0) -> list[tuple[str, str
     rng = random.Random(seed)
     sampler = Sampler(parser.parse(pattern.pattern, pattern.flags), rng)
     drawn = [sampler.draw() for _ in range(_SAMPLES)]
-    for _ in range(_WORDS):  # 牛肉麵店 that is also 牛肉 and 麵店 is what makes (牛肉|麵店|牛肉麵店)* slow
+    for _ in range(_WORDS * _chooses(sampler.tree)):  # 牛肉麵店 is 牛肉 and 麵店: (牛肉|麵店|牛肉麵店)* is slow
         text, repeats = sampler.draw()
         sampler.words.update(text[start:end] for start, end in repeats)
     whole = [word for word in sorted(sampler.words) if _in_two(word, sampler.words)]
@@ -159,8 +173,8 @@ def _in_two(word: str, words: set[str]) -> bool:
     return any(word[:cut] in words and word[cut:] in words for cut in range(1, len(word)))
 
 
-def find_slow(pattern: re.Pattern[Any], method: str) -> tuple[str, str, str] | None:
-    """The first attack for which the time grows faster than the text."""
+def find_slow(pattern: re.Pattern[Any], method: str, longest: int = LENGTHS[-1]) -> tuple[str, str, str] | None:
+    """The first attack for which the time grows faster than the text, of those up to a length."""
     run = getattr(pattern, method)
 
     def seconds(attack: tuple[str, str, str], length: int) -> float:
@@ -175,9 +189,9 @@ def find_slow(pattern: re.Pattern[Any], method: str) -> tuple[str, str, str] | N
         return time.thread_time() - start
 
     for attack in make_attacks(pattern):
-        for length in LENGTHS:
+        for length in filter(longest.__ge__, LENGTHS):
             if seconds(attack, length) > QUICK and (least := min(seconds(attack, length) for _ in range(3))) > QUICK:
-                if length < 256 or min(seconds(attack, 2 * length) for _ in range(3)) > RATIO * least:
+                if length < 256 or min(seconds(attack, 4 * length) for _ in range(3)) > RATIO * least:
                     return attack
                 break
     return None
@@ -210,7 +224,7 @@ class _WithoutEscapes(ast.NodeTransformer):
 
 
 def read_calls(module: Any, found: Found) -> list[str]:
-    """Note the calls in a module's source; the places of those whose expression is made as they run, and were not heard."""
+    """Note the calls in a module's source. Returned are those that make their expression as they run, unheard."""
     tree, unread = ast.parse(Path(module.__file__).read_text(encoding="utf-8")), []
     for node in ast.walk(tree):
         func = node.func if isinstance(node, ast.Call) else None
@@ -242,11 +256,17 @@ def name_uses(package: Path) -> dict[tuple[str, int], set[str]]:
     uses: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
     for path in package.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and isinstance(node.targets[0], ast.Name):
+            if (
+                isinstance(node, ast.Assign)
+                and isinstance(node.value, ast.Call)
+                and isinstance(node.targets[0], ast.Name)
+            ):
                 places[str(path), node.targets[0].id] += range(node.lineno, (node.end_lineno or node.lineno) + 1)
             if isinstance(node, ast.Attribute) and node.attr in METHODS:
                 named = node.value
-                name = named.id if isinstance(named, ast.Name) else named.attr if isinstance(named, ast.Attribute) else ""
+                name = (
+                    named.id if isinstance(named, ast.Name) else named.attr if isinstance(named, ast.Attribute) else ""
+                )
                 uses[name][str(path)].add(node.attr)
     return {
         (path, line): set().union(*(methods for user, methods in uses[name].items() if user == path or name[0] != "_"))
@@ -273,7 +293,9 @@ def collect(package_name: str, work: Callable[[], None]) -> tuple[dict[tuple[str
         known = uses.get((path, line), set()) | methods - {"compile"}
         whole = known <= {"match", "fullmatch"} and known
         method = ("match" if "match" in known else "fullmatch") if whole else "finditer"
-        out[f"{Path(path).relative_to(package.parent)}:{line}", pattern] = method
+        where = Path(path).relative_to(package.parent).as_posix()
+        if where not in OWN:
+            out[f"{where}:{line}", pattern] = method
     return out, unread
 
 
@@ -301,7 +323,7 @@ def main() -> None:
     for (where, pattern), method in expressions.items():
         faulthandler.dump_traceback_later(HANGS, exit=True)
         print(where, repr(pattern.pattern)[:200], file=sys.stderr, flush=True)  # what stands last is what hangs
-        if attack := find_slow(pattern, method):
+        if attack := find_slow(pattern, method, CLAUSE if where.startswith(RULES) else LENGTHS[-1]):
             slow.append((where, method, pattern.pattern[:200], attack))
     print(json.dumps({"tried": len(expressions), "unread": unread, "slow": slow}, ensure_ascii=True, default=str))
 

@@ -77,7 +77,12 @@ def _parse_truth(line: str) -> _Truth | None:
     key, blank, rest = line.partition(" ")
     *parts, end = _INTENSITY.split(rest)
     bodies, intensities = parts[::2], parts[1::2]
-    if key.split() != [key] or not blank or end.strip() or not all(body.startswith("(") and body[1:] for body in bodies):
+    if (
+        key.split() != [key]
+        or not blank
+        or end.strip()
+        or not all(body.startswith("(") and body[1:] for body in bodies)
+    ):
         return None
     return key, [(body[1:], intensity) for body, intensity in zip(bodies, intensities, strict=True)]
 
