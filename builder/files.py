@@ -67,9 +67,16 @@ def sync(path: Path) -> None:
         os.close(handle)
 
 
+_LARGEST_SETTINGS = 1 << 28
+
+
 def read_settings(path: Path) -> str:
-    """The text of a small file that a stranger may have made; OSError for a device or a pipe, which have no end."""
+    """The text of a small file that a stranger may have made; OSError for a device or a pipe, which have no end, and
+    for a file that is far too large.
+    """
     check_regular(path)
+    if (size := path.stat().st_size) > _LARGEST_SETTINGS:
+        raise OSError(f"{path.name} has {size:,} bytes, more than any file of settings")
     return path.read_text(encoding="utf-8")
 
 

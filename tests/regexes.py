@@ -39,7 +39,7 @@ RATIO = 8.0
 """Four times the text may take so many times as long: 4 is linear, 16 is quadratic."""
 HANGS = 60
 """Seconds after which an expression that is still being tried ends the process, with a trace that names it."""
-_SAMPLES, _WORDS, _ATTACKS = 8, 1000, 120
+_SAMPLES, _WORDS, _ATTACKS = 8, 1000, 400
 _REPEATS = (codes.MAX_REPEAT, codes.MIN_REPEAT, codes.POSSESSIVE_REPEAT)
 _KINDS: dict[Any, Callable[[str], bool]] = {
     codes.CATEGORY_DIGIT: str.isdigit,

@@ -79,7 +79,7 @@ def test_a_terminal_that_cannot_write_chinese_gets_codes_and_no_traceback(built:
         ("search", "湯", "--workdir", built.workdir),
         ("score", "沒有.jsonl", "--gold", "沒有.jsonl"),
         ("status", "--workdir", built.workdir),
-        ("rules",),
+        ("rules", "--workdir", built.workdir),
     ]
     for encoding in ("ascii", "cp1252"):
         for number, command in enumerate(commands):
