@@ -22,7 +22,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("licences", "limits", "presets"),
     ("model_settings",),
     ("settings",),
-    ("code", "config", "text", "files", "edges", "progress", "memory", "blas", "strict_json", "spreadsheets"),
+    ("code", "config", "text", "files", "edges", "progress", "memory", "blas", "strict_json", "strict_toml", "spreadsheets"),
     ("kept",),
     ("learning", "lexicon", "privacy", "dedup", "shards", "sources", "metrics", "folding"),
     ("gold", "engine", "nlp", "export", "store"),
