@@ -4,6 +4,8 @@ code 2.
 
 from __future__ import annotations
 
+import errno
+import io
 import os
 import shlex
 import signal
@@ -48,7 +50,7 @@ from builder.commands import (
     tables,
 )
 from builder.commands.terminal import TameTerminal
-from builder.errors import BuilderError, BuilderWarning, printable
+from builder.errors import BuilderError, BuilderWarning, printable, shortened
 from builder.memory import collect_seldom
 
 GROUPS: dict[str, tuple[click.Command, ...]] = {
@@ -110,6 +112,9 @@ def main() -> None:
     signal.signal(signal.SIGTERM, _terminate)
     sys.unraisablehook = _lost
     warnings.formatwarning = _format_warning
+    for stream in (sys.stdout, sys.stderr):  # a terminal of another encoding shows 湯 as \u6e6f
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     if sys.stdout.isatty():
         sys.stdout = cast(TextIO, TameTerminal(sys.stdout))
     try:
@@ -132,10 +137,10 @@ def main() -> None:
     except BrokenPipeError:
         sys.exit(0)
     except OSError as error:
-        _fail(
-            f"{error.strerror or error}: {error.filename or 'while writing'}",
-            "; check the path, the permissions and the free space (a build goes on with `builder resume`)",
-        )
+        fix = "check the path, the permissions and the free space (a build goes on with `builder resume`)"
+        if error.errno == errno.ENAMETOOLONG:
+            fix = "choose a shorter name"
+        _fail(f"{error.strerror or error}: {shortened(str(error.filename or 'while writing'), 200)}", f"; {fix}")
 
 
 @contextmanager

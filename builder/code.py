@@ -19,7 +19,7 @@ _NAMED = re.compile(r"""["'](builder(?:\.\w+)+)""")
 _IMPORT = re.compile(r"^ *(?:from (builder(?:\.\w+)*) import (\([^)]*\)|.+)|import (builder(?:\.\w+)*))", re.MULTILINE)
 """The package and the names taken from it, or a module."""
 _COMMENT = re.compile(r"  # .*")
-_FOR_TYPES = re.compile(r"^( *)if TYPE_CHECKING:\n(?:\1 +.*\n|\n)+", re.MULTILINE)
+_FOR_TYPES = re.compile(r"^( *)if TYPE_CHECKING:\n(?:\1 .*\n|\n)+", re.MULTILINE)
 
 
 @cache

@@ -18,10 +18,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 from builder.errors import ConfigError, printable
+from builder.files import read_settings
 from builder.licences import by_source, canonical
 from builder.limits import check_limits
 from builder.presets import PresetValue, read_preset
 from builder.settings import CORE, Config
+from builder.strict_toml import parse_toml
 
 _SPELLINGS = {"release.license": "release.licence"}
 PROFILES: Mapping[str, Mapping[str, object]] = {
@@ -134,7 +136,7 @@ def flat(section: object, prefix: str = "") -> dict[str, object]:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return parse_toml(read_settings(path))
     except FileNotFoundError as error:
         raise ConfigError("no such config file", where=str(path)) from error
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
@@ -187,7 +189,7 @@ def _checked(key: str, hint: Any, value: object, where: str) -> object:
 def toml_value(text: str) -> object:
     """A value as TOML writes it; a bare word is a string."""
     try:
-        return tomllib.loads(f"value = {text}")["value"]
+        return parse_toml(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
         return text
 

@@ -7,6 +7,7 @@ file as it was, and no file that is half written. An error of the system is an `
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -49,6 +50,14 @@ def write_atomically(path: Path, content: bytes) -> None:
         handle.write(content)
 
 
+def replace_folder(draft: Path, folder: Path) -> None:
+    """Put a finished folder in the place of an older one, or of a link: where that leads, nothing is changed."""
+    if folder.is_symlink() or folder.is_file():
+        folder.unlink()
+    shutil.rmtree(folder, ignore_errors=True)
+    os.replace(draft, folder)
+
+
 def sync(path: Path) -> None:
     """Wait until a file, or the names in a folder, are on the disk."""
     handle = os.open(path, os.O_RDONLY)
@@ -58,9 +67,16 @@ def sync(path: Path) -> None:
         os.close(handle)
 
 
+_LARGEST_SETTINGS = 1 << 28
+
+
 def read_settings(path: Path) -> str:
-    """The text of a small file that a stranger may have made; OSError for a device or a pipe, which have no end."""
+    """The text of a small file that a stranger may have made; OSError for a device or a pipe, which have no end, and
+    for a file that is far too large.
+    """
     check_regular(path)
+    if (size := path.stat().st_size) > _LARGEST_SETTINGS:
+        raise OSError(f"{path.name} has {size:,} bytes, more than any file of settings")
     return path.read_text(encoding="utf-8")
 
 

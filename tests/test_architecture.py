@@ -19,10 +19,10 @@ PACKAGE = ROOT / "builder"
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("markup", "margins", "wording"),
     ("", "records", "errors"),
-    ("licences", "limits", "presets", "script"),
+    ("licences", "limits", "presets", "files", "strict_toml", "script"),
     ("model_settings", "excerpt", "repair"),
     ("settings",),
-    ("code", "config", "text", "files", "edges", "progress", "memory", "blas", "strict_json", "spreadsheets"),
+    ("code", "config", "text", "edges", "progress", "memory", "blas", "strict_json", "spreadsheets"),
     ("kept",),
     ("learning", "lexicon", "privacy", "dedup", "shards", "sources", "metrics", "folding"),
     ("gold", "engine", "nlp", "export", "store"),

@@ -422,6 +422,22 @@ def test_a_working_directory_without_a_build_says_how_to_begin_one(
     )
 
 
+@pytest.mark.parametrize(
+    ("option", "name", "fix"),
+    [
+        ("--workdir", "/".join(["y" * 100] * 5), "choose a shorter --workdir"),
+        ("--workdir", "n" * 300, "choose a shorter name"),
+        ("--out", "n" * 300, "choose a shorter name"),
+    ],
+)
+def test_a_path_that_is_too_long_is_said_to_be_so(
+    option: str, name: str, fix: str, here: Command, tmp_path: Path
+) -> None:
+    ran = here("build", write(tmp_path / "reviews.csv", rows()), option, tmp_path / name)
+    assert ran.code == 2 and ran.err.strip().endswith(fix), ran.err
+    assert "permission" not in ran.err
+
+
 def test_a_file_in_the_place_of_the_working_directory_is_named(here: Command, tmp_path: Path) -> None:
     source = write(tmp_path / "in.csv", rows())
     ran = here("build", source, "--workdir", source, "--out", tmp_path / "out")

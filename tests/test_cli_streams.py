@@ -68,6 +68,33 @@ def test_extract_leaves_a_device_in_its_place(here: Command, tmp_path: Path) -> 
     assert pipe.is_fifo()
 
 
+def test_a_terminal_that_cannot_write_chinese_gets_codes_and_no_traceback(built: Built, tmp_path: Path) -> None:
+    """Summaries, tables, sources of settings, errors and JSON, in the encodings that Windows and LC_ALL=C give."""
+    (tmp_path / "texts.jsonl").write_text(TEXTS, encoding="utf-8")
+    commands: list[tuple[object, ...]] = [
+        ("build", tmp_path / "texts.jsonl", "--workdir", "work", "--out", "out"),
+        ("extract", "湯頭很好喝"),
+        ("extract", "--input", tmp_path / "texts.jsonl", "--output", "-"),
+        ("query", "top-opinions", "--workdir", built.workdir),
+        ("search", "湯", "--workdir", built.workdir),
+        ("score", "沒有.jsonl", "--gold", "沒有.jsonl"),
+        ("status", "--workdir", built.workdir),
+        ("rules", "--workdir", built.workdir),
+    ]
+    for encoding in ("ascii", "cp1252"):
+        for number, command in enumerate(commands):
+            own = {"PYTHONIOENCODING": encoding, "PYTHONUTF8": "0"}
+            folder = tmp_path / f"{encoding}{number}"
+            folder.mkdir()
+            done = subprocess.run(
+                [sys.executable, "-m", "builder", *map(str, command)],
+                cwd=folder, env=environment() | own, capture_output=True, timeout=600,
+            )  # fmt: skip
+            said = done.stdout + done.stderr
+            assert done.returncode == (2 if command[0] == "score" else 0), said
+            assert b"Traceback" not in said, said
+
+
 # ---- questions
 
 

@@ -42,7 +42,7 @@ def opened(workdir: Path, pool: Pool, *options: str) -> Iterator[Page]:
         assert process.stdout is not None
         line = process.stdout.readline()
         try:
-            yield Page(line.split()[1], workdir, pool)
+            yield Page(line.split()[1], workdir, pool, process.pid)
         finally:
             process.terminate()
             process.communicate(timeout=300)
@@ -117,23 +117,48 @@ def test_a_person_signs_in_and_out_in_a_browser(page: Page) -> None:
         browser.close()
 
 
+HERE, THERE = "192.0.2.1", "192.0.2.2"
+
+
 def test_wrong_passwords_make_a_name_wait_and_no_other() -> None:
     door = PasswordDoor(read_passwords(Path("/nowhere")))
     for _ in range(5):
-        assert door.sign_in("amy", "x") == Refusal("name or password is wrong", status=401)
-    answer = door.sign_in("bo", "x")
+        assert door.sign_in("amy", "x", HERE) == Refusal("name or password is wrong", status=401)
+    answer = door.sign_in("bo", "x", HERE)
     assert isinstance(answer, Refusal) and answer.status == 429  # strangers share a place
 
 
-def test_a_known_name_is_not_locked_by_what_strangers_try(tmp_path: Path) -> None:
+def test_a_known_name_is_not_locked_by_what_strangers_try(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     set_password(tmp_path, "amy", WORD["amy"])
     door = PasswordDoor(read_passwords(tmp_path))
     for _ in range(6):
-        door.sign_in("stranger", "x")
-    assert isinstance(door.sign_in("amy", WORD["amy"]), str)
-    for _ in range(5):
-        door.sign_in("amy", "x")
-    assert door.sign_in("amy", WORD["amy"]) == Refusal("too many wrong passwords; wait a minute", status=429)
+        door.sign_in("stranger", "x", HERE)
+    assert isinstance(door.sign_in("amy", WORD["amy"], HERE), str)
+    waits = Refusal("too many wrong passwords; wait a minute", status=429)
+    for _ in range(2):
+        for _ in range(6):
+            door.sign_in("amy", "x", THERE)
+        assert door.sign_in("amy", WORD["amy"], THERE) == waits
+        assert isinstance(door.sign_in("amy", WORD["amy"], HERE), str), "nobody keeps another out"
+        monkeypatch.setattr(door, "_wrong", door._wrong | {("192.0.2.3", "amy"): [0.0]})
+    assert door.sign_in("amy", WORD["amy"], THERE) == waits
+    assert ("192.0.2.3", "amy") not in door._wrong, "what is over costs no memory"
+
+
+@pytest.mark.parametrize("path", ["/api/sign_in", "/api/answer"])
+def test_a_body_is_counted_as_it_is_read_whatever_its_header_says(path: str, page: Page) -> None:
+    """Of 64 MB behind `Content-Length: 5`, nothing is kept; who has not signed in is asked to before."""
+    told = "Host: localhost", "Content-Type: application/json", "Content-Length: 5", "Transfer-Encoding: chunked"
+    head = "\r\n".join((f"POST {path} HTTP/1.1", *told, "", ""))
+    chunk = b"100000\r\n" + b" " * (1 << 20) + b"\r\n"
+    before = page.memory()
+    with socket.create_connection(("127.0.0.1", page.port), timeout=60) as connection:
+        connection.sendall(head.encode())
+        for _ in range(64):
+            connection.sendall(chunk)
+        answer = connection.recv(1000).split(b"\r\n", 1)[0]
+    assert answer.split()[1] == (b"400" if path == "/api/sign_in" else b"401")
+    assert page.memory() - before < 20 << 20
 
 
 def test_a_cookie_travels_by_https_alone_where_a_proxy_brings_it(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import http.client
 import json
+import resource
 import sqlite3
 import subprocess
 import sys
@@ -39,10 +40,16 @@ class Page:
     address: str
     workdir: Path
     pool: Pool
+    process: int
 
     @property
     def port(self) -> int:
         return urlsplit(self.address).port or 0
+
+    def memory(self) -> int:
+        """Bytes that the server holds."""
+        pages = Path(f"/proc/{self.process}/statm").read_text(encoding="ascii").split()[1]
+        return int(pages) * resource.getpagesize()
 
     @property
     def key(self) -> str:
@@ -89,7 +96,7 @@ def served(workdir: Path, pool: Pool, *options: str) -> Iterator[Page]:
         line = process.stdout.readline()
         assert line.startswith("open http://127.0.0.1:"), process.stderr and process.stderr.read()
         try:
-            yield Page(line.split()[1], workdir, pool)
+            yield Page(line.split()[1], workdir, pool, process.pid)
         finally:
             process.terminate()
             process.communicate(timeout=300)

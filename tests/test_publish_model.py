@@ -102,6 +102,18 @@ def test_the_card_names_release_and_scores_and_nothing_of_reviews_or_this_machin
     assert contents(make_model_folder(built.workdir, "D0").path) == again, "the same bytes every time"
 
 
+def test_a_link_in_the_place_of_the_folder_is_replaced_and_what_it_leads_to_stays(built: Build, tmp_path: Path) -> None:
+    folder = make_model_folder(built.workdir, "D0").path
+    before = contents(folder)
+    for make in (lambda: folder.symlink_to(tmp_path), folder.touch):
+        shutil.rmtree(folder)
+        (tmp_path / "mine.txt").write_text("kept", encoding="utf-8")
+        make()
+        assert contents(make_model_folder(built.workdir, "D0").path) == before
+        assert not folder.is_symlink()
+        assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
+
+
 def test_what_cannot_be_published_or_loaded_is_one_line(built: Build, here: Command, tmp_path: Path) -> None:
     def publish(*words: object) -> str:
         return here("publish", "--workdir", built.workdir, *words).err

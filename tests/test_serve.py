@@ -10,6 +10,7 @@ import random
 import re
 import shutil
 import signal
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -328,6 +329,7 @@ def test_a_page_of_another_site_is_refused(served: Any) -> None:
         {"origin": "null"},
         {"origin": "http://localhost:9999"},
         {"sec-fetch-site": "cross-site"},
+        {"sec-fetch-site": "same-site"},
         {"origin": "https://evil.example", "sec-fetch-site": "cross-site"},
     ):
         assert get(served, "/builder.json?sql=select+1", **own, **headers).status_code == 403
@@ -732,6 +734,32 @@ def test_ctrl_c_ends_the_server_quietly_and_its_copy_is_gone_and_an_unknown_path
     assert "resume" not in rest, "no advice about a build: leaving is how it ends"
     assert list(tmp_path.iterdir()) == []
     process.stderr.close()
+
+
+@pytest.mark.parametrize(
+    "request_line",
+    [
+        b"CONNECT example.org:443 HTTP/1.1\r\nHost: localhost\r\n",
+        b"CONNECT localhost HTTP/1.1\r\nHost: localhost\r\n",
+        b"OPTIONS * HTTP/1.1\r\nHost: localhost\r\n",
+        b"GET http://localhost/ HTTP/1.1\r\nHost: localhost\r\n",
+        b"GET / HTTP/1.1\r\nHost: localhost\r\nCookie: \xff\xfe=1\r\n",
+        b"GET / HTTP/1.1\r\nHost: localhost\r\nReferer: http://localhost/\xe6\xb9\r\n",
+        b"GET /\xff HTTP/1.1\r\nHost: localhost\r\n",
+        b"GET\r\n",
+    ],
+)
+def test_a_request_that_no_browser_makes_is_refused_without_a_traceback(request_line: bytes, workdir: Path) -> None:
+    command = [sys.executable, "-m", "builder", "serve", "--workdir", str(workdir), "--port", "0"]
+    process = subprocess.Popen(command, env=environment(), stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    url = next(line for line in process.stderr if line.startswith("http://")).split()[0]
+    with socket.create_connection(("127.0.0.1", int(url.rpartition(":")[2].strip("/"))), timeout=60) as connection:
+        connection.sendall(request_line + b"\r\n")
+        assert connection.recv(1000).split()[1] == b"400"
+    process.send_signal(signal.SIGINT)
+    _, rest = process.communicate(timeout=300)
+    assert "Traceback" not in rest and "Exception" not in rest
 
 
 def test_the_server_has_a_limit_of_memory(running: Running) -> None:

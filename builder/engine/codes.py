@@ -31,7 +31,7 @@ _NUMBERED = re.compile(r"\d{1,2}")
 """A number as it stands behind a series (捷元14)."""
 _MEASURES = _COUNTED | frozenset("台年月日號萬千百元塊個款支核線張條種間家天小多分點倍次隻週周歲級折成位人到至~-%.,，")
 """What follows a number that counts something."""
-_SIDES = re.compile(r"(?:[a-z]/)+$")
+_SIDES = re.compile(r"(?:[a-z]/){1,4}$")
 """Before a part that is called by a letter (A/B面)."""
 _VARIANT = re.compile(r".*\d[a-z]{1,2}1\dv")
 """A model whose last part looks like volts (Zeta 15 A12V)."""

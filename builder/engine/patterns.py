@@ -41,5 +41,5 @@ def compile_pattern(pattern: str, where: str, classes: tuple[tuple[str, str], ..
 
     try:
         return re.compile(_NAME.sub(symbol, pattern).replace(" ", ""))
-    except re.error as error:
+    except (re.error, RecursionError, OverflowError) as error:
         raise ResourceError(f"pattern {pattern!r}: {error}", where=where) from error

@@ -20,10 +20,11 @@ from builder.metrics import Answer
 
 Row = tuple[str, str | None, list[Answer]]
 """Review id, its text if the file has it, its answers."""
+_Truth = tuple[str, list[tuple[str, str]]]
+"""A line of dimABSA: its id, and of each tuple the fields before its numbers, and these."""
 _FROM_NAMES = {name: key for key, name in NAMES.items()} | {"Positive": "POS", "Negative": "NEG", "Neutral": "NEU"}
 _HEADER = re.compile(r"ID,?\s+(Quadruples|Triplets|Sentence)\s*")
-_TRUTH = re.compile(r"(?P<id>\S+) (?P<tuples>(?:\(.+?,-?[\d.]+#-?[\d.]+\))*)\s*")
-_TUPLE = re.compile(r"\((?P<body>.+?),(?P<intensity>-?[\d.]+#-?[\d.]+)\)")
+_INTENSITY = re.compile(r",(-?[\d.]+#-?[\d.]+)\)")
 _WORD = re.compile(r"[A-Za-z0-9]")
 
 
@@ -31,7 +32,7 @@ def recognised(text: str) -> bool:
     """Whether a file's first line is one of this module's."""
     line = next((line for line in text.split("\n") if line.strip()), "")
     return not line.lstrip().startswith(("{", "[")) and (
-        "####" in line or bool(_HEADER.fullmatch(line) or _TRUTH.fullmatch(line))
+        "####" in line or bool(_HEADER.fullmatch(line) or _parse_truth(line))
     )
 
 
@@ -45,8 +46,8 @@ def rows(text: str, path: str) -> Iterator[tuple[int, str, Any]]:
             yield number, "span-aste", (number, line)
         elif line.count("####") == 1:
             yield number, "pyabsa" if "[((" in line.replace(" ", "") else "aste-data-v2", (number, line)
-        elif (truth := _TRUTH.fullmatch(line)) is not None:
-            yield number, "dimabsa-truth", (truth["id"], truth["tuples"])
+        elif (truth := _parse_truth(line)) is not None:
+            yield number, "dimabsa-truth", truth
         else:
             raise InputError(
                 "no line of triplets",
@@ -71,14 +72,29 @@ def polarity_at(intensity: str) -> str:
     return "NEG" if valence <= 4.4 else "POS" if valence >= 5.6 else "NEU"
 
 
-def _truth(row: tuple[str, str], _: str) -> Row:
+def _parse_truth(line: str) -> _Truth | None:
+    """A line of dimABSA, None where it is none. A body may hold brackets: a tuple ends behind its two numbers."""
+    key, blank, rest = line.partition(" ")
+    *parts, end = _INTENSITY.split(rest)
+    bodies, intensities = parts[::2], parts[1::2]
+    if (
+        key.split() != [key]
+        or not blank
+        or end.strip()
+        or not all(body.startswith("(") and body[1:] for body in bodies)
+    ):
+        return None
+    return key, [(body[1:], intensity) for body, intensity in zip(bodies, intensities, strict=True)]
+
+
+def _truth(row: _Truth, _: str) -> Row:
     key, tuples = row
     answers: list[Answer] = []
-    for match in _TUPLE.finditer(tuples):
-        fields = match["body"].split(",")
+    for body, intensity in tuples:
+        fields = body.split(",")
         if len(fields) not in (2, 3):
-            raise ValueError(f"{match[0]} holds {len(fields) + 1} fields, 3 or 4 are due")
-        answers.append((fields[0], fields[-1], polarity_at(match["intensity"])))
+            raise ValueError(f"({body},{intensity}) holds {len(fields) + 1} fields, 3 or 4 are due")
+        answers.append((fields[0], fields[-1], polarity_at(intensity)))
     return key, None, answers
 
 

@@ -18,7 +18,9 @@ from builder.records import Polarity
 from builder.strict_json import parse_json
 
 AGENT = "builder"
-_LINE = re.compile(r".*?@(\d+-\d+(?:,\d+-\d+)*) \| .*@(\d+-\d+(?:,\d+-\d+)*) \| (\w+)", re.S)
+_PLACES = r"\d+-\d+(?:,\d+-\d+)*"
+# The first places end the aspect for good: with another try for each `@` a long line would take hours.
+_LINE = re.compile(rf"(?:(?!@{_PLACES} \| ).)*+@({_PLACES}) \| .*@({_PLACES}) \| (\w+)", re.S)
 
 
 def _asked(name: str, title: str, description: str | None = None, **kind: Any) -> dict[str, Any]:

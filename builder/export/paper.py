@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from itertools import takewhile
 from typing import Literal
 
 from builder.records import Polarity, Span, Triplet
@@ -17,9 +18,10 @@ from builder.strict_json import parse_json
 NAMES: dict[Polarity, str] = {"POS": "正面", "NEG": "負面", "NEU": "中性"}
 _POLARITIES = {name: polarity for polarity, name in NAMES.items()}
 _MARKS = re.compile("[、。：()\\n]")
+_NO_OPINION = re.compile(r"：|.\((?:正面|負面|中性)\)", re.S)
+"""What an opinion does not hold: a colon, or another opinion's end."""
 _CONTEXT = "context: "
 """What a review begins behind, in the question that names the aspects."""
-_OPINION = re.compile(r"(?P<opinion>[^、：。]+?)\((?P<polarity>正面|負面|中性)\)")
 
 
 def aspect_text(triplet: Triplet) -> str:
@@ -91,8 +93,9 @@ Places = Literal["once", "several", "nowhere"]
 def located(text: str, term: str) -> tuple[Places, tuple[Span, ...]]:
     """Where a term of an answer may stand: every place of it, 餐點[口感] as the words joined or with 的 between."""
     forms = [term]
-    if attribute := re.fullmatch(r"(.+)\[(.+)\]", term):
-        forms += [f"{attribute[1]}{joint}{attribute[2]}" for joint in ("", "的", "之", " ")]
+    owner, _, attribute = term.rpartition("[")
+    if owner and attribute[:-1] and attribute.endswith("]"):
+        forms += [f"{owner}{joint}{attribute[:-1]}" for joint in ("", "的", "之", " ")]
     starts = {(match.start(), len(form)) for form in forms for match in re.finditer(f"(?={re.escape(form)})", text)}
     places = sorted((start, start + length) for start, length in starts)
     return ("nowhere" if not places else "once" if len(places) == 1 else "several"), tuple(places)
@@ -103,13 +106,15 @@ def parse(answer: str) -> list[tuple[str, str, Polarity]]:
     if not answer.strip():
         return []
     head, _, rest = answer.partition("。")
-    named = sorted(head.split("、"), key=len, reverse=True)  # an aspect may hold the mark itself: 20：00
+    named = set(head.split("、"))
+    lengths = sorted({len(name) for name in named if name})
     out: list[tuple[str, str, Polarity]] = []
     for part in filter(None, (sentence.strip() for sentence in rest.split("。"))):
-        aspect = next((name for name in named if name and part.startswith(name + "：")), part.partition("：")[0])
-        colon, opinions = part[len(aspect) :][:1], part[len(aspect) + 1 :]
-        matches = list(_OPINION.finditer(opinions))
-        if not colon or not matches or "、".join(match[0] for match in matches) != opinions:
-            raise ValueError(f"no `aspect：opinion(polarity)` in {part!r}")
-        out += [(aspect, match["opinion"], _POLARITIES[match["polarity"]]) for match in matches]
+        ends = [end for end in takewhile(len(part).__gt__, lengths) if part[end] == "：" and part[:end] in named]
+        aspect = part[: ends[-1]] if ends else part.partition("：")[0]  # it may hold the mark itself: 20：00
+        for written in part[len(aspect) + 1 :].split("、"):
+            opinion, _, name = written.removesuffix(")").rpartition("(")
+            if not written.endswith(")") or name not in _POLARITIES or not opinion or _NO_OPINION.search(opinion):
+                raise ValueError(f"no `aspect：opinion(polarity)` in {part!r}")
+            out.append((aspect, opinion, _POLARITIES[name]))
     return out

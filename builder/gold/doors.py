@@ -22,7 +22,7 @@ COOKIE = "builder_session"
 _HOURS = 12
 """A session that rests so long has ended."""
 _TRIES, _MINUTE = 5, 60.0
-"""Wrong passwords that a name may give within a minute."""
+"""Wrong passwords for a name that an address may give within a minute."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class PasswordDoor:
     def __init__(self, passwords: Passwords, origin: str = "") -> None:
         self._passwords, self._origin = passwords, origin.rstrip("/")
         self._sessions: dict[str, _Session] = {}
-        self._wrong: dict[str, list[float]] = {}
+        self._wrong: dict[tuple[str, str], list[float]] = {}
 
     @property
     def secure(self) -> bool:
@@ -116,17 +116,20 @@ class PasswordDoor:
         own = origin == self._origin if self._origin else origin.partition("://")[2] == request.headers.get("host", "")
         return None if own else Refusal("a request from another page; behind a proxy, name its address with --origin")
 
-    def sign_in(self, name: str, password: str) -> str | Refusal:
-        """The token of a new session, for a cookie. After some wrong passwords a name has to wait a minute."""
+    def sign_in(self, name: str, password: str, address: str) -> str | Refusal:
+        """The token of a new session, for a cookie. After some wrong passwords for a name an address has to wait a
+        minute; the name itself gets in from elsewhere, so that nobody keeps another out.
+        """
         known = name if name in self._passwords.hashes else ""  # strangers share a place, so that none costs memory
         now = time.monotonic()
-        wrong = [moment for moment in self._wrong.get(known, []) if now - moment < _MINUTE]
+        self._wrong = {tried: moments for tried, moments in self._wrong.items() if now - moments[-1] < _MINUTE}
+        wrong = [moment for moment in self._wrong.get((address, known), []) if now - moment < _MINUTE]
         if len(wrong) >= _TRIES:
             return Refusal("too many wrong passwords; wait a minute", status=429)
         if not self._passwords.fits(name, password):
-            self._wrong[known] = [*wrong, now]
+            self._wrong[address, known] = [*wrong, now]
             return Refusal("name or password is wrong", status=401)
-        self._wrong.pop(known, None)
+        self._wrong.pop((address, known), None)
         token = secrets.token_urlsafe(32)
         self._sessions[token] = _Session(name, secrets.token_urlsafe(18), now)
         return token

@@ -6,6 +6,7 @@ no foreign script, since reviews are hostile input.
 
 from __future__ import annotations
 
+import json
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
@@ -148,7 +149,8 @@ def _sign_in_routes(door: PasswordDoor) -> list[Any]:
         if token is None:
             try:
                 given = await _body(request)
-                token = door.sign_in(str(given["name"])[:64], str(given["password"])[:1000])
+                address = request.client.host if request.client else ""
+                token = door.sign_in(str(given["name"])[:64], str(given["password"])[:1000], address)
             except (*_NO_ANSWER, RecursionError, ClientDisconnect):
                 token = Refusal("no name and password", status=400)
         if isinstance(token, Refusal):
@@ -172,9 +174,12 @@ async def _body(request: Request) -> Json:
     """The JSON object that a request brings. ValueError where it is none, or too long."""
     if request.headers.get("content-type", "").partition(";")[0] != "application/json":
         raise ValueError("not JSON")
-    if int(request.headers.get("content-length", _BODY_LIMIT)) >= _BODY_LIMIT:
-        raise ValueError("too long")
-    given = await request.json()
+    content = bytearray()
+    async for part in request.stream():  # what a header says of its length need not be true
+        content += part
+        if len(content) >= _BODY_LIMIT:
+            raise ValueError("too long")
+    given = json.loads(content)
     if not isinstance(given, dict):
         raise ValueError("not an object")
     return given

@@ -22,7 +22,8 @@ _NAMES: dict[str, Polarity] = {
     "pos": "POS", "positive": "POS", "正面": "POS", "正向": "POS", "neg": "NEG", "negative": "NEG", "負面": "NEG",
     "负面": "NEG", "負向": "NEG", "neu": "NEU", "neutral": "NEU", "中性": "NEU", "中立": "NEU",
 }  # fmt: skip
-_THOUGHT = re.compile(r"<think>.*?(</think>|\Z)", re.S)
+THOUGHT = re.compile(r"<think>.*?(</think>|\Z)", re.S)
+"""What a model thinks before it answers, which is no answer, cut off or not."""
 _OBJECT = re.compile(r"\{[^{}]*\}", re.S)
 _TRAILING = re.compile(r",(\s*[}\]])")
 _PIECES = re.compile(r"\.{2,}|…+")
@@ -79,7 +80,7 @@ def _dump(row: object) -> str:
 
 def _rows(content: str) -> list[object] | None:
     """The list of triplets in an answer; None where there is none. A broken list gives its whole objects."""
-    text = _THOUGHT.sub("", content)
+    text = THOUGHT.sub("", content)
     for start in (match.start() for match in re.finditer(r"[\[{]", text)):
         value = _value(text[start:])
         rows = value.get("triplets") if isinstance(value, Mapping) else value

@@ -31,7 +31,7 @@ _MEMBERS = re.compile(r"[\s,，、;；]+")
 _POS = r"[A-Z][A-Za-z]*\d*"
 _TAGS = re.compile(rf"[(（]\s*{_POS}(?:\s*[,，、/]\s*{_POS})*\s*[)）]|[._/]{_POS}(?=[\s,，、;；]|$)")
 _BRANCH = re.compile(r"[\s│├└┬─┌|+`·-]*")
-_NODE = re.compile(r"(?:\{([^{}\s:：=]+)\}|([^{}()\s:：,，]+\|[^{}()\s:：,，]+))(?=$|[\s:：])[:：]?")
+_NODE = re.compile(r"(?:\{([^{}\s:：=]+)\}|([^{}()\s:：,，|]+\|[^{}()\s:：,，]+))(?=$|[\s:：])[:：]?")
 _DEFINITION = re.compile(r"(?:DEF\s*[=:]\s*)?\{\s*([^{}\s:：=]+)", re.I)
 
 

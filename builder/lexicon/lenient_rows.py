@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from builder.files import read_settings
 from builder.lexicon.tsv_rows import MARKS, ROLES, table_files
 from builder.wording import counted
 
@@ -100,7 +101,7 @@ def _read_root(root: Path) -> tuple[dict[str, list[LexiconRow]], list[Finding]]:
 def _read_file(path: Path, root: Path, table: LexiconTable, rows: list[LexiconRow], findings: list[Finding]) -> None:
     name = path.relative_to(root).as_posix()
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = read_settings(path).splitlines()
     except (OSError, UnicodeDecodeError) as error:
         findings.append(
             Finding("missing" if not path.is_file() else "format", table.name, name, f"cannot be read: {error}")

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from builder.errors import ResourceError
 from builder.lexicon.rules import Rule, RuleExample, find_toml_place
+from builder.strict_toml import parse_toml
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,80}")
 _WIDE = 100
@@ -37,7 +38,7 @@ def write_rule(rule: Rule) -> str:
 def read_name(text: str) -> str:
     """The name of the one rule that a text holds. ResourceError with the line where it holds none, or several."""
     try:
-        names = list(tomllib.loads(text))
+        names = list(parse_toml(text))
     except tomllib.TOMLDecodeError as error:
         message, line = find_toml_place(error)
         raise ResourceError(f"not TOML: {message}", where=f"the rule{line}") from error

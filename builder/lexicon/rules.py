@@ -14,9 +14,11 @@ from pathlib import Path
 from types import MappingProxyType
 
 from builder.errors import ResourceError
+from builder.files import read_settings
 from builder.lexicon.packs import data_dir, list_layers
 from builder.lexicon.tsv_rows import folder_digest
 from builder.settings import RESTAURANT
+from builder.strict_toml import parse_toml
 
 _HEADING = re.compile(r"""^\s*\[\s*["']?([\w-]+)["']?\s*(?:\.\s*["']?([\w-]+)["']?\s*)?\]""")
 _KEY = re.compile(r"""^\s*["']?([\w-]+)["']?\s*=""")
@@ -86,8 +88,8 @@ def _read_folder(root: Path, below: dict[str, Rule]) -> None:
     rules: dict[str, Rule] = {}
     for path in sorted(root.glob("*.toml")):
         try:
-            text = path.read_text(encoding="utf-8")
-            raw = tomllib.loads(text)
+            text = read_settings(path)
+            raw = parse_toml(text)
         except (OSError, UnicodeDecodeError) as error:
             raise ResourceError(f"cannot be read: {error}", where=str(path)) from error
         except tomllib.TOMLDecodeError as error:

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from builder.errors import ResourceError
+from builder.files import read_settings
 from builder.wording import counted
 
 PLAIN = ("degree", "negators", "irrealis", "contrast", "general", "not_aspects", "morphemes")
@@ -30,7 +31,7 @@ together (`overall`), or what it should not have (`fault`: an aspect only where 
 def read_rows(path: Path, columns: int) -> Iterator[tuple[list[str], str]]:
     """The rows of a TSV with a header line: exactly `columns` non-empty cells, `#` starts a comment line."""
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = read_settings(path).splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise ResourceError(f"cannot be read: {error}", where=str(path)) from error
     shown = f"{path.parent.name}/{path.name}"

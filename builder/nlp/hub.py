@@ -8,7 +8,6 @@ user's words cannot steer these models, and nothing refines their words afterwar
 from __future__ import annotations
 
 import hashlib
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -23,6 +22,7 @@ from builder.nlp import labels as label_table
 from builder.nlp.draft import Draft, TreeParser, parsed, sentence_spans
 from builder.nlp.labels import Labels
 from builder.records import Span, Token
+from builder.strict_toml import parse_toml
 
 SETTINGS = "models.toml"
 SCHEMES = ("upos", "ckip-pos")
@@ -189,7 +189,7 @@ def load(words: Mapping[str, str], models: Path | None = None, device: str = "au
         raise ResourceError("the hub backend needs two models", where="annotate.models", fix=fix)
     path = models / SETTINGS
     try:
-        settings = filled(HubModels, tomllib.loads(read_settings(path)), str(path))
+        settings = filled(HubModels, parse_toml(read_settings(path)), str(path))
     except (OSError, ValueError, RecursionError) as error:
         raise ResourceError(
             f"cannot be read: {error}", where=str(path), fix="write words = and tags = in it"

@@ -17,7 +17,7 @@ from builder.errors import ConfigError, did_you_mean
 NAMES = ("iws-2024", "masked-seq2seq-2020", "cbert-2019", "boostaug-2022")
 COMMANDS = ("build", "augment", "bench")
 """Commands that take a preset; the first part of each key in the file."""
-_LINE = re.compile(r"(?P<key>[a-z0-9_.]+) = .*?\s# (?P<source>\S.*)")
+_LINE = re.compile(r"(?P<key>[a-z0-9_.]+) = (?:(?!\s# \S).)*+\s# (?P<source>.+)")
 
 
 @dataclass(frozen=True, slots=True)

@@ -208,7 +208,7 @@ def _tells(form: str) -> bool:
         return False
     latin = [atom.casefold() for atom in atoms if not HAN.match(atom)]
     rest = "".join(atom for atom in atoms if HAN.match(atom))
-    named_in_han = bool(rest) and not _generic_pattern().fullmatch(converter("t2s")(rest))
+    named_in_han = bool(rest) and _find_ending(converter("t2s")(rest), _generic_words()) > 0
     return named_in_han or any(word not in _GENERIC_LATIN and not word.isdigit() for word in latin)
 
 
@@ -245,13 +245,30 @@ def _simplified(words: tuple[str, ...]) -> frozenset[str]:
 
 def _any(words: list[str]) -> str:
     """Either script, the longest word first."""
-    both = {form for word in words for form in (word, converter("t2s")(word))}
-    return "|".join(sorted(both, key=lambda word: (-len(word), word)))
+    return "|".join(sorted(_both(*words), key=lambda word: (-len(word), word)))
 
 
 @cache
-def _generic_pattern() -> re.Pattern[str]:
-    return re.compile(f"(?:{_any([*_AREAS, *_GENERIC, *_ORDINALS, *(f'{word}店' for word in _ORDINALS)])})+")
+def _both(*words: str) -> frozenset[str]:
+    """Words in either script."""
+    return frozenset(form for word in words for form in (word, converter("t2s")(word)))
+
+
+@cache
+def _generic_words() -> frozenset[str]:
+    return _both(*_AREAS, *_GENERIC, *_ORDINALS, *(f"{word}店" for word in _ORDINALS))
+
+
+def _find_ending(text: str, words: frozenset[str]) -> int:
+    """Where the longest ending of a text begins that consists of some words. No expression: 牛肉麵店 is one word, two,
+    and three, so ten of them are read in a million ways.
+    """
+    starts = {len(text)}
+    longest = max(map(len, words))
+    for start in reversed(range(len(text))):
+        if any(end in starts and text[start:end] in words for end in range(start + 1, start + longest + 1)):
+            starts.add(start)
+    return min(starts)
 
 
 @cache
@@ -263,13 +280,13 @@ def _branch() -> str:
         "(?:分店|門市|门市|(?:店|館|馆)(?![員员長长面家裡里]))",
         "[^\\W\\da-zA-Z的了很最真太超是在有好這这那家間间]",
     )
-    named = f"(?:(?:{_any(_AREAS)})+{plain}{{0,3}}?|{plain}{{1,4}}?[路街]|(?:{_any(_ORDINALS)})){kinds}"
+    named = f"(?:(?:{_any(_AREAS)}){{1,4}}{plain}{{0,3}}?|{plain}{{1,4}}?[路街]|(?:{_any(_ORDINALS)})){kinds}"
     return f"[ _-]?{named}|[ ]?[(（]{named}[)）]"
 
 
 @cache
 def _branch_patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
     areas, ordinals, kinds = _any(_AREAS), _any(_ORDINALS), "(?:分店|門市|门市|店|館|馆)"
-    named = rf"[\s_-]*(?:(?:{areas})+[\u4e00-\u9fff]{{0,4}}|(?:{ordinals})){kinds}$"
-    spaced = rf"[\s_-]+(?:\S{{1,10}}{kinds}|(?:{areas})+)$"
+    named = rf"(?<![\s_-])[\s_-]*(?:(?:{areas}){{1,4}}[\u4e00-\u9fff]{{0,4}}|(?:{ordinals})){kinds}$"
+    spaced = rf"(?<![\s_-])[\s_-]+(?:\S{{1,10}}{kinds}|(?:{areas}){{1,4}})$"
     return re.compile(named), re.compile(spaced)

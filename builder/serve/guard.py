@@ -45,6 +45,9 @@ def guarded(app: App, host: str, own: Callable[[str], bool]) -> App:
         if scope["type"] != "http":
             await app(scope, receive, send)
             return
+        if _is_malformed(scope):
+            await _refuse(send, 400, "This is no request for a page.")
+            return
         if not everywhere and _name(scope) not in allowed:
             await _refuse(
                 send, 421, "This server answers for localhost only; start it with --host NAME to use another name."
@@ -59,6 +62,15 @@ def guarded(app: App, host: str, own: Callable[[str], bool]) -> App:
     return checked
 
 
+def _is_malformed(scope: Scope) -> bool:
+    """Whether no browser sends it: CONNECT and `*` name no path, and a header may be no text."""
+    try:
+        b"".join(value for _, value in scope["headers"]).decode()
+    except UnicodeDecodeError:
+        return True
+    return not str(scope["path"]).startswith("/")
+
+
 def _header(scope: Scope, wanted: bytes) -> str:
     """A header of a request; "" if it has none."""
     return next((str(value, "latin-1") for name, value in scope["headers"] if name == wanted), "")
@@ -68,7 +80,7 @@ def _is_cross_site(scope: Scope) -> bool:
     """Whether a page from elsewhere makes the request; browsers say so in headers that no page can change."""
     origin = _header(scope, b"origin")
     foreign = bool(origin) and origin.partition("://")[2] != _header(scope, b"host")
-    return foreign or _header(scope, b"sec-fetch-site") == "cross-site"
+    return foreign or _header(scope, b"sec-fetch-site") not in ("", "none", "same-origin")
 
 
 def _name(scope: Scope) -> str:

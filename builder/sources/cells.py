@@ -75,7 +75,7 @@ def rating_of(value: object) -> float | None:
     text = unicodedata.normalize("NFKC", value[:60]).strip()
     if text in _WORDS:
         return float(_WORDS.index(text) + 1)
-    numbers: list[str] = re.findall(r"[-\d.,:/年]*\d", text)
+    numbers: list[str] = re.findall(r"(?<![-.,:/年])(?:[-.,:/年]*\d)+", text)
     if numbers:
         first = re.fullmatch(r"(\d{1,3}(?:[.,]\d{1,2}|\.\d+)?)(?:/\d{1,3})?", numbers[0])
         rating = float(first[1].replace(",", ".")) if first and len(numbers) <= 2 else None

@@ -20,6 +20,8 @@ from builder.store.descriptions import describe_tables
 
 APPLICATION_ID = 0x41535445  # "ASTE"
 NAME = "builder.db"
+_LONGEST_PATH = 500
+"""Bytes of a path that SQLite opens, with the files beside it; its own limit is 512."""
 
 
 def schema() -> list[tuple[int, str]]:
@@ -212,6 +214,8 @@ def translated(error: sqlite3.Error, path: Path) -> WorkdirError | QueryError:
         return WorkdirError(
             f"the database is damaged ({text})", where=str(path), fix="restore it, or build in a new --workdir"
         )
+    if "unable to open" in text and len(os.fsencode(path.absolute())) > _LONGEST_PATH:
+        return WorkdirError("SQLite takes no path that is so long", where=str(path), fix="choose a shorter --workdir")
     if "readonly" in text or "unable to open" in text:
         return WorkdirError(
             f"cannot write here ({text})", where=str(path), fix="check the permissions, or choose another --workdir"

@@ -8,7 +8,6 @@ where it is: those are somebody's texts.
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ from pathlib import Path
 from builder import __version__
 from builder.builds import remembered
 from builder.errors import ConfigError, ModelError, ReleaseError
-from builder.files import read_settings, refusals, write_atomically
+from builder.files import read_settings, refusals, replace_folder, write_atomically
 from builder.release.model_card import DESCRIPTION, FORMAT, ModelFacts, description, model_card
 from builder.settings import Config
 from builder.store import db, runs
@@ -70,8 +69,7 @@ def make_model_folder(workdir: Path, name: str) -> ModelFolder:
                 write_atomically(draft / _SEQ2SEQ, (json.dumps(kept, sort_keys=True) + "\n").encode())
             write_atomically(draft / "README.md", model_card(facts).encode())
             write_atomically(draft / DESCRIPTION, description(facts).encode())
-            shutil.rmtree(target, ignore_errors=True)
-            os.replace(draft, target)
+            replace_folder(draft, target)
         finally:
             shutil.rmtree(draft, ignore_errors=True)
     return ModelFolder(target, facts.tag)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -22,7 +21,7 @@ from builder import sources
 from builder.engine import Doc, RuleEngine, make_engine
 from builder.engine.params import in_force, is_off
 from builder.errors import ResourceError
-from builder.files import write_atomically
+from builder.files import read_settings, write_atomically
 from builder.lexicon.folders import Folders
 from builder.lexicon.resources import sample_dir
 from builder.lexicon.rule_texts import edited_file, read_name, write_rule
@@ -33,6 +32,7 @@ from builder.settings import Convention
 from builder.sources.rows import RawReview
 from builder.stages.parts.build_folders import folders_in
 from builder.store import db, readings
+from builder.strict_toml import parse_toml
 from builder.usecases.extraction import build_settings
 from builder.usecases.rule_changes import TripletChange, compare_triplets, quote_triplet
 
@@ -239,7 +239,7 @@ def _find_origins(folders: Folders) -> dict[str, str]:
         name: roles[folder]
         for folder in folders.rule_folders
         for path in sorted(folder.glob("*.toml"))
-        for name in tomllib.loads(path.read_text(encoding="utf-8"))
+        for name in parse_toml(read_settings(path))
     }
 
 

@@ -19,7 +19,7 @@ from builder.records import Span
 
 MASKED, CAUSAL = "masked", "causal"
 _HAN = re.compile("[\u3000-\u303f\u3400-\u9fff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]")
-_SPACED_HAN = re.compile(f" +(?={_HAN.pattern})|(?<={_HAN.pattern}) +")
+_SPACED_HAN = re.compile(f"(?<! ) +(?={_HAN.pattern})|(?<={_HAN.pattern}) +")
 _CLASSES = {MASKED: "AutoModelForMaskedLM", CAUSAL: "AutoModelForCausalLM"}
 _WANTED = {MASKED: "a masked language model such as bert-base-chinese", CAUSAL: "a causal language model such as gpt2"}
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Task = Literal["tc", "absc", "ate"]
 Reads = Literal["words", "vectors", "pieces"]
 ATE_CLASSES = ("O", "B", "I")
-_CHOICE = re.compile(r"(?P<model>.*?)(?P<settings>(:[a-z_]+=[^:=]*)*)")
+_SETTING = re.compile(r"[a-z_]+=[^=]*")
 _WORD = re.compile(r"[A-Za-z]+(?:['’][A-Za-z]+)*|[0-9]+(?:[.,][0-9]+)*|\S")
 
 
@@ -186,10 +186,11 @@ def chosen(written: str, task: Task, language: str) -> Choice:
     """`NAME` or `NAME=BASE`, with settings of its training behind: `NAME:rate=1e-4:epochs=5`. ConfigError lists what
     is known; a model that must be pretrained and has no known base for the language asks for one.
     """
-    match = _CHOICE.fullmatch(written)
-    assert match is not None, written
-    name, _, base = match["model"].partition("=")
-    changes = _changes(match["settings"], name)
+    model, *settings = written.split(":")
+    while not all(map(_SETTING.fullmatch, settings)):  # a base may hold a colon
+        model, settings = f"{model}:{settings[0]}", settings[1:]
+    name, _, base = model.partition("=")
+    changes = _changes(settings, name)
     fitting = [key for key, kind in MODELS.items() if task in kind.tasks]
     if name not in MODELS:
         raise ConfigError(f"no model {name!r}", where="--models", fix=f"for {task} there are: {', '.join(fitting)}")
@@ -213,9 +214,9 @@ def chosen(written: str, task: Task, language: str) -> Choice:
     return Choice(written, name, kind, base, changes)
 
 
-def _changes(settings: str, name: str) -> tuple[tuple[str, object], ...]:
-    """`:key=value:key=value` as settings of a training; ConfigError for an unknown key or a value out of place."""
-    pairs = dict(setting.split("=", 1) for setting in settings.split(":")[1:])
+def _changes(settings: Sequence[str], name: str) -> tuple[tuple[str, object], ...]:
+    """Some `key=value` as settings of a training; ConfigError for an unknown key or a value out of place."""
+    pairs = dict(setting.split("=", 1) for setting in settings)
     values = {key: toml_value(value) for key, value in pairs.items()}
     made = filled(ClassifierConfig, values, f"--models {name}")
     return tuple((key, getattr(made, key)) for key in values)

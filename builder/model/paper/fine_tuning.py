@@ -19,7 +19,7 @@ from typing import Any
 import torch
 
 from builder.errors import BuilderError, ModelError
-from builder.files import read_settings, write_atomically
+from builder.files import read_settings, replace_folder, write_atomically
 from builder.learning.checkpoint import BEST, Checkpoints, load_weights, tensor_digest, weights_of
 from builder.learning.hub import quiet
 from builder.learning.processes import launched, processes, spread, together
@@ -188,8 +188,7 @@ def save_base(base: Base, folder: Path) -> None:
         with quiet():
             base.network.to("cpu").save_pretrained(beside)
             base.tokenizer.save_pretrained(beside)
-        shutil.rmtree(folder, ignore_errors=True)
-        beside.replace(folder)
+        replace_folder(beside, folder)
     except OSError as error:
         raise ModelError(f"cannot write: {error.strerror or error}", where=str(folder)) from error
     finally:
