@@ -10,12 +10,12 @@ from builder.export.records import ElementRow, ReviewRow
 REVIEW: Mapping[str, tuple[str, str]] = {
     "id": ("string", "the review's id in this dataset"),
     "text": ("string", "the review, personal data masked; all offsets are code points into it"),
-    "language": ("string", "BCP 47: zh-Hant, zh-Hans, or zh where scripts mix"),
+    "language": ("string", "BCP 47: zh-Hant, zh-Hans, or zh where the script is not clear"),
     "rating": ("number or null", "stars, where the input had them"),
     "source": ("string or null", "where the review comes from, as the input had it"),
     "annotation": (
         "string",
-        "gold: people labelled the review in full; silver: a machine did; else the augmentation layer",
+        "gold: labels given for the whole review; silver: a machine's; else the augmentation layer",
     ),
     "unverified_negative": (
         "boolean",
@@ -51,7 +51,7 @@ TRIPLET: Mapping[str, tuple[str, str]] = {
         "string or null",
         "the judge: YY right, YN right pair but another polarity, NX no pair; null: it does not say",
     ),
-    "sources": ("list of strings", "who proposed the triplet: rules, a model, gold (people)"),
+    "sources": ("list of strings", "who proposed the triplet: rules, a model, gold"),
     "rules": ("list of strings", "the pairing rule that made it, if a rule did"),
 }
 LINEAGE: Mapping[str, tuple[str, str]] = {

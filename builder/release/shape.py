@@ -56,7 +56,13 @@ _LEAVES: Mapping[str, Callable[[Any], bool]] = {
 _TREE = "JSON of finite numbers"
 _METRIC = {"system": "text", "split": "text", "metric": "text", "value": "number", "*": "number or null"}
 _FIGURE = {"figure": "text", "of": "text", "by": "text", "value": "number", "*": "number or null"}
-_LAYER = {"annotation": "text", "labelled_by": "text", "reviews": "count", "triplets": "count"}
+_LAYER = {
+    "annotation": "text",
+    "labelled_by": "text",
+    "reviews": "count",
+    "triplets": "count",
+    "annotators?": "text",
+}
 _SPLIT = {
     "source": "text",
     "annotation": "text",
@@ -100,6 +106,7 @@ _THIRD = _SECOND | {
     "folders?": [{"*": "text"}],
     "licences?": {"*": "text"},
     "parent_name?": "text",
+    "places?": {"*": "count"},
 }
 _LAYOUTS: Mapping[int, dict[str, Any]] = {1: _FIRST, 2: _SECOND, 3: _THIRD}
 _CROISSANT: dict[str, Any] = {

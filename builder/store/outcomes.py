@@ -1,9 +1,9 @@
 """How a triplet's story ends: the split of the last release that holds it, or why none does.
 
 What the release itself left out stands in `rejected`; what never came to it follows from the split's source. With
-variant E every split holds what rules and panel hold together. With A to D train holds the last training set, valid
+variant E every split holds what rules and judge hold together. With A to D train holds the last training set, valid
 what the rules propose, test what rules and last model propose, less what the judge rejects. Reviews of the test split
-that people labelled hold what they say.
+that are gold hold what gold says.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ class _Known:
 
     by: Mapping[int, Mapping[str, float | None]]
     verdicts: Mapping[int, tuple[str | None, float]]
-    people: bool
+    gold: bool
+    judge: str
 
 
 def outcomes(
@@ -88,16 +89,16 @@ def _left_out(connection: sqlite3.Connection, key: str, i: int) -> Outcome | Non
 def _known(connection: sqlite3.Connection, first: int) -> _Known:
     ids = first, first | triplet_rows.HASH
     by: dict[int, dict[str, float | None]] = {}
-    people = False
+    gold = False
     for i, name, kind, confidence in connection.execute(
         "SELECT p.triplet, s.name, s.kind, p.confidence FROM proposals p JOIN sources s ON s.id = p.source"
         " WHERE p.triplet BETWEEN ? AND ?",
         ids,
     ):
         by.setdefault(i, {})[name] = confidence
-        people = people or kind == "human"
+        gold = gold or kind == "gold"
     verdicts = connection.execute("SELECT triplet, label, score FROM verdicts WHERE triplet BETWEEN ? AND ?", ids)
-    return _Known(by, {i: (label, score) for i, label, score in verdicts}, people)
+    return _Known(by, {i: (label, score) for i, label, score in verdicts}, gold, runs.judge(connection) or "judge")
 
 
 def _why(connection: sqlite3.Connection, known: _Known | None, split: str | None, i: int) -> str:
@@ -109,8 +110,8 @@ def _why(connection: sqlite3.Connection, known: _Known | None, split: str | None
     by = known.by.get(i, {})
     if split is None:
         return "its review is in no split, for it is like reviews of several"
-    if split == "test" and known.people:
-        return "people labelled this review and do not say this"
+    if split == "test" and known.gold:
+        return "this review is gold, and its labels do not say this"
     if split != "train" and variant != "E":
         return _kept_out(known, by, variant, last, split, i)
     if longer := _longer(connection, i, last):
@@ -126,7 +127,7 @@ def _kept_out(known: _Known, by: Mapping[str, float | None], variant: str, last:
     label, score = known.verdicts.get(i, (None, None))
     if any(name in by for name in names) and score is not None:
         return (
-            f"variant {variant} leaves out what the discriminator rejects; it says {label or 'nothing'} ({score:.3f})"
+            f"variant {variant} leaves out what the {known.judge} rejects; it says {label or 'nothing'} ({score:.3f})"
         )
     return f"{split} holds what {' and '.join(names)} propose{'' if len(names) > 1 else 's'}"
 
@@ -149,12 +150,12 @@ def _not_learnt(
     """Why a triplet is not in S_last of the variant."""
     held = f"{split} holds S_{last} of variant {variant}"
     label, score = known.verdicts.get(i, (None, None))
-    verdict = "" if score is None else f"the discriminator says {label or 'nothing'} ({score:.3f})"
+    verdict = "" if score is None else f"the {known.judge} says {label or 'nothing'} ({score:.3f})"
     models = {name: sure for name, sure in by.items() if name[:1] == variant and name[1:].isdigit()}
     if not models and "rules" not in by:
         return f"{held}; only {', '.join(by)} proposes this"
     if variant == "E":
-        return f"{held}: the panel does not hold with the rules here ({verdict})"
+        return f"{held}: the {known.judge} does not hold with the rules here ({verdict})"
     if models and all(int(name[1:]) >= last for name in models) and "rules" not in by:
         return f"{held}; only {variant}{last}, trained on it, proposes this"
     sure = max((score for score in models.values() if score is not None), default=None)
