@@ -281,4 +281,4 @@ def size(number: int) -> str:
 def _ids(facts: Facts) -> str:
     if facts.config.get("release.ids") == "hash":
         return "Review ids are hashes that lead back to no site."
-    return "Review ids are those of the input."
+    return "Review ids are those of the input, where it has any."

@@ -154,6 +154,16 @@ UNMASKED = (
 """What no pattern finds."""
 
 
+def making(facts: Facts) -> dict[str, object]:
+    """What made the release beside its input: the version of builder, settings, signatures and folders."""
+    return {
+        "builder": facts.builder,
+        "signatures": dict(facts.signatures),
+        "folders": [dict(folder) for folder in facts.folders],
+        "config": dict(facts.config),
+    }
+
+
 def manifest(facts: Facts, files: Mapping[str, Content]) -> str:
     """manifest.json: everything that decided the release, and its files."""
     body = {
@@ -170,7 +180,7 @@ def manifest(facts: Facts, files: Mapping[str, Content]) -> str:
         "creator": facts.creator,
         "contact": facts.contact,
         "url": facts.url,
-        "builder": facts.builder,
+        **making(facts),
         "splits": {
             s.name: {
                 "source": s.source,
@@ -189,9 +199,6 @@ def manifest(facts: Facts, files: Mapping[str, Content]) -> str:
         "quality": facts.quality,
         "privacy": PRIVACY | {"ids": facts.config.get("release.ids", "keep")},
         "ingest": dict(facts.ingest),
-        "signatures": dict(facts.signatures),
-        "folders": [dict(folder) for folder in facts.folders],
-        "config": dict(facts.config),
         "figures": as_rows(facts.figures),
         "metrics": [
             dict(zip(("system", "split", "metric", "value", "low", "high"), metric, strict=True))

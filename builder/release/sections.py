@@ -40,7 +40,7 @@ _SCOPE = """## Out of scope
 
 - Judging single houses, goods or people, or ranking them: labels are too often wrong one by one.
 - Estimating what customers think at large: the reviews are no sample of any population.
-- Test scores on silver reviews: they measure agreement with the method, not truth. Use reviews with `annotation` gold.
+- Test scores on silver reviews: they measure agreement with the method, not truth. {gold}
 - Taking an `unverified_negative` review as proof that nothing is judged in it.
 - Texts other than {reviews}, and languages other than Chinese."""
 ERRORS = """## Known errors
@@ -83,14 +83,16 @@ def uses(facts: Facts) -> str:
 
 def _scope(facts: Facts) -> str:
     """What the data is not good for."""
-    return _SCOPE.format(reviews=origin.reviews_of(facts))
+    labelled = f"Use reviews with `annotation` gold, {describe_annotators(facts.gold_annotators)}."
+    gold = labelled if facts.gold else "There are no others here."
+    return _SCOPE.format(reviews=origin.reviews_of(facts), gold=gold)
 
 
 def made(facts: Facts) -> str:
     """How the labels came about, with the names that fields and tables use."""
     terms = ["A *source* proposes triplets.", "`rules` is the rule engine with its lexicons."]
     if facts.gold:
-        terms.append(f"`gold` is labels that were given, {describe_annotators(facts.gold_annotators)}.")
+        terms.append(f"`gold` is labels that were given, not found: {describe_annotators(facts.gold_annotators)}.")
     if any(layer.annotation == "silver" for layer in facts.layers):
         terms.append("`silver` is a language model.")
     named = " ".join([*(split.source for split in facts.splits), *(metric[0] for metric in facts.metrics)])
@@ -100,15 +102,15 @@ def made(facts: Facts) -> str:
             "`S_n` is a variant's training set in round n."
         )
     if origin.has_shipped_model(facts):
-        terms.append("The *shipped model* is a tagger that comes with builder and was trained on other reviews.")
+        terms.append("The *shipped model* is a tagger that comes with the domain's pack, trained on other reviews.")
         terms += ["`E0` is what rules and shipped model hold together."] * ("E0" in named or "together" in named)
     elif "panel" in named or "E0" in named:
         terms.append("The *panel* is the taggers of cross-fitting: each rates reviews that it was not trained on.")
         terms.append("`E0` is what rules and panel hold together.")
     if origin.is_judged(facts):
         terms.append(
-            f"The *judge*, here {origin.name_judge(facts)}, gives each candidate a verdict: YY, the opinion describes the "
-            "aspect with this polarity; YN, with another polarity; NX, not at all."
+            f"The *judge*, here {origin.name_judge(facts)}, gives each candidate a verdict: YY, the opinion describes "
+            "the aspect with this polarity; YN, with another polarity; NX, not at all."
         )
     return f"""## How it was made
 
@@ -124,7 +126,7 @@ def _grouping(facts: Facts) -> str:
     if group := facts.config.get("input.group_column"):
         kept = f"Reviews with one value of the column `{group}` stay in one split."
     else:
-        kept = "Splits are by review, not by place or document (`--group-column`)."
+        kept = "Splits are by review, not by place or document."
     apart = f" {facts.places_apart:,} of {counted(facts.places, 'place')} have reviews in several splits."
     return kept + apart * bool(facts.places)
 
