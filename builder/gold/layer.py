@@ -39,7 +39,7 @@ class PoolLayer:
     """What the labels of a pool amount to.
 
     Attributes:
-        name: gold (people) or silver (a language model).
+        name: gold (people in the pool) or silver (a language model).
         annotator: whose labels these are; empty for what people decided together.
         open: reviews that are left out, since a candidate has no answer.
         unasked: candidates without any label, not even an abstention.

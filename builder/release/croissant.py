@@ -135,7 +135,7 @@ def _responsible(facts: Facts) -> Node:
             *(f"{name} {signature}" for name, signature in facts.signatures.items()),
             *(["a language model (the gold reviews)"] * (facts.gold_annotators == "language model")),
         ],
-        "rai:dataBiases": "Polarity follows hand-written lexicons; "
+        "rai:dataBiases": "Polarity follows lexicons; "
         "named aspects and frequent constructions are found more often than others.",
         "rai:dataLimitations": "Implicit aspects, whole-sentence opinions and irony are mostly missed; "
         "triplets of silver reviews were not checked one by one.",
