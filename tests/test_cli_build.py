@@ -81,7 +81,7 @@ def test_a_place_column_is_named_and_nothing_is_said_of_masking(tmp_path: Path) 
     seen = preview(write(tmp_path, "店名,text\n鼎香園,湯很好喝\n"), resolve().config)
     (line,) = [line for line in seen.lines() if "place" in line]
     assert line == "  place   ← 店名 (its reviews come to several splits; --group-column '店名' keeps them in one)"
-    grouped = preview(tmp_path / "reviews.csv", resolve(options={"input.group_column": "店名"}).config)
+    grouped = preview(tmp_path / "in.csv", resolve(options={"input.group_column": "店名"}).config)
     assert "  place   ← 店名" in list(grouped.lines()), "who groups by it need not be told"
 
 
