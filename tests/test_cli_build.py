@@ -80,7 +80,7 @@ def test_columns_that_nothing_takes_are_named_with_the_options_that_would(tmp_pa
 def test_a_place_column_is_named_and_nothing_is_said_of_masking(tmp_path: Path) -> None:
     seen = preview(write(tmp_path, "店名,text\n鼎香園,湯很好喝\n"), resolve().config)
     (line,) = [line for line in seen.lines() if "place" in line]
-    assert line == "  place   ← 店名 (its reviews come to several splits; --group-column '店名' keeps them in one)"
+    assert line == "  place   ← 店名 (in several splits; --group-column '店名' keeps each in one)"
     grouped = preview(tmp_path / "in.csv", resolve(options={"input.group_column": "店名"}).config)
     assert "  place   ← 店名" in list(grouped.lines()), "who groups by it need not be told"
 
@@ -112,7 +112,10 @@ def test_a_build_ends_with_counts_quality_examples_and_what_to_do_next(built: Bu
     assert lines[0] == "Nothing has changed since the last build."
     assert lines[1].startswith(f"{made.triplets} triplets in {made.labelled} of {made.reviews} reviews: ")
     assert lines[2] == "Of 35 rows, 4 could not be used and 2 repeat another review."
-    assert any(re.match(r"Quality on \d+ gold reviews, not stated who labelled them: precision [\d.]+, ", line) for line in lines)
+    assert any(
+        re.match(r"Quality on \d+ gold reviews, not stated who labelled them: precision [\d.]+, ", line)
+        for line in lines
+    )
     assert "For example:" in lines
     assert f"release: {built.release}" in lines
     assert f"  builder serve --workdir {built.workdir}" in [line[: line.find("  ", 3)] for line in lines]

@@ -105,6 +105,7 @@ def test_a_release_holds_a_gold_and_a_silver_layer_of_labelled_pools(work: Work)
         ("gold", f"people, pool {work.few.id}", 5),
         ("silver", f"model/x, pool {work.all.id}", 7),
     ]
+    assert [layer["annotators"] for layer in layers] == ["people", "language model"], "the pool knows who answered"
     assert "model/x" in release.manifest["signatures"]["silver"]
     card = (release.path / "README.md").read_text(encoding="utf-8")
     assert f"| test | silver | model/x, pool {work.all.id} | 7 |" in card
@@ -224,13 +225,15 @@ def test_sources_keep_their_proposals_when_an_older_database_is_brought_up_to_da
         " VALUES (1, 'r', '湯好喝', 'f', 1, 't', 'zh', 'h', 'n')"
     )
     old.execute("INSERT INTO sources VALUES (7, 'rules', 'rules', 's')")
+    old.execute("INSERT INTO sources VALUES (8, 'gold', 'human', 's')")
     old.execute("INSERT INTO triplets VALUES (3, 1, '湯', '湯', NULL, '好喝', '好喝', 'POS', 8, '{}')")
     old.execute("INSERT INTO proposals VALUES (7, 3, NULL, NULL, '[]')")
     old.commit()
     old.close()
     with db.writing(tmp_path) as connection:
         assert connection.execute("SELECT source, triplet FROM proposals").fetchall() == [(7, 3)]
-        assert connection.execute("SELECT id, name, labelled_by FROM sources").fetchall() == [(7, "rules", None)]
+        rows = connection.execute("SELECT id, name, kind, labelled_by, annotators FROM sources").fetchall()
+        assert rows == [(7, "rules", "rules", None, None), (8, "gold", "gold", None, None)], "nobody said who it was"
         assert connection.execute("PRAGMA foreign_key_check").fetchall() == []
         connection.execute("DELETE FROM sources")
         assert connection.execute("SELECT count(*) FROM proposals").fetchone() == (0,), "foreign keys are on again"

@@ -64,7 +64,7 @@ class Preview:
         yield f"{printable(self.file)}: {'' if self.exact else 'about '}{self.rows:,} {noun}{encoding}"
         hints = {"text": " (known by its content; --text-column names another)"} if self.by_content else {}
         if (place := self.columns.get("place")) is not None and self.columns.get("group") is None:
-            hints["place"] = f" (its reviews come to several splits; --group-column {shlex.quote(printable(place))} keeps them in one)"
+            hints["place"] = f" (in several splits; --group-column {shlex.quote(printable(place))} keeps each in one)"
         for role, name in self.columns.items():
             if name is not None:
                 yield f"  {role:<7} ← {printable(name)}{hints.get(role, '')}"
