@@ -65,6 +65,7 @@ def test_a_build_names_people_only_where_its_gold_does(
     files = [made / name for name in ("README.md", "metadata.json", "CITATION.cff", "manifest.json")]
     card, metadata, cited, manifest, page = (path.read_text("utf-8") for path in [*files, tmp_path / "report.html"])
     by = describe_annotators(whole)
+    assert ("evaluate.gold_annotators" in ran.out) is not bool(whole), "who does not say is asked"
     for text in (ran.out, card, metadata, page, shown):
         assert f"2 gold reviews, {by}" in text
     (layer,) = json.loads(manifest)["splits"]["test"]["layers"]
@@ -95,8 +96,8 @@ def test_a_setting_that_contradicts_the_file_and_an_unknown_word_are_refused(tmp
     reviews, labels = labelled_reviews(tmp_path, ["language model", ""])
     words = ("build", reviews, "--workdir", tmp_path / "w", "--out", tmp_path / "o", "--set", f"evaluate.gold={labels}")
     error = here(*words, "--set", "evaluate.gold_annotators=people").error
-    assert re.search(r"gold\.jsonl: the rows of this file say that a language model labelled them, and "
-                     r"evaluate\.gold_annotators that people did; correct one of them", error), error  # fmt: skip
+    said = "the labels say that they are by a language model, and evaluate.gold_annotators says by people"
+    assert f"gold.jsonl: {said}; correct one of them" in error
     error = here(*words, "--set", "evaluate.gold_annotators=experts").error
     assert "evaluate.gold_annotators" in error and "language model" in error
     labels.write_text('{"id": "r0", "triplets": [], "annotators": "experts"}\n', encoding="utf-8")
@@ -107,7 +108,7 @@ def test_a_setting_that_contradicts_the_file_and_an_unknown_word_are_refused(tmp
 def test_silver_is_refused_where_its_file_says_that_people_labelled_it(tmp_path: Path) -> None:
     _, labels = labelled_reviews(tmp_path, ["people"])
     rows = gold.rows(str(labels))
-    with pytest.raises(ConfigError, match=r"people labelled them.*name them in evaluate\.gold"):
+    with pytest.raises(ConfigError, match=r"by people.*name them in evaluate\.gold"):
         gold.read_annotators(rows, "silver", Evaluate(silver=str(labels)))
     assert gold.read_annotators([], "silver", Evaluate()) == "language model"
 

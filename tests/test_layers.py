@@ -14,8 +14,11 @@ from conftest import ROOT, Command, Ran, contents, sentence
 from test_pool_gold import label
 
 from builder import Release
+from builder.errors import ConfigError
 from builder.gold.pool import PoolSettings
 from builder.records import Label, Pool
+from builder.settings import Evaluate
+from builder.stages.parts.gold import read_layers
 from builder.store import db, gold, pools
 from builder.store.db import schema
 from builder.usecases.labelling import opened
@@ -115,6 +118,13 @@ def test_a_release_holds_a_gold_and_a_silver_layer_of_labelled_pools(work: Work)
     text = next(review.text for review in release.reviews("test") if review.annotation == "silver")
     exported = work.here("export", release.path, "--format", "paper", "--output", work.folder / "paper")
     assert exported.code == 0 and text in (work.folder / "paper" / "test.json").read_text(encoding="utf-8")
+
+
+def test_a_setting_may_not_say_that_a_model_labelled_what_people_did(work: Work) -> None:
+    finish(work)
+    gold_of_people = Evaluate(gold=f"pool:{work.few.id}", gold_annotators="language model")
+    with db.reading(work.folder / "w") as connection, pytest.raises(ConfigError, match="by people, and evaluate.gold_"):
+        list(read_layers(connection, gold_of_people))
 
 
 def test_what_the_language_model_rejects_is_not_in_the_silver_layer(work: Work) -> None:

@@ -187,7 +187,7 @@ def flattened(value: object, before: str = "") -> Iterator[tuple[str, str]]:
 def _front(facts: Facts, content: Mapping[str, Content]) -> Iterator[str]:
     """The front matter's lines. Values are JSON where YAML might read them otherwise."""
     languages = sorted({name for statistic in facts.statistics.values() for name in _names(statistic.get("languages"))})
-    yield f"language: [{', '.join(sorted({name.partition('-')[0] for name in languages})) or 'zh'}]"
+    yield f"language: {json.dumps(sorted({name.partition('-')[0] for name in languages}) or ['zh'])}"
     if languages:
         yield f"language_details: {json.dumps(', '.join(languages))}"
     yield f"license: {facts.licence.lower() if known_to_hubs(facts.licence) else 'other'}"

@@ -13,6 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from builder.annotators import NOT_STATED
 from builder.export.records import triplet
 from builder.release import reading
 from builder.release.origin import WEIGHED
@@ -125,6 +126,8 @@ def _quality(manifest: Mapping[str, Any]) -> str:
     if "F1" in near:
         parts = ", ".join(f"{name} {near[name]['value']:.1f}" for name in ("precision", "recall", "F1") if name in near)
         sentences.append(f"Quality on {near['F1']['by']}: {parts} percent; aspect or opinion may be longer or shorter.")
+        if NOT_STATED in near["F1"]["by"]:
+            sentences.append("Say who labelled them with `--set evaluate.gold_annotators=…`.")
     return " ".join(sentences)
 
 

@@ -54,7 +54,7 @@ def read_layers(connection: sqlite3.Connection, settings: Evaluate) -> Iterator[
     in_test = {review.key: review for review in reviews.in_split(connection, "test")}
     for name, value in (("gold", settings.gold), ("silver", settings.silver)):
         if pool_layers.is_pool(value):
-            yield _of_pool(connection, name, value, in_test)
+            yield _of_pool(connection, name, settings, in_test)
         elif value:
             given = rows(value)
             keys = {in_test[str(row["id"])].id: str(row["id"]) for row in given}
@@ -62,8 +62,9 @@ def read_layers(connection: sqlite3.Connection, settings: Evaluate) -> Iterator[
             yield TestLayer(name, name_annotators(who), who, keys, labelled(given, in_test.values(), value))
 
 
-def _of_pool(connection: sqlite3.Connection, name: str, value: str, in_test: dict[str, Review]) -> TestLayer:
-    read, where = pool_layers.read_finished(connection, name, value), pool_layers.SETTINGS[name]
+def _of_pool(connection: sqlite3.Connection, name: str, settings: Evaluate, in_test: dict[str, Review]) -> TestLayer:
+    value, where = settings.gold if name == "gold" else settings.silver, pool_layers.SETTINGS[name]
+    read = pool_layers.read_finished(connection, name, value)
     astray = [
         review.key for review in read.reviews if review.key not in in_test or in_test[review.key].text != review.text
     ]
@@ -74,13 +75,14 @@ def _of_pool(connection: sqlite3.Connection, name: str, value: str, in_test: dic
             where=where,
             fix="draw another pool with `builder pool --split test`",
         )
+    read_annotators([{"annotators": read.annotators}], name, settings)
     keys = {in_test[review.key].id: review.key for review in read.reviews}
     triplets = [(in_test[review.key].id, triplet) for review in read.reviews for triplet in review.triplets]
     return TestLayer(name, read.labelled_by, read.annotators, keys, triplets)
 
 
 def read_annotators(given: Iterable[Mapping[str, object]], layer: str, settings: Evaluate) -> Annotators:
-    """Who labelled the rows of a layer's file, by the rows and the settings; ConfigError where these differ.
+    """Who labelled the rows of a layer, by the rows and the settings; ConfigError where these differ.
 
     Silver is the labels of a language model; of gold nothing is assumed.
     """
@@ -91,8 +93,8 @@ def read_annotators(given: Iterable[Mapping[str, object]], layer: str, settings:
     if stated and (whole not in ("", stated) or (others and stated != "mixed")):
         key = "evaluate.gold_annotators" if layer == "gold" else "evaluate.silver"
         raise ConfigError(
-            f"the rows of this file say that {name_annotators(whole or others.pop())} labelled them, and {key} that "
-            f"{name_annotators(stated)} did",
+            f"the labels say that they are by {name_annotators(whole or others.pop())}, and {key} says by "
+            f"{name_annotators(stated)}",
             where=settings.gold if layer == "gold" else settings.silver,
             fix="correct one of them" if layer == "gold" else "name them in evaluate.gold",
         )
