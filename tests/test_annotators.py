@@ -11,6 +11,7 @@ import pytest
 import yaml
 from conftest import SAMPLE, Command, sentence
 
+from builder import Release
 from builder.annotators import describe_annotators, join_annotators
 from builder.errors import ConfigError, InputError
 from builder.settings import Evaluate
@@ -68,6 +69,12 @@ def test_a_build_names_people_only_where_its_gold_does(
     assert ("evaluate.gold_annotators" in ran.out) is not bool(whole), "who does not say is asked"
     for text in (ran.out, card, metadata, page, shown):
         assert f"2 gold reviews, {by}" in text
+    with reviews.open(encoding="utf-8", newline="") as file:
+        place_of = {row["review_id"]: row["place"] for row in csv.DictReader(file)}
+    held = [{place_of[review.id] for review in Release(made).reviews(split)} for split in ("train", "valid", "test")]
+    apart = sum(sum(place in places for places in held) > 1 for place in set().union(*held))
+    assert json.loads(manifest)["places"] == {"named": len(set().union(*held)), "in_several_splits": apart}
+    assert (f"{apart} of 2 places have reviews in several splits" in ran.out) is (apart > 0)
     (layer,) = json.loads(manifest)["splits"]["test"]["layers"]
     assert (layer["annotators"], layer["labelled_by"]) == (whole, SAID.get(whole, "not stated"))
     protocol = json.loads(metadata)["rai:dataAnnotationProtocol"]

@@ -93,7 +93,7 @@ def read_annotators(given: Iterable[Mapping[str, object]], layer: str, settings:
     if stated and (whole not in ("", stated) or (others and stated != "mixed")):
         key = "evaluate.gold_annotators" if layer == "gold" else "evaluate.silver"
         raise ConfigError(
-            f"the labels say that they are by {name_annotators(whole or others.pop())}, and {key} says by "
+            f"the labels say that they are by {name_annotators(whole or min(others))}, and {key} says by "
             f"{name_annotators(stated)}",
             where=settings.gold if layer == "gold" else settings.silver,
             fix="correct one of them" if layer == "gold" else "name them in evaluate.gold",
