@@ -66,7 +66,7 @@ STAGES: tuple[Stage, ...] = (
         about="files of reviews, checked, hashed, split",
         reads=(),
         writes=("reviews", "rejected"),
-        settings=("input.", "ingest.", "evaluate."),
+        settings=("input.", "ingest."),
         data=("inputs", "gold"),
     ),
     Stage(

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Literal
 
+from builder.annotators import Annotators
 from builder.limits import Limits, at_least, from_0_to_1
 from builder.model_settings import Discriminate, EncoderSettings, Paper, SelfTrain, is_device
 
@@ -119,8 +120,10 @@ class Evaluate:
     """What the build is scored against."""
 
     gold: str = ""
-    """Reviews that people labelled: JSON lines of `id` and `triplets`, which become the test split; or `pool:ID`, the
-    labels of a pool."""
+    """Reviews labelled in full: JSON lines of `id` and `triplets`, which become the test split; or `pool:ID`, what
+    people decided in a pool."""
+    gold_annotators: Annotators = ""
+    """Who labelled the gold file, where its rows do not say so in their field `annotators`; empty: it is not stated."""
     silver: str = ""
     """Reviews of test that a language model labelled: such a file, or `pool:ID`, or `pool:ID/MODEL`. They are released
     with its labels."""

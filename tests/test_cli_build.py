@@ -79,7 +79,10 @@ def test_columns_that_nothing_takes_are_named_with_the_options_that_would(tmp_pa
 
 def test_a_place_column_is_named_and_nothing_is_said_of_masking(tmp_path: Path) -> None:
     seen = preview(write(tmp_path, "店名,text\n鼎香園,湯很好喝\n"), resolve().config)
-    assert [line for line in seen.lines() if "place" in line] == ["  place   ← 店名"]
+    (line,) = [line for line in seen.lines() if "place" in line]
+    assert line == "  place   ← 店名 (in several splits; --group-column '店名' keeps each in one)"
+    grouped = preview(tmp_path / "in.csv", resolve(options={"input.group_column": "店名"}).config)
+    assert "  place   ← 店名" in list(grouped.lines()), "who groups by it need not be told"
 
 
 def test_the_rows_of_a_large_file_are_estimated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,7 +112,10 @@ def test_a_build_ends_with_counts_quality_examples_and_what_to_do_next(built: Bu
     assert lines[0] == "Nothing has changed since the last build."
     assert lines[1].startswith(f"{made.triplets} triplets in {made.labelled} of {made.reviews} reviews: ")
     assert lines[2] == "Of 35 rows, 4 could not be used and 2 repeat another review."
-    assert any(re.match(r"Quality on \d+ gold reviews, labelled by people: precision [\d.]+, ", line) for line in lines)
+    assert any(
+        re.match(r"Quality on \d+ gold reviews, not stated who labelled them: precision [\d.]+, ", line)
+        for line in lines
+    )
     assert "For example:" in lines
     assert f"release: {built.release}" in lines
     assert f"  builder serve --workdir {built.workdir}" in [line[: line.find("  ", 3)] for line in lines]
@@ -136,7 +142,7 @@ def test_without_gold_it_says_that_quality_is_not_measured(here: Command, tmp_pa
     source, workdir = write(tmp_path), tmp_path / "w"
     ran = here("build", source, "--workdir", workdir, "--out", tmp_path / "r", "--set", "workers=1")
     assert ran.code == 0, ran.err
-    assert "No human labels were given, so quality is not measured." in ran.out
+    assert "No gold labels were given, so quality is not measured." in ran.out
     assert "The rules alone found them" not in ran.out, "the domain's model judged them"
     assert "湯頭很濃郁，服務人員也很親切\n  湯頭      濃郁  POS\n  服務人員  親切  POS\n" in ran.out
     assert f"It states no licence; `builder release --licence CC-BY-4.0 --workdir {workdir}` makes one" in ran.out

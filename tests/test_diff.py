@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,8 @@ import pytest
 from test_export import facts, files_of, release, review, triplet
 
 from builder.export.records import triplet_row
-from builder.release.diff import Diff, as_json, between, bumped, compare, markdown
+from builder.release.diff import Diff, as_json, between, bumped, compare, compare_making, markdown
+from builder.release.manifest import making
 
 LONG = "這家的牛肉麵湯頭濃郁，麵條彈牙，牛肉給得很大方，下次還會再來吃"
 TWO = "湯頭鮮甜，麵條軟爛"
@@ -111,6 +113,31 @@ def test_two_folders_are_compared_by_their_versions_with_five_samples_of_a_kind(
     diff = between(old, new)
     assert (diff.before, diff.after, diff.level, diff.counts["reviews_added"]) == ("1.2.0", "1.2.0", "minor", 7)
     assert diff.samples["reviews_added"] == ("n0", "n1", "n2", "n3", "n4")
+
+
+def test_what_made_two_releases_is_compared_beside_their_data(tmp_path: Path) -> None:
+    told = facts(splits())
+    before = replace(told, config={"release.min_confidence": 0.4, "seed": 13}, signatures={"rules": "aa", "E0": "bb"})
+    after = replace(
+        before, builder="9.10", config={"release.min_confidence": 0.6, "seed": 13, "domain": "a|b"},
+        signatures={"rules": "cc", "E0": "bb"}, folders=[{"role": "lexicons", "name": "mine", "digest": "dd"}],
+    )  # fmt: skip
+    old, new = (release(tmp_path / name, files_of(splits(), told)) for name, told in (("a", before), ("b", after)))
+    diff = between(old, new)
+    assert diff.same and diff.level == "patch", "settings alone raise nothing"
+    assert diff.made == (
+        ("version of builder", "9.9", "9.10"),
+        ("setting release.min_confidence", "0.4", "0.6"),
+        ("signature of rules", "aa", "cc"),
+        ("setting domain", "none", '"a|b"'),
+        ("folder of lexicons mine", "none", "dd"),
+    )
+    page = markdown(diff)
+    assert "| `setting release.min_confidence` | `0.4` | `0.6` |" in page
+    assert '| `setting domain` | `none` | `"a\\|b"` |' in page
+    assert {"what": "signature of rules", "before": "aa", "after": "cc"} in as_json(diff)["made"]  # type: ignore[operator]
+    assert between(old, old).made == () and "made with another" not in markdown(between(old, old))
+    assert compare_making(making(after), making(after)) == ()
 
 
 def test_of_two_lost_reviews_with_one_text_one_is_renamed_and_the_other_removed() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import subprocess
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,10 +26,11 @@ from builder.release import package
 from builder.release.card import card as card_of
 from builder.release.figures import QualityFigure, of_manifest
 from builder.release.gates import schema_fault
-from builder.release.manifest import Facts, SplitFacts, checksums, manifest, sha256
+from builder.release.manifest import Facts, LayerFacts, SplitFacts, checksums, manifest, sha256
+from builder.release.origin import SHIPPED_JUDGE
 from builder.release.stated_quality import NOT_MEASURED
 from builder.release.statistics import statistics
-from builder.release.verify import verify
+from builder.release.verify import ALWAYS, verify
 
 TEXT = "這家餐點的口感很好，湯頭不會太鹹❤\ufe0f\U00020bb7。"
 Files = dict[str, bytes]
@@ -426,6 +429,12 @@ def test_the_card_explains_every_field_with_an_example_and_every_name_it_uses() 
             ["null throughout", "`A0`"],
         ),
         (
+            "rules and shipped model together",
+            f"{SHIPPED_JUDGE}. It adds.",
+            "A tagger that comes with the domain's pack, trained on other, annotated reviews, added some",
+            ["null throughout", "`A0`", "and taggers", "trained on the rules' output", "panel", "that taught it"],
+        ),
+        (
             "rules, less what the judge rejects",
             "",
             "a judge trained on the rules' output left some out",
@@ -436,24 +445,98 @@ def test_the_card_explains_every_field_with_an_example_and_every_name_it_uses() 
 def test_card_croissant_and_citation_claim_what_was_done_and_no_more(
     source: str, panel: str, claims: str, denied: list[str]
 ) -> None:
-    small = facts(reviews())
+    metrics = [("E0 against rules", "valid", "exact F1", 98.0, None, None)] if "together" in source else []
+    small = replace(facts(reviews()), metrics=metrics)
     told = replace(small, panel=panel, splits=[replace(split, source=source) for split in small.splits])
     files = whole(told, reviews(), "")
     shown, metadata = files["README.md"].decode(), json.loads(files["metadata.json"])
     assert claims in shown and claims in metadata["rai:dataAnnotationProtocol"]
     assert [word for word in denied if word in shown] == []
-    by = "rules and taggers" if "panel" in source else "rules"
+    by = {
+        "rules and panel together": "rules and taggers",
+        "rules and shipped model together": "rules and a shipped tagger",
+    }
+    by = by.get(source, "rules")
     assert metadata["description"].endswith(f"found by {by}.") and f"found by {by}." in files["CITATION.cff"].decode()
     assert "No person labelled any of them." in shown
     example = json.loads(shown.partition("```json\n")[2].partition("```")[0])
     assert (example["triplets"][0]["verdict"] is None) is (source == "rules")
 
 
+def test_card_croissant_and_citation_leave_out_what_nobody_gave() -> None:
+    told = facts(reviews())
+    files = {name: content.decode() for name, content in whole(told, reviews(), "").items() if name in ALWAYS}
+    metadata, cited = json.loads(files["metadata.json"]), yaml.safe_load(files["CITATION.cff"])
+    front = yaml.safe_load(files["README.md"].split("---")[1])
+    assert "source_datasets" not in front and "creator" not in metadata
+    assert cited["authors"] == [{"name": "not stated"}], "the format asks for an author"
+    assert metadata["citeAs"].startswith("test-aste, version 1.2.0 (2026). Method after")
+    assert "The makers of" not in "".join(files.values())
+    assert "To have a review removed" not in files["README.md"], "there is no contact to tell"
+    told = replace(facts(reviews()), creator="Ann", contact="ann@example.org")
+    files = {name: content.decode() for name, content in whole(told, reviews(), "").items() if name in ALWAYS}
+    assert json.loads(files["metadata.json"])["creator"]["name"] == "Ann"
+    assert yaml.safe_load(files["CITATION.cff"])["contact"] == [{"email": "ann@example.org", "name": "Ann"}]
+    assert "To have a review removed, give its `id`" in files["README.md"]
+
+
+def test_the_card_lists_the_languages_that_rows_hold() -> None:
+    rows = reviews()
+    rows["train"][0]["language"], rows["valid"][0]["language"] = "zh", "zh-Hans"
+    front = yaml.safe_load(card(facts(rows)).split("---")[1])
+    assert (front["language"], front["language_details"]) == (["zh"], "zh, zh-Hans, zh-Hant")
+    for row in itertools.chain.from_iterable(rows.values()):
+        row["language"] = "zh"
+    front = yaml.safe_load(card(facts(rows)).split("---")[1])
+    assert (front["language"], front["language_details"]) == (["zh"], "zh")
+
+
+def test_the_card_says_how_many_places_stand_in_several_splits() -> None:
+    told = replace(facts(reviews()), places=5, places_apart=3)
+    assert "not by place or document. 3 of 5 places have reviews in several splits." in card(told)
+    grouped = replace(told, places_apart=0, config={"input.group_column": "shop"})
+    assert "value of the column `shop` stay in one split. 0 of 5 places have" in card(grouped)
+    assert "in several splits" not in card(facts(reviews())), "no place is named"
+    assert json.loads(whole(told, reviews(), "")["manifest.json"])["places"] == {"named": 5, "in_several_splits": 3}
+
+
+@pytest.mark.parametrize(
+    ("mode", "source", "panel", "judge"),
+    [
+        ("auto", "rules, less what the judge rejects", f"{SHIPPED_JUDGE}.", "the shipped model"),
+        ("cross-fit", "rules, less what the judge rejects", "The panel of taggers is trusted.", "the panel"),
+        ("paper", "rules, less what the judge rejects", "", "the discriminator"),
+    ],
+)
+def test_the_card_names_what_judged(mode: str, source: str, panel: str, judge: str) -> None:
+    small = facts(reviews())
+    splits = [replace(split, source=source) for split in small.splits]
+    told = replace(small, splits=splits, panel=panel, config={"discriminate.mode": mode})
+    assert f"The *judge*, here {judge}, gives each candidate" in card(told)
+
+
+def test_scores_on_gold_are_said_to_be_by_whoever_labelled_it() -> None:
+    assert "There are no others here." in card(facts(reviews()))
+    rows = reviews()
+    rows["test"][0]["annotation"] = "gold"
+    told = facts(rows)
+    test = replace(told.splits[-1], layers=(LayerFacts("gold", "a language model", 1, 0, "language model"),))
+    shown = card(replace(told, splits=[*told.splits[:-1], test], panel="calibrated on 120 triplets on gold reviews"))
+    assert "Use reviews with `annotation` gold, labelled by a language model." in shown
+    assert (
+        "A language model labelled the 1 review with `annotation` gold. They stand in test alone; the confidences"
+        in shown
+    )
+    assert "learnt from" not in shown, "confidences did"
+
+
 def test_the_card_lists_sources_with_their_licences_and_says_whom_to_ask() -> None:
     rows = reviews()
     rows["train"][0]["source"] = "forum"
     told = replace(facts(rows), licences={"forum": "CC0-1.0"}, creator="Ann", contact="ann@example.org")
-    assert "| (not stated) | 3 | CC-BY-4.0 |\n| forum | 1 | CC0-1.0 |" in card(told)
+    assert "| (not stated) | 3 | not stated |\n| forum | 1 | CC0-1.0 |" in card(told), (
+        "the release's licence is no source's"
+    )
     assert "- Makers: Ann. Contact: ann@example.org." in card(told)
     assert "did not say where its reviews come from" in card(facts(reviews()))
     cited = whole(told, rows, "")["CITATION.cff"].decode()

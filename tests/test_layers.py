@@ -14,8 +14,11 @@ from conftest import ROOT, Command, Ran, contents, sentence
 from test_pool_gold import label
 
 from builder import Release
+from builder.errors import ConfigError
 from builder.gold.pool import PoolSettings
 from builder.records import Label, Pool
+from builder.settings import Evaluate
+from builder.stages.parts.gold import read_layers
 from builder.store import db, gold, pools
 from builder.store.db import schema
 from builder.usecases.labelling import opened
@@ -105,6 +108,7 @@ def test_a_release_holds_a_gold_and_a_silver_layer_of_labelled_pools(work: Work)
         ("gold", f"people, pool {work.few.id}", 5),
         ("silver", f"model/x, pool {work.all.id}", 7),
     ]
+    assert [layer["annotators"] for layer in layers] == ["people", "language model"], "the pool knows who answered"
     assert "model/x" in release.manifest["signatures"]["silver"]
     card = (release.path / "README.md").read_text(encoding="utf-8")
     assert f"| test | silver | model/x, pool {work.all.id} | 7 |" in card
@@ -114,6 +118,13 @@ def test_a_release_holds_a_gold_and_a_silver_layer_of_labelled_pools(work: Work)
     text = next(review.text for review in release.reviews("test") if review.annotation == "silver")
     exported = work.here("export", release.path, "--format", "paper", "--output", work.folder / "paper")
     assert exported.code == 0 and text in (work.folder / "paper" / "test.json").read_text(encoding="utf-8")
+
+
+def test_a_setting_may_not_say_that_a_model_labelled_what_people_did(work: Work) -> None:
+    finish(work)
+    gold_of_people = Evaluate(gold=f"pool:{work.few.id}", gold_annotators="language model")
+    with db.reading(work.folder / "w") as connection, pytest.raises(ConfigError, match="by people, and evaluate"):
+        list(read_layers(connection, gold_of_people))
 
 
 def test_what_the_language_model_rejects_is_not_in_the_silver_layer(work: Work) -> None:
@@ -224,13 +235,15 @@ def test_sources_keep_their_proposals_when_an_older_database_is_brought_up_to_da
         " VALUES (1, 'r', '湯好喝', 'f', 1, 't', 'zh', 'h', 'n')"
     )
     old.execute("INSERT INTO sources VALUES (7, 'rules', 'rules', 's')")
+    old.execute("INSERT INTO sources VALUES (8, 'gold', 'human', 's')")
     old.execute("INSERT INTO triplets VALUES (3, 1, '湯', '湯', NULL, '好喝', '好喝', 'POS', 8, '{}')")
     old.execute("INSERT INTO proposals VALUES (7, 3, NULL, NULL, '[]')")
     old.commit()
     old.close()
     with db.writing(tmp_path) as connection:
         assert connection.execute("SELECT source, triplet FROM proposals").fetchall() == [(7, 3)]
-        assert connection.execute("SELECT id, name, labelled_by FROM sources").fetchall() == [(7, "rules", None)]
+        rows = connection.execute("SELECT id, name, kind, labelled_by, annotators FROM sources").fetchall()
+        assert rows == [(7, "rules", "rules", None, None), (8, "gold", "gold", None, None)], "nobody said who it was"
         assert connection.execute("PRAGMA foreign_key_check").fetchall() == []
         connection.execute("DELETE FROM sources")
         assert connection.execute("SELECT count(*) FROM proposals").fetchone() == (0,), "foreign keys are on again"

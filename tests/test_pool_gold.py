@@ -50,7 +50,12 @@ def test_what_people_decided_becomes_a_gold_file_that_a_build_reads(tmp_path: Pa
         for candidate in review.candidates
         if candidate.id not in (corrected.id, wrong.id)
     } | {(*corrected.triplet.key[:-1], turned)}
-    assert json.loads(out.read_text(encoding="utf-8").splitlines()[0])["layer"] == "gold"
+    first = json.loads(out.read_text(encoding="utf-8").splitlines()[0])
+    assert (first["layer"], first["annotators"]) == ("gold", "people")
+    label(workdir, pool, "model/x", "llm")
+    made = write_gold(workdir, None, tmp_path / "silver.jsonl", "model/x")
+    assert made.layer.annotators == "language model"
+    assert {row["annotators"] for row in gold_files.rows(str(tmp_path / "silver.jsonl"))} == {"language model"}
 
 
 def test_reviews_with_an_open_candidate_are_left_out_and_counted(tmp_path: Path) -> None:

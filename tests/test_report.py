@@ -53,7 +53,7 @@ SAID: dict[str, list[tuple[str, str, str, float]]] = {
     "gold": [("r4", "湯頭", "好喝", 8), ("r4", "服務", "冰裂裂", 3), ("r6", "湯頭", "好喝", 8), ("r6", "服務", "慢", 3),
     ("r7", "湯頭", "好喝", 8), ("r7", "服務", "慢", 3)],
 }  # fmt: skip
-KINDS = {"rules": "rules", "gold": "human"}
+KINDS = {"rules": "rules", "gold": "gold"}
 
 
 def triplet(text: str, aspect: str, opinion: str, valence: float) -> Triplet:
@@ -460,7 +460,7 @@ def test_a_real_build_reports_itself(built: Built, here: Command, tmp_path: Path
     assert ran.code == 0, ran.err
     assert re.fullmatch(r".*a\.html: 15 sections, \d+ tables, \d+ not there yet, \d+ kB\n", ran.out)
     text = Tags((tmp_path / "a.html").read_text(encoding="utf-8")).said
-    assert "human labels (gold)" in text
+    assert "gold (not stated who labelled)" in text
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.html"]
 
 

@@ -292,7 +292,7 @@ def test_weak_labels_are_held_against_gold_and_rejects_counted_by_round(built: B
         rejects = queries.named(connection, "rejects-by-round", {})[1]
         summary = {row[0]: row for row in queries.named(connection, "summary", {})[1]}
         gold = connection.execute(
-            "SELECT count(*) FROM proposals p JOIN sources s ON s.id = p.source WHERE s.kind = 'human'"
+            "SELECT count(*) FROM proposals p JOIN sources s ON s.id = p.source WHERE s.kind = 'gold'"
         ).fetchone()[0]
         plain = connection.execute(
             "SELECT count(DISTINCT t.review), count(*), sum(polarity = 'POS'), sum(polarity = 'NEG'), "
@@ -300,7 +300,7 @@ def test_weak_labels_are_held_against_gold_and_rejects_counted_by_round(built: B
             " FROM proposals p JOIN triplets t ON t.id = p.triplet JOIN sources s ON s.id = p.source WHERE s.name = "
             "'rules'"
         ).fetchone()
-    assert {row[4] for row in rows} <= {"both", "weak only", "people only"}
+    assert {row[4] for row in rows} <= {"both", "weak only", "gold only"}
     assert sum(row[4] != "weak only" for row in rows) == gold
     assert all(row[1] == sum(row[2:6]) for row in rejects)  # type: ignore[operator]
     assert tuple(summary["rules"][2:]) == tuple(plain)

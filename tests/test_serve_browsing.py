@@ -426,7 +426,17 @@ def ids_of(folder: Path) -> list[int]:
 def test_rules_and_the_model_that_learnt_from_them_are_no_two_opinions(shown: Any) -> None:
     assert "E0 learnt from the rules: no second opinion" in get(shown, "/review/1").text
     assert "no second opinion" in get(shown, "/").text
-    assert "Models learn from the rules" in get(shown, "/builder/sources-disagree").text
+    assert "learn from the rules" in get(shown, "/builder/sources-disagree").text
+
+
+def test_the_model_of_a_pack_did_not_learn_from_the_rules(tmp_path: Path) -> None:
+    fill(tmp_path / "w")
+    with db.writing(tmp_path / "w") as connection, db.atomic(connection):
+        runs.finish(connection, "discriminate", "k", {"judged": 9, "judge": f"{runs.PACK_MODEL}restaurant"}, 1.0)
+        assert runs.judge(connection) == "shipped model"
+    page = app.datasette(database.of_workdir(tmp_path / "w", tmp_path), "t", "s")
+    for path in ("/review/1", "/"):
+        assert "no second opinion" not in get(page, path).text, path
 
 
 # ---- a typed sentence

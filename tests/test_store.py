@@ -99,7 +99,7 @@ def filled(connection: sqlite3.Connection) -> sqlite3.Connection:
         readings.annotate(connection, backend, [(2, readings.dump_tokens(TOKENS))])
         rules = triplets.source(connection, "rules", "rules", "sig-rules")
         model = triplets.source(connection, "C1", "model", "sig-c1")
-        gold = triplets.source(connection, "gold", "human", "people")
+        gold = triplets.source(connection, "gold", "gold", "people")
         judge = triplets.source(connection, "discriminator", "discriminator", "sig-d")
         made = triplets.propose(connection, rules, [(1, SALT), (1, GOOD), (2, NOODLES), (5, PLACE)])
         triplets.propose(

@@ -21,7 +21,7 @@ from builder.release import layers, package, writing
 from builder.release.diff import bumped
 from builder.release.figures import of_manifest
 from builder.release.layers import LayerRow
-from builder.release.manifest import Content, Facts, SplitFacts, stored
+from builder.release.manifest import Content, Facts, LayerFacts, SplitFacts, stored
 from builder.release.reading import FORMAT, Existing, existing, parsed, rows, versions
 from builder.release.statistics import statistics
 from builder.release.verify import verify
@@ -131,6 +131,8 @@ def _facts(parent: Existing, layer: str, about: Mapping[str, object]) -> Facts:
         quality=dict(manifest.get("quality", {})),
         figures=of_manifest(manifest.get("figures", ())),
         panel=str(manifest.get("panel", "")),
+        places=manifest.get("places", {}).get("named", 0),
+        places_apart=manifest.get("places", {}).get("in_several_splits", 0),
         statistics=figures,
         augmentations={**manifest.get("augmentations", {}), layer: dict(about)},
     )
@@ -138,7 +140,8 @@ def _facts(parent: Existing, layer: str, about: Mapping[str, object]) -> Facts:
 
 def _split_facts(split: str, facts: Mapping[str, Any]) -> SplitFacts:
     counts = facts["reviews"], facts["triplets"], facts["polarities"]
-    return SplitFacts(split, facts["source"], facts["annotation"], *counts)
+    layers = tuple(LayerFacts(**layer) for layer in facts.get("layers", ()))
+    return SplitFacts(split, facts["source"], facts["annotation"], *counts, layers)
 
 
 def _metric(metric: Mapping[str, Any]) -> tuple[str, str, str, float, float | None, float | None]:

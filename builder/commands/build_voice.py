@@ -35,7 +35,7 @@ TITLES = {
     "seed": "finding triplets with rules",
     "discriminate": "judging the triplets",
     "self_train": "learning from them",
-    "evaluate": "measuring against human labels",
+    "evaluate": "measuring against gold labels",
     "release": "writing the dataset",
 }
 """What a stage does, for people who know no name of ours."""

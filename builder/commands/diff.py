@@ -38,7 +38,8 @@ from builder.wording import counted
 def diff(before: Path, after: Path, shape: str, samples: int, fail_on: str) -> None:
     """Compare the releases BEFORE and AFTER.
 
-    Counts reviews and triplets that were added, removed, edited or moved, or that changed their polarity.
+    Counts reviews and triplets that were added, removed, edited or moved, or that changed their polarity. Names the
+    settings, signatures and versions that differ.
 
     Exits with 0 if the data is the same (or the change is below --fail-on), else with 1.
     """
@@ -53,7 +54,8 @@ def diff(before: Path, after: Path, shape: str, samples: int, fail_on: str) -> N
         else markdown(difference).rstrip("\n")
     )
     changed = sum(difference.counts.values())
-    click.echo(f"{before} to {after}: {counted(changed, 'change')}, {difference.level}", err=True)
+    made = f", made otherwise in {counted(len(difference.made), 'point')}" if difference.made else ""
+    click.echo(f"{before} to {after}: {counted(changed, 'change')}, {difference.level}{made}", err=True)
     if (fail_on == "any" and changed) or (
         fail_on in LEVELS and LEVELS.index(difference.level) >= LEVELS.index(fail_on)
     ):

@@ -1,5 +1,5 @@
 """The labels of a pool as a layer of reviews with triplets: gold where people labelled, silver where a language model
-did. Pure.
+did. Each row of its file says who it was. Pure.
 
 In: a pool, the labels of one side, and the reviews in which nothing is missing. Out: each review whose candidates all
 have an answer, with the triplets that the answers stand for (the paper's golden answers, section 4.4); the others are
@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
+from builder.annotators import Annotators
 from builder.gold.items import meant
 from builder.records import Element, Label, Pool, PoolReview, Triplet
 
@@ -24,10 +25,13 @@ class LayerReview:
     rating: float | None
     triplets: tuple[Triplet, ...]
 
-    def row(self, layer: str) -> dict[str, object]:
-        """The review as a gold file has it."""
+    def row(self, layer: PoolLayer) -> dict[str, object]:
+        """The review as the gold file of its layer has it."""
         triplets = [triplet_row(triplet) for triplet in self.triplets]
-        return {"id": self.key, "text": self.text, "layer": layer, "triplets": triplets}
+        return {
+            "id": self.key, "text": self.text, "layer": layer.name, "annotators": layer.annotators,
+            "triplets": triplets,
+        }  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +39,7 @@ class PoolLayer:
     """What the labels of a pool amount to.
 
     Attributes:
-        name: gold (people) or silver (a language model).
+        name: gold (people in the pool) or silver (a language model).
         annotator: whose labels these are; empty for what people decided together.
         open: reviews that are left out, since a candidate has no answer.
         unasked: candidates without any label, not even an abstention.
@@ -53,6 +57,10 @@ class PoolLayer:
     @property
     def triplets(self) -> int:
         return sum(len(review.triplets) for review in self.reviews)
+
+    @property
+    def annotators(self) -> Annotators:
+        return "language model" if self.name == "silver" else "people"
 
     @property
     def labelled_by(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from builder.annotators import NOT_STATED
 from builder.licences import known_to_hubs
 from builder.release import layers, origin, parquet, sections
 from builder.release.manifest import MASKED, MASKING, UNMASKED, Content, Facts, size_of
@@ -187,7 +188,7 @@ def flattened(value: object, before: str = "") -> Iterator[tuple[str, str]]:
 def _front(facts: Facts, content: Mapping[str, Content]) -> Iterator[str]:
     """The front matter's lines. Values are JSON where YAML might read them otherwise."""
     languages = sorted({name for statistic in facts.statistics.values() for name in _names(statistic.get("languages"))})
-    yield "language: [zh]"
+    yield f"language: {json.dumps(sorted({name.partition('-')[0] for name in languages}) or ['zh'])}"
     if languages:
         yield f"language_details: {json.dumps(', '.join(languages))}"
     yield f"license: {facts.licence.lower() if known_to_hubs(facts.licence) else 'other'}"
@@ -195,8 +196,7 @@ def _front(facts: Facts, content: Mapping[str, Content]) -> Iterator[str]:
         yield f"license_name: {json.dumps(facts.licence or 'not-stated', ensure_ascii=False)}"
     yield f"pretty_name: {json.dumps(facts.name, ensure_ascii=False)}"
     yield f"size_categories: [{size(facts.reviews)}]"
-    yield f"annotations_creators: [{'expert-generated, ' if facts.gold else ''}machine-generated]"
-    yield "source_datasets: [original]"
+    yield f"annotations_creators: [{', '.join([*_gold_creators(facts), 'machine-generated'])}]"
     yield "task_categories: [token-classification]"
     yield "task_ids: []"
     yield (
@@ -213,6 +213,13 @@ def _front(facts: Facts, content: Mapping[str, Content]) -> Iterator[str]:
         yield from _info(
             name, splits, sizes, content, layers.features() if name in facts.augmentations else parquet.features()
         )
+
+
+def _gold_creators(facts: Facts) -> list[str]:
+    """Who labelled gold by the names of hubs; those of a machine are named anyway."""
+    if not facts.gold or facts.gold_annotators == "language model":
+        return []
+    return ["expert-generated"] if facts.gold_annotators else [NOT_STATED]
 
 
 def _names(languages: object) -> list[str]:
@@ -275,4 +282,4 @@ def size(number: int) -> str:
 def _ids(facts: Facts) -> str:
     if facts.config.get("release.ids") == "hash":
         return "Review ids are hashes that lead back to no site."
-    return "Review ids are those of the input."
+    return "Review ids are those of the input, where it has any."

@@ -13,6 +13,8 @@ from builder.release.manifest import Facts
 
 _MAIL = re.compile(r"[^@\s]+@[^@\s]+\.\w+")
 AUTHORS = (("Chia-Wen", "Lu"), ("Ching-Wen", "Yang"), ("Wei-Yun", "Ma"))
+NOBODY = "not stated"
+"""The author where nobody names one (`release.creator`): the format asks for a name."""
 PAPER = (
     "Automatic Construction of a Chinese Review Dataset for Aspect Sentiment Triplet Extraction via Iterative Weak "
     "Supervision"
@@ -25,6 +27,7 @@ def citation(facts: Facts) -> str:
     def text(value: str) -> str:
         return json.dumps(value, ensure_ascii=False)
 
+    contact = [f"email: {text(facts.contact)}", *([f"name: {text(facts.creator)}"] if facts.creator else [])]
     lines = [
         "cff-version: 1.2.0",
         f"message: {text('If you use this dataset, please cite it as below, and the paper whose method it follows.')}",
@@ -34,13 +37,9 @@ def citation(facts: Facts) -> str:
         *([f"date-released: {facts.date}"] if facts.date else []),
         *([f"license: {facts.licence}"] if is_spdx_name(facts.licence) else []),
         *([f"url: {text(facts.url)}"] if facts.url else []),
-        *(
-            [f"contact:\n  - name: {text(creator(facts))}\n    email: {text(facts.contact)}"]
-            if _MAIL.fullmatch(facts.contact)
-            else []
-        ),
+        *(["contact:\n  - " + "\n    ".join(contact)] if _MAIL.fullmatch(facts.contact) else []),
         "authors:",
-        f"  - name: {text(creator(facts))}",
+        f"  - name: {text(facts.creator or NOBODY)}",
         "abstract: "
         f"{text(f'Aspect sentiment triplets of Chinese {origin.reviews_of(facts)}, found by {origin.makers(facts)}.')}",
         "keywords: [aspect sentiment triplet extraction, weak supervision, Chinese, reviews]",
@@ -59,15 +58,11 @@ def citation(facts: Facts) -> str:
     return "\n".join(lines) + "\n"
 
 
-def creator(facts: Facts) -> str:
-    """Who made the dataset, as far as the user says (`release.creator`)."""
-    return facts.creator or f"The makers of {facts.name}"
-
-
 def cite_as(facts: Facts) -> str:
     """One line, for Croissant's citeAs."""
     year = f" ({facts.date[:4]})" if facts.date else ""
+    cited = f"{facts.name}, version {facts.version}"
     return (
-        f"{creator(facts)}{year}: {facts.name}, version {facts.version}. "
+        f"{f'{facts.creator}{year}: {cited}' if facts.creator else cited + year}. "
         f"Method after Lu et al., {PAPER}, LREC-COLING 2024."
     )

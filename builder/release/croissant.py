@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from builder.licences import is_spdx_name
 from builder.release import origin, parquet
 from builder.release.card import HUB_SPLITS
-from builder.release.citation import cite_as, creator
+from builder.release.citation import cite_as
 from builder.release.fields import LINEAGE, REVIEW, TRIPLET
 from builder.release.manifest import MASKED, UNMASKED, Content, Facts, digest_of, size_of
 from builder.release.stated_quality import quality_sentence
@@ -93,7 +93,7 @@ def croissant(facts: Facts, content: Mapping[str, Content]) -> str:
         "version": facts.version,
         "license": _licence(facts),
         "url": facts.url or f"urn:dataset:{facts.name}",
-        "creator": {"@type": "sc:Organization", "name": creator(facts)},
+        **({"creator": {"@type": "sc:Organization", "name": facts.creator}} if facts.creator else {}),
         "datePublished": facts.date,
         "inLanguage": "zh",
         "keywords": ["aspect sentiment triplet extraction", "weak supervision", "Chinese", origin.reviews_of(facts)],
@@ -133,11 +133,12 @@ def _responsible(facts: Facts) -> Node:
         "rai:machineAnnotationTools": [
             f"builder {facts.builder}",
             *(f"{name} {signature}" for name, signature in facts.signatures.items()),
+            *(["a language model (the gold reviews)"] * (facts.gold_annotators == "language model")),
         ],
-        "rai:dataBiases": "Polarity follows hand-written lexicons; "
+        "rai:dataBiases": "Polarity follows lexicons; "
         "named aspects and frequent constructions are found more often than others.",
         "rai:dataLimitations": "Implicit aspects, whole-sentence opinions and irony are mostly missed; "
-        "silver triplets are not verified by people.",
+        "triplets of silver reviews were not checked one by one.",
         "rai:personalSensitiveInformation": f"Masked: {masked}. Not found, and may remain: {UNMASKED}.",
         "rai:dataUseCases": "Training and studying aspect sentiment triplet extraction in Chinese.",
     }

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from builder.export.records import ReviewRow, TripletRow
 from builder.memory import uncollected
@@ -38,6 +38,8 @@ KINDS: dict[str, tuple[Level, str]] = {
 """Kind of change -> the version part that it raises, and how people call it."""
 _PROVENANCE = {"id", "sources", "rules", "verdict", "confidence", "aspect_category", "opinion_category"}
 """What may differ between two rows of one triplet without its being another label."""
+Making = Mapping[str, Any]
+"""What made a release, as its manifest says: `builder`, `config`, `signatures` and `folders`."""
 Reviews = Mapping[str, tuple[str, ReviewRow]]
 """Review id -> (split, row)."""
 
@@ -45,7 +47,7 @@ Reviews = Mapping[str, tuple[str, ReviewRow]]
 @dataclass(frozen=True, slots=True)
 class Diff:
     """Counts of each kind of change with up to some samples, and the sizes of both sides as (reviews, triplets) by
-    split.
+    split. `made` is what made them and differs: (setting, signature or the like, before, after).
     """
 
     before: str
@@ -53,6 +55,7 @@ class Diff:
     counts: Mapping[str, int]
     samples: Mapping[str, tuple[str, ...]]
     sizes: Mapping[str, tuple[tuple[int, int], ...]]
+    made: tuple[tuple[str, str, str], ...] = ()
 
     @property
     def level(self) -> Level:
@@ -100,11 +103,33 @@ def between(before: Path, after: Path, samples: int = 5) -> Diff:
     old, new = opened(before), opened(after)
     with uncollected(), naming_faults(before, after):
         sides = [(str(release.manifest["version"]), Shelf(release.path, release.splits)) for release in (old, new)]
-        return compare(sides[0], sides[1], samples)
+        return compare(sides[0], sides[1], samples, compare_making(old.manifest, new.manifest))
 
 
-def compare(before: tuple[str, Reviews], after: tuple[str, Reviews], samples: int = 5) -> Diff:
-    """Both are (label, reviews). Matched by id, what is left over by text."""
+def compare_making(before: Making, after: Making) -> tuple[tuple[str, str, str], ...]:
+    """What made two releases and differs: name, value before, value after."""
+    old, new = dict(_list_making(before)), dict(_list_making(after))
+    names = [name for name in {**old, **new} if old.get(name) != new.get(name)]
+    return tuple((name, old.get(name, "none"), new.get(name, "none")) for name in names)
+
+
+def _list_making(manifest: Making) -> Iterator[tuple[str, str]]:
+    yield "version of builder", str(manifest["builder"])
+    for key, value in sorted(manifest["config"].items()):
+        yield f"setting {key}", json.dumps(value, ensure_ascii=False)
+    for name, signature in sorted(manifest["signatures"].items()):
+        yield f"signature of {name}", str(signature)
+    for folder in manifest.get("folders", ()):
+        yield f"folder of {folder['role']} {folder['name']}", str(folder["digest"])
+
+
+def compare(
+    before: tuple[str, Reviews],
+    after: tuple[str, Reviews],
+    samples: int = 5,
+    made: tuple[tuple[str, str, str], ...] = (),
+) -> Diff:
+    """Both are (label, reviews). Matched by id, what is left over by text. `made`: what made them and differs."""
     (old_name, old), (new_name, new) = before, after
     tally = _Tally(samples)
     missing: list[str] = []
@@ -126,7 +151,8 @@ def compare(before: tuple[str, Reviews], after: tuple[str, Reviews], samples: in
         name: tuple((counts["reviews"], counts["triplets"]) for counts in pair)
         for name, pair in sorted(tally.sizes.items(), key=_place)
     }
-    return Diff(old_name, new_name, counts, {k: tuple(tally.samples[k]) for k in KINDS if k in tally.samples}, sides)
+    shown = {kind: tuple(tally.samples[kind]) for kind in KINDS if kind in tally.samples}
+    return Diff(old_name, new_name, counts, shown, sides, made)
 
 
 def _place(item: tuple[str, object]) -> tuple[int, str]:
@@ -209,6 +235,10 @@ def markdown(diff: Diff, title: str = "") -> str:
             f"| {KINDS[kind][1]} | {count:,} | {KINDS[kind][0]} |" for kind, count in diff.counts.items() if count
         ]
         lines.append("")
+    if diff.made:
+        lines += ["| made with another | before | after |", "|---|---|---|"]
+        lines += [f"| {' | '.join(_one_line(cell).replace('|', chr(92) + '|') for cell in row)} |" for row in diff.made]
+        lines.append("")
     lines += ["| split | reviews before | after | triplets before | after |", "|---|---|---|---|---|"]
     lines += [f"| {name} | {a[0]:,} | {b[0]:,} | {a[1]:,} | {b[1]:,} |" for name, (a, b) in diff.sizes.items()]
     lines.append("")
@@ -239,6 +269,7 @@ def as_json(diff: Diff) -> dict[str, object]:
         "after": diff.after,
         "level": diff.level,
         "counts": dict(diff.counts),
+        "made": [dict(zip(("what", *sides), row, strict=True)) for row in diff.made],
         "sizes": sizes,
         "samples": {kind: list(shown) for kind, shown in diff.samples.items()},
     }

@@ -15,7 +15,7 @@ REVIEW: Mapping[str, tuple[str, str]] = {
     "source": ("string or null", "where the review comes from, as the input had it"),
     "annotation": (
         "string",
-        "gold: people labelled the review in full; silver: a machine did; else the augmentation layer",
+        "gold: labels given for the whole review; silver: a machine's; else the augmentation layer",
     ),
     "unverified_negative": (
         "boolean",

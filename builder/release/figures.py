@@ -1,7 +1,7 @@
 """How good the silver labels are by gold reviews, and names for systems and metrics that need no key. Pure.
 
-What no person judged is not measured: agreement of a model with the rules that taught it is no quality, and is never
-shown as such.
+Each figure says by whose labels it was measured. Agreement of a model with the rules is no quality, and is never shown
+as such.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ _PARTS = {"P": "precision", "R": "recall", "F1": "F1"}
 
 @dataclass(frozen=True, slots=True)
 class QualityFigure:
-    """A figure that people's judgement stands behind. `figure`: precision, recall or F1 and how it counts; `of` what
-    it was measured; `by` whose judgement, of how many; percent with the ends of its 95% interval.
+    """A figure that gold stands behind. `figure`: precision, recall or F1 and how it counts; `of` what
+    it was measured; `by` whose labels, of how many reviews; percent with the ends of its 95% interval.
     """
 
     figure: str
@@ -68,13 +68,13 @@ def interval(low: float | None, high: float | None) -> str:
     return "" if low is None else f"{low:.1f} to {high:.1f}"
 
 
-def system_name(code: str) -> str:
-    """A system of the build in words: rules, E0 (variant and round)."""
+def system_name(code: str, judge: str = "taggers") -> str:
+    """A system of the build in words: rules, E0 (variant and round). `judge`: what variant E holds with the rules."""
     if match := re.fullmatch(r"([A-E])(\d+)", code):
         if match[1] == "E":
-            return f"rules and taggers together ({code})"
+            return f"rules and {judge} together ({code})"
         return f"tagger of variant {match[1]}, round {match[2]} ({code})"
-    return {"rules": "the rules alone", "gold": "people (gold)", "silver": "a language model (silver)"}.get(code, code)
+    return {"rules": "the rules alone", "silver": "a language model (silver)"}.get(code, code)
 
 
 def metric_name(code: str) -> str:

@@ -30,18 +30,21 @@ Content = bytes | Stored
 
 @dataclass(frozen=True, slots=True)
 class LayerFacts:
-    """A labelled layer of a split: gold or silver, who labelled it, and its counts."""
+    """A labelled layer of a split: gold or silver, who labelled it in words, and its counts. `annotators`: people,
+    language model or mixed, as far as somebody says.
+    """
 
     annotation: str
     labelled_by: str
     reviews: int
     triplets: int
+    annotators: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class SplitFacts:
-    """What a split holds: where its triplets come from, how it was labelled, its counts; and its layers, where it is
-    known who labelled them.
+    """What a split holds: where its triplets come from, how it was labelled, its counts; and the layers of it that are
+    labelled in full.
     """
 
     name: str
@@ -93,6 +96,10 @@ class Facts:
     """Those of sources of the input, where they differ from the release's or are stated beside it."""
     folders: Sequence[Mapping[str, str]] = ()
     """Role, name and digest of every folder of lexicons and rules, the last one uppermost."""
+    places: int = 0
+    """Places that the input names for released reviews."""
+    places_apart: int = 0
+    """Those of them with reviews in several splits."""
 
     @property
     def reviews(self) -> int:
@@ -100,12 +107,17 @@ class Facts:
 
     @property
     def gold(self) -> int:
-        """Reviews that people labelled."""
+        """Reviews that are gold."""
         return sum(int(str(counts.get("gold_reviews", 0))) for counts in self.statistics.values())
 
     @property
+    def gold_annotators(self) -> str:
+        """Who labelled the gold reviews: people, language model or mixed; empty where nobody says."""
+        return next((layer.annotators for layer in self.layers if layer.annotation == "gold"), "")
+
+    @property
     def layers(self) -> list[LayerFacts]:
-        """The layers of which it is known who labelled them."""
+        """The layers that are labelled in full."""
         return [layer for split in self.splits for layer in split.layers]
 
     @property
@@ -149,6 +161,16 @@ UNMASKED = (
 """What no pattern finds."""
 
 
+def making(facts: Facts) -> dict[str, object]:
+    """What made the release beside its input: the version of builder, settings, signatures and folders."""
+    return {
+        "builder": facts.builder,
+        "signatures": dict(facts.signatures),
+        "folders": [dict(folder) for folder in facts.folders],
+        "config": dict(facts.config),
+    }
+
+
 def manifest(facts: Facts, files: Mapping[str, Content]) -> str:
     """manifest.json: everything that decided the release, and its files."""
     body = {
@@ -165,7 +187,7 @@ def manifest(facts: Facts, files: Mapping[str, Content]) -> str:
         "creator": facts.creator,
         "contact": facts.contact,
         "url": facts.url,
-        "builder": facts.builder,
+        **making(facts),
         "splits": {
             s.name: {
                 "source": s.source,
@@ -179,13 +201,11 @@ def manifest(facts: Facts, files: Mapping[str, Content]) -> str:
         },
         "statistics": {split: dict(numbers) for split, numbers in facts.statistics.items()},
         "dropped": dict(facts.dropped),
+        **({"places": {"named": facts.places, "in_several_splits": facts.places_apart}} if facts.places else {}),
         "panel": facts.panel,
         "quality": facts.quality,
         "privacy": PRIVACY | {"ids": facts.config.get("release.ids", "keep")},
         "ingest": dict(facts.ingest),
-        "signatures": dict(facts.signatures),
-        "folders": [dict(folder) for folder in facts.folders],
-        "config": dict(facts.config),
         "figures": as_rows(facts.figures),
         "metrics": [
             dict(zip(("system", "split", "metric", "value", "low", "high"), metric, strict=True))

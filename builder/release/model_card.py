@@ -14,7 +14,7 @@ from builder.licences import known_to_hubs
 
 DESCRIPTION = "builder-model.json"
 FORMAT = 1
-_AGAINST_RULES = "\n\nThese say how far it repeats the rules, not how right it is: the build had no labels of people."
+_AGAINST_RULES = "\n\nThese say how far it repeats the rules, not how right it is: the build had no gold labels."
 _VARIANTS = {
     "A": "the judge filters the first training set, then new triplets whose opinion no lexicon holds",
     "B": "the judge filters new triplets whose opinion no lexicon holds",

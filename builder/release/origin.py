@@ -8,16 +8,21 @@ from __future__ import annotations
 
 from pathlib import PurePath
 
+from builder.annotators import NOT_STATED, name_annotators
 from builder.release.manifest import Facts
 from builder.settings import CORE, RESTAURANT
 from builder.wording import counted
 
 UNTRUSTED = "The panel of taggers is not trusted"
 """How `Facts.panel` begins where a judge was trained and changed nothing."""
+SHIPPED_JUDGE = "The judge is the model that the domain ships, a tagger trained on annotated reviews of others"
+"""How `Facts.panel` begins where that model is the judge."""
 SHIPPED = "shipped model"
 """What the source of a split calls the model that the domain's pack ships."""
 WEIGHED = "weighed with "
 """What stands before the names of language models in the source of a split."""
+GOLD_FITTED = "on gold reviews"
+"""What `Facts.panel` holds where the confidences were fitted to gold."""
 _START = "builder {} found them by weak supervision: a rule engine with lexicons proposed"
 
 
@@ -42,12 +47,23 @@ def is_judged(facts: Facts) -> bool:
 
 
 def _has_panel(facts: Facts) -> bool:
-    return has_shipped_model(facts) or any("panel" in split.source for split in facts.splits)
+    return _holds_with(SHIPPED, facts) or _holds_with("panel", facts)
+
+
+def _holds_with(judge: str, facts: Facts) -> bool:
+    return any(judge in split.source for split in facts.splits)
 
 
 def has_shipped_model(facts: Facts) -> bool:
-    """Whether the model of the domain's pack decided on the triplets."""
-    return any(SHIPPED in split.source for split in facts.splits)
+    """Whether the model of the domain's pack judged."""
+    return facts.panel.startswith(SHIPPED_JUDGE) or _holds_with(SHIPPED, facts)
+
+
+def name_judge(facts: Facts) -> str:
+    """What judged, where something did."""
+    if has_shipped_model(facts):
+        return "the shipped model"
+    return "the discriminator" if facts.config.get("discriminate.mode") == "paper" else "the panel"
 
 
 def labellers(facts: Facts) -> str:
@@ -62,6 +78,8 @@ def model_labels(facts: Facts) -> str:
     return " ".join(
         f"In {counted(layer.reviews, 'review')} of test a language model ({layer.labelled_by}) said which of the "
         "triplets proposed are right."
+        if "pool" in layer.labelled_by
+        else f"A language model labelled {counted(layer.reviews, 'review')} of test."
         for layer in layers
     )
 
@@ -71,15 +89,22 @@ def makers(facts: Facts) -> str:
     machine = "rules"
     if is_tagged(facts):
         machine = "rules and taggers" if _has_panel(facts) or not is_judged(facts) else "rules, a judge and taggers"
+    if _holds_with(SHIPPED, facts):
+        machine = "rules and a shipped tagger"
     if labellers(facts):
         machine += " and language models"
-    return f"{machine}, and by people in {counted(facts.gold, 'review')}" if facts.gold else machine
+    if not facts.gold:
+        return machine
+    gold = counted(facts.gold, "review")
+    if not facts.gold_annotators:
+        return f"{machine}; in {gold} labels were given, {NOT_STATED} them"
+    return f"{machine}, and by {name_annotators(facts.gold_annotators)} in {gold}"
 
 
 def sentences(facts: Facts) -> str:
     """How the triplets were made: by whom, what no model did, and after which method."""
     start = _START.format(facts.builder)
-    parts = (start, _machine(facts), _weighed(facts), model_labels(facts), _people(facts), _method(facts))
+    parts = (start, _machine(facts), _weighed(facts), model_labels(facts), _gold(facts), _method(facts))
     return " ".join(filter(None, parts))
 
 
@@ -90,10 +115,10 @@ def _weighed(facts: Facts) -> str:
 
 
 def _machine(facts: Facts) -> str:
-    if has_shipped_model(facts):
+    if _holds_with(SHIPPED, facts):
         return (
-            "triplets. A tagger that builder ships, trained on other reviews which a language model annotated, added "
-            "some, left others out and rated them."
+            "triplets. A tagger that comes with the domain's pack, trained on other, annotated reviews, added some, "
+            "left others out and rated them."
         )
     if _has_panel(facts):
         return "triplets. Taggers, trained on the rules' output, added some, left others out and rated them."
@@ -110,13 +135,13 @@ def _machine(facts: Facts) -> str:
     return "every triplet. No judge or tagger was trained."
 
 
-def _people(facts: Facts) -> str:
-    if facts.gold:
-        return (
-            f"People labelled the {counted(facts.gold, 'review')} with `annotation` gold; no rule or model "
-            "learnt from them."
-        )
-    return "No person labelled any of them."
+def _gold(facts: Facts) -> str:
+    if not facts.gold:
+        return "No person labelled any of them."
+    who, reviews = name_annotators(facts.gold_annotators), f"the {counted(facts.gold, 'review')} with `annotation` gold"
+    labelled = f"{who.capitalize()} labelled {reviews}" if facts.gold_annotators else f"It is {NOT_STATED} {reviews}"
+    fitted = "; the confidences are fitted to them" if GOLD_FITTED in facts.panel else ""
+    return f"{labelled}. They stand in test alone{fitted}."
 
 
 def _method(facts: Facts) -> str:

@@ -6,9 +6,11 @@ from __future__ import annotations
 
 import re
 
+from builder.annotators import describe_annotators
 from builder.release import fields, origin
 from builder.release.figures import interval, metric_name, system_name
 from builder.release.manifest import Facts
+from builder.wording import counted
 
 REASONS = {
     "unsure": "triplets below the confidence that was asked for",
@@ -38,7 +40,7 @@ _SCOPE = """## Out of scope
 
 - Judging single houses, goods or people, or ranking them: labels are too often wrong one by one.
 - Estimating what customers think at large: the reviews are no sample of any population.
-- Test scores on silver reviews: they measure agreement with the method, not truth. Use reviews with `annotation` gold.
+- Test scores on silver reviews: they measure agreement with the method, not truth. {gold}
 - Taking an `unverified_negative` review as proof that nothing is judged in it.
 - Texts other than {reviews}, and languages other than Chinese."""
 ERRORS = """## Known errors
@@ -81,14 +83,16 @@ def uses(facts: Facts) -> str:
 
 def _scope(facts: Facts) -> str:
     """What the data is not good for."""
-    return _SCOPE.format(reviews=origin.reviews_of(facts))
+    labelled = f"Use reviews with `annotation` gold, {describe_annotators(facts.gold_annotators)}."
+    gold = labelled if facts.gold else "There are no others here."
+    return _SCOPE.format(reviews=origin.reviews_of(facts), gold=gold)
 
 
 def made(facts: Facts) -> str:
     """How the labels came about, with the names that fields and tables use."""
     terms = ["A *source* proposes triplets.", "`rules` is the rule engine with its lexicons."]
     if facts.gold:
-        terms.append("`gold` is people.")
+        terms.append(f"`gold` is labels that were given, not found: {describe_annotators(facts.gold_annotators)}.")
     if any(layer.annotation == "silver" for layer in facts.layers):
         terms.append("`silver` is a language model.")
     named = " ".join([*(split.source for split in facts.splits), *(metric[0] for metric in facts.metrics)])
@@ -98,35 +102,44 @@ def made(facts: Facts) -> str:
             "`S_n` is a variant's training set in round n."
         )
     if origin.has_shipped_model(facts):
-        terms.append("The *shipped model* is a tagger that comes with builder and was trained on other reviews.")
-        terms.append("`E0` is what rules and shipped model hold together.")
+        terms.append("The *shipped model* is a tagger that comes with the domain's pack, trained on other reviews.")
+        terms += ["`E0` is what rules and shipped model hold together."] * ("E0" in named or "together" in named)
     elif "panel" in named or "E0" in named:
         terms.append("The *panel* is the taggers of cross-fitting: each rates reviews that it was not trained on.")
         terms.append("`E0` is what rules and panel hold together.")
     if origin.is_judged(facts):
-        panel = "the panel" if "panel" in named else "the discriminator"
-        judge = "the shipped model" if origin.has_shipped_model(facts) else panel
         terms.append(
-            f"The *judge*, here {judge}, gives each candidate a verdict: YY, the opinion describes the aspect with this"
-            " polarity; YN, with another polarity; NX, not at all."
+            f"The *judge*, here {origin.name_judge(facts)}, gives each candidate a verdict: YY, the opinion describes "
+            "the aspect with this polarity; YN, with another polarity; NX, not at all."
         )
     return f"""## How it was made
 
 Terms. {" ".join(terms)}
 
-Splits are by review. Near-duplicates (at least 70% of the character bigrams in common) are kept in one split. \
+{_grouping(facts)} Near-duplicates (at least 70% of the character bigrams in common) are kept in one split. \
 A review that was released in a
 split stays in it in later releases of this name. Where two sources mark one place differently, the rules win."""
 
 
+def _grouping(facts: Facts) -> str:
+    """What stays in one split, and what does not."""
+    if group := facts.config.get("input.group_column"):
+        kept = f"Reviews with one value of the column `{group}` stay in one split."
+    else:
+        kept = "Splits are by review, not by place or document."
+    apart = f" {facts.places_apart:,} of {counted(facts.places, 'place')} have reviews in several splits."
+    return kept + apart * bool(facts.places)
+
+
 def inputs(facts: Facts) -> str:
-    """Where reviews come from, each with its licence."""
+    """Where reviews come from, each source with the licence that is stated for it; the release's own says nothing of
+    the sources.
+    """
     review_counts = facts.inputs
-    licence = facts.licence or "not stated"
     if not [name for name in review_counts if name]:
-        return f"The input did not say where its reviews come from. The licence stated for all of them: {licence}."
+        return "The input did not say where its reviews come from. Their own licence: not stated."
     lines = [
-        f"| {name.replace('|', ' ') or '(not stated)'} | {number:,} | {facts.licences.get(name, licence)} |"
+        f"| {name.replace('|', ' ') or '(not stated)'} | {number:,} | {facts.licences.get(name, 'not stated')} |"
         for name, number in sorted(review_counts.items(), key=lambda item: (-item[1], item[0]))
     ]
     return "| source | reviews | licence |\n|---|---|---|\n" + "\n".join(lines)
@@ -139,47 +152,49 @@ def agreement(facts: Facts) -> str:
     gold = [metric for metric in facts.metrics if not metric[0].endswith((" against rules", " against silver"))]
     silver = [metric for metric in facts.metrics if metric[0].endswith("against silver")]
     rules = [metric for metric in facts.metrics if metric[0].endswith("against rules")]
+    held = "the shipped model" if origin.has_shipped_model(facts) else "taggers"
+    taught = "" if origin.has_shipped_model(facts) else " that taught it"
     parts = []
     if gold:
         parts.append(
             "## Scores of the build's systems\n\nCandidates of each system on the gold reviews, "
-            f"before the release chose from them.\n\n{_scores(gold)}\n\n"
+            f"before the release chose from them.\n\n{_scores(gold, held)}\n\n"
         )
     if silver:
         parts.append(
             "## Scores by a language model's labels\n\nCandidates of each system on the reviews that a language model "
-            f"labelled. They are as right as that model is.\n\n{_scores(silver)}\n\n"
+            f"labelled. They are as right as that model is.\n\n{_scores(silver, held)}\n\n"
         )
     if rules:
         parts.append(
             "## Agreement with the rules (no measure of quality)\n\nWithout gold there is only this: "
-            "how far a system departs from the rules that taught it. High figures"
-            f" mean that it repeats them, right or wrong.\n\n{_scores(rules)}\n\n"
+            f"how far a system departs from the rules{taught}. High figures"
+            f" mean that it repeats them, right or wrong.\n\n{_scores(rules, held)}\n\n"
         )
     return "".join(parts)
 
 
-def _scores(rows: list[tuple[str, str, str, float, float | None, float | None]]) -> str:
+def _scores(rows: list[tuple[str, str, str, float, float | None, float | None]], held: str) -> str:
     head = "| system | split | metric | percent | 95% interval |\n|---|---|---|---|---|\n"
     return head + "\n".join(
-        f"| {_systems(system)} | {split} | {metric_name(metric)} | {value:.1f} | {interval(low, high)} |"
+        f"| {_systems(system, held)} | {split} | {metric_name(metric)} | {value:.1f} | {interval(low, high)} |"
         for system, split, metric, value, low, high in rows
     )
 
 
-def _systems(name: str) -> str:
-    """`E0 against gold` in words."""
+def _systems(name: str, held: str) -> str:
+    """`E0 against gold` in words. `held`: what variant E holds with the rules."""
     system, against, other = name.partition(" against ")
-    return system_name(system) + (f" against {system_name(other)}" if against else "")
+    return system_name(system, held) + (f" against {system_name(other)}" if against else "")
 
 
 def maintenance(facts: Facts) -> str:
     """Who answers, how errors are mended, what a version means, how to cite."""
     makers = facts.creator or "not stated (`release.creator`)"
-    contact = facts.contact or facts.url or "not stated (`release.contact`)"
-    return f"""- Makers: {makers}. Contact: {contact}.
+    contact = facts.contact or facts.url
+    removal = " To have a review removed, give its `id` to the contact above." if contact else ""
+    return f"""- Makers: {makers}. Contact: {contact or "not stated (`release.contact`)"}.
 - A released version never changes. Corrections come as a new version; \
 `CHANGES.md` says what differs, and which part of the number rises.
-- To report an error, give the `id` of the triplet or review. \
-To have a review removed, give its `id` to the contact above.
-- Cite the makers as in `CITATION.cff`, and the paper whose method they follow."""
+- To report an error, give the `id` of the triplet or review.{removal}
+- Cite the dataset as in `CITATION.cff`, and the paper whose method it follows."""

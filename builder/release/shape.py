@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from builder.annotators import ANNOTATORS
 from builder.strict_json import parse_json
 
 Kind = str | list[Any] | dict[str, Any]
@@ -47,6 +48,7 @@ _LEAVES: Mapping[str, Callable[[Any], bool]] = {
     "text": lambda value: isinstance(value, str),
     "MAJOR.MINOR.PATCH": lambda value: isinstance(value, str) and bool(_VERSION.fullmatch(value)),
     "text or null": lambda value: value is None or isinstance(value, str),
+    "who labelled": lambda value: value in ("", *ANNOTATORS),
     "count": lambda value: type(value) is int and 0 <= value < _LARGEST,
     "number": _is_number,
     "number or null": lambda value: value is None or _is_number(value),
@@ -56,7 +58,13 @@ _LEAVES: Mapping[str, Callable[[Any], bool]] = {
 _TREE = "JSON of finite numbers"
 _METRIC = {"system": "text", "split": "text", "metric": "text", "value": "number", "*": "number or null"}
 _FIGURE = {"figure": "text", "of": "text", "by": "text", "value": "number", "*": "number or null"}
-_LAYER = {"annotation": "text", "labelled_by": "text", "reviews": "count", "triplets": "count"}
+_LAYER = {
+    "annotation": "text",
+    "labelled_by": "text",
+    "reviews": "count",
+    "triplets": "count",
+    "annotators?": "who labelled",
+}
 _SPLIT = {
     "source": "text",
     "annotation": "text",
@@ -100,6 +108,7 @@ _THIRD = _SECOND | {
     "folders?": [{"*": "text"}],
     "licences?": {"*": "text"},
     "parent_name?": "text",
+    "places?": {"*": "count"},
 }
 _LAYOUTS: Mapping[int, dict[str, Any]] = {1: _FIRST, 2: _SECOND, 3: _THIRD}
 _CROISSANT: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""What people measured on a release, or that nobody has: for its card and its Croissant file. Pure.
+"""What was measured on a release, by people or by gold, or that nothing was: for its card and its Croissant file. Pure.
 
 In: `Facts.quality`, the result of `builder audit` as plain values (empty without one), and `Facts.figures`, by gold
 reviews. Out: text.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from builder.annotators import describe_annotators
 from builder.release.figures import markdown, sentence
 from builder.release.manifest import Facts
 
@@ -35,7 +36,7 @@ def quality_section(facts: Facts) -> str:
     if facts.figures:
         lines += [
             "",
-            "What the method makes of the reviews that people labelled, and no model learnt from:",
+            f"What the method makes of the gold reviews, {describe_annotators(facts.gold_annotators)}:",
             "",
             markdown(facts.figures),
         ]

@@ -117,7 +117,7 @@ class Tally:
 
 _SHOWN = {
     "reviews": "reviews",
-    "gold_reviews": "of them labelled by people",
+    "gold_reviews": "of them gold",
     "reviews_without_triplet": "of them without a triplet",
     "unverified_negatives": "of these, unverified negatives",
     "rated_reviews": "reviews with a rating",

@@ -124,8 +124,8 @@ def _tiles(connection: sqlite3.Connection, head: tuple[float, str] | None) -> tu
 def _examples(connection: sqlite3.Connection, number: int) -> Section:
     """Reviews in which privacy finds nothing to mask; ids as they are released."""
     hashed = process.config(connection, "release.ids", "keep") == "hash"
-    people = [source.name for source in asked.sources(connection) if source.kind == "human"]
-    names = [*people, *yardsticks.final_systems(connection)]
+    gold = [source.name for source in asked.sources(connection) if source.kind == "gold"]
+    names = [*gold, *yardsticks.final_systems(connection)]
     shown: list[MarkedExample] = []
     for key, text, place, triplets in asked.examples(connection, names, _LONGEST, 20 * number):
         if len(shown) < number and not privacy.mask(text, [place] if place else []).masks:

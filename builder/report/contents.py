@@ -13,7 +13,7 @@ from builder.report.blocks import Cell, ReportFigure, Section, Table
 from builder.report.numbers import percent, whole_number
 from builder.report.yardsticks import final_systems
 from builder.script import converter
-from builder.store import released, runs
+from builder.store import browse, released, runs
 from builder.store import report as asked
 from builder.wording import counted
 
@@ -96,13 +96,14 @@ def _distribution(connection: sqlite3.Connection) -> Table:
     """Table 7: the reviews of each split and layer of the release, what proposed their triplets, and who labelled."""
     config = json.loads(runs.setting(connection, "build") or "{}").get("config", {})
     variant = config.get("release.train_source") or (config.get("self_train.variants") or ["E"])[0]
-    together = f"rules and self-train-{variant}" if variant != "E" else "rules and panel"
-    together = "rules" if config.get("profile") == "rules" else together
+    judge = "" if browse.judge_doubt(connection) else runs.judge(connection)
+    together = f"rules and {judge}" if judge else "rules"
+    together = together if variant == "E" else f"rules and self-train-{variant}"
     sources = {"train": f"self-train-{variant}", "valid": "rules"} if variant != "E" else {}
-    people = released.labelled_by(connection)
+    layers = released.labelled_by(connection)
     rows: list[tuple[Cell, ...]] = []
     for split, annotation, reviews, number in released.layers(connection):
-        labelled_by = people.get(annotation, "") if split == "test" else ""
+        labelled_by = layers.get(annotation, "") if split == "test" else ""
         systems = final_systems(connection)
         union = f"union of {', '.join(systems)}" if "pool" in labelled_by and len(systems) > 1 else together
         rows.append((split, annotation, reviews, number, sources.get(split, union), labelled_by or "-"))
@@ -227,8 +228,8 @@ def _one_script(counted_words: list[tuple[str, int, int, int, int]], limit: int)
 def sharing(connection: sqlite3.Connection) -> Section:
     """How much of one source's triplets another finds too, at the very place and with the same polarity."""
     by_name = {source.name: source for source in asked.sources(connection)}
-    people = [source.name for source in by_name.values() if source.kind == "human"]
-    chosen = [by_name[name] for name in (*people, *final_systems(connection)) if name in by_name]
+    gold = [source.name for source in by_name.values() if source.kind == "gold"]
+    chosen = [by_name[name] for name in (*gold, *final_systems(connection)) if name in by_name]
     shared = asked.overlaps(connection, [source.id for source in chosen])
     rows = tuple(
         (
@@ -243,8 +244,8 @@ def sharing(connection: sqlite3.Connection) -> Section:
         for source in chosen
     )
     note = (
-        "Percent of the row's triplets that the column proposes too: same places in the text, same polarity. People "
-        "label the test split alone, so their column is low."
+        "Percent of the row's triplets that the column proposes too: same places in the text, same polarity. Gold "
+        "holds reviews of the test split alone, so its column is low."
     )
     table = Table(
         "sharing",
@@ -258,6 +259,7 @@ def sharing(connection: sqlite3.Connection) -> Section:
     return Section(
         "sharing",
         "How alike the sources are, which is not quality",
-        "Models learnt from the rules, so agreement with them says little about quality; agreement with people does.",
+        "Models learn from the rules or hold their triplets too, so agreement with these says little about quality; "
+        "agreement with gold does.",
         (table,),
     )

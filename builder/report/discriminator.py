@@ -11,7 +11,7 @@ from collections import Counter
 from builder.records import VERDICTS
 from builder.report.blocks import Cell, Section, Table
 from builder.report.yardsticks import NO_GOLD, Yardstick, final_systems
-from builder.store import browse, labels
+from builder.store import browse, labels, runs
 from builder.store import report as asked
 from builder.store.labels import LabelPool
 
@@ -38,13 +38,13 @@ def discriminator(connection: sqlite3.Connection, yardsticks: list[Yardstick]) -
         else []
     )
     shown = [
-        *(source.name for source in asked.sources(connection) if source.kind == "human"),
+        *(source.name for source in asked.sources(connection) if source.kind == "gold"),
         *final_systems(connection),
     ]
     rows = [row for row in rows if row[0] in shown]
     verdicts = Table(
         "verdicts",
-        "What the discriminator says, by who proposed",
+        f"What the {runs.judge(connection) or 'discriminator'} says, by who proposed",
         ("source", "judged", "YY", "YN", "NX", "abstained", "YY %"),
         tuple(rows),
         note=browse.judge_doubt(connection),
@@ -82,7 +82,7 @@ def _confusion(yardstick: Yardstick, number: int) -> Table:
     kept = sum(n for (due, verdict), n in cells.items() if due == "YY" and verdict not in ("YN", "NX"))
     note = (
         f"It catches {_of(caught, wrong)} wrong candidates and keeps {_of(kept, right)} right ones. A candidate near "
-        "a gold triplet is YY, near its pair only YN, else NX, where people did not label it themselves."
+        "a gold triplet is YY, near its pair only YN, else NX, where it has no label of its own."
     )
     columns = (f"{yardstick.name} say", *(f"discriminator {label or 'abstains'}" for label in shown))
     name = "figure-6" + ("" if number == 1 else f"-{number}")

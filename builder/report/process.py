@@ -75,8 +75,8 @@ def contribution(connection: sqlite3.Connection, analysis: Table, most: int = 20
     rules = Table(
         "by-rule", "Candidates by pairing rule", ("rule", "triplets", "POS", "NEG", "NEU", "accepted %"),
         tuple(asked.by_rule(connection)),
-        note="Accepted: the share of all that the discriminator calls YY. It learnt from the rules, so this is "
-            f"agreement, not accuracy. {browse.judge_doubt(connection)}".rstrip(),
+        note="Accepted: the share of all that the judge calls YY. Two machines agree there: this is no accuracy."
+            f" {browse.judge_doubt(connection)}".rstrip(),
         look="polarity", missing="No triplets yet: `builder run seed`.",
     )  # fmt: skip
     used: dict[str, list[int]] = defaultdict(lambda: [0, 0])

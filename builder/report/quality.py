@@ -139,8 +139,8 @@ def beyond_lexicon(connection: sqlite3.Connection, lexicon: Lexicon, yardsticks:
             )
     columns = ("split", "model", "reviews", "triplets", "out of lexicon", "‰", "YY", "YN", "NX", "right %")
     note = (
-        "Out of lexicon: the opinion, less a negator, is no entry of the opinion lexicon. YY, YN and NX by human "
-        "labels, where there are any."
+        "Out of lexicon: the opinion, less a negator, is no entry of the opinion lexicon. YY, YN and NX by gold "
+        "or a language model's labels, where there are any."
     )
     missing = "" if rows else "No model yet: `builder run self_train`."
     table = Table(

@@ -1,4 +1,4 @@
-"""What systems are measured with: people's gold, the labels of a pool, a judge's labels, or, where there is none of
+"""What systems are measured with: gold, the labels of a pool, a judge's labels, or, where there is none of
 these, the rules' own output.
 
 In: the database. Out: `Yardstick`s: gold answers by review, and what each system says there. Pure but for reading.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import sqlite3
 from dataclasses import dataclass
 
+from builder.annotators import NOT_STATED, name_annotators
 from builder.metrics import Answer
 from builder.metrics.matching import near_label
 from builder.store import labels, released, runs
@@ -19,7 +20,7 @@ from builder.store.report import ProposedTriplet, StoredSource
 Answers = dict[str, list[Answer]]
 
 NO_GOLD = (
-    "No human labels here. Label a sample: `builder pool`, then `builder annotate`; or name a gold file: `builder "
+    "No gold here. Label a sample: `builder pool`, then `builder annotate`; or name a gold file: `builder "
     "run evaluate --set evaluate.gold=FILE`."
 )
 
@@ -47,9 +48,9 @@ def find_yardsticks(connection: sqlite3.Connection) -> list[Yardstick]:
     sources = asked.sources(connection)
     pooled = released.labelled_by(connection)  # a pool's labels are read from the pool
     out = [
-        _human(connection, sources, source)
+        _by_gold(connection, sources, source)
         for source in sources
-        if source.kind == "human" and "pool" not in pooled.get(source.name, "")
+        if source.kind == "gold" and "pool" not in pooled.get(source.name, "")
     ]
     for pool in labels.pools(connection):
         out += _pooled(pool)
@@ -63,7 +64,7 @@ def final_systems(connection: sqlite3.Connection) -> list[str]:
     return ["rules", *(name for variant, number in sorted(last.items()) if (name := f"{variant}{number}") in known)]
 
 
-def _human(connection: sqlite3.Connection, sources: list[StoredSource], gold: StoredSource) -> Yardstick:
+def _by_gold(connection: sqlite3.Connection, sources: list[StoredSource], gold: StoredSource) -> Yardstick:
     keys = asked.reviews(connection, "test")
     due = answers(keys, asked.proposed(connection, gold.id, "test"))
     proposals = {
@@ -78,7 +79,8 @@ def _human(connection: sqlite3.Connection, sources: list[StoredSource], gold: St
     pairs = tuple((label, verdicts[i]) for i, label in named.items() if i in verdicts)
     judged = {(t.review, t.aspect, t.opinion, t.polarity): named[i] for i, t in triplets.items()}
     systems = {name: answers(keys, rows) for name, rows in proposals.items()}
-    return Yardstick(f"human labels ({gold.name})", "test", True, due, systems, pairs, judged)
+    by = f" by {name_annotators(gold.annotators)}" if gold.annotators else f" ({NOT_STATED})"
+    return Yardstick(f"gold{by}", "test", True, due, systems, pairs, judged)
 
 
 def _rules(connection: sqlite3.Connection, sources: list[StoredSource]) -> Yardstick:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import sqlite3
+from functools import partial
 from typing import Any
 from urllib.parse import unquote
 
@@ -12,7 +13,7 @@ from builder.folding import folded_spans
 from builder.serve import charts, spans
 from builder.serve.answering import ask, ask_once, missing, number, page, quoted, refused, selection
 from builder.serve.selection import KINDS, Selection
-from builder.store import browse, listing, stories
+from builder.store import browse, listing, runs, stories
 from builder.store.listing import NONE
 
 PAGE = 20
@@ -216,15 +217,16 @@ def _context_of_review(connection: sqlite3.Connection, i: int, chosen: Selection
         "selection": chosen,
         "query": chosen.query,
         "toggles_of": toggles,
-        "learnt": _learnt,
+        "learnt": partial(_learnt, runs.judge(connection)),
         "doubt": browse.judge_doubt(connection),
         "plain": spans.plain,
     }
 
 
-def _learnt(sources: tuple[str, ...]) -> str:
-    """The variants of a triplet's sources: models that learn from what the rules find."""
-    return ", ".join(name for name in sources if name[:1] in "ABCDE" and name[1:].isdigit())
+def _learnt(judge: str, sources: tuple[str, ...]) -> str:
+    """The variants of a triplet's sources that learn from what the rules find: E where a panel is the judge."""
+    variants = "ABCDE" if judge == "panel" else "ABCD"
+    return ", ".join(name for name in sources if name[:1] in variants and name[1:].isdigit())
 
 
 async def triplet(request: Any, datasette: Any) -> Any:

@@ -28,7 +28,7 @@ _TRIPLET_LIST = (
         "source": "Where the review comes from.",
         "sources": "Who says it: rules, a model (C2: variant C, round 2), the discriminator that calls it right, gold.",
         "rule": "Pairing rule that made it.",
-        "verdict": "The discriminator: YY accepted, YN polarity doubted, NX pair doubted, empty: it abstains.",
+        "verdict": "The judge: YY accepted, YN polarity doubted, NX pair doubted, empty: it abstains.",
         "text": "Beginning of the review.",
     },
 )

@@ -26,7 +26,11 @@ async def overview(request: Any, datasette: Any) -> Any:
 def _overview(connection: sqlite3.Connection, chosen: Selection) -> dict[str, Any]:
     queried = browse.overview(connection, _QUERIES)
     doubt = browse.judge_doubt(connection)
-    shown = [*_words(connection, chosen), _sources(queried["summary"]), *_models(queried, chosen, doubt)]
+    shown = [
+        *_words(connection, chosen),
+        _sources(queried["summary"], runs.judge(connection)),
+        *_models(queried, chosen, doubt),
+    ]
     return {
         "totals": browse.totals(connection),
         "charts": [chart for chart in shown if chart.bars],
@@ -39,9 +43,10 @@ def _overview(connection: sqlite3.Connection, chosen: Selection) -> dict[str, An
     }
 
 
-def _sources(rows: list[dict[str, object]]) -> charts.Chart:
+def _sources(rows: list[dict[str, object]], judge: str) -> charts.Chart:
     about = "candidates by who proposes them, and what is released"
-    if any(row["kind"] == "model" for row in rows):
+    learnt = [row for row in rows if row["kind"] == "model" and (judge == "panel" or str(row["source"])[:1] != "E")]
+    if learnt:
         about += "; models learn from the rules, so that both propose a triplet is no second opinion"
     return charts.Chart("Sources", about, _query("summary"), charts.LEGEND, charts.by_polarity(rows, "source"))
 
@@ -58,7 +63,7 @@ def _models(queried: dict[str, list[dict[str, object]]], chosen: Selection, doub
     return [
         *([growth] if len(queried["growth"]) > 1 else []),  # a build without models has one set, which grows nowhere
         charts.Chart(
-            "Verdicts", "what the discriminator says of each model's findings; it rejects so many",
+            "Verdicts", "what the judge says of each model's findings; it rejects so many",
             _query("rejects-by-round"),
             (("YY", "accepted"), ("abstained", "no verdict"), ("YN", "polarity doubted"), ("NX", "pair doubted")),
             charts.verdicts(queried["rejects-by-round"], bool(doubt)), doubt,
@@ -66,7 +71,7 @@ def _models(queried: dict[str, list[dict[str, object]]], chosen: Selection, doub
         charts.Chart(
             "Rules",
             "candidates by the rule that made them"
-            + "; the discriminator, itself a model, accepts so many percent: that is not accuracy" * shares,
+            + "; the judge, itself a model, accepts so many percent: that is not accuracy" * shares,
             _query("by-rule"), charts.LEGEND,
             charts.by_polarity(queried["by-rule"], "rule", rules, "accepted_percent", bool(doubt)), doubt * shares,
         ),

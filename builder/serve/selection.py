@@ -20,7 +20,7 @@ KINDS: dict[str, tuple[int, str]] = {
     "released": (RELEASED, "triplets of the last release"),
     "rules": (RULES, "what the rules propose, released or not"),
     "models": (MODELS, "what a trained model proposes, released or not"),
-    "gold": (GOLD, "what people labelled"),
+    "gold": (GOLD, "what gold says"),
     "rejected": (LEFT_OUT, "candidates that the release left out"),
 }
 """Value of the parameter `show` -> its bit, and what it shows."""

@@ -15,9 +15,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice
 
+from builder.script import HAN
 from builder.sources.columns import known_roles
 from builder.sources.guessing import REPLIES, REVIEWS, RolesOf
-from builder.script import HAN
 
 DECODER = json.JSONDecoder(strict=False)
 """Raw tabs and other control characters inside strings are read; NUL is rejected by name, not as bad JSON."""

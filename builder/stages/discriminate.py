@@ -113,7 +113,7 @@ def _judge_by_shipped_model(context: Context, model: Path, rules: int, shown: Mo
         save_proposals(folder, panel.taggers.digest, judge())
     shown.close()
     labels = triplets.label_counts(connection, source)
-    return {"judged": sum(labels.values()), **labels, "judge": f"the model of the domain {context.config.domain}"}
+    return {"judged": sum(labels.values()), **labels, "judge": f"{runs.PACK_MODEL}{context.config.domain}"}
 
 
 def _train_paper(

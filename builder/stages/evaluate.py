@@ -1,7 +1,7 @@
 """evaluate: score the rules and every final model on the layers of the test split, or against the rules where there is
 none.
 
-Gold (config `evaluate.gold`) is what people labelled, silver (`evaluate.silver`) what a language model labelled. Each
+Gold (config `evaluate.gold`) is labels that were given, silver (`evaluate.silver`) what a language model labelled. Each
 is stored as proposals of a source of its name; scores are rows of `metrics` with 95% intervals and signature.
 """
 
@@ -52,12 +52,11 @@ def run(context: Context) -> runs.Counts:
 
 
 def _store(context: Context, layer: TestLayer) -> None:
-    """Write a layer: its source, its reviews, its triplets. People overrule what is known of a triplet."""
-    connection, by_people = context.connection, layer.name == labelled.GOLD
-    kind = labelled.KINDS[layer.name]
-    source = triplets.source(connection, layer.name, kind, layer.signature, layer.labelled_by)
+    """Write a layer: its source, its reviews, its triplets. Gold overrules what is known of a triplet."""
+    connection, kind = context.connection, labelled.KINDS[layer.name]
+    source = triplets.source(connection, layer.name, kind, layer.signature, layer.labelled_by, layer.annotators)
     labelled.put(connection, source, layer.reviews)
-    triplets.propose(connection, source, layer.triplets, overrule=by_people)
+    triplets.propose(connection, source, layer.triplets, overrule=layer.name == labelled.GOLD)
 
 
 def _describe_score(score: runs.Score) -> str:

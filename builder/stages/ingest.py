@@ -31,8 +31,11 @@ def run(context: Context) -> runs.Counts:
             _ingest(context, path, stored)
         reviews.mark_duplicates(connection)
         search.finish(connection)
-        files = [str(path) for path in named_files(context.config.evaluate).values()]
-        labelled = {path: gold.rows(path) for path in files}
+        settings = context.config.evaluate
+        files = {name: str(path) for name, path in named_files(settings).items()}
+        labelled = {path: gold.rows(path) for path in files.values()}
+        for name, file in files.items():
+            gold.read_annotators(labelled[file], name, settings)
         for file, given in labelled.items():
             _check_keys(context, file, frozenset(str(row["id"]) for row in given))
         named = frozenset(str(row["id"]) for given in labelled.values() for row in given)

@@ -85,7 +85,7 @@ def restore(connection: sqlite3.Connection, rows: Sequence[tuple[int, Restored]]
         for name in restored.sources:
             by_source.setdefault(name, []).append((i, restored.triplet.rules if name == "rules" else ()))
     for name, proposals in by_source.items():
-        kind = {"rules": "rules", "gold": "human", "discriminator": "discriminator"}.get(name, "model")
+        kind = name if name in ("rules", "gold", "discriminator") else "model"
         known = triplets.source_id(connection, name)
         source = known if known is not None else triplets.source(connection, name, kind, "release")
         triplets.proposed_by(connection, source, proposals)

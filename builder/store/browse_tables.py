@@ -40,7 +40,7 @@ CREATE TABLE triplet_facets (
 INSERT INTO triplet_facets
   SELECT t.review, t.id,
          CASE WHEN e.triplet IS NOT NULL THEN {RELEASED} WHEN :released THEN {LEFT_OUT} ELSE 0 END
-         | coalesce((SELECT sum(DISTINCT CASE s.kind WHEN 'rules' THEN {RULES} WHEN 'human' THEN {GOLD}
+         | coalesce((SELECT sum(DISTINCT CASE s.kind WHEN 'rules' THEN {RULES} WHEN 'gold' THEN {GOLD}
                                          ELSE {MODELS} END)
                      FROM proposals p JOIN sources s ON s.id = p.source
                      WHERE p.triplet = t.id AND NOT (s.kind = 'model' AND s.signature = '{RULES_REPEATED}')), 0),

@@ -1,4 +1,4 @@
-"""Layers of the test split: which of its reviews people or a language model labelled, and who that was.
+"""Layers of the test split: which of its reviews are labelled in full, and who labelled them.
 
 A layer's triplets are the proposals of its source (`gold` or `silver`), read with `builder.store.triplets`.
 """
@@ -9,18 +9,23 @@ import sqlite3
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from builder.annotators import Annotators
+
 GOLD, SILVER = "gold", "silver"
 """The sources of the layers, and what release rows call their annotation."""
-KINDS = {GOLD: "human", SILVER: "llm"}
+KINDS = {GOLD: "gold", SILVER: "llm"}
 
 
 @dataclass(frozen=True, slots=True)
 class LabelledLayer:
-    """A layer by its name, with the id of its source, who labelled it, and the row ids of its reviews."""
+    """A layer by its name, with the id of its source, who labelled it (in words, and as far as somebody says), and the
+    row ids of its reviews.
+    """
 
     name: str
     source: int
     labelled_by: str
+    annotators: Annotators
     reviews: frozenset[int]
 
 
@@ -34,7 +39,7 @@ def put(connection: sqlite3.Connection, source: int, reviews: Iterable[int]) -> 
 def layers(connection: sqlite3.Connection) -> dict[str, LabelledLayer]:
     """Name -> layer, gold first; empty where nothing was labelled."""
     sources = connection.execute(
-        "SELECT s.name, s.id, coalesce(s.labelled_by, '') FROM sources s"
+        "SELECT s.name, s.id, coalesce(s.labelled_by, ''), coalesce(s.annotators, '') FROM sources s"
         " WHERE s.name IN ('gold', 'silver') AND s.id IN (SELECT source FROM labelled_reviews) ORDER BY s.name"
     ).fetchall()
     return {
@@ -42,9 +47,10 @@ def layers(connection: sqlite3.Connection) -> dict[str, LabelledLayer]:
             name,
             source,
             labelled_by,
+            annotators,
             frozenset(
                 row[0] for row in connection.execute("SELECT review FROM labelled_reviews WHERE source = ?", (source,))
             ),
         )
-        for name, source, labelled_by in sources
+        for name, source, labelled_by, annotators in sources
     }

@@ -32,7 +32,7 @@ _PARAM = re.compile(r":(\w+) for example (\S+)")
 _NEEDS = {
     "dates": ("review_dates", "no review of this build has a date: the input has no column of dates that was read"),
     "stars": ("reviews WHERE rating IS NOT NULL", "no review of this build has a rating"),
-    "gold": ("sources WHERE kind = 'human'", "nobody has labelled reviews of this build: set evaluate.gold"),
+    "gold": ("sources WHERE kind = 'gold'", "nobody has labelled reviews of this build: set evaluate.gold"),
 }
 """What a query needs -> where it stands, and what to say where there is none."""
 

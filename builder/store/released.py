@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import groupby
@@ -183,6 +184,18 @@ def set_public_ids(connection: sqlite3.Connection, hashed: bool) -> None:
     connection.create_function("hashed_key", 1, public_id, deterministic=True)
     shown = "hashed_key(key)" if hashed else "key"
     connection.execute(f"UPDATE reviews SET public_id = CASE WHEN duplicate_of IS NULL THEN {shown} END")
+
+
+def count_places(connection: sqlite3.Connection, splits: Iterable[Sequence[int]]) -> tuple[int, int]:
+    """How many places the reviews of `splits` (row ids) name, and how many of these stand in several of them."""
+    counts = Counter[str]()
+    for ids in splits:
+        rows = connection.execute(
+            "SELECT DISTINCT place FROM reviews WHERE place <> '' AND id IN (SELECT value FROM json_each(?))",
+            (json.dumps(ids),),
+        )
+        counts.update(row[0] for row in rows)
+    return len(counts), sum(number > 1 for number in counts.values())
 
 
 def labelled_by(connection: sqlite3.Connection) -> dict[str, str]:

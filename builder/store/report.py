@@ -16,12 +16,15 @@ Rows = list[tuple[str | int | float | None, ...]]
 
 @dataclass(frozen=True, slots=True)
 class StoredSource:
-    """Who proposes or judges: `kind` is rules, model, discriminator or human."""
+    """Who proposes or judges: `kind` is rules, model, discriminator, gold or llm. `annotators`: who labelled gold,
+    as far as somebody says.
+    """
 
     id: int
     name: str
     kind: str
     signature: str
+    annotators: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +40,7 @@ class ProposedTriplet:
 
 def sources(connection: sqlite3.Connection) -> list[StoredSource]:
     """Who proposes triplets, in the order in which they came; not who only repeats the rules."""
-    rows = connection.execute("SELECT id, name, kind, signature FROM sources ORDER BY id")
+    rows = connection.execute("SELECT id, name, kind, signature, coalesce(annotators, '') FROM sources ORDER BY id")
     return [StoredSource(*row) for row in rows if (row[2], row[3]) != ("model", RULES_REPEATED)]
 
 

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 Counts = Mapping[str, int | float | str]
+PACK_MODEL = "the model of the domain "
+"""What stands before the domain where the stage `discriminate` counts its judge: a model that no build trained."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,17 @@ def runs(connection: sqlite3.Connection) -> dict[str, Run]:
     """The stages that ran, by name, in the order in which they finished."""
     rows = connection.execute("SELECT stage, key, counts, seconds, finished FROM runs")
     return {row[0]: Run(row[0], row[1], json.loads(row[2]), row[3], row[4]) for row in rows}
+
+
+def judge(connection: sqlite3.Connection) -> str:
+    """What judged: `shipped model`, `panel` or `discriminator`; empty where nothing did, or nobody knows."""
+    stage = runs(connection).get("discriminate")
+    if stage is None:
+        return ""
+    if str(stage.counts.get("judge", "")).startswith(PACK_MODEL):
+        return "shipped model"
+    trained = "panel" if "trust" in stage.counts else "discriminator"
+    return trained if "trust" in stage.counts or stage.counts.get("judged") else ""
 
 
 def rounds(connection: sqlite3.Connection, variant: str | None = None) -> list[Round]:

@@ -11,6 +11,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from builder.annotators import Annotators
 from builder.margins import margin_of
 from builder.records import StoredTriplet, Triplet, Verdict
 from builder.store.reviews import PROPOSED_FOR
@@ -38,12 +39,19 @@ _OVERRULE = """UPDATE SET aspect_full = excluded.aspect_full, owner = excluded.o
 _PROPOSE = "INSERT INTO proposals (source, triplet, confidence, rule, story) VALUES (?,?,?,?,?) ON CONFLICT DO NOTHING"
 
 
-def source(connection: sqlite3.Connection, name: str, kind: str, signature: str, labelled_by: str | None = None) -> int:
+def source(
+    connection: sqlite3.Connection,
+    name: str,
+    kind: str,
+    signature: str,
+    labelled_by: str | None = None,
+    annotators: Annotators = "",
+) -> int:
     """The id of a source, after dropping what it said before: a rerun replaces."""
     connection.execute("DELETE FROM sources WHERE name = ?", (name,))
     cursor = connection.execute(
-        "INSERT INTO sources (name, kind, signature, labelled_by) VALUES (?,?,?,?)",
-        (name, kind, signature, labelled_by),
+        "INSERT INTO sources (name, kind, signature, labelled_by, annotators) VALUES (?,?,?,?,?)",
+        (name, kind, signature, labelled_by, annotators or None),
     )
     assert cursor.lastrowid is not None
     return cursor.lastrowid
@@ -254,5 +262,5 @@ def subset(connection: sqlite3.Connection, ids: Sequence[int], most: int | None 
 
 
 def signatures(connection: sqlite3.Connection) -> dict[str, str]:
-    """Source name -> its signature, people left out."""
-    return dict(connection.execute("SELECT name, signature FROM sources WHERE kind <> 'human' ORDER BY id"))
+    """Source name -> its signature, gold left out."""
+    return dict(connection.execute("SELECT name, signature FROM sources WHERE kind <> 'gold' ORDER BY id"))

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from builder.annotators import NOT_STATED
 from builder.export.records import triplet
 from builder.release import reading
 from builder.release.origin import WEIGHED
@@ -35,8 +36,8 @@ _WORDS = {"POS": "positive", "NEG": "negative", "NEU": "neutral"}
 
 @dataclass(frozen=True, slots=True)
 class ReleaseOutcome:
-    """A release as a build ends with it. `reviews` are all in it, `labelled` those with a triplet, `gold` those that
-    people labelled; `ingest` counts the rows of the input.
+    """A release as a build ends with it. `reviews` are all in it, `labelled` those with a triplet, `gold` those of
+    gold; `ingest` counts the rows of the input, `places` those named and those of them in several splits.
     """
 
     path: Path
@@ -52,6 +53,7 @@ class ReleaseOutcome:
     judge: str
     quality: str
     labellers: str = ""
+    places: Mapping[str, int] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, object]:
         """As plain values."""
@@ -71,13 +73,16 @@ class ReleaseOutcome:
             rows = self.ingest["rows"]
             repeat = "repeats" if repeated == 1 else "repeat"
             yield f"Of {counted(rows, 'row')}, {rejected:,} could not be used and {repeated:,} {repeat} another review."
+        if apart := self.places.get("in_several_splits"):
+            named = counted(self.places["named"], "place")
+            yield f"{apart:,} of {named} have reviews in several splits; --group-column COLUMN keeps each in one."
         if self.labellers:
             yield f"Where they read reviews, language models were weighed with the rules: {self.labellers}."
             if ADDED in counts:
                 yield f"Triplets that they added: {counts[ADDED]:,}; that they took out: {counts[DROPPED]:,}."
         elif self.judge in _UNJUDGED:
             yield f"The rules alone found them: {_UNJUDGED[self.judge]}."
-        yield self.quality or "No human labels were given, so quality is not measured."
+        yield self.quality or "No gold labels were given, so quality is not measured."
 
 
 def read_outcome(path: Path) -> ReleaseOutcome:
@@ -104,6 +109,7 @@ def read_outcome(path: Path) -> ReleaseOutcome:
         labellers=next(
             filter(None, (split["source"].partition(WEIGHED)[2] for split in manifest["splits"].values())), ""
         ).partition(" where")[0],
+        places=manifest.get("places", {}),
     )
 
 
@@ -114,12 +120,14 @@ def _judge(panel: str) -> str:
 
 
 def _quality(manifest: Mapping[str, Any]) -> str:
-    """In sentences what people measured: by the audit of a sample, and on reviews that they labelled."""
+    """In sentences what was measured: by people in the audit of a sample, and on gold reviews."""
     sentences = [str(manifest["quality"]["summary"])] if manifest["quality"].get("summary") else []
     near = {figure["figure"].partition(",")[0]: figure for figure in manifest["figures"] if "near" in figure["figure"]}
     if "F1" in near:
         parts = ", ".join(f"{name} {near[name]['value']:.1f}" for name in ("precision", "recall", "F1") if name in near)
         sentences.append(f"Quality on {near['F1']['by']}: {parts} percent; aspect or opinion may be longer or shorter.")
+        if NOT_STATED in near["F1"]["by"]:
+            sentences.append("Say who labelled them with `--set evaluate.gold_annotators=…`.")
     return " ".join(sentences)
 
 

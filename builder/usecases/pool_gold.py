@@ -64,7 +64,7 @@ def write_gold(
 
 
 def _write_own(layer: PoolLayer, path: Path) -> PoolGold:
-    lines = (json.dumps(review.row(layer.name), ensure_ascii=False) + "\n" for review in layer.reviews)
+    lines = (json.dumps(review.row(layer), ensure_ascii=False) + "\n" for review in layer.reviews)
     write_atomically(path, "".join(lines).encode())
     return PoolGold(layer, len(layer.reviews), layer.triplets)
 

@@ -5,6 +5,7 @@ In: a file and the settings of a build. Out: a `Preview`, in lines for people an
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -65,10 +66,12 @@ class Preview:
         encoding = f", {self.encoding}" if self.encoding else ""
         noun = "row" if self.rows == 1 else "rows"
         yield f"{printable(self.file)}: {'' if self.exact else 'about '}{self.rows:,} {noun}{encoding}"
-        guess = " (known by its content; --text-column names another)" if self.by_content else ""
+        hints = {"text": " (known by its content; --text-column names another)"} if self.by_content else {}
+        if (place := self.columns.get("place")) is not None and self.columns.get("group") is None:
+            hints["place"] = f" (in several splits; --group-column {shlex.quote(printable(place))} keeps each in one)"
         for role, name in self.columns.items():
             if name is not None:
-                yield f"  {role:<7} ← {printable(name)}{guess if role == 'text' else ''}"
+                yield f"  {role:<7} ← {printable(name)}{hints.get(role, '')}"
         if self.columns.get("place") is None:
             yield "  place   none: names of places will NOT be masked; --place-column names the column"
         if self.unused:

@@ -1,5 +1,5 @@
-"""The layers of the test split: gold that people labelled, silver that a language model labelled, as triplets of the
-stored texts. A wrong line, id or span is an error, never a guess.
+"""The layers of the test split: gold, whoever labelled it, and silver that a language model labelled, as triplets of
+the stored texts. A wrong line, id or span is an error, never a guess.
 
 In: what `evaluate.gold` and `evaluate.silver` name, a file or a pool. `ingest` reads files to make their reviews the
 test split, and checks all of them; a pool is drawn from a build that has its splits. `evaluate` stores each layer as
@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-from builder.errors import InputError
+from builder.annotators import ANNOTATORS, Annotators, join_annotators, name_annotators
+from builder.errors import ConfigError, InputError
 from builder.records import Element, Polarity, Review, Triplet, polarity_of
 from builder.settings import Evaluate
 from builder.stages.parts import pool_layers
@@ -23,17 +24,20 @@ from builder.store import reviews
 from builder.strict_json import parse_json
 from builder.text import in_order
 
-_LINES = 'each line is {"id": …, "text": …, "triplets": […]}'
+_LINES = 'each line is {"id": …, "text": …, "triplets": […], "annotators": …}'
 _SPANS = "name the spans of each element in the text; `builder gain` alone takes labels without spans"
 _VALENCE: dict[Polarity, float] = {"POS": 8.0, "NEG": 3.0, "NEU": 5.0}
 
 
 @dataclass(frozen=True, slots=True)
 class TestLayer:
-    """A layer over stored reviews: its name, who labelled it, its reviews by row id and key, and (review, triplet)."""
+    """A layer over stored reviews: its name, who labelled it in words and as far as somebody says, its reviews by row
+    id and key, and (review, triplet).
+    """
 
     name: str
     labelled_by: str
+    annotators: Annotators
     reviews: dict[int, str]
     triplets: list[tuple[int, Triplet]]
 
@@ -50,16 +54,17 @@ def read_layers(connection: sqlite3.Connection, settings: Evaluate) -> Iterator[
     in_test = {review.key: review for review in reviews.in_split(connection, "test")}
     for name, value in (("gold", settings.gold), ("silver", settings.silver)):
         if pool_layers.is_pool(value):
-            yield _of_pool(connection, name, value, in_test)
+            yield _of_pool(connection, name, settings, in_test)
         elif value:
             given = rows(value)
             keys = {in_test[str(row["id"])].id: str(row["id"]) for row in given}
-            who = "people" if name == "gold" else "a language model"
-            yield TestLayer(name, who, keys, labelled(given, in_test.values(), value))
+            who = read_annotators(given, name, settings)
+            yield TestLayer(name, name_annotators(who), who, keys, labelled(given, in_test.values(), value))
 
 
-def _of_pool(connection: sqlite3.Connection, name: str, value: str, in_test: dict[str, Review]) -> TestLayer:
-    read, where = pool_layers.read_finished(connection, name, value), pool_layers.SETTINGS[name]
+def _of_pool(connection: sqlite3.Connection, name: str, settings: Evaluate, in_test: dict[str, Review]) -> TestLayer:
+    value, where = settings.gold if name == "gold" else settings.silver, pool_layers.SETTINGS[name]
+    read = pool_layers.read_finished(connection, name, value)
     astray = [
         review.key for review in read.reviews if review.key not in in_test or in_test[review.key].text != review.text
     ]
@@ -70,13 +75,36 @@ def _of_pool(connection: sqlite3.Connection, name: str, value: str, in_test: dic
             where=where,
             fix="draw another pool with `builder pool --split test`",
         )
+    read_annotators([{"annotators": read.annotators}], name, settings)
     keys = {in_test[review.key].id: review.key for review in read.reviews}
     triplets = [(in_test[review.key].id, triplet) for review in read.reviews for triplet in review.triplets]
-    return TestLayer(name, read.labelled_by, keys, triplets)
+    return TestLayer(name, read.labelled_by, read.annotators, keys, triplets)
+
+
+def read_annotators(given: Iterable[Mapping[str, object]], layer: str, settings: Evaluate) -> Annotators:
+    """Who labelled the rows of a layer, by the rows and the settings; ConfigError where these differ.
+
+    Silver is the labels of a language model; of gold nothing is assumed.
+    """
+    rows_say = [cast(Annotators, row["annotators"]) for row in given]
+    whole = join_annotators(rows_say)
+    stated: Annotators = settings.gold_annotators if layer == "gold" else "language model"
+    others = set(rows_say) - {"", stated}
+    if stated and (whole not in ("", stated) or (others and stated != "mixed")):
+        key = "evaluate.gold_annotators" if layer == "gold" else "evaluate.silver"
+        raise ConfigError(
+            f"the labels say that they are by {name_annotators(whole or min(others))}, and {key} says by "
+            f"{name_annotators(stated)}",
+            where=settings.gold if layer == "gold" else settings.silver,
+            fix="correct one of them" if layer == "gold" else "name them in evaluate.gold",
+        )
+    return stated or whole
 
 
 def rows(path: str) -> list[dict[str, object]]:
-    """The rows of a gold file: JSON lines with `id`, `triplets` and perhaps `text`. InputError names a broken line."""
+    """The rows of a gold file: JSON lines with `id`, `triplets` and perhaps `text` and `annotators`. InputError names a
+    broken line.
+    """
     if not path:
         return []
     gold_rows: list[dict[str, object]] = []
@@ -91,12 +119,21 @@ def rows(path: str) -> list[dict[str, object]]:
             continue
         try:
             row = parse_json(line)
-            gold_rows.append({"id": row["id"], "triplets": list(row["triplets"]), "text": row.get("text")})
+            annotators = row.get("annotators") or ""
+            gold_rows.append(
+                {"id": row["id"], "triplets": list(row["triplets"]), "text": row.get("text"), "annotators": annotators}
+            )
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             fault = (
                 f"it is not JSON: {error}" if isinstance(error, ValueError) else "it has no id with a list of triplets"
             )
             raise InputError(f"no gold row: {fault}", where=f"{path}:{number}", fix=_LINES) from error
+        if annotators not in ("", *ANNOTATORS):
+            raise InputError(
+                f"there are no annotators {annotators!r}",
+                where=f"{path}:{number}",
+                fix=f"write {', '.join(ANNOTATORS)}, or leave it out where you do not know",
+            )
     return gold_rows
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from builder import __version__
+from builder.annotators import describe_annotators
 from builder.config import flat
 from builder.errors import ConfigError
 from builder.licences import by_source
@@ -18,15 +19,15 @@ from builder.model.calibration import load_calibration
 from builder.records import POLARITIES
 from builder.release.figures import QualityFigure, metric_name
 from builder.release.manifest import Facts, LayerFacts, SplitFacts
-from builder.release.origin import SHIPPED, UNTRUSTED, WEIGHED
+from builder.release.origin import SHIPPED, SHIPPED_JUDGE, UNTRUSTED, WEIGHED
 from builder.release.statistics import Tally
 from builder.stages.parts import judging
 from builder.stages.parts.context import Context
 from builder.stages.parts.measured_quality import quality
 from builder.stages.parts.release_reviews import train_source
 from builder.stages.parts.release_rows import SplitDraft
-from builder.store import labellers, readings, reviews, runs, triplets
-from builder.store.labelled import GOLD, SILVER
+from builder.store import labellers, readings, released, reviews, runs, triplets
+from builder.store.labelled import GOLD, SILVER, LabelledLayer
 from builder.wording import counted
 
 REASONS = (
@@ -42,11 +43,11 @@ REASONS = (
     "unlabelled",
 )
 NO_JUDGE = "There were too few reviews for a judge"
-SHIPPED_JUDGE = "The judge is the model that the domain ships, a tagger trained on annotated reviews of others"
 RULES_ALONE = "The profile rules trains no judge"
 _WITHOUT_EFFECT = (
-    "workers", "engine", "scheduler", "evaluate.gold", "evaluate.silver", "annotate.models", "lexicons.dir",
-    "rules.dir", "release.version", "release.bump", "release.max_drop", "release.drop_reason", "release.date",
+    "workers", "engine", "scheduler", "evaluate.gold", "evaluate.gold_annotators", "evaluate.silver", "annotate.models",
+    "lexicons.dir", "rules.dir", "release.version", "release.bump", "release.max_drop", "release.drop_reason",
+    "release.date",
 )  # fmt: skip
 """Settings that do not change the data stay out of the manifest: the same data is the same bytes."""
 
@@ -56,6 +57,7 @@ def gather_facts(context: Context, drafts: Mapping[str, SplitDraft], tallies: Ma
     reasons = [dropped.reason for draft in drafts.values() for dropped in draft.dropped]
     numbers = {name: tally.numbers() for name, tally in tallies.items()}
     settings = context.config.release
+    places, apart = released.count_places(context.connection, [draft.released_ids() for draft in drafts.values()])
     return Facts(
         name=settings.name,
         version="",
@@ -82,6 +84,8 @@ def gather_facts(context: Context, drafts: Mapping[str, SplitDraft], tallies: Ma
         contact=settings.contact,
         figures=_silver_figures(drafts["test"]),
         statistics=numbers,
+        places=places,
+        places_apart=apart,
         folders=[
             {"role": folder.role, "name": folder.path.resolve().name, "digest": folder.digest}
             for folder in context.folders.describe()
@@ -102,22 +106,23 @@ def _check_licences(context: Context) -> dict[str, str]:
 
 
 def _silver_figures(draft: SplitDraft) -> list[QualityFigure]:
-    """Scores against gold on reviews that people labelled and no model learnt from: of what the build would release,
-    and of a language model's labels.
-    """
-    model = draft.labelled_by.get(SILVER, "")
+    """Scores against gold: of what the build would release without it, and of a language model's labels."""
+    model = draft.layers[SILVER].labelled_by if SILVER in draft.layers else ""
     names = {"": "the build's labels" if model else "silver labels", SILVER: f"labels of {model}"}
     return [
         figure
         for other, pairs in draft.compared.items()
-        for figure in _compare(names[other], {key: both[0] for key, both in pairs.items()},
+        for figure in _compare(names[other], f"{counted(len(pairs), 'gold review')}, "
+                               f"{describe_annotators(draft.layers[GOLD].annotators)}",
+                               {key: both[0] for key, both in pairs.items()},
                                {key: both[1] for key, both in pairs.items()})
     ]  # fmt: skip
 
 
-def _compare(of: str, gold: Mapping[str, list[Answer]], silver: Mapping[str, list[Answer]]) -> list[QualityFigure]:
-    """Precision, recall and F1 of some labels by people's."""
-    by = f"{counted(len(gold), 'gold review')}, labelled by people"
+def _compare(
+    of: str, by: str, gold: Mapping[str, list[Answer]], silver: Mapping[str, list[Answer]]
+) -> list[QualityFigure]:
+    """Precision, recall and F1 of some labels by gold."""
     return [
         QualityFigure(
             metric_name(f"{result.metric.match} {part}"),
@@ -154,9 +159,9 @@ def _describe_panel(context: Context) -> str:
             else f"It filters variant {variant} all the same: read its verdicts with care."
         )
         return f"{UNTRUSTED}: it learnt from too few reviews to doubt what rules say. {effect}"
-    if variant != "E":
-        return "The panel of taggers is trusted."
     shipped = judging.find_shipped_model(context.config, context.folders) is not None
+    if variant != "E":
+        return f"{SHIPPED_JUDGE}." if shipped else "The panel of taggers is trusted."
     limits, calibration = judging.read_limits(context), load_calibration(context.models / "panel")
     rated = f" Its confidences are calibrated on {calibration.source}." if calibration else ""
     return (
@@ -171,15 +176,15 @@ def _describe_panel(context: Context) -> str:
 def _describe_split(context: Context, draft: SplitDraft, tally: Tally) -> SplitFacts:
     """A split with its source and the counts of its rows; and who labelled its layers."""
     variant, last = train_source(context)
-    count, by_people = tally.counts["reviews"], tally.counts["gold"]
+    count, in_gold = tally.counts["reviews"], tally.counts["gold"]
     source = _split_source(variant, last, draft.name, _name_judge(context))
     if variant == "E" and (readers := labellers.heeded(context.connection)):
         source += f", {WEIGHED}{' and '.join(readers)}"
-    if SILVER in draft.labelled_by:
-        source = f"labels of {draft.labelled_by[SILVER]}"
-    if by_people:
-        source = "gold" if by_people == count else f"gold, and {source} where there is none"
-    annotations = [kind for kind, number in ((GOLD, by_people), (SILVER, count - by_people)) if number]
+    if SILVER in draft.layers:
+        source = f"labels of {draft.layers[SILVER].labelled_by}"
+    if in_gold:
+        source = "gold" if in_gold == count else f"gold, and {source} where there is none"
+    annotations = [kind for kind, number in ((GOLD, in_gold), (SILVER, count - in_gold)) if number]
     return SplitFacts(
         draft.name,
         source,
@@ -187,17 +192,15 @@ def _describe_split(context: Context, draft: SplitDraft, tally: Tally) -> SplitF
         count,
         tally.counts["triplets"],
         {polarity: tally.polarities[polarity] for polarity in POLARITIES},
-        _describe_layers(draft.labelled_by, tally),
+        _describe_layers(draft.layers, tally),
     )
 
 
-def _describe_layers(labelled_by: Mapping[str, str], tally: Tally) -> tuple[LayerFacts, ...]:
-    """The layers of a split that a language model labelled, or people in a pool; a file says no more than gold."""
-    if set(labelled_by.values()) <= {"people"}:
-        return ()
+def _describe_layers(layers: Mapping[str, LabelledLayer], tally: Tally) -> tuple[LayerFacts, ...]:
+    """The layers of a split that are labelled in full, and by whom."""
     return tuple(
-        LayerFacts(name, who, tally.layers[name].reviews, tally.layers[name].triplets)
-        for name, who in labelled_by.items()
+        LayerFacts(name, layer.labelled_by, tally.layers[name].reviews, tally.layers[name].triplets, layer.annotators)
+        for name, layer in layers.items()
     )
 
 

@@ -3,7 +3,7 @@
 In: the database, a split and two row ids. Out: a `BuiltReview` for each review of the split between them. With variant
 E every split holds what rules and panel hold together. With variants A to D train comes from the last training set
 and valid from the rules; test is the union of rules and last model. Valid and test leave out what the variant's judge
-rejects in train. In test the labels of people (gold) come in place of that. So do those of a language model (silver,
+rejects in train. In test gold labels come in place of that. So do those of a language model (silver,
 Table 7 of the paper), and then a review that nobody labelled is left out. Reviews without a triplet stay as unverified
 negatives. Whatever is left out is named with its reason.
 """

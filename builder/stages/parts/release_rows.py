@@ -43,9 +43,9 @@ class SplitDraft:
         ids: the row ids of the reviews, line by line.
         hashes: those of their texts, line by line.
         near: the lines of reviews that are near-duplicates of one in a split that goes first.
-        compared: for each review that people labelled their triplets, and those that would be released without them;
+        compared: for each gold review its gold triplets, and those that would be released without them;
             under "" those of the build, under "silver" those of a language model.
-        labelled_by: who labelled each layer of the split; empty where nobody did.
+        layers: those of the split that are labelled in full, by name.
     """
 
     name: str
@@ -55,7 +55,7 @@ class SplitDraft:
     near: set[int] = field(default_factory=set)
     dropped: list[Rejection] = field(default_factory=list)
     compared: dict[str, dict[str, tuple[list[Answer], list[Answer]]]] = field(default_factory=dict)
-    labelled_by: dict[str, str] = field(default_factory=dict)
+    layers: Mapping[str, labelled.LabelledLayer] = field(default_factory=dict)
 
     def rows(self) -> Iterator[WrittenRow]:
         """The reviews that are released, in the order of the database."""
@@ -93,8 +93,7 @@ class SplitDraft:
 def write_drafts(context: Context, folder: Path) -> dict[str, SplitDraft]:
     """Train, valid and test. Near-duplicates, once masked, stand in one of them only: in the one that comes first."""
     drafts = {name: SplitDraft(name, folder / f"{name}.draft") for name in _FIRST}
-    layers = labelled.layers(context.connection)
-    drafts["test"].labelled_by = {name: layer.labelled_by for name, layer in layers.items()}
+    drafts["test"].layers = labelled.layers(context.connection)
     seen: set[bytes] = set()
     with (
         crew_of_this_machine(context) as crew,

@@ -16,8 +16,8 @@ from pathlib import Path
 from builder.errors import ReleaseError
 from builder.release import package
 from builder.release.changes import changes
-from builder.release.diff import LEVELS, Diff, bumped, compare
-from builder.release.manifest import Facts, manifest, sha256
+from builder.release.diff import LEVELS, Diff, bumped, compare, compare_making
+from builder.release.manifest import Facts, making, manifest, sha256
 from builder.release.reading import Existing, existing, parsed, versions
 from builder.release.shelf import Shelf
 from builder.release.verify import verify
@@ -44,7 +44,7 @@ def settle_version(
     free.
     """
     asked = context.config.release.version
-    for numbering in _matching(context, folder, package.digest(content)):
+    for numbering in _matching(context, folder, facts, package.digest(content)):
         target, files = context.out / f"v{numbering.version}", _list_files(facts, content, numbering)
         if _holds(target, files):
             return target, files, numbering.version
@@ -54,14 +54,14 @@ def settle_version(
                 where=str(target),
                 fix="a release is immutable: set release.version to a new one",
             )
-    numbering = _next(context, folder)
+    numbering = _next(context, folder, facts)
     _refuse_drop(context, numbering)
     undated = replace(facts, version=numbering.version, parent=_name(numbering.parent))
     numbering = replace(numbering, date=_choose_date(context, manifest(undated, content)))
     return context.out / f"v{numbering.version}", _list_files(facts, content, numbering), numbering.version
 
 
-def _matching(context: Context, folder: Path, digest: str) -> Iterator[_Numbering]:
+def _matching(context: Context, folder: Path, facts: Facts, digest: str) -> Iterator[_Numbering]:
     """The releases that may be this very one: that of the version asked for, or all that hold the same data."""
     ours, asked = existing(context.out, context.config.release.name), context.config.release.version
     if asked and (target := context.out / f"v{asked}").exists() and not any(release.path == target for release in ours):
@@ -73,17 +73,17 @@ def _matching(context: Context, folder: Path, digest: str) -> Iterator[_Numberin
         if version == asked if asked else _data_digest(release.path) == digest:
             parent = ours[n - 1] if n else None
             date, reason = (str(release.manifest.get(key, "")) for key in ("date", "reason"))
-            yield _Numbering(version, parent, _diff(parent, version, folder), date, reason)
+            yield _Numbering(version, parent, _diff(parent, version, folder, facts), date, reason)
 
 
-def _next(context: Context, folder: Path) -> _Numbering:
+def _next(context: Context, folder: Path, facts: Facts) -> _Numbering:
     """The version that comes next by what changed, or the one asked for."""
     settings = context.config.release
     ours = existing(context.out, settings.name)
     if settings.version:
         ours = [release for release in ours if release.version < parsed(settings.version)]
     parent = ours[-1] if ours else None
-    change = _diff(parent, settings.version or "this build", folder)
+    change = _diff(parent, settings.version or "this build", folder, facts)
     if settings.version:
         return _Numbering(settings.version, parent, change, reason=settings.drop_reason)
     taken = versions(context.out)
@@ -102,12 +102,13 @@ def _next(context: Context, folder: Path) -> _Numbering:
     return _Numbering(version, parent, replace(change, after=version), reason=settings.drop_reason)
 
 
-def _diff(parent: Existing | None, version: str, folder: Path) -> Diff | None:
+def _diff(parent: Existing | None, version: str, folder: Path, facts: Facts) -> Diff | None:
     if parent is None:
         return None
     return compare(
-        (str(_name(parent)), Shelf(parent.path, parent.splits)), (version, Shelf(folder, release_rows.SPLITS))
-    )
+        (str(_name(parent)), Shelf(parent.path, parent.splits)), (version, Shelf(folder, release_rows.SPLITS)),
+        made=compare_making(parent.manifest, making(facts)),
+    )  # fmt: skip
 
 
 def _name(release: Existing | None) -> str | None:

@@ -1,5 +1,5 @@
 -- sources that disagree: how many triplets two sources share, and how many one of them finds alone
--- Triplets count as shared where aspect, opinion (by place) and polarity are equal. Only reviews that both have read count. Models learn from the rules: that both find a triplet is no second opinion.
+-- Triplets count as shared where aspect, opinion (by place) and polarity are equal. Only reviews that both have read count. Models that a build trains learn from the rules: that both find a triplet is no second opinion.
 WITH
   named AS (SELECT id, name, 1 << row_number() OVER (ORDER BY id) AS bit FROM sources WHERE kind <> 'discriminator'),
   choosy AS (SELECT coalesce(sum(bit), 0) AS bits FROM named WHERE id IN (SELECT source FROM labelled_reviews)),
