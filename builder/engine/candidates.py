@@ -5,6 +5,7 @@ In: a scene, what a rule proposes, and the clauses before. Out: `AspectCandidate
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -113,7 +114,7 @@ def _find_further_back(proposed: Constituent, before: Before, first: int) -> Asp
     """What is proposed, with its own clause, where that stands before clause `first`."""
     if not first or proposed.start >= before.clauses[first][0][0].start:
         return None
-    at = next(at for at in range(first - 1, -1, -1) if before.clauses[at][0][0].start <= proposed.start)
+    at = bisect_right(before.clauses, proposed.start, hi=first, key=lambda clause: clause[0][0].start) - 1
     clause, sentence, _ = before.clauses[at]
     return AspectCandidate(proposed, clause, before.number - at, before.clauses[before.number][1] - sentence)
 

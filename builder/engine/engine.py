@@ -206,9 +206,9 @@ class Engine:
     def _pair_all(self, doc: Doc, read: list[_Clause]) -> Iterator[tuple[Scene, Pairing | None, bool]]:
         """Each opinion in text order with its aspects, and whether something takes these out of what is stated."""
         topic: Topic | None = None
-        sentences: dict[int, list[Constituent]] = {}
+        named: dict[int, list[Constituent]] = {}
         for clause in read if self._rules.wide else ():
-            sentences.setdefault(clause.sentence, []).extend(clause.items)
+            named.setdefault(clause.sentence, []).extend([item for item in clause.items if item.symbol == ASPECT])
         described: dict[int, str] = {}
         begun = OpenList()
         parts = [(clause.items, clause.sentence, clause.label) for clause in read]
@@ -222,7 +222,7 @@ class Engine:
                 if item.phrase is None:
                     continue
                 marked = line[:index] + CURRENT + line[index + 1 :]
-                scene = Scene(clause.items, line, marked, index, doc.tokens, topic, sentences.get(clause.sentence, ()))
+                scene = Scene(clause.items, line, marked, index, doc.tokens, topic, named.get(clause.sentence, ()))
                 pairing = (
                     pairings.get(index)
                     or self._pair(doc, scene, before)
