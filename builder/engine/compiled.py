@@ -6,6 +6,7 @@ In: the lexicon, all rules, the convention. Out: `Compiled`. The rules of other 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -25,13 +26,13 @@ from builder.engine.params import NoParams, Params, in_force, read_params
 from builder.engine.phrases import JoinRule, PhraseGrammar
 from builder.engine.polarity import DenialRule, ExcessRule
 from builder.engine.predicates import PredicateRule, Predicates, compile_predicates
+from builder.engine.quoting import AddressRule, compile_addresses
 from builder.engine.scene import Pairer
-from builder.engine.signs import SignRule, compile_signs
 from builder.engine.terms import TermGrammar, TermRule, find_leads
 from builder.engine.translating import TranslationRule
 from builder.engine.vocabulary import FunctionWordRule, UnitVocabulary, check_units
 from builder.errors import ResourceError
-from builder.lexicon.resources import Lexicon, OpinionEntry
+from builder.lexicon.resources import Lexicon
 from builder.lexicon.rules import Rule
 from builder.settings import Convention
 
@@ -106,7 +107,7 @@ DECLARED: Mapping[str, type] = {
     "compatible": CompatibleRule,
     "block": BlockRule,
     "heading": HeadingRule,
-    "sign": SignRule,
+    "address": AddressRule,
     "translation": TranslationRule,
     "exception": ExceptionRule,
     "conjunction": NoParams,
@@ -161,7 +162,7 @@ class Compiled:
     blocked: frozenset[str]
     exceptions: Mapping[str, frozenset[str]]
     heading: HeadingRule | None
-    signs: Mapping[str, OpinionEntry]
+    addresses: re.Pattern[str] | None
     translation: TranslationRule | None
     wide: bool
 
@@ -279,10 +280,8 @@ def compile_rules(lexicon: Lexicon, rules: Sequence[Rule], convention: Conventio
             [(rule, read_params(rule, ExceptionRule)) for rule in chosen.of_kind("exception")]
         ),
         heading=next(iter(chosen.params("heading", HeadingRule)), None),
+        addresses=compile_addresses(chosen.params("address", AddressRule)),
         translation=next(iter(chosen.params("translation", TranslationRule)), None),
-        signs=compile_signs(
-            [(rule, read_params(rule, SignRule)) for rule in chosen.of_kind("sign")], lexicon.categories
-        ),
         wide=bool(chosen.of_kind("pair-sentence")),
     )
 

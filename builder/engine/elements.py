@@ -56,7 +56,7 @@ def list_candidates(weighed: Sequence[Weighed]) -> list[tuple[str, str]]:
 def make_opinion(
     text: str, clause: Sequence[Constituent], index: int, rule: ExtentRule, aspect: Constituent | None = None
 ) -> tuple[Element, Element]:
-    """The opinion at `index`, its core with its negators, and the whole stretch.
+    """The opinion at `index`, its core with its negators, and the whole stretch, without the aspect if that is inside.
 
     Words of stance that touch it belong to the stretch (應該 很好), particles behind an excess (太重 了), what one
     calls it (很好 的選擇) and, where the rule says so, what it is compared with (比 上一代 輕).
@@ -73,6 +73,8 @@ def make_opinion(
     tails = (*rule.finals, *rule.choices) if OVER in phrase.degrees else rule.choices
     end = item.end + next((len(tail) for tail in tails if text.startswith(tail, item.end)), 0)
     full = make_element(text, ((start, end),))
+    if aspect is not None:
+        full = cut_out(text, full, (aspect.start, aspect.end))
     bare = not phrase.negators and phrase.core == full.spans[0]
     return (full if bare else make_element(text, (*phrase.negators, phrase.core))), full
 
@@ -94,6 +96,15 @@ def is_hedged(item: Constituent, phrase: Phrase, rule: ExtentRule) -> bool:
     """Whether a word like 算 in front belongs to the opinion: it has no degree of its own."""
     bare = phrase.core == (item.start, item.end) and not phrase.degrees
     return bare and not phrase.entry.category.startswith(rule.unhedged)
+
+
+def cut_out(text: str, element: Element, part: Span) -> Element:
+    """The element without a stretch inside it: 沒有 上次 … 好 of 沒有 上次 味道 好, without the aspect 味道."""
+    first, last = part
+    if not any(first < end and start < last for start, end in element.spans):
+        return element
+    cut = [piece for start, end in element.spans for piece in ((start, min(end, first)), (max(start, last), end))]
+    return make_element(text, list(dict.fromkeys(piece for piece in cut if piece[0] < piece[1])))
 
 
 def make_element(text: str, spans: Sequence[Span]) -> Element:

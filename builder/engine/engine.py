@@ -32,9 +32,8 @@ from builder.engine.patterns import CURRENT
 from builder.engine.phrases import read_phrases
 from builder.engine.polarity import CONTEXT_ONLY, find_context_row, judge_valence
 from builder.engine.predicates import read_predicates
-from builder.engine.quoting import join_quoted
+from builder.engine.quoting import drop_addresses, join_quoted
 from builder.engine.scene import AspectChoice, Pairer, Scene, Topic
-from builder.engine.signs import read_sign
 from builder.engine.singling import find_singled
 from builder.engine.symbols import ASPECT, DE, JUDGING, LIST, OPINION, PART
 from builder.engine.terms import bar_all, bar_others, bar_refused, bar_spots, join_terms
@@ -47,13 +46,15 @@ from builder.lexicon.resources import Lexicon
 from builder.lexicon.rules import Rule
 from builder.records import NO_PATH, Token, Triplet, polarity_of
 from builder.settings import Convention
-from builder.text import Clause, clauses
+from builder.text import Clause
+from builder.text import clauses as find_clauses
 
 LONGEST_CLAUSE = 150
 """Words that are read together: a text without any mark is read in pieces, so that the work stays linear."""
 LONGEST_LIST = 8
 """Clauses over which the objects of a verdict are listed."""
-COLONS = frozenset(":：")
+LABEL_ENDS = frozenset(":：】|")
+"""Marks behind a label (環境：)."""
 BRACKETS = re.compile("[(（][^()（）]{1,60}[)）]")
 """What stands in brackets, with them."""
 _LIST_GOES_ON = frozenset(["", LIST, PART])
@@ -85,13 +86,13 @@ class Doc:
     @classmethod
     def of(cls, text: str, tokens: Sequence[Token]) -> Doc:
         """The document of a view's text and its tokens; its clauses are found here."""
-        return cls(text, tokens, clauses(text))
+        return cls(text, tokens, find_clauses(text))
 
 
 class _Clause(NamedTuple):
     """A clause as the engine reads it; `asked` keeps its opinions from becoming triplets, `doubted` its praise.
 
-    `label`: a colon ends it (環境：). `mark`: the character that ends it.
+    `label`: one of `LABEL_ENDS` ends it (環境：). `mark`: the character that ends it.
     """
 
     items: list[Constituent]
@@ -133,7 +134,7 @@ class Engine:
         return None if weight is None else weight[0]
 
     def _extract(self, doc: Doc, read: list[_Clause]) -> tuple[Triplet, ...]:
-        out: dict[object, Triplet] = {}
+        out: dict[object, Triplet] = {}  # 太慢太慢, 足，足，足 of one mention of an aspect is said once
         for scene, pairing, unreal in self._pair_all(doc, read):
             if pairing is None or unreal:
                 continue
@@ -142,7 +143,7 @@ class Engine:
                     continue  # it shares the opinion of another one
                 rule = pairing.rule if aspect is pairing.aspects[0] else self._rules.conjunction or pairing.rule
                 triplet = self._make_triplet(doc, scene, aspect, rule, pairing)
-                out.setdefault(triplet.key, triplet)
+                out.setdefault((triplet.aspect.spans, triplet.opinion.text, triplet.polarity), triplet)
         return tuple(out.values())
 
     def votes(self, doc: Doc) -> Iterator[tuple[str | None, dict[str, int]]]:
@@ -260,7 +261,8 @@ class Engine:
         text = lower_case(doc.text)
         brackets, aside = [match.span() for match in BRACKETS.finditer(doc.text)], False
         starts, ends = [token.start for token in doc.tokens], [token.end for token in doc.tokens]
-        for clause in join_quoted(doc.text, drop_translation(doc.text, doc.clauses, rules.translation)):
+        clauses = drop_addresses(text, doc.clauses, rules.addresses)
+        for clause in join_quoted(doc.text, drop_translation(doc.text, clauses, rules.translation)):
             at = bisect_left(starts, clause.start, at)
             stop = bisect_right(ends, clause.end, at)
             asked = (
@@ -271,8 +273,6 @@ class Engine:
                 piece = min(stop, at + LONGEST_CLAUSE)
                 words = read_units(text, doc.tokens, at, piece, lexicon, rules.vocabulary)
                 at = piece
-                if mark in rules.signs:
-                    words = read_sign(words, text, doc.tokens, at, rules.signs)
                 units = read_predicates(words, lexicon, rules.predicates)
                 if not codes and {unit.symbol for unit in units}.isdisjoint(JUDGING):
                     continue  # three clauses in ten name nothing and judge nothing
@@ -294,7 +294,7 @@ class Engine:
                 asks = asked and (
                     not rules.asking or any(word in text[clause.start : clause.end] for word in rules.asking)
                 )
-                out.append(_Clause(items, clause.sentence, asks, asked and not asks, mark in COLONS, mark))
+                out.append(_Clause(items, clause.sentence, asks, asked and not asks, mark in LABEL_ENDS, mark))
         return out
 
     def _pair(self, doc: Doc, scene: Scene, before: Before) -> Pairing | None:
