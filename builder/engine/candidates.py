@@ -26,6 +26,8 @@ class DecisionRule:
     subject holds the opinion behind them and is not what it is about (我 覺得 很 特別). `nearby`: "category class"
     pairs, both prefixes, that hold within a clause alone (座位很多，很飽). `missing`: categories that tell that a thing
     did not come, of which later clauses say nothing (吸管也沒給，真小氣).
+    `summing`: words that open a verdict on the whole (總的來說，很滿意), of which earlier clauses name none but what is
+    `general`.
     `weights`: feature of a candidate -> what it adds to the score; a feature without a weight adds nothing.
     """
 
@@ -40,6 +42,7 @@ class DecisionRule:
     viewing: frozenset[str] = frozenset()
     nearby: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
+    summing: tuple[str, ...] = ()
     opinion_group: Callable[[str], str] = field(init=False, compare=False)
     aspect_group: Callable[[str], str] = field(init=False, compare=False)
     fits: Mapping[tuple[str, str], str] = field(init=False, compare=False)

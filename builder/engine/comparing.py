@@ -332,7 +332,7 @@ def _find_end_of_standard(clause: Sequence[Constituent], start: int, rule: Compa
             at += 1
         behind = clause[at + 1 :]
         ends = next((k for k, x in enumerate(behind) if x.phrase or x.word.startswith(rule.sameness)), None)
-        opens = all(item.symbol not in NOMINALS for item in clause[start:j])
+        opens = all(item.symbol == ADJ for item in clause[start:j])
         described = opens or (ends and behind[0].symbol == DE)
         if not described or all(item.symbol not in NOMINALS for item in behind[:ends]):
             return j

@@ -42,8 +42,11 @@ def weigh_candidates(
     before: Before,
     fits: Callable[[Constituent], bool],
     rule: DecisionRule,
+    is_on_the_whole: bool = False,
 ) -> list[Weighed]:
-    """All candidates that the opinion can describe, the best first; of equals the later one."""
+    """All candidates that the opinion can describe, the best first; of equals the later one. One that `is_on_the_whole`
+    describes nothing in particular that was named before its clause.
+    """
     opinion, weights = scene.opinion, rule.weights
     assert opinion.phrase is not None
     group = rule.opinion_group(opinion.phrase.entry.category)
@@ -70,6 +73,8 @@ def weigh_candidates(
         if candidate.back and rule.missing and before.described.get(aspect.start, "").startswith(rule.missing):
             continue
         about = rule.aspect_group(aspect.term.cls)
+        if candidate.back and is_on_the_whole and about not in rule.general:
+            continue
         features = [*shared, describe_fit(opinion.phrase.entry.category, aspect.term.cls)]
         fitting = rule.fits.get((group, about))
         if fitting:

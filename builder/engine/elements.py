@@ -56,7 +56,7 @@ def list_candidates(weighed: Sequence[Weighed]) -> list[tuple[str, str]]:
 def make_opinion(
     text: str, clause: Sequence[Constituent], index: int, rule: ExtentRule, aspect: Constituent | None = None
 ) -> tuple[Element, Element]:
-    """The opinion at `index`, its core with its negators, and the whole stretch, without the aspect if that is inside.
+    """The opinion at `index`, its core with its negators, and the whole stretch.
 
     Words of stance that touch it belong to the stretch (應該 很好), particles behind an excess (太重 了), what one
     calls it (很好 的選擇) and, where the rule says so, what it is compared with (比 上一代 輕).
@@ -73,8 +73,6 @@ def make_opinion(
     tails = (*rule.finals, *rule.choices) if OVER in phrase.degrees else rule.choices
     end = item.end + next((len(tail) for tail in tails if text.startswith(tail, item.end)), 0)
     full = make_element(text, ((start, end),))
-    if aspect is not None:
-        full = cut_out(text, full, (aspect.start, aspect.end))
     bare = not phrase.negators and phrase.core == full.spans[0]
     return (full if bare else make_element(text, (*phrase.negators, phrase.core))), full
 

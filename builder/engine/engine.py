@@ -23,7 +23,7 @@ from builder.engine.compiled import compile_rules
 from builder.engine.constituents import Constituent, Phrase, Term, is_thing
 from builder.engine.coordination import OpenList, add_listed, is_resumed, keep_kind, list_objects, open_list
 from builder.engine.deciding import Weighed, weigh_candidates
-from builder.engine.elements import find_full_start, list_candidates, make_element, make_opinion
+from builder.engine.elements import cut_out, find_full_start, list_candidates, make_element, make_opinion
 from builder.engine.excepting import drop_excepted, is_excepted
 from builder.engine.heading import is_heading
 from builder.engine.pairing import select_pairers
@@ -51,6 +51,8 @@ from builder.text import clauses as find_clauses
 
 LONGEST_CLAUSE = 150
 """Words that are read together: a text without any mark is read in pieces, so that the work stays linear."""
+LONGEST_OPENING = 8
+"""Characters before a clause among which words stand that open it (總的來說，)."""
 LONGEST_LIST = 8
 """Clauses over which the objects of a verdict are listed."""
 LABEL_ENDS = frozenset(":：】|")
@@ -115,6 +117,7 @@ class Engine:
     ) -> None:
         """`observe` is called with each opinion that is weighed, and its candidates: for those who fit the weights."""
         self._observe = observe
+        self._natural = convention == "natural"
         self._rules = compile_rules(lexicon, rules, convention)
         self._lexicon = self._rules.lexicon
         self._pairers: dict[tuple[str, bool], tuple[tuple[str, Pairer], ...]] = {}
@@ -134,7 +137,7 @@ class Engine:
         return None if weight is None else weight[0]
 
     def _extract(self, doc: Doc, read: list[_Clause]) -> tuple[Triplet, ...]:
-        out: dict[object, Triplet] = {}  # 太慢太慢, 足，足，足 of one mention of an aspect is said once
+        out: dict[object, Triplet] = {}
         for scene, pairing, unreal in self._pair_all(doc, read):
             if pairing is None or unreal:
                 continue
@@ -143,7 +146,9 @@ class Engine:
                     continue  # it shares the opinion of another one
                 rule = pairing.rule if aspect is pairing.aspects[0] else self._rules.conjunction or pairing.rule
                 triplet = self._make_triplet(doc, scene, aspect, rule, pairing)
-                out.setdefault((triplet.aspect.spans, triplet.opinion.text, triplet.polarity), triplet)
+                # 太慢太慢, 足，足，足 of one mention of an aspect is said once
+                said = (triplet.aspect.spans, triplet.opinion.text, triplet.polarity)
+                out.setdefault(said if self._natural else triplet.key, triplet)
         return tuple(out.values())
 
     def votes(self, doc: Doc) -> Iterator[tuple[str | None, dict[str, int]]]:
@@ -309,7 +314,10 @@ class Engine:
         decision = self._rules.decision
         if decision is None or (proposal and proposal[0] in decision.sure):
             return proposal and Pairing(proposal[0], self._share(doc, scene, proposal[1].aspects), proposal[1].detail)
-        weighed = weigh_candidates(scene, proposal, before, partial(self._fits, doc, scene.opinion), decision)
+        opening = doc.text[max(0, scene.items[0].start - LONGEST_OPENING) : scene.opinion.start]
+        on_the_whole = any(word in opening for word in decision.summing)
+        fits = partial(self._fits, doc, scene.opinion)
+        weighed = weigh_candidates(scene, proposal, before, fits, decision, on_the_whole)
         if weighed and self._observe is not None:
             self._observe(scene.opinion, weighed)
         if not weighed or weighed[0].score <= 0:
@@ -438,6 +446,8 @@ class Engine:
         start = aspect.start + term.lead
         aspect_full = make_element(doc.text, ((first, aspect.end),))
         opinion, opinion_full = make_opinion(doc.text, scene.items, scene.at, self._rules.phrases.extent, aspect)
+        if self._natural:
+            opinion_full = cut_out(doc.text, opinion_full, (aspect.start, aspect.end))
         return Triplet(
             aspect=aspect_full if first == start else make_element(doc.text, ((start, aspect.end),)),
             aspect_full=aspect_full,
