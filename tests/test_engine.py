@@ -649,6 +649,63 @@ def test_the_same_words_twice_are_two_triplets_at_two_places(reader: Reader) -> 
     assert first.aspect.end <= second.aspect.start
 
 
+def test_the_same_words_of_one_mention_are_one_triplet(reader: Reader) -> None:
+    assert [written(one) for one in reader.read("出餐太慢太慢了")] == ["出餐|慢|NEG"]
+    assert [written(one) for one in reader.read("份量足，足，足！")] == ["份量|足|POS"]
+
+
+@pytest.mark.parametrize("text", ["沒有上次味道好", "我不覺得雞排好吃", "沒有一道菜不好吃"])
+def test_an_aspect_is_no_part_of_its_opinion(reader: Reader, text: str) -> None:
+    found = reader.one(text)
+    assert len(found.opinion_full.spans) == 2
+    assert found.aspect.text not in found.opinion_full.text
+    assert found.opinion_full.text == "".join(text[start:end] for start, end in found.opinion_full.spans)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("口味：很好\n環境：好\n服務：一般", {"口味|好|POS", "環境|好|POS", "服務|一般|NEU"}),
+        ("口味：很好 環境：好 服務：一般", {"口味|好|POS", "環境|好|POS", "服務|一般|NEU"}),
+        ("口味｜很好，環境｜好", {"口味|好|POS", "環境|好|POS"}),
+        ("【口味】很好【服務】差", {"口味|好|POS", "服務|差|NEG"}),
+        ("環境：服務：好", {"服務|好|POS"}),
+        ("老闆說：好", set()),
+        ("口味：★★★★ 環境：★★", set()),
+    ],
+)
+def test_a_label_and_the_judgement_behind_it_are_one_triplet(reader: Reader, text: str, found: set[str]) -> None:
+    assert reader.found(text) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("滷味不錯，panna cotta太甜了", {"滷味|不錯|POS", "panna cotta|甜|NEG"}),
+        ("滷味不錯，fish and chips很油", {"滷味|不錯|POS", "fish and chips|油|NEG"}),
+        ("Café au lait很好喝", {"Café au lait|好喝|POS"}),
+        ("湯很好喝 we went there with all of them 很鹹", {"湯|好喝|POS", "湯|鹹|NEG"}),
+    ],
+    ids=["two words", "three words", "accents", "a sentence"],
+)
+def test_a_name_of_several_latin_words_is_one_aspect(reader: Reader, text: str, found: set[str]) -> None:
+    assert reader.found(text) == found
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "https://example.org/a?x=很貴",
+        "http://example.org/服務很差",
+        "www.example.org/好吃的湯",
+        "https://example.org/x",
+    ],
+)
+def test_the_words_of_an_address_say_nothing(reader: Reader, address: str) -> None:
+    assert reader.found(f"菜單{address} 雞排很脆") == {"雞排|脆|POS"}
+    assert reader.found(f"雞排很脆{address}") == {"雞排|脆|POS"}
+
+
 def count_lines(work: Callable[[], object]) -> int:
     """How many lines of the engine `work` runs: work that a busy machine doesn't change."""
     lines = 0
