@@ -1,5 +1,5 @@
 """Where an element may begin and end: not on punctuation, spaces or emoji. In: an element over its text. Out: the
-element trimmed, or what is wrong. An opinion that is nothing but emoji stays whole (座位👍👍).
+element trimmed, or what is wrong.
 
 Inside a name marks may join letters (7-11, M&M's, C/P值); any other mark parts two phrases and is no part of a name.
 """
@@ -7,7 +7,6 @@ Inside a name marks may join letters (7-11, M&M's, C/P值); any other mark parts
 from __future__ import annotations
 
 from collections.abc import Sequence
-from unicodedata import category
 
 from builder.records import Element, Span, Triplet
 
@@ -21,16 +20,6 @@ def trimmed(text: str, element: Element) -> Element | None:
     if tuple(spans) == element.spans:
         return element
     return Element("".join(text[start:end] for start, end in spans), tuple(spans)) if spans else None
-
-
-def is_picture(part: str) -> bool:
-    """Whether a part is nothing but emoji, with what colours or joins them."""
-    kinds = {category(char) for char in part}
-    return "So" in kinds and kinds <= {"So", "Sk", "Mn", "Me", "Cf"}
-
-
-def _trimmed_opinion(text: str, element: Element) -> Element | None:
-    return element if is_picture(element.text) else trimmed(text, element)
 
 
 def _within(text: str, start: int, end: int) -> Span | None:
@@ -75,12 +64,11 @@ def shared(first: Element, second: Element) -> bool:
 
 
 def tidied(text: str, triplet: Triplet) -> Triplet | None:
-    """The triplet with trimmed elements; None where nothing is left of one, an aspect has a mark inside, or aspect
-    and opinion overlap. Opinions of emoji alone stay as they are.
+    """The triplet with trimmed elements; None where nothing is left of one (an opinion of emoji alone), an aspect has
+    a mark inside, or aspect and opinion overlap.
     """
     aspect, aspect_full = trimmed(text, triplet.aspect), trimmed(text, triplet.aspect_full)
-    opinion = _trimmed_opinion(text, triplet.opinion)
-    opinion_full = _trimmed_opinion(text, triplet.opinion_full)
+    opinion, opinion_full = trimmed(text, triplet.opinion), trimmed(text, triplet.opinion_full)
     if aspect is None or aspect_full is None or opinion is None or opinion_full is None:
         return None
     if shared(aspect, opinion) or any(edge_fault(text, element.spans) for element in (aspect, aspect_full)):

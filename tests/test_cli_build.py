@@ -124,12 +124,6 @@ def test_a_build_ends_with_counts_quality_examples_and_what_to_do_next(built: Bu
         assert word not in ran.out, "words of ours are for --verbose"
 
 
-def test_pictures_that_judge_are_released(here: Command, tmp_path: Path) -> None:
-    source = write(tmp_path, "text\n😀餐點👍🏻🍜\n")
-    ran = here("build", source, "--workdir", tmp_path / "w", "--out", tmp_path / "r", "--set", "workers=1")
-    assert ran.out[ran.out.index("For example:") :].splitlines()[2:4] == ["😀餐點👍🏻🍜", "  餐點  👍🏻  POS"], ran.err
-
-
 def test_no_examples_are_announced_where_there_are_none(here: Command, tmp_path: Path) -> None:
     source = write(tmp_path, "text\n昨天晚上下了雨\n")
     ran = here("build", source, "--workdir", tmp_path / "w", "--out", tmp_path / "r", "--set", "workers=1")

@@ -27,6 +27,7 @@ from builder.engine.described.mentions import (
 from builder.engine.described.pairs import add_attributes, add_conjuncts, find_neighbours, pair_by_shortest_path
 from builder.engine.described.polarity import classify, find_negators
 from builder.engine.described.steps import AspectStep, AttributeStep, ConjunctionStep, PolarityStep, Steps
+from builder.engine.paths import Tree
 from builder.errors import ResourceError
 from builder.lexicon.resources import OpinionEntry
 from builder.lexicon.rules import load_rules
@@ -48,14 +49,14 @@ def extract(text: str) -> tuple[Triplet, ...]:
     return engine().extract(reader().docs([text])[0])
 
 
-def make_tree(words: str) -> tuple[str, list[Token]]:
+def make_tree(words: str) -> tuple[str, Tree]:
     """A text and its tokens from `word/POS/head/relation` parts."""
     text, tokens = "", []
     for part in words.split():
         word, pos, head, relation = part.split("/")
         tokens.append(Token(len(text), len(text) + len(word), pos, int(head), relation))
         text += word
-    return text, tokens
+    return text, Tree(tokens)
 
 
 def mention(text: str, tokens: Sequence[Token], word: str) -> Mention:

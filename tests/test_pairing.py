@@ -62,7 +62,7 @@ def scene(*units: Any, at: int, heads: dict[int, tuple[int, str]] | None = None)
     links = heads or {}
     tokens = [Token(item.start, item.end, "X", *links.get(n, (-1, "root"))) for n, item in enumerate(items)]
     marked = symbols[:at] + CURRENT + symbols[at + 1 :]
-    return Scene(items, symbols, marked, at, tokens, None, items)
+    return Scene(items, symbols, marked, at, tokens, None, [item for item in items if item.term])
 
 
 def words(choice: AspectChoice | None) -> list[str] | None:

@@ -173,7 +173,6 @@ def test_every_convention_has_exactly_one_rule_of_each_kind_of_grammar(lexicon: 
             "names no word",
         ),
         ("predicate", {"needs": ["BARS"]}, "needs 'BARS', no class of plain words"),
-        ("sign", {"signs": {"eval.fine": ["\U0001f44d"]}}, "unknown category 'eval.fine'"),
         ("conjunction", {"enabled": "no"}, "enabled is not true or false"),
         ("conjunction", {"conventions": ["papr"]}, "unknown convention 'papr'; known: natural, paper"),
     ],

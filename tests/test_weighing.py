@@ -111,15 +111,8 @@ def test_a_name_with_joining_marks_is_none(part: str) -> None:
     assert edge_fault(part, ((0, len(part)),)) is None
 
 
-@pytest.mark.parametrize("opinion", ["👍", "👍👍", "❤️", "👍🏻", "★★★"])
-def test_an_opinion_of_pictures_alone_stays(opinion: str) -> None:
-    text = f"湯頭{opinion}"
-    whole = proposed(text, "湯頭", opinion, "POS")
-    assert tidied(text, whole) is whole
-
-
-@pytest.mark.parametrize("opinion", ["！！", "～", " ", "‍", "^^"])
-def test_an_opinion_of_marks_alone_is_none(opinion: str) -> None:
+@pytest.mark.parametrize("opinion", ["！！", "～", " ", "‍", "^^", "👍", "👍👍", "❤️", "👍🏻", "★★★"])
+def test_an_opinion_of_marks_or_pictures_alone_is_none(opinion: str) -> None:
     text = f"湯頭{opinion}"
     assert tidied(text, proposed(text, "湯頭", opinion, "POS")) is None
 

@@ -79,7 +79,11 @@ def tells_an_act(units: Sequence[Unit], k: int, plain: bool, lexicon: Lexicon, r
             return after is None or after.symbol != ASPECT  # 吃了 好多 雞排: part of no name
         if before is not None and before.word in rule.needless and after is not None:
             return after.symbol != PART
-    return word in rule.durations and (_ends_act(units, k, rule.pondering) or _begins_absence(units, k))
+    if word not in rule.durations:
+        return False
+    if _ends_act(units, k, rule.employed) and [unit.symbol for unit in units[k + 1 : k + 3]] == [DE, ASPECT]:
+        return lexicon.role(units[k + 2].word.lower()) == "person"  # 服務 很 久 的 店員
+    return _ends_act(units, k, rule.pondering) or _begins_absence(units, k)
 
 
 def _is_asked(units: Sequence[Unit], first: int) -> bool:

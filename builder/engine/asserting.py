@@ -110,7 +110,8 @@ class AssertionRule:
     這款), `advisers` those that say the same (朋友 推薦), unless one of `advised` stands before them (給 大家 推薦).
     `consuming`: verbs of which `quantities` say how much a guest takes (吃 多了); behind `needless` they say
     it of the verb that follows (不用 多 介紹). `durations`: how long one did what the verbs `pondering` say (糾結 了
-    很久), or did not do (很久 沒 來). `material`: words that without a degree are a stuff (高麗菜 的 油), but for
+    很久), or did not do (很久 沒 來), or how long a person has done what `employed` say (服務 很久 的 店員).
+    `material`: words that without a degree are a stuff (高麗菜 的 油), but for
     predicates (湯 油 得 不能 喝), also behind a verb of `feeling` (覺得 油). `preferred`: categories of which people
     like a kind (喜歡 清淡 的), of any thing behind or in a word that begins with one of `rather` (喜歡 偏 軟 的 米粉).
     `inviting`: words behind those who like something (喜歡 海鮮 的 可以 來). `warning`:
@@ -178,6 +179,7 @@ class AssertionRule:
     weather: frozenset[str] = frozenset()
     durations: frozenset[str] = frozenset()
     pondering: frozenset[str] = frozenset()
+    employed: frozenset[str] = frozenset()
     material: frozenset[str] = frozenset()
     feeling: frozenset[str] = frozenset()
     preferred: tuple[str, ...] = ()

@@ -5,6 +5,7 @@ In: a scene, what a rule proposes, and the clauses before. Out: `AspectCandidate
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -25,6 +26,8 @@ class DecisionRule:
     subject holds the opinion behind them and is not what it is about (我 覺得 很 特別). `nearby`: "category class"
     pairs, both prefixes, that hold within a clause alone (座位很多，很飽). `missing`: categories that tell that a thing
     did not come, of which later clauses say nothing (吸管也沒給，真小氣).
+    `summing`: words that open a verdict on the whole (總的來說，很滿意), of which earlier clauses name none but what is
+    `general`.
     `weights`: feature of a candidate -> what it adds to the score; a feature without a weight adds nothing.
     """
 
@@ -39,6 +42,7 @@ class DecisionRule:
     viewing: frozenset[str] = frozenset()
     nearby: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
+    summing: tuple[str, ...] = ()
     opinion_group: Callable[[str], str] = field(init=False, compare=False)
     aspect_group: Callable[[str], str] = field(init=False, compare=False)
     fits: Mapping[tuple[str, str], str] = field(init=False, compare=False)
@@ -113,7 +117,7 @@ def _find_further_back(proposed: Constituent, before: Before, first: int) -> Asp
     """What is proposed, with its own clause, where that stands before clause `first`."""
     if not first or proposed.start >= before.clauses[first][0][0].start:
         return None
-    at = next(at for at in range(first - 1, -1, -1) if before.clauses[at][0][0].start <= proposed.start)
+    at = bisect_right(before.clauses, proposed.start, hi=first, key=lambda clause: clause[0][0].start) - 1
     clause, sentence, _ = before.clauses[at]
     return AspectCandidate(proposed, clause, before.number - at, before.clauses[before.number][1] - sentence)
 

@@ -77,7 +77,8 @@ class CarryParams:
     and 有 (裡面有薑絲). `lists_only`: only topics that a clause lists and nothing else, where at most adverbs and
     degree words open the next one before the opinion (服務、環境，都很棒). `pointing` and `summing`: words that sum the
     list up before the opinion (湯、麵，這兩樣都很棒), and must, where any are given. `selves`: words that name a person
-    again (老闆很親切，人也很好); where any are given, only clauses that begin with one.
+    again (老闆很親切，人也很好); where any are given, only clauses that begin with one. `labels_only`: only topics that
+    are a label (環境：), where at most adverbs and degree words open the next clause and it names nothing (環境：好).
     """
 
     blockers: tuple[str, ...] = ()
@@ -96,6 +97,7 @@ class CarryParams:
     amounts: tuple[str, ...] = ()
     enhancing: frozenset[str] = frozenset()
     lists_only: bool = False
+    labels_only: bool = False
     pointing: tuple[str, ...] = ()
     summing: frozenset[str] = frozenset()
     selves: frozenset[str] = frozenset()
@@ -152,8 +154,10 @@ def pair_carried(rule: Rule) -> Pairer:
         assert phrase is not None
         if topic is None or (topic.named and not params.named):
             return None
-        if params.lists_only and (not topic.is_list or ASPECT in scene.symbols or not continues_list(scene)):
-            return None
+        if params.lists_only or params.labels_only:
+            due = topic.is_list if params.lists_only else topic.label
+            if not due or ASPECT in scene.symbols or not continues_list(scene):
+                return None
         category, about = phrase.entry.category, topic.aspects[0].term
         if params.selves and not resumes(scene, about):
             return None

@@ -227,7 +227,7 @@ def bar_standards(clause: list[Constituent], rule: ComparisonRule) -> list[Const
             continue
         if end - i > 2 and out[i + 1].word in rule.earlier and out[i + 2].symbol == ASPECT:
             end = i + 2
-        elif words[i] in rule.standards and _ends_with_attribute(out[i + 1 : end]):
+        elif words[i] in rule.standards and _ends_with_attribute(out[i + 1 : end], rule):
             end -= 1
         for j in range(i + 1, end):
             if out[j].symbol in (ASPECT, NOUN):
@@ -304,10 +304,15 @@ def _bar_viewpoints(clause: list[Constituent], rule: ComparisonRule) -> list[Con
     return [*clause[: first + 1], *barred, *clause[stop:]]
 
 
-def _ends_with_attribute(between: Sequence[Constituent]) -> bool:
-    """比 其他 家 的 價格 高: what is compared is the attribute, where no other aspect owns it."""
+def _ends_with_attribute(between: Sequence[Constituent], rule: ComparisonRule) -> bool:
+    """比 其他 家 的 價格 高: what is compared is the attribute, where no other aspect owns it.
+
+    比 這家 的 價格 高 is said of another house.
+    """
     aspects = [item for item in between if item.symbol == ASPECT]
     owned = len(between) > 1 and between[-1].symbol == ASPECT and len(aspects) == 1
+    if owned and between[0].word.startswith(rule.here):
+        return False
     return owned and aspects[0].term is not None and aspects[0].term.role in ATTRIBUTES | {"price"}
 
 
@@ -315,7 +320,7 @@ def _find_end_of_standard(clause: Sequence[Constituent], start: int, rule: Compa
     """Where what something is held against ends: at the opinion that compares, at a word of sameness or a contrast.
 
     比 隔壁 那家 有名 的 店 好吃: an opinion before 的 and its noun is part of it where another opinion follows, and so
-    is one that touches such an opinion.
+    is one that touches such an opinion. One that opens it is, before any noun (比 很多 店 好吃).
     """
     for j in range(start, len(clause)):
         if clause[j].symbol == BUT or clause[j].word.startswith(rule.sameness):
@@ -326,8 +331,9 @@ def _find_end_of_standard(clause: Sequence[Constituent], start: int, rule: Compa
         while at + 1 < len(clause) and clause[at + 1].phrase is not None:
             at += 1
         behind = clause[at + 1 :]
-        ends = next((k for k, x in enumerate(behind) if x.phrase or x.word.startswith(rule.sameness)), 0)
-        described = ends and behind[0].symbol == DE
-        if not described or all(item.symbol not in NOMINALS for item in behind[1:ends]):
+        ends = next((k for k, x in enumerate(behind) if x.phrase or x.word.startswith(rule.sameness)), None)
+        opens = all(item.symbol == ADJ for item in clause[start:j])
+        described = opens or (ends and behind[0].symbol == DE)
+        if not described or all(item.symbol not in NOMINALS for item in behind[:ends]):
             return j
     return len(clause)

@@ -6,6 +6,7 @@ In: the lexicon, all rules, the convention. Out: `Compiled`. The rules of other 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -25,12 +26,12 @@ from builder.engine.params import NoParams, Params, in_force, read_params
 from builder.engine.phrases import JoinRule, PhraseGrammar
 from builder.engine.polarity import DenialRule, ExcessRule
 from builder.engine.predicates import PredicateRule, Predicates, compile_predicates
+from builder.engine.quoting import AddressRule, compile_addresses
 from builder.engine.scene import Pairer
-from builder.engine.signs import SignRule, compile_signs
 from builder.engine.terms import TermGrammar, TermRule, find_leads
 from builder.engine.vocabulary import FunctionWordRule, UnitVocabulary, check_units
 from builder.errors import ResourceError
-from builder.lexicon.resources import Lexicon, OpinionEntry
+from builder.lexicon.resources import Lexicon
 from builder.lexicon.rules import Rule
 from builder.settings import Convention
 
@@ -105,7 +106,7 @@ DECLARED: Mapping[str, type] = {
     "compatible": CompatibleRule,
     "block": BlockRule,
     "heading": HeadingRule,
-    "sign": SignRule,
+    "address": AddressRule,
     "exception": ExceptionRule,
     "conjunction": NoParams,
     "decision": DecisionRule,
@@ -159,7 +160,7 @@ class Compiled:
     blocked: frozenset[str]
     exceptions: Mapping[str, frozenset[str]]
     heading: HeadingRule | None
-    signs: Mapping[str, OpinionEntry]
+    addresses: re.Pattern[str] | None
     wide: bool
 
 
@@ -276,9 +277,7 @@ def compile_rules(lexicon: Lexicon, rules: Sequence[Rule], convention: Conventio
             [(rule, read_params(rule, ExceptionRule)) for rule in chosen.of_kind("exception")]
         ),
         heading=next(iter(chosen.params("heading", HeadingRule)), None),
-        signs=compile_signs(
-            [(rule, read_params(rule, SignRule)) for rule in chosen.of_kind("sign")], lexicon.categories
-        ),
+        addresses=compile_addresses(chosen.params("address", AddressRule)),
         wide=bool(chosen.of_kind("pair-sentence")),
     )
 

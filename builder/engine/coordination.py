@@ -21,6 +21,8 @@ _BEFORE_ORDERED = symbol_set("PART NUM BLOCKED")
 """Between a verb of ordering and the thing (點 了 一份 湯)."""
 _REACH = 4
 """Words that may stand between a conjunction and the aspect it joins."""
+_LONGEST_LIST = 40
+"""Aspects that a list over several clauses holds at most."""
 _OPEN_MARKS = frozenset(",，;；/ ")
 """Marks behind which a list may go on."""
 _NAMED = frozenset({"thing", "part"})
@@ -258,7 +260,7 @@ def open_list(clause: Sequence[Constituent], begun: OpenList, mark: str, rule: L
     alone = last == 0 or (last == 1 and clause[0].word in rule.beginning)
     if not (joined or begun.aspects or (alone and not _begins_none(clause[last], rule))):
         return OpenList(ordered=(clause[last],)) if _is_ordered(clause, rule) else OpenList()
-    aspects = (*begun.aspects, *[clause[i] for i in run])
+    aspects = (*begun.aspects, *[clause[i] for i in run])[-_LONGEST_LIST:]
     return OpenList(aspects, joined or begun.joined, mark == "/", begun.ordered)
 
 

@@ -8,6 +8,7 @@ kind `decision` holds the weights; `tests/measure/decision.py` chooses them.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from builder.engine.candidates import Before, DecisionRule, find_candidates
@@ -17,6 +18,8 @@ from builder.engine.scene import AspectChoice, Scene
 
 _MANY = 3
 """Aspects between a candidate and the opinion are counted so far."""
+_MOST = 40
+"""Candidates that are weighed: the nearest ones, so that a text that names hundreds without a mark costs no more."""
 
 
 class Weighed(NamedTuple):
@@ -39,8 +42,11 @@ def weigh_candidates(
     before: Before,
     fits: Callable[[Constituent], bool],
     rule: DecisionRule,
+    is_on_the_whole: bool = False,
 ) -> list[Weighed]:
-    """All candidates that the opinion can describe, the best first; of equals the later one."""
+    """All candidates that the opinion can describe, the best first; of equals the later one. One that `is_on_the_whole`
+    describes nothing in particular that was named before its clause.
+    """
     opinion, weights = scene.opinion, rule.weights
     assert opinion.phrase is not None
     group = rule.opinion_group(opinion.phrase.entry.category)
@@ -48,6 +54,11 @@ def weigh_candidates(
     candidates = list(find_candidates(scene, proposed, before, rule.clauses))
     if not candidates:
         return []
+    if len(candidates) > _MOST:
+        distances = [abs(candidate.aspect.start - opinion.start) for candidate in candidates]
+        farthest = sorted(distances)[_MOST]
+        nearby = zip(candidates, distances, strict=True)
+        candidates = [item for item, distance in nearby if distance < farthest or item.aspect is proposed]
     shared = describe_opinion(scene, group)
     carried = describe_clause(scene, group, rule.viewing)
     starts = [candidate.aspect.start for candidate in candidates]
@@ -62,6 +73,8 @@ def weigh_candidates(
         if candidate.back and rule.missing and before.described.get(aspect.start, "").startswith(rule.missing):
             continue
         about = rule.aspect_group(aspect.term.cls)
+        if candidate.back and is_on_the_whole and about not in rule.general:
+            continue
         features = [*shared, describe_fit(opinion.phrase.entry.category, aspect.term.cls)]
         fitting = rule.fits.get((group, about))
         if fitting:
@@ -70,10 +83,10 @@ def weigh_candidates(
             features.append(f"rule {proposal[0]}")
         if len(starts) > 1:
             if aspect.start > opinion.start:
-                between = [start for start in starts[:number] if opinion.start < start]
+                between = (start for start in reversed(starts[:number]) if opinion.start < start)
             else:
-                between = [start for start in starts[number + 1 :] if aspect.start < start < opinion.start]
-            features += ["aspect between"] * min(len(between), _MANY)
+                between = (start for start in starts[number + 1 :] if aspect.start < start < opinion.start)
+            features += ["aspect between" for _ in islice(between, _MANY)]
         if candidate.back:
             general, opens = about in rule.general, scene.at == 0
             features += carried + describe_earlier(candidate, before, is_general=general, opens=opens)
@@ -85,7 +98,7 @@ def weigh_candidates(
             features.append("only candidate")
         if aspect.start in before.described:
             features.append("described before")
-        terms = [item for item in candidate.clause if item.term is not None]
+        terms = list(islice((item for item in candidate.clause if item.term is not None), 2))
         if terms and aspect.start == terms[0].start:
             features.append("first of its clause" if len(terms) > 1 else "only one of its clause")
         score = sum([weights.get(name, 0.0) for name in features])

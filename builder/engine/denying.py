@@ -16,6 +16,8 @@ _STATING = symbol_set("OPINION IRREALIS BUT")
 """Units that end the reach of a negator."""
 _OWNED = DE_WORDS | symbol_set("ASPECT NOUN BLOCKED PRON NUM ADJ PART DEG")
 """Between a word of removal and the fault that something is rid of (去除 魚 的 腥味)."""
+_COUNTED = symbol_set("ASPECT NOUN BLOCKED NUM PRON ADJ COP")
+"""Between a negator and what is denied of one thing, of any and of all (沒有 一道 菜 是 不 好吃 的)."""
 _MANNER = DE_WORDS | symbol_set("ADV PREP")
 """Between a negator and a verb that it denies (不會 主動 來 趕人)."""
 
@@ -34,6 +36,8 @@ class DenyingRule:
     over what they come from (沒有 泡過 藥水 的 怪味).
     `usual`: words for what others have as a rule (沒有 羊肉 平常 的 腥味), `owning`: what stands for 有 的 before what
     they have (羊肉 常 有的 腥味).
+    `quantifiers`: first characters of what stands behind a negator that ends in one of `lacking`, with the noun of
+    which nothing is said then (沒有 一道 菜 不 好吃).
     `removing`: negators that rid what stands behind them of it (去除 魚 的 腥味).
     """
 
@@ -45,6 +49,7 @@ class DenyingRule:
     approaching: frozenset[str] = frozenset()
     extremes: frozenset[str] = frozenset()
     removing: frozenset[str] = frozenset()
+    quantifiers: tuple[str, ...] = ()
     ending: frozenset[str] = frozenset()
     apart: tuple[str, ...] = ()
     dropped: tuple[str, ...] = ()
@@ -88,6 +93,20 @@ def find_owner_denied(units: Sequence[Unit], first: int, taken: int, rule: Denyi
         return first
     at = _find_negator(units, first, taken, rule)
     return at if at < first and units[at].word.endswith(rule.lacking) else first
+
+
+def find_quantified(units: Sequence[Unit], first: int, taken: int, rule: DenyingRule) -> int:
+    """Index of the negator before a quantified noun of which the phrase at `first` is denied: 沒有 一道 菜 不 好吃,
+    沒有 一道 菜 好吃; `first` if there is none.
+    """
+    at = first - 1
+    while at >= taken and first - at <= rule.reach and units[at].symbol in _COUNTED:
+        at -= 1
+    if not taken <= at < first - 1 or units[at].symbol != NEG:
+        return first
+    word = units[at].word  # 沒有 or 沒有任何
+    quantified = units[at + 1].word.startswith(rule.quantifiers) or word.endswith(rule.quantifiers)
+    return at if quantified and any(lack in word for lack in rule.lacking) else first
 
 
 def _find_negator(units: Sequence[Unit], first: int, taken: int, rule: DenyingRule) -> int:

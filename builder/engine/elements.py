@@ -96,6 +96,15 @@ def is_hedged(item: Constituent, phrase: Phrase, rule: ExtentRule) -> bool:
     return bare and not phrase.entry.category.startswith(rule.unhedged)
 
 
+def cut_out(text: str, element: Element, part: Span) -> Element:
+    """The element without a stretch inside it: 沒有 上次 … 好 of 沒有 上次 味道 好, without the aspect 味道."""
+    first, last = part
+    if not any(first < end and start < last for start, end in element.spans):
+        return element
+    cut = [piece for start, end in element.spans for piece in ((start, min(end, first)), (max(start, last), end))]
+    return make_element(text, list(dict.fromkeys(piece for piece in cut if piece[0] < piece[1])))
+
+
 def make_element(text: str, spans: Sequence[Span]) -> Element:
     """The element of `text` that covers `spans` ([start, end) in code points); spans that touch become one."""
     if len(spans) == 1:  # nearly all of them

@@ -23,7 +23,7 @@ from builder.engine.compiled import compile_rules
 from builder.engine.constituents import Constituent, Phrase, Term, is_thing
 from builder.engine.coordination import OpenList, add_listed, is_resumed, keep_kind, list_objects, open_list
 from builder.engine.deciding import Weighed, weigh_candidates
-from builder.engine.elements import find_full_start, list_candidates, make_element, make_opinion
+from builder.engine.elements import cut_out, find_full_start, list_candidates, make_element, make_opinion
 from builder.engine.excepting import drop_excepted, is_excepted
 from builder.engine.heading import is_heading
 from builder.engine.pairing import select_pairers
@@ -32,9 +32,8 @@ from builder.engine.patterns import CURRENT
 from builder.engine.phrases import read_phrases
 from builder.engine.polarity import CONTEXT_ONLY, find_context_row, judge_valence
 from builder.engine.predicates import read_predicates
-from builder.engine.quoting import join_quoted
+from builder.engine.quoting import drop_addresses, join_quoted
 from builder.engine.scene import AspectChoice, Pairer, Scene, Topic
-from builder.engine.signs import read_sign
 from builder.engine.singling import find_singled
 from builder.engine.symbols import ASPECT, DE, JUDGING, LIST, OPINION, PART
 from builder.engine.terms import bar_all, bar_others, bar_refused, bar_spots, join_terms
@@ -46,13 +45,17 @@ from builder.lexicon.resources import Lexicon
 from builder.lexicon.rules import Rule
 from builder.records import NO_PATH, Token, Triplet, polarity_of
 from builder.settings import Convention
-from builder.text import Clause, clauses
+from builder.text import Clause
+from builder.text import clauses as find_clauses
 
 LONGEST_CLAUSE = 150
 """Words that are read together: a text without any mark is read in pieces, so that the work stays linear."""
+LONGEST_OPENING = 8
+"""Characters before a clause among which words stand that open it (總的來說，)."""
 LONGEST_LIST = 8
 """Clauses over which the objects of a verdict are listed."""
-COLONS = frozenset(":：")
+LABEL_ENDS = frozenset(":：】|")
+"""Marks behind a label (環境：)."""
 BRACKETS = re.compile("[(（][^()（）]{1,60}[)）]")
 """What stands in brackets, with them."""
 _LIST_GOES_ON = frozenset(["", LIST, PART])
@@ -84,13 +87,13 @@ class Doc:
     @classmethod
     def of(cls, text: str, tokens: Sequence[Token]) -> Doc:
         """The document of a view's text and its tokens; its clauses are found here."""
-        return cls(text, tokens, clauses(text))
+        return cls(text, tokens, find_clauses(text))
 
 
 class _Clause(NamedTuple):
     """A clause as the engine reads it; `asked` keeps its opinions from becoming triplets, `doubted` its praise.
 
-    `label`: a colon ends it (環境：). `mark`: the character that ends it.
+    `label`: one of `LABEL_ENDS` ends it (環境：). `mark`: the character that ends it.
     """
 
     items: list[Constituent]
@@ -113,6 +116,7 @@ class Engine:
     ) -> None:
         """`observe` is called with each opinion that is weighed, and its candidates: for those who fit the weights."""
         self._observe = observe
+        self._natural = convention == "natural"
         self._rules = compile_rules(lexicon, rules, convention)
         self._lexicon = self._rules.lexicon
         self._pairers: dict[tuple[str, bool], tuple[tuple[str, Pairer], ...]] = {}
@@ -141,7 +145,9 @@ class Engine:
                     continue  # it shares the opinion of another one
                 rule = pairing.rule if aspect is pairing.aspects[0] else self._rules.conjunction or pairing.rule
                 triplet = self._make_triplet(doc, scene, aspect, rule, pairing)
-                out.setdefault(triplet.key, triplet)
+                # 太慢太慢, 足，足，足 of one mention of an aspect is said once
+                said = (triplet.aspect.spans, triplet.opinion.text, triplet.polarity)
+                out.setdefault(said if self._natural else triplet.key, triplet)
         return tuple(out.values())
 
     def votes(self, doc: Doc) -> Iterator[tuple[str | None, dict[str, int]]]:
@@ -205,9 +211,9 @@ class Engine:
     def _pair_all(self, doc: Doc, read: list[_Clause]) -> Iterator[tuple[Scene, Pairing | None, bool]]:
         """Each opinion in text order with its aspects, and whether something takes these out of what is stated."""
         topic: Topic | None = None
-        sentences: dict[int, list[Constituent]] = {}
+        named: dict[int, list[Constituent]] = {}
         for clause in read if self._rules.wide else ():
-            sentences.setdefault(clause.sentence, []).extend(clause.items)
+            named.setdefault(clause.sentence, []).extend([item for item in clause.items if item.symbol == ASPECT])
         described: dict[int, str] = {}
         begun = OpenList()
         parts = [(clause.items, clause.sentence, clause.label) for clause in read]
@@ -221,7 +227,7 @@ class Engine:
                 if item.phrase is None:
                     continue
                 marked = line[:index] + CURRENT + line[index + 1 :]
-                scene = Scene(clause.items, line, marked, index, doc.tokens, topic, sentences.get(clause.sentence, ()))
+                scene = Scene(clause.items, line, marked, index, doc.tokens, topic, named.get(clause.sentence, ()))
                 pairing = (
                     pairings.get(index)
                     or self._pair(doc, scene, before)
@@ -259,7 +265,7 @@ class Engine:
         text = lower_case(doc.text)
         brackets, aside = [match.span() for match in BRACKETS.finditer(doc.text)], False
         starts, ends = [token.start for token in doc.tokens], [token.end for token in doc.tokens]
-        for clause in join_quoted(doc.text, doc.clauses):
+        for clause in join_quoted(doc.text, drop_addresses(text, doc.clauses, rules.addresses)):
             at = bisect_left(starts, clause.start, at)
             stop = bisect_right(ends, clause.end, at)
             asked = (
@@ -270,8 +276,6 @@ class Engine:
                 piece = min(stop, at + LONGEST_CLAUSE)
                 words = read_units(text, doc.tokens, at, piece, lexicon, rules.vocabulary)
                 at = piece
-                if mark in rules.signs:
-                    words = read_sign(words, text, doc.tokens, at, rules.signs)
                 units = read_predicates(words, lexicon, rules.predicates)
                 if not codes and {unit.symbol for unit in units}.isdisjoint(JUDGING):
                     continue  # three clauses in ten name nothing and judge nothing
@@ -293,7 +297,7 @@ class Engine:
                 asks = asked and (
                     not rules.asking or any(word in text[clause.start : clause.end] for word in rules.asking)
                 )
-                out.append(_Clause(items, clause.sentence, asks, asked and not asks, mark in COLONS, mark))
+                out.append(_Clause(items, clause.sentence, asks, asked and not asks, mark in LABEL_ENDS, mark))
         return out
 
     def _pair(self, doc: Doc, scene: Scene, before: Before) -> Pairing | None:
@@ -308,7 +312,10 @@ class Engine:
         decision = self._rules.decision
         if decision is None or (proposal and proposal[0] in decision.sure):
             return proposal and Pairing(proposal[0], self._share(doc, scene, proposal[1].aspects), proposal[1].detail)
-        weighed = weigh_candidates(scene, proposal, before, partial(self._fits, doc, scene.opinion), decision)
+        opening = doc.text[max(0, scene.items[0].start - LONGEST_OPENING) : scene.opinion.start]
+        on_the_whole = any(word in opening for word in decision.summing)
+        fits = partial(self._fits, doc, scene.opinion)
+        weighed = weigh_candidates(scene, proposal, before, fits, decision, on_the_whole)
         if weighed and self._observe is not None:
             self._observe(scene.opinion, weighed)
         if not weighed or weighed[0].score <= 0:
@@ -437,6 +444,8 @@ class Engine:
         start = aspect.start + term.lead
         aspect_full = make_element(doc.text, ((first, aspect.end),))
         opinion, opinion_full = make_opinion(doc.text, scene.items, scene.at, self._rules.phrases.extent, aspect)
+        if self._natural:
+            opinion_full = cut_out(doc.text, opinion_full, (aspect.start, aspect.end))
         return Triplet(
             aspect=aspect_full if first == start else make_element(doc.text, ((start, aspect.end),)),
             aspect_full=aspect_full,

@@ -8,8 +8,11 @@ examples.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from heapq import merge
+from operator import attrgetter, itemgetter
 
 from builder.engine.carrying import pair_back, pair_carried, pair_companion
 from builder.engine.constituents import GENERIC, Constituent, Term, is_kind, is_thing
@@ -158,24 +161,24 @@ def pair_in_sentence(rule: Rule) -> Pairer:
     behind, step, farthest = params.behind, params.step, params.farthest
 
     def find(scene: Scene) -> AspectChoice | None:
-        opinion = scene.opinion
-
-        def gap(item: Constituent) -> int:
-            return opinion.start - item.end if item.end <= opinion.start else behind * (item.start - opinion.end + 1)
-
-        aspects = [item for item in scene.sentence if item.symbol == ASPECT]
+        opinion, aspects = scene.opinion, scene.named
         if not aspects:
             return None
         core = last_core_token(scene.tokens, opinion)
-
-        def cost(item: Constituent) -> tuple[float, int]:
+        at = bisect_left(aspects, opinion.start, key=attrgetter("start"))
+        before = ((opinion.start - item.end, item) for item in reversed(aspects[:at]))
+        after = ((behind * (item.start - opinion.end + 1), item) for item in aspects[at:])
+        best: tuple[float, int, Constituent] | None = None
+        for gap, item in merge(before, after, key=itemgetter(0)):
+            if best is not None and gap > best[0]:
+                break
             steps = dependency_path(scene.tokens, item.last, core)
-            return (step * len(steps) if steps is not None else 9 * step) + gap(item), gap(item)
-
-        nearest = min(aspects, key=cost)
-        if gap(nearest) > farthest:
+            cost = (step * len(steps) if steps is not None else 9 * step) + gap
+            if best is None or (cost, gap) < best[:2]:
+                best = cost, gap, item
+        if best is None or best[1] > farthest:
             return None
-        return AspectChoice((nearest,), f"nearest of {len(aspects)} in the sentence")
+        return AspectChoice((best[2],), f"nearest of {len(aspects)} in the sentence")
 
     return find
 

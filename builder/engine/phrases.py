@@ -20,7 +20,13 @@ from builder.engine.asserting import (
 )
 from builder.engine.comparing import ComparisonRule, find_denier, is_denied, loses_quality
 from builder.engine.constituents import ATTRIBUTES, Constituent, Phrase, Term
-from builder.engine.denying import DenyingRule, find_forestalling, find_owner_denied, leads_to_denied
+from builder.engine.denying import (
+    DenyingRule,
+    find_forestalling,
+    find_owner_denied,
+    find_quantified,
+    leads_to_denied,
+)
 from builder.engine.extent import (
     OVER,
     ExtentRule,
@@ -104,13 +110,14 @@ def read_phrases(units: Sequence[Unit], text: str, lexicon: Lexicon, grammar: Ph
         far = _find_far_negator(units, (first, k), taken, lexicon, grammar)
         if far < first and entry_of(unit, lexicon).category.startswith(grammar.denying.dropped):
             continue
-        kept = (
-            units[taken:first] if far == first else [*units[taken:far], *_bar_denied(units[far:first], grammar.denying)]
-        )
+        phrase = _make_phrase(unit, units[first:k], units[begin].start, lexicon, grammar.extent)
+        kept = units[taken:first]
+        if far < first:
+            quantified = far == find_quantified(units, first, taken, grammar.denying)
+            kept = [*units[taken:far], *_bar_denied(units[far:first], grammar.denying, quantified)]
         out += [_keep_word(u, lexicon, grammar.leads) for u in kept]
         start = unit.start if first == k else find_start(units, first, k, lexicon, grammar.extent)
         end = unit.end if last == k else units[last].end
-        phrase = _make_phrase(unit, units[first:k], units[begin].start, lexicon, grammar.extent)
         if far < first:
             phrase = _deny_feeling(phrase, units[far], lexicon, grammar.extent)
         after = units[last + 1 : last + 2]
@@ -132,27 +139,28 @@ def _find_far_negator(
     first, k = place
     if (at := find_unfelt(units, first, taken, grammar.extent)) < first:
         return at
+    if (at := find_quantified(units, first, taken, grammar.denying)) < first:
+        return at
+    denied = any(u.symbol == NEG for u in units[first:k])
     if first == k and k > taken and units[k - 1].symbol == ASPECT:
         at = find_denier(units, k, taken, grammar.comparison)
         if at < k and entry_of(units[k], lexicon).valence >= 5:
             return at if loses_quality(units, at, k, lexicon, grammar.comparison) else first
     entry, denying = entry_of(units[k], lexicon), grammar.denying
-    if (
-        entry.valence < 5
-        and not entry.category.startswith(denying.apart)
-        and all(u.symbol != NEG for u in units[first:k])
-    ):
+    if entry.valence < 5 and not denied and not entry.category.startswith(denying.apart):
         if first == k > taken and entry.category.startswith(denying.owned):
             first = find_owner_denied(units, k, taken, denying)
         return first if first < k else find_forestalling(units, first, k, taken, denying)
     return first
 
 
-def _bar_denied(units: Sequence[Unit], rule: DenyingRule) -> list[Unit]:
+def _bar_denied(units: Sequence[Unit], rule: DenyingRule, quantified: bool) -> list[Unit]:
     """沒有 上次 口感 好, 沒有 那種 名店 高傲 的 感覺: behind a negator the past is what the present is held against,
-    and what a fault is usual of is no aspect.
+    and what a fault is usual of is no aspect. What is `quantified` is one (沒有任何 一道 菜 不 好吃).
     """
-    barred = {IRREALIS, ASPECT} if units[1].word in rule.leading | rule.met | rule.usual else {IRREALIS}
+    barred = (
+        {IRREALIS, ASPECT} if not quantified and units[1].word in rule.leading | rule.met | rule.usual else {IRREALIS}
+    )
     return [unit._replace(symbol=BLOCKED) if unit.symbol in barred else unit for unit in units]
 
 
@@ -184,8 +192,8 @@ def _find_edges(
     if first == k and (at := find_denier(units, k, taken, comparison)) < k:
         if any(word in units[at].word for word in comparison.inferior):  # 不如 老店 好: what it says is 不如
             return None
-        denied = is_denied(units, at, k, lexicon, comparison)
-        first = at if denied and not loses_quality(units, at, k, lexicon, comparison) else k
+        denied = is_denied(units, at, k, lexicon, comparison) and not loses_quality(units, at, k, lexicon, comparison)
+        first = at if denied and find_quantified(units, k, taken, grammar.denying) == k else k
     plain = first == k
     if not is_asserted(units, k, plain, grammar.assertion, comparison):
         return None

@@ -1,13 +1,17 @@
-"""Names in quotation marks, which part no clause: 推薦「牛肉麵」, 首推【牛肉麵】.
+"""Names in quotation marks, which part no clause (推薦「牛肉麵」, 首推【牛肉麵】), and addresses of the web, which do.
 
-In: a view's text and its clauses. Out: the clauses, with those made one that a quoted name parts. Pure.
+In: a view's text and its clauses. Out: the clauses, with those made one that a quoted name parts, or without the words
+of addresses. Pure.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
-from builder.text import Clause
+from builder.text import HAN, Clause
+from builder.text import clauses as find_clauses
 
 QUOTES = frozenset('「」『』“”"《》【】')
 """Marks around a name (推薦「牛肉麵」) that part no clause from what is said of it."""
@@ -39,3 +43,25 @@ def join_quoted(text: str, clauses: Sequence[Clause]) -> Iterator[Clause]:
         whole = clause
     if whole:
         yield whole
+
+
+@dataclass(frozen=True, slots=True)
+class AddressRule:
+    """`marks`: what an address of the web begins with, in lower case (www.)."""
+
+    marks: tuple[str, ...] = ()
+
+
+def compile_addresses(rules: Sequence[AddressRule]) -> re.Pattern[str] | None:
+    """An expression that finds addresses in text of lower case: all that is ASCII up to a space, and Han characters
+    behind a mark of it (/好吃).
+    """
+    marks = [re.escape(mark) for rule in rules for mark in rule.marks]
+    return re.compile(f"(?:{'|'.join(marks)})(?:[!-~]|(?<=[/?=&#_%+-]){HAN.pattern}++)+") if marks else None
+
+
+def drop_addresses(text: str, clauses: Sequence[Clause], expression: re.Pattern[str] | None) -> Sequence[Clause]:
+    """The clauses without the words of addresses, which part those around them."""
+    if expression is None or not expression.search(text):
+        return clauses
+    return find_clauses(expression.sub(lambda address: "，" * len(address[0]), text))

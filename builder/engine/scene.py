@@ -29,7 +29,8 @@ class Topic(NamedTuple):
 
 
 class Scene(NamedTuple):
-    """One opinion to be paired: its clause, its place there, the tokens, the topic carried over, and the sentence.
+    """One opinion to be paired: its clause, its place there, the tokens, the topic carried over, and, where rules
+    ask for them, all aspects of its sentence (`named`).
 
     `symbols` are those of the clause, `marked` the same with CURRENT for the opinion.
     """
@@ -40,7 +41,7 @@ class Scene(NamedTuple):
     at: int
     tokens: Sequence[Token]
     topic: Topic | None
-    sentence: Sequence[Constituent] = ()
+    named: Sequence[Constituent] = ()
 
     @property
     def opinion(self) -> Constituent:

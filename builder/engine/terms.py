@@ -240,7 +240,7 @@ def bar_others(clause: list[Constituent], rule: TermRule) -> list[Constituent]:
             continue
         before = clause[i - 2] if i > 1 and clause[i - 1].symbol == DE else clause[i - 1]
         counted = before.phrase is not None and before.phrase.entry.category.startswith(rule.counting)
-        if counted or before.word in rule.others:
+        if counted or before.word in rule.others or "".join(x.word for x in clause[max(0, i - 2) : i]) in rule.others:
             out = [*out[:i], item._replace(symbol=BLOCKED, term=None), *out[i + 1 :]]
     return out
 

@@ -68,6 +68,7 @@ def next_topic(
         return topic
     if topic and named and not paired and _is_denied(clause, named[0]):
         return topic
+    label = label and clause[-1].term is not None  # not 老闆說：
     last = _find_head(clause, paired[-1]) if paired else _find_subject(clause, named, rules.joining)
     aspects = add_coordinated(clause, (last,), rules.terms.lists)
     if last in begun:

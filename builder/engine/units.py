@@ -7,17 +7,20 @@ decides first (longest match over token edges), the part of speech second.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from builder.engine.quoting import QUOTES
 from builder.engine.roles import join_lacks, settle_roles
-from builder.engine.symbols import NOUN, OPINION, OTHER, POST
+from builder.engine.symbols import JUDGING, NOUN, OPINION, OTHER, POST
 from builder.engine.vocabulary import SYMBOL_OF_TAG, Unit, UnitVocabulary
 from builder.lexicon.resources import Lexicon
 from builder.records import Token
 
-_LATIN = re.compile("[a-z]{3,}")
+_LATIN = re.compile("[a-zß-öø-ɏ]{3,}")
 """Names in Latin letters that no lexicon holds (espresso)."""
+_LATIN_WORD = re.compile("[a-zß-öø-ɏ]+")
+_LONGEST_NAME = 4
+"""Words of a name in Latin letters (fish and chips): more of them are a sentence."""
 
 
 def read_units(
@@ -49,8 +52,10 @@ def read_units(
         elif pieces := vocabulary.split(word):
             out += [Unit(start + a, start + b, word[a:b], symbol, i, i) for a, b, symbol in pieces]
         else:
-            symbol = NOUN if pos == "X" and _LATIN.fullmatch(word) else SYMBOL_OF_TAG.get(pos, OTHER)
-            out.append(Unit(start, end, word, symbol, i, i))
+            j = _find_latin_name(text, tokens, i, stop, known)
+            word = text[start : tokens[j].end]
+            name = j > i or (pos == "X" and _LATIN.fullmatch(word))
+            out.append(Unit(start, tokens[j].end, word, NOUN if name else SYMBOL_OF_TAG.get(pos, OTHER), i, i))
         i = j + 1
     return settle_roles(join_lacks(out, lexicon, vocabulary.rule), lexicon, vocabulary.rule, vocabulary.had)
 
@@ -72,6 +77,27 @@ def _find_longest(text: str, tokens: Sequence[Token], i: int, stop: int, vocabul
     while j > i and text[start : tokens[j].end] not in known:
         j -= 1
     return j
+
+
+def _find_latin_name(text: str, tokens: Sequence[Token], i: int, stop: int, known: Mapping[str, str]) -> int:
+    """The last token of the name in Latin letters that token i begins (crème brûlée, fish and chips); i if none does.
+
+    No word of it is one that judges or names something, and its last one is in no lexicon.
+    """
+    words = [i]
+    while _LATIN_WORD.fullmatch(text, tokens[words[-1]].start, tokens[words[-1]].end):
+        after = words[-1] + 2
+        if after >= stop or tokens[after - 1].pos != "SPACE" or len(words) > _LONGEST_NAME:
+            break
+        if known.get(text[tokens[after].start : tokens[after].end]) in JUDGING:
+            return i
+        words.append(after)
+    else:
+        words.pop()
+    if len(words) < 2 or len(words) > _LONGEST_NAME:
+        return i
+    last = words[-1]
+    return i if text[tokens[last].start : tokens[last].end] in known else last
 
 
 def _cut_before_degree(

@@ -12,8 +12,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from builder.edges import is_picture, shared, tidied
+from builder.edges import shared, tidied
 from builder.engine.constituents import Constituent, Phrase, Term
+from builder.engine.elements import cut_out
 from builder.engine.symbols import symbol_set
 from builder.records import Element, Triplet, polarity_of
 
@@ -49,14 +50,14 @@ def weigh(text: str, read: Read, triplet: Triplet, valued: Valued) -> Triplet | 
 
     Returns:
         None for what the rules know to be no triplet: aspects that name too much or are interrupted (待人 of 接待的人),
-        opinions that are not asserted or lie too far apart, emoji that the rules read no judgement in.
+        opinions that are not asserted, of emoji alone, or in parts too far apart.
     """
     tidy = tidied(text, triplet)
     if tidy is None or _names_too_much(read, tidy.aspect_full) or _is_torn(tidy):
         return None
     judging = _judging(read, tidy.opinion)
     if judging is None:
-        return None if is_picture(tidy.opinion.text) else tidy
+        return tidy
     item, opinion, opinion_full = judging
     if item.start in read.unstated:
         return None
@@ -66,7 +67,8 @@ def weigh(text: str, read: Read, triplet: Triplet, valued: Valued) -> Triplet | 
         return tidy
     value, evidence = weight
     if item.start <= tidy.opinion.start and tidy.opinion.end <= item.end:
-        tidy = replace(tidy, opinion=opinion, opinion_full=opinion_full)
+        whole = cut_out(text, opinion_full, (tidy.aspect.start, tidy.aspect.end))
+        tidy = replace(tidy, opinion=opinion, opinion_full=whole)
     return replace(tidy, polarity=polarity_of(value), valence=round(value, 2), evidence=tuple(evidence))
 
 

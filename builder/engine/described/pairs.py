@@ -5,13 +5,19 @@ In: tokens with their heads, and the sets O and A. Out: `PathPair`s, the set P o
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 
 from builder.engine.described.mentions import Mention
 from builder.engine.described.steps import AttributeStep, ConjunctionStep
-from builder.engine.paths import dependency_path
+from builder.engine.paths import Tree, dependency_path, find_roots
 from builder.records import Token
+
+_Closest = dict[int, tuple[int, list[Mention]]]
+"""Token -> how many arcs below it the closest aspects of a sentence are, and these, in text order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,26 +46,62 @@ def pair_by_shortest_path(
     Of two that are as close in the tree, the one fewer characters away counts, then the first. An opinion in a tree
     without any aspect has none.
     """
+    roots, closest = find_roots(tokens), _find_closest_below(tokens, sentence_of, aspects)
+    counts = Counter((sentence_of[aspect.node], roots[aspect.node]) for aspect in aspects)
     out = []
     for opinion in opinions:
-        reached = []
-        for aspect in aspects:
-            if sentence_of[aspect.node] != sentence_of[opinion.node]:
-                continue
-            steps = dependency_path(tokens, aspect.node, opinion.node)
-            if steps is not None:
-                reached.append((len(steps), _count_between(aspect, opinion), aspect, tuple(steps)))
-        if reached:
-            arcs, _, aspect, path = min(reached, key=lambda candidate: candidate[:2])
-            noun = "arc" if arcs == 1 else "arcs"
-            detail = f"{arcs} {noun}, the shortest path of {len(reached)} in the sentence"
-            out.append(PathPair(aspect, opinion, path, detail))
+        sentence = sentence_of[opinion.node]
+        count = counts[sentence, roots[opinion.node]]
+        if not count:
+            continue
+        aspect = _find_closest(tokens, opinion, closest[sentence])
+        path = tuple(dependency_path(tokens, aspect.node, opinion.node) or ())
+        noun = "arc" if len(path) == 1 else "arcs"
+        detail = f"{len(path)} {noun}, the shortest path of {count} in the sentence"
+        out.append(PathPair(aspect, opinion, path, detail))
     return out
+
+
+def _find_closest_below(
+    tokens: Sequence[Token], sentence_of: Sequence[int], aspects: Sequence[Mention]
+) -> dict[int, _Closest]:
+    """For each sentence, and each token above its aspects: how many arcs down the closest of them are, and those, in
+    text order.
+    """
+    out: dict[int, _Closest] = {}
+    for aspect in aspects:
+        closest = out.setdefault(sentence_of[aspect.node], {})
+        node, arcs = aspect.node, 0
+        while node >= 0:
+            fewest, known = closest.setdefault(node, (arcs, []))
+            if arcs > fewest:
+                break  # further up the known ones are closer, too
+            if arcs < fewest:
+                closest[node] = arcs, [aspect]
+            else:
+                known.append(aspect)
+            node, arcs = tokens[node].head, arcs + 1
+    return out
+
+
+def _find_closest(tokens: Sequence[Token], opinion: Mention, closest: _Closest) -> Mention:
+    """The aspect with the shortest path to an opinion of its tree, looked for from the opinion upwards."""
+    best: list[Mention] = []
+    node, arcs, fewest = opinion.node, 0, len(tokens)
+    while node >= 0 and arcs <= fewest:
+        below, aspects = closest.get(node, (len(tokens), []))
+        if arcs + below <= fewest and aspects:
+            at = bisect_left(aspects, opinion.start, key=attrgetter("start"))
+            nearest = aspects[max(0, at - 1) : at + 1]
+            best = [*best, *nearest] if arcs + below == fewest else nearest
+            fewest = arcs + below
+        node, arcs = tokens[node].head, arcs + 1
+    return min(best, key=lambda aspect: (_count_between(aspect, opinion), aspect.start))
 
 
 def add_conjuncts(
     pairs: Sequence[PathPair],
-    tokens: Sequence[Token],
+    tokens: Tree,
     text: str,
     mention_of: Mapping[int, Mention],
     opinion_tokens: frozenset[int],
@@ -87,7 +129,7 @@ def add_conjuncts(
 
 def add_attributes(
     pair: PathPair,
-    tokens: Sequence[Token],
+    tokens: Tree,
     text: str,
     mention_of: Mapping[int, Mention],
     opinion_tokens: frozenset[int],
@@ -105,7 +147,7 @@ def add_attributes(
     return replace(pair, attributes=tuple(attributes)) if attributes else pair
 
 
-def find_marks(tokens: Sequence[Token], pair: PathPair, step: AttributeStep) -> list[int]:
+def find_marks(tokens: Tree, pair: PathPair, step: AttributeStep) -> list[int]:
     """The 的 below the parts of an aspect that stands between two of them (肉 的 份量)."""
     parts = (pair.aspect, *pair.attributes)
     marks = [mark for part in parts if (mark := _find_mark(tokens, part.node, step)) is not None]
@@ -113,29 +155,22 @@ def find_marks(tokens: Sequence[Token], pair: PathPair, step: AttributeStep) -> 
     return [mark for mark in marks if tokens[mark].start < last]
 
 
-def find_neighbours(tokens: Sequence[Token], mention: Mention) -> Iterator[tuple[int, str]]:
+def find_neighbours(tokens: Tree, mention: Mention) -> Iterator[tuple[int, str]]:
     """The tokens next to a mention in the tree, in text order, each with the relation of the arc between."""
     inside = range(mention.first, mention.last + 1)
     head = tokens[mention.node].head
-    for number, token in enumerate(tokens):
-        if number in inside:
-            continue
-        if number == head:
-            yield number, tokens[mention.node].rel
-        elif token.head in inside:
-            yield number, token.rel
+    neighbours = {head, *(child for token in inside for child in tokens.children[token])}
+    for number in sorted(neighbours.difference(inside, (-1,))):
+        yield number, tokens[mention.node if number == head else number].rel
 
 
 def _is_below(tokens: Sequence[Token], token: int, mention: Mention) -> bool:
     return mention.first <= tokens[token].head <= mention.last
 
 
-def _find_mark(tokens: Sequence[Token], dependent: int, step: AttributeStep) -> int | None:
+def _find_mark(tokens: Tree, dependent: int, step: AttributeStep) -> int | None:
     """The 的 of a dependent, if it has one."""
-    return next(
-        (i for i in range(dependent + 1, len(tokens)) if tokens[i].head == dependent and tokens[i].rel in step.marks),
-        None,
-    )
+    return next((i for i in tokens.children[dependent] if i > dependent and tokens[i].rel in step.marks), None)
 
 
 def _name_token(tokens: Sequence[Token], text: str, token: int) -> Mention:

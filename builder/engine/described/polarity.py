@@ -10,15 +10,15 @@ from collections.abc import Sequence
 from builder.engine.described.mentions import Mention
 from builder.engine.described.pairs import find_neighbours
 from builder.engine.described.steps import PolarityStep
+from builder.engine.paths import Tree
 from builder.lexicon.resources import Lexicon, OpinionEntry
-from builder.records import Token
 
 MIDDLE = 5.0
 LOWEST = 1.0
 
 
 def find_negators(
-    text: str, tokens: Sequence[Token], opinion: Mention, lexicon: Lexicon, step: PolarityStep
+    text: str, tokens: Tree, opinion: Mention, lexicon: Lexicon, step: PolarityStep
 ) -> list[tuple[int, str]]:
     """The tokens in a negation relationship with an opinion (section 3.2.4), each with its relation.
 

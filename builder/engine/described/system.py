@@ -15,6 +15,7 @@ from builder.engine.described.polarity import classify, find_negators
 from builder.engine.described.steps import Steps
 from builder.engine.elements import make_element
 from builder.engine.engine import Doc
+from builder.engine.paths import Tree
 from builder.engine.symbols import ASPECT, OPINION
 from builder.engine.units import lower_case
 from builder.engine.weighing import Read, weigh
@@ -28,7 +29,7 @@ class _Reading:
     """A document with what the lexicons find in it. `text` is in lower case."""
 
     text: str
-    tokens: Sequence[Token]
+    tokens: Tree
     opinions: Sequence[Mention]
     aspects: Sequence[Mention]
 
@@ -96,8 +97,9 @@ class DescribedEngine:
     def _read(self, doc: Doc) -> _Reading:
         """Sections 3.2.1 and 3.2.2."""
         text = lower_case(doc.text)
-        opinions = detect_opinions(text, doc.tokens, self._lexicons)
-        return _Reading(text, doc.tokens, opinions, detect_aspects(text, doc.tokens, self._lexicons, opinions))
+        tokens = Tree(doc.tokens)
+        opinions = detect_opinions(text, tokens, self._lexicons)
+        return _Reading(text, tokens, opinions, detect_aspects(text, tokens, self._lexicons, opinions))
 
     def _find_closest(self, doc: Doc, reading: _Reading) -> list[PathPair]:
         sentence_of, at = [], 0
@@ -105,25 +107,25 @@ class DescribedEngine:
             while at + 1 < len(doc.clauses) and doc.clauses[at + 1].start <= token.start:
                 at += 1
             sentence_of.append(doc.clauses[at].sentence if doc.clauses else 0)
-        return pair_by_shortest_path(doc.tokens, sentence_of, reading.opinions, reading.aspects)
+        return pair_by_shortest_path(reading.tokens, sentence_of, reading.opinions, reading.aspects)
 
     def _pair(self, doc: Doc, reading: _Reading) -> list[PathPair]:
         """Section 3.2.3: the set P, expanded."""
         pairs, steps = self._find_closest(doc, reading), self._steps
         mention_of, opinion_tokens = reading.aspect_of, reading.opinion_tokens
-        pairs = add_conjuncts(pairs, doc.tokens, reading.text, mention_of, opinion_tokens, steps.conjunction)
+        pairs = add_conjuncts(pairs, reading.tokens, reading.text, mention_of, opinion_tokens, steps.conjunction)
         return [
-            add_attributes(pair, doc.tokens, reading.text, mention_of, opinion_tokens, steps.attribute)
+            add_attributes(pair, reading.tokens, reading.text, mention_of, opinion_tokens, steps.attribute)
             for pair in pairs
         ]
 
     def _make_triplet(self, doc: Doc, reading: _Reading, pair: PathPair) -> Triplet:
-        steps, tokens = self._steps, doc.tokens
+        steps, tokens = self._steps, reading.tokens
         negators = find_negators(reading.text, tokens, pair.opinion, self._lexicon, steps.polarity)
         valence, reasons = classify(pair.opinion, negators)
         spans = _find_spans(tokens, negators)
         opinion, opinion_full = _make_opinion(doc.text, pair.opinion, spans)
-        aspect, owner = self._make_aspect(doc, pair)
+        aspect, owner = self._make_aspect(doc, tokens, pair)
         rules = [steps.conjunction_name if pair.conjunct_of else steps.path_name]
         evidence = [("aspect", _describe(pair.aspect)), *reasons]
         evidence += [("negator", doc.text[start:end]) for start, end in spans]
@@ -144,12 +146,12 @@ class DescribedEngine:
             evidence=tuple(evidence),
         )
 
-    def _make_aspect(self, doc: Doc, pair: PathPair) -> tuple[Element, Element | None]:
+    def _make_aspect(self, doc: Doc, tokens: Tree, pair: PathPair) -> tuple[Element, Element | None]:
         """The aspect with its attributes, and its owner: the first part of one of two parts (肉 of 肉的份量)."""
         parts = sorted([pair.aspect, *pair.attributes])
-        marks = find_marks(doc.tokens, pair, self._steps.attribute)
+        marks = find_marks(tokens, pair, self._steps.attribute)
         spans = [(part.start, part.end) for part in parts]
-        spans = sorted(dict.fromkeys([*spans, *((doc.tokens[mark].start, doc.tokens[mark].end) for mark in marks)]))
+        spans = sorted(dict.fromkeys([*spans, *((tokens[mark].start, tokens[mark].end) for mark in marks)]))
         aspect = make_element(doc.text, spans)
         owned = len(parts) == 2 and len(aspect.spans) == 1
         return aspect, make_element(doc.text, spans[:1]) if owned else None
