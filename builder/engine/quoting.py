@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from builder.text import HAN, Clause
+from builder.script import HAN
+from builder.text import Clause
 from builder.text import clauses as find_clauses
 
 QUOTES = frozenset('「」『』“”"《》【】')
