@@ -14,6 +14,7 @@ from test_store import new
 
 from builder.records import Triplet, Verdict
 from builder.store import db, drops, labelled, queries, released, reviews, runs, stories, training_sets, triplets
+from builder.usecases import outcome
 
 TEXT = "鹹蛋餅皮薄又香，豆漿淡，店裡燈光還行"
 CAKE = made(TEXT, (1, 3), ((4, 5),), (4, 5))
@@ -130,7 +131,7 @@ def test_variants_of_the_paper_say_what_their_judge_and_their_rounds_left_out(fi
 
 def test_a_review_that_was_labelled_drops_what_its_labels_do_not_say(filled: Filled) -> None:
     ids = filled.judged(2, [(CAKE, "YY", 0.9), (SOY, "YY", 0.9)])
-    gold = triplets.source(filled.connection, labelled.GOLD, "human", "g", "two readers")
+    gold = triplets.source(filled.connection, labelled.GOLD, "gold", "g", "two readers")
     said = triplets.propose(filled.connection, gold, [(2, SOY)])
     labelled.put(filled.connection, gold, [2])
     filled.release(said)
@@ -156,3 +157,24 @@ def test_a_build_gives_every_candidate_an_end_and_explains_it(here: Command, tmp
         assert {row[0][:7] for row in ask("SELECT date FROM released_triplets")} == {"2024-05"}
     assert "note:" not in here("query", "by-month", *place).err
     assert "no review of this build has a rating" in here("query", "stars-disagree", *place).err
+
+
+def test_a_build_speaks_of_a_rule_that_loses_nearly_all_its_triplets(
+    tmp_path: Path, here: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "reviews.csv").write_text("text\n" + "".join(f"餐點{n}號很好吃\n" for n in range(3)), encoding="utf-8")
+    common = ("--workdir", tmp_path / "w", "--out", tmp_path / "r")
+    monkeypatch.setattr(outcome, "FEW", 0)
+    built = here("build", tmp_path / "reviews.csv", *common, "--profile", "rules")
+    assert built.code == 0, built.err
+    assert "were dropped" not in built.out
+    with db.writing(tmp_path / "w") as connection:
+        found = connection.execute("SELECT count(*) FROM released").fetchone()[0]
+        connection.execute(
+            "INSERT INTO rejected (stage, item, reason, detail, raw, triplet)"
+            " SELECT 'release', public_id, 'unsure', 'a test', '', triplet FROM released"
+        )
+        connection.execute("DELETE FROM released")
+    (silenced,) = outcome.find_silenced_rules(tmp_path / "w")
+    assert (silenced.found, silenced.dropped) == (found, found)
+    assert str(silenced).startswith(f"Of {found} triplets of the rule {silenced.rule} {found} were dropped;")

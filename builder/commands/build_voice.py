@@ -145,15 +145,15 @@ class Voice:
         if self.manner == "quiet":
             click.echo(path)
             return
-        made = outcome.read_outcome(path)
+        made, silenced = outcome.read_outcome(path), outcome.find_silenced_rules(self.workdir)
         if self.manner == "json":
-            self._event("end", **made.as_json())
+            self._event("end", **made.as_json(), silenced_rules=[rule.rule for rule in silenced])
             return
         self._tables(done)
         if not any(stage.ran for stage in done):
             click.echo("Nothing has changed since the last build.")
         counts = next((stage.counts for stage in done if stage.stage == "self_train"), {})
-        click.echo("\n".join(made.lines(counts)))
+        click.echo("\n".join([*made.lines(counts), *map(str, silenced)]))
         self._examples(path)
         click.echo(f"\nrelease: {path}")
         if not made.licensed:

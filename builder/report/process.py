@@ -79,6 +79,13 @@ def contribution(connection: sqlite3.Connection, analysis: Table, most: int = 20
             f" {browse.judge_doubt(connection)}".rstrip(),
         look="polarity", missing="No triplets yet: `builder run seed`.",
     )  # fmt: skip
+    columns, outcomes = asked.kept_by_rule(connection)
+    kept = Table(
+        "kept-by-rule", "What became of each rule's triplets", columns, tuple(outcomes),
+        note="Dropped by the judge or by the release; `builder query dropped` lists them with reason, score and limit."
+            " A replaced one has given way to a triplet of the same place.",
+        look="polarity", missing=rules.missing,
+    )  # fmt: skip
     used: dict[str, list[int]] = defaultdict(lambda: [0, 0])
     for _, detail, times in asked.evidence(connection):
         entry = _ENTRY.match(detail)
@@ -103,7 +110,7 @@ def contribution(connection: sqlite3.Connection, analysis: Table, most: int = 20
         "contribution",
         "Rules and lexicons",
         "Which rule paired aspect and opinion, and which lexicon file knew the words.",
-        (rules, analysis, lexicons),
+        (rules, kept, analysis, lexicons),
     )
 
 

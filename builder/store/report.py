@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from builder.records import Span
-from builder.store import released
+from builder.store import queries, released
 from builder.store.triplets import RULES_REPEATED
 
 Rows = list[tuple[str | int | float | None, ...]]
@@ -150,6 +150,18 @@ def by_rule(connection: sqlite3.Connection) -> Rows:
         " LEFT JOIN verdicts v ON v.triplet = t.id AND v.source = (SELECT id FROM sources WHERE name = 'discriminator')"
         " WHERE p.rule IS NOT NULL GROUP BY p.rule ORDER BY count(*) DESC, p.rule"
     ).fetchall()
+
+
+def kept_by_rule(connection: sqlite3.Connection) -> tuple[tuple[str, ...], Rows]:
+    """Columns and rows of the query `kept-by-rule`: what became of the triplets of each rule, by polarity."""
+    cursor = connection.execute(queries.lookup("kept-by-rule").sql)
+    return tuple(name for name, *_ in cursor.description), cursor.fetchall()
+
+
+def losses(connection: sqlite3.Connection) -> list[tuple[str, int, int]]:
+    """(rule, triplets, how many of them were dropped) of every rule."""
+    sql = queries.lookup("kept-by-rule").sql
+    return connection.execute(f"SELECT rule, sum(found), coalesce(sum(dropped), 0) FROM ({sql}) GROUP BY 1").fetchall()
 
 
 def proposed_by_rules(connection: sqlite3.Connection) -> list[tuple[str, str, str, str, str]]:

@@ -1,7 +1,7 @@
 """What a finished build says to people: what its release holds, whether its quality is known, examples, what next.
 
 In: a release directory, where the build lies, and what self-train counted. Out: lines of text. Of the release its own
-manifest is all that is read.
+manifest is all that is read; the database says what each rule lost.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from builder.annotators import NOT_STATED
 from builder.export.records import triplet
 from builder.release import reading
 from builder.release.origin import WEIGHED
+from builder.store import db, report
 from builder.store.labellers import ADDED, DROPPED
 from builder.store.runs import Counts
 from builder.usecases.extract_output import AnsweredText, laid_out
@@ -26,6 +27,8 @@ _EXAMPLES = 3
 _SHORT = range(8, 41)
 """Characters of a text that is shown as an example, where there are such."""
 _LOOK_AT = 400
+FEW, MOST = 30, 0.8
+"""A rule with more triplets than `FEW` that loses more than this share of them is spoken of."""
 _UNJUDGED = {
     "rules": "the profile rules trains no model that judges them",
     "none": "there are too few reviews to train a model that judges them",
@@ -129,6 +132,28 @@ def _quality(manifest: Mapping[str, Any]) -> str:
         if NOT_STATED in near["F1"]["by"]:
             sentences.append("Say who labelled them with `--set evaluate.gold_annotators=…`.")
     return " ".join(sentences)
+
+
+@dataclass(frozen=True, slots=True)
+class SilencedRule:
+    """A rule whose triplets a build has dropped nearly all: mostly one that the judge was never taught."""
+
+    rule: str
+    found: int
+    dropped: int
+
+    def __str__(self) -> str:
+        return (
+            f"Of {self.found:,} triplets of the rule {self.rule} {self.dropped:,} were dropped;"
+            " `builder query kept-by-rule` shows all rules."
+        )
+
+
+def find_silenced_rules(workdir: Path) -> list[SilencedRule]:
+    """The rules with more than FEW triplets of which the last release has dropped more than MOST."""
+    with db.reading(workdir) as connection:
+        losses = report.losses(connection)
+    return [SilencedRule(*own) for own in losses if own[1] > FEW and own[2] > MOST * own[1]]
 
 
 def examples(path: Path, colour: bool = False) -> Iterator[str]:
