@@ -16,6 +16,7 @@ from builder.metrics import Answer
 from builder.metrics.scores import Metric
 from builder.metrics.systems import Settings, measure
 from builder.model.calibration import load_calibration
+from builder.model.trust import TrustLimits
 from builder.records import POLARITIES
 from builder.release.figures import QualityFigure, metric_name
 from builder.release.manifest import Facts, LayerFacts, SplitFacts
@@ -166,11 +167,21 @@ def _describe_panel(context: Context) -> str:
     rated = f" Its confidences are calibrated on {calibration.source}." if calibration else ""
     return (
         (SHIPPED_JUDGE if shipped else f"The panel of taggers is trusted to {trust:.0%}")
-        + f". Variant E leaves out triplets of the rules that it gives less than {limits.drop:g} and the rules were "
-        f"not firm about, and adds proposals of {limits.add:g} or more. "
-        f"Where the lexicon knows a polarity, it decides.{rated}"
+        + f". Variant E leaves out triplets of the rules in which it finds no pair (less than {limits.drop:g}), unless "
+        f"the rules were firm or found them neutral{_describe_judged(limits)}. It drops none for its polarity: that of "
+        f"the rules stands. It adds proposals of {limits.add:g} or more{_describe_unread(limits)}.{rated}"
         + (f" Where they read reviews, {' and '.join(readers)} were weighed with both." if readers else "")
     )
+
+
+def _describe_judged(limits: TrustLimits) -> str:
+    """Which rules the judge may judge, where these are not all."""
+    return "" if limits.judged is None else f", and judges those of {len(limits.judged)} rules alone"
+
+
+def _describe_unread(limits: TrustLimits) -> str:
+    """The limit of opinions that the rules do not read, where it is another."""
+    return "" if limits.add_unread == limits.add else f", and of {limits.add_unread:g} where the rules read no opinion"
 
 
 def _describe_split(context: Context, draft: SplitDraft, tally: Tally) -> SplitFacts:
