@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
 
@@ -178,7 +178,17 @@ class Engine:
                     if self._is_unstated(clause, index, item.phrase):
                         unstated.add(item.start)
         read = Read(opinions, frozenset(unstated), [item for clause in read_clauses for item in clause.items])
-        return drop_excepted([weigh(doc.text, read, t, self._weight) for t in proposed], self._rules.exceptions)
+        weighed = [self._state(weigh(doc.text, read, t, self._weight)) for t in proposed]
+        return drop_excepted(weighed, self._rules.exceptions)
+
+    def _state(self, proposed: Triplet | None) -> Triplet | None:
+        """A proposal whose opinion the rules do not read here, with the value that the lexicon gives it everywhere."""
+        if proposed is None or proposed.evidence:
+            return proposed
+        entry = self._lexicon.opinions.get(proposed.opinion.text)
+        if entry is None or entry.category == CONTEXT_ONLY or entry.word in self._lexicon.context:
+            return proposed
+        return replace(proposed, polarity=polarity_of(entry.valence), valence=entry.valence)
 
     def _weight(self, phrase: Phrase, term: Term, aspect: str) -> tuple[float, list[tuple[str, str]]] | None:
         """What a phrase is worth of an aspect; None of a word that is read in a context only (重, 近), where there is
