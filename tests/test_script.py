@@ -132,14 +132,14 @@ def test_traditional_script_converts_only_what_is_simplified(text: str, traditio
         ("so good", "und"),
     ],
 )
+def test_a_text_is_tagged_by_its_script_only_where_a_character_tells_it(text: str, tag: str) -> None:
+    assert language_tag(text) == tag
+
+
 def test_a_text_that_does_not_tell_its_script_is_tagged_by_the_next() -> None:
     assert language_tag("好吃", "这家") == "zh-Hans"
     assert language_tag("好吃", "這家", script="simplified") == "zh-Hans"
     assert language_tag("好吃", "很好", script="simplified") == "zh"
-
-
-def test_a_text_is_tagged_by_its_script_only_where_a_character_tells_it(text: str, tag: str) -> None:
-    assert language_tag(text) == tag
 
 
 @pytest.mark.parametrize(
