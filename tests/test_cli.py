@@ -14,7 +14,6 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +21,7 @@ import pytest
 from conftest import ROOT, Built, Command, contents, environment
 
 from builder import cli
-from builder.records import Element
-from builder.store import db, stories, training_sets, triplets
+from builder.store import db, stories
 
 OFFICIAL = ROOT.parent / "shared" / "tools" / "score_lenient.py"
 STAGES = ["ingest", "annotate", "seed", "discriminate", "self_train", "evaluate", "release"]
@@ -467,29 +465,13 @@ def test_explain_says_for_each_triplet_whether_it_was_released(built: Built, her
                     assert one.outcome.released is False
                     reasons.add(one.outcome.text)
     assert told == held
-    assert any(text.startswith("not in v0.1.0: this review is gold") for text in reasons), reasons
+    assert any(text.startswith("not in v0.1.0, labelled: this review is labelled") for text in reasons), reasons
     first = next(iter(held))
     assert re.search(
         rf"^  release +released +in v0\.1\.0, {held[first]}, ",
         here("explain", first, "--workdir", built.workdir).out,
         re.M,
     )
-
-
-def test_explain_tells_the_longer_aspect_under_which_a_triplet_was_released(built: Built, tmp_path: Path) -> None:
-    with db.writing(built.copy(tmp_path)) as connection:
-        own = next(one for one in training_sets.training(connection, "D", 1) if one.triplet.aspect.start > 0)
-        ((text,),) = connection.execute("SELECT text FROM reviews WHERE id = ?", (own.review,)).fetchall()
-        start, end = own.triplet.aspect.start - 1, own.triplet.aspect.end
-        longer = Element(text[start:end], ((start, end),))
-        model = triplets.source_id(connection, "D1")
-        assert model is not None
-        triplets.propose(connection, model, [(own.review, replace(own.triplet, aspect=longer, aspect_full=longer))])
-        connection.execute("DELETE FROM released WHERE triplet = ?", (own.id,))
-        (told,) = (
-            one.outcome.text for one in stories.review(connection, own.review).triplets if one.stored.id == own.id
-        )
-    assert told == f"not in v0.1.0: train holds S_1 of variant D, where its aspect is {longer.text}"
 
 
 def test_every_stored_score_has_its_interval(built: Built) -> None:

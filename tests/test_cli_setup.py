@@ -230,7 +230,7 @@ def test_a_shell_completes_columns_of_the_file_stages_queries_and_settings(tmp_p
     assert completed(["builder", "build", "strange.csv", "--place-column", ""], tmp_path) == ["a", "b"]
     assert completed(["builder", "build", "none.csv", "--id-column", ""], tmp_path) == []
     assert completed(["builder", "build", "--until", "s"], tmp_path) == ["seed", "self_train"]
-    assert completed(["builder", "query", "by-"], tmp_path) == ["by-aspect", "by-opinion", "by-rule"]
+    assert completed(["builder", "query", "by-"], tmp_path) == ["by-aspect", "by-month", "by-opinion", "by-rule"]
     assert completed(["builder", "config", "release.lic"], tmp_path) == ["release.licence", "release.licences"]
 
 

@@ -136,7 +136,7 @@ def test_a_review_that_was_labelled_drops_what_its_labels_do_not_say(filled: Fil
     labelled.put(filled.connection, gold, [2])
     filled.release(said)
     assert filled.drop() == {ids[CAKE]: ("labelled", None, None, None)}
-    assert "two readers labelled this review and do not say this" in stories.text(filled.connection, str(ids[CAKE]))
+    assert "this review is labelled, and its labels do not say this" in stories.text(filled.connection, str(ids[CAKE]))
 
 
 def test_a_build_gives_every_candidate_an_end_and_explains_it(here: Command, tmp_path: Path) -> None:

@@ -44,8 +44,8 @@ class Selection:
 @dataclass(frozen=True, slots=True)
 class _Candidate:
     """A candidate with all that tells why it is not released. `by`: its sources with their confidences; `judge`,
-    `label`, `score`: the verdict; `learnt`: it is in the last training set; `kept`: the release saw it; `labelled`: who
-    labelled its review; `read`: a language model read the review; `gone`: why the whole review is left out.
+    `label`, `score`: the verdict; `learnt`: it is in the last training set; `kept`: the release saw it; `labelled`: its
+    review is; `read`: a language model read the review; `gone`: why the whole review is left out.
     """
 
     id: int
@@ -58,7 +58,7 @@ class _Candidate:
     score: float | None
     learnt: bool
     kept: bool
-    labelled: str | None
+    labelled: bool
     read: bool
     gone: str | None
 
@@ -75,8 +75,8 @@ SELECT {TRIPLET_COLUMNS}, r.public_id, r.split,
        j.name, v.label, v.score,
        EXISTS (SELECT 1 FROM training_sets x WHERE x.variant = :variant AND x.round = :last AND x.triplet = t.id),
        t.id NOT IN (SELECT id FROM lost),
-       (SELECT s.labelled_by FROM labelled_reviews l JOIN sources s ON s.id = l.source
-        WHERE l.review = t.review AND s.name IN ('gold', 'silver') ORDER BY s.name LIMIT 1),
+       EXISTS (SELECT 1 FROM labelled_reviews l JOIN sources s ON s.id = l.source
+               WHERE l.review = t.review AND s.name IN ('gold', 'silver')),
        EXISTS (SELECT 1 FROM labelled_reviews l JOIN sources s ON s.id = l.source
                WHERE l.review = t.review AND s.kind = 'llm'),
        (SELECT x.reason || ': ' || x.detail FROM rejected x
@@ -104,8 +104,8 @@ def _candidate(row: Sequence[Any]) -> _Candidate:
     public, split, by, judge, label, score, learnt, kept, labelled, read, gone = row[_OWN:]
     item = f"{public}:{stored.id & triplet_rows.HASH:08x}"
     return _Candidate(
-        stored.id, item, split, stored.triplet, json.loads(by), judge, label, score, bool(learnt), bool(kept), labelled,
-        bool(read), gone,
+        stored.id, item, split, stored.triplet, json.loads(by), judge, label, score, bool(learnt), bool(kept),
+        bool(labelled), bool(read), gone,
     )  # fmt: skip
 
 
@@ -124,7 +124,7 @@ def _reject(candidate: _Candidate, kept: Sequence[_Candidate], review: int, sele
 def _explain(candidate: _Candidate, kept: Sequence[_Candidate], selection: Selection) -> tuple[str, str]:
     """Reason code and detail of a candidate that is not released."""
     if candidate.labelled and candidate.split == "test":
-        return "labelled", f"{candidate.labelled} labelled this review and do not say this"
+        return "labelled", "this review is labelled, and its labels do not say this"
     proposed = _is_proposed(candidate, selection)
     if candidate.gone and (proposed or candidate.split is None):
         reason, _, detail = candidate.gone.partition(": ")
