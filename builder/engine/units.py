@@ -82,7 +82,7 @@ def _find_longest(text: str, tokens: Sequence[Token], i: int, stop: int, vocabul
 def _find_latin_name(text: str, tokens: Sequence[Token], i: int, stop: int, known: Mapping[str, str]) -> int:
     """The last token of the name in Latin letters that token i begins (crème brûlée, fish and chips); i if none does.
 
-    No word of it is one that judges or names something, and its last one is in no lexicon.
+    No word of it is one that judges or names something, its last one is in no lexicon, and no number follows.
     """
     words = [i]
     while _LATIN_WORD.fullmatch(text, tokens[words[-1]].start, tokens[words[-1]].end):
@@ -93,7 +93,8 @@ def _find_latin_name(text: str, tokens: Sequence[Token], i: int, stop: int, know
             return i
         words.append(after)
     else:
-        words.pop()
+        if text[tokens[words.pop()].start].isdigit():  # a code (Novo Pro 14)
+            return i
     if len(words) < 2 or len(words) > _LONGEST_NAME:
         return i
     last = words[-1]
