@@ -577,7 +577,8 @@ def assert_lawful(reader: Reader, doc: Doc, triplets: Sequence[Triplet]) -> None
             assert in_order(element.spans)
             assert element.start >= 0
             assert element.end <= len(doc.text)
-        assert len(one.opinion_full.spans) == len(one.aspect_full.spans) == 1
+        assert len(one.aspect_full.spans) == 1
+        assert [end for _, end in one.opinion_full.spans[:-1]] in ([], [one.aspect.start]), "around the aspect alone"
         assert one.opinion_full.start <= one.opinion.start
         assert one.opinion.end <= one.opinion_full.end
         assert one.aspect_full.start <= one.aspect.start
