@@ -369,7 +369,7 @@ def test_answers_of_which_none_can_be_read_are_an_error_and_one_that_can_is_none
     assert proposed(folder) == set() and rejections(folder) == {"unreadable answer": 5}
     with db.reading(folder) as connection:
         columns, rows = queries.named(connection, "rejected-answers", {})
-    assert columns == ("review", "model", "reason", "wrote") and len(rows) == 5
+    assert columns == ("review_key", "model", "reason", "wrote") and len(rows) == 5
     assert {row[1:] for row in rows} == {(SOURCE, "unreadable answer", "I would rather not.")}
     with serving(lambda number, _: well(dump([]) if number == 1 else "I would rather not.")) as server:
         assert label(server, "--prompt", _prompt_in(folder)).code == 0

@@ -151,10 +151,11 @@ def test_taggers_together_give_a_pair_their_mean_and_its_heaviest_polarity() -> 
 
 
 def test_a_proposal_comes_in_from_the_limit_on_and_clashes_with_none() -> None:
-    assert fresh([], [sure(NOODLE, ADD)]) == [replace(NOODLE, confidence=ADD)]
-    assert fresh([], [sure(NOODLE, ADD - 1e-9)]) == []
-    assert fresh([NOODLE], [sure(NOODLE, 0.9), sure(SOUP, 0.9)]) == [replace(SOUP, confidence=0.9)]
-    assert fresh([], [sure(NOODLE, 0.8), sure(NOODLE, 0.9, "POS")]) == [replace(NOODLE, polarity="POS", confidence=0.9)]
+    limits, better = TrustLimits.of(1.0), replace(NOODLE, polarity="POS", confidence=0.9)
+    assert fresh([], [sure(NOODLE, ADD)], limits) == [replace(NOODLE, confidence=ADD)]
+    assert fresh([], [sure(NOODLE, ADD - 1e-9)], limits) == []
+    assert fresh([NOODLE], [sure(NOODLE, 0.9), sure(SOUP, 0.9)], limits) == [replace(SOUP, confidence=0.9)]
+    assert fresh([], [sure(NOODLE, 0.8), sure(NOODLE, 0.9, "POS")], limits) == [better]
 
 
 def test_an_aspect_grows_to_either_side_from_even_odds_on() -> None:

@@ -47,8 +47,8 @@ class ComparisonRule:
     """Parameters of a rule of kind `comparison`.
 
     `standards` and, before a word of `sameness`, `companions`: words before what an aspect is compared with (比 雞排,
-    跟 麻糬 一樣). `distances`: those of them that may open what is said of the place behind them (離 車站 很近), if it
-    begins with no opinion (離 高檔 的 餐廳 還 很遠). `common`: words for the ordinary, which judge nothing behind those (比 一般 的 店). `inferior`:
+    跟 麻糬 一樣). `distances`: those of them that open what is said of a place of `locations`, classes (離 車站 很近; not
+    離 高檔 的 餐廳 還 很遠). `common`: words for the ordinary, which judge nothing behind those (比 一般 的 店). `inferior`:
     words that say that something is less than what follows (不如 老店 好); `denying`: last characters of the negators
     that deny so (沒有 老店 好); `measured`: categories of what they deny; `reach`: how many units may stand between.
     `standard_classes`: classes of what a dish may be measured by (沒有 隔壁 的 炸雞 好吃), `ingredient_classes`: of
@@ -73,6 +73,7 @@ class ComparisonRule:
     standards: frozenset[str] = frozenset()
     companions: frozenset[str] = frozenset()
     distances: frozenset[str] = frozenset()
+    locations: tuple[str, ...] = ()
     common: frozenset[str] = frozenset()
     sameness: tuple[str, ...] = ()
     inferior: tuple[str, ...] = ()
@@ -227,7 +228,7 @@ def bar_standards(clause: list[Constituent], rule: ComparisonRule) -> list[Const
         same = end < len(out) and (out[end].word.startswith(rule.sameness) or words[end].startswith(rule.sameness))
         if words[i] in rule.companions and not (likened or same):
             continue
-        if words[i] in rule.distances and end > i + 1 and not named and out[i + 1].phrase is None:
+        if words[i] in rule.distances and not named and _is_location(out[i + 1 : end], rule):
             continue
         if end - i > 2 and out[i + 1].word in rule.earlier and out[i + 2].symbol == ASPECT:
             end = i + 2
@@ -241,6 +242,11 @@ def bar_standards(clause: list[Constituent], rule: ComparisonRule) -> list[Const
             elif out[j].symbol == IRREALIS:  # 比 上次來 的 時候 好: the past is what it is held against
                 out[j] = out[j]._replace(symbol=BLOCKED)
     return out
+
+
+def _is_location(standard: Sequence[Constituent], rule: ComparisonRule) -> bool:
+    """Whether a standard is a place that things are near to or far from, and nothing else."""
+    return len(standard) == 1 and standard[0].term is not None and standard[0].term.cls in rule.locations
 
 
 def _excludes(words: Sequence[str], i: int, rule: ComparisonRule) -> bool:

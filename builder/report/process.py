@@ -84,7 +84,7 @@ def contribution(connection: sqlite3.Connection, analysis: Table, most: int = 20
         "kept-by-rule", "What became of each rule's triplets", columns, tuple(outcomes),
         note="Dropped by the judge or by the release; `builder query dropped` lists them with reason, score and limit."
             " A replaced one has given way to a triplet of the same place.",
-        look="polarity", missing=rules.missing,
+        missing=rules.missing,
     )  # fmt: skip
     used: dict[str, list[int]] = defaultdict(lambda: [0, 0])
     for _, detail, times in asked.evidence(connection):
