@@ -94,6 +94,7 @@ def make(source: Path, out: Path, **settings: object) -> Path:
         "ingest.test_share": 0.2,
         "ingest.valid_share": 0.2,
         "release.licence": "CC-BY-4.0",
+        "release.min_confidence": 0.4,
     }
     chosen = resolve(
         options={"self_train.variants": ("C",)}

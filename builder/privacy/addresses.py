@@ -31,7 +31,7 @@ _NUMBERED = re.compile("[号巷弄幢栋]")
 """What every address has: most texts have none."""
 _NAMED = re.compile(f"{_HAN}{{0,24}}$")
 _RUN = re.compile(f"^{_HAN}*")
-_BARE = re.compile(r"[东西南北中]?(?:[大路街道巷弄区小新村花园]|[一二三四五六七八九十])*$")
+_BARE = re.compile("[东西南北中]?[大路街道巷弄区小新村花园一二三四五六七八九十]{0,24}$")
 """What a road's or a block's name ends in."""
 _UNITS = tuple("省市县区乡镇村里州")
 _PLACE_TAGS = frozenset(("ns", "nz", "nr", "nrt", "nrfg", "m"))

@@ -34,8 +34,8 @@ _ELEMENTS = 20
 """Elements of a list that are looked at to know what it holds."""
 _HAN = 6
 """Han characters of a text in a list, at least and on average, where no name says that they are texts."""
-_JSON = re.compile(r"\s*(?:\[\s*[\[{\"\]]|\{\s*\"|null\s*\Z)")
-_PYTHON = re.compile(r"\s*(?:\[\s*[{']|\{\s*')")
+_JSON = re.compile(r"\A\s*(?:\[\s*[\[{\"\]]|\{\s*\"|null\s*\Z)")
+_PYTHON = re.compile(r"\A\s*(?:\[\s*[{']|\{\s*')")
 _NUMBERED = re.compile(r"(.{1,200}?)(?:[/.](\d{1,4})|\[(\d{1,4})\])(?:[/.](.{1,200}))?")
 
 
