@@ -85,7 +85,7 @@ def test_text_with_every_odd_character_survives() -> None:
         ("", "this holds no rule; write one rule, under a heading such as [my-rule]"),
         ("[a]\n[b]\n", "this holds 2 rules; write one rule, under a heading such as [my-rule]"),
         ('["../x"]\n', "'../x' cannot name a rule; use letters, digits, - and _"),
-        ("a = " + "[" * 9000, "not a rule: it is nested too deeply"),
+        ("a = " + "[" * 9000, "the rule: not TOML: nested too deeply"),
     ],
 )
 def test_a_text_that_is_no_rule_says_so_in_a_line(text: str, message: str) -> None:

@@ -37,7 +37,7 @@ from builder.records import Element, StoredTriplet, Triplet, Verdict
 from builder.stages.parts.rounds import accepts
 from builder.store.triplets import JudgedTriplet
 
-LEVEL = Curve(((0.0, 0.5),), "a test")
+LEVEL = Curve(((0.0, 0.9),), "a test")
 STANDARD = ranked([n / 1000 for n in range(1001)])
 Settings = Callable[..., list[str]]
 SPLITS = ("train", "valid", "test")

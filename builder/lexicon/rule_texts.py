@@ -42,8 +42,6 @@ def read_name(text: str) -> str:
     except tomllib.TOMLDecodeError as error:
         message, line = find_toml_place(error)
         raise ResourceError(f"not TOML: {message}", where=f"the rule{line}") from error
-    except RecursionError as error:
-        raise ResourceError("not a rule: it is nested too deeply") from error
     if len(names) != 1:
         message = f"this holds {len(names)} rules" if names else "this holds no rule"
         raise ResourceError(message, fix="write one rule, under a heading such as [my-rule]")
