@@ -50,7 +50,8 @@ class ComparisonRule:
     跟 麻糬 一樣). `distances`: those of them that open what is said of a place of the classes `locations` (離 車站
     很近; not 離 高檔 的 餐廳 還 很遠). `common`: words for the ordinary, which judge nothing behind those (比 一般 的
     店). `inferior`: words that say that something is less than what follows (不如 老店 好); `denying`: last characters
-    of the negators that deny so (沒有 老店 好); `measured`: categories of what they deny; `reach`: how many units may stand between.
+    of the negators that deny so (沒有 老店 好); `measured`: categories of what they deny;
+    `reach`: how many units may stand between.
     `standard_classes`: classes of what a dish may be measured by (沒有 隔壁 的 炸雞 好吃), `ingredient_classes`: of
     what it may only be free of. `here`: first characters of what points at this place (附近 沒有 這家 好吃),
     `elsewhere`: words that point at another one (沒有 那家 專門 賣 雞排 的 好吃). `earlier`: times that a thing is
