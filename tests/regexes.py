@@ -26,7 +26,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 METHODS = ("search", "match", "fullmatch", "finditer", "findall", "sub", "subn", "split")
-LENGTHS = (10, 14, 18, 22, 26, 30, 38, 48, 64, 128, 256, 512, 1024, 2048, 4096)
+LENGTHS = (10, 14, 18, 22, 26, 30, 38, 48, 64, 80, 96, 128, 160, 192, 256, 320, 384, 512, 1024, 2048, 4096)
 """Characters of an attack; the first steps are small, so that what doubles with each is seen before it hangs."""
 QUICK = 0.004
 """Seconds within which an expression that is linear reads any text of these lengths."""
@@ -191,7 +191,7 @@ def find_slow(pattern: re.Pattern[Any], method: str, longest: int = LENGTHS[-1])
     for attack in make_attacks(pattern):
         for length in filter(longest.__ge__, LENGTHS):
             if seconds(attack, length) > QUICK and (least := min(seconds(attack, length) for _ in range(3))) > QUICK:
-                if length < 256 or min(seconds(attack, 4 * length) for _ in range(3)) > RATIO * least:
+                if length < 256 or least > RATIO * min(seconds(attack, length // 4) for _ in range(3)):
                     return attack
                 break
     return None

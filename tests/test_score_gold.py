@@ -60,7 +60,9 @@ def ranged(aspect: tuple[str, str], opinion: tuple[str, str], polarity: str) -> 
 ANNOTATED = st.fixed_dictionaries(
     {key: st.lists(st.builds(ranged, ASPECTS, OPINIONS, POLARITIES), max_size=4) for key in REVIEWS}
 )
-PREDICTED = st.dictionaries(st.sampled_from([*REVIEWS, "d"]), st.lists(SAID, max_size=5), min_size=1)
+PREDICTED = st.dictionaries(st.sampled_from([*REVIEWS, "d"]), st.lists(SAID, max_size=5)).filter(
+    lambda said: not said.keys().isdisjoint(REVIEWS)  # of no review in common there is an error instead of a score
+)
 
 
 def write(path: Path, reviews: Mapping[str, Sequence[Mapping[str, str]]]) -> Path:
