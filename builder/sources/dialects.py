@@ -152,5 +152,5 @@ def _has_escapes(text: str, delimiter: str) -> bool:
     """Whether backslashes that are no fault either way escape: all of them could, and one is a null or a line break."""
     if "\\" in re.sub(rf"\\(?:[0bnrtZN'\"\\%_\n]|{re.escape(delimiter)})", "", text) or '""' in text or '":' in text:
         return False
-    null = rf"(?:^|{re.escape(delimiter)})\\N(?:$|[\r{re.escape(delimiter)}])"
-    return bool(re.search(null, text, re.M) or _BREAK.search(text))
+    null = re.search(rf"(?:^|{re.escape(delimiter)})\\N(?:$|[\r{re.escape(delimiter)}])", text, re.M)
+    return bool(null or _BREAK.search(text))
