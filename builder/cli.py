@@ -53,30 +53,46 @@ from builder.commands.terminal import TameTerminal
 from builder.errors import BuilderError, BuilderWarning, printable, shortened
 from builder.memory import collect_seldom
 
-GROUPS: dict[str, tuple[click.Command, ...]] = {
-    "Build": (build.build, build.run, build.status, build.resume, plan.plan, setup.init, setup.config),
-    "Look": (
-        inspect.search, inspect.explain, inspect.query, inspect.sql, tables.tables, tables.schema, serve.serve,
-        rules.rules, report.report,
-    ),
-    "Gold": (gold.pool, annotate.annotate, gold.judge, label.label, audit.audit, score.score, gain.gain),
-    "Release": (release.release, release.verify, diff.diff, export.export, publish.publish),
+FIRST: dict[str, tuple[click.Command, ...]] = {
+    "Build": (build.build, build.run, build.status, build.resume),
+    "Look": (serve.serve, report.report, inspect.query, inspect.explain),
+    "Use": (extract.extract, release.verify, export.export),
     "Augment": (augment.augment, bench.bench),
-    "Tools": (
-        extract.extract, setup.doctor, lexicon.lexicon, domain.domain, nlp.nlp, model.model, completion.completion,
+}
+"""The commands that people need first, by what they want to do, in the order of `builder --help`."""
+
+
+def _group(name: str, about: str, *commands: click.Command) -> click.Group:
+    return click.Group(name, {command.name or "": command for command in commands}, help=about)
+
+
+GROUPS: tuple[click.Group, ...] = (
+    _group(
+        "gold", "Have people or language models label reviews, and score.", gold.pool, annotate.annotate, gold.judge,
+        label.label, audit.audit, score.score, gain.gain,
     ),
-}  # fmt: skip
-"""The commands by what a user wants to do, in the order of `builder --help`."""
+    _group("versions", "Release, compare and publish datasets.", release.release, diff.diff, publish.publish),
+    _group("words", "Lexicons, rules, and words of other domains.", lexicon.lexicon, domain.domain, rules.rules),
+    _group("db", "Search a build, and ask it in SQL.", inspect.search, inspect.sql, tables.tables, tables.schema),
+    _group(
+        "setup", "Settings, costs, and the installation.", setup.init, setup.config, plan.plan, setup.doctor,
+        completion.completion,
+    ),
+)  # fmt: skip
+"""The rest, by subject. Each command is known by its own name, too, as `builder pool` for `builder gold pool`."""
+model.model.add_command(nlp.nlp)
+HEADINGS: dict[str, tuple[click.Command, ...]] = {**FIRST, "More, by subject": (*GROUPS, model.model)}
+"""What `builder --help` shows."""
 
 
 class _Commands(click.Group):
-    """A group that shows its commands in the order in which a user needs them, under the headings of `GROUPS`."""
+    """A group that shows first what people need first. Whatever stands in a group of `GROUPS` is known without it."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(self.commands)
+        return [command.name or "" for commands in HEADINGS.values() for command in commands]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        for heading, commands in GROUPS.items():
+        for heading, commands in HEADINGS.items():
             with formatter.section(heading):
                 formatter.write_dl(
                     [(command.name or "", command.get_short_help_str(_SUMMARY)) for command in commands], col_max=12
@@ -96,7 +112,10 @@ def cli() -> None:
     """
 
 
-for _command in (command for commands in GROUPS.values() for command in commands):
+for _command in (
+    *(command for commands in HEADINGS.values() for command in commands),
+    *(command for group in GROUPS for command in group.commands.values()), nlp.nlp,
+):  # fmt: skip
     cli.add_command(_command)
 
 

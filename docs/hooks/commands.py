@@ -17,7 +17,8 @@ def describe_commands() -> str:
 
 def walk_commands(group: click.Group, prefix: str = "") -> Iterator[tuple[str, click.Command]]:
     """Name and command, groups before their commands."""
-    for name, command in group.commands.items():
+    for name in group.list_commands(click.Context(group)):
+        command = group.commands[name]
         yield prefix + name, command
         if isinstance(command, click.Group):
             yield from walk_commands(command, f"{prefix}{name} ")
