@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import ROOT, Command
+from conftest import LAYOUTS, Command
 from test_export import facts, files_of, release, review, triplet, whole
 from test_pipeline import read_lines
 
@@ -460,7 +460,7 @@ def test_folders_and_links_that_do_not_belong_are_reported(shelf: Path, tmp_path
 
 
 def test_the_release_of_the_first_layout_still_verifies_and_its_damage_is_seen(tmp_path: Path) -> None:
-    first = ROOT / "releases" / "v0.1.0"
+    first = LAYOUTS / "v0.1.0"
     assert "format" not in told(first)
     assert verify(first) == []
     shutil.copytree(first, tmp_path / "v")
