@@ -63,6 +63,7 @@ FAST_FILES = (
         "test_answers.py",
         "test_architecture.py",
         "test_bombs.py",
+        "test_cli_help.py",
         "test_config.py",
         "test_docs.py",
         "test_engine.py",

@@ -227,14 +227,15 @@ def build_sample(folder: Path) -> Path:
     out = folder / "releases"
     shutil.copytree(ROOT / "releases" / "sample-1.0.0", out / "v1.0.0")
     words = ("build", "--workdir", folder / "workdir", "--out", out, "--set", 'release.date="2026-11-28"', "--quiet")
-    subprocess.run(
+    done = subprocess.run(
         [sys.executable, "-m", "builder", *map(str, words)],
         cwd=folder,
         env=environment(),
+        stdout=subprocess.PIPE,
+        text=True,
         check=True,
-        stdout=subprocess.DEVNULL,
     )
-    return out / "v2.0.0"
+    return Path(done.stdout.rstrip("\n"))
 
 
 def test_a_build_of_the_sample_is_the_golden_release(tmp_path: Path) -> None:
