@@ -14,7 +14,7 @@ from statistics import fmean, stdev
 from typing import Any
 
 import pytest
-from conftest import LAYOUTS, SAMPLE, Command
+from conftest import LAYOUTS, Command
 
 from builder.augment import catalog
 from builder.augment.records import Edit, Mark, Rewrite, Sentence

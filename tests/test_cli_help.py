@@ -15,7 +15,7 @@ from conftest import ROOT
 from builder.cli import cli
 
 sys.path.insert(0, str(ROOT / "docs" / "hooks"))
-from commands import walk_commands  # noqa: E402
+from commands import walk_commands
 
 GOLDEN = ROOT / "tests" / "golden" / "help.txt"
 RENEW = "python tests/test_cli_help.py > tests/golden/help.txt"

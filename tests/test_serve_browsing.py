@@ -18,7 +18,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from chromium import Browser
-from conftest import LAYOUTS
+from conftest import LAYOUTS, ROOT
 from test_serve import Running, check, get, needs_chromium, serving
 
 from builder.errors import ConfigError, ReleaseError
