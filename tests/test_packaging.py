@@ -15,7 +15,7 @@ import pytest
 import yaml
 from conftest import ROOT
 from packaging.requirements import Requirement
-from pins import brought, canonical, pinned
+from pins import HEAD, brought, canonical, pinned
 
 from builder import __version__, errors
 from builder.errors import DISTRIBUTION, install_command
@@ -85,13 +85,16 @@ def test_the_extra_dev_brings_every_other_extra() -> None:
 
 def test_every_package_that_the_extras_bring_stands_in_the_constraints_once() -> None:
     """What a fresh install takes is told by the packages that are installed, so that no network is needed."""
-    names = [name for name, _ in pinned((ROOT / "constraints.txt").read_text(encoding="utf-8"))]
+    text = (ROOT / "constraints.txt").read_text(encoding="utf-8")
+    names = [name for name, _ in pinned(text)]
     assert len(names) == len(set(names))
     try:
         needed = brought()
     except SystemExit as error:
         pytest.skip(str(error))
-    assert sorted(names) == sorted(needed), "write it anew: python tests/pins.py > constraints.txt"
+    assert needed.keys() <= set(names), "write it anew: python tests/pins.py > constraints.txt"
+    if text.startswith(HEAD):  # later versions of Python need less
+        assert sorted(names) == sorted(needed)
 
 
 def test_an_extra_that_brings_gpl_packages_names_them() -> None:
