@@ -39,6 +39,8 @@ def pytest_configure() -> None:
 
 ROOT = Path(__file__).parent.parent
 SAMPLE = ROOT / "builder" / "sample"
+LAYOUTS = ROOT / "tests" / "layouts"
+"""Releases of the sample in layouts 1 (v0.1.0) and 2 (v0.2.0), which builder reads and no longer writes."""
 FAST = {
     "workers": "1",
     "threads": "1",
@@ -61,6 +63,7 @@ FAST_FILES = (
         "test_answers.py",
         "test_architecture.py",
         "test_bombs.py",
+        "test_cli_help.py",
         "test_config.py",
         "test_docs.py",
         "test_engine.py",

@@ -26,7 +26,7 @@ from builder.markup import DARK, LIGHT
 from builder.store import db
 
 TEXT = "餐點不會太鹹，服務人員也很親切"
-SHIPPED = ROOT / "releases" / "v0.2.0"
+SHIPPED = ROOT / "releases" / "sample-2.0.0"
 EXTRACT = Extractor()
 WITH_EXAMPLES = sorted(
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")

@@ -14,7 +14,7 @@ from statistics import fmean, stdev
 from typing import Any
 
 import pytest
-from conftest import SAMPLE, Command
+from conftest import LAYOUTS, Command
 
 from builder.augment import catalog
 from builder.augment.records import Edit, Mark, Rewrite, Sentence
@@ -317,7 +317,7 @@ def _written(path: Path, text: str) -> Path:
 
 @pytest.mark.parametrize("task", ["ate", "absc", "aste", "tc"])
 def test_a_release_is_read_for_every_task_with_spans_that_are_right(task: reading.Task) -> None:
-    release = SAMPLE.parent.parent / "releases" / "v0.2.0"
+    release = LAYOUTS / "v0.2.0"
     rows = reading.load(release, task, "test").rows
     assert len(rows) > 20
     for row in rows:

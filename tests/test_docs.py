@@ -257,10 +257,9 @@ def shell(built: Built, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder as a reader has it: the releases of the checkout, and a working directory."""
     folder = tmp_path_factory.mktemp("reader")
     built.copy(folder)
-    (folder / "releases").mkdir()
     shutil.copy(ROOT / "builder" / "sample" / "reviews.csv", folder / "reviews.csv")
-    for version in ("v0.1.0", "v0.2.0"):
-        shutil.copytree(ROOT / "releases" / version, folder / "releases" / version)
+    for release in (ROOT / "releases").glob("sample-[0-9]*"):
+        shutil.copytree(release, folder / "releases" / release.name)
     script = folder / "bin" / "builder"
     script.parent.mkdir()
     script.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m builder "$@"\n', encoding="utf-8")

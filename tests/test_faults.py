@@ -24,7 +24,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from conftest import ROOT, Built, Command, contents, environment, settings
+from conftest import LAYOUTS, ROOT, Built, Command, contents, environment, settings
 
 from builder import pipeline
 from builder.builds import Build
@@ -573,8 +573,8 @@ def test_a_working_directory_of_every_earlier_schema_is_migrated_to_what_a_new_o
 
 
 def test_the_release_of_the_first_version_is_verified_compared_and_exported(here: Command, tmp_path: Path) -> None:
-    first = ROOT / "releases" / "v0.1.0"
+    first = LAYOUTS / "v0.1.0"
     assert verify(first) == []
-    assert here("diff", first, ROOT / "releases" / "v0.2.0", "--format", "json").out.startswith("{")
+    assert here("diff", first, LAYOUTS / "v0.2.0", "--format", "json").out.startswith("{")
     ran = here("export", first, "--format", "aste-v2", "--output", tmp_path / "x")
     assert ran.code == 0, ran.err

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import ROOT, Command
+from conftest import LAYOUTS, ROOT, Command
 from forgeries import forge, seal
 from test_export import facts, files_of, release, reviews
 
@@ -151,11 +151,15 @@ def test_a_hundred_random_forgeries_are_faults_and_never_a_traceback(seed: int, 
         shutil.rmtree(forged)
 
 
-@pytest.mark.parametrize("version", ["v0.1.0", "v0.2.0", "v1.0.0"])
-def test_releases_of_every_layout_are_forged_without_a_traceback(version: str, tmp_path: Path) -> None:
-    draw = random.Random(version)
+@pytest.mark.parametrize(
+    "release",
+    [LAYOUTS / "v0.1.0", LAYOUTS / "v0.2.0", ROOT / "releases" / "sample-2.0.0"],
+    ids=lambda release: release.name,
+)
+def test_releases_of_every_layout_are_forged_without_a_traceback(release: Path, tmp_path: Path) -> None:
+    draw = random.Random(release.name)
     for number in range(3):
-        forged = shutil.copytree(ROOT / "releases" / version, tmp_path / str(number) / version)
+        forged = shutil.copytree(release, tmp_path / str(number))
         seal(forged)
         forge(forged, draw)
         verify(forged)

@@ -14,7 +14,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from conftest import Built, Command
+from conftest import LAYOUTS, ROOT, Built, Command
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -402,9 +402,7 @@ def test_what_is_skipped_is_told_in_words() -> None:
 
 
 def test_the_command_writes_every_format_of_a_release_and_says_what_it_skipped(here: Command, tmp_path: Path) -> None:
-    from conftest import ROOT
-
-    release = ROOT / "releases" / "v0.1.0"
+    release = LAYOUTS / "v0.1.0"
     listing = here("export")
     assert listing.code == 0
     assert [line.split()[0] for line in listing.out.splitlines()] == list(NAMES)
@@ -431,7 +429,7 @@ def test_the_command_writes_every_format_of_a_release_and_says_what_it_skipped(h
     used = {entry.get(key) for entry in results for key in ("from_name", "to_name")} - {None}
     used |= {name for entry in results for name in entry.get("labels", entry.get("value", {}).get("labels"))}
     assert {"ASPECT", "OPINION", "POS"} < used <= names
-    newer = ROOT / "releases" / "v2.0.0"
+    newer = ROOT / "releases" / "sample-2.0.0"
     ran = here("export", newer, "--format", "aste-v2", "--output", tmp_path / "full", "--without-empty")
     assert "reviews without a triplet" in ran.out.splitlines()[-1]
     assert all("####[]" not in path.read_text(encoding="utf-8") for path in (tmp_path / "full").iterdir())
@@ -445,9 +443,7 @@ def test_the_command_writes_every_format_of_a_release_and_says_what_it_skipped(h
 
 
 def test_words_of_the_embedded_segmenter_tile_the_text_of_a_release(here: Command, tmp_path: Path) -> None:
-    from conftest import ROOT
-
-    release = ROOT / "releases" / "v0.1.0"
+    release = LAYOUTS / "v0.1.0"
     ran = here("export", release, "--format", "bio-words", "--output", tmp_path, "--split", "valid")
     assert ran.code == 0, ran.err
     found = bio.read((tmp_path / "valid.bio").read_text(encoding="utf-8"))

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import ROOT, Command, LocalServer, environment
+from conftest import LAYOUTS, Command, LocalServer, environment
 
 from builder.errors import install_command
 
@@ -231,7 +231,7 @@ def server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Hub]:
 
 @pytest.fixture
 def release(tmp_path: Path) -> Path:
-    return Path(shutil.copytree(ROOT / "releases" / "v0.1.0", tmp_path / "v0.1.0"))
+    return Path(shutil.copytree(LAYOUTS / "v0.1.0", tmp_path / "v0.1.0"))
 
 
 def contents(release: Path) -> dict[str, bytes]:

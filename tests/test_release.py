@@ -4,6 +4,7 @@ and no damage goes unseen.
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import random
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import ROOT, Command
+from conftest import LAYOUTS, ROOT, Command
 from test_export import facts, files_of, release, review, triplet, whole
 from test_pipeline import read_lines
 
@@ -460,13 +461,23 @@ def test_folders_and_links_that_do_not_belong_are_reported(shelf: Path, tmp_path
 
 
 def test_the_release_of_the_first_layout_still_verifies_and_its_damage_is_seen(tmp_path: Path) -> None:
-    first = ROOT / "releases" / "v0.1.0"
+    first = LAYOUTS / "v0.1.0"
     assert "format" not in told(first)
     assert verify(first) == []
     shutil.copytree(first, tmp_path / "v")
     path = tmp_path / "v" / "paper" / "valid.json"
     path.write_bytes(path.read_bytes()[:-1])
     assert verify(tmp_path / "v") == ["paper/valid.json: its bytes have changed"]
+
+
+def test_what_was_published_is_never_changed() -> None:
+    """`.ci/run` holds the files against these checksums."""
+    published = (line.split("  ") for line in (ROOT / "tests" / "golden" / "published.sha256").read_text().splitlines())
+    folders = (*(ROOT / "releases").glob("sample-[0-9]*"), *LAYOUTS.iterdir())
+    sums = {folder.relative_to(ROOT).as_posix() + "/SHA256SUMS": folder / "SHA256SUMS" for folder in folders}
+    assert {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in sums.items()} == {
+        name: digest for digest, name in published
+    }
 
 
 def test_a_layout_from_the_future_is_said_to_be_one(tmp_path: Path) -> None:

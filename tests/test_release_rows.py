@@ -8,7 +8,7 @@ import json
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, Command
+from conftest import LAYOUTS, Command
 from test_export import TEXT, files_of, release, review
 from test_export import facts as facts_of
 from test_export import reviews as small_rows
@@ -177,7 +177,7 @@ def test_files_released_triplets_and_what_was_rejected_join_by_the_public_ids(
 
 
 def test_releases_of_the_second_layout_verify_and_read_with_the_keys_of_today() -> None:
-    second = ROOT / "releases" / "v0.2.0"
+    second = LAYOUTS / "v0.2.0"
     assert json.loads((second / "manifest.json").read_text(encoding="utf-8"))["format"] == 2
     assert verify(second) == []
     first = next(rows(second, "train"))

@@ -1,5 +1,7 @@
-"""The shipped sample keeps its promises: varied reviews, and gold triplets whose every offset points at what it
-says.
+"""The shipped sample keeps its promises: varied reviews, gold triplets whose every offset points at what it says, and a
+build that makes tests/golden/sample of it, byte by byte.
+
+After a change that is meant to make another release, renew it: `python tests/test_sample.py`.
 """
 
 from __future__ import annotations
@@ -7,11 +9,17 @@ from __future__ import annotations
 import csv
 import json
 import re
+import shutil
 import statistics
+import subprocess
+import sys
+import tempfile
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import ROOT, contents, environment
 
 from builder.lexicon.resources import sample_dir
 from builder.privacy.masking import REPLACEMENTS, mask
@@ -21,6 +29,8 @@ from builder.text import in_order, view
 
 Reviews = dict[str, dict[str, str]]
 Gold = dict[str, list[dict[str, Any]]]
+GOLDEN = ROOT / "tests" / "golden" / "sample"
+RENEW = "python tests/test_sample.py"
 ELEMENTS = ("aspect", "aspect_full", "opinion", "opinion_full")
 
 
@@ -207,3 +217,35 @@ def test_the_readme_states_the_counts_as_they_are(reviews: Reviews, gold: Gold) 
         f"{sum(not one for one in gold.values())} reviews have no triplet",
     ):
         assert said in readme
+
+
+# ---- the golden release
+
+
+def build_sample(folder: Path) -> Path:
+    """The release that a build of the sample makes under `folder` today, as the successor of `sample-1.0.0`."""
+    out = folder / "releases"
+    shutil.copytree(ROOT / "releases" / "sample-1.0.0", out / "v1.0.0")
+    words = ("build", "--workdir", folder / "workdir", "--out", out, "--set", 'release.date="2026-11-28"', "--quiet")
+    done = subprocess.run(
+        [sys.executable, "-m", "builder", *map(str, words)],
+        cwd=folder,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    return Path(done.stdout.rstrip("\n"))
+
+
+def test_a_build_of_the_sample_is_the_golden_release(tmp_path: Path) -> None:
+    made, golden = contents(build_sample(tmp_path)), contents(GOLDEN)
+    changed = [name for name in sorted(made.keys() | golden.keys()) if made.get(name) != golden.get(name)]
+    assert changed == [], f"If this is meant: {RENEW}"
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as made_in:
+        made_release = build_sample(Path(made_in))
+        shutil.rmtree(GOLDEN)
+        shutil.copytree(made_release, GOLDEN)

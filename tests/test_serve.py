@@ -26,7 +26,7 @@ from urllib.parse import quote
 
 import pytest
 from chromium import CHROMIUM, Browser
-from conftest import ROOT, Command, environment
+from conftest import LAYOUTS, Command, environment
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -509,7 +509,7 @@ def test_elements_over_the_same_characters_get_different_lanes() -> None:
 
 
 def test_a_release_is_shown_with_the_ids_and_numbers_that_it_has(tmp_path: Path) -> None:
-    release = ROOT / "releases" / "v0.1.0"
+    release = LAYOUTS / "v0.1.0"
     manifest = database.read_manifest(release)
     path = database.of_release(release, tmp_path)
     with sqlite3.connect(f"{path.as_uri()}?mode=ro&immutable=1", uri=True) as connection:
@@ -551,7 +551,7 @@ def test_a_release_of_parquet_files_is_shown_as_well(tmp_path: Path) -> None:
 
     release = tmp_path / "v1.0.0"
     (release / "data").mkdir(parents=True)
-    listed = list(database.rows(ROOT / "releases" / "v0.1.0", "test"))
+    listed = list(database.rows(LAYOUTS / "v0.1.0", "test"))
     parquet.write_table(
         pyarrow.Table.from_pylist([dict(row) for row in listed]), release / "data" / "test-00000-of-00001.parquet"
     )

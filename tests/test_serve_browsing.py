@@ -18,7 +18,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from chromium import Browser
-from conftest import ROOT
+from conftest import LAYOUTS, ROOT
 from test_serve import Running, check, get, needs_chromium, serving
 
 from builder.errors import ConfigError, ReleaseError
@@ -495,15 +495,15 @@ def test_the_page_of_sql_begins_with_a_question_that_has_rows(shown: Any) -> Non
 @pytest.fixture(scope="module")
 def compared(tmp_path_factory: pytest.TempPathFactory) -> Any:
     folder = tmp_path_factory.mktemp("compare")
-    path = database.of_release(ROOT / "releases" / "v0.2.0", folder)
-    database.add_comparison(path, ROOT / "releases" / "v0.1.0", ROOT / "releases" / "v0.2.0")
+    path = database.of_release(LAYOUTS / "v0.2.0", folder)
+    database.add_comparison(path, LAYOUTS / "v0.1.0", LAYOUTS / "v0.2.0")
     return app.datasette(path, "t", "s", compares=True)
 
 
 def test_two_releases_stand_side_by_side_as_diff_counts_them(compared: Any) -> None:
     from builder.release.diff import between
 
-    difference = between(ROOT / "releases" / "v0.1.0", ROOT / "releases" / "v0.2.0")
+    difference = between(LAYOUTS / "v0.1.0", LAYOUTS / "v0.2.0")
     page = get(compared, "/compare").text
     check(page)
     shown = {

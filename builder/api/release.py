@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
 
 class Release:
-    """A released dataset: a directory such as `releases/v0.2.0`, made by `builder build` or downloaded.
+    """A released dataset: a directory such as `releases/sample-2.0.0`, made by `builder build` or downloaded.
 
     Raises:
         ReleaseError: the directory has no manifest that can be read.
 
     >>> import builder
-    >>> release = builder.Release("releases/v0.2.0")
+    >>> release = builder.Release("releases/sample-2.0.0")
     >>> release.version, release.splits
-    ('0.2.0', ('train', 'valid', 'test'))
+    ('2.0.0', ('train', 'valid', 'test'))
     >>> review = next(release.reviews("test"))
     >>> review.id, review.annotation, len(review) > 0
     ('s0002', 'gold', True)
@@ -113,7 +113,7 @@ class Release:
         version that follows.
 
         >>> import builder
-        >>> change = builder.Release("releases/v0.1.0").diff("releases/v0.2.0")
+        >>> change = builder.Release("releases/sample-1.0.0").diff("releases/sample-2.0.0")
         >>> change.level, change.same
         ('major', False)
         """

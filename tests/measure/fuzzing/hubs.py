@@ -17,13 +17,13 @@ from measure.fuzzing.case import Family, check_ran, run_command
 from measure.fuzzing.changes import change_json, write_json
 from measure.fuzzing.servers import answer, serving, write_script
 
-_ROOT = Path(__file__).parents[3]
+_TESTS = Path(__file__).parents[2]
 _TOKEN = "hf_secretSECRETsecretSECRETsecretSEC"
 
 
 def prepare(base: Path) -> None:
     """A sound release."""
-    shutil.copytree(_ROOT / "releases" / "v0.1.0", base / "v0.1.0")
+    shutil.copytree(_TESTS / "layouts" / "v0.1.0", base / "v0.1.0")
 
 
 def load() -> None:

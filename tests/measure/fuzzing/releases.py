@@ -1,6 +1,6 @@
 """Releases that somebody forged: a sound one with changes of its structure, mostly with the checksums of the forgery.
 
-In: the releases of the checkout, and one that is built from the sample once. Out: a folder with a changed release.
+In: the releases of the checkout, of every layout, and one that is built from the sample once. Out: a folder with a changed release.
 `builder verify` names faults or finds none, and never ends in a traceback; `diff` and `export` may refuse it.
 """
 
@@ -35,8 +35,8 @@ def prepare(base: Path) -> None:
     subprocess.run([str(word) for word in words], env=environment, check=True, capture_output=True)
     (base / "out" / "v0.1.0").rename(base / _SMALL)
     shutil.rmtree(base / "w")
-    for release in (_ROOT / "releases").glob("v*"):
-        shutil.copytree(release, base / release.name)
+    for release in (*(_ROOT / "tests" / "layouts").iterdir(), *(_ROOT / "releases").glob("sample-[0-9]*")):
+        shutil.copytree(release, base / release.name.replace("sample-", "v"))
 
 
 def load() -> None:
