@@ -68,7 +68,7 @@ def _group(name: str, about: str, *commands: click.Command) -> click.Group:
 
 GROUPS: tuple[click.Group, ...] = (
     _group(
-        "gold", "Have people or language models label reviews, and score.", gold.pool, annotate.annotate, gold.judge,
+        "gold", "Label reviews, judge labels, and score.", gold.pool, annotate.annotate, gold.judge,
         label.label, audit.audit, score.score, gain.gain,
     ),
     _group("versions", "Release, compare and publish datasets.", release.release, diff.diff, publish.publish),
