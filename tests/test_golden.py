@@ -16,7 +16,6 @@ from typing import get_args
 import pytest
 
 from builder.engine import make_engine
-from builder.engine.evidence import categories
 from builder.lexicon.folders import Folders
 from builder.lexicon.rules import load_rules
 from builder.reader import Recipe, extract, make_reader
@@ -51,7 +50,10 @@ def read_texts() -> Iterator[Read]:
 
 def describe(triplet: Triplet) -> str:
     """All that a triplet says."""
-    return repr((triplet, triplet.margin, *categories(triplet.evidence), triplet.path, triplet.evidence))
+    reasons = triplet.reasons
+    assert reasons and reasons.aspect and reasons.opinion
+    words = reasons.aspect.category, reasons.opinion.category
+    return repr((triplet, triplet.margin, *words, triplet.path, triplet.evidence))
 
 
 def digest(said: str) -> str:
