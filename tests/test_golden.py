@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import get_args
@@ -26,6 +27,7 @@ TESTS = Path(__file__).parent
 GOLDEN = TESTS / "golden" / "extract.tsv"
 CONVENTIONS: tuple[Convention, ...] = get_args(Convention)
 DOMAINS = ("restaurant", "laptop")
+LINE = re.compile(r"(?<=\.tsv|toml):\d+")
 RENEW = "python tests/test_golden.py > tests/golden/extract.tsv"
 Read = tuple[str, tuple[tuple[Triplet, ...], ...]]
 """A text, and its triplets in each convention."""
@@ -49,11 +51,11 @@ def read_texts() -> Iterator[Read]:
 
 
 def describe(triplet: Triplet) -> str:
-    """All that a triplet says."""
+    """All that a triplet says, but for the lines of the files that it names: every new word would move them."""
     reasons = triplet.reasons
     assert reasons and reasons.aspect and reasons.opinion
     words = reasons.aspect.category, reasons.opinion.category
-    return repr((triplet, triplet.margin, *words, triplet.path, triplet.evidence))
+    return LINE.sub("", repr((triplet, triplet.margin, *words, triplet.path, triplet.evidence)))
 
 
 def digest(said: str) -> str:
