@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
 
+from builder.engine.adjoining import read_adjoining
 from builder.engine.barring import bar_habits, bar_places
 from builder.engine.candidates import Before
 from builder.engine.codes import add_sides, add_sizes, name_codes
@@ -276,7 +277,8 @@ class Engine:
         text = lower_case(doc.text)
         brackets, aside = [match.span() for match in BRACKETS.finditer(doc.text)], False
         starts, ends = [token.start for token in doc.tokens], [token.end for token in doc.tokens]
-        for clause in join_quoted(doc.text, drop_addresses(text, doc.clauses, rules.addresses)):
+        clauses = [*join_quoted(doc.text, drop_addresses(text, doc.clauses, rules.addresses))]
+        for before, clause in zip((None, *clauses), clauses, strict=False):
             at = bisect_left(starts, clause.start, at)
             stop = bisect_right(ends, clause.end, at)
             asked = (
@@ -291,6 +293,7 @@ class Engine:
                 if not codes and {unit.symbol for unit in units}.isdisjoint(JUDGING):
                     continue  # three clauses in ten name nothing and judge nothing
                 phrases = read_phrases(units, text, lexicon, rules.phrases)
+                phrases = read_adjoining(phrases, text, clause, before, rules.adjoining)
                 phrases = add_sides(name_codes(phrases, text, codes, lexicon), text) if codes else phrases
                 if sizes:
                     phrases = add_sizes(phrases, text, sizes)
