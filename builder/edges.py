@@ -78,7 +78,7 @@ def tidied(text: str, triplet: Triplet) -> Triplet | None:
         return triplet
     return Triplet(
         aspect, aspect_full, opinion, opinion_full, triplet.polarity, triplet.valence, owner,
-        triplet.source, triplet.rules, triplet.confidence, triplet.evidence,
+        triplet.source, triplet.rules, triplet.confidence, triplet.reasons,
     )  # fmt: skip
 
 

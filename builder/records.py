@@ -6,13 +6,14 @@ work on the view (`text.View`), stages convert to the stored text before they wr
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal, NamedTuple, overload
 
 from builder import markup
-from builder.margins import margin_of
 from builder.markup import SpanMark
+from builder.reasons import Reasons, Step
 
 Polarity = Literal["POS", "NEG", "NEU"]
 POLARITIES: tuple[Polarity, ...] = ("POS", "NEG", "NEU")
@@ -34,10 +35,6 @@ class Token(NamedTuple):
     pos: str
     head: int
     rel: str
-
-
-NO_PATH = "none: two trees"
-"""What the evidence says of a path between two trees."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +77,7 @@ class Triplet:
     `aspect` is the term, `aspect_full` the term with its modifiers; `opinion` the core word with its negator (不會鹹
     from 不會太鹹), `opinion_full` the contiguous phrase. `owner` is set where the aspect is an attribute of something
     named in the text: 餐點 for 餐點口感, written 餐點[口感] in the paper's format. `valence` runs from 1 to 10 (paper,
-    section 3.2.4). `evidence` holds (kind, detail) in the order of the decisions: lexicon entries, dependency path,
-    negator, rules.
+    section 3.2.4). `reasons`: what decided on it; None where neither rules nor lexicons did.
     """
 
     aspect: Element
@@ -94,7 +90,7 @@ class Triplet:
     source: str = "rules"
     rules: tuple[str, ...] = ()
     confidence: float | None = None
-    evidence: tuple[tuple[str, str], ...] = field(default=())
+    reasons: Reasons | None = None
 
     @property
     def key(self) -> tuple[tuple[Span, ...], tuple[Span, ...], Polarity]:
@@ -111,15 +107,19 @@ class Triplet:
         """The steps from aspect to opinion in the dependency tree, `↑` upwards and `↓` downwards; empty where there
         is no path.
         """
-        steps = dict(self.evidence).get("path", NO_PATH)
-        return () if steps == NO_PATH else tuple(steps.split())
+        return (self.reasons and self.reasons.path) or ()
+
+    @property
+    def evidence(self) -> tuple[Step, ...]:
+        """The reasons as (kind, detail) in the order of the decisions: lexicon entries, negators, candidates, path."""
+        return self.reasons.steps if self.reasons else ()
 
     @property
     def margin(self) -> float:
         """By how much the aspect is ahead of the next candidate for its opinion, "none" included; infinite where
         nothing else was weighed.
         """
-        return margin_of(self.aspect.text, dict(self.evidence).get("candidates", ""))
+        return self.reasons.margin if self.reasons else math.inf
 
     @overload
     def mapped(
@@ -153,7 +153,7 @@ class Triplet:
             return None
         return Triplet(
             aspect, aspect_full, opinion, opinion_full, self.polarity, self.valence, owner, self.source, self.rules,
-            self.confidence, self.evidence,
+            self.confidence, self.reasons,
         )  # fmt: skip
 
     def shifted(self, by: int) -> Triplet:
@@ -165,7 +165,7 @@ class Triplet:
         return self.mapped(move)
 
     def bare(self) -> Triplet:
-        """The triplet without owner, source and story: what models learn."""
+        """The triplet without owner, source and reasons: what models learn."""
         return Triplet(self.aspect, self.aspect_full, self.opinion, self.opinion_full, self.polarity, self.valence)
 
     def marks(self, number: int = 0) -> tuple[SpanMark, SpanMark]:
@@ -196,7 +196,7 @@ class Triplet:
         return f"{self.aspect.text} · {self.opinion.text} · {self.polarity}"
 
     def __repr__(self) -> str:
-        """All but the evidence, which may be long. It has quoted texts and all spans, since digests of training items
+        """All but the reasons, which may be long. It has quoted texts and all spans, since digests of training items
         are made of it.
         """
         parts = [repr(self.aspect), repr(self.opinion), f"{self.polarity} {self.valence!r}"]

@@ -68,6 +68,7 @@ FAST_FILES = (
         "test_docs.py",
         "test_engine.py",
         "test_formats.py",
+        "test_golden.py",
         "test_metrics.py",
     ),
     *(

@@ -17,7 +17,7 @@ from conftest import ROOT, environment
 
 PACKAGE = ROOT / "builder"
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("markup", "margins", "wording", "annotators"),
+    ("markup", "reasons", "wording", "annotators"),
     ("", "records", "errors"),
     ("licences", "limits", "presets", "files", "strict_toml", "script"),
     ("model_settings", "excerpt", "repair"),

@@ -199,7 +199,6 @@ def test_settings_travel_as_they_are(tmp_path: Path) -> None:
         owner=phrase,
         rules=("a", "b"),
         confidence=0.5,
-        evidence=(("path", "x"), ("rule", "y")),
     )
     own = Folders(None, (tmp_path / "words",), tmp_path / "rules", (), (tmp_path / "w" / "lexicon",))
     told = Sentence("r:0-4", "湯\ud800頭", ((0, 1), (1, 3)), (Mark(0, 1, "opinion", "NEG"), Mark(1, 3)), "POS", "en")

@@ -27,6 +27,7 @@ from builder.model.panel import SURE, UNSURE, Noise, Panel, load_panel, noise, s
 from builder.model.saved import save
 from builder.model.trust import ADD, DROP, FIRM, WIDEN, TrustLimits
 from builder.model.tuning import TaughtExamples, tune_taggers
+from builder.reasons import ReadWord, Reasons
 from builder.records import POLARITIES, StoredTriplet
 from builder.stages.parts import judging
 from builder.store.triplets import JudgedTriplet
@@ -95,18 +96,9 @@ def test_a_judge_drops_nothing_of_rules_that_it_may_not_judge() -> None:
 
 def test_a_proposal_that_the_rules_read_comes_in_from_another_limit() -> None:
     limits = replace(TrustLimits.of(1.0), add=0.5, add_unread=0.8)
-    read = replace(NOODLE, evidence=(("lexicon", "難吃"),))
+    read = replace(NOODLE, reasons=Reasons(ReadWord("難吃", "taste.bad")))
     assert [fresh([], [(0.6, one)], limits) for one in (read, NOODLE)] == [[read], []]
     assert fresh([], [(0.8, NOODLE)], limits) == [NOODLE]
-
-
-def test_the_margin_of_a_triplet_is_by_how_much_its_aspect_leads() -> None:
-    weighed = replace(SOUP, evidence=(("candidates", "湯頭 1.5, none 0.0, 麵條 -2.0"),))
-    assert weighed.margin == 1.5
-    assert replace(weighed, evidence=(("candidates", "麵條 2.0, 湯頭 1.5, none 0.0"),)).margin == -0.5
-    assert SOUP.margin == math.inf, "a construction that weighs nothing is certain"
-    joined = replace(weighed, evidence=(("candidates", "湯 1.5, none 0.0"),))
-    assert joined.margin == 1.5, "an aspect joined by coordination has the margin of its head"
 
 
 def test_half_the_trust_drops_half_as_far_and_adds_and_lengthens_all_the_same() -> None:

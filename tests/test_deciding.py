@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -10,6 +11,9 @@ from reading import reader
 
 from builder.engine import Engine
 from builder.engine.candidates import DecisionRule
+from builder.engine.constituents import Constituent, Term
+from builder.engine.deciding import Weighed, rank_candidates
+from builder.engine.symbols import ASPECT
 from builder.errors import ResourceError
 from builder.lexicon.rules import Rule
 
@@ -54,6 +58,21 @@ def test_the_story_names_the_candidates_with_their_scores_and_none() -> None:
     story = dict(last.evidence)
     assert story["candidates"].startswith("醬料 ")
     assert "none 0.0" in story["candidates"]
+    assert last.reasons is not None
+    (_, first), (_, second), *_ = last.reasons.candidates
+    assert last.margin == first - second > 0
+
+
+def test_the_margin_is_by_how_much_an_aspect_is_ahead_of_the_next_candidate() -> None:
+    soup, noodles, rice, joined = (
+        Constituent(at, at + 1, ASPECT, word, at, term=Term("food")) for at, word in enumerate("湯麵飯菜")
+    )
+    weighed = [Weighed(score, aspect, (), (), "", None) for score, aspect in ((2.04, soup), (1.5, noodles), (-1, rice))]
+    shown = (("湯", 2.0), ("麵", 1.5), ("none", 0.0), ("飯", -1.0))
+    assert rank_candidates(weighed, soup) == (shown, 0.5)
+    assert rank_candidates(weighed, noodles) == (shown, -0.5)
+    assert rank_candidates(weighed, joined) == (shown, 0.5), "what is joined to the best is as far ahead"
+    assert rank_candidates([], soup) == ((), math.inf), "a construction that weighs nothing is certain"
 
 
 def test_a_topic_from_before_the_clauses_that_are_weighed_is_described_as_of_its_own_clause() -> None:

@@ -9,7 +9,8 @@ import csv
 import io
 import json
 import shutil
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -184,6 +185,23 @@ def test_the_published_loaders_split_our_lines_where_we_mean_them_to() -> None:
         assert "".join(sentence.strip().split()) == "#" + TEXT.replace(" ", "\u2581") + "##"
         assert len(sentence.split()) == len(TEXT) + 3
         assert told.startswith("[(")
+
+
+@pytest.mark.parametrize(
+    ("read", "mark"),
+    [(aste.read_v2, "####"), (aste.read_span_aste, "#### #### ####"), (aste.read_pyabsa, "####")],
+)
+def test_a_line_of_very_many_triplets_is_read_or_refused_at_once(
+    read: Callable[[str], list[Labelled]], mark: str
+) -> None:
+    pair = "((0, 1), (3, 4), 'POS')" if read is aste.read_pyabsa else "([0, 1], [3, 4], 'POS')"
+    line = f"湯 頭 很 好 喝{mark}[" + ", ".join([pair] * 60_000)
+    before = time.process_time()
+    (found,) = read(line + "]\n")
+    assert len(found.labels) == 1
+    with pytest.raises(ValueError, match="line 1"):
+        read(line + "\n")
+    assert time.process_time() - before < 4
 
 
 def test_a_line_of_pyabsa_holds_all_triplets_of_its_sentence() -> None:

@@ -59,7 +59,7 @@ def test_the_order_of_the_pool_is_its_own(made: tuple[Path, Pool]) -> None:
 def test_margins_are_those_of_the_rules_that_still_propose_a_candidate(made: tuple[Path, Pool]) -> None:
     workdir, pool = made
     with db.writing(workdir) as connection:
-        connection.execute('UPDATE proposals SET story = \'[["candidates","湯頭 2.5, none 0.5"]]\' WHERE source = 1')
+        connection.execute("UPDATE proposals SET margin = 2 WHERE source = 1")
         margins = pools.margins(connection, pool.id)
     assert margins[by_name(pool, TEXTS[0], "湯頭")[1].id] == 2.0
     assert by_name(pool, TEXTS[1], "-冷氣")[1].id not in margins  # the model alone proposes it

@@ -184,6 +184,17 @@ def test_what_is_whole_of_a_cut_or_faulty_answer_is_read() -> None:
     assert [str(t) for t in read_answer(comma, "麵好吃").triplets] == ["麵 · 好吃 · POS"]
     assert read_answer('{"triplets": []}', "麵好吃").readable
     assert not read_answer("沒有", "麵好吃").readable
+    mark = '[{"aspect": "麵", "opinion": "好吃,]", "polarity": "POS",}'
+    assert [one.reason for one in read_answer(mark, "麵好吃").rejected] == ["opinion not in the text"]
+    inner = 'So ["the list: [{"aspect": "麵", "opinion": "好吃", "polarity": "POS"}]'
+    assert [str(t) for t in read_answer(inner, "麵好吃").triplets] == ["麵 · 好吃 · POS"]
+
+
+@pytest.mark.parametrize("piece", ["[", "{", "[1,", '["[",', '["a ', '{"a":[', "[ x", '{"aspect": "湯"},'])
+def test_an_answer_of_many_brackets_is_read_in_a_time_that_grows_with_its_length(piece: str) -> None:
+    before = time.process_time()
+    assert not read_answer(piece * 60_000, "湯好喝").triplets
+    assert time.process_time() - before < 3
 
 
 def test_rows_that_are_no_triplet_of_the_review_are_kept_with_their_reason(label: Label, folder: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,8 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from builder.lexicon.folders import Folders
 from builder.nlp import biaffine, parser
 from builder.reader import Reading, Recipe, extract, make_reader, restored, to_text, to_view
-from builder.records import NO_PATH, Element, Review, Triplet
+from builder.reasons import NO_PATH, ReadWord, Reasons
+from builder.records import Element, Review, Triplet
 from builder.text import view
 
 ODD = "餐點\u200b不會不會不會太鹹！！！\n服务人员也很亲切😀　下次再來"
@@ -32,7 +34,7 @@ TRIPLET = Triplet(
     owner=Element("店", ((8, 9),)),
     rules=("subject",),
     confidence=0.5,
-    evidence=(("aspect", "餐點"), ("path", "↑nsubj")),
+    reasons=Reasons(aspect=ReadWord("餐點", "food"), path=("↑nsubj",)),
 )
 
 
@@ -121,10 +123,8 @@ def test_a_triplet_prints_what_it_says_and_where() -> None:
 def test_rule_and_path_of_a_triplet_are_the_first_rule_and_the_steps_of_the_tree() -> None:
     assert TRIPLET.rule == "subject"
     assert TRIPLET.path == ("↑nsubj",)
-    apart = Triplet(
-        TRIPLET.aspect, TRIPLET.aspect, TRIPLET.opinion, TRIPLET.opinion, "POS", 8.0, evidence=(("path", NO_PATH),)
-    )
-    assert apart.path == ()
+    apart = replace(TRIPLET, rules=(), reasons=Reasons(aspect=ReadWord("餐點", "food")))
+    assert apart.path == () and ("path", NO_PATH) in apart.evidence
     assert apart.rule is None
     (found,) = READER.extract(["餐點很好吃"])
     assert found[0].path == ("↑nsubj",)

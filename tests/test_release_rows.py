@@ -15,7 +15,6 @@ from test_export import reviews as small_rows
 from test_pipeline import read_lines
 from test_release import make, workdir
 
-from builder.engine.evidence import categories
 from builder.export.records import ReviewRow, completed
 from builder.lexicon.categories import Categories
 from builder.lexicon.resources import Lexicon, load_lexicon
@@ -233,18 +232,25 @@ def lexicon() -> Lexicon:
     return load_lexicon()
 
 
-def test_the_categories_are_read_from_the_story_that_the_engine_writes(source: Path) -> None:
+def test_a_proposal_keeps_margin_categories_and_entries_as_the_engine_has_them(source: Path) -> None:
+    columns = "margin, aspect_category, aspect_entry, opinion_category, opinion_entry"
     with db.reading(source) as connection:
-        stories = connection.execute(
-            "SELECT p.story FROM proposals p JOIN sources s ON s.id = p.source AND s.name = 'rules'"
+        rows = connection.execute(
+            f"SELECT {columns} FROM proposals p JOIN sources s ON s.id = p.source AND s.name = 'rules'"
         ).fetchall()
-    told = [categories([(kind, detail) for kind, detail in json.loads(story)]) for (story,) in stories]
-    assert ("food.part", "taste.salty") in told
-    assert all(opinion for _, opinion in told)
-    assert categories([("aspect", "天花 unlisted noun"), ("opinion", "好 eval.good 8 (opinions/x.tsv:1)")]) == (
-        None,
-        "eval.good",
-    )
+    assert all(opinion and entry.startswith("opinions/") for *_, opinion, entry in rows)
+    assert any(margin and margin > 0 for margin, *_ in rows)
+    words = load_lexicon()
+    soup, salty = words.aspects["湯頭"], words.opinions["鹹"]
+    assert [row[1:] for row in rows if row[3] == salty.category] == [
+        (soup.cls, soup.where, salty.category, salty.where)
+    ]
+
+
+def test_a_thing_that_is_read_from_its_attribute_has_the_class_that_the_lexicon_gives_it(tmp_path: Path) -> None:
+    row = by_id(make(workdir(tmp_path / "built", {"a": "燒餅口感酥脆而且非常好吃"}), tmp_path))["a"]
+    found = {one["aspect"]["text"]: (one["rules"], one["aspect_category"]) for one in row["triplets"]}
+    assert found["燒餅"] == (["thing-of-attribute"], load_lexicon().aspects["燒餅"].cls)
 
 
 @pytest.mark.parametrize(

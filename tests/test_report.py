@@ -22,6 +22,7 @@ from builder.errors import ConfigError, install_command
 from builder.lexicon.resources import load_lexicon
 from builder.lexicon.rules import load_rules
 from builder.metrics.systems import Settings
+from builder.reasons import ReadWord, Reasons
 from builder.records import Element, Polarity, Triplet, polarity_of
 from builder.report import charts, glance, terminal
 from builder.report.blocks import ChartBar, ChartLine, Report, ReportFigure, Table
@@ -61,13 +62,13 @@ def triplet(text: str, aspect: str, opinion: str, valence: float) -> Triplet:
         return Element(word, ((text.index(word), text.index(word) + len(word)),))
 
     polarity: Polarity = polarity_of(valence)
-    evidence = (
-        ("rule", "subject"),
-        ("aspect", f"{aspect} food.x (aspects/food.tsv:3)"),
-        ("opinion", f"{opinion} taste 8 (opinions/taste.tsv:9)"),
+    word, thing = (
+        ReadWord(opinion, "taste", "opinions/taste.tsv:9", 8),
+        ReadWord(aspect, "food.x", "aspects/food.tsv:3"),
     )
+    reasons = Reasons(word, aspect=thing)
     return Triplet(
-        at(aspect), at(aspect), at(opinion), at(opinion), polarity, valence, rules=("subject",), evidence=evidence
+        at(aspect), at(aspect), at(opinion), at(opinion), polarity, valence, rules=("subject",), reasons=reasons
     )
 
 

@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builder.errors import ConfigError, QueryError, WorkdirError
+from builder.reasons import ReadWord, Reasons
 from builder.records import Element, Polarity, Span, StoredTriplet, Token, Triplet
 from builder.store import db, queries, readings, released, reviews, runs, stories, training_sets, triplet_rows, triplets
 
@@ -48,11 +49,8 @@ def triplet(
         return Element("".join(text[start:end] for start, end in spans), spans)
 
     full = at((opinion[0][0], opinion[-1][1]))
-    story = (
-        (("opinion", "鹹 taste.salty 4 (opinions/food_taste.tsv:1)"), ("negator", "不會"))
-        if len(opinion) > 1
-        else (("opinion", "word"),)
-    )
+    salt = ReadWord("鹹", "taste.salty", "opinions/food_taste.tsv:1", 4)
+    reasons = Reasons(salt, negators=("不會",)) if len(opinion) > 1 else Reasons(ReadWord("word", "eval.good"))
     valence = {"POS": 8.0, "NEG": 2.0, "NEU": 5.0}[polarity]
     return Triplet(
         at(aspect),
@@ -65,7 +63,7 @@ def triplet(
         "rules",
         ("subject",),
         confidence,
-        story,
+        reasons,
     )
 
 
@@ -110,7 +108,7 @@ def filled(connection: sqlite3.Connection) -> sqlite3.Connection:
                 (2, replace(NOODLES, polarity="NEG", valence=2.0, rules=())),
             ],
         )
-        triplets.propose(connection, gold, [(5, replace(PLACE, rules=(), evidence=()))])
+        triplets.propose(connection, gold, [(5, replace(PLACE, rules=(), reasons=None))])
         triplets.judge(connection, judge, [(made[0], "YY", 0.9), (made[1], "NX", 0.2), (made[3], "YN", 0.4)])
         training_sets.set_training(connection, "C", 0, made[:3])
         runs.finish_round(connection, runs.Round("C", 0, "k", "digest", 2, 3, 5, 4, 3, 1.23456))
@@ -474,7 +472,7 @@ def test_annotated_reviews_come_with_their_words(filled: sqlite3.Connection) -> 
 def test_the_id_of_a_triplet_is_a_function_of_review_places_and_polarity() -> None:
     """These numbers stand in releases: they may never change."""
     assert triplet_rows.triplet_id(1, SALT) == triplet_rows.triplet_id(
-        1, replace(SALT, source="C1", rules=(), valence=6.0, evidence=())
+        1, replace(SALT, source="C1", rules=(), valence=6.0, reasons=None)
     )
     assert triplet_rows.triplet_id(3, SALT) - triplet_rows.triplet_id(1, SALT) == 2 << triplet_rows.BITS
     assert (
@@ -518,14 +516,14 @@ def test_a_triplet_comes_back_with_its_places(filled: sqlite3.Connection) -> Non
     stored = {one.id: one for one in of_review(filled, 1)}
     salt = stored[triplet_rows.triplet_id(1, SALT)]
     assert salt.review == 1
-    assert salt.triplet == replace(SALT, rules=(), evidence=())
+    assert salt.triplet == replace(SALT, rules=(), reasons=None)
     noodles = {one.triplet.polarity: one.triplet for one in of_review(filled, 2)}
     assert noodles["POS"].owner == NOODLES.owner
 
 
 def test_a_triplet_of_several_sources_is_stored_once(filled: sqlite3.Connection) -> None:
     assert released.provenance(filled, 1)[triplet_rows.triplet_id(1, GOOD)] == released.Provenance(
-        ("rules", "C1"), ("subject",), (("rule", "subject"), ("opinion", "word")), "NX"
+        ("rules", "C1"), ("subject",), None, "eval.good", "NX"
     )
     assert released.provenance(filled, 5)[triplet_rows.triplet_id(5, PLACE)].sources == ("rules", "gold")
     assert filled.execute("SELECT count(*) FROM triplets").fetchone()[0] == 5

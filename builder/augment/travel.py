@@ -58,9 +58,9 @@ def _sentence(row: Mapping[str, Any]) -> Sentence:
 
 def _triplet(row: Mapping[str, Any]) -> Triplet:
     parts = {name: _element(row[name]) for name in ("aspect", "aspect_full", "opinion", "opinion_full")}
-    evidence = tuple((kind, detail) for kind, detail in row["evidence"])
+    assert row["reasons"] is None, row  # what methods learn from comes without
     owner = _element(row["owner"]) if row["owner"] else None
-    return Triplet(**{**row, **parts, "owner": owner, "rules": tuple(row["rules"]), "evidence": evidence})
+    return Triplet(**{**row, **parts, "owner": owner, "rules": tuple(row["rules"])})
 
 
 def _element(row: Mapping[str, Any]) -> Element:

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from builder.engine import pairing
+from builder.engine.adjoining import Adjoining, AdjoiningRule, compile_adjoining
 from builder.engine.asserting import AssertionRule
 from builder.engine.candidates import DecisionRule
 from builder.engine.carrying import AddingRule, CarryParams
@@ -106,6 +107,7 @@ DECLARED: Mapping[str, type] = {
     "compatible": CompatibleRule,
     "block": BlockRule,
     "heading": HeadingRule,
+    "adjoining": AdjoiningRule,
     "address": AddressRule,
     "exception": ExceptionRule,
     "conjunction": NoParams,
@@ -160,6 +162,7 @@ class Compiled:
     blocked: frozenset[str]
     exceptions: Mapping[str, frozenset[str]]
     heading: HeadingRule | None
+    adjoining: Adjoining | None
     addresses: re.Pattern[str] | None
     wide: bool
 
@@ -277,6 +280,7 @@ def compile_rules(lexicon: Lexicon, rules: Sequence[Rule], convention: Conventio
             [(rule, read_params(rule, ExceptionRule)) for rule in chosen.of_kind("exception")]
         ),
         heading=next(iter(chosen.params("heading", HeadingRule)), None),
+        adjoining=next(map(compile_adjoining, chosen.params("adjoining", AdjoiningRule)), None),
         addresses=compile_addresses(chosen.params("address", AddressRule)),
         wide=bool(chosen.of_kind("pair-sentence")),
     )

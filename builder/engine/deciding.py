@@ -7,6 +7,7 @@ kind `decision` holds the weights; `tests/measure/decision.py` chooses them.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from itertools import islice
 from typing import NamedTuple
@@ -20,6 +21,10 @@ _MANY = 3
 """Aspects between a candidate and the opinion are counted so far."""
 _MOST = 40
 """Candidates that are weighed: the nearest ones, so that a text that names hundreds without a mark costs no more."""
+
+
+_SHOWN = 5
+"""Candidates that the reasons of a triplet name at most, "none" among them."""
 
 
 class Weighed(NamedTuple):
@@ -105,3 +110,18 @@ def weigh_candidates(
         choice = proposal if aspect is proposed else None
         out.append(Weighed(score, aspect, candidate.clause, tuple(features), *(choice or ("", None))))
     return sorted(out, key=lambda candidate: (-candidate.score, -candidate.aspect.start))
+
+
+def rank_candidates(weighed: Sequence[Weighed], chosen: Constituent) -> tuple[tuple[tuple[str, float], ...], float]:
+    """The best candidates with their scores, the best first, and by how much `chosen` is ahead of the next of them.
+
+    An aspect that is not among them was joined to the best, and is as far ahead as that. Nothing is ahead of nothing.
+    """
+    if not weighed:
+        return (), math.inf
+    scores: list[tuple[float, Constituent | None]] = [(candidate.score, candidate.aspect) for candidate in weighed]
+    best = sorted([*scores, (0.0, None)], key=lambda pair: -pair[0])[:_SHOWN]
+    ranked = [(aspect.word if aspect else "none", round(score, 1)) for score, aspect in best]
+    own = next((i for i, (_, aspect) in enumerate(best) if aspect is chosen), 0)
+    rivals = [score for i, (_, score) in enumerate(ranked) if i != own]
+    return tuple(ranked), ranked[own][1] - max(rivals)

@@ -1,7 +1,6 @@
-"""What of a clause becomes part of a triplet: its aspects and opinions with their spans, and the scores of the
-candidates.
+"""What of a clause becomes part of a triplet: its aspects and opinions with their spans.
 
-In: constituents and phrases. Out: `Element`s in offsets of the view, and a step of the triplet's story. Pure.
+In: constituents and phrases. Out: `Element`s in offsets of the view. Pure.
 """
 
 from __future__ import annotations
@@ -9,13 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from builder.engine.constituents import Constituent, Phrase
-from builder.engine.deciding import Weighed
 from builder.engine.extent import OVER, ExtentRule
 from builder.engine.symbols import BLOCKED, DE, THAN, symbol_set
 from builder.records import Element, Span
 
-SHOWN = 5
-"""Candidates that the story of a triplet names at most."""
 _MODIFIERS = symbol_set("PRON NUM NOUN ADJ")
 """What belongs to `aspect_full` right in front of an aspect."""
 _OWNERS = symbol_set("PRON NOUN ASPECT BLOCKED")
@@ -42,15 +38,6 @@ def find_full_start(clause: Sequence[Constituent], aspect: Constituent, determin
         else:
             break
     return clause[at].start
-
-
-def list_candidates(weighed: Sequence[Weighed]) -> list[tuple[str, str]]:
-    """The candidates with their scores, the best first, as a step of the triplet's story."""
-    if not weighed:
-        return []
-    scores = [(candidate.score, candidate.aspect.word) for candidate in weighed]
-    scores = sorted([*scores, (0.0, "none")], key=lambda pair: -pair[0])
-    return [("candidates", ", ".join(f"{word} {score:.1f}" for score, word in scores[:SHOWN]))]
 
 
 def make_opinion(

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
 
+from builder.engine.adjoining import read_adjoining
 from builder.engine.barring import bar_habits, bar_places
 from builder.engine.candidates import Before
 from builder.engine.codes import add_sides, add_sizes, name_codes
@@ -22,8 +23,8 @@ from builder.engine.comparing import bar_standards
 from builder.engine.compiled import compile_rules
 from builder.engine.constituents import Constituent, Phrase, Term, is_thing
 from builder.engine.coordination import OpenList, add_listed, is_resumed, keep_kind, list_objects, open_list
-from builder.engine.deciding import Weighed, weigh_candidates
-from builder.engine.elements import cut_out, find_full_start, list_candidates, make_element, make_opinion
+from builder.engine.deciding import Weighed, rank_candidates, weigh_candidates
+from builder.engine.elements import cut_out, find_full_start, make_element, make_opinion
 from builder.engine.excepting import drop_excepted, is_excepted
 from builder.engine.heading import is_heading
 from builder.engine.pairing import select_pairers
@@ -43,7 +44,8 @@ from builder.engine.unreal import is_unreal
 from builder.engine.weighing import Read, weigh
 from builder.lexicon.resources import Lexicon
 from builder.lexicon.rules import Rule
-from builder.records import NO_PATH, Token, Triplet, polarity_of
+from builder.reasons import ReadWord, Reasons
+from builder.records import Token, Triplet, polarity_of
 from builder.settings import Convention
 from builder.text import Clause
 from builder.text import clauses as find_clauses
@@ -183,14 +185,14 @@ class Engine:
 
     def _state(self, proposed: Triplet | None) -> Triplet | None:
         """A proposal whose opinion the rules do not read here, with the value that the lexicon gives it everywhere."""
-        if proposed is None or proposed.evidence:
+        if proposed is None or proposed.reasons:
             return proposed
         entry = self._lexicon.opinions.get(proposed.opinion.text)
         if entry is None or entry.category == CONTEXT_ONLY or entry.word in self._lexicon.context:
             return proposed
         return replace(proposed, polarity=polarity_of(entry.valence), valence=entry.valence)
 
-    def _weight(self, phrase: Phrase, term: Term, aspect: str) -> tuple[float, list[tuple[str, str]]] | None:
+    def _weight(self, phrase: Phrase, term: Term, aspect: str) -> tuple[float, Reasons] | None:
         """What a phrase is worth of an aspect; None of a word that is read in a context only (重, 近), where there is
         none.
         """
@@ -275,7 +277,8 @@ class Engine:
         text = lower_case(doc.text)
         brackets, aside = [match.span() for match in BRACKETS.finditer(doc.text)], False
         starts, ends = [token.start for token in doc.tokens], [token.end for token in doc.tokens]
-        for clause in join_quoted(doc.text, drop_addresses(text, doc.clauses, rules.addresses)):
+        clauses = [*join_quoted(doc.text, drop_addresses(text, doc.clauses, rules.addresses))]
+        for before, clause in zip((None, *clauses), clauses, strict=False):
             at = bisect_left(starts, clause.start, at)
             stop = bisect_right(ends, clause.end, at)
             asked = (
@@ -290,6 +293,7 @@ class Engine:
                 if not codes and {unit.symbol for unit in units}.isdisjoint(JUDGING):
                     continue  # three clauses in ten name nothing and judge nothing
                 phrases = read_phrases(units, text, lexicon, rules.phrases)
+                phrases = read_adjoining(phrases, text, clause, before, rules.adjoining)
                 phrases = add_sides(name_codes(phrases, text, codes, lexicon), text) if codes else phrases
                 if sizes:
                     phrases = add_sizes(phrases, text, sizes)
@@ -444,12 +448,11 @@ class Engine:
         term, phrase = aspect.term, item.phrase
         assert term is not None
         assert phrase is not None
-        value, evidence = judge_valence(
+        value, reasons = judge_valence(
             phrase, term, aspect.word, self._lexicon, self._rules.excess, self._rules.denials
         )
         steps = dependency_path(doc.tokens, aspect.last, last_core_token(doc.tokens, item))
-        path = " ".join(steps) if steps is not None else NO_PATH
-        negators = [("negator", doc.text[start:end]) for start, end in phrase.negators]
+        candidates, margin = rank_candidates(pairing.weighed, aspect)
         first = find_full_start(scene.items, aspect, self._rules.terms.rule.determiners)
         start = aspect.start + term.lead
         aspect_full = make_element(doc.text, ((first, aspect.end),))
@@ -465,22 +468,22 @@ class Engine:
             valence=round(value, 2),
             owner=make_element(doc.text, (term.owner,)) if term.owner and term.owner[0] >= start else None,
             rules=(rule,),
-            evidence=(
-                ("aspect", self._describe(aspect)),
-                *evidence,
-                *negators,
-                ("pairing", pairing.detail),
-                *list_candidates(pairing.weighed),
-                ("path", path),
+            reasons=replace(
+                reasons,
+                aspect=self._read_aspect(aspect),
+                negators=tuple([doc.text[start:end] for start, end in phrase.negators]),
+                pairing=pairing.detail,
+                candidates=candidates,
+                margin=margin,
+                path=None if steps is None else tuple(steps),
             ),
         )
 
-    def _describe(self, aspect: Constituent) -> str:
+    def _read_aspect(self, aspect: Constituent) -> ReadWord:
         """An aspect with its class and, if a lexicon holds it, the line there."""
         assert aspect.term is not None
         entry = self._lexicon.aspects.get(aspect.word.lower())
-        where = f" ({entry.where})" if entry else ""
-        return f"{aspect.word} {aspect.term.cls or 'unlisted noun'}{where}"
+        return ReadWord(aspect.word, aspect.term.cls or None, entry.where if entry else None)
 
 
 def _is_aside(clause: Clause, items: Sequence[Constituent], brackets: Sequence[tuple[int, int]]) -> bool:

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from builder.engine.constituents import Phrase, Term
-from builder.lexicon.resources import Lexicon
+from builder.lexicon.resources import Lexicon, OpinionEntry
+from builder.reasons import ReadWord, Reasons, Step
 
 NEUTRAL, NEGATED_NEUTRAL, LACK = 5.0, 4.0, 3.0
 CONTEXT_ONLY = "context.only"
@@ -79,32 +80,36 @@ def judge_valence(
     lexicon: Lexicon,
     excess: Sequence[ExcessRule],
     denials: Sequence[DenialRule],
-) -> tuple[float, list[tuple[str, str]]]:
-    """The valence of an opinion about an aspect, and the story of how it came about.
+) -> tuple[float, Reasons]:
+    """The valence of an opinion about an aspect, and how it came about.
 
     The lexicon gives the value (paper, section 3.2.4), context and degree words may change it, and a negator mirrors it
     at the middle of the scale. What is lacking (不夠冷) is negative whatever it is worth.
 
     Returns:
-        A valence from 1 (bad) to 10 (good), and (kind, detail) steps in the order in which they apply.
+        A valence from 1 (bad) to 10 (good), and the word with what changed its value, in the order in which it applies.
     """
-    base, evidence = _find_base(phrase, term, aspect, lexicon)
+    base, changes = _find_base(phrase, term, aspect, lexicon)
     good = base >= 5  # 沒有太多 denies that there is much, not that it is too much
     rule = next((rule for rule in excess if rule.applies(base, phrase, term)), None) if phrase.degrees else None
     if rule and not (phrase.kinds and rule.value == NEUTRAL):  # 比較不會苦 denies the blame, not the comparison
         base = rule.value
-        evidence.append(("excess", f"{'/'.join(phrase.degrees)} before {phrase.entry.category}"))
-    if not phrase.kinds:
-        return base, evidence
-    if "short" in phrase.kinds:  # whoever finds 冷氣 不夠 冷 wants it colder, whatever 冷 is worth; 並非 不夠 冷
-        return LACK if len(phrase.kinds) % 2 else negate(LACK), [*evidence, ("negation", "lack")]
-    if any(kind in ("fail", "without") for kind in phrase.kinds):
-        return LACK if base >= 5 else negate(base), [*evidence, ("negation", "lack")]
-    if good and (denial := next((rule for rule in denials if rule.applies(phrase)), None)):
-        return denial.value, [*evidence, ("negation", "a degree denied")]
-    if len(phrase.kinds) % 2:
-        return negate(base), [*evidence, ("negation", "flip")]
-    return base, evidence
+        changes.append(("excess", f"{'/'.join(phrase.degrees)} before {phrase.entry.category}"))
+    value, negation = _apply_negators(base, phrase, denials if good else ())
+    changes += [("negation", negation)] if negation else []
+    return value, Reasons(read_opinion(phrase.entry), tuple(changes))
+
+
+def _apply_negators(base: float, phrase: Phrase, denials: Sequence[DenialRule]) -> tuple[float, str]:
+    """What a value is behind the negators of its phrase, and what they do to it; "" where they do nothing."""
+    kinds = phrase.kinds
+    if "short" in kinds:  # whoever finds 冷氣 不夠 冷 wants it colder, whatever 冷 is worth; 並非 不夠 冷
+        return LACK if len(kinds) % 2 else negate(LACK), "lack"
+    if any(kind in ("fail", "without") for kind in kinds):
+        return LACK if base >= 5 else negate(base), "lack"
+    if denial := next((rule for rule in denials if rule.applies(phrase)), None):
+        return denial.value, "a degree denied"
+    return (negate(base), "flip") if len(kinds) % 2 else (base, "")
 
 
 def negate(value: float) -> float:
@@ -139,10 +144,12 @@ def find_context_row(word: str, term: Term, aspect: str, lexicon: Lexicon) -> tu
     return None if best is None else best[1:]
 
 
-def _find_base(phrase: Phrase, term: Term, aspect: str, lexicon: Lexicon) -> tuple[float, list[tuple[str, str]]]:
-    entry = phrase.entry
-    evidence = [("opinion", f"{entry.word} {entry.category} {entry.valence:g} ({entry.where})")]
-    row = find_context_row(entry.word, term, aspect, lexicon)
-    if row is None:
-        return entry.valence, evidence
-    return row[1], [*evidence, ("context", f"{entry.word} of {row[0]} {row[1]:g}")]
+def read_opinion(entry: OpinionEntry) -> ReadWord:
+    """An opinion as its lexicon has it."""
+    return ReadWord(entry.word, entry.category, entry.where, entry.valence)
+
+
+def _find_base(phrase: Phrase, term: Term, aspect: str, lexicon: Lexicon) -> tuple[float, list[Step]]:
+    word = phrase.entry.word
+    row = find_context_row(word, term, aspect, lexicon)
+    return (phrase.entry.valence, []) if row is None else (row[1], [("context", f"{word} of {row[0]} {row[1]:g}")])

@@ -16,14 +16,15 @@ from builder.edges import shared, tidied
 from builder.engine.constituents import Constituent, Phrase, Term
 from builder.engine.elements import cut_out
 from builder.engine.symbols import symbol_set
+from builder.reasons import Reasons
 from builder.records import Element, Triplet, polarity_of
 
 NO_NAME = symbol_set("OPINION NEG DEG ADV CONJ BUT IRREALIS AUX PART PREP THAN LIST COP")
 """Units that no aspect holds."""
 LONGEST_GAP = 6
 """Characters that an opinion's parts may lie apart: models join parts of two opinions over more."""
-Valued = Callable[[Phrase, Term, str], tuple[float, list[tuple[str, str]]] | None]
-"""Phrase, term and word of the aspect -> valence and evidence as the rules have them; None where the lexicon does not
+Valued = Callable[[Phrase, Term, str], tuple[float, Reasons] | None]
+"""Phrase, term and word of the aspect -> valence and reasons as the rules have them; None where the lexicon does not
 speak.
 """
 
@@ -46,7 +47,7 @@ def weigh(text: str, read: Read, triplet: Triplet, valued: Valued) -> Triplet | 
         text: the view that the triplet's offsets count in.
         read: the same text as the engine read it.
         triplet: what the model proposes; its polarity stands where the rules do not know the opinion.
-        valued: gives valence and evidence of a phrase about an aspect; None where it has none.
+        valued: gives valence and reasons of a phrase about an aspect; None where it has none.
 
     Returns:
         None for what the rules know to be no triplet: aspects that name too much or are interrupted (待人 of 接待的人),
@@ -65,11 +66,11 @@ def weigh(text: str, read: Read, triplet: Triplet, valued: Valued) -> Triplet | 
     weight = valued(item.phrase, *_described(read, tidy.aspect))
     if weight is None or shared(tidy.aspect, opinion):
         return tidy
-    value, evidence = weight
+    value, reasons = weight
     if item.start <= tidy.opinion.start and tidy.opinion.end <= item.end:
         whole = cut_out(text, opinion_full, (tidy.aspect.start, tidy.aspect.end))
         tidy = replace(tidy, opinion=opinion, opinion_full=whole)
-    return replace(tidy, polarity=polarity_of(value), valence=round(value, 2), evidence=tuple(evidence))
+    return replace(tidy, polarity=polarity_of(value), valence=round(value, 2), reasons=reasons)
 
 
 def _is_torn(triplet: Triplet) -> bool:

@@ -9,13 +9,13 @@ number of its line.
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from builder.errors import InputError
 from builder.export.paper import NAMES
+from builder.export.triplet_labels import parse_triplets
 from builder.metrics import Answer
 
 Row = tuple[str, str | None, list[Answer]]
@@ -117,7 +117,7 @@ def _spans(every: bool) -> Callable[[tuple[int, str], str], Row]:
 
 def _literal(text: str) -> list[Any]:
     try:
-        triplets = ast.literal_eval(text.strip())
+        triplets = parse_triplets(text.strip())
     except (SyntaxError, RecursionError, MemoryError) as error:
         raise ValueError(f"no list of triplets: {text[:60]!r}") from error
     if not isinstance(triplets, list):

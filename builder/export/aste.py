@@ -9,7 +9,6 @@ does not hold.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from builder.export.triplet_labels import (
@@ -20,6 +19,7 @@ from builder.export.triplet_labels import (
     checked,
     continuous,
     indices,
+    parse_triplets,
     span_of,
     text_of,
     tokens,
@@ -107,7 +107,7 @@ def _parsed(content: str, mark: str) -> Iterator[tuple[int, list[str], list[_Tri
         try:
             if not present:
                 raise ValueError(f"no {mark}")
-            triplets = ast.literal_eval(literal.strip())
+            triplets = parse_triplets(literal.strip())
             for aspect, opinion, polarity in triplets:
                 if polarity not in POLARITIES or not all(type(i) is int for i in (*aspect, *opinion)):
                     raise ValueError(f"no triplet: {(aspect, opinion, polarity)!r}")

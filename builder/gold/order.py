@@ -13,7 +13,7 @@ from dataclasses import replace
 from builder.records import Candidate, Pool, PoolReview
 
 Margins = Mapping[int, float]
-"""Candidate id -> by how much the rules' choice of its aspect was ahead (`margins.margin_of`)."""
+"""Candidate id -> by how much the rules' choice of its aspect was ahead (`Triplet.margin`)."""
 
 
 def order_reviews(pool: Pool, order: str, margins: Margins) -> tuple[PoolReview, ...]:

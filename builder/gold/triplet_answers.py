@@ -10,7 +10,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 
 from builder.folding import fold
 from builder.records import Element, Polarity, Span, Triplet
@@ -26,7 +28,10 @@ THOUGHT = re.compile(r"<think>.*?(</think>|\Z)", re.S)
 """What a model thinks before it answers, which is no answer, cut off or not."""
 _OBJECT = re.compile(r"\{[^{}]*\}", re.S)
 _TRAILING = re.compile(r",(\s*[}\]])")
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.S)
 _PIECES = re.compile(r"\.{2,}|…+")
+_MOST_BRACKETS = 10_000
+"""Opening brackets of an answer at which its list may begin."""
 _FAR, _LONGEST = 8, 6
 """Characters at most between two pieces of one word, and of a word that may be two pieces."""
 
@@ -81,26 +86,58 @@ def _dump(row: object) -> str:
 def _rows(content: str) -> list[object] | None:
     """The list of triplets in an answer; None where there is none. A broken list gives its whole objects."""
     text = THOUGHT.sub("", content)
-    for start in (match.start() for match in re.finditer(r"[\[{]", text)):
-        value = _value(text[start:])
-        rows = value.get("triplets") if isinstance(value, Mapping) else value
-        if isinstance(rows, list) and all(isinstance(row, Mapping | list) for row in rows):
-            return rows
-        if value is not None:
-            break
+    value = _first_value(text)
+    rows = value.get("triplets") if isinstance(value, Mapping) else value
+    if isinstance(rows, list) and all(isinstance(row, Mapping | list) for row in rows):
+        return rows
     loose = [_value(match[0]) for match in _OBJECT.finditer(text)]
     objects: list[object] = [row for row in loose if isinstance(row, Mapping) and "aspect" in row]
     return objects or None
 
 
-def _value(text: str) -> object:
-    """The JSON value at the start of a text, a comma too many forgiven; None where there is none."""
-    for attempt in (text, _TRAILING.sub(r"\1", text)):
-        try:
-            value: object = json.JSONDecoder().raw_decode(attempt)[0]
-            return value
-        except (ValueError, RecursionError):
+def _first_value(text: str) -> object:
+    """The first JSON object or list in a text, a comma too many forgiven; None where there is none."""
+    found = [_decode_first(attempt) for attempt in (text, _TRAILING.sub(r"\1", text))]
+    return min(filter(None, found), key=lambda pair: pair[0], default=(0, None))[1]
+
+
+def _decode_first(text: str) -> tuple[int, object] | None:
+    """The number among the opening brackets of the first that begins a JSON value, and this value.
+
+    Where the value of one breaks off, those that are open there break off too, and none of them is read again: else an
+    answer of nothing but brackets would take the square of their number.
+    """
+    broken: set[int] = set()
+    starts = (match.start() for match in re.finditer(r"[\[{]", text))
+    for number, start in enumerate(islice(starts, _MOST_BRACKETS)):
+        if start in broken:
             continue
+        try:
+            return number, json.JSONDecoder().raw_decode(text, start)[0]
+        except json.JSONDecodeError as error:
+            broken |= _find_open(text, start, error.pos)
+        except (ValueError, RecursionError):  # a number of endless digits, or nested too deeply
+            return None
+    return None
+
+
+def _find_open(text: str, start: int, end: int) -> set[int]:
+    """The brackets of a JSON text from `start` that are open at `end`."""
+    opened: list[int] = []
+    for match in _TOKEN.finditer(text, start, end):
+        if match[0] in "[{":
+            opened.append(match.start())
+        elif match[0] in "]}" and opened:
+            opened.pop()
+    return {start, *opened}
+
+
+def _value(text: str) -> object:
+    """The JSON object of a text, a comma too many forgiven; None where it is none."""
+    for attempt in (text, _TRAILING.sub(r"\1", text)):
+        with suppress(ValueError, RecursionError):
+            value: object = json.loads(attempt)
+            return value
     return None
 
 

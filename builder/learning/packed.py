@@ -15,7 +15,7 @@ from builder.records import Triplet
 
 
 class PackedExamples(Sequence[Example]):
-    """Examples in their order, each as a line of JSON. Their triplets bring no evidence: nothing learns from it."""
+    """Examples in their order, each as a line of JSON. Their triplets bring no reasons: nothing learns from it."""
 
     __slots__ = ("_lines",)
 
@@ -45,7 +45,7 @@ def _pack(example: Example) -> bytes:
 
 
 def _row(triplet: Triplet) -> list[object]:
-    assert not triplet.evidence, triplet
+    assert triplet.reasons is None, triplet
     elements = (triplet.aspect, triplet.aspect_full, triplet.opinion, triplet.opinion_full, triplet.owner)
     rest = (triplet.polarity, triplet.valence, triplet.source, triplet.rules, triplet.confidence)
     return [*(part and part.spans for part in elements), *rest]

@@ -246,7 +246,7 @@ def fresh(kept: Sequence[Triplet], proposals: Sequence[Proposal], limits: TrustL
     """The sure proposals to take in beside the rule triplets that stay, none of them clashing with those or with
     another.
     """
-    sure = settle([t for chance, t in proposals if chance >= (limits.add if t.evidence else limits.add_unread)])
+    sure = settle([t for chance, t in proposals if chance >= (limits.add if t.reasons else limits.add_unread)])
     return [triplet for triplet in sure if not any(clashes(triplet, other) for other in kept)]
 
 

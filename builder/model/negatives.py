@@ -53,7 +53,7 @@ def _apart(aspect: tuple[Span, ...], opinion: tuple[Span, ...]) -> int:
 def _recast(triplet: Triplet, polarity: str) -> Triplet:
     chosen = next(p for p in POLARITIES if p == polarity)
     return replace(
-        triplet, polarity=chosen, valence=VALENCE[chosen], source="negative", rules=(), evidence=(), confidence=None
+        triplet, polarity=chosen, valence=VALENCE[chosen], source="negative", rules=(), reasons=None, confidence=None
     )
 
 

@@ -6,7 +6,6 @@ In: the open database. Out: sections of tables and figures.
 from __future__ import annotations
 
 import json
-import re
 import sqlite3
 from collections import defaultdict
 from pathlib import PurePath
@@ -16,7 +15,6 @@ from builder.report.numbers import percent, spoken_seconds
 from builder.store import browse, runs
 from builder.store import report as asked
 
-_ENTRY = re.compile(r"(?P<word>\S+) .*\((?P<file>[\w/.-]+):\d+\)$")
 _KEPT_SETTINGS = ("seed", "rules.convention", "annotate.backend", "discriminate.", "self_train.", "ingest.", "release.")
 
 
@@ -87,16 +85,10 @@ def contribution(connection: sqlite3.Connection, analysis: Table, most: int = 20
         missing=rules.missing,
     )  # fmt: skip
     used: dict[str, list[int]] = defaultdict(lambda: [0, 0])
-    for _, detail, times in asked.evidence(connection):
-        entry = _ENTRY.match(detail)
-        name = (
-            entry["file"]
-            if entry
-            else "nouns in no lexicon"
-            if detail.endswith("unlisted noun")
-            else "compounds, made by rule"
-        )
-        used[name] = [used[name][0] + times, used[name][1] + 1]
+    for entry, known, times, words in asked.lexicon_uses(connection):
+        unlisted = "compounds, made by rule" if known else "nouns in no lexicon"
+        name = entry.rpartition(":")[0] if entry else unlisted
+        used[name] = [used[name][0] + times, used[name][1] + words]
     ordered = sorted(used.items(), key=lambda item: (-item[1][0], item[0]))
     rows: list[tuple[Cell, ...]] = [(name, uses, words) for name, (uses, words) in ordered[:most]]
     if rest := ordered[most:]:

@@ -7,13 +7,12 @@ a release, which leaves out what is below `release.min_confidence`.
 
 from __future__ import annotations
 
+import math
 import sqlite3
 from array import array
 from collections.abc import Callable, Mapping
 
-from builder.margins import margin_of
 from builder.records import Polarity, Verdict
-from builder.store.triplets import CANDIDATES
 
 Rating = Callable[[Verdict | None, float, str, Polarity, float], float]
 """Label and score of a judge, and the rule of a triplet ("": the judge alone or a longer aspect than the rules'), its
@@ -31,15 +30,13 @@ def rate(connection: sqlite3.Connection, judge: str, rating: Rating | None) -> N
         )
         return
 
-    def rated(
-        label: Verdict | None, score: float, rule: str | None, polarity: Polarity, aspect: str, candidates: str | None
-    ) -> float:
-        return rating(label, score, rule or "", polarity, margin_of(aspect, candidates or ""))
+    def rated(label: Verdict | None, score: float, rule: str | None, polarity: Polarity, margin: float | None) -> float:
+        return rating(label, score, rule or "", polarity, math.inf if margin is None else margin)
 
-    connection.create_function("rated", 6, rated, deterministic=True)
+    connection.create_function("rated", 5, rated, deterministic=True)
     connection.execute(
-        f"UPDATE verdicts SET confidence = rated(verdicts.label, verdicts.score, p.rule, t.polarity, t.aspect,"
-        f" {CANDIDATES}) FROM triplets t LEFT JOIN proposals p ON p.triplet = t.id AND p.source ="
+        "UPDATE verdicts SET confidence = rated(verdicts.label, verdicts.score, p.rule, t.polarity, p.margin)"
+        " FROM triplets t LEFT JOIN proposals p ON p.triplet = t.id AND p.source ="
         " (SELECT id FROM sources WHERE name = 'rules') WHERE t.id = verdicts.triplet AND verdicts.source ="
         " (SELECT id FROM sources WHERE name = ?)",
         (judge,),

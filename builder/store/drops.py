@@ -45,7 +45,7 @@ class Selection:
 class _Candidate:
     """A candidate with all that tells why it is not released. `by`: its sources with their confidences; `judge`,
     `label`, `score`: the verdict; `learnt`: it is in the last training set; `kept`: the release saw it; `labelled`: its
-    review is; `read`: a language model read the review; `gone`: why the whole review is left out.
+    review is; `read`: a language model read the review; `gone`: the (reason, detail) why the whole review is left out.
     """
 
     id: int
@@ -60,7 +60,7 @@ class _Candidate:
     kept: bool
     labelled: bool
     read: bool
-    gone: str | None
+    gone: tuple[str, str] | None
 
 
 _CANDIDATES = f"""
@@ -79,7 +79,7 @@ SELECT {TRIPLET_COLUMNS}, r.public_id, r.split,
                WHERE l.review = t.review AND s.name IN ('gold', 'silver')),
        EXISTS (SELECT 1 FROM labelled_reviews l JOIN sources s ON s.id = l.source
                WHERE l.review = t.review AND s.kind = 'llm'),
-       (SELECT x.reason || ': ' || x.detail FROM rejected x
+       (SELECT json_array(x.reason, x.detail) FROM rejected x
         WHERE x.review = t.review AND x.triplet IS NULL AND x.reason <> 'emptied' LIMIT 1)
 FROM triplets t JOIN reviews r ON r.id = t.review
 LEFT JOIN verdicts v ON v.triplet = t.id LEFT JOIN sources j ON j.id = v.source
@@ -105,7 +105,7 @@ def _candidate(row: Sequence[Any]) -> _Candidate:
     item = f"{public}:{stored.id & triplet_rows.HASH:08x}"
     return _Candidate(
         stored.id, item, split, stored.triplet, json.loads(by), judge, label, score, bool(learnt), bool(kept),
-        bool(labelled), bool(read), gone,
+        bool(labelled), bool(read), gone and tuple(json.loads(gone)),
     )  # fmt: skip
 
 
@@ -127,7 +127,7 @@ def _explain(candidate: _Candidate, kept: Sequence[_Candidate], selection: Selec
         return "labelled", "this review is labelled, and its labels do not say this"
     proposed = _is_proposed(candidate, selection)
     if candidate.gone and (proposed or candidate.split is None):
-        reason, _, detail = candidate.gone.partition(": ")
+        reason, detail = candidate.gone
         return reason, f"its review is left out: {detail}"
     rival = next((other for other in kept if clashes(other.triplet, candidate.triplet)), None)
     if rival is not None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 import sqlite3
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 
 from builder.errors import QueryError
-from builder.margins import margin_of
 from builder.records import Candidate, Pool, PoolReview, Review, StoredTriplet
 from builder.store import runs, triplet_rows, triplets
 
@@ -150,8 +150,7 @@ def read(connection: sqlite3.Connection, pool: str) -> Pool:
 def margins(connection: sqlite3.Connection, pool: str) -> dict[int, float]:
     """Candidate id -> by how much the rules' choice of its aspect is ahead, of those that the rules still propose."""
     rows = connection.execute(
-        "SELECT c.id, c.aspect, (SELECT e.value ->> 1 FROM json_each(p.story) e WHERE e.value ->> 0 = 'candidates')"
-        " FROM pool_reviews q JOIN candidates c ON c.review = q.id"
+        "SELECT c.id, p.margin FROM pool_reviews q JOIN candidates c ON c.review = q.id"
         " JOIN reviews r ON r.key = q.key AND r.duplicate_of IS NULL"
         " JOIN triplets t ON t.review = r.id AND t.polarity = c.polarity"
         " AND t.spans ->> '$.aspect' = c.spans ->> '$.aspect' AND t.spans ->> '$.opinion' = c.spans ->> '$.opinion'"
@@ -159,7 +158,7 @@ def margins(connection: sqlite3.Connection, pool: str) -> dict[int, float]:
         " WHERE q.pool = ?",
         (pool,),
     )
-    return {candidate: margin_of(aspect, story or "") for candidate, aspect, story in rows}
+    return {candidate: math.inf if margin is None else margin for candidate, margin in rows}
 
 
 def now() -> str:

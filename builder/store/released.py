@@ -50,13 +50,14 @@ class ReleasedTriplet:
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """Who says a triplet (the view `triplet_sources`), the rule that made it with its story, and what the
-    discriminator says. `confidence`: its calibrated score.
+    """Who says a triplet (the view `triplet_sources`), the rule that made it with the categories of its words, and
+    what the discriminator says. `confidence`: its calibrated score.
     """
 
     sources: tuple[str, ...] = ()
     rules: tuple[str, ...] = ()
-    story: tuple[tuple[str, str], ...] = ()
+    aspect_category: str | None = None
+    opinion_category: str | None = None
     verdict: str | None = None
     confidence: float | None = None
 
@@ -79,11 +80,11 @@ def provenance(connection: sqlite3.Connection, review: int) -> dict[int, Provena
             ids,
         )
     }
-    stories = {
-        i: ((rule,), tuple((kind, detail) for kind, detail in json.loads(story)))
-        for i, rule, story in connection.execute(
-            "SELECT triplet, rule, story FROM proposals WHERE triplet BETWEEN ? AND ? AND rule IS NOT NULL"
-            " ORDER BY source",
+    ruled = {
+        i: ((rule,), aspect, opinion)
+        for i, rule, aspect, opinion in connection.execute(
+            "SELECT triplet, rule, aspect_category, opinion_category FROM proposals"
+            " WHERE triplet BETWEEN ? AND ? AND rule IS NOT NULL ORDER BY source",
             ids,
         )
     }
@@ -92,8 +93,9 @@ def provenance(connection: sqlite3.Connection, review: int) -> dict[int, Provena
     )
     out: dict[int, Provenance] = {}
     for i, named in groupby(rows, key=lambda row: int(row[0])):
-        rules, story = stories.get(i, ((), ()))
-        out[i] = Provenance(tuple(name for _, name in named), rules, story, *verdicts.get(i, (None, None)))
+        rules, aspect, opinion = ruled.get(i, ((), None, None))
+        label, confidence = verdicts.get(i, (None, None))
+        out[i] = Provenance(tuple(name for _, name in named), rules, aspect, opinion, label, confidence)
     return out
 
 

@@ -173,15 +173,16 @@ def proposed_by_rules(connection: sqlite3.Connection) -> list[tuple[str, str, st
     ).fetchall()
 
 
-def evidence(connection: sqlite3.Connection) -> Iterator[tuple[str, str, int]]:
-    """(kind, detail, times) of the lexicon entries in the stories:
-    `鹹 taste.salty 3.5 (opinions/food_taste.tsv:12)`.
+def lexicon_uses(connection: sqlite3.Connection) -> Iterator[tuple[str | None, bool, int, int]]:
+    """(entry, whether it has a category, times, different words) of the words that proposals rest on. `entry`: file
+    and line of the lexicon, None of words that it does not hold.
     """
-    yield from connection.execute(
-        "SELECT e.value ->> 0, e.value ->> 1, count(*) FROM proposals p, json_each(p.story) e"
-        " WHERE e.value ->> 0 IN ('aspect', 'opinion')"
-        " GROUP BY 1, 2 ORDER BY 1, 2"
-    )
+    for part in ("aspect", "opinion"):
+        yield from connection.execute(
+            f"SELECT p.{part}_entry, p.{part}_category IS NOT NULL, count(*), count(DISTINCT e.value ->> 1)"
+            " FROM proposals p, json_each(p.story) e WHERE e.value ->> 0 = ? GROUP BY 1, 2 ORDER BY 1, 2",
+            (part,),
+        )
 
 
 def words(connection: sqlite3.Connection, column: str) -> list[tuple[str, int, int, int, int]]:

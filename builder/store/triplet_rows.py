@@ -1,4 +1,4 @@
-"""A triplet as a row of the database, and back: its id, its columns, its spans and what its story says.
+"""A triplet as a row of the database, and back: its id, its columns, its spans and its reasons.
 
 In: a review's id and a triplet in stored offsets. Out: the row that `builder.store.triplets` writes. The way back makes
 the triplet of a row. No SQL is run here, so that workers can prepare rows.
@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Iterable
 
+from builder.reasons import ReadWord, Reasons
 from builder.records import Element, Polarity, StoredTriplet, Triplet
 
 TRIPLET_COLUMNS = (
@@ -38,7 +40,7 @@ def prepare(rows: Iterable[tuple[int, Triplet]]) -> list[PreparedTriplet]:
     return [
         (
             make_row(triplet_id(review, t), review, t),
-            (t.confidence, t.rules[0] if t.rules else None, _story(t)),
+            (t.confidence, t.rules[0] if t.rules else None, _story(t), *_decisions(t.reasons)),
         )
         for review, t in rows
     ]
@@ -93,3 +95,15 @@ def _story(triplet: Triplet) -> str:
     return json.dumps(
         [*(("rule", rule) for rule in triplet.rules), *triplet.evidence], ensure_ascii=False, separators=(",", ":")
     )
+
+
+_UNREAD = ReadWord("", None)
+
+
+def _decisions(reasons: Reasons | None) -> tuple[object, ...]:
+    """Margin, and category and entry of aspect and opinion."""
+    if reasons is None:
+        return (None,) * 5
+    words = [word or _UNREAD for word in (reasons.aspect, reasons.opinion)]
+    margin = reasons.margin if math.isfinite(reasons.margin) else None
+    return margin, *(value for word in words for value in (word.category, word.place))

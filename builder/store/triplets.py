@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from builder.annotators import Annotators
-from builder.margins import margin_of
 from builder.records import StoredTriplet, Triplet, Verdict
 from builder.store.reviews import PROPOSED_FOR
 from builder.store.triplet_rows import BITS, EVERY, HASH, TRIPLET_COLUMNS, PreparedTriplet, make_row, prepare, restore
@@ -21,7 +20,7 @@ from builder.store.triplet_rows import BITS, EVERY, HASH, TRIPLET_COLUMNS, Prepa
 @dataclass(frozen=True, slots=True)
 class JudgedTriplet:
     """A triplet as a source proposes it and a judge labels it. `label` None: abstains; `score` None: not asked;
-    `rule`: the first that found it; `margin`: `Triplet.margin` by the story of the proposal.
+    `rule`: the first that found it; `margin`: `Triplet.margin` of the proposal.
     """
 
     stored: StoredTriplet
@@ -36,7 +35,10 @@ _OVERRULE = """UPDATE SET aspect_full = excluded.aspect_full, owner = excluded.o
     opinion_full = excluded.opinion_full, valence = excluded.valence, spans = excluded.spans"""
 
 
-_PROPOSE = "INSERT INTO proposals (source, triplet, confidence, rule, story) VALUES (?,?,?,?,?) ON CONFLICT DO NOTHING"
+_PROPOSE = (
+    "INSERT INTO proposals (source, triplet, confidence, rule, story, margin, aspect_category, aspect_entry,"
+    " opinion_category, opinion_entry) VALUES (?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING"
+)
 
 
 def source(
@@ -146,6 +148,7 @@ def proposed_by(connection: sqlite3.Connection, source: int, rows: Iterable[tupl
             None,
             rules[0] if rules else None,
             json.dumps([("rule", rule) for rule in rules], ensure_ascii=False) if rules else "[]",
+            *(None,) * 5,
         )
         for i, rules in rows
     )
@@ -167,8 +170,6 @@ def verdicts(connection: sqlite3.Connection, source: int) -> dict[int, Verdict |
 
 _PROPOSED = "proposals p CROSS JOIN triplets t ON t.id = p.triplet CROSS JOIN reviews r ON r.id = t.review"
 """Joined in this order rows come in that of `proposals`, by triplet, one at a time: nothing is sorted, nothing held."""
-CANDIDATES = "(SELECT e.value ->> 1 FROM json_each(p.story) e WHERE e.value ->> 0 = 'candidates')"
-"""What the rules weighed for a proposal `p`."""
 _DRAWN = (
     f" AND t.review IN (SELECT r.id FROM reviews r WHERE r.split = :split AND {PROPOSED_FOR} ORDER BY r.norm_hash"
     " LIMIT :most)"
@@ -200,15 +201,14 @@ def judged(
 ) -> Iterator[JudgedTriplet]:
     """As `proposed`, with what a judge says of each."""
     rows = connection.execute(
-        f"SELECT p.confidence, v.label, v.score, p.rule, {CANDIDATES}, {TRIPLET_COLUMNS} FROM {_PROPOSED}"
+        f"SELECT p.confidence, v.label, v.score, p.rule, p.margin, {TRIPLET_COLUMNS} FROM {_PROPOSED}"
         " LEFT JOIN verdicts v ON v.source = ? AND v.triplet = p.triplet"
         " WHERE p.source = ? AND p.triplet BETWEEN ? AND ? AND r.split = ? ORDER BY p.triplet",
         (judge, source, within[0] << BITS, within[1] << BITS | HASH, split),
     )
-    for confidence, label, score, rule, candidates, *row in rows:
-        proposal = restore(tuple(row))
-        margin = margin_of(proposal.triplet.aspect.text, candidates or "")
-        yield JudgedTriplet(proposal, confidence, label, score, rule or "", margin)
+    for confidence, label, score, rule, margin, *row in rows:
+        ahead = math.inf if margin is None else margin
+        yield JudgedTriplet(restore(tuple(row)), confidence, label, score, rule or "", ahead)
 
 
 def count(connection: sqlite3.Connection, source: int, split: str) -> int:

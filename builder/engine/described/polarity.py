@@ -11,7 +11,9 @@ from builder.engine.described.mentions import Mention
 from builder.engine.described.pairs import find_neighbours
 from builder.engine.described.steps import PolarityStep
 from builder.engine.paths import Tree
+from builder.engine.polarity import read_opinion
 from builder.lexicon.resources import Lexicon, OpinionEntry
+from builder.reasons import Reasons
 
 MIDDLE = 5.0
 LOWEST = 1.0
@@ -35,15 +37,15 @@ def find_negators(
     ]
 
 
-def classify(opinion: Mention, negators: Sequence[tuple[int, str]]) -> tuple[float, list[tuple[str, str]]]:
+def classify(opinion: Mention, negators: Sequence[tuple[int, str]]) -> tuple[float, Reasons]:
     """The valence of an opinion and its reasons (section 3.2.4): that of its category, mirrored at 5 if negated.
 
     Above 5 is positive, below negative, 5 neutral; what is neutral stays so.
     """
     entry = opinion.entry
     assert isinstance(entry, OpinionEntry)
-    reasons = [("opinion", f"{entry.word} {entry.category} {entry.valence:g} ({entry.where})")]
+    word = read_opinion(entry)
     if not negators:
-        return entry.valence, reasons
+        return entry.valence, Reasons(word)
     arcs = ", ".join(relation for _, relation in negators)
-    return max(LOWEST, 2 * MIDDLE - entry.valence), [*reasons, ("negation", f"reversed: {arcs}")]
+    return max(LOWEST, 2 * MIDDLE - entry.valence), Reasons(word, (("negation", f"reversed: {arcs}"),))

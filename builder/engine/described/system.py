@@ -6,7 +6,7 @@ In: `Doc`s. Out: triplets with their reasons, in the form that the other convent
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from builder.engine.constituents import Constituent, Phrase, Term
 from builder.engine.described.mentions import Mention, MentionLexicons, detect_aspects, detect_opinions
@@ -21,7 +21,8 @@ from builder.engine.units import lower_case
 from builder.engine.weighing import Read, weigh
 from builder.lexicon.resources import AspectEntry, Lexicon, OpinionEntry
 from builder.lexicon.rules import Rule
-from builder.records import NO_PATH, Element, Span, Token, Triplet, polarity_of
+from builder.reasons import ReadWord, Reasons
+from builder.records import Element, Span, Token, Triplet, polarity_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,7 @@ class DescribedEngine:
         }
         by_core = {(mention.start, mention.end): mention for mention in reading.opinions}
 
-        def value(phrase: Phrase, term: Term, aspect: str) -> tuple[float, list[tuple[str, str]]]:
+        def value(phrase: Phrase, term: Term, aspect: str) -> tuple[float, Reasons]:
             mention = by_core[phrase.core]
             return classify(mention, negators[mention.start])
 
@@ -127,13 +128,8 @@ class DescribedEngine:
         opinion, opinion_full = _make_opinion(doc.text, pair.opinion, spans)
         aspect, owner = self._make_aspect(doc, tokens, pair)
         rules = [steps.conjunction_name if pair.conjunct_of else steps.path_name]
-        evidence = [("aspect", _describe(pair.aspect)), *reasons]
-        evidence += [("negator", doc.text[start:end]) for start, end in spans]
-        evidence.append(("pairing", pair.detail))
         if pair.attributes:
             rules.append(steps.attribute_name)
-            evidence.append(("attribute", "、".join(attribute.word for attribute in pair.attributes)))
-        evidence.append(("path", " ".join(pair.path) or NO_PATH))
         return Triplet(
             aspect=aspect,
             aspect_full=aspect,
@@ -143,7 +139,14 @@ class DescribedEngine:
             valence=round(valence, 2),
             owner=owner,
             rules=tuple(rules),
-            evidence=tuple(evidence),
+            reasons=replace(
+                reasons,
+                aspect=_read_aspect(pair.aspect),
+                negators=tuple([doc.text[start:end] for start, end in spans]),
+                pairing=pair.detail,
+                attributes=tuple([attribute.word for attribute in pair.attributes]),
+                path=pair.path or None,
+            ),
         )
 
     def _make_aspect(self, doc: Doc, tokens: Tree, pair: PathPair) -> tuple[Element, Element | None]:
@@ -157,12 +160,11 @@ class DescribedEngine:
         return aspect, make_element(doc.text, spans[:1]) if owned else None
 
 
-def _describe(aspect: Mention) -> str:
-    """An aspect with its class and, if a lexicon holds it, the line there."""
+def _read_aspect(aspect: Mention) -> ReadWord:
+    """An aspect as its lexicon has it, if one does."""
     entry = aspect.entry
-    if not isinstance(entry, AspectEntry):
-        return f"{aspect.word} unlisted noun"
-    return f"{aspect.word} {entry.cls} ({entry.where})"
+    listed = (entry.cls, entry.where) if isinstance(entry, AspectEntry) else (None,)
+    return ReadWord(aspect.word, *listed)
 
 
 def _find_spans(tokens: Sequence[Token], negators: Sequence[tuple[int, str]]) -> list[Span]:

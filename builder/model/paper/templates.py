@@ -15,6 +15,7 @@ from typing import Literal
 
 from builder.learning.task import VALENCE
 from builder.model.paper.locate import Folded, envelope, fold, nearest, places
+from builder.reasons import Reasons
 from builder.records import Element, Polarity, Triplet, Verdict
 
 Template = Literal["1", "2"]
@@ -143,7 +144,7 @@ def _shown(triplet: WrittenTriplet) -> str:
 def locate(text: str, triplet: WrittenTriplet, source: str, confidence: float | None = None) -> Triplet | str:
     """The triplet that an answer says, at its place in the review; or the reason why it has none.
 
-    Reasons: `aspect-not-in-text`, `opinion-not-in-text`. Where there were several places, the evidence says among how
+    Reasons: `aspect-not-in-text`, `opinion-not-in-text`. Where there were several places, the reasons say among how
     many.
     """
     aspect, opinion, polarity = triplet
@@ -157,10 +158,10 @@ def locate(text: str, triplet: WrittenTriplet, source: str, confidence: float | 
     if located is None:
         return "opinion-not-in-text" if _stands(text, aspect, owner) else "aspect-not-in-text"
     (aspect_at, opinion_at), choices = located
-    evidence = (("places", str(choices)),) if choices > 1 else ()
+    reasons = Reasons(places=choices) if choices > 1 else None
     return Triplet(
         aspect_at, envelope(text, aspect_at), opinion_at, envelope(text, opinion_at), polarity, VALENCE[polarity],
-        owner, source, (), confidence, evidence
+        owner, source, (), confidence, reasons
     )  # fmt: skip
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from builder.edges import shared, tidied
-from builder.engine.evidence import categories as story_categories
 from builder.export.records import Judged, ReviewRow, TripletRow, triplet_row
 from builder.lexicon.categories import Categories
 from builder.privacy import masking as privacy
@@ -125,13 +124,12 @@ def _judgement(categories: Categories, triplet: Triplet, known: Provenance, anno
 
     What people labelled needs no confidence. A category that the rule did not record comes from the lexicon.
     """
-    aspect, opinion = story_categories(known.story)
     confidence = None if known.confidence is None or annotation == "gold" else round(known.confidence, 4)
     return Judged(
         confidence,
         known.verdict,
-        aspect or categories.aspect(triplet.aspect.text),
-        opinion or categories.opinion(triplet.opinion.text),
+        known.aspect_category or categories.aspect(triplet.aspect.text),
+        known.opinion_category or categories.opinion(triplet.opinion.text),
     )
 
 
