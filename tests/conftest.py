@@ -1,5 +1,5 @@
 """What several test files share: the command line run as a user runs it, and one tiny build that is made once a
-session.
+day, whatever the number of processes and sessions, unless the code changes.
 
 The build takes some reviews of the shipped sample and rows that repeat or cannot be used. It is read only: a test that
 changes a working directory copies it first, trained models included, so that a rerun of the same training costs
@@ -9,6 +9,8 @@ nothing.
 from __future__ import annotations
 
 import csv
+import fcntl
+import gc
 import hashlib
 import json
 import os
@@ -17,9 +19,13 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, replace
+from datetime import date
 from http.server import ThreadingHTTPServer
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +45,8 @@ def pytest_configure() -> None:
 
 ROOT = Path(__file__).parent.parent
 SAMPLE = ROOT / "builder" / "sample"
+CODE = [ROOT / part for part in ("builder", "domains", "lexicons", "rules")]
+"""What a build depends on."""
 FAST = {
     "workers": "1",
     "threads": "1",
@@ -180,50 +188,49 @@ def fast() -> Callable[..., list[str]]:
     return settings
 
 
-@pytest.fixture(scope="session")
-def builder(tmp_path_factory: pytest.TempPathFactory) -> Command:
-    """`python -m builder …` in a process of its own, in an empty directory."""
-    where = tmp_path_factory.mktemp("cwd")
-
-    def run(*arguments: object, cwd: Path = where) -> Ran:
-        done = subprocess.run(
-            [sys.executable, "-m", "builder", *map(str, arguments)],
-            cwd=cwd,
-            env=environment(),
-            capture_output=True,
-            text=True,
-            timeout=300,
-        )
-        return Ran(done.returncode, done.stdout, done.stderr)
-
-    return run
+def run_process(*arguments: object, cwd: Path = Path("/")) -> Ran:
+    """`python -m builder …` in a process of its own, where that is the subject: it takes seconds to start."""
+    done = subprocess.run(
+        [sys.executable, "-m", "builder", *map(str, arguments)],
+        cwd=cwd,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    return Ran(done.returncode, done.stdout, done.stderr)
 
 
 @pytest.fixture
-def here(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
-    """The same command line inside this process, without the seconds that torch takes to load.
-    What is no error of ours escapes.
+def here(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Command]:
+    """`builder …` inside this process, without the seconds that torch takes to load; `cwd` is the folder it runs in.
+    What is no error of ours escapes. What the command line sets for its process is put back after the test.
     """
-    import signal
-
     from builder import cli
 
-    before = signal.getsignal(signal.SIGTERM)
-    monkeypatch.setattr(sys, "unraisablehook", sys.unraisablehook)  # main sets it
-
-    def run(*arguments: object) -> Ran:
-        monkeypatch.setattr(sys, "argv", ["builder", *map(str, arguments)])
-        capsys.readouterr()
+    def run(*arguments: object, cwd: Path | None = None) -> Ran:
         code = 0
-        try:
-            cli.main()
-        except SystemExit as stopped:
-            code = int(stopped.code or 0)
+        with pytest.MonkeyPatch.context() as within:
+            within.setattr(sys, "argv", ["builder", *map(str, arguments)])
+            if cwd:
+                within.chdir(cwd)
+            capsys.readouterr()
+            try:
+                cli.main()
+            except SystemExit as stopped:
+                code = int(stopped.code or 0)
         told = capsys.readouterr()
         return Ran(code, told.out, told.err)
 
+    variables, handler, thresholds = dict(os.environ), signal.getsignal(signal.SIGTERM), gc.get_threshold()
+    monkeypatch.setattr(sys, "unraisablehook", sys.unraisablehook)
+    monkeypatch.setattr(warnings, "formatwarning", warnings.formatwarning)
     yield run
-    signal.signal(signal.SIGTERM, before)
+    signal.signal(signal.SIGTERM, handler)
+    gc.set_threshold(*thresholds)
+    for name in os.environ.keys() - variables.keys():
+        del os.environ[name]
+    os.environ.update(variables)
 
 
 def small_input(folder: Path) -> tuple[Path, Path]:
@@ -281,20 +288,45 @@ def small_input(folder: Path) -> tuple[Path, Path]:
     return reviews, gold
 
 
-@pytest.fixture(scope="session")
-def small(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    return small_input(tmp_path_factory.mktemp("input"))
+def make_once(cache: pytest.Cache, name: str, make: Callable[[Path], None]) -> Path:
+    """A folder that the first process which asks for it fills, and all read: those of this session, and of later ones
+    of the same day and the same code.
+    """
+    digest = hashlib.sha256(f"{date.today()} {sys.version} {version('torch')}".encode())
+    for path in sorted([Path(__file__), *(path for place in CODE for path in place.rglob("*"))]):
+        if path.is_file() and path.suffix != ".pyc":
+            digest.update(str(path).encode() + path.read_bytes())
+    home = cache.mkdir(name)
+    folder = home / digest.hexdigest()[:16]
+    folder.mkdir(exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / "made").exists():
+            for old in home.iterdir():
+                if old.stat().st_mtime < time.time() - 7200:
+                    shutil.rmtree(old)
+            make(folder)
+            (folder / "made").touch()
+    return folder
 
 
-@pytest.fixture(scope="session")
-def built(tmp_path_factory: pytest.TempPathFactory, builder: Command, small: tuple[Path, Path]) -> Built:
-    folder = tmp_path_factory.mktemp("built")
-    workdir, out = folder / "workdir", folder / "releases"
-    reviews, gold = small
-    words = ("--workdir", workdir, "--out", out, "--verbose")
-    ran = builder("build", reviews, *words, *settings(evaluate__gold=str(gold)))
+def build_small(folder: Path) -> None:
+    reviews, gold = small_input(folder)
+    places = ("--workdir", folder / "workdir", "--out", folder / "releases")
+    ran = run_process("build", reviews, *places, "--verbose", *settings(evaluate__gold=str(gold)))
     assert ran.code == 0, ran.err
-    return Built(reviews, gold, workdir, out, ran)
+    (folder / "ran.json").write_text(json.dumps(asdict(ran)), encoding="utf-8")
+
+
+@pytest.fixture(scope="session")
+def built(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Built:
+    """This process's own copy of the tiny build, for commands lock it."""
+    shared, own = make_once(request.config.cache, "built", build_small), tmp_path_factory.mktemp("built")
+    shutil.copy(shared / "reviews.csv", own)
+    shutil.copytree(shared / "releases", own / "releases")
+    ran = Ran(**json.loads((shared / "ran.json").read_text(encoding="utf-8")))
+    made = Built(own / "reviews.csv", shared / "gold.jsonl", shared / "workdir", own / "releases", ran)
+    return replace(made, workdir=made.copy(own))
 
 
 def contents(folder: Path) -> dict[str, str]:
