@@ -12,6 +12,7 @@ import csv
 import fcntl
 import gc
 import hashlib
+import inspect
 import json
 import os
 import random
@@ -64,44 +65,39 @@ Variant D takes what the tagger finds, so that the release shows what was learne
 """
 
 
-FAST_FILES = (
-    *(
-        "test_answers.py",
-        "test_architecture.py",
-        "test_bombs.py",
-        "test_config.py",
-        "test_docs.py",
-        "test_engine.py",
-        "test_formats.py",
-        "test_metrics.py",
-    ),
-    *(
-        "test_natural.py",
-        "test_privacy.py",
-        "test_resources.py",
-        "test_rules.py",
-        "test_sources.py",
-        "test_store.py",
-        "test_templates.py",
-    ),
-    "test_text.py",
-)
-"""What `pytest -m fast` runs, but for tests that need a build:
-some 1,000 tests in less than a minute of two idle cores.
-"""
+TIERS = {
+    "fast": "answers architecture config docs engine formats metrics natural privacy resources rules sources store"
+    " templates text",
+    "hostile": "bad_input bombs crash_safety faults forgeries fuzz hostile_exports regexes strict_toml",
+    "models": "augment augment_barring augment_cbert augment_files augment_gpt2 augment_masked_seq2seq"
+    " augment_one_script augment_own_words augment_pieces augment_release augment_style_transfer augment_training"
+    " base_names bench_numbers bench_run blas boost_backends boost_filter boost_models classify classify_encoders"
+    " cotrain devices devices_everywhere encoder encoder_stage foreign_models learning_vocabulary measure_encoder"
+    " measure_missed measure_seq2seq model model_convert models_page nlp_ckip nlp_hub panel paper_models paper_stage"
+    " plan_models publish_model reproduce seq2seq sure_proposals team training_memory trust",
+}
+"""The test files of a tier, without `test_` and `.py`; others, and what needs the tiny build, are of tier `build`."""
+
+
+def find_tier(path: Path) -> str:
+    """The tier of a test file."""
+    name = path.stem.removeprefix("test_")
+    return next((tier for tier, names in TIERS.items() if name in names.split()), "build")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """`-m fast` does not even import the other files: that alone takes half a minute."""
-    others = collection_path.name.startswith("test_") and collection_path.name not in FAST_FILES
-    return True if config.option.markexpr == "fast" and others else None
+    tier = config.option.markexpr
+    others = collection_path.name.startswith("test_") and tier in TIERS and find_tier(collection_path) != tier
+    return True if others else None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the subset that a change of code, rules, words or documents is tried with first."""
+    """Each test is of one tier."""
     for item in items:
-        if item.path.name in FAST_FILES and "built" not in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.fast)
+        tier = find_tier(item.path)
+        built = tier == "fast" and "built" in getattr(item, "fixturenames", ())
+        item.add_marker("build" if built else tier)
 
 
 WORDS = (
@@ -292,8 +288,9 @@ def make_once(cache: pytest.Cache, name: str, make: Callable[[Path], None]) -> P
     """A folder that the first process which asks for it fills, and all read: those of this session, and of later ones
     of the same day and the same code.
     """
-    digest = hashlib.sha256(f"{date.today()} {sys.version} {version('torch')}".encode())
-    for path in sorted([Path(__file__), *(path for place in CODE for path in place.rglob("*"))]):
+    recipe = "".join(map(inspect.getsource, (make, small_input)))
+    digest = hashlib.sha256(f"{date.today()} {sys.version} {version('torch')} {FAST} {recipe}".encode())
+    for path in sorted(path for place in CODE for path in place.rglob("*")):
         if path.is_file() and path.suffix != ".pyc":
             digest.update(str(path).encode() + path.read_bytes())
     home = cache.mkdir(name)
@@ -321,12 +318,17 @@ def build_small(folder: Path) -> None:
 @pytest.fixture(scope="session")
 def built(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Built:
     """This process's own copy of the tiny build, for commands lock it."""
+    from builder import builds, pipeline
+
     shared, own = make_once(request.config.cache, "built", build_small), tmp_path_factory.mktemp("built")
     shutil.copy(shared / "reviews.csv", own)
     shutil.copytree(shared / "releases", own / "releases")
-    ran = Ran(**json.loads((shared / "ran.json").read_text(encoding="utf-8")))
+    said = (shared / "ran.json").read_text(encoding="utf-8").replace(str(shared.resolve()), str(own))
+    ran = Ran(**json.loads(said))
     made = Built(own / "reviews.csv", shared / "gold.jsonl", shared / "workdir", own / "releases", ran)
-    return replace(made, workdir=made.copy(own))
+    made = replace(made, workdir=made.copy(own))
+    pipeline.run(builds.remembered(made.workdir, made.out))  # it notes where it lies now
+    return made
 
 
 def contents(folder: Path) -> dict[str, str]:

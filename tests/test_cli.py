@@ -67,7 +67,6 @@ def test_build_names_each_stage_and_draws_no_progress_bar_where_there_is_no_term
 def test_a_second_build_does_nothing(built: Built, here: Command, fast: Callable[..., list[str]]) -> None:
     places = ("--workdir", built.workdir, "--out", built.out)
     words = ("build", built.reviews, *places, "--verbose", *fast(evaluate__gold=str(built.gold)))
-    assert here(*words).code == 0, "this copy of a build notes where it lies now"
     before, rows = contents(built.out), dump(built.workdir)
     ran = here(*words)
     assert ran.code == 0, ran.err

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import click
 import pytest
-from conftest import FAST_FILES, ROOT, Built, Command, environment
+from conftest import ROOT, TIERS, Built, Command, environment
 
 DOCS = ROOT / "docs"
 sys.path.insert(0, str(DOCS / "hooks"))
@@ -213,10 +213,15 @@ def test_every_script_that_the_results_name_is_there() -> None:
     assert {path for path in re.findall(r"tests/measure/\w+\.py", text) if not (ROOT / path).is_file()} == set()
 
 
-def test_the_fast_tests_are_files_that_are_there(request: pytest.FixtureRequest) -> None:
-    assert [name for name in FAST_FILES if not (ROOT / "tests" / name).is_file()] == []
+def test_the_tiers_of_tests_are_files_that_are_there_and_named_where_people_read(
+    request: pytest.FixtureRequest,
+) -> None:
+    named = [name for names in TIERS.values() for name in names.split()]
+    assert len(named) == len(set(named)), "a file is of one tier"
+    assert [name for name in named if not (ROOT / "tests" / f"test_{name}.py").is_file()] == []
     assert request.node.get_closest_marker("fast"), "a test of a fast file has the marker"
-    assert "pytest -m fast" in (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    assert [tier for tier in (*TIERS, "build") if f"pytest -m {tier} " not in text] == []
 
 
 def builder_lines() -> list[tuple[str, str]]:
