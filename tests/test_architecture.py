@@ -239,6 +239,7 @@ print([name for name in {HEAVY!r} if name in sys.modules])
     assert done.stdout.splitlines()[-1] == "[]", done.stdout + done.stderr
 
 
+@pytest.mark.build
 def test_importing_every_module_does_nothing(tmp_path: Path, package: Package) -> None:
     """No output, no file, no thread, no signal handler, no logging, no seed, no number of torch threads."""
     names = [name for name in package.modules if not name.endswith("__main__")]
