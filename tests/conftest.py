@@ -1,5 +1,5 @@
 """What several test files share: the command line run as a user runs it, and one tiny build that is made once a
-session.
+day, whatever the number of processes and sessions, unless the code changes.
 
 The build takes some reviews of the shipped sample and rows that repeat or cannot be used. It is read only: a test that
 changes a working directory copies it first, trained models included, so that a rerun of the same training costs
@@ -9,7 +9,10 @@ nothing.
 from __future__ import annotations
 
 import csv
+import fcntl
+import gc
 import hashlib
+import inspect
 import json
 import os
 import random
@@ -17,9 +20,13 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, replace
+from datetime import date
 from http.server import ThreadingHTTPServer
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +48,8 @@ ROOT = Path(__file__).parent.parent
 SAMPLE = ROOT / "builder" / "sample"
 LAYOUTS = ROOT / "tests" / "layouts"
 """Releases of the sample in layouts 1 (v0.1.0) and 2 (v0.2.0), which builder reads and no longer writes."""
+CODE = [ROOT / part for part in ("builder", "domains", "lexicons", "rules")]
+"""What a build depends on."""
 FAST = {
     "workers": "1",
     "threads": "1",
@@ -58,46 +67,41 @@ Variant D takes what the tagger finds, so that the release shows what was learne
 """
 
 
-FAST_FILES = (
-    *(
-        "test_answers.py",
-        "test_architecture.py",
-        "test_bombs.py",
-        "test_cli_help.py",
-        "test_config.py",
-        "test_docs.py",
-        "test_engine.py",
-        "test_formats.py",
-        "test_golden.py",
-        "test_metrics.py",
-    ),
-    *(
-        "test_natural.py",
-        "test_privacy.py",
-        "test_resources.py",
-        "test_rules.py",
-        "test_sources.py",
-        "test_store.py",
-        "test_templates.py",
-    ),
-    "test_text.py",
-)
-"""What `pytest -m fast` runs, but for tests that need a build:
-some 1,000 tests in less than a minute of two idle cores.
+TIERS = {
+    "fast": "answers architecture cli_help config docs engine formats golden natural resources rules store templates"
+    " text",
+    "hostile": "bad_input bombs crash_safety faults forgeries fuzz hostile_exports regexes strict_toml",
+    "models": "augment augment_barring augment_cbert augment_files augment_gpt2 augment_masked_seq2seq"
+    " augment_one_script augment_own_words augment_pieces augment_release augment_style_transfer augment_training"
+    " base_names bench_numbers bench_run blas boost_backends boost_filter boost_models classify classify_encoders"
+    " cotrain devices devices_everywhere encoder encoder_stage foreign_models learning_vocabulary measure_encoder"
+    " measure_missed measure_seq2seq model model_convert models_page nlp_ckip nlp_hub panel paper_models paper_stage"
+    " plan_models publish_model reproduce seq2seq sure_proposals team training_memory trust",
+}
+"""The test files of a tier, without `test_` and `.py`. Other files are of tier `build`, and so are tests of fast files
+that need the tiny build or say so.
 """
+
+
+def find_tier(path: Path) -> str:
+    """The tier of a test file."""
+    name = path.stem.removeprefix("test_")
+    return next((tier for tier, names in TIERS.items() if name in names.split()), "build")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """`-m fast` does not even import the other files: that alone takes half a minute."""
-    others = collection_path.name.startswith("test_") and collection_path.name not in FAST_FILES
-    return True if config.option.markexpr == "fast" and others else None
+    tier = config.option.markexpr
+    others = collection_path.name.startswith("test_") and tier in TIERS and find_tier(collection_path) != tier
+    return True if others else None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the subset that a change of code, rules, words or documents is tried with first."""
+    """Each test is of one tier."""
     for item in items:
-        if item.path.name in FAST_FILES and "built" not in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.fast)
+        tier = find_tier(item.path)
+        builds = "built" in getattr(item, "fixturenames", ()) or item.get_closest_marker("build")
+        item.add_marker("build" if tier == "fast" and builds else tier)
 
 
 WORDS = (
@@ -184,50 +188,49 @@ def fast() -> Callable[..., list[str]]:
     return settings
 
 
-@pytest.fixture(scope="session")
-def builder(tmp_path_factory: pytest.TempPathFactory) -> Command:
-    """`python -m builder …` in a process of its own, in an empty directory."""
-    where = tmp_path_factory.mktemp("cwd")
-
-    def run(*arguments: object, cwd: Path = where) -> Ran:
-        done = subprocess.run(
-            [sys.executable, "-m", "builder", *map(str, arguments)],
-            cwd=cwd,
-            env=environment(),
-            capture_output=True,
-            text=True,
-            timeout=300,
-        )
-        return Ran(done.returncode, done.stdout, done.stderr)
-
-    return run
+def run_process(*arguments: object, cwd: Path = Path("/")) -> Ran:
+    """`python -m builder …` in a process of its own, where that is the subject: it takes seconds to start."""
+    done = subprocess.run(
+        [sys.executable, "-m", "builder", *map(str, arguments)],
+        cwd=cwd,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    return Ran(done.returncode, done.stdout, done.stderr)
 
 
 @pytest.fixture
-def here(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
-    """The same command line inside this process, without the seconds that torch takes to load.
-    What is no error of ours escapes.
+def here(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Command]:
+    """`builder …` inside this process, without the seconds that torch takes to load; `cwd` is the folder it runs in.
+    What is no error of ours escapes. What the command line sets for its process is put back after the test.
     """
-    import signal
-
     from builder import cli
 
-    before = signal.getsignal(signal.SIGTERM)
-    monkeypatch.setattr(sys, "unraisablehook", sys.unraisablehook)  # main sets it
-
-    def run(*arguments: object) -> Ran:
-        monkeypatch.setattr(sys, "argv", ["builder", *map(str, arguments)])
-        capsys.readouterr()
+    def run(*arguments: object, cwd: Path | None = None) -> Ran:
         code = 0
-        try:
-            cli.main()
-        except SystemExit as stopped:
-            code = int(stopped.code or 0)
+        with pytest.MonkeyPatch.context() as within:
+            within.setattr(sys, "argv", ["builder", *map(str, arguments)])
+            if cwd:
+                within.chdir(cwd)
+            capsys.readouterr()
+            try:
+                cli.main()
+            except SystemExit as stopped:
+                code = int(stopped.code or 0)
         told = capsys.readouterr()
         return Ran(code, told.out, told.err)
 
+    variables, handler, thresholds = dict(os.environ), signal.getsignal(signal.SIGTERM), gc.get_threshold()
+    monkeypatch.setattr(sys, "unraisablehook", sys.unraisablehook)
+    monkeypatch.setattr(warnings, "formatwarning", warnings.formatwarning)
     yield run
-    signal.signal(signal.SIGTERM, before)
+    signal.signal(signal.SIGTERM, handler)
+    gc.set_threshold(*thresholds)
+    for name in os.environ.keys() - variables.keys():
+        del os.environ[name]
+    os.environ.update(variables)
 
 
 def small_input(folder: Path) -> tuple[Path, Path]:
@@ -285,20 +288,51 @@ def small_input(folder: Path) -> tuple[Path, Path]:
     return reviews, gold
 
 
-@pytest.fixture(scope="session")
-def small(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    return small_input(tmp_path_factory.mktemp("input"))
+def make_once(cache: pytest.Cache, name: str, make: Callable[[Path], None]) -> Path:
+    """A folder that the first process which asks for it fills, and all read: those of this session, and of later ones
+    of the same day and the same code.
+    """
+    recipe = "".join(map(inspect.getsource, (make, small_input)))
+    digest = hashlib.sha256(f"{date.today()} {sys.version} {version('torch')} {FAST} {recipe}".encode())
+    for path in sorted(path for place in CODE for path in place.rglob("*")):
+        if path.is_file() and path.suffix != ".pyc":
+            digest.update(str(path).encode() + path.read_bytes())
+    home = cache.mkdir(name)
+    folder = home / digest.hexdigest()[:16]
+    folder.mkdir(exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / "made").exists():
+            for old in home.iterdir():
+                if old.stat().st_mtime < time.time() - 7200:
+                    shutil.rmtree(old)
+            make(folder)
+            (folder / "made").touch()
+    return folder
 
 
-@pytest.fixture(scope="session")
-def built(tmp_path_factory: pytest.TempPathFactory, builder: Command, small: tuple[Path, Path]) -> Built:
-    folder = tmp_path_factory.mktemp("built")
-    workdir, out = folder / "workdir", folder / "releases"
-    reviews, gold = small
-    words = ("--workdir", workdir, "--out", out, "--verbose")
-    ran = builder("build", reviews, *words, *settings(evaluate__gold=str(gold)))
+def build_small(folder: Path) -> None:
+    reviews, gold = small_input(folder)
+    places = ("--workdir", folder / "workdir", "--out", folder / "releases")
+    ran = run_process("build", reviews, *places, "--verbose", *settings(evaluate__gold=str(gold)))
     assert ran.code == 0, ran.err
-    return Built(reviews, gold, workdir, out, ran)
+    (folder / "ran.json").write_text(json.dumps(asdict(ran)), encoding="utf-8")
+
+
+@pytest.fixture(scope="session")
+def built(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Built:
+    """This process's own copy of the tiny build, for commands lock it."""
+    from builder import builds, pipeline
+
+    shared, own = make_once(request.config.cache, "built", build_small), tmp_path_factory.mktemp("built")
+    shutil.copy(shared / "reviews.csv", own)
+    shutil.copytree(shared / "releases", own / "releases")
+    said = (shared / "ran.json").read_text(encoding="utf-8").replace(str(shared.resolve()), str(own))
+    ran = Ran(**json.loads(said))
+    made = Built(own / "reviews.csv", shared / "gold.jsonl", shared / "workdir", own / "releases", ran)
+    made = replace(made, workdir=made.copy(own))
+    pipeline.run(builds.remembered(made.workdir, made.out))  # it notes where it lies now
+    return made
 
 
 def contents(folder: Path) -> dict[str, str]:

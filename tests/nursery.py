@@ -45,7 +45,7 @@ for line in sys.stdin:
 """
 
 
-_EACH = 2
+_EACH = 3
 
 
 class Running:
@@ -136,7 +136,7 @@ def killed(built: Built, nursery: subprocess.Popen[str], folder: Path, kills: in
     kills met, counted.
 
     Half of the kills are meant for what comes next, half for any stage that is due, so that late stages meet as many
-    as early ones; a stage of a build is killed twice at most.
+    as early ones; a stage of a build is killed three times at most.
     """
     rng, done, met, builds = random.Random(seed), 0, Counter[str](), 0
     while done < kills:

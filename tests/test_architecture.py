@@ -8,11 +8,12 @@ import ast
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import click
+import pytest
 from conftest import ROOT, environment
 
 PACKAGE = ROOT / "builder"
@@ -86,64 +87,82 @@ def part(module: str) -> str:
     return [*module.split("."), ""][1]
 
 
-def sources() -> dict[str, tuple[Path, ast.Module]]:
-    paths = {
+@dataclass(frozen=True, slots=True)
+class Package:
+    """What one walk through the source of all modules finds."""
+
+    modules: Mapping[str, Path]
+    imports: tuple[Import, ...]
+    texts: tuple[tuple[str, int, str], ...]
+    """(module, line, text) of each string that is no docstring."""
+
+    @property
+    def own_imports(self) -> tuple[Import, ...]:
+        """Without those of `builder/__init__.py`, which holds the version below all and the lazy names of `api` above
+        nearly all.
+        """
+        return tuple(one for one in self.imports if one.target.split(".")[0] == "builder" and one.module != "builder")
+
+
+@pytest.fixture(scope="session")
+def package() -> Package:
+    found = {
         ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
         for path in PACKAGE.rglob("*.py")
     }
-    return {name: (path, ast.parse(path.read_text(encoding="utf-8"))) for name, path in sorted(paths.items())}
-
-
-MODULES = sources()
-
-
-def walk(node: ast.AST, now: bool = True) -> Iterator[tuple[ast.AST, bool]]:
-    """Every node below, and whether it runs when its module is imported:
-    not in a function, not for the type checker alone.
-    """
-    for child in ast.iter_child_nodes(node):
-        inside = now and not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
-        if isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING":
-            inside = False
-        yield child, inside
-        yield from walk(child, inside)
-
-
-def imports() -> Iterator[Import]:
-    for module, (_, tree) in MODULES.items():
-        for node, now in walk(tree):
-            if isinstance(node, ast.Import):
-                yield from (Import(module, alias.name, node.lineno, now) for alias in node.names)
+    modules = dict(sorted(found.items()))
+    imports: list[Import] = []
+    texts: list[tuple[str, int, str]] = []
+    for module, path in modules.items():
+        docstrings: set[int] = set()
+        for node, now in walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Module) and ast.get_docstring(node, clean=False):
+                docstrings.add(id(node.body[0].value))
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
+                texts.append((module, node.lineno, node.value))
+            elif isinstance(node, ast.Import):
+                imports += [Import(module, alias.name, node.lineno, now) for alias in node.names]
             elif isinstance(node, ast.ImportFrom):
                 assert node.level == 0 and node.module, f"{module}:{node.lineno} has a relative import"
                 for alias in node.names:
                     whole = f"{node.module}.{alias.name}"
-                    yield Import(module, whole if whole in MODULES else node.module, node.lineno, now)
+                    imports.append(Import(module, whole if whole in modules else node.module, node.lineno, now))
+    return Package(modules, tuple(imports), tuple(texts))
 
 
-IMPORTS = tuple(imports())
-OURS = tuple(one for one in IMPORTS if one.target.split(".")[0] == "builder" and one.module != "builder")
-"""Without those of `builder/__init__.py`, which holds the version below all and the lazy names of `api` above nearly
-all.
-"""
+def walk(tree: ast.Module) -> Iterator[tuple[ast.AST, bool]]:
+    """Every node after those that hold it, and whether it runs when its module is imported:
+    not in a function, not for the type checker alone.
+    """
+    stack: list[tuple[ast.AST, bool]] = [(tree, True)]
+    while stack:
+        node, now = stack.pop()
+        yield node, now
+        inside = now and not (
+            isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+            or (isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING")
+        )
+        stack += [(child, inside) for child in ast.iter_child_nodes(node)]
 
 
-def test_every_module_has_a_layer() -> None:
-    assert len(MODULES) > 50, "the walk found the package"
-    assert {part(module) for module in MODULES} <= LEVEL.keys()
+def test_every_module_has_a_layer(package: Package) -> None:
+    assert len(package.modules) > 50, "the walk found the package"
+    assert {part(module) for module in package.modules} <= LEVEL.keys()
 
 
-def test_a_module_imports_only_from_lower_layers_or_its_own_package() -> None:
+def test_a_module_imports_only_from_lower_layers_or_its_own_package(package: Package) -> None:
     wrong = []
-    for one in OURS:
+    for one in package.own_imports:
         source, target = part(one.module), part(one.target)
         if source != target and LEVEL[source] <= LEVEL[target]:
             wrong.append(one.where)
     assert wrong == []
 
 
-def test_no_two_modules_import_each_other_even_by_detours() -> None:
-    reached = {module: {one.target for one in OURS if one.module == module} for module in MODULES}
+def test_no_two_modules_import_each_other_even_by_detours(package: Package) -> None:
+    reached: dict[str, set[str]] = {module: set() for module in package.modules}
+    for one in package.own_imports:
+        reached[one.module].add(one.target)
     done: set[str] = set()
 
     def visit(module: str, path: tuple[str, ...]) -> None:
@@ -159,24 +178,12 @@ def test_no_two_modules_import_each_other_even_by_detours() -> None:
         visit(module, ())
 
 
-def test_sql_stands_only_in_the_store() -> None:
-    wrong = []
-    for module, (_, tree) in MODULES.items():
-        if part(module) == "store":
-            continue
-        help_texts = {
-            id(node.body[0].value)
-            for node in ast.walk(tree)
-            if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Module) and ast.get_docstring(node)
-        }
-        for node in ast.walk(tree):
-            if (
-                isinstance(node, ast.Constant)
-                and isinstance(node.value, str)
-                and id(node) not in help_texts
-                and SQL.search(node.value)
-            ):
-                wrong.append(f"{module}:{node.lineno} {node.value!r}")
+def test_sql_stands_only_in_the_store(package: Package) -> None:
+    wrong = [
+        f"{module}:{line} {text!r}"
+        for module, line, text in package.texts
+        if part(module) != "store" and SQL.search(text)
+    ]
     assert wrong == []
 
 
@@ -185,16 +192,18 @@ def test_the_search_for_sql_finds_it_where_it_is() -> None:
     assert SQL.search((PACKAGE / "store" / "runs.py").read_text(encoding="utf-8"))
 
 
-def test_torch_is_imported_at_module_level_only_by_packages_that_train_or_run_models() -> None:
-    found = {part(one.module) for one in IMPORTS if one.now and one.target.split(".")[0] in ("torch", "safetensors")}
+def test_torch_is_imported_at_module_level_only_by_packages_that_train_or_run_models(package: Package) -> None:
+    found = {
+        part(one.module) for one in package.imports if one.now and one.target.split(".")[0] in ("torch", "safetensors")
+    }
     assert found == {"augment", "bench", "learning", "model", "nlp"}
 
 
-def test_torch_is_asked_for_nowhere_else_but_to_set_the_threads_of_a_worker() -> None:
-    inside = {one.module for one in IMPORTS if not one.now and one.target.split(".")[0] == "torch"}
+def test_torch_is_asked_for_nowhere_else_but_to_set_the_threads_of_a_worker(package: Package) -> None:
+    inside = {one.module for one in package.imports if not one.now and one.target.split(".")[0] == "torch"}
     assert inside <= {
         "builder.stages.annotate",
-        *(name for name in MODULES if part(name) in ("learning", "model", "nlp")),
+        *(name for name in package.modules if part(name) in ("learning", "model", "nlp")),
     }
 
 
@@ -230,9 +239,10 @@ print([name for name in {HEAVY!r} if name in sys.modules])
     assert done.stdout.splitlines()[-1] == "[]", done.stdout + done.stderr
 
 
-def test_importing_every_module_does_nothing(tmp_path: Path) -> None:
+@pytest.mark.build
+def test_importing_every_module_does_nothing(tmp_path: Path, package: Package) -> None:
     """No output, no file, no thread, no signal handler, no logging, no seed, no number of torch threads."""
-    names = [name for name in MODULES if not name.endswith("__main__")]
+    names = [name for name in package.modules if not name.endswith("__main__")]
     code = f"""
 import importlib, logging, os, random, signal, sys, threading
 import torch, numpy
@@ -305,11 +315,11 @@ def test_every_command_explains_itself() -> None:
             ), (name, option)
 
 
-def test_every_stage_is_a_module_whose_tables_another_stage_reads_or_people_do() -> None:
+def test_every_stage_is_a_module_whose_tables_another_stage_reads_or_people_do(package: Package) -> None:
     from builder.pipeline import STAGES
 
     known: set[str] = set()
     for stage in STAGES:
-        assert f"builder.stages.{stage.name}" in MODULES
+        assert f"builder.stages.{stage.name}" in package.modules
         assert set(stage.reads) <= known, f"{stage.name} reads what no stage before it writes"
         known |= set(stage.writes)

@@ -152,14 +152,14 @@ def test_a_good_build_works_in_a_directory_where_a_bad_one_began(case: str, here
     assert ingested(workdir, write(tmp_path / "good.csv", rows())).counts["reviews"] == 12
 
 
-def test_a_missing_file_and_a_directory_make_no_working_directory(builder: Command, tmp_path: Path) -> None:
-    none = builder("build", tmp_path / "none.csv", "--workdir", tmp_path / "w", "--out", tmp_path / "out")
+def test_a_missing_file_and_a_directory_make_no_working_directory(here: Command, tmp_path: Path) -> None:
+    none = here("build", tmp_path / "none.csv", "--workdir", tmp_path / "w", "--out", tmp_path / "out")
     assert none.err == f"builder: error: {tmp_path / 'none.csv'}: no such file; check the path\n", (
         "the one line is all there is"
     )
     assert none.error
     assert (
-        builder("build", tmp_path, "--workdir", tmp_path / "w", "--out", tmp_path / "out").error
+        here("build", tmp_path, "--workdir", tmp_path / "w", "--out", tmp_path / "out").error
         == f"{tmp_path}: is a directory; name a file"
     )
     assert list(tmp_path.iterdir()) == []

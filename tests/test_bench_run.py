@@ -14,7 +14,7 @@ from statistics import fmean, stdev
 from typing import Any
 
 import pytest
-from conftest import LAYOUTS, Command
+from conftest import LAYOUTS, Command, run_process
 
 from builder.augment import catalog
 from builder.augment.records import Edit, Mark, Rewrite, Sentence
@@ -98,8 +98,8 @@ def options(data: Path, workdir: Path, **more: object) -> list[object]:
 
 
 @pytest.fixture(scope="module")
-def done(data: Path, builder: Command) -> tuple[Path, str]:
-    ran = builder(*options(data, data / "w"))
+def done(data: Path) -> tuple[Path, str]:
+    ran = run_process(*options(data, data / "w"))
     assert ran.code == 0, ran.err
     assert "front.jsonl: 80 augmented rows" not in ran.err, "rows of held-out sources are left out"
     return data / "w", ran.out
@@ -516,11 +516,9 @@ def test_a_bad_plan_stops_before_anything_is_trained(
     assert "no model 'tagger'" in here(*options(data, tmp_path, models="tagger")).error
 
 
-def test_folds_test_every_text_once_and_the_table_has_their_means(data: Path, tmp_path: Path, builder: Command) -> None:
+def test_folds_test_every_text_once_and_the_table_has_their_means(data: Path, tmp_path: Path, here: Command) -> None:
     """Wu et al. 2019, table 1: a set without a test split is measured by cross-validation."""
-    ran = builder(
-        *options(data, tmp_path / "w", test=None, folds=4, methods="none,eda", copies="1", **{"valid-count": 3})
-    )
+    ran = here(*options(data, tmp_path / "w", test=None, folds=4, methods="none,eda", copies="1", **{"valid-count": 3}))
     assert ran.code == 0, ran.err
     tested = [line for line in ran.err.splitlines() if ": test: " in line]
     assert len(tested) == 4 and all("10 rows of fold" in line for line in tested)
@@ -562,9 +560,9 @@ def test_rows_of_one_text_are_in_one_fold() -> None:
     ],
 )
 def test_what_no_bench_can_be_made_of_is_an_error(
-    data: Path, tmp_path: Path, builder: Command, changes: dict[str, object], error: str
+    data: Path, tmp_path: Path, here: Command, changes: dict[str, object], error: str
 ) -> None:
-    ran = builder(*options(data, tmp_path / "w", **changes))
+    ran = here(*options(data, tmp_path / "w", **changes))
     assert ran.code == 2 and re.search(error, ran.err), ran.err
 
 

@@ -1,4 +1,4 @@
-"""The command line as a user types it: `python -m builder …` in processes of their own, over one tiny build."""
+"""The command line as a user types it, over one tiny build."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import ROOT, Built, Command, contents, environment
+from conftest import ROOT, Built, Command, contents, environment, run_process
 
 from builder import cli
 from builder.store import db, stories
@@ -64,18 +64,11 @@ def test_build_names_each_stage_and_draws_no_progress_bar_where_there_is_no_term
     assert not any("%" in line for line in lines)
 
 
-def test_a_second_build_does_nothing(built: Built, builder: Command, fast: Callable[..., list[str]]) -> None:
+def test_a_second_build_does_nothing(built: Built, here: Command, fast: Callable[..., list[str]]) -> None:
+    places = ("--workdir", built.workdir, "--out", built.out)
+    words = ("build", built.reviews, *places, "--verbose", *fast(evaluate__gold=str(built.gold)))
     before, rows = contents(built.out), dump(built.workdir)
-    ran = builder(
-        "build",
-        built.reviews,
-        "--workdir",
-        built.workdir,
-        "--out",
-        built.out,
-        "--verbose",
-        *fast(evaluate__gold=str(built.gold)),
-    )
+    ran = here(*words)
     assert ran.code == 0, ran.err
     assert re.findall(r"^(\w+) +kept ", ran.out, re.M) == STAGES
     assert not re.search(r"^\d/7", ran.err, re.M), "no stage runs"
@@ -130,10 +123,10 @@ def test_status_calls_a_stage_stale_when_its_setting_has_changed(built: Built, h
     assert re.findall(r"^(\w+) +stale ", shown, re.M) == STAGES[2:]
 
 
-def test_show_config_says_where_each_value_comes_from_and_touches_nothing(builder: Command, tmp_path: Path) -> None:
+def test_show_config_says_where_each_value_comes_from_and_touches_nothing(here: Command, tmp_path: Path) -> None:
     config = tmp_path / "settings.toml"
     config.write_text('seed = 5\n[release]\nlicence = "CC0-1.0"\nname = "from-file"\n', encoding="utf-8")
-    ran = builder(
+    ran = here(
         "build",
         "--config",
         config,
@@ -153,8 +146,8 @@ def test_show_config_says_where_each_value_comes_from_and_touches_nothing(builde
     assert [path.name for path in tmp_path.iterdir()] == ["settings.toml"]
 
 
-def test_help_version_and_a_bare_call_are_answered(builder: Command) -> None:
-    shown = builder("--help")
+def test_help_version_and_a_bare_call_are_answered(here: Command) -> None:
+    shown = here("--help")
     assert shown.code == 0
     assert re.findall(r"^(\w+):$", shown.out, re.M) == [
         "Options",
@@ -169,11 +162,11 @@ def test_help_version_and_a_bare_call_are_answered(builder: Command) -> None:
     assert "..." not in shown.out.partition("Options:")[2], "no summary is cut"
     from builder import __version__
 
-    assert builder("--version").out.strip() == f"builder, version {__version__}"
-    bare = builder()
+    assert here("--version").out.strip() == f"builder, version {__version__}"
+    bare = here()
     assert bare.code == 2
     assert bare.err.startswith("Usage: "), "the help as it is, not squeezed into one line"
-    assert builder("buidl").error.startswith("No such command 'buidl'")
+    assert here("buidl").error.startswith("No such command 'buidl'")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -251,16 +244,16 @@ def test_ctrl_c_gives_the_advice_that_fits_the_command(
 # ---- sql, query, explain
 
 
-def test_sql_answers_as_table_csv_and_json_with_the_same_rows(built: Built, builder: Command) -> None:
+def test_sql_answers_as_table_csv_and_json_with_the_same_rows(built: Built, here: Command) -> None:
     statement = "SELECT key, text, rating, length(text) AS n FROM reviews ORDER BY id LIMIT 3"
     rows = ask(built.workdir, statement)
-    table = builder("sql", statement, "--workdir", built.workdir)
+    table = here("sql", statement, "--workdir", built.workdir)
     assert table.code == 0, table.err
     assert table.out.splitlines()[0].split() == ["key", "text", "rating", "n"]
     assert all(str(row[0]) in table.out for row in rows)
-    listed = builder("sql", statement, "--format", "json", "--workdir", built.workdir)
+    listed = here("sql", statement, "--format", "json", "--workdir", built.workdir)
     assert [tuple(row.values()) for row in json.loads(listed.out)] == rows
-    parsed = list(csv.reader(io.StringIO(builder("sql", statement, "--format", "csv", "--workdir", built.workdir).out)))
+    parsed = list(csv.reader(io.StringIO(here("sql", statement, "--format", "csv", "--workdir", built.workdir).out)))
     assert parsed == [
         ["key", "text", "rating", "n"],
         *([("" if cell is None else str(cell)) for cell in row] for row in rows),
@@ -352,8 +345,8 @@ def test_sql_refuses_what_is_no_reading_and_names_what_there_is(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_sql_refuses_a_write_from_a_process_of_its_own_too(built: Built, builder: Command) -> None:
-    ran = builder("sql", "INSERT INTO settings VALUES ('a', 'b')", "--workdir", built.workdir)
+def test_sql_refuses_a_write_from_a_process_of_its_own_too(built: Built) -> None:
+    ran = run_process("sql", "INSERT INTO settings VALUES ('a', 'b')", "--workdir", built.workdir)
     assert ran.err.startswith("builder: error: this is no reading, and nothing else is allowed here; ask with SELECT")
     assert (ran.code, ran.out) == (2, "")
 
@@ -404,8 +397,8 @@ def test_a_query_with_a_parameter_says_which_one_it_lacks(built: Built, here: Co
     assert ("x5", "不會鹹", "POS") in [(row["key"], row["opinion"], row["polarity"]) for row in found]
 
 
-def test_explain_tells_rule_lexicon_entry_path_and_negator(built: Built, builder: Command) -> None:
-    ran = builder("explain", "x5", "--workdir", built.workdir)
+def test_explain_tells_rule_lexicon_entry_path_and_negator(built: Built, here: Command) -> None:
+    ran = here("explain", "x5", "--workdir", built.workdir)
     assert ran.code == 0, ran.err
     salty = next(story for story in ran.out.split("\n\n") if "(餐點, 不會鹹, POS)" in story)
     assert "餐點不會太鹹，服務人員也很親切" in salty
@@ -506,7 +499,7 @@ def test_explain_of_a_review_without_triplets_of_a_repeated_one_and_of_nothing(b
 # ---- extract
 
 
-def test_extract_keeps_order_and_ids_and_points_into_the_text_as_given(builder: Command, tmp_path: Path) -> None:
+def test_extract_keeps_order_and_ids_and_points_into_the_text_as_given(here: Command, tmp_path: Path) -> None:
     rows: list[Row] = [
         {"id": "a", "text": "餐點不會太鹹，服務人員也很親切"},
         {"id": 7, "text": ""},
@@ -519,7 +512,7 @@ def test_extract_keeps_order_and_ids_and_points_into_the_text_as_given(builder: 
     ]
     source = write_lines(tmp_path / "in.jsonl", rows)
     target = tmp_path / "out.jsonl"
-    ran = builder("extract", "--input", source, "--output", target)
+    ran = here("extract", "--input", source, "--output", target)
     assert ran.code == 0, ran.err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.jsonl", "out.jsonl"]
     made = read_lines(target)
@@ -555,7 +548,7 @@ def test_extract_keeps_order_and_ids_and_points_into_the_text_as_given(builder: 
             assert 1 <= triplet["valence"] <= 10
 
 
-def test_extract_reads_the_texts_of_gold_files_in_their_own_layout(builder: Command, tmp_path: Path) -> None:
+def test_extract_reads_the_texts_of_gold_files_in_their_own_layout(here: Command, tmp_path: Path) -> None:
     soup, staff = "湯頭很好喝。", "店員態度很差。"
     question = f"question: 請問以下文字的評論對象有哪些？  context: {soup}"
     files = {
@@ -573,7 +566,7 @@ def test_extract_reads_the_texts_of_gold_files_in_their_own_layout(builder: Comm
     for name, content in files.items():
         source, target = tmp_path / name, tmp_path / "out.jsonl"
         source.write_text(content, encoding="utf-8")
-        ran = builder("extract", "--input", source, "--output", target)
+        ran = here("extract", "--input", source, "--output", target)
         assert ran.code == 0, (name, ran.err)
         told = [
             (row["id"], [(t["aspect"], t["opinion"], t["polarity"]) for t in row["triplets"]])
@@ -702,8 +695,8 @@ def test_score_of_gold_against_itself_is_a_hundred_in_each_format(built: Built, 
 # ---- verify
 
 
-def test_verify_finds_a_sound_release_sound(built: Built, builder: Command) -> None:
-    ran = builder("verify", built.release)
+def test_verify_finds_a_sound_release_sound(built: Built, here: Command) -> None:
+    ran = here("verify", built.release)
     assert (ran.code, ran.out) == (0, f"{built.release}: sound\n")
 
 

@@ -214,7 +214,7 @@ def test_labels_without_a_weight_and_a_weight_without_labels_teach_no_tagger(tag
 
 
 def test_a_taught_build_counts_its_labels_and_rates_by_them_until_it_forgets(
-    built: Built, builder: Command, fast: Settings, tmp_path: Path
+    built: Built, here: Command, fast: Settings, tmp_path: Path
 ) -> None:
     workdir = built.copy(tmp_path)
     resume = ("build", built.reviews, "--workdir", workdir, "--out", tmp_path / "r", "--until", "self_train",
@@ -227,9 +227,9 @@ def test_a_taught_build_counts_its_labels_and_rates_by_them_until_it_forgets(
     counts = []
     for taught in (True, False):
         if not taught:
-            assert builder("gain", "--workdir", workdir, "--forget").code == 0
+            assert here("gain", "--workdir", workdir, "--forget").code == 0
             assert not (workdir / "taught.jsonl").exists()
-        ran = builder(*resume)
+        ran = here(*resume)
         assert ran.code == 0, ran.err
         with sqlite3.connect(workdir / "builder.db") as connection:
             (row_counts,) = connection.execute("SELECT counts FROM runs WHERE stage = 'discriminate'").fetchone()
@@ -320,10 +320,10 @@ def test_variant_e_needs_the_cross_fitted_judge() -> None:
 
 
 def test_a_build_with_variant_e_keeps_the_rules_stories_and_extracts_what_both_hold(
-    built: Built, builder: Command, fast: Settings, tmp_path: Path
+    built: Built, here: Command, fast: Settings, tmp_path: Path
 ) -> None:
     workdir = built.copy(tmp_path)
-    ran = builder(
+    ran = here(
         "build",
         built.reviews,
         "--workdir",
@@ -349,7 +349,7 @@ def test_a_build_with_variant_e_keeps_the_rules_stories_and_extracts_what_both_h
         "".join(json.dumps({"id": i, "text": text}) + "\n" for i, text in enumerate(texts)), encoding="utf-8"
     )
     for system in ("E", "E0"):
-        ran = builder(
+        ran = here(
             "extract", "--input", lines, "--output", tmp_path / "out.jsonl", "--source", system, "--workdir", workdir
         )
         assert ran.code == 0, ran.err

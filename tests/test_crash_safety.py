@@ -57,10 +57,17 @@ def test_a_release_killed_while_it_is_written_is_whole_or_not_there(
     assert contents(out) == contents(built.out), "and nothing is left beside it"
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
-@pytest.mark.parametrize("stage", ["ingest", "annotate", "discriminate", "self_train"])
+@pytest.mark.parametrize(
+    ("stage", "number"),
+    [
+        ("ingest", signal.SIGTERM),
+        ("annotate", signal.SIGINT),
+        ("discriminate", signal.SIGTERM),
+        ("self_train", signal.SIGINT),
+    ],
+)
 def test_a_build_that_is_told_to_stop_stops_with_one_line_and_goes_on_later(
-    number: signal.Signals, stage: str, built: Built, nursery: subprocess.Popen[str], tmp_path: Path
+    stage: str, number: signal.Signals, built: Built, nursery: subprocess.Popen[str], tmp_path: Path
 ) -> None:
     workdir, out = tmp_path / "w", tmp_path / "out"
     if stage in ("discriminate", "self_train"):  # begin where it is about to

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import click
 import pytest
-from conftest import FAST_FILES, ROOT, Built, environment
+from conftest import ROOT, TIERS, Built, Command, environment
 
 DOCS = ROOT / "docs"
 sys.path.insert(0, str(DOCS / "hooks"))
@@ -213,10 +213,15 @@ def test_every_script_that_the_results_name_is_there() -> None:
     assert {path for path in re.findall(r"tests/measure/\w+\.py", text) if not (ROOT / path).is_file()} == set()
 
 
-def test_the_fast_tests_are_files_that_are_there(request: pytest.FixtureRequest) -> None:
-    assert [name for name in FAST_FILES if not (ROOT / "tests" / name).is_file()] == []
+def test_the_tiers_of_tests_are_files_that_are_there_and_named_where_people_read(
+    request: pytest.FixtureRequest,
+) -> None:
+    named = [name for names in TIERS.values() for name in names.split()]
+    assert len(named) == len(set(named)), "a file is of one tier"
+    assert [name for name in named if not (ROOT / "tests" / f"test_{name}.py").is_file()] == []
     assert request.node.get_closest_marker("fast"), "a test of a fast file has the marker"
-    assert "pytest -m fast" in (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    assert [tier for tier in (*TIERS, "build") if f"pytest -m {tier} " not in text] == []
 
 
 def builder_lines() -> list[tuple[str, str]]:
@@ -270,24 +275,23 @@ def shell(built: Built, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     "block", [block for block in BLOCKS if block.runs], ids=lambda block: f"{block.page}: {block.lines[0][:40]}"
 )
-def test_the_commands_of_a_page_run_as_they_stand(block: Block, shell: Path) -> None:
-    variables = environment() | {"PATH": f"{shell / 'bin'}:/usr/bin:/bin"}
-    done = subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", block.text],
-        cwd=shell,
-        env=variables,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stderr
+def test_the_commands_of_a_page_run_as_they_stand(block: Block, shell: Path, here: Command) -> None:
+    if re.search("[|>]", block.text):  # what only a shell understands
+        variables = environment() | {"PATH": f"{shell / 'bin'}:/usr/bin:/bin"}
+        words = ["bash", "-euo", "pipefail", "-c", block.text]
+        done = subprocess.run(words, cwd=shell, env=variables, capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done.stderr
+        return
+    for line in block.lines:
+        name, *words = shlex.split(line, comments=True)
+        assert name == "builder", line
+        ran = here(*words, cwd=shell)
+        assert ran.code == 0, ran.err
 
 
 @pytest.mark.parametrize(
     "block", [block for block in BLOCKS if block.language == "python"], ids=lambda block: block.page
 )
-def test_the_python_of_a_page_runs_as_it_stands(block: Block, shell: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", block.text], cwd=shell, env=environment(), capture_output=True, text=True, timeout=300
-    )
-    assert done.returncode == 0, done.stderr
+def test_the_python_of_a_page_runs_as_it_stands(block: Block, shell: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(shell)
+    exec(compile(block.text, block.page, "exec"), {"__name__": "__main__"})

@@ -481,9 +481,7 @@ def test_similar_examples_are_those_that_share_most_pairs_of_characters() -> Non
     assert [example.key for example in examples.similar("x", "湯頭很好喝", 2)] == ["湯頭", "湯頭好喝"]
 
 
-def test_a_build_weighs_a_model_with_the_rules_says_so_and_needs_no_server_again(
-    builder: Command, tmp_path: Path
-) -> None:
+def test_a_build_weighs_a_model_with_the_rules_says_so_and_needs_no_server_again(here: Command, tmp_path: Path) -> None:
     workdir, out = tmp_path / "w", tmp_path / "r"
     place = ("--workdir", workdir, "--out", out)
     aspects = ("湯頭", "牛肉麵", "滷味", "紅茶", "水餃", "炒飯", "咖哩", "豬排")
@@ -493,15 +491,13 @@ def test_a_build_weighs_a_model_with_the_rules_says_so_and_needs_no_server_again
     ]
     source = tmp_path / "reviews.csv"
     source.write_text("text\n" + "".join(f"{text}\n" for text in texts), encoding="utf-8")
-    assert builder("build", source, *place, "--profile", "rules").code == 0
+    assert here("build", source, *place, "--profile", "rules").code == 0
     strange = [("八點", "關門", "NEG")]
     rows = {text: strange * ("關門" in text) + _rules(workdir, text) for text in texts}
     with serving(lambda _, payload: well(dump(rows[payload["messages"][-1]["content"]]))) as server:
-        ran = builder(
-            "label", "--endpoint", server.url, "--model", "m", "--select", "all", "--yes", "--workdir", workdir
-        )
+        ran = here("label", "--endpoint", server.url, "--model", "m", "--select", "all", "--yes", "--workdir", workdir)
         assert ran.code == 0, ran.err
-    resumed = builder("resume", *place)
+    resumed = here("resume", *place)
     assert resumed.code == 0, resumed.err
     assert "language models were weighed with the rules: llm:m@triplets-1" in resumed.out
     assert "Triplets that they added: 8; that they took out: 0." in resumed.out
@@ -509,12 +505,12 @@ def test_a_build_weighs_a_model_with_the_rules_says_so_and_needs_no_server_again
     assert "Language models read some of the reviews (llm:m@triplets-1)" in card
     assert len([row for row in proposed_in(workdir, "E0") if row == strange[0]]) == 8
     before = proposed_in(workdir, "E0")
-    assert builder("run", "seed", "--force", "--workdir", workdir).code == 0
-    assert builder("resume", *place).code == 0
+    assert here("run", "seed", "--force", "--workdir", workdir).code == 0
+    assert here("resume", *place).code == 0
     assert proposed_in(workdir, "E0") == before
 
 
-def test_what_a_model_adds_is_released_by_the_chance_that_all_votes_give_it(builder: Command, tmp_path: Path) -> None:
+def test_what_a_model_adds_is_released_by_the_chance_that_all_votes_give_it(here: Command, tmp_path: Path) -> None:
     workdir, place = tmp_path / "w", ("--workdir", tmp_path / "w", "--out", tmp_path / "r")
     aspects, words = (
         ("湯頭", "牛肉麵", "滷味", "紅茶", "水餃", "炒飯", "咖哩", "豬排"),
@@ -524,13 +520,13 @@ def test_what_a_model_adds_is_released_by_the_chance_that_all_votes_give_it(buil
     source = tmp_path / "reviews.csv"
     source.write_text("text\n" + "".join(f"{text}\n" for text in texts), encoding="utf-8")
     settings = ("--set", "workers=1", "--set", "threads=1")
-    assert builder("build", source, *place, *settings).code == 0
+    assert here("build", source, *place, *settings).code == 0
     strange = ("八點", "關門", "NEG")
     rows = {text: [strange] * ("關門" in text) + _rules(workdir, text) for text in texts}
     with serving(lambda _, payload: well(dump(rows[payload["messages"][-1]["content"]]))) as server:
         asked = ("--endpoint", server.url, "--model", "m", "--select", "all", "--yes", "--workdir", workdir)
-        assert builder("label", *asked).code == 0
-    resumed = builder("resume", *place)
+        assert here("label", *asked).code == 0
+    resumed = here("resume", *place)
     assert resumed.code == 0, resumed.err
     with db.reading(workdir) as connection:
         held = connection.execute(

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import FAST, Built, Command, contents, sentence, settings
+from conftest import FAST, Built, Command, contents, run_process, sentence, settings
 
 from builder import builds, pipeline
 from builder.builds import Build
@@ -77,7 +77,7 @@ def proposals(workdir: Path) -> list[tuple[Any, ...]]:
 
 
 def test_two_workers_in_another_directory_make_the_same_release_byte_for_byte(
-    built: Built, builder: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    built: Built, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shutil.copy(built.reviews, tmp_path / "reviews.csv")
     shutil.copy(built.gold, tmp_path / "labelled.jsonl")
@@ -85,7 +85,7 @@ def test_two_workers_in_another_directory_make_the_same_release_byte_for_byte(
     noon = datetime.fromisoformat(f"{day}T12:00+00:00")
     monkeypatch.setenv("SOURCE_DATE_EPOCH", f"{noon.timestamp():.0f}")  # midnight may lie between the two builds
     chosen = settings(evaluate__gold='"labelled.jsonl"', workers="2")
-    done = builder("build", "reviews.csv", "--workdir", "w", "--out", "out", *chosen, cwd=tmp_path)
+    done = run_process("build", "reviews.csv", "--workdir", "w", "--out", "out", *chosen, cwd=tmp_path)
     assert done.code == 0, done.err
     assert contents(tmp_path / "out") == contents(built.out)
     assert len(contents(built.out)) == 15
@@ -194,14 +194,14 @@ def test_a_rerun_leaves_nothing_of_what_it_replaces(built: Built, again: Build, 
 
 
 def test_a_build_seeds_by_the_described_system_and_explain_shows_the_path(
-    built: Built, builder: Command, tmp_path: Path
+    built: Built, here: Command, tmp_path: Path
 ) -> None:
     described = options(built, rules__convention="described")
     fresh = Build(tmp_path / "fresh", tmp_path / "out", (built.reviews,), described)
     assert ran(fresh, until="seed") == NAMES[:3]
     rules = {rule for (rule,) in ask(fresh.workdir, "SELECT DISTINCT rule FROM proposals")}
     assert "described-path" in rules <= {"described-path", "described-conjunction"}
-    shown = builder("explain", "x5", "--workdir", fresh.workdir).out
+    shown = here("explain", "x5", "--workdir", fresh.workdir).out
     assert "the shortest path of" in shown
     assert re.search(r"path +[↑↓]", shown)
 
