@@ -15,7 +15,7 @@ from importlib.metadata import distribution
 from pathlib import Path
 
 import builder
-from builder.errors import DISTRIBUTION, install_command
+from builder.core.errors import DISTRIBUTION, install_command
 
 checkout, wheel = Path(sys.argv[1]).resolve(), Path(sys.argv[2])
 assert not Path(builder.__file__).is_relative_to(checkout), f"{builder.__file__} is the checkout's"

@@ -1,5 +1,5 @@
 """`python -m builder`: the same command line as `builder`."""
 
-from builder.cli import main
+from builder.cli.main import main
 
 main()

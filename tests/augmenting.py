@@ -8,10 +8,10 @@ from pathlib import Path
 
 from builder.augment.cues import Cues, chinese, english_cues
 from builder.augment.records import Edit, Mark, Rewrite, Sentence
-from builder.export.records import ElementRow, ReviewRow, TripletRow
-from builder.lexicon.resources import load_lexicon
-from builder.records import POLARITIES
+from builder.core.records import POLARITIES
+from builder.language.lexicon.resources import load_lexicon
 from builder.release import package, writing
+from builder.release.export.records import ElementRow, ReviewRow, TripletRow
 from builder.release.manifest import Facts, SplitFacts
 from builder.release.statistics import statistics
 

@@ -206,7 +206,7 @@ def here(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
     """`builder …` inside this process, without the seconds that torch takes to load; `cwd` is the folder it runs in.
     What is no error of ours escapes. What the command line sets for its process is put back after the test.
     """
-    from builder import cli
+    from builder.cli import main as cli
 
     def run(*arguments: object, cwd: Path | None = None) -> Ran:
         code = 0
@@ -322,7 +322,7 @@ def build_small(folder: Path) -> None:
 @pytest.fixture(scope="session")
 def built(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Built:
     """This process's own copy of the tiny build, for commands lock it."""
-    from builder import builds, pipeline
+    from builder.pipeline import builds, pipeline
 
     shared, own = make_once(request.config.cache, "built", build_small), tmp_path_factory.mktemp("built")
     shutil.copy(shared / "reviews.csv", own)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from builder.core.records import Candidate, Element, Polarity, Pool, PoolReview, Triplet
 from builder.gold.pool import PoolSettings
-from builder.records import Candidate, Element, Polarity, Pool, PoolReview, Triplet
 from builder.store import db, pools, reviews, runs, triplets
-from builder.usecases.pooling import make_pool
+from builder.teaching.pooling import make_pool
 
 TEXTS = (
     "\U0001f35c湯頭濃郁\U0001f44d\U0001f3fd，可是店員態度不會太好。",

@@ -20,16 +20,16 @@ from pathlib import Path
 
 from conftest import Built, contents, environment, settings
 
-from builder.pipeline import STAGES
+from builder.pipeline.pipeline import STAGES
 from builder.release.verify import verify
 
 NURSERY = """
 import importlib, json, os, pkgutil, sys
-import builder.stages, builder.model.tagger, builder.model.discriminator, builder.model.saved, builder.nlp.embedded, \
-builder.pipeline, builder.commands.build, opencc, tabulate
-for module in pkgutil.walk_packages(builder.stages.__path__, "builder.stages."):
+import builder.pipeline.stages, builder.models.tagger, builder.models.discriminator, builder.models.saved, builder.language.nlp.embedded, \
+builder.pipeline.pipeline, builder.cli.build, opencc, tabulate
+for module in pkgutil.walk_packages(builder.pipeline.stages.__path__, "builder.pipeline.stages."):
     importlib.import_module(module.name)
-from builder import cli
+from builder.cli import main as cli
 print("ready", flush=True)
 for line in sys.stdin:
     asked = json.loads(line)

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from builder import nlp
+from builder.core.records import Triplet
 from builder.engine import Doc, Engine, RuleEngine
-from builder.lexicon.resources import Lexicon
-from builder.lexicon.rules import Rule, load_rules
-from builder.reader import Recipe, make_reader, read
-from builder.records import Triplet
+from builder.engine.reader import Recipe, make_reader, read
+from builder.language import nlp
+from builder.language.lexicon.resources import Lexicon
+from builder.language.lexicon.rules import Rule, load_rules
 
 
 @dataclass(frozen=True, repr=False)

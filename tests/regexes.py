@@ -37,7 +37,7 @@ QUICK = 0.004
 CLAUSE = 128
 """Units of a clause, which is all that the expressions of rules read. They may look at it from each of its places."""
 RULES = ("builder/engine/patterns.py", "builder/engine/predicates.py")
-OWN = {"builder/report/charts.py": "figures that matplotlib draws"}
+OWN = {"builder/pages/report/charts.py": "figures that matplotlib draws"}
 """Modules whose expressions read no stranger's text, and what they read."""
 RATIO = 8.0
 """Four times the text may take so many times as long: 4 is linear, 16 is quadratic."""
@@ -331,12 +331,12 @@ def collect(package_name: str, work: Callable[[], None]) -> tuple[dict[tuple[str
 
 def make_expressions() -> None:
     """Do what makes expressions as it runs: rules of every convention and domain, names of places, a broken file."""
+    from builder.core.errors import BuilderError
     from builder.engine import make_engine
-    from builder.errors import BuilderError
-    from builder.lexicon.folders import Folders
-    from builder.privacy import place_names
-    from builder.reader import Recipe, make_reader
-    from builder.sources import read
+    from builder.engine.reader import Recipe, make_reader
+    from builder.language.lexicon.folders import Folders
+    from builder.reviews.privacy import place_names
+    from builder.reviews.sources import read
 
     for domain in ("restaurant", "laptop"):
         folders = Folders(domain=domain)

@@ -12,10 +12,10 @@ import yaml
 from conftest import SAMPLE, Command, sentence
 
 from builder import Release
-from builder.annotators import describe_annotators, join_annotators
-from builder.errors import ConfigError, InputError
-from builder.settings import Evaluate
-from builder.stages.parts import gold
+from builder.core.annotators import describe_annotators, join_annotators
+from builder.core.errors import ConfigError, InputError
+from builder.core.settings import Evaluate
+from builder.pipeline import layers as gold
 
 INNOCENT = re.compile(r"names of people|goods or people")
 """Where a card speaks of people who label nothing."""

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from builder.errors import InputError
-from builder.export import annotation_tools, answers, answers_complete, gts, paper, semeval
-from builder.metrics import Answer
+from builder.core.errors import InputError
+from builder.gold.metrics import Answer
+from builder.release.export import annotation_tools, answers, answers_complete, gts, paper, semeval
 
 FORMATS: dict[str, tuple[str, str, list[Answer]]] = {
     "dimabsa of 2024, JSON": (

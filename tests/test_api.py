@@ -21,8 +21,8 @@ from hypothesis import strategies as st
 
 import builder
 from builder import Document, Extractor, Release
-from builder.errors import ConfigError, ReleaseError, ResourceError, WorkdirError
-from builder.markup import DARK, LIGHT
+from builder.core.errors import ConfigError, ReleaseError, ResourceError, WorkdirError
+from builder.core.markup import DARK, LIGHT
 from builder.store import db
 
 TEXT = "餐點不會太鹹，服務人員也很親切"
@@ -112,7 +112,7 @@ def load():
     from builder import Extractor
     Extractor()
 
-print(calls_of(load)[0], gc.isenabled(), "builder.builds" in sys.modules)
+print(calls_of(load)[0], gc.isenabled(), "builder.pipeline.builds" in sys.modules)
 """
     )
     calls, collecting, builds = fresh(code).split()
@@ -236,7 +236,7 @@ def test_own_words_are_laid_over_the_lexicon(tmp_path: Path) -> None:
 def test_a_whole_lexicon_takes_the_place_of_the_shipped_one(tmp_path: Path) -> None:
     import shutil
 
-    from builder.lexicon.packs import data_dir
+    from builder.language.lexicon.packs import data_dir
 
     own = tmp_path / "lexicons"
     shutil.copytree(data_dir("lexicons"), own)
@@ -309,7 +309,7 @@ def test_a_triplet_renders_in_a_notebook_in_the_colours_of_serve() -> None:
     shown = triplet._repr_html_()
     for part in ("湯頭", "不會", "鹹", "(不會太鹹)", 'class="tag POS"', "subject"):
         assert part in shown
-    style = (ROOT / "builder" / "serve" / "static" / "style.css").read_text(encoding="utf-8")
+    style = (ROOT / "builder" / "pages" / "serve" / "static" / "style.css").read_text(encoding="utf-8")
     light, dark = style.split("prefers-color-scheme: dark", 1)
     assert all(f"--{name}: {colour};" in light for name, colour in LIGHT.items())
     assert all(f"--{name}: {colour};" in dark for name, colour in DARK.items())
@@ -392,7 +392,7 @@ def test_a_build_in_python_is_the_build_of_the_command_line(tmp_path: Path) -> N
 
 def test_without_inputs_the_build_is_that_of_the_sample(tmp_path: Path) -> None:
     made = builder.build(workdir=tmp_path / "w", out=tmp_path / "r", until="ingest")
-    from builder.builds import remembered
+    from builder.pipeline.builds import remembered
 
     build = remembered(tmp_path / "w")
     assert build.inputs == (SAMPLE / "reviews.csv",)

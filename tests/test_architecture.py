@@ -17,28 +17,12 @@ import pytest
 from conftest import ROOT, environment
 
 PACKAGE = ROOT / "builder"
-LAYERS: tuple[tuple[str, ...], ...] = (
-    ("markup", "reasons", "wording", "annotators"),
-    ("", "records", "errors"),
-    ("licences", "limits", "presets", "files", "strict_toml", "script"),
-    ("model_settings", "excerpt", "repair"),
-    ("settings",),
-    ("code", "config", "text", "edges", "progress", "memory", "blas", "strict_json", "spreadsheets"),
-    ("kept",),
-    ("learning", "lexicon", "privacy", "dedup", "shards", "sources", "metrics", "folding"),
-    ("gold", "engine", "nlp", "export", "store"),
-    ("model", "release", "reader"),
-    ("stages",),
-    ("builds",),
-    ("pipeline", "usecases"),
-    ("augment", "report", "serve"),
-    ("bench", "api"),
-    ("commands",),
-    ("cli",),
-    ("__main__",),
-)
-"""From the bottom. "" is `builder/__init__.py`."""
-LEVEL = {part: level for level, parts in enumerate(LAYERS) for part in parts}
+ROOMS = (
+    "", "core", "reviews", "store", "learning", "language", "gold", "engine", "models", "release", "pipeline", "teaching",
+    "augment", "pages", "api", "cli", "__main__",
+)  # fmt: skip
+"""From the bottom: a room imports from those before it. "" is `builder/__init__.py`."""
+LEVEL = {room: level for level, room in enumerate(ROOMS)}
 SQL = re.compile(
     r"\b(SELECT\b.+\bFROM|INSERT\s+(OR\s+\w+\s+)?INTO|UPDATE\s+\w+\s+SET|DELETE\s+FROM|CREATE\s+(TABLE|VIEW|INDEX)|PRAGMA\s+\w+)",
     re.S,
@@ -83,7 +67,7 @@ class Import:
 
 
 def part(module: str) -> str:
-    """The package or top module under `builder` that a module belongs to."""
+    """The room that a module stands in."""
     return [*module.split("."), ""][1]
 
 
@@ -145,12 +129,12 @@ def walk(tree: ast.Module) -> Iterator[tuple[ast.AST, bool]]:
         stack += [(child, inside) for child in ast.iter_child_nodes(node)]
 
 
-def test_every_module_has_a_layer(package: Package) -> None:
+def test_every_module_stands_in_a_room(package: Package) -> None:
     assert len(package.modules) > 50, "the walk found the package"
     assert {part(module) for module in package.modules} <= LEVEL.keys()
 
 
-def test_a_module_imports_only_from_lower_layers_or_its_own_package(package: Package) -> None:
+def test_a_module_imports_only_from_lower_rooms_or_its_own(package: Package) -> None:
     wrong = []
     for one in package.own_imports:
         source, target = part(one.module), part(one.target)
@@ -196,20 +180,20 @@ def test_torch_is_imported_at_module_level_only_by_packages_that_train_or_run_mo
     found = {
         part(one.module) for one in package.imports if one.now and one.target.split(".")[0] in ("torch", "safetensors")
     }
-    assert found == {"augment", "bench", "learning", "model", "nlp"}
+    assert found == {"augment", "learning", "models", "language"}
 
 
 def test_torch_is_asked_for_nowhere_else_but_to_set_the_threads_of_a_worker(package: Package) -> None:
     inside = {one.module for one in package.imports if not one.now and one.target.split(".")[0] == "torch"}
     assert inside <= {
-        "builder.stages.annotate",
-        *(name for name in package.modules if part(name) in ("learning", "model", "nlp")),
+        "builder.pipeline.stages.annotate",
+        *(name for name in package.modules if part(name) in ("learning", "models", "language")),
     }
 
 
 def test_the_protocols_of_model_and_nlp_need_no_torch() -> None:
     done = fresh(
-        "import sys, builder.nlp, builder.learning.task, builder.model.negatives; "
+        "import sys, builder.language.nlp, builder.learning.task, builder.models.negatives; "
         "print([m for m in ('torch', 'numpy') if m in sys.modules])"
     )
     assert done.stdout.strip() == "[]", done.stderr
@@ -222,14 +206,14 @@ def fresh(code: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_importing_the_command_line_loads_nothing_heavy() -> None:
-    done = fresh(f"import sys, builder.cli; print([name for name in {HEAVY!r} if name in sys.modules])")
+    done = fresh(f"import sys, builder.cli.main; print([name for name in {HEAVY!r} if name in sys.modules])")
     assert done.stdout.strip() == "[]", done.stdout + done.stderr
 
 
 def test_help_of_everything_loads_nothing_heavy() -> None:
     code = f"""
 import sys
-from builder import cli
+from builder.cli import main as cli
 for words in {[["--help"], *([*one, "--help"] for one in (("build",), ("nlp", "train"), ("sql",), ("extract",)))]!r}:
     sys.argv = ["builder", *words]
     cli.main()
@@ -301,7 +285,7 @@ def all_commands(group: click.Group, prefix: str = "") -> Iterator[tuple[str, cl
 
 
 def test_every_command_explains_itself() -> None:
-    from builder.cli import cli
+    from builder.cli.main import cli
 
     for name, command in all_commands(cli):
         assert command.help, name
@@ -316,10 +300,10 @@ def test_every_command_explains_itself() -> None:
 
 
 def test_every_stage_is_a_module_whose_tables_another_stage_reads_or_people_do(package: Package) -> None:
-    from builder.pipeline import STAGES
+    from builder.pipeline.pipeline import STAGES
 
     known: set[str] = set()
     for stage in STAGES:
-        assert f"builder.stages.{stage.name}" in package.modules
+        assert f"builder.pipeline.stages.{stage.name}" in package.modules
         assert set(stage.reads) <= known, f"{stage.name} reads what no stage before it writes"
         known |= set(stage.writes)

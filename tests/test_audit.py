@@ -16,17 +16,17 @@ import pytest
 from conftest import Built, Command
 from goldwork import triplet, work
 
-from builder import builds, pipeline
+from builder.core.records import Candidate, Label, Pool, PoolReview
 from builder.gold.audit_estimates import READ, AuditSettings, describe_audit, draw_audit, measure_audit, stratum_of
-from builder.metrics.sampling import Share, Stratum, ratio_share, stratified_share, wilson
-from builder.records import Candidate, Label, Pool, PoolReview
+from builder.gold.metrics.sampling import Share, Stratum, ratio_share, stratified_share, wilson
+from builder.pages.report import quality
+from builder.pipeline import builds, pipeline
 from builder.release.verify import verify
-from builder.report import quality
 from builder.store import audits, db, gold, labels, pools, released
 from builder.store.released import ReleasedTriplet
-from builder.usecases import audit
-from builder.usecases.label_sources import read_workdir
-from builder.usecases.labelling import opened
+from builder.teaching import audit
+from builder.teaching.label_sources import read_workdir
+from builder.teaching.labelling import opened
 
 TEXT = "湯頭濃郁，店員親切，座位太小"
 
@@ -245,7 +245,7 @@ def test_a_sheet_goes_out_and_comes_back_as_a_result(workdir: Path, here: Comman
 
 
 def test_the_page_answers_an_audit(workdir: Path) -> None:
-    from builder.usecases.annotation_page import DatabaseBook
+    from builder.pages.annotation_page import DatabaseBook
 
     drawn = audit.draw(workdir, AuditSettings())
     with opened(workdir) as connection:
@@ -265,7 +265,7 @@ def test_the_page_answers_an_audit(workdir: Path) -> None:
 
 
 def test_answers_of_an_audit_teach_and_only_reviews_read_in_full_count_as_whole(workdir: Path) -> None:
-    from builder.usecases.annotation_page import DatabaseBook
+    from builder.pages.annotation_page import DatabaseBook
 
     drawn = audit.draw(workdir, AuditSettings())
     with opened(workdir) as connection:

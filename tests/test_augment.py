@@ -29,7 +29,7 @@ from builder.augment.records import (
     written,
 )
 from builder.augment.views import ViewUnit, cut, layer_row, parts, units
-from builder.errors import ConfigError, install_command
+from builder.core.errors import ConfigError, install_command
 from builder.release.layers import rewritten
 
 BATTERY = sentence("I think the {battery|aspect|POS} is really {great|opinion|POS} , so we often use it at night .")

@@ -22,7 +22,7 @@ from builder.augment.methods.masked_seq2seq import MaskedSeq2Seq, load
 from builder.augment.nets.beam import SearchRows, SearchRules, banned, search
 from builder.augment.nets.fragment_writing import pairs
 from builder.augment.records import Sentence
-from builder.code import code_digest
+from builder.core.code import code_digest
 from builder.learning.pieces import BOS, SPECIAL, Units
 
 CUES = cues_of("zh")

@@ -25,7 +25,7 @@ from builder.augment.nets.hub import load as load_hub
 from builder.augment.records import Mark, Sentence, applied, moved
 from builder.augment.replacing import Replacing
 from builder.augment.settings import make_settings
-from builder.errors import ConfigError, InputError, ModelError
+from builder.core.errors import ConfigError, InputError, ModelError
 from builder.learning.pieces import MASK, SPECIAL, Units
 
 TINY = CBertSettings(width=32, layers=1, epochs=2, pretrain_epochs=1, least=16, min_count=1, threads=1, k=1)

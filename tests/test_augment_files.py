@@ -20,7 +20,7 @@ from builder.augment.methods import synonym
 from builder.augment.records import Edit, Rewrite, Sentence, applied
 from builder.augment.sentence_files import FORMATS
 from builder.augment.settings import Given, make_settings
-from builder.errors import ConfigError, ResourceError
+from builder.core.errors import ConfigError, ResourceError
 
 BIO = "The\tO\nbattery\tB\nlife\tI\nis\tO\nfine\tO\n\nNice\tO\nscreen\tB\n\n"
 ATEPC = (

@@ -15,7 +15,7 @@ from builder.augment.nets.beam import SearchRules, SearchSize, banned
 from builder.augment.nets.causal import Continuation, Opening, embedded, loss, write
 from builder.augment.records import Edit, Mark, Sentence, applied, moved
 from builder.augment.settings import make_settings
-from builder.errors import ConfigError, ModelError
+from builder.core.errors import ConfigError, ModelError
 from builder.learning.pieces import ASPECT, BOS, EOS, Cut
 
 TINY = Gpt2Settings(width=32, layers=1, epochs=2, least=16, min_count=1, threads=1)

@@ -32,7 +32,7 @@ from builder.augment.nets.transformer import TwoWayReading
 from builder.augment.records import Edit, Mark, Sentence, applied, moved
 from builder.augment.settings import make_settings
 from builder.augment.token_labels import LABELS, bio
-from builder.errors import ConfigError, InputError, ModelError
+from builder.core.errors import ConfigError, InputError, ModelError
 from builder.learning.checkpoint import Checkpoints
 from builder.learning.obtain import Measure, Phase, Schedule, TrainingRun, train_phase
 from builder.learning.pieces import BOS, MASK, SPECIAL, Units

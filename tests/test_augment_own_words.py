@@ -9,15 +9,15 @@ import pytest
 from conftest import Command
 
 from builder.augment import catalog, cues
+from builder.augment.bench.augmented import Sources, by_method, given
+from builder.augment.bench.labelled_texts import BenchRow
 from builder.augment.proposing import segmented
 from builder.augment.records import Mark, Sentence, applied
 from builder.augment.settings import Given, make_settings
 from builder.augment.survival import label_lost
-from builder.bench.augmented import Sources, by_method, given
-from builder.bench.labelled_texts import BenchRow
-from builder.lexicon.folders import SHIPPED
-from builder.records import Element, Triplet
-from builder.stages.parts.build_folders import folders_in
+from builder.core.records import Element, Triplet
+from builder.language.build_folders import folders_in
+from builder.language.lexicon.folders import SHIPPED
 
 DISH, OPINION, OTHER = "星泡星泡糕", "巔峰造極", "造極巔峰"
 TEXT = f"這家的{DISH}{OPINION}"

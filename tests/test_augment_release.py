@@ -21,14 +21,14 @@ from builder.augment.records import Changed, Edit, Mark, Rewrite, Sentence, seed
 from builder.augment.release_plan import AugmentPlan
 from builder.augment.settings import Given, make_settings
 from builder.augment.views import ViewUnit, units
-from builder.errors import ConfigError
-from builder.lexicon.folders import Folders
-from builder.records import Element, Polarity, Triplet
+from builder.core.errors import ConfigError
+from builder.core.records import Element, Polarity, Triplet
+from builder.core.shards.local import LocalCrew
+from builder.language.lexicon.folders import Folders
 from builder.release.layers import faults
 from builder.release.manifest import checksums, sha256
 from builder.release.reading import opened, rows
 from builder.release.verify import verify
-from builder.shards.local import LocalCrew
 
 ASKED: list[str] = []
 """The sentences that the method of these tests was asked about."""

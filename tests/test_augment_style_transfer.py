@@ -19,7 +19,7 @@ from builder.augment.opposites import label_of, opinions_of, opposites
 from builder.augment.records import Edit, Mark, Sentence, applied
 from builder.augment.replacing import unit_inventory
 from builder.augment.settings import make_settings
-from builder.errors import ConfigError, ModelError
+from builder.core.errors import ConfigError, ModelError
 from builder.learning.checkpoint import Checkpoints
 from builder.learning.obtain import Schedule, TrainingRun
 

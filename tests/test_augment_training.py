@@ -22,7 +22,7 @@ from builder.augment.replacing import unit_inventory
 from builder.augment.settings import make_settings, one_thread
 from builder.augment.signatures import describe_settings
 from builder.augment.training import raw
-from builder.errors import ConfigError, InputError
+from builder.core.errors import ConfigError, InputError
 
 TINY = {"width": 32, "epochs": 1, "corpus_epochs": 1, "least": 16, "min_count": 1, "threads": 1}
 SEQ = MaskedSeq2SeqSettings(**TINY, encoder=1, decoder=1)  # type: ignore[arg-type]

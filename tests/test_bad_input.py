@@ -26,17 +26,17 @@ from typing import Any
 import pytest
 from conftest import Built, Command, contents, settings
 
-from builder import pipeline
-from builder.builds import Build
-from builder.config import resolve
-from builder.errors import OutputError
+from builder.core.config import resolve
+from builder.core.errors import OutputError
+from builder.core.records import PoolReview
 from builder.gold.file_formats import FORMATS, named
 from builder.gold.items import LabelItem
-from builder.records import PoolReview
-from builder.sources import read
-from builder.sources.rows import RawReview
+from builder.pipeline import pipeline
+from builder.pipeline.builds import Build
+from builder.reviews.sources import read
+from builder.reviews.sources.rows import RawReview
 from builder.store import db
-from builder.usecases.labelling import write_items
+from builder.teaching.labelling import write_items
 
 HEAD = "review_id,place,rating,text\n"
 GOOD = "r{n},小木屋,5,第{n}碗湯頭濃郁，服務親切\n"

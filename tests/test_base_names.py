@@ -19,11 +19,11 @@ from test_reproduce import cache, cached
 from tiny_encoders import make_encoder
 from tiny_mt5 import make_base
 
-from builder.cli import cli
-from builder.errors import ModelError
+from builder.cli.main import cli
+from builder.core.errors import ModelError
 from builder.learning import hub
 from builder.learning.task import EncoderTuning
-from builder.model.encoder import load_encoder
+from builder.models.encoder import load_encoder
 
 __all__ = ["bases", "cache"]
 

@@ -8,9 +8,9 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from builder.bench import plots, scores, shift, tables
-from builder.bench.cells import Cell
-from builder.errors import InputError
+from builder.augment.bench import plots, scores, shift, tables
+from builder.augment.bench.cells import Cell
+from builder.core.errors import InputError
 
 
 def cell(method: str, copies: int, seed: int, accuracy: float, model: str = "cnn", note: str = "") -> Cell:

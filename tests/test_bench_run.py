@@ -17,10 +17,9 @@ import pytest
 from conftest import LAYOUTS, Command, run_process
 
 from builder.augment import catalog
-from builder.augment.records import Edit, Mark, Rewrite, Sentence
-from builder.bench import augmented, cells, reading
-from builder.bench.augmented import Sources, by_method, first, of_file, rewritten
-from builder.bench.labelled_texts import (
+from builder.augment.bench import augmented, cells, reading
+from builder.augment.bench.augmented import Sources, by_method, first, of_file, rewritten
+from builder.augment.bench.labelled_texts import (
     BenchRow,
     example,
     folded,
@@ -32,10 +31,11 @@ from builder.bench.labelled_texts import (
     sentences,
     share,
 )
-from builder.bench.models.classifier_items import chosen
-from builder.errors import InputError
+from builder.augment.bench.models.classifier_items import chosen
+from builder.augment.records import Edit, Mark, Rewrite, Sentence
+from builder.core.errors import InputError
+from builder.core.records import Element, Triplet
 from builder.learning.encode import batches
-from builder.records import Element, Triplet
 
 THINGS, GOOD, BAD = (
     ("screen", "soup", "waiter", "price", "mouse"),

@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 from conftest import ROOT, environment
 
-from builder.errors import InputError
-from builder.sources import delimited, opening, read, xlsx
-from builder.sources.footer import read_chunks
-from builder.sources.rows import RejectedRow
+from builder.core.errors import InputError
+from builder.reviews.sources import delimited, opening, read, xlsx
+from builder.reviews.sources.footer import read_chunks
+from builder.reviews.sources.rows import RejectedRow
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -27,8 +27,8 @@ SECONDS = 10
 READ = """
 import sys
 from pathlib import Path
-from builder.errors import BuilderError
-from builder.sources import read
+from builder.core.errors import BuilderError
+from builder.reviews.sources import read
 try:
     print(sum(1 for _ in read(Path(sys.argv[1]))), "rows")
 except BuilderError as error:

@@ -16,7 +16,7 @@ from builder.augment import catalog, characters, choice
 from builder.augment.methods import eda, spelling, split
 from builder.augment.records import Mark, Method, Sentence, applied, moved, seeded
 from builder.augment.settings import AugmentSettings, Given, make_settings
-from builder.errors import ConfigError, InputError, install_command
+from builder.core.errors import ConfigError, InputError, install_command
 
 ENGLISH = (
     "The friendly waiter brought a large pizza quickly , but the soup was cold and the bill came late .",
@@ -120,7 +120,7 @@ def test_eda_replaces_an_opinion_by_one_of_its_category_and_never_by_its_opposit
     sentence = chinese("環境 乾淨", "c", ("環境",))
     found = next(iter(method("eda", "zh", operations="synonym").propose([sentence], 6, 1)))
     assert found
-    from builder.lexicon.resources import load_lexicon
+    from builder.language.lexicon.resources import load_lexicon
 
     known = load_lexicon().opinions
     for one in found:

@@ -30,7 +30,7 @@ from builder.augment.boost.folds import crossed, labels, whole
 from builder.augment.methods import boostaug
 from builder.augment.records import Edit, Mark, Rewrite, Sentence
 from builder.augment.settings import make_settings
-from builder.errors import ConfigError, OutputError
+from builder.core.errors import ConfigError, OutputError
 
 SURE = SurrogateReading("a", True, 0.995, 4.0)
 

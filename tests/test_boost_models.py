@@ -22,10 +22,10 @@ from builder.augment.boost.tokens import SPECIAL, UNKNOWN, FoldVocabulary, cut, 
 from builder.augment.boost.word_network import TwoWayConfig, collate
 from builder.augment.records import Edit, Mark, Sentence, applied
 from builder.augment.settings import AugmentSettings, BoostSettings, Given, make_settings
-from builder.errors import ConfigError, ModelError
+from builder.core.errors import ConfigError, ModelError
+from builder.core.records import POLARITIES, Polarity, Triplet
 from builder.learning import obtain
 from builder.learning.task import DiscriminatorConfig, TaggerConfig, element
-from builder.records import POLARITIES, Polarity, Triplet
 
 SMALL = TwoWayConfig(width=32, char_size=32, layers=2, dropout=0.1, rate=6e-3)
 THINGS = ("soup", "bread", "staff", "garden", "table", "music", "coffee", "price")

@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 import torch
 
-from builder.bench.models import encoders, inputs, posttrain, seq2seq_tagger, taggers, vectors
-from builder.bench.models.classifier_items import (
+from builder.augment.bench.models import encoders, inputs, posttrain, seq2seq_tagger, taggers, vectors
+from builder.augment.bench.models.classifier_items import (
     MODELS,
     ClassifierConfig,
     ClassifierItem,
@@ -25,9 +25,9 @@ from builder.bench.models.classifier_items import (
     chosen,
     words_of,
 )
-from builder.bench.models.learn import quality
-from builder.bench.models.predictors import fit
-from builder.errors import ConfigError, InputError, ModelError
+from builder.augment.bench.models.learn import quality
+from builder.augment.bench.models.predictors import fit
+from builder.core.errors import ConfigError, InputError, ModelError
 
 GOOD, BAD = ("great", "lovely", "fast", "tasty"), ("awful", "slow", "bland", "rude")
 THINGS = ("screen", "battery", "soup", "waiter", "price", "keyboard")

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from test_classify import items, opinions
 
-from builder.bench.models import encoders
-from builder.bench.models.classifier_items import ClassifierItem, chosen, words_of
-from builder.bench.models.predictors import fit
-from builder.errors import ModelError
+from builder.augment.bench.models import encoders
+from builder.augment.bench.models.classifier_items import ClassifierItem, chosen, words_of
+from builder.augment.bench.models.predictors import fit
+from builder.core.errors import ModelError
 
 
 @pytest.fixture(scope="module")

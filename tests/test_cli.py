@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 from conftest import ROOT, Built, Command, contents, environment, run_process
 
-from builder import cli
+from builder.cli import main as cli
 from builder.store import db, stories
 
 OFFICIAL = ROOT.parent / "shared" / "tools" / "score_lenient.py"
@@ -173,7 +173,7 @@ def test_help_version_and_a_bare_call_are_answered(here: Command) -> None:
 def test_a_signal_that_comes_while_a_destructor_runs_is_not_lost(number: signal.Signals) -> None:
     code = f"""
 import os, sys, time
-from builder import cli
+from builder.cli import main as cli
 class Met:
     def __del__(self):
         os.kill(os.getpid(), {int(number)})
@@ -201,7 +201,7 @@ cli.main()
 def test_threads_that_wait_spin_a_little_unless_told_otherwise(given: dict[str, str], due: str) -> None:
     code = """
 import os, sys
-from builder import cli
+from builder.cli import main as cli
 assert "torch" not in sys.modules, "torch reads them when it loads"
 sys.argv = ["builder", "--version"]
 cli.main()

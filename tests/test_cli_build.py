@@ -11,16 +11,16 @@ from pathlib import Path
 import pytest
 from conftest import Built, Command
 
-from builder.commands.build_voice import TITLES, Voice
-from builder.commands.remaining import RemainingTime
-from builder.config import resolve
-from builder.model_settings import Discriminate, SelfTrain
-from builder.pipeline import STAGES, Done
-from builder.report.numbers import spoken_seconds
-from builder.settings import Config
-from builder.usecases import preview as previews
-from builder.usecases.outcome import read_outcome
-from builder.usecases.preview import preview
+from builder.cli.build_voice import TITLES, Voice
+from builder.cli.remaining import RemainingTime
+from builder.core.config import resolve
+from builder.core.model_settings import Discriminate, SelfTrain
+from builder.core.settings import Config
+from builder.pages.report.numbers import spoken_seconds
+from builder.pipeline import preview as previews
+from builder.pipeline.outcome import read_outcome
+from builder.pipeline.pipeline import STAGES, Done
+from builder.pipeline.preview import preview
 
 REVIEWS = (
     "編號,顧客留言,星等\n"

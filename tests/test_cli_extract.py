@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from conftest import Command, environment
 
-from builder.usecases.extract_output import display_width
+from builder.release.export.extract_output import display_width
 
 REVIEW = "餐點不會太鹹，服務人員也很親切"
 

@@ -12,7 +12,7 @@ from difflib import unified_diff
 from click.testing import CliRunner
 from conftest import ROOT
 
-from builder.cli import cli
+from builder.cli.main import cli
 
 sys.path.insert(0, str(ROOT / "docs" / "hooks"))
 from commands import walk_commands

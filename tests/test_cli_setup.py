@@ -15,11 +15,11 @@ from pathlib import Path
 import pytest
 from conftest import Built, Command, environment
 
-from builder.config import flat, resolve
-from builder.settings import Config
-from builder.usecases import diagnosis
-from builder.usecases.diagnosis import EXTRAS, Diagnosis
-from builder.usecases.setting_sentences import setting_facts
+from builder.core.config import flat, resolve
+from builder.core.settings import Config
+from builder.pipeline import diagnosis
+from builder.pipeline.diagnosis import EXTRAS, Diagnosis
+from builder.pipeline.setting_sentences import setting_facts
 
 # ---- init and config
 

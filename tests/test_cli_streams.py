@@ -16,14 +16,14 @@ from pathlib import Path
 import pytest
 from conftest import Built, Command, environment
 
-from builder import builds, pipeline
-from builder.builds import Build
-from builder.config import flat, resolve
-from builder.errors import InputError, WorkdirError
-from builder.lexicon.resources import load_lexicon, overlays
+from builder.core.config import flat, resolve
+from builder.core.errors import InputError, WorkdirError
+from builder.language.lexicon.resources import load_lexicon, overlays
+from builder.pipeline import builds, pipeline
+from builder.pipeline.builds import Build
 from builder.release.reading import shelf_of
-from builder.sources import read
-from builder.sources.rows import RawReview, RejectedRow
+from builder.reviews.sources import read
+from builder.reviews.sources.rows import RawReview, RejectedRow
 from builder.store import db
 
 TEXTS = '{"id": 1, "text": "湯頭很好喝"}\n{"id": 2, "text": "店員不親切"}\n'

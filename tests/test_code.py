@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from builder import code
-from builder.pipeline import STAGES
+from builder.core import code
+from builder.pipeline.pipeline import STAGES
 
 
 @pytest.fixture
@@ -53,23 +53,31 @@ def test_a_changed_byte_in_any_module_makes_exactly_the_stages_that_import_it_st
         assert stale == {name for name, closure in closures.items() if module in closure}, module
         reached |= {module} if stale else set()
     assert digests() == before
-    assert {"builder.engine.engine", "builder.nlp.crf", "builder.lexicon.compounds", "builder.model.tagger"} <= reached
-    assert not {"builder.serve.app", "builder.cli", "builder.report.page", "builder.bench.plan"} & reached
+    assert {
+        "builder.engine.engine",
+        "builder.language.nlp.crf",
+        "builder.language.lexicon.compounds",
+        "builder.models.tagger",
+    } <= reached
+    assert (
+        not {"builder.pages.serve.app", "builder.cli.main", "builder.pages.report.page", "builder.augment.bench.plan"}
+        & reached
+    )
 
 
 @pytest.mark.parametrize(
     ("module", "stage"),
     [
-        ("builder.lexicon.compounds", "annotate"),  # it shapes segmentation
-        ("builder.dedup.rare_pairs", "ingest"),
+        ("builder.language.lexicon.compounds", "annotate"),  # it shapes segmentation
+        ("builder.reviews.dedup.rare_pairs", "ingest"),
         ("builder.engine.pairing", "seed"),
-        ("builder.model.paper.fine_tuning", "self_train"),  # imported inside a function
-        ("builder.metrics.matching", "evaluate"),
+        ("builder.models.paper.fine_tuning", "self_train"),  # imported inside a function
+        ("builder.gold.metrics.matching", "evaluate"),
         ("builder.release.card", "release"),
     ],
 )
 def test_what_shapes_a_stage_is_in_its_closure(module: str, stage: str) -> None:
-    assert module in code.import_closure(f"builder.stages.{stage}")
+    assert module in code.import_closure(f"builder.pipeline.stages.{stage}")
 
 
 def test_every_source_imports_what_its_syntax_tree_says() -> None:
@@ -100,8 +108,8 @@ def test_modules_that_a_table_names_are_in_the_closure() -> None:
 
 
 def test_a_package_stands_for_all_modules_in_it() -> None:
-    closure = code.import_closure("builder.bench.models")
-    assert {"builder.bench.models.taggers", "builder.bench.models.sentences"} <= set(closure)
+    closure = code.import_closure("builder.augment.bench.models")
+    assert {"builder.augment.bench.models.taggers", "builder.augment.bench.models.sentences"} <= set(closure)
 
 
 def test_an_unknown_module_is_an_error() -> None:

@@ -14,12 +14,12 @@ import torch
 from test_encoder import CONFIG, TEXTS, bases
 from test_team import still_encoder
 
-from builder.config import resolve
+from builder.core.config import resolve
 from builder.learning.compiling import compile_network
 from builder.learning.encode import collate
 from builder.learning.loop import scope
-from builder.model import encoder, kinds
-from builder.model.encoder import EncoderTrunk
+from builder.models import encoder, kinds
+from builder.models.encoder import EncoderTrunk
 
 __all__ = ["bases"]
 SHAPES = [(3, 1), (5, 1), (4, 2), (2, 1), (7, 2), (6, 3)]

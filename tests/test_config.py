@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from builder.config import Resolved, filled, flat, resolve
-from builder.errors import ConfigError
-from builder.limits import Limits, at_least, from_0_to_1
-from builder.model_settings import SelfTrain
-from builder.settings import Config
+from builder.core.config import Resolved, filled, flat, resolve
+from builder.core.errors import ConfigError
+from builder.core.limits import Limits, at_least, from_0_to_1
+from builder.core.model_settings import SelfTrain
+from builder.core.settings import Config
 
 WHOLE = """\
 seed = 7

@@ -16,20 +16,20 @@ import pytest
 from conftest import Built, Command
 from test_model import JUDGED, JUDGED_VALID, TINY, TRAIN, VALID, triplet
 
-from builder.config import resolve
-from builder.errors import ConfigError, ModelError
+from builder.core.config import resolve
+from builder.core.errors import ConfigError, ModelError
+from builder.core.reasons import ReadWord, Reasons
+from builder.core.records import POLARITIES, StoredTriplet
 from builder.learning.processes import helped, launched, rank
 from builder.learning.task import Example, JudgedReview, Progress
-from builder.model import cotrain
-from builder.model.cotrain import Taggers, fold_of, fresh, load_taggers, merged, together, train_taggers
-from builder.model.negatives import discriminator_data
-from builder.model.panel import SURE, UNSURE, Noise, Panel, load_panel, noise, save_panel, seen, trusted, unseen
-from builder.model.saved import save
-from builder.model.trust import ADD, DROP, FIRM, WIDEN, TrustLimits
-from builder.model.tuning import TaughtExamples, tune_taggers
-from builder.reasons import ReadWord, Reasons
-from builder.records import POLARITIES, StoredTriplet
-from builder.stages.parts import judging
+from builder.models import cotrain
+from builder.models.cotrain import Taggers, fold_of, fresh, load_taggers, merged, together, train_taggers
+from builder.models.negatives import discriminator_data
+from builder.models.panel import SURE, UNSURE, Noise, Panel, load_panel, noise, save_panel, seen, trusted, unseen
+from builder.models.saved import save
+from builder.models.trust import ADD, DROP, FIRM, WIDEN, TrustLimits
+from builder.models.tuning import TaughtExamples, tune_taggers
+from builder.pipeline import judging
 from builder.store.triplets import JudgedTriplet
 
 Settings = Callable[..., list[str]]

@@ -9,13 +9,13 @@ from types import MappingProxyType
 import pytest
 from reading import reader
 
+from builder.core.errors import ResourceError
 from builder.engine import Engine
 from builder.engine.candidates import DecisionRule
 from builder.engine.constituents import Constituent, Term
 from builder.engine.deciding import Weighed, rank_candidates
 from builder.engine.symbols import ASPECT
-from builder.errors import ResourceError
-from builder.lexicon.rules import Rule
+from builder.language.lexicon.rules import Rule
 
 
 def decision_with(**params: object) -> list[Rule]:

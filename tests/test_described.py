@@ -13,6 +13,8 @@ from conftest import Command
 from reading import reader, written
 
 from builder import Extractor
+from builder.core.errors import ResourceError
+from builder.core.records import Token, Triplet
 from builder.engine import Doc, RuleEngine, make_engine
 from builder.engine.described.mentions import (
     Mention,
@@ -28,10 +30,8 @@ from builder.engine.described.pairs import add_attributes, add_conjuncts, find_n
 from builder.engine.described.polarity import classify, find_negators
 from builder.engine.described.steps import AspectStep, AttributeStep, ConjunctionStep, PolarityStep, Steps
 from builder.engine.paths import Tree
-from builder.errors import ResourceError
-from builder.lexicon.resources import OpinionEntry
-from builder.lexicon.rules import load_rules
-from builder.records import Token, Triplet
+from builder.language.lexicon.resources import OpinionEntry
+from builder.language.lexicon.rules import load_rules
 
 RULES = load_rules()
 STEPS = Steps.of(RULES)

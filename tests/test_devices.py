@@ -19,22 +19,22 @@ from tiny_encoders import make_encoder
 from tiny_mt5 import make_base
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from builder.errors import ModelError
+from builder.core.errors import ModelError
 from builder.learning import devices
 from builder.learning.encode import collate
 from builder.learning.loop import scope
 from builder.learning.token_rows import average_tokens
-from builder.model.encoder import load_encoder
-from builder.model.foundation import CharacterFoundation
-from builder.model.network import Spans, TextContext
-from builder.model.paper.fine_tuning import train_writer
-from builder.model.paper.generate import Watch
-from builder.model.paper.models import VerdictScore
-from builder.model.paper.pretrained import Base
-from builder.model.paper.seq2seq_settings import Asking, Seq2SeqConfig
-from builder.model.saved import load, save
-from builder.model.tagger import Tagger, train_tagger
-from builder.model.tagger_network import TaggerNetwork
+from builder.models.encoder import load_encoder
+from builder.models.foundation import CharacterFoundation
+from builder.models.network import Spans, TextContext
+from builder.models.paper.fine_tuning import train_writer
+from builder.models.paper.generate import Watch
+from builder.models.paper.models import VerdictScore
+from builder.models.paper.pretrained import Base
+from builder.models.paper.seq2seq_settings import Asking, Seq2SeqConfig
+from builder.models.saved import load, save
+from builder.models.tagger import Tagger, train_tagger
+from builder.models.tagger_network import TaggerNetwork
 
 needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA GPU")
 DEVICES = ["cpu", pytest.param("cuda", marks=[needs_gpu, pytest.mark.gpu])]

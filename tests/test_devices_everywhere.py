@@ -19,6 +19,8 @@ from test_classify import items
 from tiny_mt5 import make_base
 from torch import nn
 
+from builder.augment.bench.models.classifier_items import ClassifierConfig, Means, Task, chosen
+from builder.augment.bench.models.predictors import fit
 from builder.augment.methods import cbert, context, gpt2, masked_seq2seq, style_transfer
 from builder.augment.nets.hub import load_seq2seq
 from builder.augment.nets.margins import settled
@@ -26,9 +28,7 @@ from builder.augment.nets.seq2seq import HubCore
 from builder.augment.records import Method
 from builder.augment.settings import make_settings
 from builder.augment.survival import judges
-from builder.bench.models.classifier_items import ClassifierConfig, Means, Task, chosen
-from builder.bench.models.predictors import fit
-from builder.errors import ConfigError
+from builder.core.errors import ConfigError
 from builder.learning.devices import device_of
 
 SIZE: dict[str, Any] = {"width": 32, "epochs": 1, "least": 16, "min_count": 1, "threads": 1}

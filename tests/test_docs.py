@@ -244,8 +244,8 @@ def test_every_command_line_of_the_documents_is_understood(page: str, line: str)
 
 @pytest.mark.parametrize("block", [block for block in BLOCKS if block.language == "toml"], ids=lambda block: block.page)
 def test_every_settings_file_of_the_documents_is_taken(block: Block, tmp_path: Path) -> None:
-    from builder.config import resolve
-    from builder.lexicon.rules import load_rules
+    from builder.core.config import resolve
+    from builder.language.lexicon.rules import load_rules
 
     path = tmp_path / "settings.toml"
     path.write_text(block.text, encoding="utf-8")

@@ -17,23 +17,23 @@ from devtools import Browser, needed
 from reading import written
 
 from builder import Extractor
-from builder.commands.domain import domain
-from builder.config import resolve
+from builder.cli.domain import domain
+from builder.core.config import resolve
+from builder.core.errors import ConfigError, InputError, ResourceError
+from builder.core.records import Token
 from builder.engine import Doc, make_engine
-from builder.errors import ConfigError, InputError, ResourceError
-from builder.lexicon.clusters import cluster_words
-from builder.lexicon.domain_sheet import read_sheet
-from builder.lexicon.folders import Folders
-from builder.lexicon.links import Uses
-from builder.lexicon.noun_compounds import find_noun_compounds
-from builder.lexicon.packs import find_pack, list_layers, list_packs
-from builder.lexicon.resources import load_lexicon
-from builder.lexicon.rules import load_rules
-from builder.reader import Recipe, extract, make_reader
-from builder.records import Token
+from builder.engine.reader import Recipe, extract, make_reader
+from builder.language.lexicon.clusters import cluster_words
+from builder.language.lexicon.domain_sheet import read_sheet
+from builder.language.lexicon.folders import Folders
+from builder.language.lexicon.links import Uses
+from builder.language.lexicon.noun_compounds import find_noun_compounds
+from builder.language.lexicon.packs import find_pack, list_layers, list_packs
+from builder.language.lexicon.resources import load_lexicon
+from builder.language.lexicon.rules import load_rules
+from builder.pages.word_page import SheetBook
 from builder.release.origin import name_reviews
-from builder.usecases.domain_packs import blank_markup, find_heads
-from builder.usecases.word_page import SheetBook
+from builder.teaching.domain_packs import blank_markup, find_heads
 
 HOTEL = [
     "櫃檯人員很親切，可惜魚缸很髒",
@@ -86,7 +86,7 @@ def test_neither_the_code_nor_what_the_core_says_of_its_rules_names_food() -> No
     core = [
         rule.about for rule in load_rules(domain="none") if "natural" in rule.params.get("conventions", ["natural"])
     ]
-    for text in (*core, *_list_strings("builder/engine"), *_list_strings("builder/lexicon")):
+    for text in (*core, *_list_strings("builder/engine"), *_list_strings("builder/language/lexicon")):
         assert not [food for food in foods if food in text], text
 
 

@@ -12,9 +12,9 @@ from conftest import Command
 from test_export import triplet as made
 from test_store import new
 
-from builder.records import Triplet, Verdict
+from builder.core.records import Triplet, Verdict
+from builder.pipeline import outcome
 from builder.store import db, drops, labelled, queries, released, reviews, runs, stories, training_sets, triplets
-from builder.usecases import outcome
 
 TEXT = "鹹蛋餅皮薄又香，豆漿淡，店裡燈光還行"
 CAKE = made(TEXT, (1, 3), ((4, 5),), (4, 5))

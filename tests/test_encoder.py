@@ -18,25 +18,25 @@ from conftest import ROOT
 from test_model import TINY, TINY_JUDGE, review, weights
 from tiny_encoders import KINDS, make_encoder
 
-from builder.builds import remembered
-from builder.cli import cli
-from builder.config import resolve
-from builder.errors import ConfigError, ModelError, OutputError
+from builder.cli.main import cli
+from builder.core.config import resolve
+from builder.core.errors import ConfigError, ModelError, OutputError
+from builder.core.model_settings import EncoderSettings
 from builder.learning import devices
 from builder.learning.encode import batches as make_batches
 from builder.learning.encode import collate, padded
 from builder.learning.loop import TrainingStep, course_of, decayed_groups, scope
 from builder.learning.task import EncoderTuning, Example, TaggerConfig
 from builder.learning.token_rows import PLACES, average_tokens
-from builder.model import kinds
-from builder.model.cotrain import load_taggers, train_taggers
-from builder.model.discriminator import train_discriminator
-from builder.model.encoder import EncoderFoundation, EncoderTrunk, check_characters, load_encoder
-from builder.model.negatives import discriminator_data
-from builder.model.saved import load, save
-from builder.model.tagger import Tagger, train_tagger
-from builder.model.tagger_network import TaggerNetwork
-from builder.model_settings import EncoderSettings
+from builder.models import kinds
+from builder.models.cotrain import load_taggers, train_taggers
+from builder.models.discriminator import train_discriminator
+from builder.models.encoder import EncoderFoundation, EncoderTrunk, check_characters, load_encoder
+from builder.models.negatives import discriminator_data
+from builder.models.saved import load, save
+from builder.models.tagger import Tagger, train_tagger
+from builder.models.tagger_network import TaggerNetwork
+from builder.pipeline.builds import remembered
 from builder.store import db, triplets
 
 TRAIN, VALID = [review(i) for i in range(60)], [review(i) for i in range(1000, 1012)]
@@ -142,7 +142,7 @@ def test_training_on_every_class_lowers_the_loss_and_comes_back_from_disk(
 
 
 def _windows(tagger: Tagger, example: Example) -> list[object]:
-    from builder.model.tagger import learnable
+    from builder.models.tagger import learnable
 
     return list(learnable(example, tagger.foundation.make_encoder(tagger.config), tagger.config)[0])
 

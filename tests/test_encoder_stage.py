@@ -10,9 +10,9 @@ import pytest
 from test_paper_stage import LINES
 from tiny_encoders import make_encoder
 
-from builder import pipeline
-from builder.builds import Build
-from builder.config import resolve
+from builder.core.config import resolve
+from builder.pipeline import pipeline
+from builder.pipeline.builds import Build
 from builder.store import db, runs, triplets
 
 VARIANTS = ("A", "B", "C", "D", "E")

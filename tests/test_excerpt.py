@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from builder.dedup.near_duplicates import normal
-from builder.text import read_part
+from builder.reviews.dedup.near_duplicates import normal
+from builder.reviews.text import read_part
 
 GUEST = "湯頭很濃，麵條偏軟，店員親切。"
 ENGLISH = "Rich soup, soft noodles, kind staff."

@@ -17,13 +17,13 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builder.errors import InputError, ReleaseError
-from builder.export import answers, paper
-from builder.export.records import ReviewRow, TripletRow, extracted, mismatch, triplet_row
-from builder.export.records import triplet as read_row
-from builder.records import POLARITIES, Element, Polarity, Span, Triplet
+from builder.core.errors import InputError, ReleaseError
+from builder.core.records import POLARITIES, Element, Polarity, Span, Triplet
 from builder.release import package
 from builder.release.card import card as card_of
+from builder.release.export import answers, paper
+from builder.release.export.records import ReviewRow, TripletRow, extracted, mismatch, triplet_row
+from builder.release.export.records import triplet as read_row
 from builder.release.figures import QualityFigure, of_manifest
 from builder.release.gates import schema_fault
 from builder.release.manifest import Facts, LayerFacts, SplitFacts, checksums, manifest, sha256

@@ -26,13 +26,13 @@ import psutil
 import pytest
 from conftest import LAYOUTS, ROOT, Built, Command, contents, environment, settings
 
-from builder import pipeline
-from builder.builds import Build
-from builder.config import resolve
-from builder.errors import ReleaseError, WorkdirError
+from builder.core.config import resolve
+from builder.core.errors import ReleaseError, WorkdirError
+from builder.pipeline import pipeline
+from builder.pipeline.builds import Build
+from builder.pipeline.stages import annotate, seed
 from builder.release.reading import opened, row, rows
 from builder.release.verify import verify
-from builder.stages import annotate, seed
 from builder.store import db, queries, readings, reviews
 
 Statements = list[tuple[Path, ast.Import | ast.ImportFrom | ast.Call, str]]
@@ -394,14 +394,14 @@ def test_models_of_a_hub_are_loaded_in_one_place_that_runs_no_code_of_theirs(sta
 
 
 def _load_paper(folder: str) -> object:
-    from builder.model.paper.pretrained import load_base
+    from builder.models.paper.pretrained import load_base
 
     return load_base(folder)
 
 
 def _load_encoder(folder: str) -> object:
     from builder.learning.task import EncoderTuning
-    from builder.model.encoder import load_encoder
+    from builder.models.encoder import load_encoder
 
     return load_encoder(folder, EncoderTuning(), "cpu")
 
@@ -431,13 +431,13 @@ def _load_for_boostaug(folder: str) -> object:
 
 
 def _load_for_bench(folder: str) -> object:
-    from builder.bench.models import encoders
+    from builder.augment.bench.models import encoders
 
     return encoders.load(folder, 16, with_head=True)
 
 
 def _load_backend(folder: str) -> object:
-    from builder import nlp
+    from builder.language import nlp
 
     place = Path(folder).parent / "models"
     place.mkdir(exist_ok=True)
@@ -448,7 +448,7 @@ def _load_backend(folder: str) -> object:
 def _trim(folder: str) -> object:
     from click.testing import CliRunner
 
-    from builder.cli import cli
+    from builder.cli.main import cli
 
     reviews = Path(folder).parent / "reviews.csv"
     reviews.write_text("id,text\n1,湯頭濃郁\n", encoding="utf-8")
@@ -500,7 +500,7 @@ def test_a_base_that_is_a_pickle_is_refused_with_the_command_that_mends_it(
     pytest.importorskip("transformers")
     from safetensors.torch import load_file
 
-    from builder.errors import ModelError, ResourceError
+    from builder.core.errors import ModelError, ResourceError
     from builder.learning.converting import convert
 
     folder = _save_a_base(kind, tmp_path / "base")
@@ -520,7 +520,7 @@ def test_a_base_that_is_a_pickle_is_refused_with_the_command_that_mends_it(
 @pytest.mark.parametrize(("kind", "load"), LOADERS)
 def test_code_that_comes_with_a_base_model_is_not_run(kind: str, load: Callable[[str], object], tmp_path: Path) -> None:
     pytest.importorskip("transformers")
-    from builder.errors import ModelError, ResourceError
+    from builder.core.errors import ModelError, ResourceError
 
     folder = _save_a_base(kind, tmp_path / "base")
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from builder.shards import footprint
+from builder.core.shards import footprint
 
 _MEASURED = """
-from builder.shards import footprint
+from builder.core.shards import footprint
 
 footprint.begin()
 before = footprint.peak()

@@ -16,7 +16,7 @@ pytest.importorskip("transformers")
 
 from tiny_hub import save
 
-from builder.errors import ModelError, ResourceError
+from builder.core.errors import ModelError, ResourceError
 from builder.learning import hub
 
 Harm = Callable[[Path], object]
@@ -206,11 +206,11 @@ def test_architectures_that_are_no_list_of_names_are_one_line(named: Any, bert: 
 
 
 OURS = [
-    ("builder.model.saved", "load", "config.json"),
-    ("builder.model.panel", "load_panel", "panel.json"),
-    ("builder.model.cotrain", "load_taggers", "taggers.json"),
-    ("builder.model.calibration", "load_calibration", "confidence.json"),
-    ("builder.model.paper.fine_tuning", "load", "paper.json"),
+    ("builder.models.saved", "load", "config.json"),
+    ("builder.models.panel", "load_panel", "panel.json"),
+    ("builder.models.cotrain", "load_taggers", "taggers.json"),
+    ("builder.models.calibration", "load_calibration", "confidence.json"),
+    ("builder.models.paper.fine_tuning", "load", "paper.json"),
 ]
 
 
@@ -225,7 +225,7 @@ def test_a_model_of_ours_whose_json_is_nested_too_deep_is_one_line(
 
 @pytest.mark.parametrize("digests", ["text", [], None, 5, {"a": "b"}, {}], ids=repr)
 def test_embedded_models_whose_digests_are_of_another_type_are_one_line(digests: Any, tmp_path: Path) -> None:
-    from builder.nlp.embedded import MODELS, load
+    from builder.language.nlp.embedded import MODELS, load
 
     folder = Path(shutil.copytree(MODELS, tmp_path / "embedded"))
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
@@ -244,7 +244,7 @@ def test_a_model_whose_settings_are_a_device_is_one_line(module: str, function: 
 
 @pytest.mark.parametrize("name", ["config.json", "parser.safetensors", "segmenter.safetensors"])
 def test_an_embedded_model_that_is_a_device_is_one_line(name: str, tmp_path: Path) -> None:
-    from builder.nlp.embedded import MODELS, load
+    from builder.language.nlp.embedded import MODELS, load
 
     folder = Path(shutil.copytree(MODELS, tmp_path / "embedded"))
     (folder / name).unlink()
@@ -258,10 +258,10 @@ def save_tagger(folder: Path) -> None:
     from test_model import TINY
 
     from builder.learning.encode import Vocabulary
-    from builder.model import saved
-    from builder.model.foundation import CharacterFoundation
-    from builder.model.tagger import Tagger
-    from builder.model.tagger_network import TaggerNetwork
+    from builder.models import saved
+    from builder.models.foundation import CharacterFoundation
+    from builder.models.tagger import Tagger
+    from builder.models.tagger_network import TaggerNetwork
 
     foundation = CharacterFoundation(Vocabulary((28271, 38957)))
     saved.save(Tagger(TaggerNetwork(foundation, TINY), foundation, TINY, 0.5, {}), folder)
@@ -280,7 +280,7 @@ def claim(folder: Path, sizes: Mapping[str, object]) -> None:
 def test_a_model_that_claims_to_be_larger_than_its_weights_is_never_made(
     claimed: dict[str, int], tmp_path: Path
 ) -> None:
-    from builder.model import saved
+    from builder.models import saved
 
     save_tagger(tmp_path)
     assert saved.load(tmp_path).digest
@@ -292,7 +292,7 @@ def test_a_model_that_claims_to_be_larger_than_its_weights_is_never_made(
 
 @pytest.mark.parametrize("claimed", [{"width": 0}, {"width": -8}, {"layers": -1}, {"dropout": 7.0}, {"width": "wide"}])
 def test_a_model_of_sizes_that_no_network_has_is_one_line(claimed: dict[str, object], tmp_path: Path) -> None:
-    from builder.model import saved
+    from builder.models import saved
 
     save_tagger(tmp_path)
     claim(tmp_path, claimed)
@@ -306,7 +306,7 @@ def test_a_segmenter_of_a_number_that_numpy_lacks_is_one_line(kind: str, tmp_pat
     import torch
     from safetensors.torch import save_file
 
-    from builder.nlp import crf
+    from builder.language.nlp import crf
 
     save_file({"tags": torch.zeros(2, dtype=getattr(torch, kind))}, tmp_path / "a.safetensors")
     with pytest.raises(ResourceError, match="not a segmenter of this version"):
@@ -329,7 +329,7 @@ def change_parser(path: Path, **changed: object) -> None:
 
 @pytest.fixture
 def parser_file(tmp_path: Path) -> Path:
-    from builder.nlp.embedded import MODELS
+    from builder.language.nlp.embedded import MODELS
 
     return Path(shutil.copy(MODELS / "parser.safetensors", tmp_path))
 
@@ -345,7 +345,7 @@ def parser_file(tmp_path: Path) -> Path:
 def test_a_parser_that_claims_other_sizes_than_its_weights_is_never_made(
     claimed: dict[str, object], parser_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from builder.nlp import parser
+    from builder.language.nlp import parser
 
     made: list[parser.ParserShape] = []
     monkeypatch.setattr(parser, "make_parser", lambda known, shape, weights: made.append(shape))
@@ -360,7 +360,7 @@ def test_a_parser_whose_texts_are_no_rows_of_bytes_or_lack_the_root_is_one_line(
     """One number in place of a text would be read as so many bytes."""
     import torch
 
-    from builder.nlp import parser
+    from builder.language.nlp import parser
 
     rels = "\0".join(f"relation{i}" for i in range(len(parser.load(parser_file).vocabulary.rels))).encode()
     deep = torch.full((100_000,), ord("["), dtype=torch.uint8)
@@ -379,8 +379,8 @@ def test_a_segmenter_that_claims_more_than_its_weights_is_never_made(tmp_path: P
     import numpy as np
     from safetensors.numpy import load_file, save_file
 
-    from builder.nlp import crf
-    from builder.nlp.embedded import MODELS
+    from builder.language.nlp import crf
+    from builder.language.nlp.embedded import MODELS
 
     own, path = load_file(MODELS / "segmenter.safetensors"), tmp_path / "segmenter.safetensors"
     for changed in (
@@ -401,7 +401,7 @@ def test_a_segmenter_that_claims_more_than_its_weights_is_never_made(tmp_path: P
 
 def test_an_embedded_model_far_larger_than_any_is_not_read(tmp_path: Path) -> None:
     """A file with a hole, which no disk holds and no memory either."""
-    from builder.nlp.embedded import MODELS, load
+    from builder.language.nlp.embedded import MODELS, load
 
     folder = Path(shutil.copytree(MODELS, tmp_path / "embedded"))
     os.truncate(folder / "parser.safetensors", 1 << 40)
@@ -410,7 +410,7 @@ def test_an_embedded_model_far_larger_than_any_is_not_read(tmp_path: Path) -> No
 
 
 def test_a_config_with_a_key_of_thousands_of_characters_is_one_line_of_moderate_length(tmp_path: Path) -> None:
-    from builder.errors import LONGEST
+    from builder.core.errors import LONGEST
 
     error = ModelError(f"not a model config of this version: {'a' * 5000!r}", where=str(tmp_path), fix="train it again")
     assert len(error.what) < LONGEST

@@ -15,13 +15,13 @@ from forgeries import forge, seal
 from test_export import facts, files_of, release, reviews
 
 from builder.api.release import Release
-from builder.bench.reading import load
-from builder.errors import BuilderError
+from builder.augment.bench.reading import load
+from builder.core.errors import BuilderError
+from builder.pages.serve.database import add_comparison, of_release
 from builder.release.diff import between
 from builder.release.faulty import naming_faults
 from builder.release.reading import opened, rows
 from builder.release.verify import _row, verify
-from builder.serve.database import add_comparison, of_release
 
 
 @pytest.fixture(scope="module")

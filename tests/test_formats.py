@@ -19,11 +19,12 @@ from conftest import LAYOUTS, ROOT, Built, Command
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from builder.errors import ConfigError
-from builder.export import annotation_tools, aste, bio, gts, paper, semeval, table
-from builder.export.formats import CARRIES, FORMATS, NAMES, OTHERS, export, skipped_lines
-from builder.export.records import ElementRow, ReviewRow, TripletRow
-from builder.export.triplet_labels import (
+from builder.core.errors import ConfigError
+from builder.core.records import POLARITIES, Span
+from builder.release.export import annotation_tools, aste, bio, gts, paper, semeval, table
+from builder.release.export.formats import CARRIES, FORMATS, NAMES, OTHERS, export, skipped_lines
+from builder.release.export.records import ElementRow, ReviewRow, TripletRow
+from builder.release.export.triplet_labels import (
     REVIEW_DETAILS,
     TRIPLET_DETAILS,
     Labelled,
@@ -32,7 +33,6 @@ from builder.export.triplet_labels import (
     labelled,
     surface,
 )
-from builder.records import POLARITIES, Span
 from builder.store import db
 
 HOSTILE = (

@@ -10,14 +10,14 @@ from conftest import Command
 
 from builder.engine import make_engine
 from builder.engine.describing import is_of_opinion
-from builder.lexicon.folders import Folders
-from builder.lexicon.rules import load_rules
-from builder.model.decision_weights import WeighedOpinion, adapt_weights
-from builder.reader import Recipe, extract, make_reader
-from builder.stages.parts.build_folders import folders_in
-from builder.usecases.gain import _draw
-from builder.usecases.label_sources import read_labels
-from builder.usecases.lessons import (
+from builder.engine.reader import Recipe, extract, make_reader
+from builder.language.build_folders import folders_in
+from builder.language.lexicon.folders import Folders
+from builder.language.lexicon.rules import load_rules
+from builder.models.decision_weights import WeighedOpinion, adapt_weights
+from builder.teaching.gain import _draw
+from builder.teaching.label_sources import read_labels
+from builder.teaching.lessons import (
     Lessons,
     collect_opinions,
     find_wrong_rules,
@@ -25,7 +25,7 @@ from builder.usecases.lessons import (
     read_taught,
     write_lessons,
 )
-from builder.usecases.taught import forget, untaught
+from builder.teaching.taught import forget, untaught
 
 DISHES = ("湯頭", "牛肉麵", "滷味", "紅茶", "水餃", "炒飯", "咖哩", "豬排")
 FIRST = WeighedOpinion((("near", "shared"), ("far", "shared")), (True, False, False))

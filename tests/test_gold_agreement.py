@@ -9,13 +9,13 @@ import pytest
 from conftest import Command
 from goldwork import TEXTS, by_name, pooled, triplet
 
+from builder.core.records import Candidate, Label, Pool
 from builder.gold import agreement
 from builder.gold.items import meant
-from builder.records import Candidate, Label, Pool
-from builder.report.quality import annotators
+from builder.pages.report.quality import annotators
 from builder.store import db, gold, pools
-from builder.usecases import labelling
-from builder.usecases.labelling import opened
+from builder.teaching import labelling
+from builder.teaching.labelling import opened
 
 # Fleiss (1971) as retold everywhere: ten subjects, fourteen raters, five categories, kappa 0.210.
 FLEISS = (

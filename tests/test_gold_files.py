@@ -18,13 +18,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from measure.fuzzing.traps import workbook
 
-from builder.errors import ConfigError, InputError
+from builder.core.errors import ConfigError, InputError
+from builder.core.records import Candidate, Label, Pool
 from builder.gold.file_formats import FORMATS, named, recognised
 from builder.gold.mention import MentionError, from_utf16, locate, shown, to_utf16
 from builder.gold.sheet import escaped, unescaped
-from builder.records import Candidate, Label, Pool
 from builder.store import db, gold, pools
-from builder.usecases.labelling import export, import_labels, opened
+from builder.teaching.labelling import export, import_labels, opened
 
 FORMAT_NAMES = list(FORMATS)
 Said = dict[str, Label]

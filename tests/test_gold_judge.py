@@ -23,10 +23,10 @@ from goldwork import pooled
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builder.errors import ConfigError
+from builder.core.errors import ConfigError
+from builder.core.records import Pool
 from builder.gold.judge import Endpoint, Failure, Reply, ask, key_of
 from builder.gold.prompt import SYSTEM, Question, parse, questions
-from builder.records import Pool
 from builder.store import db, gold
 
 openai = pytest.importorskip("openai", reason="the extra judge is not installed")

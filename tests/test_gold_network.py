@@ -16,10 +16,10 @@ from devtools import Browser, needed
 from goldwork import pooled
 from test_gold_page import Page
 
-from builder.errors import ConfigError, InputError
+from builder.core.errors import ConfigError, InputError
+from builder.core.records import Pool
 from builder.gold.doors import PasswordDoor, Refusal
 from builder.gold.passwords import NAME, read_passwords, remove_password, set_password
-from builder.records import Pool
 from builder.store import db, gold
 
 pytest.importorskip("uvicorn", reason="the extra annotate is not installed")

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from goldwork import TEXTS, by_name, pooled
 
+from builder.core.records import Pool
 from builder.gold.order import ORDERS, order_reviews, uncertainty
 from builder.gold.pace import BREAK, labels_per_hour
-from builder.records import Pool
 from builder.store import db, pools
 
 

@@ -21,13 +21,13 @@ from conftest import environment
 from devtools import Browser, needed
 from goldwork import TEXTS, by_name, pooled
 
+from builder.core.records import Label, Pool
 from builder.gold.doors import KeyDoor, PasswordDoor
 from builder.gold.passwords import Passwords
 from builder.gold.server import LabelSite, app
-from builder.records import Label, Pool
+from builder.pages.annotation_page import DatabaseBook
 from builder.store import db, gold, pools
-from builder.usecases.annotation_page import DatabaseBook
-from builder.usecases.labelling import opened
+from builder.teaching.labelling import opened
 
 pytest.importorskip("uvicorn", reason="the extra annotate is not installed")
 pytest.importorskip("starlette", reason="the extra annotate is not installed")

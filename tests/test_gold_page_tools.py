@@ -11,9 +11,9 @@ from devtools import Browser, needed
 from goldwork import TEXTS, by_name, pooled
 from test_gold_page import _walk_to, served
 
-from builder.records import Label
-from builder.usecases.annotation_page import DatabaseBook
-from builder.usecases.labelling import opened
+from builder.core.records import Label
+from builder.pages.annotation_page import DatabaseBook
+from builder.teaching.labelling import opened
 
 pytest.importorskip("uvicorn", reason="the extra annotate is not installed")
 
@@ -237,7 +237,7 @@ def test_the_page_asks_the_most_uncertain_first(tmp_path: Path) -> None:
 def test_the_pace_is_told_after_some_labels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     workdir, pool = pooled(tmp_path)
     clock = iter(range(0, 10_000, 20))
-    monkeypatch.setattr("builder.usecases.annotation_page.time.time", lambda: float(next(clock)))
+    monkeypatch.setattr("builder.pages.annotation_page.time.time", lambda: float(next(clock)))
     with opened(workdir) as connection:
         book = DatabaseBook(connection, pool.id, "amy")
         places = [row["place"] for row in book.items(0, 11) if row["candidate"]]

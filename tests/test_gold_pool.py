@@ -11,12 +11,12 @@ import pytest
 from conftest import Command
 from goldwork import TEXTS, pooled, proposals, work
 
-from builder.errors import ConfigError, QueryError, WorkdirError
+from builder.core.errors import ConfigError, QueryError, WorkdirError
+from builder.core.records import Label
 from builder.gold.pool import PoolSettings, shares
-from builder.records import Label
 from builder.store import db, gold, pools, reviews
-from builder.usecases.labelling import opened
-from builder.usecases.pooling import make_pool
+from builder.teaching.labelling import opened
+from builder.teaching.pooling import make_pool
 
 
 def test_a_pool_unites_all_sources_and_holds_each_triplet_once(tmp_path: Path) -> None:

@@ -16,12 +16,12 @@ from typing import get_args
 
 import pytest
 
+from builder.core.records import Triplet
+from builder.core.settings import Convention
 from builder.engine import make_engine
-from builder.lexicon.folders import Folders
-from builder.lexicon.rules import load_rules
-from builder.reader import Recipe, extract, make_reader
-from builder.records import Triplet
-from builder.settings import Convention
+from builder.engine.reader import Recipe, extract, make_reader
+from builder.language.lexicon.folders import Folders
+from builder.language.lexicon.rules import load_rules
 
 TESTS = Path(__file__).parent
 GOLDEN = TESTS / "golden" / "extract.tsv"

@@ -13,18 +13,18 @@ from typing import Any
 import pytest
 from test_release import make, told
 
-from builder import pipeline
-from builder.builds import Build
-from builder.config import resolve
-from builder.export import bio, paper, table
-from builder.export.formats import FORMATS, NAMES
-from builder.export.records import ReviewRow
-from builder.export.records import triplet as read_row
-from builder.export.triplet_labels import Labelled, TripletLabel, label, labelled
+from builder.core.config import resolve
+from builder.pipeline import pipeline
+from builder.pipeline.builds import Build
+from builder.release.export import bio, paper, table
+from builder.release.export.formats import FORMATS, NAMES
+from builder.release.export.records import ReviewRow
+from builder.release.export.records import triplet as read_row
+from builder.release.export.triplet_labels import Labelled, TripletLabel, label, labelled
+from builder.release.exporting import export_release
 from builder.release.reading import rows
 from builder.release.verify import verify
 from builder.store import db, runs, training_sets, triplets
-from builder.usecases.exporting import export_release
 
 HURT = (
     "<script>alert(1)</script>", "<img src=x "

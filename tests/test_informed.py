@@ -16,22 +16,22 @@ from conftest import ROOT, Command, small_input
 from test_model import TINY, TRAIN
 
 from builder import Extractor
+from builder.core.errors import ConfigError, ModelError
+from builder.core.records import POLARITIES
 from builder.engine import Doc
+from builder.engine.reader import Reader, Recipe, make_reader
 from builder.engine.reading import RuleReader
-from builder.errors import ConfigError, ModelError
+from builder.language.lexicon.folders import SHIPPED, Folders
 from builder.learning.encode import collate, encode_all
-from builder.lexicon.folders import SHIPPED, Folders
-from builder.model.calibration import Calibration, Curve, load_calibration, to_kept
-from builder.model.cotrain import Taggers, load_taggers, save_taggers
-from builder.model.informed import InformedFoundation
-from builder.model.panel import load_panel
-from builder.model.rule_features import KINDS, make_rows
-from builder.model.saved import load, save
-from builder.model.shipped import copy_model, open_model
-from builder.model.tagger import Tagger, propose, train_tagger
-from builder.model.trust import TrustLimits
-from builder.reader import Reader, Recipe, make_reader
-from builder.records import POLARITIES
+from builder.models.calibration import Calibration, Curve, load_calibration, to_kept
+from builder.models.cotrain import Taggers, load_taggers, save_taggers
+from builder.models.informed import InformedFoundation
+from builder.models.panel import load_panel
+from builder.models.rule_features import KINDS, make_rows
+from builder.models.saved import load, save
+from builder.models.shipped import copy_model, open_model
+from builder.models.tagger import Tagger, propose, train_tagger
+from builder.models.trust import TrustLimits
 from builder.store import db, runs, triplets
 from builder.store import reviews as stored
 
@@ -222,7 +222,7 @@ def test_labels_of_the_user_leave_the_packs_model_as_it_is_and_move_its_confiden
 def test_opening_a_model_imports_no_compiler() -> None:
     """torch.use_deterministic_algorithms would: two seconds and 70 MB in every process that reads with a model."""
     program = (
-        "import sys\nfrom builder.lexicon.folders import SHIPPED\nfrom builder.model.shipped import open_model\n"
+        "import sys\nfrom builder.language.lexicon.folders import SHIPPED\nfrom builder.models.shipped import open_model\n"
         "open_model(SHIPPED.model, SHIPPED)\nprint('torch._dynamo' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT)

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from builder import files
-from builder.errors import OutputError
-from builder.files import replacing, write_atomically
-from builder.kept import Kept, key_of
+from builder.core import files
+from builder.core.errors import OutputError
+from builder.core.files import replacing, write_atomically
+from builder.core.kept import Kept, key_of
 
 
 def names(folder: Path) -> list[str]:

@@ -16,12 +16,12 @@ from goldwork import TEXTS, triplet, work
 from hypothesis import given
 from hypothesis import strategies as st
 
+from builder.core.records import Element
 from builder.gold.triplet_answers import MOST_TRIPLETS, read_answer
 from builder.gold.triplet_prompt import SHIPPED_PROMPT, Examples, LabelledExample, LabellerSetup, ask_about
-from builder.records import Element
-from builder.stages.parts.labellers import restore_labellers
+from builder.pipeline.labellers import restore_labellers
+from builder.pipeline.rule_report import RuleRow, report_labellers
 from builder.store import db, labelled, labellers, queries, triplet_rows, triplets
-from builder.usecases.rule_report import RuleRow, report_labellers
 
 openai = pytest.importorskip("openai", reason="the extra judge is not installed")
 SOURCE = "llm:m@triplets-1"

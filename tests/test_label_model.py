@@ -4,14 +4,8 @@ from __future__ import annotations
 
 import random
 
-from builder.model.label_model import (
-    RECALL,
-    SHARED_ERROR,
-    VotedCandidate,
-    chance_by_margin,
-    fit_label_model,
-)
-from builder.model.trust import ADD, DROP
+from builder.models.label_model import RECALL, SHARED_ERROR, VotedCandidate, chance_by_margin, fit_label_model
+from builder.models.trust import ADD, DROP
 
 
 def simulate(

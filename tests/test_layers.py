@@ -14,15 +14,15 @@ from conftest import ROOT, Command, Ran, contents, sentence
 from test_pool_gold import label
 
 from builder import Release
-from builder.errors import ConfigError
+from builder.core.errors import ConfigError
+from builder.core.records import Label, Pool
+from builder.core.settings import Evaluate
 from builder.gold.pool import PoolSettings
-from builder.records import Label, Pool
-from builder.settings import Evaluate
-from builder.stages.parts.gold import read_layers
+from builder.pipeline.layers import read_layers
 from builder.store import db, gold, pools
 from builder.store.db import schema
-from builder.usecases.labelling import opened
-from builder.usecases.pooling import make_pool
+from builder.teaching.labelling import opened
+from builder.teaching.pooling import make_pool
 
 RULES = (
     "--set",

@@ -12,18 +12,18 @@ from pathlib import Path
 
 import pytest
 
-from builder.errors import ConfigError, InputError, ResourceError
-from builder.lexicon.candidate_files import COLUMNS, accept, write_candidates
-from builder.lexicon.check import KINDS, check
-from builder.lexicon.importers import import_lexicon
-from builder.lexicon.induce import InductionSettings, induce
-from builder.lexicon.layouts import Options, rescaled
-from builder.lexicon.links import gather
-from builder.lexicon.names import like_name
-from builder.lexicon.overlay import Overlay, write
-from builder.lexicon.resources import Lexicon, load_lexicon
-from builder.records import Token
-from builder.text import Clause, clauses
+from builder.core.errors import ConfigError, InputError, ResourceError
+from builder.core.records import Token
+from builder.language.lexicon.candidate_files import COLUMNS, accept, write_candidates
+from builder.language.lexicon.check import KINDS, check
+from builder.language.lexicon.importers import import_lexicon
+from builder.language.lexicon.induce import InductionSettings, induce
+from builder.language.lexicon.layouts import Options, rescaled
+from builder.language.lexicon.links import gather
+from builder.language.lexicon.names import like_name
+from builder.language.lexicon.overlay import Overlay, write
+from builder.language.lexicon.resources import Lexicon, load_lexicon
+from builder.reviews.text import Clause, clauses
 
 SHARED = Path(__file__).parents[2] / "shared/data/lexicons"
 FILES = {

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from builder.privacy import addresses
-from builder.privacy.dictionary import crosses, frequency, is_word
-from builder.privacy.masking import mask
-from builder.privacy.place_names import forms
+from builder.reviews.privacy import addresses
+from builder.reviews.privacy.dictionary import crosses, frequency, is_word
+from builder.reviews.privacy.masking import mask
+from builder.reviews.privacy.place_names import forms
 
 SENTENCES = Path(__file__).with_name("names.tsv")
 """Sentences that a language model invented, each with what must be masked in it, `|` between, in order; of a review

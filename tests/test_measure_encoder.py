@@ -11,8 +11,8 @@ from measure import encoder, peak
 from tiny_encoders import make_encoder
 
 from builder.learning.task import EncoderTuning, TaggerConfig
-from builder.model.encoder import load_encoder
-from builder.model.gpu_speed import GPUS
+from builder.models.encoder import load_encoder
+from builder.models.gpu_speed import GPUS
 
 TEXTS = encoder.texts(12)
 CONFIG = TaggerConfig(batch_chars=256, threads=1)

@@ -9,8 +9,8 @@ from measure.missed import CANDIDATE, JOINED, POLARITY, UNREAD, WEIGHED, find_re
 
 from builder.engine import Engine
 from builder.engine.deciding import Weighed
-from builder.lexicon.rules import load_rules
-from builder.reader import Recipe, make_reader
+from builder.engine.reader import Recipe, make_reader
+from builder.language.lexicon.rules import load_rules
 
 TEXT = "環境很舒適，音樂很好聽"
 

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builder import __version__
-from builder.metrics import Answer, Answers, Match, Part, Score, intervals, micro, paper, polarity_accuracy
-from builder.metrics.matching import near_label
-from builder.metrics.scores import Metric, f1, share, tally
+from builder.gold.metrics import Answer, Answers, Match, Part, Score, intervals, micro, paper, polarity_accuracy
+from builder.gold.metrics.matching import near_label
+from builder.gold.metrics.scores import Metric, f1, share, tally
 
 TOOL = Path(__file__).parents[2] / "shared/tools/score_lenient.py"
 WORDS = st.sampled_from(

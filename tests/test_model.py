@@ -15,16 +15,16 @@ from pathlib import Path
 import pytest
 import torch
 
-from builder.errors import ConfigError, ModelError, OutputError
+from builder.core.errors import ConfigError, ModelError, OutputError
+from builder.core.records import POLARITIES, Polarity, Span, Triplet
 from builder.learning import checkpoint
 from builder.learning.encode import Encoder, Vocabulary, batches, collate, windows
 from builder.learning.task import DiscriminatorConfig, Example, JudgedReview, TaggerConfig, element, sized
-from builder.model.discriminator import Discriminator, train_discriminator
-from builder.model.negatives import discriminator_data
-from builder.model.network import Spans, TextContext
-from builder.model.saved import load, save
-from builder.model.tagger import Tagger, learnable, runs, settle, train_tagger
-from builder.records import POLARITIES, Polarity, Span, Triplet
+from builder.models.discriminator import Discriminator, train_discriminator
+from builder.models.negatives import discriminator_data
+from builder.models.network import Spans, TextContext
+from builder.models.saved import load, save
+from builder.models.tagger import Tagger, learnable, runs, settle, train_tagger
 
 SMALL = {
     "width": 48,
@@ -194,8 +194,8 @@ def test_training_leaves_the_random_state_and_the_settings_of_torch_alone(tmp_pa
 
 
 def test_a_character_starts_from_the_same_vector_whatever_the_vocabulary() -> None:
-    from builder.model.foundation import CharacterFoundation
-    from builder.model.tagger_network import TaggerNetwork
+    from builder.models.foundation import CharacterFoundation
+    from builder.models.tagger_network import TaggerNetwork
 
     states = []
     for text in ("湯頭好", "他家的湯真好"):
@@ -458,7 +458,7 @@ def test_few_characters_get_small_batches_and_more_passes() -> None:
 
 
 def test_importing_the_task_imports_no_torch() -> None:
-    code = "import sys, builder.learning.task, builder.model.negatives; print('torch' in sys.modules)"
+    code = "import sys, builder.learning.task, builder.models.negatives; print('torch' in sys.modules)"
     out = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=Path(__file__).parents[1]
     )

@@ -20,11 +20,11 @@ from safetensors.torch import load_file, save_file
 from tiny_encoders import make_encoder
 from tiny_mt5 import make_base
 
-from builder.cli import cli
-from builder.errors import ModelError, OutputError
+from builder.cli.main import cli
+from builder.core.errors import ModelError, OutputError
 from builder.learning import hub, unpickling
 from builder.learning.converting import convert
-from builder.model.base_findings import check_base
+from builder.models.base_findings import check_base
 
 TEXTS = ["湯頭真的很濃郁，麵條普通。", "店員不太好"]
 

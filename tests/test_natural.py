@@ -12,7 +12,7 @@ from builder.augment import catalog, natural
 from builder.augment.methods import eda
 from builder.augment.records import Mark, Sentence, applied
 from builder.augment.settings import Given, make_settings
-from builder.folding import fold
+from builder.reviews.folding import fold
 
 TEXTS = (
     "店員親切，湯頭也很濃。",

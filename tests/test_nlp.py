@@ -18,16 +18,16 @@ from conftest import environment
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from builder import nlp
-from builder.errors import ConfigError, InputError, ResourceError
-from builder.nlp import conllu, crf, embedded
-from builder.nlp.conllu import TreebankSentence
-from builder.nlp.relabel import v1_like
-from builder.nlp.treebank_scores import evaluate
-from builder.nlp.trees import repair
-from builder.nlp.variants import clauses, review_like, without_final_mark
-from builder.nlp.words import Words, chosen
-from builder.records import Token
+from builder.core.errors import ConfigError, InputError, ResourceError
+from builder.core.records import Token
+from builder.language import nlp
+from builder.language.nlp import conllu, crf, embedded
+from builder.language.nlp.conllu import TreebankSentence
+from builder.language.nlp.relabel import v1_like
+from builder.language.nlp.treebank_scores import evaluate
+from builder.language.nlp.trees import repair
+from builder.language.nlp.variants import clauses, review_like, without_final_mark
+from builder.language.nlp.words import Words, chosen
 
 DEV = Path(__file__).parents[2] / "shared/data/treebanks/ud_gsd_v1_dev.conllu"
 WORDS = {
@@ -251,7 +251,7 @@ def test_a_changed_or_missing_model_file_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_no_model_is_refused(tmp_path: Path) -> None:
-    from builder.nlp import parser
+    from builder.language.nlp import parser
 
     (tmp_path / "m").write_bytes(b"not a model at all")
     with pytest.raises(ResourceError, match="not a segmenter"):
@@ -261,7 +261,7 @@ def test_a_file_that_is_no_model_is_refused(tmp_path: Path) -> None:
 
 
 def test_importing_the_package_and_a_segmenter_imports_no_torch() -> None:
-    code = "import sys, builder.nlp, builder.nlp.embedded, builder.nlp.train; sys.exit('torch' in sys.modules)"
+    code = "import sys, builder.language.nlp, builder.language.nlp.embedded, builder.language.nlp.train; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
@@ -411,8 +411,8 @@ def test_numpy_reads_what_torch_has_learnt_as_torch_does() -> None:
     """Units of all lengths, of one word and of several that are alike, through a network of three layers."""
     import torch
 
-    from builder.nlp.parser import FEATURES, ParserShape, ParserVocabulary
-    from builder.nlp.parser_network import Network, learnt
+    from builder.language.nlp.parser import FEATURES, ParserShape, ParserVocabulary
+    from builder.language.nlp.parser_network import Network, learnt
 
     rng, words = np.random.default_rng(7), [f"w{i}" for i in range(20)]
     numbered = {word: i for i, word in enumerate(words, 1)}
@@ -445,7 +445,7 @@ def test_numpy_reads_what_torch_has_learnt_as_torch_does() -> None:
 
 
 def test_a_parser_learns_its_treebank(tmp_path: Path) -> None:
-    from builder.nlp.fit_parser import fit_parser
+    from builder.language.nlp.fit_parser import fit_parser
 
     (tmp_path / "t").write_text(TREEBANK * 20, encoding="utf-8")
     trees = conllu.read(tmp_path / "t")
@@ -467,7 +467,7 @@ def test_a_parser_learns_its_treebank(tmp_path: Path) -> None:
 
 
 def test_training_gives_models_that_load_and_the_same_seed_the_same_bytes(tmp_path: Path) -> None:
-    from builder.nlp.train import TrainingFiles, train
+    from builder.language.nlp.train import TrainingFiles, train
 
     treebank, raw = tmp_path / "t.conllu", tmp_path / "raw.txt"
     treebank.write_text(TREEBANK * 12, encoding="utf-8")
@@ -485,7 +485,7 @@ def test_training_gives_models_that_load_and_the_same_seed_the_same_bytes(tmp_pa
 
 
 def test_trees_of_raw_text_are_those_of_the_backend_less_single_words_and_blanks() -> None:
-    from builder.nlp.train import trees_of
+    from builder.language.nlp.train import trees_of
 
     class Fixed:
         signature = "fixed"
@@ -510,7 +510,7 @@ def test_trees_of_raw_text_are_those_of_the_backend_less_single_words_and_blanks
 
 
 def test_a_parser_learns_what_only_silver_trees_show(tmp_path: Path) -> None:
-    from builder.nlp.fit_parser import fit_parser
+    from builder.language.nlp.fit_parser import fit_parser
 
     (tmp_path / "t").write_text(TREEBANK * 20, encoding="utf-8")
     trees = conllu.read(tmp_path / "t")

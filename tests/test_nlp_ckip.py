@@ -20,11 +20,11 @@ from pathlib import Path
 import pytest
 import torch
 
-from builder import nlp
-from builder.errors import ConfigError, ModelError, ResourceError, install_command
-from builder.nlp import ckip, embedded, labels, stanza
-from builder.records import Token
-from builder.text import view
+from builder.core.errors import ConfigError, ModelError, ResourceError, install_command
+from builder.core.records import Token
+from builder.language import nlp
+from builder.language.nlp import ckip, embedded, labels, stanza
+from builder.reviews.text import view
 
 needs_ckip = pytest.mark.skipif(importlib.util.find_spec("ckip_transformers") is None, reason=install_command("ckip"))
 needs_stanza = pytest.mark.skipif(importlib.util.find_spec("stanza") is None, reason=install_command("stanza"))
@@ -270,7 +270,7 @@ def test_words_that_are_not_the_text_are_an_error_with_the_row() -> None:
 
 def test_importing_the_backends_imports_no_extra() -> None:
     heavy = {"ckip_transformers", "transformers", "stanza", "torch"}
-    code = f"import sys, builder.nlp, builder.nlp.ckip, builder.nlp.stanza; print(*({heavy!r} & sys.modules.keys()))"
+    code = f"import sys, builder.language.nlp, builder.language.nlp.ckip, builder.language.nlp.stanza; print(*({heavy!r} & sys.modules.keys()))"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=Path(__file__).parent.parent
     )

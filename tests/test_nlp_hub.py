@@ -12,13 +12,15 @@ import pytest
 from stand_in_device import stand_in
 from tiny_encoders import KINDS, make_encoder
 
-from builder import Extractor, nlp, pipeline
-from builder.builds import Build
-from builder.config import resolve
-from builder.errors import ConfigError, ModelError, ResourceError
+from builder import Extractor
+from builder.core.config import resolve
+from builder.core.errors import ConfigError, ModelError, ResourceError
+from builder.language import nlp
+from builder.language.nlp.hub import SETTINGS, HubBackend, load, plain_tag, word_spans
 from builder.learning.devices import device_of
-from builder.nlp.hub import SETTINGS, HubBackend, load, plain_tag, word_spans
-from builder.usecases.extraction import open_build_system
+from builder.pipeline import pipeline
+from builder.pipeline.builds import Build
+from builder.pipeline.extraction import open_build_system
 
 TEXTS = ["湯頭很濃郁，牛肉麵好吃！", "Wi-Fi 很慢 服務普通", "老闆人很好。店裡有點吵，\n下次再來", "\U0002000b好吃"]
 TAGS = ["NOUN", "VERB", "ADV", "PUNCT", "CCONJ"]

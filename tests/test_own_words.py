@@ -13,21 +13,21 @@ from pathlib import Path
 import pytest
 from conftest import Built, Command
 
-from builder import pipeline
-from builder.builds import Build
-from builder.config import resolve
-from builder.errors import ConfigError, ResourceError
-from builder.lexicon.check import check
-from builder.lexicon.differences import compare_lexicons
-from builder.lexicon.folders import find_folders
-from builder.lexicon.importers import import_lexicon
-from builder.lexicon.layouts import Options, universal_tag
-from builder.lexicon.overlay import write
-from builder.lexicon.packs import data_dir
-from builder.lexicon.resources import load_lexicon
-from builder.lexicon.rules import load_rules
-from builder.nlp import labels
-from builder.settings import Lexicons, Rules
+from builder.core.config import resolve
+from builder.core.errors import ConfigError, ResourceError
+from builder.core.settings import Lexicons, Rules
+from builder.language.lexicon.check import check
+from builder.language.lexicon.differences import compare_lexicons
+from builder.language.lexicon.folders import find_folders
+from builder.language.lexicon.importers import import_lexicon
+from builder.language.lexicon.layouts import Options, universal_tag
+from builder.language.lexicon.overlay import write
+from builder.language.lexicon.packs import data_dir
+from builder.language.lexicon.resources import load_lexicon
+from builder.language.lexicon.rules import load_rules
+from builder.language.nlp import labels
+from builder.pipeline import pipeline
+from builder.pipeline.builds import Build
 from builder.store import db, triplets
 
 SHARED = Path(__file__).parents[2] / "shared/data/lexicons"

@@ -17,8 +17,9 @@ from conftest import ROOT
 from packaging.requirements import Requirement
 from pins import HEAD, brought, canonical, pinned
 
-from builder import __version__, errors
-from builder.errors import DISTRIBUTION, install_command
+from builder import __version__
+from builder.core import errors
+from builder.core.errors import DISTRIBUTION, install_command
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS = PROJECT["optional-dependencies"]
@@ -26,7 +27,7 @@ EXTRAS = PROJECT["optional-dependencies"]
 
 def test_the_distribution_has_the_name_that_messages_ask_for() -> None:
     assert PROJECT["name"] == DISTRIBUTION
-    assert PROJECT["scripts"] == {"builder": "builder.cli:main"}
+    assert PROJECT["scripts"] == {"builder": "builder.cli.main:main"}
 
 
 def test_the_changelog_has_a_section_of_the_version_with_its_date() -> None:
@@ -64,7 +65,7 @@ def test_in_a_checkout_a_missing_extra_is_installed_from_it(monkeypatch: pytest.
 def test_elsewhere_a_missing_extra_is_installed_by_the_name_of_the_distribution(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(errors, "__file__", str(tmp_path / "site-packages" / "builder" / "errors.py"))
+    monkeypatch.setattr(errors, "__file__", str(tmp_path / "site-packages" / "builder" / "core" / "errors.py"))
     assert install_command("report") == "pip install 'review-triplets[report]'"
 
 

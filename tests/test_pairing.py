@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from builder.core.records import Token
 from builder.engine.constituents import Constituent, Phrase, Term
 from builder.engine.pairing import (
     AspectChoice,
@@ -20,9 +21,8 @@ from builder.engine.pairing import (
 from builder.engine.patterns import CURRENT
 from builder.engine.scene import Scene, Topic
 from builder.engine.symbols import ADV, ASPECT, COP, DE, HAVE, NOUN, OPINION, PART, VERB
-from builder.lexicon.resources import OpinionEntry
-from builder.lexicon.rules import Rule
-from builder.records import Token
+from builder.language.lexicon.resources import OpinionEntry
+from builder.language.lexicon.rules import Rule
 
 
 def rule(**params: Any) -> Rule:
@@ -277,7 +277,7 @@ def replace_symbols(given: Scene) -> Scene:
 
 
 def test_a_parameter_of_another_type_is_no_parameter() -> None:
-    from builder.errors import ResourceError
+    from builder.core.errors import ResourceError
 
     with pytest.raises(ResourceError, match="longest"):
         pair_by_path(replace(rule(longest="3")))

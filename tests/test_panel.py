@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 from test_model import triplet
 
-from builder.edges import clashes
+from builder.core.edges import clashes
+from builder.core.records import Triplet
 from builder.learning.task import Example, JudgedReview, TaggerConfig
-from builder.model import cotrain
-from builder.model.cotrain import Taggers, fold_of, fresh, held, merged, together, train_taggers, widened
-from builder.model.panel import SURE, UNSURE, Noise, Panel, noise, seen, trusted
-from builder.model.trust import ADD, DROP, WIDEN, TrustLimits
-from builder.records import Triplet
+from builder.models import cotrain
+from builder.models.cotrain import Taggers, fold_of, fresh, held, merged, together, train_taggers, widened
+from builder.models.panel import SURE, UNSURE, Noise, Panel, noise, seen, trusted
+from builder.models.trust import ADD, DROP, WIDEN, TrustLimits
 
 TEXT = "湯頭很香，麵條難吃"
 SOUP = triplet(TEXT, (0, 2), [(2, 4)], "POS")

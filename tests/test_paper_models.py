@@ -18,20 +18,20 @@ import pytest
 import torch
 from tiny_mt5 import REVIEWS, TOLD, make_base, make_tokenizer, triplet
 
-from builder.errors import InputError, ModelError, install_command
+from builder.core.errors import InputError, ModelError, install_command
+from builder.core.records import Triplet
 from builder.learning.hub import quiet
 from builder.learning.task import Example, JudgedReview
-from builder.model.kinds import load_extractor, load_judge, predict
-from builder.model.negatives import discriminator_data
-from builder.model.paper.fine_tuning import load, save, train_referee, train_writer
-from builder.model.paper.generate import write
-from builder.model.paper.models import AnswerScore, Referee, Writer, problem_counts
-from builder.model.paper.pretrained import MAX_UNKNOWN, Base, check_characters, decode, load_base, unknown
-from builder.model.paper.seq2seq_settings import Asking, Seq2SeqConfig
-from builder.model.paper.squad import pretrain, read_squad
-from builder.model.paper.templates import triple_of
-from builder.model.paper.trim import MULTIPLE, trim
-from builder.records import Triplet
+from builder.models.kinds import load_extractor, load_judge, predict
+from builder.models.negatives import discriminator_data
+from builder.models.paper.fine_tuning import load, save, train_referee, train_writer
+from builder.models.paper.generate import write
+from builder.models.paper.models import AnswerScore, Referee, Writer, problem_counts
+from builder.models.paper.pretrained import MAX_UNKNOWN, Base, check_characters, decode, load_base, unknown
+from builder.models.paper.seq2seq_settings import Asking, Seq2SeqConfig
+from builder.models.paper.squad import pretrain, read_squad
+from builder.models.paper.templates import triple_of
+from builder.models.paper.trim import MULTIPLE, trim
 
 CONFIG = Seq2SeqConfig(epochs=1, max_output=40, batch_tokens=600, threads=1)
 EXAMPLES = [
@@ -92,7 +92,7 @@ def test_an_output_layer_of_its_own_survives_loading_and_saving(folder: Path, tm
     own = untied(folder, tmp_path / "own")
     base = load_base(str(own))
     assert not torch.equal(base.network.lm_head.weight, base.network.shared.weight)
-    from builder.model.paper.fine_tuning import save_base
+    from builder.models.paper.fine_tuning import save_base
 
     save_base(base, tmp_path / "again")
     again = load_base(str(tmp_path / "again"))
@@ -362,7 +362,7 @@ def test_answers_are_kept_with_the_models_digest_and_written_once(
     assert model.answers(EXAMPLES) == first
     assert path.read_bytes() == whole
     monkeypatch.setattr(
-        "builder.model.paper.models.write",
+        "builder.models.paper.models.write",
         lambda base, asked, *more: iter(()) if not asked else pytest.fail("asked again"),
     )
     assert model.answers(EXAMPLES) == first
@@ -385,7 +385,7 @@ def test_a_referees_chances_are_those_of_the_three_answers(referee: Path) -> Non
     assert isinstance(model, Referee)
     flat = [(example.text, triple_of(one)) for example in EXAMPLES[:2] for one in example.triplets]
     for (text, said), found in zip(flat, model.chances(flat), strict=True):
-        from builder.model.paper.templates import judge_answers, judge_question
+        from builder.models.paper.templates import judge_answers, judge_question
 
         sums = []
         for answer in judge_answers(said).values():

@@ -13,15 +13,14 @@ import pytest
 from click.testing import CliRunner, Result
 from tiny_mt5 import make_base
 
-from builder import pipeline
-from builder.builds import Build
-from builder.cli import cli
-from builder.config import resolve
-from builder.errors import ConfigError, ModelError
+from builder.cli.main import cli
+from builder.core.config import resolve
+from builder.core.errors import ConfigError, ModelError
+from builder.core.settings import Config
+from builder.core.shards.local import LocalCrew
 from builder.learning import devices
-from builder.settings import Config
-from builder.shards.local import LocalCrew
-from builder.stages.parts import predictions
+from builder.pipeline import pipeline, predictions
+from builder.pipeline.builds import Build
 from builder.store import db, runs, training_sets, triplets
 
 LINES = (
@@ -160,7 +159,7 @@ def test_a_first_model_that_two_variants_share_is_trained_and_asked_and_stored_o
     built: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Algorithm 1: S_0 of B and D is the rules' triplets, so that both have the same M_0."""
-    from builder.model.paper import fine_tuning, models
+    from builder.models.paper import fine_tuning, models
 
     trainings: list[int] = []
     questions: list[int] = []
@@ -191,7 +190,7 @@ def test_a_first_model_that_two_variants_share_is_trained_and_asked_and_stored_o
 def test_a_settled_model_is_read_for_its_training_and_a_damaged_one_is_trained_again(
     built: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from builder.model.paper import fine_tuning
+    from builder.models.paper import fine_tuning
 
     resolved = resolve(options=SETTINGS | {"self_train.iterations": 0, "paper.base": built.resolved.config.paper.base})
     build = replace(built, workdir=tmp_path / "w", resolved=resolved)
@@ -210,7 +209,7 @@ def test_a_settled_model_is_read_for_its_training_and_a_damaged_one_is_trained_a
 
 
 def _lexicon():  # type: ignore[no-untyped-def]
-    from builder.lexicon.resources import load_lexicon
+    from builder.language.lexicon.resources import load_lexicon
 
     return load_lexicon()
 
@@ -281,8 +280,8 @@ def test_aspects_of_the_user_are_named_where_they_stand_in_a_text(built: Build, 
 
 
 def test_extract_reads_with_the_backend_and_the_convention_of_the_build(built: Build, tmp_path: Path) -> None:
-    from builder.usecases.extraction import build_settings, open_build_system
-    from builder.usecases.rule_system import RuleSystem
+    from builder.engine.rule_system import RuleSystem
+    from builder.pipeline.extraction import build_settings, open_build_system
 
     assert build_settings(tmp_path) == Config()
     with db.writing(built.workdir) as connection:

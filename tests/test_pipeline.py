@@ -16,14 +16,14 @@ from typing import Any
 import pytest
 from conftest import FAST, Built, Command, contents, run_process, sentence, settings
 
-from builder import builds, pipeline
-from builder.builds import Build
-from builder.config import Resolved, flat, resolve
-from builder.errors import ReleaseError
-from builder.lexicon.resources import load_lexicon
-from builder.pipeline import STAGES
+from builder.core.config import Resolved, flat, resolve
+from builder.core.errors import ReleaseError
+from builder.language.lexicon.resources import load_lexicon
+from builder.pipeline import builds, pipeline
+from builder.pipeline.builds import Build
+from builder.pipeline.pipeline import STAGES
+from builder.pipeline.stages import seed
 from builder.release.verify import verify
-from builder.stages import seed
 
 NAMES = [stage.name for stage in STAGES]
 

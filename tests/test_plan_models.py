@@ -10,12 +10,12 @@ from click.testing import CliRunner
 from tiny_encoders import make_encoder
 from tiny_mt5 import make_base
 
-from builder.cli import cli
-from builder.config import resolve
-from builder.errors import ConfigError, ModelError
+from builder.cli.main import cli
+from builder.core.config import resolve
+from builder.core.errors import ConfigError, ModelError
 from builder.learning import hub
-from builder.model import probing
-from builder.model.gpu_speed import (
+from builder.models import probing
+from builder.models.gpu_speed import (
     BANDWIDTH_SHARE,
     COMPUTE_SHARE,
     GPUS,
@@ -25,8 +25,8 @@ from builder.model.gpu_speed import (
     estimate_speed,
     read_gpu,
 )
-from builder.model.probing import BaseSpeed, passed_weights, probe_base
-from builder.usecases.model_costs import ReviewSize, plan_models, stage_tokens
+from builder.models.probing import BaseSpeed, passed_weights, probe_base
+from builder.pipeline.model_costs import ReviewSize, plan_models, stage_tokens
 
 SIZE = ReviewSize(tokens=50, answer=20, triplets=2)
 TEXTS = ["湯頭很濃郁，牛肉麵好吃！", "服務普通，環境乾淨。"]

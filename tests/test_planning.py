@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from conftest import Built, Command
 
-from builder.usecases.planning import SampleMeasure, predict
+from builder.pipeline.planning import SampleMeasure, predict
 
 MEASURED = SampleMeasure(
     what="a build",

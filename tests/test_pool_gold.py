@@ -9,15 +9,15 @@ import pytest
 from conftest import Command
 from goldwork import pooled
 
-from builder.errors import ConfigError, InputError
-from builder.reader import Recipe, make_reader
-from builder.records import Label, Pool
-from builder.stages.parts import gold as gold_files
+from builder.core.errors import ConfigError, InputError
+from builder.core.records import Label, Pool
+from builder.engine.reader import Recipe, make_reader
+from builder.pipeline import layers as gold_files
 from builder.store import db, gold, reviews
-from builder.usecases.label_sources import read_workdir
-from builder.usecases.labelling import opened
-from builder.usecases.lessons import read_taught
-from builder.usecases.pool_gold import write_gold
+from builder.teaching.label_sources import read_workdir
+from builder.teaching.labelling import opened
+from builder.teaching.lessons import read_taught
+from builder.teaching.pool_gold import write_gold
 
 
 def label(workdir: Path, pool: Pool, name: str, kind: str, *, but: int = 0) -> None:

@@ -11,15 +11,15 @@ from click.testing import CliRunner, Result
 from conftest import ROOT
 from test_reproduce import commands
 
+from builder.augment.bench.models.classifier_items import chosen
 from builder.augment.settings import make_settings
-from builder.bench.models.classifier_items import chosen
-from builder.cli import cli
-from builder.commands.augment import augment
-from builder.commands.bench import bench
-from builder.commands.presetting import with_preset_options
-from builder.config import flat, resolve
-from builder.errors import ConfigError
-from builder.presets import NAMES, preset_commands, preset_text, read_preset
+from builder.cli.augment import augment
+from builder.cli.bench import bench
+from builder.cli.main import cli
+from builder.cli.presetting import with_preset_options
+from builder.core.config import flat, resolve
+from builder.core.errors import ConfigError
+from builder.core.presets import NAMES, preset_commands, preset_text, read_preset
 
 PLACE = re.compile(r"(section|sections|appendix|table|figure|equation|algorithm|footnote) \w", re.I)
 
@@ -29,7 +29,7 @@ def run(*words: object) -> Result:
 
 
 def test_every_file_of_the_package_is_a_preset_and_every_preset_has_its_file() -> None:
-    assert {path.stem for path in (ROOT / "builder" / "presets").glob("*.toml")} == set(NAMES)
+    assert {path.stem for path in (ROOT / "builder" / "core" / "presets").glob("*.toml")} == set(NAMES)
 
 
 @pytest.mark.parametrize("name", NAMES)

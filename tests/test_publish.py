@@ -22,7 +22,7 @@ from typing import Any
 import pytest
 from conftest import LAYOUTS, Command, LocalServer, environment
 
-from builder.errors import install_command
+from builder.core.errors import install_command
 
 hub = pytest.importorskip("huggingface_hub", reason="the extra publish is not installed")
 SECRET = "hf_secretSECRETsecretSECRETsecretSEC"

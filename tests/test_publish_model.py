@@ -13,12 +13,13 @@ from test_paper_stage import LINES, SETTINGS
 from test_publish import REPOSITORY, SECRET, Hub, contents, server
 from tiny_mt5 import make_base
 
-from builder import Extractor, pipeline
-from builder.builds import Build
-from builder.config import resolve
-from builder.errors import ModelError
+from builder import Extractor
+from builder.core.config import resolve
+from builder.core.errors import ModelError
+from builder.pipeline import pipeline
+from builder.pipeline.builds import Build
+from builder.pipeline.model_folder import make_model_folder
 from builder.store import db, runs
-from builder.usecases.model_folder import make_model_folder
 
 __all__ = ["server"]
 pytest.importorskip("huggingface_hub", reason="the extra publish is not installed")

@@ -15,12 +15,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from builder.lexicon.folders import Folders
-from builder.nlp import biaffine, parser
-from builder.reader import Reading, Recipe, extract, make_reader, restored, to_text, to_view
-from builder.reasons import NO_PATH, ReadWord, Reasons
-from builder.records import Element, Review, Triplet
-from builder.text import view
+from builder.core.reasons import NO_PATH, ReadWord, Reasons
+from builder.core.records import Element, Review, Triplet
+from builder.engine.reader import Reading, Recipe, extract, make_reader, restored, to_text, to_view
+from builder.language.lexicon.folders import Folders
+from builder.language.nlp import biaffine, parser
+from builder.reviews.text import view
 
 ODD = "餐點\u200b不會不會不會太鹹！！！\n服务人员也很亲切😀　下次再來"
 READER = make_reader(Recipe())
@@ -156,7 +156,7 @@ def test_the_embedded_backend_reads_on_one_thread_and_leaves_the_number_as_it_wa
 def test_own_rules_take_the_place_of_the_shipped_ones(tmp_path: Path) -> None:
     import shutil
 
-    from builder.lexicon.packs import data_dir
+    from builder.language.lexicon.packs import data_dir
 
     for path in data_dir("rules").glob("*.toml"):
         if not path.name.startswith("40_"):

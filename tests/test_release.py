@@ -19,19 +19,19 @@ from conftest import LAYOUTS, ROOT, Command
 from test_export import facts, files_of, release, review, triplet, whole
 from test_pipeline import read_lines
 
-from builder import pipeline
-from builder.builds import Build
-from builder.config import resolve
-from builder.dedup.near_duplicates import links
-from builder.errors import ConfigError, ReleaseError
-from builder.export.records import ReviewRow
-from builder.lexicon.resources import load_lexicon
-from builder.lexicon.rules import load_rules
+from builder.core.config import resolve
+from builder.core.errors import ConfigError, ReleaseError
+from builder.language.lexicon.resources import load_lexicon
+from builder.language.lexicon.rules import load_rules
+from builder.pipeline import pipeline
+from builder.pipeline.builds import Build
+from builder.pipeline.context import Context
+from builder.pipeline.stages import release as stage
 from builder.release import gates, package, parquet
 from builder.release.card import HUB_SPLITS
+from builder.release.export.records import ReviewRow
 from builder.release.verify import verify
-from builder.stages import release as stage
-from builder.stages.parts.context import Context
+from builder.reviews.dedup.near_duplicates import links
 from builder.store import db, released, runs, training_sets, triplets
 
 FOODS = ["牛肉麵", "湯頭", "滷肉飯", "珍珠奶茶", "小菜", "牛排", "炸雞", "拉麵", "甜點", "水餃"]

@@ -15,9 +15,9 @@ from test_export import reviews as small_rows
 from test_pipeline import read_lines
 from test_release import make, workdir
 
-from builder.export.records import ReviewRow, completed
-from builder.lexicon.categories import Categories
-from builder.lexicon.resources import Lexicon, load_lexicon
+from builder.language.lexicon.categories import Categories
+from builder.language.lexicon.resources import Lexicon, load_lexicon
+from builder.release.export.records import ReviewRow, completed
 from builder.release.reading import rows
 from builder.release.verify import verify
 from builder.store import db, queries, released, training_sets, triplets

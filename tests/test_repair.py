@@ -6,9 +6,9 @@ import time
 
 import pytest
 
-from builder.folding import fold
-from builder.repair import repair
-from builder.text import repaired_view, view
+from builder.reviews.folding import fold
+from builder.reviews.repair import repair
+from builder.reviews.text import repaired_view, view
 
 
 @pytest.mark.parametrize(

@@ -17,19 +17,19 @@ from typing import Any
 import pytest
 from conftest import Built, Command
 
+from builder.core.errors import ConfigError, install_command
+from builder.core.reasons import ReadWord, Reasons
+from builder.core.records import Element, Polarity, Triplet, polarity_of
 from builder.engine import make_engine
-from builder.errors import ConfigError, install_command
-from builder.lexicon.resources import load_lexicon
-from builder.lexicon.rules import load_rules
-from builder.metrics.systems import Settings
-from builder.reasons import ReadWord, Reasons
-from builder.records import Element, Polarity, Triplet, polarity_of
-from builder.report import charts, glance, terminal
-from builder.report.blocks import ChartBar, ChartLine, Report, ReportFigure, Table
-from builder.report.collect import collect
-from builder.report.page import page
-from builder.report.visible import markdown, pieces, visible
-from builder.report.yardsticks import find_yardsticks, stands_for
+from builder.gold.metrics.systems import Settings
+from builder.language.lexicon.resources import load_lexicon
+from builder.language.lexicon.rules import load_rules
+from builder.pages.report import charts, glance, terminal
+from builder.pages.report.blocks import ChartBar, ChartLine, Report, ReportFigure, Table
+from builder.pages.report.collect import collect
+from builder.pages.report.page import page
+from builder.pages.report.visible import markdown, pieces, visible
+from builder.pages.report.yardsticks import find_yardsticks, stands_for
 from builder.store import db, reviews, runs, training_sets, triplets
 from builder.store.labels import LabelCandidate, StoredLabel, pools
 from builder.store.report import Marked
@@ -156,7 +156,7 @@ def test_table_1_counts_the_discriminators_data_as_its_training_makes_it(report:
 
 def test_table_1_agrees_with_the_data_that_is_really_made(built: Built) -> None:
     from builder.learning.task import Example
-    from builder.model.negatives import discriminator_data
+    from builder.models.negatives import discriminator_data
 
     with db.reading(built.workdir) as connection:
         source = triplets.source_id(connection, "rules")

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from test_report import collected, fill, rows
 
-from builder.report.blocks import Report
-from builder.report.mistakes import find_mistakes
-from builder.report.page import page
-from builder.report.terminal import text
-from builder.report.yardsticks import Answers, Yardstick
+from builder.pages.report.blocks import Report
+from builder.pages.report.mistakes import find_mistakes
+from builder.pages.report.page import page
+from builder.pages.report.terminal import text
+from builder.pages.report.yardsticks import Answers, Yardstick
 
 GOLD: Answers = {
     "a": [("湯頭", "好喝", "POS"), ("服務", "慢", "NEG")],
@@ -91,9 +91,9 @@ def test_the_page_for_the_place_comes_before_that_for_the_data(with_gold: Report
 def test_rules_stand_side_by_side_with_accuracy_where_gold_knows_it(
     tmp_path: Path, with_gold: Report, without: Report
 ) -> None:
-    from builder.report.rule_analysis import _judged
-    from builder.report.yardsticks import find_yardsticks
-    from builder.stages.parts.build_folders import folders_in
+    from builder.language.build_folders import folders_in
+    from builder.pages.report.rule_analysis import _judged
+    from builder.pages.report.yardsticks import find_yardsticks
     from builder.store import db
 
     workdir = fill(tmp_path)

@@ -21,8 +21,8 @@ from conftest import ROOT
 from test_gold_judge import serving, well
 from tiny_mt5 import make_base
 
-from builder import nlp
-from builder.cli import cli
+from builder.cli.main import cli
+from builder.language import nlp
 from builder.store import db, runs
 
 PAGE = ROOT / "docs" / "guide" / "reproduce.md"
@@ -303,7 +303,7 @@ def test_the_commands_of_an_augmentation_paper_run(section: str, cache: Path) ->
 
 
 def test_the_page_has_the_commands_of_all_four_papers_with_their_presets() -> None:
-    from builder.presets import NAMES
+    from builder.core.presets import NAMES
 
     presets = [words[words.index("--preset") + 1] for _, words in commands() if "--preset" in words]
     assert list(dict.fromkeys(presets)) == list(NAMES)

@@ -10,14 +10,14 @@ from typing import get_args
 
 import pytest
 
-from builder.errors import ResourceError
-from builder.lexicon.packs import data_dir, list_packs
-from builder.lexicon.resources import AspectEntry, Lexicon, OpinionEntry, load_lexicon
-from builder.lexicon.rules import load_rules, rules_digest
-from builder.lexicon.tsv_rows import read_rows
-from builder.records import Polarity
-from builder.script import HAN, converter
-from builder.text import view
+from builder.core.errors import ResourceError
+from builder.core.records import Polarity
+from builder.language.lexicon.packs import data_dir, list_packs
+from builder.language.lexicon.resources import AspectEntry, Lexicon, OpinionEntry, load_lexicon
+from builder.language.lexicon.rules import load_rules, rules_digest
+from builder.language.lexicon.tsv_rows import read_rows
+from builder.reviews.script import HAN, converter
+from builder.reviews.text import view
 
 LEXICONS = data_dir("lexicons")
 SHIPPED = (LEXICONS, *(pack / "lexicons" for pack in list_packs().values()))

@@ -12,16 +12,16 @@ import pytest
 from conftest import ROOT, environment
 from devtools import Browser, needed
 
+from builder.core.errors import ResourceError
 from builder.engine import make_engine
-from builder.errors import ResourceError
-from builder.lexicon.folders import SHIPPED
-from builder.lexicon.rule_texts import read_name, write_rule
-from builder.lexicon.rules import load_rules
-from builder.stages.parts.build_folders import folders_in
-from builder.usecases.rule_book import RuleBook
-from builder.usecases.rule_changes import compare_triplets, quote_triplet
-from builder.usecases.rule_page import rule_site
-from builder.usecases.rule_worker import RuleWorker
+from builder.engine.rule_changes import compare_triplets, quote_triplet
+from builder.language.build_folders import folders_in
+from builder.language.lexicon.folders import SHIPPED
+from builder.language.lexicon.rule_texts import read_name, write_rule
+from builder.language.lexicon.rules import load_rules
+from builder.pages.rule_book import RuleBook
+from builder.pages.rule_page import rule_site
+from builder.pages.rule_worker import RuleWorker
 
 OWN = """[odd-words]
 kind = "block"
@@ -52,7 +52,7 @@ def worker(tmp_path: Path) -> Iterator[RuleWorker]:
 @pytest.mark.parametrize("rule", [pytest.param(rule, id=rule.name) for rule in load_rules()])
 def test_the_text_of_a_rule_reads_as_the_same_rule(rule: object, tmp_path: Path) -> None:
     """Also where it was put together from the core and a domain."""
-    from builder.lexicon.rules import Rule
+    from builder.language.lexicon.rules import Rule
 
     assert isinstance(rule, Rule)
     (tmp_path / "one.toml").write_text(write_rule(rule), encoding="utf-8")

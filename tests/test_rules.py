@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 from reading import reader, written
 
+from builder.core.errors import ResourceError
+from builder.core.records import Triplet
+from builder.core.settings import Convention
 from builder.engine import Engine, RuleEngine, make_engine
-from builder.errors import ResourceError
-from builder.lexicon.resources import Lexicon
-from builder.lexicon.rules import Rule, RuleExample, load_rules
-from builder.records import Triplet
-from builder.settings import Convention
+from builder.language.lexicon.resources import Lexicon
+from builder.language.lexicon.rules import Rule, RuleExample, load_rules
 
 RULES = load_rules()
 EXAMPLES = [

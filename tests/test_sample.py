@@ -21,11 +21,11 @@ from typing import Any
 import pytest
 from conftest import ROOT, contents, environment
 
-from builder.lexicon.resources import sample_dir
-from builder.privacy.masking import REPLACEMENTS, mask
-from builder.records import POLARITIES
-from builder.script import HAN, script_of
-from builder.text import in_order, view
+from builder.core.records import POLARITIES
+from builder.language.lexicon.resources import sample_dir
+from builder.reviews.privacy.masking import REPLACEMENTS, mask
+from builder.reviews.script import HAN, script_of
+from builder.reviews.text import in_order, view
 
 Reviews = dict[str, dict[str, str]]
 Gold = dict[str, list[dict[str, Any]]]

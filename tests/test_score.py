@@ -14,11 +14,11 @@ from conftest import Command
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builder.metrics import Answer, intervals
-from builder.metrics.intervals import Difference, Estimate, differences, estimates
-from builder.metrics.matching import asked, near_label, polarities
-from builder.metrics.scores import Metric, Tally, tally
-from builder.metrics.systems import ALL, Settings, ceiling, digest, measure, metrics
+from builder.gold.metrics import Answer, intervals
+from builder.gold.metrics.intervals import Difference, Estimate, differences, estimates
+from builder.gold.metrics.matching import asked, near_label, polarities
+from builder.gold.metrics.scores import Metric, Tally, tally
+from builder.gold.metrics.systems import ALL, Settings, ceiling, digest, measure, metrics
 
 EXACT = Metric("exact", "triplet")
 WORDS = st.sampled_from(["湯", "湯頭", "湯[頭]", "服務", "鹹", "不鹹", "不會太鹹", "很 好", "好"])

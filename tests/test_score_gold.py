@@ -17,11 +17,11 @@ from conftest import Command
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from builder.errors import ConfigError, InputError
-from builder.export import answers
-from builder.export.answers_complete import is_complete, load_complete
-from builder.metrics.complete import Complete, Ranged, agreement, count_optional, merge, tally_complete
-from builder.usecases.scoring import score_files
+from builder.core.errors import ConfigError, InputError
+from builder.gold.metrics.complete import Complete, Ranged, agreement, count_optional, merge, tally_complete
+from builder.release.export import answers
+from builder.release.export.answers_complete import is_complete, load_complete
+from builder.teaching.scoring import score_files
 
 SHARED = Path(__file__).parents[2] / "shared"
 Triplet = dict[str, str]

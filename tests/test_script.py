@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builder.lexicon.resources import load_lexicon
-from builder.script import (
+from builder.language.lexicon.resources import load_lexicon
+from builder.reviews.script import (
     HAN,
     Script,
     Variants,
@@ -71,7 +71,7 @@ def test_a_variant_is_replaced_at_any_place_and_the_longest_one_first() -> None:
 
 
 def test_the_script_of_a_long_text_costs_one_look_at_each_different_character(monkeypatch: pytest.MonkeyPatch) -> None:
-    from builder import script as module
+    from builder.reviews import script as module
 
     looked: list[str] = []
 

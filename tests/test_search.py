@@ -13,8 +13,8 @@ from conftest import Built, Command
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from builder.errors import QueryError
-from builder.folding import fold, folded_spans
+from builder.core.errors import QueryError
+from builder.reviews.folding import fold, folded_spans
 from builder.store import db, queries, reviews, runs, search, stories
 from builder.store.descriptions import describe_tables
 

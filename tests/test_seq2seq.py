@@ -19,14 +19,14 @@ import torch
 from conftest import ROOT, environment
 from tiny_mt5 import REVIEWS, TOLD, make_base
 
-from builder.errors import ConfigError, ModelError
+from builder.core.errors import ConfigError, ModelError
 from builder.learning.checkpoint import tensor_digest, weights_of
 from builder.learning.processes import spread
-from builder.model.paper.fine_tuning import fine_tune
-from builder.model.paper.pretrained import Base, load_base
-from builder.model.paper.seq2seq import FineTuned, TokenPair, batches, cut, fit
-from builder.model.paper.seq2seq_settings import Seq2SeqConfig
-from builder.model.paper.templates import answer, question
+from builder.models.paper.fine_tuning import fine_tune
+from builder.models.paper.pretrained import Base, load_base
+from builder.models.paper.seq2seq import FineTuned, TokenPair, batches, cut, fit
+from builder.models.paper.seq2seq_settings import Seq2SeqConfig
+from builder.models.paper.templates import answer, question
 
 CONFIG = Seq2SeqConfig(epochs=2, max_output=60, batch_tokens=160, threads=1, rate=3e-3)
 
@@ -217,9 +217,9 @@ import os, sys
 from pathlib import Path
 from dataclasses import replace
 import click
-from builder import cli
-from builder.model.paper.fine_tuning import fine_tune, save_base
-from builder.model.paper.pretrained import load_base
+from builder.cli import main as cli
+from builder.models.paper.fine_tuning import fine_tune, save_base
+from builder.models.paper.pretrained import load_base
 from test_seq2seq import CONFIG, Fixed, pairs_of
 
 @cli.cli.command()

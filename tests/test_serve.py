@@ -30,10 +30,10 @@ from conftest import LAYOUTS, Command, environment
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from builder.errors import ReleaseError, install_command
-from builder.markup import HIDDEN
-from builder.records import Element, Polarity, Span, Triplet
-from builder.serve import app, database, guard, spans
+from builder.core.errors import ReleaseError, install_command
+from builder.core.markup import HIDDEN
+from builder.core.records import Element, Polarity, Span, Triplet
+from builder.pages.serve import app, database, guard, spans
 from builder.store import (
     browse,
     db,
@@ -265,7 +265,7 @@ def test_five_hundred_hostile_reviews_are_shown_as_they_are_and_do_nothing(serve
 
 
 def triplets_of(text: str, n: int) -> Any:
-    from builder.records import StoredTriplet
+    from builder.core.records import StoredTriplet
 
     return StoredTriplet(n, n, triplet(text, (0, 2), ((1, 3),), "NEU"))
 

@@ -21,15 +21,15 @@ from chromium import Browser
 from conftest import LAYOUTS, ROOT
 from test_serve import Running, check, get, needs_chromium, serving
 
-from builder.errors import ConfigError, ReleaseError
-from builder.folding import fold
-from builder.records import Element, Polarity, Token, Triplet
-from builder.report.blocks import Table
-from builder.report.discriminator import discriminator
-from builder.report.process import contribution
-from builder.serve import app, comparing, database, overview, spans
-from builder.serve.selection import Selection
-from builder.serve.trying import LONGEST, Extracting
+from builder.core.errors import ConfigError, ReleaseError
+from builder.core.records import Element, Polarity, Token, Triplet
+from builder.pages.report.blocks import Table
+from builder.pages.report.discriminator import discriminator
+from builder.pages.report.process import contribution
+from builder.pages.serve import app, comparing, database, overview, spans
+from builder.pages.serve.selection import Selection
+from builder.pages.serve.trying import LONGEST, Extracting
+from builder.reviews.folding import fold
 from builder.store import browse, db, listing, released, reviews, runs, search, triplets, word_pages
 
 pytest.importorskip("datasette", reason="the extra inspect is not installed")
@@ -231,7 +231,7 @@ def test_an_empty_list_explains_no_bars(shown: Any) -> None:
 def test_confidence_is_a_shade_from_light_to_strong() -> None:
     marks = [None, 0.1, 0.49, 0.5, 0.61, 0.7, 0.8, 0.95, 1.0]
     assert [spans.shade(value) for value in marks] == ["", "s0", "s0", "s5", "s6", "s7", "s8", "s9", "s9"]
-    sheet = (ROOT / "builder" / "serve" / "static" / "style.css").read_text(encoding="utf-8")
+    sheet = (ROOT / "builder" / "pages" / "serve" / "static" / "style.css").read_text(encoding="utf-8")
     strengths = [
         int(re.search(rf"\.{name} {{ --shade: (\d+)%", sheet)[1]) for name in ("s0", "s5", "s6", "s7", "s8", "s9")
     ]  # type: ignore[index]

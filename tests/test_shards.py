@@ -20,11 +20,11 @@ from pathlib import Path
 import pytest
 from conftest import ROOT, environment
 
-from builder.errors import BuilderError, BuilderWarning, ConfigError, ResourceError, WorkerLost, install_command
-from builder.shards import Crew, Job, Parcel, opened
-from builder.shards import cluster as shard_cluster
-from builder.shards.cluster import DaskCrew
-from builder.shards.parcels import folder_of, pack, parcels_in, put_in_place, unpack
+from builder.core.errors import BuilderError, BuilderWarning, ConfigError, ResourceError, WorkerLost, install_command
+from builder.core.shards import Crew, Job, Parcel, opened
+from builder.core.shards import cluster as shard_cluster
+from builder.core.shards.cluster import DaskCrew
+from builder.core.shards.parcels import folder_of, pack, parcels_in, put_in_place, unpack
 
 pytest.importorskip("distributed", reason="the extra scale is not installed")
 
@@ -434,7 +434,7 @@ def test_a_worker_with_other_libraries_is_refused_by_name(address: str, tmp_path
 def test_a_scheduler_without_workers_or_none_at_all_is_said_so(
     address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from builder.shards import cluster
+    from builder.core.shards import cluster
 
     monkeypatch.setattr(cluster, "JOIN", 0.5)
     monkeypatch.setattr(cluster, "CALL", 3.0)
@@ -450,7 +450,7 @@ def test_a_scheduler_without_workers_or_none_at_all_is_said_so(
 
 
 def test_an_event_loop_that_starts_too_late_is_started_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    from builder.shards import cluster
+    from builder.core.shards import cluster
 
     monkeypatch.setattr(cluster.time, "sleep", lambda _: None)
     outcomes = [AssertionError(), AssertionError(), "client"]

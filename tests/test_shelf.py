@@ -16,10 +16,10 @@ from conftest import environment
 from test_diff import by_id
 from test_export import review, triplet
 
-from builder.errors import ReleaseError
-from builder.export.records import ReviewRow
+from builder.core.errors import ReleaseError
 from builder.release import parquet, writing
 from builder.release.diff import compare
+from builder.release.export.records import ReviewRow
 from builder.release.shelf import Shelf
 from builder.release.statistics import of
 
@@ -78,7 +78,7 @@ def test_lengths_are_told_as_the_standard_library_does(lengths: list[int]) -> No
 SECOND = """
 import sys
 from pathlib import Path
-from builder.errors import ReleaseError
+from builder.core.errors import ReleaseError
 from builder.release import writing
 try:
     with writing.building(Path(sys.argv[1])):

@@ -21,10 +21,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from builder.errors import InputError
-from builder.sources import FORMATS, Columns, Row, digest, opening, read
-from builder.sources.cells import rating_of
-from builder.sources.rows import RawReview, RejectedRow
+from builder.core.errors import InputError
+from builder.reviews.sources import FORMATS, Columns, Row, digest, opening, read
+from builder.reviews.sources.cells import rating_of
+from builder.reviews.sources.rows import RawReview, RejectedRow
 
 RECORDS: list[dict[str, object]] = [
     {"review_id": "a1", "place": "鼎香園", "rating": 5, "text": "湯頭很濃，\n麵也好吃🍜"},
@@ -136,7 +136,9 @@ def test_the_digest_is_that_of_the_stored_bytes(tmp_path: Path) -> None:
 def test_importing_the_readers_imports_no_heavy_library() -> None:
     import subprocess
 
-    code = "import sys, builder.sources; print([m for m in ('pyarrow', 'openpyxl', 'torch') if m in sys.modules])"
+    code = (
+        "import sys, builder.reviews.sources; print([m for m in ('pyarrow', 'openpyxl', 'torch') if m in sys.modules])"
+    )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
 
 
@@ -404,7 +406,7 @@ def test_a_broken_json_array_is_refused_with_row_and_byte(tmp_path: Path, conten
 def test_a_json_array_is_read_the_same_wherever_its_pieces_are_cut(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int
 ) -> None:
-    monkeypatch.setattr("builder.sources.encoding._CHUNK", size)
+    monkeypatch.setattr("builder.reviews.sources.encoding._CHUNK", size)
     content = json.dumps(
         [{"text": "麵🍜"}, 1234567, -1.5e10, {"text": "🍜好", "rating": 4}, None, "字"], ensure_ascii=False
     )

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from builder import sources
-from builder.sources.dates import Order, date_of, find_order
-from builder.sources.rows import RawReview
+from builder.reviews import sources
+from builder.reviews.sources.dates import Order, date_of, find_order
+from builder.reviews.sources.rows import RawReview
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from builder.errors import InputError
-from builder.sources import Columns, Row, Understanding, read
-from builder.sources.rows import RawReview
+from builder.core.errors import InputError
+from builder.reviews.sources import Columns, Row, Understanding, read
+from builder.reviews.sources.rows import RawReview
 
 HEADER = ["編號", "分店", "顧客留言", "星等", "店家回覆"]
 ROWS = [

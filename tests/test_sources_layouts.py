@@ -16,10 +16,10 @@ import pytest
 from conftest import ROOT
 from test_sources import xlsx
 
-from builder.errors import InputError
-from builder.sources import Columns, Row, Understanding, read
-from builder.sources.rows import RawReview
-from builder.sources.texts import texts
+from builder.core.errors import InputError
+from builder.reviews.sources import Columns, Row, Understanding, read
+from builder.reviews.sources.rows import RawReview
+from builder.reviews.sources.texts import texts
 
 SOUP, RICE = "湯頭清甜，份量也夠", "飯太硬，等了很久"
 DESCRIPTION, REPLY = "巷弄裡的老味道，供應熱炒與合菜", "謝謝您的光臨，期待再次為您服務"

@@ -17,16 +17,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_pipeline import ask
 
-from builder import pipeline
-from builder.builds import Build
-from builder.config import resolve
-from builder.dedup import assignment, near_duplicates, rare_pairs
-from builder.dedup.assignment import Groups, assign, by_hash, norm_hash
-from builder.dedup.near_duplicates import alike, bigrams, clusters, links, normal, pairs
-from builder.dedup.text_store import Texts
-from builder.errors import ConfigError
+from builder.core.config import resolve
+from builder.core.errors import ConfigError
+from builder.pipeline import pipeline, splits
+from builder.pipeline.builds import Build
 from builder.release.reading import Existing
-from builder.stages.parts import splits
+from builder.reviews.dedup import assignment, near_duplicates, rare_pairs
+from builder.reviews.dedup.assignment import Groups, assign, by_hash, norm_hash
+from builder.reviews.dedup.near_duplicates import alike, bigrams, clusters, links, normal, pairs
+from builder.reviews.dedup.text_store import Texts
 from builder.store import db, reviews
 
 

@@ -16,9 +16,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builder.errors import ConfigError, QueryError, WorkdirError
-from builder.reasons import ReadWord, Reasons
-from builder.records import Element, Polarity, Span, StoredTriplet, Token, Triplet
+from builder.core.errors import ConfigError, QueryError, WorkdirError
+from builder.core.reasons import ReadWord, Reasons
+from builder.core.records import Element, Polarity, Span, StoredTriplet, Token, Triplet
 from builder.store import db, queries, readings, released, reviews, runs, stories, training_sets, triplet_rows, triplets
 
 TEXTS = {

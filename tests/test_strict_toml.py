@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from builder.config import resolve
+from builder.core.config import resolve
+from builder.core.errors import BuilderError, ResourceError
 from builder.engine.patterns import compile_pattern
-from builder.errors import BuilderError, ResourceError
-from builder.lexicon.rules import load_rules
-from builder.lexicon.tsv_rows import read_rows
+from builder.language.lexicon.rules import load_rules
+from builder.language.lexicon.tsv_rows import read_rows
 
 TEXTS = {
     "nested lists": "a = " + "[" * 100_000,

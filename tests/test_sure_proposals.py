@@ -12,12 +12,12 @@ import pytest
 from conftest import Built, Command
 from test_model import triplet
 
-from builder.errors import ModelError
+from builder.core.errors import ModelError
 from builder.learning.task import VALENCE, Example
-from builder.model import panel as panels
-from builder.model.tagger import Proposal
-from builder.stages.parts import predictions, variant_e
-from builder.stages.parts.sure_proposals import FILE, load_proposals, save_proposals
+from builder.models import panel as panels
+from builder.models.tagger import Proposal
+from builder.pipeline import predictions, variant_e
+from builder.pipeline.sure_proposals import FILE, load_proposals, save_proposals
 
 Settings = Callable[..., list[str]]
 Ask = Callable[[Iterator[Example]], Iterator[list[Proposal]]]

@@ -11,21 +11,21 @@ from devtools import Browser, needed
 from goldwork import pooled, triplet, work
 from test_gold_page import served
 
-from builder.errors import ResourceError
+from builder.core.errors import ResourceError
+from builder.core.records import Triplet
+from builder.engine.reader import Recipe, make_reader
 from builder.gold.pool import PoolSettings
-from builder.lexicon.candidate_scores import Endings
-from builder.lexicon.corrections import Lesson, add_entry, find_lessons
-from builder.lexicon.resources import load_lexicon
-from builder.lexicon.rules import load_rules
-from builder.reader import Recipe, make_reader
-from builder.records import Triplet
-from builder.stages.parts.build_folders import folders_in
+from builder.language.build_folders import folders_in
+from builder.language.lexicon.candidate_scores import Endings
+from builder.language.lexicon.corrections import Lesson, add_entry, find_lessons
+from builder.language.lexicon.resources import load_lexicon
+from builder.language.lexicon.rules import load_rules
+from builder.pages.annotation_page import DatabaseBook
+from builder.pages.rule_book import RuleBook
 from builder.store import db, pools
-from builder.usecases.annotation_page import DatabaseBook
-from builder.usecases.labelling import opened
-from builder.usecases.pooling import make_pool
-from builder.usecases.rule_book import RuleBook
-from builder.usecases.teaching import Teacher
+from builder.teaching.labelling import opened
+from builder.teaching.pooling import make_pool
+from builder.teaching.teaching import Teacher
 
 NEW = "湯頭很冰裂裂"
 

@@ -19,12 +19,12 @@ from tiny_encoders import make_encoder
 from torch import nn
 
 from builder.learning.task import EncoderTuning
-from builder.model.discriminator import Discriminator, train_discriminator
-from builder.model.encoder import EncoderFoundation, load_encoder
-from builder.model.foundation import train_on
-from builder.model.negatives import discriminator_data
-from builder.model.saved import load
-from builder.model.tagger import train_tagger
+from builder.models.discriminator import Discriminator, train_discriminator
+from builder.models.encoder import EncoderFoundation, load_encoder
+from builder.models.foundation import train_on
+from builder.models.negatives import discriminator_data
+from builder.models.saved import load
+from builder.models.tagger import train_tagger
 
 __all__ = ["bases"]
 STILL = replace(CONFIG, epochs=6, dropout=0.0, threads=1)
@@ -70,8 +70,8 @@ LAUNCHED = """
 import os, sys
 from pathlib import Path
 import click
-from builder import cli
-from builder.model.saved import save
+from builder.cli import main as cli
+from builder.models.saved import save
 from test_team import train_judge
 
 @cli.cli.command()

@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from builder.model.paper.grammar import AnswerGrammar, VocabularyPieces
-from builder.model.paper.locate import MAX_GAP, Folded, fold, places
-from builder.model.paper.templates import (
+from builder.core.records import Element, Polarity, Triplet
+from builder.models.paper.grammar import AnswerGrammar, VocabularyPieces
+from builder.models.paper.locate import MAX_GAP, Folded, fold, places
+from builder.models.paper.templates import (
     NAMES,
     Template,
     WrittenTriplet,
@@ -27,7 +28,6 @@ from builder.model.paper.templates import (
     refused,
     triple_of,
 )
-from builder.records import Element, Polarity, Triplet
 
 SIGNS = "牛肉麵好吃不太鹹湯，、：:。（）()[]［］!？ aB1％…😋👍🏽é\u0301\U00020bb7"
 TEXTS = st.text(st.sampled_from(SIGNS), max_size=12)

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from builder.lexicon.resources import load_lexicon
-from builder.records import Span
-from builder.repair import repair
-from builder.script import HAN, Variants, script_of
-from builder.text import Clause, View, clauses, from_source, in_order, sentences, view
+from builder.core.records import Span
+from builder.language.lexicon.resources import load_lexicon
+from builder.reviews.repair import repair
+from builder.reviews.script import HAN, Variants, script_of
+from builder.reviews.text import Clause, View, clauses, from_source, in_order, sentences, view
 
 # What reviews are made of: both scripts, Han beyond the BMP, emoji with skin tones, joiners and selectors, widths,
 # marks, line ends.

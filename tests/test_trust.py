@@ -19,10 +19,11 @@ from pathlib import Path
 import pytest
 from conftest import Built, Command, environment
 
-from builder.config import resolve
-from builder.errors import ConfigError
-from builder.model import panel, trust
-from builder.model.calibration import (
+from builder.core.config import resolve
+from builder.core.errors import ConfigError
+from builder.core.records import Element, StoredTriplet, Triplet, Verdict
+from builder.models import panel, trust
+from builder.models.calibration import (
     LEAST,
     MEASURED,
     Calibration,
@@ -32,9 +33,8 @@ from builder.model.calibration import (
     ranked,
     save_calibration,
 )
-from builder.model.trust import Standing
-from builder.records import Element, StoredTriplet, Triplet, Verdict
-from builder.stages.parts.rounds import accepts
+from builder.models.trust import Standing
+from builder.pipeline.rounds import accepts
 from builder.store.triplets import JudgedTriplet
 
 LEVEL = Curve(((0.0, 0.9),), "a test")
@@ -276,7 +276,7 @@ class Refusing:
         assert name != "torch", "it is loaded"
 sys.meta_path.insert(0, Refusing())
 sys.argv = "builder build reviews.csv --profile rules --licence CC0-1.0 --set workers=1".split()
-from builder.cli import main
+from builder.cli.main import main
 main()
 """
     done = subprocess.run([sys.executable, "-c", code], env=environment(), capture_output=True, text=True, check=False)

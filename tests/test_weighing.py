@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import pytest
 
-from builder import nlp
-from builder.edges import edge_fault, tidied, trimmed
+from builder.core.edges import edge_fault, tidied, trimmed
+from builder.core.records import Element, Polarity, Triplet
 from builder.engine import Doc, Engine
-from builder.lexicon.resources import load_lexicon
-from builder.lexicon.rules import load_rules
-from builder.records import Element, Polarity, Triplet
+from builder.language import nlp
+from builder.language.lexicon.resources import load_lexicon
+from builder.language.lexicon.rules import load_rules
 
 Weigh = Callable[[str, str, str, Polarity], Triplet | None]
 

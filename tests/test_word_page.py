@@ -10,12 +10,12 @@ import pytest
 from conftest import environment
 from devtools import Browser, needed
 
-from builder.errors import ResourceError
-from builder.lexicon.candidate_files import COLUMNS, write_candidates
-from builder.lexicon.induce import Induced, WordCandidate
-from builder.lexicon.resources import load_lexicon
-from builder.usecases.induction import quote
-from builder.usecases.word_page import CandidateBook
+from builder.core.errors import ResourceError
+from builder.language.lexicon.candidate_files import COLUMNS, write_candidates
+from builder.language.lexicon.induce import Induced, WordCandidate
+from builder.language.lexicon.resources import load_lexicon
+from builder.pages.word_page import CandidateBook
+from builder.pipeline.induction import quote
 
 TEXT = "昨天來。湯頭很冰裂裂，下次再來！紫炁飯冰裂裂"
 

@@ -7,7 +7,7 @@ import re
 import pytest
 from conftest import ROOT
 
-from builder.wording import counted, plural
+from builder.core.wording import counted, plural
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ def test_what_commands_print_never_counts_a_noun_of_its_own() -> None:
     allowed = {"only the first {most:,} rows are shown"}
     faults = [
         f"{path.name}:{number}"
-        for path in sorted((ROOT / "builder" / "commands").glob("*.py"))
+        for path in sorted((ROOT / "builder" / "cli").glob("*.py"))
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
         if lone.search(line) and not any(words in line for words in allowed)
     ]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from builder.augment.records import Mark, Sentence
-from builder.records import Polarity
+from builder.core.records import Polarity
 
 CHINESE: tuple[tuple[str, str, str, Polarity], ...] = (
     ("這家 的 湯頭 真的 很 濃郁 下次 還 會 再 來", "湯頭", "很濃郁", "POS"),

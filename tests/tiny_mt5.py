@@ -9,8 +9,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from builder.model.paper.templates import ALL, NAMES, WHAT, WHICH, judge_answers, judge_question
-from builder.records import Element, Polarity, Triplet
+from builder.core.records import Element, Polarity, Triplet
+from builder.models.paper.templates import ALL, NAMES, WHAT, WHICH, judge_answers, judge_question
 
 REVIEWS = (
     "牛肉麵很好吃，服務人員也很親切。",
@@ -73,7 +73,7 @@ def make_base(
     from transformers import MT5Config
 
     from builder.learning.hub import quiet
-    from builder.model.paper.pretrained import load_tokenizer
+    from builder.models.paper.pretrained import load_tokenizer
 
     make_tokenizer(folder, texts, size)
     settings = {
@@ -110,7 +110,7 @@ def fresh(config: Any, seed: int) -> Any:
 
 
 def triplet(text: str, said: tuple[str, str, Polarity]) -> Triplet:
-    from builder.model.paper.templates import locate
+    from builder.models.paper.templates import locate
 
     found = locate(text, said, "rules")
     assert isinstance(found, Triplet), (text, said, found)

@@ -16,7 +16,7 @@ from builder.api.building import BuildResult, build
 from builder.api.document import Document
 from builder.api.extractor import Extractor
 from builder.api.release import Release
-from builder.errors import BuilderError
-from builder.records import Element, Token, Triplet
+from builder.core.errors import BuilderError
+from builder.core.records import Element, Token, Triplet
 
 __all__ = ["BuildResult", "BuilderError", "Document", "Element", "Extractor", "Release", "Token", "Triplet", "build"]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from builder.api.extractor import Extractor
 from builder.api.release import Release
-from builder.files import PathLike
+from builder.core.files import PathLike
 
 if TYPE_CHECKING:
     from builder.store.runs import Counts
@@ -81,7 +81,7 @@ def build(
     >>> made.counts["ingest"]["reviews"], made.counts["seed"]["triplets"]
     (2, 3)
     """
-    from builder import builds, pipeline
+    from builder.pipeline import builds, pipeline
 
     given = [inputs] if isinstance(inputs, (str, os.PathLike)) else inputs
     made = builds.new_build(

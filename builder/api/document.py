@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from builder import markup
-from builder.export.records import extracted
-from builder.records import Triplet
+from builder.core import markup
+from builder.core.records import Triplet
+from builder.release.export.records import extracted
 
 
 class Document(tuple[Triplet, ...]):

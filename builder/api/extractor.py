@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from builder.api.document import Document
-from builder.errors import ConfigError
-from builder.files import PathLike
-from builder.memory import uncollected
-from builder.records import Token
-from builder.settings import RESTAURANT, Convention
+from builder.core.errors import ConfigError
+from builder.core.files import PathLike
+from builder.core.memory import uncollected
+from builder.core.records import Token
+from builder.core.settings import RESTAURANT, Convention
 
 if TYPE_CHECKING:
-    from builder.reader import Recipe
-    from builder.usecases.extraction import System
+    from builder.engine.reader import Recipe
+    from builder.pipeline.extraction import System
 
 
 class Extractor:
@@ -63,7 +63,7 @@ class Extractor:
         source: Literal["rules", "E"] = "rules",
     ) -> None:
         with uncollected():
-            from builder.usecases.rule_system import RuleSystem
+            from builder.engine.rule_system import RuleSystem
 
             recipe = _make_recipe(convention, (lexicons, rules, domain), backend, models, device)
             if source not in ("rules", "E"):
@@ -90,9 +90,9 @@ class Extractor:
         Example: `Extractor.from_workdir("workdir", source="E")("湯頭濃郁")`
         """
         with uncollected():
-            from builder.builds import remembered
+            from builder.pipeline.builds import remembered
+            from builder.pipeline.extraction import open_build_system
             from builder.store import db
-            from builder.usecases.extraction import open_build_system
 
             if source != "rules" or not (Path(workdir) / db.NAME).is_file():
                 remembered(Path(workdir))  # WorkdirError where no build was begun
@@ -110,7 +110,7 @@ class Extractor:
         Example: `Extractor.from_model("C3")("湯頭濃郁")`
         """
         with uncollected():
-            from builder.usecases.extraction import open_build_system
+            from builder.pipeline.extraction import open_build_system
 
             made = cls.__new__(cls)
             made._begin(open_build_system(None, os.path.join(folder, ""), device=device))
@@ -171,7 +171,7 @@ class Extractor:
         >>> [(text[token.start:token.end], token.pos, token.rel) for token in Extractor().tokens(text)]
         [('湯頭', 'NOUN', 'nsubj'), ('濃郁', 'ADJ', 'root')]
         """
-        from builder.usecases.rule_system import RuleSystem
+        from builder.engine.rule_system import RuleSystem
 
         if not isinstance(self._system, RuleSystem):
             raise ConfigError(
@@ -184,7 +184,7 @@ class Extractor:
 
 
 def _open_shipped(recipe: Recipe) -> System:
-    from builder.usecases.extraction import open_shipped
+    from builder.pipeline.extraction import open_shipped
 
     return open_shipped(recipe)
 
@@ -196,8 +196,8 @@ def _make_recipe(
     models: PathLike | None,
     device: str,
 ) -> Recipe:
-    from builder.lexicon.folders import Folders
-    from builder.reader import Recipe
+    from builder.engine.reader import Recipe
+    from builder.language.lexicon.folders import Folders
 
     lexicons, rules, domain = words
     folders = [Path(folder) for folder in ([lexicons] if isinstance(lexicons, (str, os.PathLike)) else lexicons)]

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from builder.api.document import Document
-from builder.errors import ConfigError, install_command
-from builder.export.records import ReviewRow, triplet
-from builder.files import PathLike
-from builder.records import Triplet
+from builder.core.errors import ConfigError, install_command
+from builder.core.files import PathLike
+from builder.core.records import Triplet
 from builder.release import reading
 from builder.release.diff import Diff, between
+from builder.release.export.records import ReviewRow, triplet
 from builder.release.faulty import naming_faults
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from builder.augment.constraints import may_not_come, must_stay
 from builder.augment.cues import Cue, Cues
 from builder.augment.records import Sentence
 from builder.augment.token_labels import kept
-from builder.folding import fold
-from builder.records import Span
+from builder.core.records import Span
+from builder.reviews.folding import fold
 
 if TYPE_CHECKING:
     from builder.augment.nets.beam import Barred

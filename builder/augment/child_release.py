@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from builder import __version__
-from builder.errors import ReleaseError
+from builder.core.errors import ReleaseError
 from builder.release import layers, package, writing
 from builder.release.diff import bumped
 from builder.release.figures import of_manifest

@@ -8,7 +8,7 @@ from random import Random
 from typing import TypeVar
 
 from builder.augment.records import Edit, Rewrite, Sentence
-from builder.records import Span
+from builder.core.records import Span
 
 T = TypeVar("T")
 TRIES = 4

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 from builder.augment.records import Mark, Sentence
 from builder.augment.token_labels import LABELS, bio, kept
-from builder.errors import ConfigError, InputError
-from builder.records import POLARITIES, Span
+from builder.core.errors import ConfigError, InputError
+from builder.core.records import POLARITIES, Span
 
 MODES = ("auto", "sentence", "polarity", "bio", "none")
 UNSAID = "none"

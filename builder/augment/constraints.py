@@ -15,8 +15,8 @@ from itertools import pairwise
 
 from builder.augment.cues import Cue, Cues, Sort
 from builder.augment.records import Mark, Rewrite, Sentence, applied, moved, replaced
-from builder.records import Span
-from builder.text import clauses
+from builder.core.records import Span
+from builder.reviews.text import clauses
 
 _WORD = re.compile(r"[^\W_]+")
 SHORTEST, LONGEST = 0.5, 2.0

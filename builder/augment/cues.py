@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from builder.augment.wordlists import english_words
-from builder.folding import fold
-from builder.lexicon.resources import AGAINST, Lexicon
-from builder.records import polarity_of
+from builder.core.records import polarity_of
+from builder.language.lexicon.resources import AGAINST, Lexicon
+from builder.reviews.folding import fold
 
 Sort = Literal["opinion", "negator", "degree", "contrast", "aspect", "other"]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, NoReturn
 
 from builder.augment.records import Sentence
-from builder.script import HAN
+from builder.reviews.script import HAN
 
 Language = Literal["zh", "en"]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from builder.augment.signatures import LATER
 from builder.augment.token_labels import KINDS
 from builder.augment.training import InDomain
-from builder.limits import Limits, among, at_least
+from builder.core.limits import Limits, among, at_least
 
 NAME = "masked-seq2seq"
 

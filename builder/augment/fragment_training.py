@@ -17,8 +17,8 @@ from builder.augment.mask_frag import fragment, mask_frag, starts, weight
 from builder.augment.records import Sentence
 from builder.augment.signatures import describe_training
 from builder.augment.token_labels import bio, kept
-from builder.errors import ModelError
-from builder.records import Span
+from builder.core.errors import ModelError
+from builder.core.records import Span
 
 if TYPE_CHECKING:
     from builder.augment.nets.seq2seq import LabelledSeq2Seq, MaskedSentence

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from random import Random
 from typing import TypeVar
 
-from builder.records import Span
+from builder.core.records import Span
 
 Token = TypeVar("Token")
 SHORT = 5

@@ -12,7 +12,7 @@ from typing import Literal
 from builder.augment import fluency
 from builder.augment.constraints import Trial
 from builder.augment.judging import Judgement
-from builder.errors import ConfigError, install_command
+from builder.core.errors import ConfigError, install_command
 
 Language = Literal["zh", "en"]
 Tokens = Callable[[str], Sequence[str]]

@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from builder.augment.choice import replacing
 from builder.augment.records import Edit, Sentence
 from builder.augment.wordlists import read_words
-from builder.folding import fold
-from builder.records import Span
-from builder.script import converter
+from builder.core.records import Span
+from builder.reviews.folding import fold
+from builder.reviews.script import converter
 
 WORDS = {kind: tuple(words) for kind, words in read_words("chinese.txt")}
 JOINTS = frozenset(WORDS["joint"])

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from builder.augment.records import Changed, Edit, Method, Rewrite, Sentence
-from builder.script import same_script, script_of, tells_script
+from builder.reviews.script import same_script, script_of, tells_script
 
 _OTHER = ("simplified", "mixed")
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from builder.augment.conditions import UNSAID, Conditions
 from builder.augment.records import Mark, Sentence
-from builder.records import Polarity
+from builder.core.records import Polarity
 
 if TYPE_CHECKING:
     from builder.learning.pieces import Inventory

@@ -20,16 +20,16 @@ from builder.augment.records import Changed, Edit, Method, Rewrite, Sentence
 from builder.augment.settings import AugmentSettings, one_thread
 from builder.augment.travel import dumped, loaded
 from builder.augment.views import ViewUnit, cut
-from builder.code import code_digest
-from builder.files import write_atomically
-from builder.kept import Kept
-from builder.lexicon.folders import SHIPPED, Folders
-from builder.progress import bar
-from builder.reader import Reader, Recipe, make_reader
-from builder.records import Span
+from builder.core.code import code_digest
+from builder.core.files import write_atomically
+from builder.core.kept import Kept
+from builder.core.progress import bar
+from builder.core.records import Span
+from builder.core.shards import Crew, Job, Parcel
+from builder.engine.reader import Reader, Recipe, make_reader
+from builder.language.build_folders import folders_in
+from builder.language.lexicon.folders import SHIPPED, Folders
 from builder.release.manifest import sha256
-from builder.shards import Crew, Job, Parcel
-from builder.stages.parts.build_folders import folders_in
 
 CHUNK = 256
 _MODELS = ("**/weights.safetensors", "**/model.json")

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from builder.records import Polarity, Span
+from builder.core.records import Polarity, Span
 
 Kind = Literal["aspect", "opinion"]
 Doubt = Literal["unfitting", "surprising"]

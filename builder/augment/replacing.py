@@ -18,7 +18,7 @@ from builder.augment.records import Edit, Rewrite, Sentence
 from builder.augment.signatures import sign_method
 from builder.augment.token_labels import kept
 from builder.augment.training import Training, english
-from builder.errors import ModelError
+from builder.core.errors import ModelError
 
 if TYPE_CHECKING:
     from builder.augment.nets.cloze import Blank, Cloze

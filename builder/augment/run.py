@@ -1,6 +1,6 @@
 """The driver of augmentation: sentences go in, what the constraints keep of a method's proposals comes out.
 
-A release (builder.augment.run_release), a file (builder.augment.run_file) and a bench (builder.bench.augmented) only
+A release (builder.augment.run_release), a file (builder.augment.run_file) and a bench (builder.augment.bench.augmented) only
 read, write and say which texts may not be made. With a crew, proposals are made in chunks that are kept under the
 working directory; without, at once.
 """
@@ -15,8 +15,8 @@ from builder.augment import catalog, cues, proposing
 from builder.augment.judging import Judgement, Seen, judge
 from builder.augment.records import Method
 from builder.augment.settings import AugmentSettings, Given
+from builder.core.shards import Crew
 from builder.release.manifest import sha256
-from builder.shards import Crew
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from builder import __version__, shards
+from builder import __version__
 from builder.augment import catalog, measures, proposing
 from builder.augment.constraints import Trial
 from builder.augment.file_sentence import FaultyLines, FileSentence, Language, language_of, refuse
@@ -20,11 +20,12 @@ from builder.augment.run import Request, draw_places, judge_proposals, load_meth
 from builder.augment.sentence_files import FORMATS
 from builder.augment.settings import AugmentSettings, Given, relevant_settings
 from builder.augment.tagged_files import by_characters
-from builder.errors import ConfigError, InputError
-from builder.files import write_atomically
+from builder.core import shards
+from builder.core.errors import ConfigError, InputError
+from builder.core.files import write_atomically
+from builder.core.wording import counted, describe_faults
+from builder.language.build_folders import folders_in
 from builder.release.manifest import sha256
-from builder.stages.parts.build_folders import folders_in
-from builder.wording import counted, describe_faults
 
 Tell = Callable[[str], None]
 

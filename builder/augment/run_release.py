@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from builder import shards
 from builder.augment import catalog, child_release, measures, proposing
 from builder.augment.judging import Judgement, Rejected, Seen, count_reasons, lost
 from builder.augment.layer_report import describe_layer, write_rejected
@@ -19,19 +18,20 @@ from builder.augment.run import Request, draw_places, judge_proposals, load_meth
 from builder.augment.settings import Given
 from builder.augment.survival import Held, invented, judges, label_lost, survival, unconfirmed
 from builder.augment.views import ViewUnit, layer_row, parts, units
-from builder.dedup.near_duplicates import among, clusters, disputed, links, normal
-from builder.errors import ConfigError, ReleaseError
-from builder.export.records import ReviewRow, triplet
-from builder.memory import uncollected
-from builder.records import Triplet
+from builder.core import shards
+from builder.core.errors import ConfigError, ReleaseError
+from builder.core.memory import uncollected
+from builder.core.records import Triplet
+from builder.core.shards import Crew
+from builder.core.wording import counted
+from builder.language.build_folders import folders_in
 from builder.release import layers
+from builder.release.export.records import ReviewRow, triplet
 from builder.release.gates import unmasked
 from builder.release.layers import LayerRow
 from builder.release.reading import Existing, opened, rows
 from builder.release.verify import verify
-from builder.shards import Crew
-from builder.stages.parts.build_folders import folders_in
-from builder.wording import counted
+from builder.reviews.dedup.near_duplicates import among, clusters, disputed, links, normal
 
 Tell = Callable[[str], None]
 

@@ -19,7 +19,7 @@ from builder.augment.constraints import Trial
 from builder.augment.file_sentence import FaultyLines, FileSentence, Language, Report, refuse
 from builder.augment.records import Mark, Sentence
 from builder.augment.tagged_files import read_atepc, read_bio, write_atepc, write_bio
-from builder.records import Polarity, Span
+from builder.core.records import Polarity, Span
 
 _POLARITIES: dict[str, Polarity] = {
     "positive": "POS", "negative": "NEG", "neutral": "NEU",

@@ -18,12 +18,12 @@ from builder.augment.methods.context import ContextSettings
 from builder.augment.methods.gpt2 import Gpt2Settings
 from builder.augment.methods.style_transfer import StyleTransferSettings
 from builder.augment.records import Sentence
-from builder.config import filled, flat, written_value
-from builder.errors import ConfigError, printable
-from builder.lexicon.folders import SHIPPED, Folders
-from builder.limits import Limits, above_0, at_least, from_0_to_1, share_above_0
-from builder.model_settings import is_device
-from builder.records import Triplet
+from builder.core.config import filled, flat, written_value
+from builder.core.errors import ConfigError, printable
+from builder.core.limits import Limits, above_0, at_least, from_0_to_1, share_above_0
+from builder.core.model_settings import is_device
+from builder.core.records import Triplet
+from builder.language.lexicon.folders import SHIPPED, Folders
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,12 +13,12 @@ from pathlib import Path
 from builder.augment.constraints import Trial
 from builder.augment.proposing import cached_reader
 from builder.augment.records import Sentence, written
-from builder.lexicon.folders import SHIPPED, Folders
-from builder.reader import to_view
-from builder.records import Span, Triplet
-from builder.stages.parts.build_folders import folders_in
-from builder.text import view
-from builder.usecases.extraction import build_settings, open_system
+from builder.core.records import Span, Triplet
+from builder.engine.reader import to_view
+from builder.language.build_folders import folders_in
+from builder.language.lexicon.folders import SHIPPED, Folders
+from builder.pipeline.extraction import build_settings, open_system
+from builder.reviews.text import view
 
 Held = tuple[str, Sequence[Triplet]]
 """A text and the triplets that it is said to hold."""
@@ -127,8 +127,8 @@ def _finding(extract: Callable[[Sequence[str]], list[tuple[Triplet, ...]]]) -> J
 def _discriminator(workdir: Path, device: str) -> Judge:
     """Whether the verdict is YY. A triplet that the view cannot show is not found."""
     from builder.learning.task import Example
-    from builder.model.kinds import load_judge
-    from builder.model.panel import load_panel
+    from builder.models.kinds import load_judge
+    from builder.models.panel import load_panel
 
     models = workdir / "models"
     chosen = device if device != "auto" else build_settings(workdir).device

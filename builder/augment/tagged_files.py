@@ -12,9 +12,9 @@ from itertools import pairwise
 from builder.augment.constraints import Trial
 from builder.augment.file_sentence import FaultyLines, FileSentence, Language, Report, refuse
 from builder.augment.records import Mark, Sentence, moved, written
-from builder.export.triplet_labels import text_of, tokens
-from builder.records import Span
-from builder.script import HAN
+from builder.core.records import Span
+from builder.release.export.triplet_labels import text_of, tokens
+from builder.reviews.script import HAN
 
 _ID = "# id = "
 

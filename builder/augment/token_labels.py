@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from builder.augment.records import Mark, Sentence
-from builder.errors import InputError
-from builder.records import Span
+from builder.core.errors import InputError
+from builder.core.records import Span
 
 LABELS = ("O", "B-aspect", "I-aspect", "B-opinion", "I-opinion")
 KINDS = {"aspect": ("aspect",), "aspect+opinion": ("aspect", "opinion")}

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Literal, Self
 
 from builder.augment.records import Sentence
 from builder.augment.signatures import FREE
-from builder.errors import ConfigError, InputError
-from builder.limits import Limits, at_least
-from builder.script import same_script, script_of
-from builder.sources.rows import RawReview
-from builder.text import clauses, sentences
+from builder.core.errors import ConfigError, InputError
+from builder.core.limits import Limits, at_least
+from builder.reviews.script import same_script, script_of
+from builder.reviews.sources.rows import RawReview
+from builder.reviews.text import clauses, sentences
 
 if TYPE_CHECKING:
     from builder.learning.obtain import Schedule
@@ -152,7 +152,7 @@ def _letters(text: str) -> str:
 
 
 def _texts(path: Path) -> Iterator[str]:
-    from builder.sources import read
+    from builder.reviews.sources import read
 
     if path.suffix == ".txt":
         try:

@@ -15,9 +15,9 @@ from typing import Any
 
 from builder.augment.records import Mark, Sentence
 from builder.augment.settings import AugmentSettings, Given
-from builder.config import filled, flat
-from builder.lexicon.folders import Folders
-from builder.records import Element, Triplet
+from builder.core.config import filled, flat
+from builder.core.records import Element, Triplet
+from builder.language.lexicon.folders import Folders
 
 
 def dumped(settings: AugmentSettings) -> bytes:

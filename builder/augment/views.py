@@ -15,10 +15,10 @@ from typing import Literal
 
 from builder.augment.constraints import Trial
 from builder.augment.records import Changed, Mark, Sentence, moved, replaced, stretched
-from builder.export.records import ElementRow, ReviewRow, TripletRow
-from builder.records import Polarity, Span
+from builder.core.records import Polarity, Span
+from builder.release.export.records import ElementRow, ReviewRow, TripletRow
 from builder.release.layers import AspectRow, LayerRow
-from builder.text import clauses, sentences
+from builder.reviews.text import clauses, sentences
 
 View = Literal["triplets", "ate", "aspect", "sentence"]
 Keep = Literal["aspect", "aspect+opinion"]

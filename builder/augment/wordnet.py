@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from builder.errors import ResourceError
+from builder.core.errors import ResourceError
 
 _FILES = {"n": "noun", "v": "verb", "a": "adj", "r": "adv"}
 _TYPES = {"1": "n", "2": "v", "3": "a", "4": "r", "5": "a"}

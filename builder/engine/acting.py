@@ -26,7 +26,7 @@ from builder.engine.symbols import (
     symbol_set,
 )
 from builder.engine.vocabulary import Unit, entry_of
-from builder.lexicon.resources import Lexicon
+from builder.language.lexicon.resources import Lexicon
 
 _BEFORE_VERB = frozenset({ADV, AUX})
 """Between a person and the verb."""

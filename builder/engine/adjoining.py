@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from builder.engine.constituents import Constituent, Phrase
 from builder.engine.extent import OVER
-from builder.text import Clause
+from builder.reviews.text import Clause
 
 UNBORNE = "unborne"
 """Degree of what is too much to bear."""

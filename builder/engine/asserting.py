@@ -31,7 +31,7 @@ from builder.engine.symbols import (
     symbol_set,
 )
 from builder.engine.vocabulary import Unit, entry_of
-from builder.lexicon.resources import Lexicon
+from builder.language.lexicon.resources import Lexicon
 
 _MODIFIED = symbol_set("VERB ADV ASPECT DEG NEG NOUN AUX PRON NUM HAVE PREP")
 """Behind an adverb: what it modifies (可惜 沒 位子)."""

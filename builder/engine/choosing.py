@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
+from builder.core.records import Triplet
+from builder.core.settings import Convention
 from builder.engine.compiled import check_rules
 from builder.engine.described.system import DescribedEngine
 from builder.engine.engine import Doc, Engine
-from builder.lexicon.resources import Lexicon
-from builder.lexicon.rules import Rule
-from builder.records import Triplet
-from builder.settings import Convention
+from builder.language.lexicon.resources import Lexicon
+from builder.language.lexicon.rules import Rule
 
 
 class RuleEngine(Protocol):

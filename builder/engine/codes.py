@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from builder.engine.constituents import GENERIC, THINGS, Constituent, Term
 from builder.engine.symbols import ASPECT, DE, symbol_set
-from builder.lexicon.resources import Lexicon
+from builder.language.lexicon.resources import Lexicon
 
 _PARTS = symbol_set("NOUN OTHER NUM VERB")
 """What a part of a code may be read as, where no lexicon holds it."""

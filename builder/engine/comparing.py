@@ -31,7 +31,7 @@ from builder.engine.symbols import (
     symbol_set,
 )
 from builder.engine.vocabulary import Unit, entry_of
-from builder.lexicon.resources import Lexicon
+from builder.language.lexicon.resources import Lexicon
 
 _STANDARD_UNITS = symbol_set("NOUN ASPECT BLOCKED PRON NUM DE DEGREE_DE ADJ PREP VERB COP THAN ADV")
 """What may stand between a negator and the opinion that is measured by it."""

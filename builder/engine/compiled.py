@@ -10,6 +10,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from builder.core.errors import ResourceError
+from builder.core.settings import Convention
 from builder.engine import pairing
 from builder.engine.adjoining import Adjoining, AdjoiningRule, compile_adjoining
 from builder.engine.asserting import AssertionRule
@@ -31,10 +33,8 @@ from builder.engine.quoting import AddressRule, compile_addresses
 from builder.engine.scene import Pairer
 from builder.engine.terms import TermGrammar, TermRule, find_leads
 from builder.engine.vocabulary import FunctionWordRule, UnitVocabulary, check_units
-from builder.errors import ResourceError
-from builder.lexicon.resources import Lexicon
-from builder.lexicon.rules import Rule
-from builder.settings import Convention
+from builder.language.lexicon.resources import Lexicon
+from builder.language.lexicon.rules import Rule
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from builder.lexicon.resources import OpinionEntry
-from builder.records import Span
+from builder.core.records import Span
+from builder.language.lexicon.resources import OpinionEntry
 
 
 class Phrase(NamedTuple):

@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from builder.engine.symbols import ADV, ASPECT, BLOCKED, DE, DEG, NEG, OPINION, VERB, symbol_set
 from builder.engine.vocabulary import FunctionWordRule, Unit
-from builder.lexicon.resources import Lexicon
+from builder.language.lexicon.resources import Lexicon
 
 ADVERBIAL = symbol_set("ADV DEG NEG COP")
 """Between people and how many they are."""

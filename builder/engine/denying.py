@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from builder.engine.symbols import DE, DE_WORDS, NEG, OPINION, symbol_set
 from builder.engine.vocabulary import Unit, entry_of
-from builder.lexicon.resources import Lexicon
+from builder.language.lexicon.resources import Lexicon
 
 _STATING = symbol_set("OPINION IRREALIS BUT")
 """Units that end the reach of a negator."""

@@ -12,22 +12,7 @@ from builder.engine.candidates import AspectCandidate, Before
 from builder.engine.constituents import Constituent, is_thing
 from builder.engine.patterns import spell_symbols
 from builder.engine.scene import Scene
-from builder.engine.symbols import (
-    ADV,
-    ASPECT,
-    BLOCKED,
-    BUT,
-    CONJ,
-    COP,
-    DE,
-    HAVE,
-    LIST,
-    NOUN,
-    OPINION,
-    PREP,
-    PRON,
-    VERB,
-)
+from builder.engine.symbols import ADV, ASPECT, BLOCKED, BUT, CONJ, COP, DE, HAVE, LIST, NOUN, OPINION, PREP, PRON, VERB
 
 _NAMES: Mapping[str, str] = {
     NOUN: "a noun",

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from builder.core.records import Element, Span
 from builder.engine.constituents import Constituent, Phrase
 from builder.engine.extent import OVER, ExtentRule
 from builder.engine.symbols import BLOCKED, DE, THAN, symbol_set
-from builder.records import Element, Span
 
 _MODIFIERS = symbol_set("PRON NUM NOUN ADJ")
 """What belongs to `aspect_full` right in front of an aspect."""

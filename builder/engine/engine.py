@@ -15,6 +15,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
 
+from builder.core.reasons import ReadWord, Reasons
+from builder.core.records import Token, Triplet, polarity_of
+from builder.core.settings import Convention
 from builder.engine.adjoining import read_adjoining
 from builder.engine.barring import bar_habits, bar_places
 from builder.engine.candidates import Before
@@ -42,13 +45,10 @@ from builder.engine.topics import next_topic, resume_list, share
 from builder.engine.units import lower_case, read_units
 from builder.engine.unreal import is_unreal
 from builder.engine.weighing import Read, weigh
-from builder.lexicon.resources import Lexicon
-from builder.lexicon.rules import Rule
-from builder.reasons import ReadWord, Reasons
-from builder.records import Token, Triplet, polarity_of
-from builder.settings import Convention
-from builder.text import Clause
-from builder.text import clauses as find_clauses
+from builder.language.lexicon.resources import Lexicon
+from builder.language.lexicon.rules import Rule
+from builder.reviews.text import Clause
+from builder.reviews.text import clauses as find_clauses
 
 LONGEST_CLAUSE = 150
 """Words that are read together: a text without any mark is read in pieces, so that the work stays linear."""

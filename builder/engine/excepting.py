@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from builder.core.errors import ResourceError
+from builder.core.records import Triplet
 from builder.engine.constituents import Constituent
 from builder.engine.elements import make_opinion
 from builder.engine.extent import ExtentRule
-from builder.errors import ResourceError
-from builder.lexicon.rules import Rule
-from builder.records import Triplet
+from builder.language.lexicon.rules import Rule
 
 _PLAIN = ExtentRule()
 """An opinion shows as its core and its negators, whatever else belongs to the whole stretch."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from builder.engine.symbols import COP, DE, DEG, DEGREE_DE, NEG, THAN, symbol_set
 from builder.engine.vocabulary import Unit, entry_of
-from builder.lexicon.resources import Lexicon
+from builder.language.lexicon.resources import Lexicon
 
 _DOING = symbol_set("VERB NOUN ASPECT ADJ")
 """What is done with a result, before 得 (沒有 布置 得 很 美)."""

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
-from builder.lexicon.resources import AspectEntry, Lexicon, OpinionEntry
-from builder.lexicon.rules import Rule
+from builder.language.lexicon.resources import AspectEntry, Lexicon, OpinionEntry
+from builder.language.lexicon.rules import Rule
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from builder.engine.constituents import GENERIC, THINGS, Constituent, Term, is_thing
 from builder.engine.symbols import ADJ, BLOCKED, BUT, NOUN, PART, symbol_set
-from builder.lexicon.resources import Lexicon
+from builder.language.lexicon.resources import Lexicon
 
 PRAISE = 7.5
 """From this valence on a sensory word praises rather than names a kind: 好吃牛雜湯 is no dish, 酸辣湯 is."""

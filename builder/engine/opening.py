@@ -10,7 +10,7 @@ from itertools import takewhile
 
 from builder.engine.symbols import ASPECT, HAVE, OPINION, symbol_set
 from builder.engine.vocabulary import Unit
-from builder.lexicon.resources import Lexicon
+from builder.language.lexicon.resources import Lexicon
 
 _OTHERS = symbol_set("DE OPINION")
 """Behind such an opinion: what tells that it describes more than the aspect it names (料多又好喝, 料多實在的滷味)."""

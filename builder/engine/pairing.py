@@ -21,7 +21,7 @@ from builder.engine.paths import dependency_path, last_core_token
 from builder.engine.patterns import compile_pattern, spell_symbols
 from builder.engine.scene import AspectChoice, Pairer, Scene
 from builder.engine.symbols import ASPECT, NOUN, symbol_set
-from builder.lexicon.rules import Rule
+from builder.language.lexicon.rules import Rule
 
 _NAME_PARTS = symbol_set("NOUN PART")
 """Units of a name that no lexicon holds."""

@@ -11,9 +11,9 @@ from dataclasses import MISSING, dataclass, fields
 from functools import cache
 from typing import TYPE_CHECKING, TypeVar, get_args, get_type_hints
 
-from builder.errors import ResourceError
-from builder.lexicon.rules import Rule
-from builder.settings import Convention
+from builder.core.errors import ResourceError
+from builder.core.settings import Convention
+from builder.language.lexicon.rules import Rule
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 
+from builder.core.records import Token
 from builder.engine.constituents import Constituent
-from builder.records import Token
 
 
 class Tree(tuple[Token, ...]):

@@ -11,8 +11,8 @@ from __future__ import annotations
 import re
 from functools import cache
 
+from builder.core.errors import ResourceError
 from builder.engine.symbols import SYMBOLS
-from builder.errors import ResourceError
 
 CURRENT = "!"
 _NAMES = {**SYMBOLS, "CURRENT": CURRENT, "WORD": ".", "TARGET": "(?P<target>A)"}

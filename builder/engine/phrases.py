@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from builder.core.records import Span
 from builder.engine.acting import tells_an_act
 from builder.engine.asserting import (
     AssertionRule,
@@ -20,13 +21,7 @@ from builder.engine.asserting import (
 )
 from builder.engine.comparing import ComparisonRule, find_denier, is_denied, loses_quality
 from builder.engine.constituents import ATTRIBUTES, Constituent, Phrase, Term
-from builder.engine.denying import (
-    DenyingRule,
-    find_forestalling,
-    find_owner_denied,
-    find_quantified,
-    leads_to_denied,
-)
+from builder.engine.denying import DenyingRule, find_forestalling, find_owner_denied, find_quantified, leads_to_denied
 from builder.engine.extent import (
     OVER,
     ExtentRule,
@@ -44,8 +39,7 @@ from builder.engine.naming import PRAISE
 from builder.engine.opening import open_clause
 from builder.engine.symbols import ADJ, ASPECT, BLOCKED, DE, DEG, HAVE, IRREALIS, NEG, OPINION, POST, STATEMENT_ENDS
 from builder.engine.vocabulary import Unit, entry_of
-from builder.lexicon.resources import Lexicon
-from builder.records import Span
+from builder.language.lexicon.resources import Lexicon
 
 BIT = "bit"
 """Kind of degree of a word behind an opinion that says a bit too much (甜 了點)."""

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from builder.core.reasons import ReadWord, Reasons, Step
 from builder.engine.constituents import Phrase, Term
-from builder.lexicon.resources import Lexicon, OpinionEntry
-from builder.reasons import ReadWord, Reasons, Step
+from builder.language.lexicon.resources import Lexicon, OpinionEntry
 
 NEUTRAL, NEGATED_NEUTRAL, LACK = 5.0, 4.0, 3.0
 CONTEXT_ONLY = "context.only"

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
+from builder.core.errors import ResourceError
 from builder.engine.patterns import compile_pattern
 from builder.engine.symbols import ASPECT, OPINION
 from builder.engine.vocabulary import Unit
-from builder.errors import ResourceError
-from builder.lexicon.resources import Lexicon, OpinionEntry
-from builder.lexicon.rules import Rule
+from builder.language.lexicon.resources import Lexicon, OpinionEntry
+from builder.language.lexicon.rules import Rule
 
 _FIRST = 0xE000
 """Classes of words are characters of the private use area, so that a pattern can name them beside symbols."""

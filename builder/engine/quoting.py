@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from builder.script import HAN
-from builder.text import Clause
-from builder.text import clauses as find_clauses
+from builder.reviews.script import HAN
+from builder.reviews.text import Clause
+from builder.reviews.text import clauses as find_clauses
 
 QUOTES = frozenset('「」『』“”"《》【】')
 """Marks around a name (推薦「牛肉麵」) that part no clause from what is said of it."""

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from builder.core.records import Triplet
 from builder.engine.constituents import Constituent
 from builder.engine.deciding import Weighed
 from builder.engine.engine import Doc, Engine
-from builder.lexicon.resources import Lexicon
-from builder.lexicon.rules import Rule
-from builder.records import Triplet
+from builder.language.lexicon.resources import Lexicon
+from builder.language.lexicon.rules import Rule
 
 
 @dataclass(frozen=True, slots=True)

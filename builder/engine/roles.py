@@ -28,7 +28,7 @@ from builder.engine.symbols import (
     symbol_set,
 )
 from builder.engine.vocabulary import FunctionWordRule, Unit, entry_of
-from builder.lexicon.resources import Lexicon
+from builder.language.lexicon.resources import Lexicon
 
 _TWO_ROLES = symbol_set("OPINION NEG POST")
 _STRENGTHENED = symbol_set("OPINION DEG NEG ADJ")

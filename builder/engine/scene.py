@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from builder.core.records import Token
 from builder.engine.constituents import Constituent
 from builder.engine.patterns import CURRENT
-from builder.records import Token
 
 
 class Topic(NamedTuple):

@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from builder.core.records import Token
 from builder.engine.quoting import QUOTES
 from builder.engine.roles import join_lacks, settle_roles
 from builder.engine.symbols import JUDGING, NOUN, OPINION, OTHER, POST
 from builder.engine.vocabulary import SYMBOL_OF_TAG, Unit, UnitVocabulary
-from builder.lexicon.resources import Lexicon
-from builder.records import Token
+from builder.language.lexicon.resources import Lexicon
 
 _LATIN = re.compile("[a-zß-öø-ɏ]{3,}")
 """Names in Latin letters that no lexicon holds (espresso)."""

@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from builder.core.errors import ResourceError
 from builder.engine.symbols import (
     ADJ,
     ADV,
@@ -33,9 +34,8 @@ from builder.engine.symbols import (
     SYMBOLS,
     VERB,
 )
-from builder.errors import ResourceError
-from builder.lexicon.resources import Lexicon, OpinionEntry
-from builder.lexicon.rules import Rule
+from builder.language.lexicon.resources import Lexicon, OpinionEntry
+from builder.language.lexicon.rules import Rule
 
 SYMBOL_OF_TAG: Mapping[str, str] = {
     "NOUN": NOUN, "PROPN": NOUN, "VERB": VERB, "ADJ": ADJ, "ADV": ADV, "PRON": PRON, "DET": PRON, "NUM": NUM,

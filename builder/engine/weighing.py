@@ -12,12 +12,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from builder.edges import shared, tidied
+from builder.core.edges import shared, tidied
+from builder.core.reasons import Reasons
+from builder.core.records import Element, Triplet, polarity_of
 from builder.engine.constituents import Constituent, Phrase, Term
 from builder.engine.elements import cut_out
 from builder.engine.symbols import symbol_set
-from builder.reasons import Reasons
-from builder.records import Element, Triplet, polarity_of
 
 NO_NAME = symbol_set("OPINION NEG DEG ADV CONJ BUT IRREALIS AUX PART PREP THAN LIST COP")
 """Units that no aspect holds."""

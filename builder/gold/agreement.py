@@ -11,8 +11,8 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
+from builder.core.records import Label, Pool
 from builder.gold.items import meant
-from builder.records import Label, Pool
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,10 +14,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from builder.core.records import Candidate, Label, Pool, PoolReview
 from builder.gold.items import meant
+from builder.gold.metrics.sampling import Share, Stratum, ratio_share, stratified_share
 from builder.gold.pool import ID_LENGTH, draw, name_of, shares
-from builder.metrics.sampling import Share, Stratum, ratio_share, stratified_share
-from builder.records import Candidate, Label, Pool, PoolReview
 
 READ = "read"
 """The stratum of reviews that are read in full."""

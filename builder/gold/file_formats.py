@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from builder.errors import ConfigError, InputError
+from builder.core.errors import ConfigError, InputError
 from builder.gold import argilla, doccano, label_studio, sheet
 from builder.gold.items import Fault, Filled, LabelItem
 from builder.gold.jsonfile import rows

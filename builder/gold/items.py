@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from builder.core.records import Candidate, Element, Label, Polarity, Pool, PoolReview, Triplet
 from builder.gold.mention import shown, surface
-from builder.records import Candidate, Element, Label, Polarity, Pool, PoolReview, Triplet
 
 VALENCE: Mapping[Polarity, float] = {"POS": 8.0, "NEG": 3.0, "NEU": 5.0}
 """The valence of triplets that people add: they give a polarity only."""

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from builder.errors import InputError
+from builder.core.errors import InputError
+from builder.core.strict_json import parse_json
 from builder.gold.items import Fault, Filled
-from builder.strict_json import parse_json
 
 
 def each(path: Path, unit: str, read: Callable[[str, dict[str, Any]], Iterable[Filled]]) -> Iterator[Filled | Fault]:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from builder.errors import ConfigError, ModelError, install_command
+from builder.core.errors import ConfigError, ModelError, install_command
 from builder.gold.prompt import Question
 
 if TYPE_CHECKING:

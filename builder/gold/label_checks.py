@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from builder.errors import InputError
+from builder.core.errors import InputError
+from builder.core.records import POLARITIES, VERDICTS, Candidate, Element, Label, Polarity, Pool, PoolReview, Triplet
 from builder.gold.items import UNSURE, Fault, Filled, Missing, triplet
 from builder.gold.mention import MentionError, locate
-from builder.records import POLARITIES, VERDICTS, Candidate, Element, Label, Polarity, Pool, PoolReview, Triplet
 
 _POLARITY: dict[str, Polarity] = {name: name for name in POLARITIES} | {
     "正面": "POS",

@@ -13,10 +13,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from builder.core.records import Span, Triplet
 from builder.gold.items import GUIDE, UNSURE, Fault, Filled, LabelItem, Missing, label_text
 from builder.gold.jsonfile import each, text_of
 from builder.gold.mention import from_utf16, shown, to_utf16
-from builder.records import Span, Triplet
 
 Json = dict[str, Any]
 _KINDS = {"choices": "choices", "textarea": "text"}

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from builder.annotators import Annotators
+from builder.core.annotators import Annotators
+from builder.core.records import Element, Label, Pool, PoolReview, Triplet
 from builder.gold.items import meant
-from builder.records import Element, Label, Pool, PoolReview, Triplet
 
 
 @dataclass(frozen=True, slots=True)

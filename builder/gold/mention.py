@@ -11,7 +11,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
 
-from builder.records import Element, Span
+from builder.core.records import Element, Span
 
 _PLACED = re.compile(r"(.*)@(\d{1,7}-\d{1,7}(?:,\d{1,7}-\d{1,7})*)", re.S)
 

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from builder.records import Candidate, Pool, PoolReview
+from builder.core.records import Candidate, Pool, PoolReview
 
 Margins = Mapping[int, float]
 """Candidate id -> by how much the rules' choice of its aspect was ahead (`Triplet.margin`)."""

@@ -14,8 +14,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from builder.errors import ConfigError, InputError
-from builder.files import write_atomically
+from builder.core.errors import ConfigError, InputError
+from builder.core.files import write_atomically
 
 NAME = "annotators.json"
 SHORTEST = 8

@@ -12,8 +12,8 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from builder.errors import ConfigError
-from builder.records import POLARITIES, Candidate, Pool, PoolReview, Review, StoredTriplet, Triplet
+from builder.core.errors import ConfigError
+from builder.core.records import POLARITIES, Candidate, Pool, PoolReview, Review, StoredTriplet, Triplet
 
 Proposals = Mapping[int, Sequence[tuple[StoredTriplet, tuple[tuple[str, float | None], ...]]]]
 """Review id -> its triplets, each with (source, confidence) of everyone who proposed it."""

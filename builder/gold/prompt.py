@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from builder.core.records import Candidate, Pool, PoolReview, Verdict
 from builder.gold.items import NAMES
 from builder.gold.triplet_answers import THOUGHT
-from builder.privacy.masking import mask
-from builder.records import Candidate, Pool, PoolReview, Verdict
+from builder.reviews.privacy.masking import mask
 
 SYSTEM = """你是標註員。每一題有兩個問題，都只根據 context 的文字回答：
 Q1：{意見}在以下文字是描述{對象}嗎？

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from builder.errors import BuilderError, ConfigError, install_command
+from builder.core.errors import BuilderError, ConfigError, install_command
 from builder.gold.doors import COOKIE, Door, KeyDoor, PasswordDoor, Refusal
 from builder.gold.passwords import Passwords
 

@@ -14,13 +14,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from builder.errors import InputError
+from builder.core.errors import InputError
+from builder.core.records import Triplet
+from builder.core.spreadsheets import read_cells
 from builder.gold.items import GUIDE, UNSURE, Fault, Filled, LabelItem, corrected, label_text, missing_of
 from builder.gold.mention import places
-from builder.records import Triplet
-from builder.sources import xlsx
-from builder.sources.opening import Source
-from builder.spreadsheets import read_cells
+from builder.reviews.sources import xlsx
+from builder.reviews.sources.opening import Source
 
 _CANDIDATE = ("pool", "candidate", "review", "text", "marked", "aspect", "opinion", "polarity")
 _ANSWER = ("label", "right_polarity", "right_aspect", "right_opinion", "note", "aspect_at", "opinion_at", "said")

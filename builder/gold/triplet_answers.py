@@ -14,8 +14,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 
-from builder.folding import fold
-from builder.records import Element, Polarity, Span, Triplet
+from builder.core.records import Element, Polarity, Span, Triplet
+from builder.reviews.folding import fold
 
 VALENCE: dict[Polarity, float] = {"POS": 8.0, "NEG": 3.0, "NEU": 5.0}
 MOST_TRIPLETS = 200

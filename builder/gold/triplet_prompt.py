@@ -13,10 +13,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from builder.folding import fold
+from builder.core.records import Triplet
 from builder.gold.prompt import Question, digest_question
-from builder.privacy.masking import mask
-from builder.records import Triplet
+from builder.reviews.folding import fold
+from builder.reviews.privacy.masking import mask
 
 ALL_TRIPLETS = """你是標註員。找出評論中所有「對象、意見、正負面」的三元組，輸出 JSON。
 對象 aspect：評論裡被評價的東西，例如菜色、服務、價格、環境。照抄原文的字，不加字、不改字。

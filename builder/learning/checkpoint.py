@@ -18,9 +18,9 @@ import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor, nn
 
-from builder.errors import ModelError
-from builder.files import write_atomically
-from builder.records import Triplet
+from builder.core.errors import ModelError
+from builder.core.files import write_atomically
+from builder.core.records import Triplet
 
 BEST = "best.safetensors"
 _STEPS = "step-*.safetensors"

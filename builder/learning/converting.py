@@ -17,8 +17,8 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from builder.errors import ModelError, OutputError
-from builder.files import refusals, sync
+from builder.core.errors import ModelError, OutputError
+from builder.core.files import refusals, sync
 from builder.learning import unpickling
 from builder.learning.hub import pickles_in
 

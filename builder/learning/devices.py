@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import torch
 
-from builder.errors import ModelError
+from builder.core.errors import ModelError
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

@@ -19,10 +19,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from builder.core.records import Span
 from builder.learning.rule_rows import RuleBatch, RuleRows, collate_rules
 from builder.learning.token_rows import TokenBatch, TokenRows, collate_tokens
-from builder.records import Span
-from builder.text import clauses
+from builder.reviews.text import clauses
 
 PAD, UNK = 0, 1
 SPECIAL = 2

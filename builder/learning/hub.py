@@ -15,7 +15,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from builder.errors import ModelError, install_command, printable
+from builder.core.errors import ModelError, install_command, printable
 from builder.learning.plainness import require_plain
 
 SAFETENSORS_ONLY = "its weights must be safetensors, for other files can run code when they are read"

@@ -3,7 +3,7 @@
 In: a network, its optimiser, and a `Course`: batches, gradients, a learning rate and a validation score, which is all
 that trainings differ in. Out: the network with the weights of its best epoch. Where checkpoints are written, a run
 that was killed goes on from the last one to the same weights. `fit` is the course of the embedded models;
-builder.model.paper.seq2seq has that of models spread over processes, builder.nlp.fit_parser the parser's.
+builder.models.paper.seq2seq has that of models spread over processes, builder.language.nlp.fit_parser the parser's.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import torch
 import torch.utils.deterministic as memory
 from torch import Tensor, nn
 
-from builder.errors import ModelError
+from builder.core.errors import ModelError
 from builder.learning import devices
 from builder.learning.checkpoint import Checkpoints, TrainingPlace
 from builder.learning.encode import batches

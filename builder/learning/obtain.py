@@ -19,9 +19,9 @@ from typing import Generic, TypeVar
 import torch
 from torch import Tensor, nn
 
-from builder.code import code_digest
-from builder.errors import ModelError
-from builder.kept import Kept
+from builder.core.code import code_digest
+from builder.core.errors import ModelError
+from builder.core.kept import Kept
 from builder.learning import devices
 from builder.learning.checkpoint import (
     Checkpoints,

@@ -10,8 +10,8 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, overload
 
+from builder.core.records import Triplet
 from builder.learning.task import Example, element
-from builder.records import Triplet
 
 
 class PackedExamples(Sequence[Example]):

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Literal, Protocol
 
+from builder.core.records import Span
 from builder.learning.token_numbers import TokenVocabulary
-from builder.records import Span
 
 PAD, UNK, MASK, BOS, EOS, ASPECT = range(6)
 SPECIAL = 6

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from builder.errors import ModelError
+from builder.core.errors import ModelError
 
 _ATTENTION = ("attn_implementation", "_attn_implementation")
 _PLAIN_ATTENTION = (None, "eager", "sdpa")

@@ -21,7 +21,7 @@ import torch
 from torch import multiprocessing
 from torch.multiprocessing.spawn import ProcessException, start_processes
 
-from builder.errors import ModelError, install_command
+from builder.core.errors import ModelError, install_command
 from builder.learning.devices import TRAINER, choose, takes_bf16
 from builder.learning.task import Progress
 

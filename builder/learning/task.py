@@ -1,6 +1,6 @@
 """What a model is given and what it answers, without torch.
 
-`Example` and `JudgedReview` are training items; their texts are views (builder.text.view) and all spans are offsets
+`Example` and `JudgedReview` are training items; their texts are views (builder.reviews.text.view) and all spans are offsets
 into them. `TripletModel` and `Judge` are what training returns. The configs hold every number that changes a
 result.
 """
@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Protocol, TypeVar
 
-from builder.limits import Limits, above_0, at_least, check_limits, from_0_to_1
-from builder.records import Element, Polarity, Span, Triplet, Verdict
+from builder.core.limits import Limits, above_0, at_least, check_limits, from_0_to_1
+from builder.core.records import Element, Polarity, Span, Triplet, Verdict
 
 VALENCE: dict[Polarity, float] = {"POS": 8.0, "NEG": 2.5, "NEU": 5.0}
 """The valence of a predicted triplet: the model knows the polarity only."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from builder.annotators import NOT_STATED
-from builder.licences import known_to_hubs
+from builder.core.annotators import NOT_STATED
+from builder.core.licences import known_to_hubs
 from builder.release import layers, origin, parquet, sections
 from builder.release.manifest import MASKED, MASKING, UNMASKED, Content, Facts, size_of
 from builder.release.stated_quality import quality_section

@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 import re
 
-from builder.licences import is_spdx_name
+from builder.core.licences import is_spdx_name
 from builder.release import origin
 from builder.release.manifest import Facts
 

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from builder.records import POLARITIES
-from builder.wording import counted
+from builder.core.records import POLARITIES
+from builder.core.wording import counted
 
 
 def count_faults(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from builder.licences import is_spdx_name
+from builder.core.licences import is_spdx_name
 from builder.release import origin, parquet
 from builder.release.card import HUB_SPLITS
 from builder.release.citation import cite_as

@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from builder.export.records import ReviewRow, TripletRow
-from builder.memory import uncollected
+from builder.core.memory import uncollected
+from builder.release.export.records import ReviewRow, TripletRow
 from builder.release.faulty import naming_faults
 from builder.release.reading import opened
 from builder.release.shelf import Shelf
-from builder.text import hashed
+from builder.reviews.text import hashed
 
 Level = Literal["patch", "minor", "major"]
 LEVELS: tuple[Level, ...] = ("patch", "minor", "major")

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from builder.errors import BuilderError, ReleaseError
+from builder.core.errors import BuilderError, ReleaseError
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from builder.export.records import ElementRow, ReviewRow
+from builder.release.export.records import ElementRow, ReviewRow
 
 REVIEW: Mapping[str, tuple[str, str]] = {
     "id": ("string", "the review's id in this dataset"),

@@ -12,14 +12,14 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import accumulate, pairwise
 from typing import Any
 
-from builder.dedup.near_duplicates import links
-from builder.edges import edge_fault, shared
-from builder.export.records import ReviewRow, TripletRow, element, mismatch
-from builder.privacy import masking as privacy
-from builder.records import POLARITIES, VERDICTS
+from builder.core.edges import edge_fault, shared
+from builder.core.records import POLARITIES, VERDICTS
+from builder.core.wording import counted
+from builder.release.export.records import ReviewRow, TripletRow, element, mismatch
 from builder.release.reading import FORMAT
 from builder.release.shape import is_bounded
-from builder.wording import counted
+from builder.reviews.dedup.near_duplicates import links
+from builder.reviews.privacy import masking as privacy
 
 _HALF = re.compile("[\ud800-\udfff]")
 _NO_PLACE = 1 << 31

@@ -17,9 +17,9 @@ from queue import Empty, Queue
 from threading import Thread
 from typing import Any, Literal
 
-from builder.errors import ConfigError, ReleaseError, install_command
+from builder.core.errors import ConfigError, ReleaseError, install_command
+from builder.core.wording import counted
 from builder.release.verify import verify
-from builder.wording import counted
 
 _REPOSITORY = re.compile(r"[\w.-]{1,96}/[\w.-]{1,96}", re.ASCII)
 _KEPT = frozenset({".gitattributes"})

@@ -12,8 +12,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypedDict, cast
 
-from builder.export.records import ReviewRow, completed
 from builder.release import parquet
+from builder.release.export.records import ReviewRow, completed
 from builder.release.reading import FORMAT
 
 NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,60}")

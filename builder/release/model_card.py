@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from builder.licences import known_to_hubs
+from builder.core.licences import known_to_hubs
 
 DESCRIPTION = "builder-model.json"
 FORMAT = 1

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from pathlib import PurePath
 
-from builder.annotators import NOT_STATED, name_annotators
+from builder.core.annotators import NOT_STATED, name_annotators
+from builder.core.settings import CORE, RESTAURANT
+from builder.core.wording import counted
 from builder.release.manifest import Facts
-from builder.settings import CORE, RESTAURANT
-from builder.wording import counted
 
 UNTRUSTED = "The panel of taggers is not trusted"
 """How `Facts.panel` begins where a judge was trained and changed nothing."""

@@ -10,14 +10,14 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
-from builder.export import bio, paper
-from builder.export.records import ElementRow, ReviewRow, TripletRow
-from builder.export.records import triplet as released
-from builder.export.triplet_labels import labelled, untokenisable
 from builder.release import layers, parquet
 from builder.release.card import card
 from builder.release.citation import citation
 from builder.release.croissant import croissant
+from builder.release.export import bio, paper
+from builder.release.export.records import ElementRow, ReviewRow, TripletRow
+from builder.release.export.records import triplet as released
+from builder.release.export.triplet_labels import labelled, untokenisable
 from builder.release.layers import LayerRow
 from builder.release.manifest import Content, Facts, checksums, manifest, sha256, stored
 

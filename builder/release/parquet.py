@@ -10,11 +10,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from builder.export.records import ReviewRow
+from builder.release.export.records import ReviewRow
 from builder.release.manifest import Content, Stored
 from builder.release.reading import FORMAT
-from builder.sources.batches import read_batches
-from builder.sources.footer import read_chunks
+from builder.reviews.sources.batches import read_batches
+from builder.reviews.sources.footer import read_chunks
 
 COLUMNS = {
     "id": "string", "text": "string", "language": "string", "rating": "float64", "source": "string",

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from builder.errors import ReleaseError
-from builder.export.records import ReviewRow, completed
+from builder.core.errors import ReleaseError
+from builder.release.export.records import ReviewRow, completed
 from builder.release.shape import manifest_fault, parse, read_json
 
 FORMAT = 3

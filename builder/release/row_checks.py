@@ -12,11 +12,11 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from builder.memory import uncollected
+from builder.core.memory import uncollected
+from builder.core.shards import Crew, Job
 from builder.release.gates import row_faults, schema_fault
 from builder.release.shape import parse
 from builder.release.whole import RowLook
-from builder.shards import Crew, Job
 
 _PART = 2_000
 """Lines of a worker's task."""

@@ -6,11 +6,11 @@ from __future__ import annotations
 
 import re
 
-from builder.annotators import describe_annotators
+from builder.core.annotators import describe_annotators
+from builder.core.wording import counted
 from builder.release import fields, origin
 from builder.release.figures import interval, metric_name, system_name
 from builder.release.manifest import Facts
-from builder.wording import counted
 
 REASONS = {
     "unsure": "triplets below the confidence that was asked for",

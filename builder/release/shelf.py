@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from builder.export.records import ReviewRow
+from builder.release.export.records import ReviewRow
 from builder.release.reading import row, rows, rows_path, sized
-from builder.text import hashed
+from builder.reviews.text import hashed
 
 
 class Shelf(Mapping[str, tuple[str, ReviewRow]]):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from builder.annotators import describe_annotators
+from builder.core.annotators import describe_annotators
 from builder.release.figures import markdown, sentence
 from builder.release.manifest import Facts
 

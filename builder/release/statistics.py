@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from statistics import mean, median
 
-from builder.export.records import ReviewRow
-from builder.privacy.masking import REPLACEMENTS
-from builder.records import POLARITIES, VERDICTS
+from builder.core.records import POLARITIES, VERDICTS
+from builder.release.export.records import ReviewRow
+from builder.reviews.privacy.masking import REPLACEMENTS
 
 Numbers = Mapping[str, object]
 _MASKS = re.compile("|".join(map(re.escape, REPLACEMENTS.values())))

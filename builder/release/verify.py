@@ -13,12 +13,15 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from builder.errors import ReleaseError
-from builder.export.records import ReviewRow
-from builder.memory import uncollected
-from builder.records import POLARITIES
+from builder.core.errors import ReleaseError
+from builder.core.memory import uncollected
+from builder.core.records import POLARITIES
+from builder.core.shards import Crew
+from builder.core.shards.local import LocalCrew
+from builder.core.wording import counted
 from builder.release import layers, parquet
 from builder.release.counts import count_faults
+from builder.release.export.records import ReviewRow
 from builder.release.gates import row_faults, schema_fault
 from builder.release.layers import LayerRow
 from builder.release.manifest import sums
@@ -26,9 +29,6 @@ from builder.release.reading import FORMAT, NAME, rows
 from builder.release.row_checks import check_lines, text_of
 from builder.release.shape import croissant_fault, manifest_fault, parse, read_json
 from builder.release.whole import RowLook, WholeRelease
-from builder.shards import Crew
-from builder.shards.local import LocalCrew
-from builder.wording import counted
 
 ALWAYS = ("README.md", "CHANGES.md", "CITATION.cff", "metadata.json")
 """Beside data, parquet and manifest in every release since format 2."""

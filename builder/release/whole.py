@@ -13,11 +13,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from builder.dedup.near_duplicates import normal
-from builder.dedup.text_store import Texts
-from builder.export.records import ReviewRow
+from builder.release.export.records import ReviewRow
 from builder.release.gates import leaks, unmasked
-from builder.text import hashed
+from builder.reviews.dedup.near_duplicates import normal
+from builder.reviews.dedup.text_store import Texts
+from builder.reviews.text import hashed
 
 HASHED = 16
 """Bytes of the hash of a text or an id."""

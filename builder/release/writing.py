@@ -9,11 +9,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from builder.errors import ReleaseError
-from builder.files import sync
+from builder.core.errors import ReleaseError
+from builder.core.files import sync
+from builder.core.shards import Crew
 from builder.release.manifest import Content, Stored
 from builder.release.verify import Seen, verify
-from builder.shards import Crew
 
 
 @contextmanager

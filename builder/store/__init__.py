@@ -1,0 +1,7 @@
+"""The database of a working directory. SQL stands here and nowhere else.
+
+In: records. Out: records. `db` opens, locks and migrates it; each other module reads and writes one subject; `schema/`
+holds its tables with their comments, `queries/` the questions with a name.
+
+Start reading at `schema/001_*.sql` and `db`.
+"""

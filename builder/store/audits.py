@@ -8,7 +8,7 @@ import hashlib
 import json
 import sqlite3
 
-from builder.records import Candidate, PoolReview
+from builder.core.records import Candidate, PoolReview
 from builder.store import triplets
 
 _LATEST = "SELECT id FROM pools WHERE config ->> '$.kind' = 'audit' ORDER BY rowid DESC LIMIT 1"

@@ -10,9 +10,9 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from builder.records import Triplet
+from builder.core.records import Triplet
+from builder.core.wording import counted
 from builder.store import browse_tables, db, queries, released, runs, triplet_rows, triplets
-from builder.wording import counted
 
 TABLE = "triplet_list"
 _LIST = f"""

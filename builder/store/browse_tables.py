@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import groupby
 
-from builder.folding import fold
-from builder.script import converter, script_of
+from builder.reviews.folding import fold
+from builder.reviews.script import converter, script_of
 from builder.store.triplets import RULES_REPEATED
 
 RELEASED, RULES, MODELS, GOLD, LEFT_OUT = (1 << bit for bit in range(5))

@@ -12,7 +12,7 @@ import sqlite3
 from array import array
 from collections.abc import Callable, Mapping
 
-from builder.records import Polarity, Verdict
+from builder.core.records import Polarity, Verdict
 
 Rating = Callable[[Verdict | None, float, str, Polarity, float], float]
 """Label and score of a judge, and the rule of a triplet ("": the judge alone or a longer aspect than the rules'), its

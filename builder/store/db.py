@@ -14,7 +14,7 @@ from contextlib import closing, contextmanager
 from importlib.resources import files
 from pathlib import Path
 
-from builder.errors import QueryError, WorkdirError
+from builder.core.errors import QueryError, WorkdirError
 from builder.store import limits
 from builder.store.descriptions import describe_tables
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from builder.edges import clashes
-from builder.records import Triplet
+from builder.core.edges import clashes
+from builder.core.records import Triplet
 from builder.store import triplet_rows
 from builder.store.reviews import Rejection
 from builder.store.triplet_rows import TRIPLET_COLUMNS, restore

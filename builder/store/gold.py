@@ -10,7 +10,7 @@ import sqlite3
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from builder.records import Label, Span
+from builder.core.records import Label, Span
 from builder.store.pools import now
 
 Labels = dict[str, dict[int, Label]]

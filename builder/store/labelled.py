@@ -9,7 +9,7 @@ import sqlite3
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from builder.annotators import Annotators
+from builder.core.annotators import Annotators
 
 GOLD, SILVER = "gold", "silver"
 """The sources of the layers, and what release rows call their annotation."""

@@ -6,7 +6,7 @@ import json
 import sqlite3
 from dataclasses import dataclass
 
-from builder.records import Span
+from builder.core.records import Span
 
 Spans = dict[str, tuple[Span, ...]]
 

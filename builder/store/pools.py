@@ -8,8 +8,8 @@ import sqlite3
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 
-from builder.errors import QueryError
-from builder.records import Candidate, Pool, PoolReview, Review, StoredTriplet
+from builder.core.errors import QueryError
+from builder.core.records import Candidate, Pool, PoolReview, Review, StoredTriplet
 from builder.store import runs, triplet_rows, triplets
 
 Proposed = dict[int, list[tuple[StoredTriplet, tuple[tuple[str, float | None], ...]]]]

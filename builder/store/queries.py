@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 
-from builder.errors import ConfigError, QueryError, did_you_mean
+from builder.core.errors import ConfigError, QueryError, did_you_mean
 from builder.store.limits import bytes_of
 
 Table = tuple[tuple[str, ...], list[tuple[object, ...]]]

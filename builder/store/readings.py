@@ -9,7 +9,7 @@ import json
 import sqlite3
 from collections.abc import Iterable, Iterator
 
-from builder.records import Review, Token
+from builder.core.records import Review, Token
 from builder.store.reviews import REVIEW_COLUMNS
 
 _CURRENT = "(SELECT id FROM backends WHERE current = 1)"

@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from builder.records import Span
+from builder.core.records import Span
 from builder.store import queries, released
 from builder.store.triplets import RULES_REPEATED
 

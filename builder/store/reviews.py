@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from builder.records import Review
+from builder.core.records import Review
 from builder.store import search
 
 REVIEW_COLUMNS = "id, key, text, script, split, place, rating, source"

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from builder.errors import QueryError, WorkdirError
-from builder.folding import fold
-from builder.script import HAN, HAN_RANGES
+from builder.core.errors import QueryError, WorkdirError
+from builder.reviews.folding import fold
+from builder.reviews.script import HAN, HAN_RANGES
 from builder.store import db, runs
 
 _SCHEMA = 11

@@ -13,8 +13,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from builder.errors import QueryError
-from builder.records import StoredTriplet
+from builder.core.errors import QueryError
+from builder.core.records import StoredTriplet
 from builder.store import triplet_rows, triplets
 from builder.store.outcomes import Outcome, outcomes
 from builder.store.queries import public_id

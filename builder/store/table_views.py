@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Sequence
 
-from builder.errors import QueryError, did_you_mean
+from builder.core.errors import QueryError, did_you_mean
 
 
 def table_kinds(connection: sqlite3.Connection) -> dict[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Iterator
 
-from builder.records import StoredTriplet
+from builder.core.records import StoredTriplet
 from builder.store.triplet_rows import BITS, EVERY, HASH, TRIPLET_COLUMNS, restore
 
 

@@ -11,8 +11,8 @@ import json
 import math
 from collections.abc import Iterable
 
-from builder.reasons import ReadWord, Reasons
-from builder.records import Element, Polarity, StoredTriplet, Triplet
+from builder.core.reasons import ReadWord, Reasons
+from builder.core.records import Element, Polarity, StoredTriplet, Triplet
 
 TRIPLET_COLUMNS = (
     "t.id, t.review, t.aspect, t.aspect_full, t.owner, t.opinion, t.opinion_full, t.polarity, t.valence, t.spans"

@@ -11,8 +11,8 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from builder.annotators import Annotators
-from builder.records import StoredTriplet, Triplet, Verdict
+from builder.core.annotators import Annotators
+from builder.core.records import StoredTriplet, Triplet, Verdict
 from builder.store.reviews import PROPOSED_FOR
 from builder.store.triplet_rows import BITS, EVERY, HASH, TRIPLET_COLUMNS, PreparedTriplet, make_row, prepare, restore
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
 from builder.augment.catalog import METHODS
-from builder.export.formats import CARRIES, FORMATS, OTHERS
-from builder.pipeline import STAGES
+from builder.pipeline.pipeline import STAGES
+from builder.release.export.formats import CARRIES, FORMATS, OTHERS
 from builder.store import queries
 
 RULES = Path(__file__).parents[2] / "rules"
+PACKAGE = Path(__file__).parents[2] / "builder"
 NO_RULES = ("kind", "order", "about", "conventions", "hit", "miss")
 
 
@@ -58,6 +61,22 @@ def describe_rules() -> str:
         )
         parts += [_table(("rule", "kind", "what it does", "examples"), rows), ""]
     return "\n".join(parts)
+
+
+def describe_rooms() -> str:
+    """Which room of the package imports which, in how many places; a room stands below all that it imports."""
+    rooms = [path.parent.name for path in PACKAGE.glob("*/__init__.py")]
+    arrows = Counter[tuple[str, str]]()
+    for room in rooms:
+        for path in (PACKAGE / room).rglob("*.py"):
+            named = re.findall(r"^ *from builder\.(\w+)", path.read_text(encoding="utf-8"), re.M)
+            arrows.update((room, other) for other in named if other != room)
+    below = {room: {other for source, other in arrows if source == room} for room in rooms}
+    order: list[str] = []
+    while left := sorted(set(rooms) - set(order)):
+        order.append(next(room for room in left if below[room] <= set(order)))
+    rows = ((f"`{room}`", *(str(arrows[room, other] or "") for other in order)) for room in order)
+    return _table(("", *(f"`{room}`" for room in order)), rows)
 
 
 def _codes(names: Iterable[str]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import click
 
-from builder.cli import cli
+from builder.cli.main import cli
 
 
 def describe_commands() -> str:

@@ -8,9 +8,9 @@ import typing
 from collections.abc import Iterator
 
 from builder.augment.settings import AugmentSettings
-from builder.config import written_value
-from builder.settings import Config
-from builder.usecases.setting_sentences import SettingFacts, setting_facts
+from builder.core.config import written_value
+from builder.core.settings import Config
+from builder.pipeline.setting_sentences import SettingFacts, setting_facts
 
 
 def describe_build_settings() -> str:

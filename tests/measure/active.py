@@ -17,7 +17,7 @@ from pathlib import Path
 from decision import Case, Text, answer, collect, fit, load_scorer, read_examples, read_sentences, read_whole
 from labels import move
 
-from builder.reader import Recipe, make_reader
+from builder.engine.reader import Recipe, make_reader
 
 SIZES = (10, 20, 40, 80)
 PRIOR = 10.0

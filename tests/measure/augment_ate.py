@@ -31,7 +31,6 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from builder import nlp
 from builder.augment import cues, fluency
 from builder.augment.constraints import broken, make_trial
 from builder.augment.fragment_settings import MaskedSeq2SeqSettings
@@ -44,10 +43,11 @@ from builder.augment.records import Mark, Method, Rewrite, Sentence, applied, mo
 from builder.augment.settings import make_settings
 from builder.augment.token_labels import bio
 from builder.augment.training import raw
+from builder.core.records import Span
+from builder.language import nlp
+from builder.language.lexicon.resources import load_lexicon
 from builder.learning.encode import batches
 from builder.learning.loop import scope
-from builder.lexicon.resources import load_lexicon
-from builder.records import Span
 
 Row = tuple[str, str, list[Span]]
 """Id, text, aspects as [start, end)."""

@@ -24,7 +24,7 @@ from builder.augment.catalog import load
 from builder.augment.records import Sentence, applied
 from builder.augment.sentence_files import FORMATS
 from builder.augment.settings import Given, make_settings
-from builder.errors import install_command
+from builder.core.errors import install_command
 
 PEER = r"""
 import json, os, sys, time

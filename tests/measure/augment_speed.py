@@ -23,9 +23,9 @@ from typing import Any
 
 from builder.augment.methods import cbert, context, gpt2, masked_seq2seq, style_transfer
 from builder.augment.records import Mark, Method, Rewrite, Sentence, applied, moved
-from builder.reader import Recipe, make_reader
-from builder.records import Token, Triplet
-from builder.text import clauses, sentences
+from builder.core.records import Token, Triplet
+from builder.engine.reader import Recipe, make_reader
+from builder.reviews.text import clauses, sentences
 
 LOADERS: dict[str, tuple[Any, Callable[..., Method]]] = {
     "masked-seq2seq": (masked_seq2seq.MaskedSeq2SeqSettings, masked_seq2seq.load),

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from builder.augment.survival import Held, judges, survival
-from builder.export.records import triplet
+from builder.release.export.records import triplet
 from builder.release.reading import rows
 
 

@@ -15,9 +15,9 @@ import shlex
 import sys
 from pathlib import Path
 
-from builder.bench.labelled_texts import held_out, normalised
-from builder.bench.reading import load
-from builder.cli import main as builder
+from builder.augment.bench.labelled_texts import held_out, normalised
+from builder.augment.bench.reading import load
+from builder.cli.main import main as builder
 
 TABLES = {
     "2": "none,eda,monoaug,boostaug",

@@ -19,8 +19,8 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from pathlib import Path
 
-from builder.reader import Recipe, make_reader
-from builder.records import Span
+from builder.core.records import Span
+from builder.engine.reader import Recipe, make_reader
 
 Gold = tuple[Span, str]
 """Where an opinion stands, and its polarity."""

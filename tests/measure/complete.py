@@ -17,9 +17,9 @@ from pathlib import Path
 from types import MappingProxyType
 
 from builder.engine import Engine
-from builder.export.records import extracted
-from builder.lexicon.rules import Rule, load_rules
-from builder.reader import Recipe, extract, make_reader
+from builder.engine.reader import Recipe, extract, make_reader
+from builder.language.lexicon.rules import Rule, load_rules
+from builder.release.export.records import extracted
 
 
 def change(rules: Sequence[Rule], name: str, **params: object) -> list[Rule]:

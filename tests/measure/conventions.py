@@ -16,16 +16,16 @@ from typing import get_args
 from dimabsa import gold as read_dimabsa
 from paper import read_valid
 
-from builder import metrics
+from builder.core.settings import Convention
 from builder.engine import RuleEngine, make_engine
-from builder.export.answers_complete import load_complete
-from builder.export.paper import aspect_text
-from builder.lexicon.rules import load_rules
-from builder.metrics import Answer
-from builder.metrics.complete import tally_complete
-from builder.metrics.scores import f1, share
-from builder.reader import Reader, Reading, Recipe, extract, make_reader
-from builder.settings import Convention
+from builder.engine.reader import Reader, Reading, Recipe, extract, make_reader
+from builder.gold import metrics
+from builder.gold.metrics import Answer
+from builder.gold.metrics.complete import tally_complete
+from builder.gold.metrics.scores import f1, share
+from builder.language.lexicon.rules import load_rules
+from builder.release.export.answers_complete import load_complete
+from builder.release.export.paper import aspect_text
 
 Readings = Mapping[str, Reading]
 Answers = dict[str, list[Answer]]

@@ -35,9 +35,9 @@ def main() -> None:
     import psutil
     from conftest import FAST, contents, small_input
 
-    from builder import pipeline
-    from builder.builds import Build
-    from builder.config import resolve
+    from builder.core.config import resolve
+    from builder.pipeline import pipeline
+    from builder.pipeline.builds import Build
     from builder.store import readings
 
     given = {key: tomllib.loads(f"v = {value}")["v"] for key, value in FAST.items()} | {"shard": 8}

@@ -31,11 +31,11 @@ from scipy.sparse import csr_matrix
 from builder.engine.deciding import Weighed
 from builder.engine.engine import Engine
 from builder.engine.params import in_force
-from builder.export.records import extracted
-from builder.lexicon.rules import load_rules
-from builder.reader import Reader, Reading, Recipe, extract, make_reader
-from builder.text import view
-from builder.usecases.lessons import change_weights
+from builder.engine.reader import Reader, Reading, Recipe, extract, make_reader
+from builder.language.lexicon.rules import load_rules
+from builder.release.export.records import extracted
+from builder.reviews.text import view
+from builder.teaching.lessons import change_weights
 
 ROOT = Path(__file__).parents[2]
 CORE, PACK = (ROOT / folder / "rules" / "15_decision.toml" for folder in ("", "domains/restaurant"))

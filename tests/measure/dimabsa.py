@@ -18,11 +18,11 @@ from pathlib import Path
 from types import MappingProxyType
 
 from builder.engine import Engine
-from builder.lexicon.resources import Lexicon
-from builder.lexicon.rules import Rule, load_rules
-from builder.metrics import Answer, micro
-from builder.metrics.matching import MEETS
-from builder.reader import Reading, Recipe, extract, make_reader
+from builder.engine.reader import Reading, Recipe, extract, make_reader
+from builder.gold.metrics import Answer, micro
+from builder.gold.metrics.matching import MEETS
+from builder.language.lexicon.resources import Lexicon
+from builder.language.lexicon.rules import Rule, load_rules
 
 Gold = dict[str, tuple[str, list[Answer]]]
 

@@ -21,10 +21,10 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from builder.lexicon.folders import Folders
-from builder.metrics import Answer, micro
-from builder.reader import Recipe, make_reader
-from builder.usecases.domain_packs import make_pack
+from builder.engine.reader import Recipe, make_reader
+from builder.gold.metrics import Answer, micro
+from builder.language.lexicon.folders import Folders
+from builder.teaching.domain_packs import make_pack
 
 Answers = dict[str, list[Answer]]
 

@@ -30,10 +30,10 @@ import torch
 
 from builder.learning.encode import batches
 from builder.learning.task import EncoderTuning, Example, TaggerConfig
-from builder.model.encoder import EncoderFoundation, EncoderTrunk, load_encoder
-from builder.model.probing import passed_weights
-from builder.model.tagger import learnable
-from builder.model.tagger_network import TaggerNetwork, Window
+from builder.models.encoder import EncoderFoundation, EncoderTrunk, load_encoder
+from builder.models.probing import passed_weights
+from builder.models.tagger import learnable
+from builder.models.tagger_network import TaggerNetwork, Window
 
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parent.parent))

@@ -31,17 +31,17 @@ from decision import (
 from limits import ReadText, held, read_texts
 from missed import REASONS, find_reason
 
+from builder.core.records import Triplet
 from builder.engine import Doc, Engine
 from builder.engine.deciding import Weighed
-from builder.lexicon.resources import Lexicon
-from builder.lexicon.rules import load_rules
-from builder.model.cotrain import Taggers, load_taggers
-from builder.model.shipped import open_model
-from builder.model.trust import TrustLimits
-from builder.reader import Recipe, make_reader, to_text
-from builder.records import Triplet
-from builder.text import view
-from builder.usecases.lessons import change_weights
+from builder.engine.reader import Recipe, make_reader, to_text
+from builder.language.lexicon.resources import Lexicon
+from builder.language.lexicon.rules import load_rules
+from builder.models.cotrain import Taggers, load_taggers
+from builder.models.shipped import open_model
+from builder.models.trust import TrustLimits
+from builder.reviews.text import view
+from builder.teaching.lessons import change_weights
 
 Answer = dict[str, str]
 SCORES = (0.02, 0.1, 0.3, 0.5)

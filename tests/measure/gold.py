@@ -21,12 +21,12 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from goldwork import triplet, work
 
+from builder.core.records import Label, Triplet
 from builder.gold.file_formats import FORMATS
 from builder.gold.pool import PoolSettings
-from builder.records import Label, Triplet
 from builder.store import gold, pools
-from builder.usecases.labelling import agree, export, import_labels, opened
-from builder.usecases.pooling import make_pool
+from builder.teaching.labelling import agree, export, import_labels, opened
+from builder.teaching.pooling import make_pool
 
 ASPECTS, OPINIONS = ("湯頭", "店員", "餐點", "環境", "甜點", "飲料"), ("好喝", "親切", "太鹹", "乾淨", "很甜", "普通")
 

@@ -26,10 +26,10 @@ from itertools import count, islice
 from multiprocessing import get_context
 from pathlib import Path
 
-from builder.builds import Build
-from builder.config import resolve
-from builder.pipeline import STAGES as PIPELINE
-from builder.pipeline import run
+from builder.core.config import resolve
+from builder.pipeline.builds import Build
+from builder.pipeline.pipeline import STAGES as PIPELINE
+from builder.pipeline.pipeline import run
 from builder.store import db, queries, search, stories
 
 STAGES = tuple(stage.name for stage in PIPELINE)

@@ -13,14 +13,14 @@ import time
 from itertools import islice
 from pathlib import Path
 
-from builder import sources
-from builder.lexicon.folders import Folders
-from builder.lexicon.importers import import_lexicon
-from builder.lexicon.overlay import write
-from builder.lexicon.resources import load_lexicon
-from builder.nlp.embedded import load_segmenter
-from builder.reader import Recipe, make_reader
-from builder.sources.rows import RawReview
+from builder.engine.reader import Recipe, make_reader
+from builder.language.lexicon.folders import Folders
+from builder.language.lexicon.importers import import_lexicon
+from builder.language.lexicon.overlay import write
+from builder.language.lexicon.resources import load_lexicon
+from builder.language.nlp.embedded import load_segmenter
+from builder.reviews import sources
+from builder.reviews.sources.rows import RawReview
 
 ROUNDS = 3
 

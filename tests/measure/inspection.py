@@ -16,7 +16,7 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
-from builder.lexicon.resources import load_lexicon
+from builder.language.lexicon.resources import load_lexicon
 from builder.store import db, queries, search, stories, usage
 
 REPEATED = {
@@ -83,7 +83,7 @@ def best(work: Callable[[], object], times: int = 5) -> float:
 
 def pages(workdir: Path, folder: Path, paths: list[str]) -> None:
     """Time pages as the server makes them, from its own copy of the database."""
-    from builder.serve import app, database
+    from builder.pages.serve import app, database
 
     started = time.process_time()
     served = app.datasette(database.of_workdir(workdir, folder), "bench", "bench")

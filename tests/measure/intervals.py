@@ -16,14 +16,14 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from builder.export import answers
-from builder.export.records import extracted
-from builder.metrics.scores import Metric
-from builder.metrics.systems import Settings, SystemScores, measure
-from builder.model.tagger import in_place
-from builder.sources.texts import texts
+from builder.gold.metrics.scores import Metric
+from builder.gold.metrics.systems import Settings, SystemScores, measure
+from builder.models.tagger import in_place
+from builder.pipeline.extracting import extract_file
+from builder.release.export import answers
+from builder.release.export.records import extracted
+from builder.reviews.sources.texts import texts
 from builder.store import db, runs, triplets
-from builder.usecases.extracting import extract_file
 
 SETS = (
     ("dimABSA 2024 training set 1", "dimabsa/SIGHAN2024_dimABSA_TrainingSet1_Traditional.json", ""),

@@ -21,7 +21,7 @@ from dimabsa import gold
 from numpy.typing import NDArray
 from variants import right, stored
 
-from builder.records import StoredTriplet
+from builder.core.records import StoredTriplet
 from builder.store import db, triplets
 
 KEPT = 0.9

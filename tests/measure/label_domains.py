@@ -21,12 +21,12 @@ from pathlib import Path
 from domain import induce_pack, read_gold
 
 from builder.engine import make_engine
-from builder.lexicon.folders import Folders
-from builder.lexicon.rules import Rule
-from builder.metrics import Answer, micro
-from builder.reader import Reader, Recipe, extract, make_reader
-from builder.usecases.label_sources import Row, read_labels
-from builder.usecases.lessons import change_weights, lay_aspects, learn, learn_aspects, read_taught, teach_weights
+from builder.engine.reader import Reader, Recipe, extract, make_reader
+from builder.gold.metrics import Answer, micro
+from builder.language.lexicon.folders import Folders
+from builder.language.lexicon.rules import Rule
+from builder.teaching.label_sources import Row, read_labels
+from builder.teaching.lessons import change_weights, lay_aspects, learn, learn_aspects, read_taught, teach_weights
 
 Scores = tuple[float, float, float, float]
 PARTS = ("nothing", "aspects", "weights", "what `gain --teach` keeps")

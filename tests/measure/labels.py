@@ -25,18 +25,18 @@ from decision import Case, Text, answer, collect, fit, load_scorer, read_example
 from pack_model import ReadReview, hold, to_answer
 
 from builder.engine.engine import Engine
-from builder.export.records import extracted
-from builder.lexicon.folders import Folders
-from builder.lexicon.overlay import Overlay, own, write
-from builder.lexicon.rules import load_rules
-from builder.model import decision_weights
-from builder.model.decision_weights import WeighedOpinion, adapt_weights
-from builder.model.shipped import open_model
-from builder.model.tagger import Proposal
-from builder.model.trust import TrustLimits
-from builder.reader import Reader, Recipe, extract, make_reader
-from builder.usecases.label_sources import read_labels
-from builder.usecases.lessons import change_weights, lay_aspects, learn, read_taught
+from builder.engine.reader import Reader, Recipe, extract, make_reader
+from builder.language.lexicon.folders import Folders
+from builder.language.lexicon.overlay import Overlay, own, write
+from builder.language.lexicon.rules import load_rules
+from builder.models import decision_weights
+from builder.models.decision_weights import WeighedOpinion, adapt_weights
+from builder.models.shipped import open_model
+from builder.models.tagger import Proposal
+from builder.models.trust import TrustLimits
+from builder.release.export.records import extracted
+from builder.teaching.label_sources import read_labels
+from builder.teaching.lessons import change_weights, lay_aspects, learn, read_taught
 
 TEACH, PRIORS = 100, (2.0, 5.0, 10.0)
 MOVED = 5.0

@@ -2,9 +2,9 @@
 COMPLETE_FOLDER SCORER.py`.
 
 WORKDIR is that of a build with a judge, COMPLETE_FOLDER and SCORER are those of sizes.py. Prints two Markdown tables:
-precision, recall and F1 of variant E by its four limits (builder.model.trust), and how often triplets are right by
+precision, recall and F1 of variant E by its four limits (builder.models.trust), and how often triplets are right by
 the rank of their score among those of the rules' triplets of train, of which `--train` reviews are drawn
-(builder.model.calibration).
+(builder.models.calibration).
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ import numpy as np
 from pack_model import place
 from sizes import Gold, judge, scorer
 
-from builder import nlp
+from builder.core.records import Triplet
 from builder.engine import Doc, Engine
+from builder.engine.reader import review_view, to_text, to_view
+from builder.language import nlp
+from builder.language.lexicon.resources import load_lexicon
+from builder.language.lexicon.rules import load_rules
 from builder.learning.task import Example
-from builder.lexicon.resources import load_lexicon
-from builder.lexicon.rules import load_rules
-from builder.model.cotrain import Taggers, fresh, load_taggers, widened
-from builder.model.panel import YY, seen, unseen
-from builder.model.tagger import Proposal, in_place
-from builder.model.trust import ADD, DROP, FIRM, WIDEN, TrustLimits
-from builder.reader import review_view, to_text, to_view
-from builder.records import Triplet
+from builder.models.cotrain import Taggers, fresh, load_taggers, widened
+from builder.models.panel import YY, seen, unseen
+from builder.models.tagger import Proposal, in_place
+from builder.models.trust import ADD, DROP, FIRM, WIDEN, TrustLimits
+from builder.reviews.text import View, view
 from builder.store import db, reviews, triplets
-from builder.text import View, view
 
 LIMITS = (
     *((0.0, FIRM, add, widen) for add in (math.inf, ADD) for widen in (math.inf, WIDEN)),

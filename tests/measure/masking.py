@@ -13,7 +13,7 @@ from collections import Counter
 from pathlib import Path
 
 from builder import Release
-from builder.script import converter
+from builder.reviews.script import converter
 
 _HAN = "[\u4e00-\u9fff]"
 _SURNAME = (

@@ -39,13 +39,13 @@ class Target:
 
 _PANEL = "tests/test_panel.py tests/test_cotrain.py -k 'not build'"
 TARGETS = {
-    "cotrain": Target(("builder/model/cotrain.py",), _PANEL),
-    "panel": Target(("builder/model/panel.py",), _PANEL),
+    "cotrain": Target(("builder/models/cotrain.py",), _PANEL),
+    "panel": Target(("builder/models/panel.py",), _PANEL),
     "metrics": Target(
-        ("builder/metrics/matching.py", "builder/metrics/scores.py", "builder/metrics/intervals.py"),
+        ("builder/gold/metrics/matching.py", "builder/gold/metrics/scores.py", "builder/gold/metrics/intervals.py"),
         "tests/test_metrics.py",
     ),
-    "privacy": Target(("builder/privacy/masking.py",), "tests/test_privacy.py"),
+    "privacy": Target(("builder/reviews/privacy/masking.py",), "tests/test_privacy.py"),
     "constraints": Target(
         ("builder/augment/constraints.py",),
         "tests/test_augment_barring.py tests/test_augment.py -k 'constraint or barring or must or come'",
@@ -57,11 +57,11 @@ TARGETS = {
     ),
     "diff": Target(("builder/release/diff.py",), "tests/test_diff.py"),
     "splits": Target(
-        ("builder/dedup/assignment.py",),
+        ("builder/reviews/dedup/assignment.py",),
         "tests/test_splits.py -k 'newcomer or group or count or share or whoever or named or bridge'",
     ),
     "near-duplicates": Target(
-        ("builder/dedup/near_duplicates.py",), "tests/test_splits.py -k 'join or template or room or script'"
+        ("builder/reviews/dedup/near_duplicates.py",), "tests/test_splits.py -k 'join or template or room or script'"
     ),
     "engine": Target(
         ("builder/engine/pairing.py", "builder/engine/engine.py"),

@@ -30,22 +30,22 @@ from decision import load_scorer
 from safetensors.torch import load_file
 from sklearn.isotonic import IsotonicRegression
 
+from builder.core.records import POLARITIES, Element, Span, Triplet
 from builder.engine import Engine
+from builder.engine.reader import Reader, Reading, Recipe, make_reader, to_text
+from builder.language.lexicon.rules import load_rules
 from builder.learning.checkpoint import write_tensors
 from builder.learning.task import VALENCE, Example, TaggerConfig
-from builder.lexicon.rules import load_rules
-from builder.model.calibration import Calibration, Curve, to_kept
-from builder.model.cotrain import Taggers, held, load_taggers, save_taggers
-from builder.model.informed import InformedFoundation
-from builder.model.panel import Panel, seen
-from builder.model.saved import load, save
-from builder.model.shipped import open_model
-from builder.model.tagger import Proposal, Tagger, train_tagger
-from builder.model.trust import STANDINGS, Standing, TrustLimits
-from builder.reader import Reader, Reading, Recipe, make_reader, to_text
-from builder.records import POLARITIES, Element, Span, Triplet
-from builder.script import Variants
-from builder.text import view
+from builder.models.calibration import Calibration, Curve, to_kept
+from builder.models.cotrain import Taggers, held, load_taggers, save_taggers
+from builder.models.informed import InformedFoundation
+from builder.models.panel import Panel, seen
+from builder.models.saved import load, save
+from builder.models.shipped import open_model
+from builder.models.tagger import Proposal, Tagger, train_tagger
+from builder.models.trust import STANDINGS, Standing, TrustLimits
+from builder.reviews.script import Variants
+from builder.reviews.text import view
 
 CONFIG = TaggerConfig(width=192, char_size=96, bigram_buckets=4096, epochs=5, dropout=0.35, batch_chars=1536, threads=1)
 DROPS, FIRMS = (0.03, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3), (0.6, 1.0, 2.0, 99.0)

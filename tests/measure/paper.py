@@ -11,11 +11,11 @@ import argparse
 import json
 from pathlib import Path
 
-from builder import metrics
-from builder.export.paper import aspect_text, parse
-from builder.metrics import Answer
-from builder.reader import Recipe, make_reader
-from builder.records import Triplet
+from builder.core.records import Triplet
+from builder.engine.reader import Recipe, make_reader
+from builder.gold import metrics
+from builder.gold.metrics import Answer
+from builder.release.export.paper import aspect_text, parse
 
 SEEN = 1600
 

@@ -8,7 +8,7 @@ import time
 
 import torch
 
-from builder.model.gpu_speed import GPUS
+from builder.models.gpu_speed import GPUS
 
 _SIDE = {"cpu": 512}
 

@@ -18,15 +18,15 @@ from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
 
-from builder.builds import Build
-from builder.config import resolve
+from builder.core.config import resolve
+from builder.core.records import Review
+from builder.core.shards import Job, opened
 from builder.engine import Engine
-from builder.lexicon.resources import Lexicon, load_lexicon
-from builder.lexicon.rules import load_rules
-from builder.pipeline import run
-from builder.reader import extract, restored
-from builder.records import Review
-from builder.shards import Job, opened
+from builder.engine.reader import extract, restored
+from builder.language.lexicon.resources import Lexicon, load_lexicon
+from builder.language.lexicon.rules import load_rules
+from builder.pipeline.builds import Build
+from builder.pipeline.pipeline import run
 from builder.store import db, readings
 
 _Ready = tuple[Engine, Lexicon]

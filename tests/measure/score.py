@@ -12,8 +12,8 @@ import random
 import sys
 import time
 
-from builder.metrics import Answer
-from builder.metrics.systems import Settings, measure, metrics
+from builder.gold.metrics import Answer
+from builder.gold.metrics.systems import Settings, measure, metrics
 
 ASPECTS = ("湯頭", "牛肉麵", "服務", "服務人員", "環境", "價格", "甜點", "餐點[口感]", "停車", "份量")
 OPINIONS = ("好喝", "不會鹹", "親切", "很慢", "乾淨", "貴", "普通", "大份", "方便", "軟嫩多汁")

@@ -28,10 +28,10 @@ import torch
 
 from builder.learning.hub import quiet
 from builder.learning.processes import accelerated, inference
-from builder.model.paper.generate import _write
-from builder.model.paper.pretrained import Base
-from builder.model.paper.seq2seq import TokenPair, batches, cut, gradient
-from builder.model.paper.seq2seq_settings import Seq2SeqConfig
+from builder.models.paper.generate import _write
+from builder.models.paper.pretrained import Base
+from builder.models.paper.seq2seq import TokenPair, batches, cut, gradient
+from builder.models.paper.seq2seq_settings import Seq2SeqConfig
 
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parent.parent))
@@ -84,8 +84,8 @@ def lengths_of(path: Path | None) -> list[int]:
     if path is None:
         draw = random.Random(3)
         return [max(4, int(0.75 * draw.lognormvariate(3.3, 1.1))) for _ in range(5000)]
-    from builder import sources
-    from builder.sources.rows import RawReview
+    from builder.reviews import sources
+    from builder.reviews.sources.rows import RawReview
 
     return [max(4, int(0.75 * len(row.text))) for row in sources.read(path) if isinstance(row, RawReview)]
 

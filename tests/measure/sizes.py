@@ -23,16 +23,16 @@ from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
 
-from builder import nlp
+from builder.core.records import Triplet
 from builder.engine import Doc, Engine
-from builder.lexicon.resources import load_lexicon
-from builder.lexicon.rules import load_rules
-from builder.reader import to_text
-from builder.records import Triplet
+from builder.engine.reader import to_text
+from builder.language import nlp
+from builder.language.lexicon.resources import load_lexicon
+from builder.language.lexicon.rules import load_rules
+from builder.pipeline.extracting import extract_file
+from builder.pipeline.holding import hold, rated_panel
+from builder.reviews.text import view
 from builder.store import db, runs
-from builder.text import view
-from builder.usecases.extracting import extract_file
-from builder.usecases.holding import hold, rated_panel
 
 SIZES = (150, 500, 1500, 5000, 15_000, 0)
 BINS = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 1.01)

@@ -19,10 +19,10 @@ from types import ModuleType
 
 from decision import load_scorer
 
+from builder.core.records import Triplet
 from builder.engine import make_engine
-from builder.lexicon.rules import load_rules
-from builder.reader import Recipe, extract, make_reader
-from builder.records import Triplet
+from builder.engine.reader import Recipe, extract, make_reader
+from builder.language.lexicon.rules import load_rules
 
 LOW, HIGH = 2.0, 5.0
 

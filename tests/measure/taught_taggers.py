@@ -3,7 +3,7 @@ DIMABSA_DIR SCORER [--splits N]`.
 
 WORKDIR is that of a build with a judge that left the complete reviews out; the other arguments are those of
 decision.py. As in labels.py, 100 reviews of one half teach and the other half is scored, with weights of the decision
-that saw none of them. As in a build, each tagger learns the labels of the other folds alone (builder.model.tuning).
+that saw none of them. As in a build, each tagger learns the labels of the other folds alone (builder.models.tuning).
 Prints mean precision, recall and F1 of variant E, and by how much F1 rose in each split: by the weight of the labels,
 by the score from which proposals are added, with a score that the labels choose, and with the rules that they teach.
 For each split it first prints how well the confidence fits before and after the labels: its mean error over tenths of
@@ -27,21 +27,21 @@ from gain import to_answer
 from labels import TEACH, write_required
 from limits import ReadText, held, judge, train_scores
 
+from builder.core.model_settings import Discriminate
 from builder.engine.engine import Engine
+from builder.engine.reader import Reader, Recipe, make_reader, review_view, to_view
+from builder.gold.metrics import micro
+from builder.language.lexicon.folders import Folders
+from builder.language.lexicon.resources import load_lexicon
+from builder.language.lexicon.rules import Rule, load_rules
 from builder.learning.task import Example
-from builder.lexicon.folders import Folders
-from builder.lexicon.resources import load_lexicon
-from builder.lexicon.rules import Rule, load_rules
-from builder.metrics import micro
-from builder.model.calibration import Calibration, fitted, ranked
-from builder.model.cotrain import Taggers, load_taggers
-from builder.model.trust import ADD, DROP, WIDEN, Standing, TrustLimits
-from builder.model.tuning import TaughtExamples, tune_taggers
-from builder.model_settings import Discriminate
-from builder.reader import Reader, Recipe, make_reader, review_view, to_view
+from builder.models.calibration import Calibration, fitted, ranked
+from builder.models.cotrain import Taggers, load_taggers
+from builder.models.trust import ADD, DROP, WIDEN, Standing, TrustLimits
+from builder.models.tuning import TaughtExamples, tune_taggers
 from builder.store import db, reviews, triplets
-from builder.usecases.label_sources import read_labels
-from builder.usecases.lessons import TaughtReview, change_weights, lay_aspects, learn, read_again, read_taught
+from builder.teaching.label_sources import read_labels
+from builder.teaching.lessons import TaughtReview, change_weights, lay_aspects, learn, read_again, read_taught
 
 ADDS, WEIGHTS = (0.4, 0.5, 0.6, 0.7), (10, 20)
 Texts = Mapping[str, ReadText]

@@ -17,12 +17,12 @@ from pathlib import Path
 
 from dimabsa import Gold, gold
 
-from builder.lexicon.resources import load_lexicon, overlays
-from builder.metrics import Answer, micro
-from builder.model.tagger import in_place
-from builder.records import StoredTriplet
+from builder.core.records import StoredTriplet
+from builder.gold.metrics import Answer, micro
+from builder.language.lexicon.resources import load_lexicon, overlays
+from builder.models.tagger import in_place
+from builder.pipeline.extracting import extract_file
 from builder.store import db, triplets
-from builder.usecases.extracting import extract_file
 
 Found = dict[str, list[tuple[int, Answer, str]]]
 """Per sentence: triplet id (0 where none is stored), answer, opinion."""

@@ -15,7 +15,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from builder import pipeline
+from builder.pipeline import pipeline
 
 
 def main() -> None:

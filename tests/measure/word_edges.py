@@ -16,11 +16,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from builder.export.paper import parse
-from builder.lexicon.resources import Lexicon
-from builder.reader import Recipe, make_reader
-from builder.records import Polarity, Span, Token
-from builder.text import view
+from builder.core.records import Polarity, Span, Token
+from builder.engine.reader import Recipe, make_reader
+from builder.language.lexicon.resources import Lexicon
+from builder.release.export.paper import parse
+from builder.reviews.text import view
 
 Answers = list[tuple[str, str, Polarity]]
 

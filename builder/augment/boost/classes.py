@@ -28,12 +28,12 @@ from builder.augment.boost.tokens import UNKNOWN, FoldVocabulary, cut, pieces
 from builder.augment.boost.word_network import TwoWay, TwoWayConfig, WordItem
 from builder.augment.records import Edit, Sentence
 from builder.augment.settings import AugmentSettings, BoostSettings
+from builder.core.records import Span
 from builder.learning.checkpoint import Checkpoints, tensor_digest
 from builder.learning.encode import batches
 from builder.learning.loop import fit, scope
 from builder.learning.seeds import seed_of
 from builder.learning.task import Progress
-from builder.records import Span
 
 READ = 4096
 """Words of a batch that is read: with more, what a layer leaves behind no longer fits into the processor's cache (a

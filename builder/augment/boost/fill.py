@@ -24,14 +24,14 @@ from builder.augment.boost.word_network import TwoWay, TwoWayConfig, WordItem, c
 from builder.augment.methods.word_embs import Options
 from builder.augment.records import Sentence
 from builder.augment.settings import AugmentSettings
-from builder.errors import ModelError
+from builder.core.errors import ModelError
 from builder.learning.checkpoint import tensor_digest
 from builder.learning.devices import choose
 from builder.learning.encode import batches
 from builder.learning.loop import fit, scope
 from builder.learning.obtain import ModelShelf, TrainingRun, load_or_train, training_key
 from builder.learning.seeds import seed_of
-from builder.script import HAN
+from builder.reviews.script import HAN
 
 AROUND = 160
 """Characters to both sides of a word that a model of a hub is shown."""

@@ -23,7 +23,7 @@ from statistics import median
 from typing import Literal, Protocol
 
 from builder.augment.records import Edit, Rewrite, Sentence
-from builder.errors import ConfigError
+from builder.core.errors import ConfigError
 
 Reason = Literal["perplexity", "confidence", "label", "rank", "marks"]
 """Why a candidate is dropped.

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from builder.augment.records import Sentence, seeded
-from builder.errors import ConfigError
+from builder.core.errors import ConfigError
 
 Labels = tuple[str, ...]
 

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from builder.errors import ModelError
+from builder.core.errors import ModelError
 from builder.learning import hub
 from builder.learning.checkpoint import tensor_digest
 from builder.learning.devices import in_parts

@@ -10,9 +10,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from builder.core.records import Span
 from builder.learning.token_numbers import TokenVocabulary
-from builder.records import Span
-from builder.script import HAN
+from builder.reviews.script import HAN
 
 PAD, BEGIN, END, UNKNOWN = range(4)
 SPECIAL = 4

@@ -39,10 +39,10 @@ from builder.augment.boost.filters import (
 from builder.augment.boost.folds import Fold, crossed, whole
 from builder.augment.records import Changed, Edit, Mark, Method, Rewrite, Sentence, applied, moved, replaced
 from builder.augment.settings import AugmentSettings, BoostSettings
-from builder.code import code_digest
-from builder.errors import ConfigError
-from builder.files import write_atomically
-from builder.kept import Kept, key_of
+from builder.core.code import code_digest
+from builder.core.errors import ConfigError
+from builder.core.files import write_atomically
+from builder.core.kept import Kept, key_of
 
 Scale = Literal["absolute", "source", "valid"]
 TRAINERS = {

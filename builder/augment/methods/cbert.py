@@ -30,7 +30,7 @@ from builder.augment.replacing import (
     unit_inventory,
 )
 from builder.augment.training import InDomain, corpora
-from builder.limits import Limits, above_0, among, at_least
+from builder.core.limits import Limits, above_0, among, at_least
 
 if TYPE_CHECKING:
     from builder.augment.nets.cloze import Cloze

@@ -30,7 +30,7 @@ from builder.augment.replacing import (
 )
 from builder.augment.signatures import LATER, describe_training
 from builder.augment.training import Training
-from builder.limits import Limits, above_0, among, at_least, share_above_0
+from builder.core.limits import Limits, above_0, among, at_least, share_above_0
 
 if TYPE_CHECKING:
     from builder.learning.task import Progress

@@ -19,9 +19,9 @@ from builder.augment.choice import amount, distinct, free, inside, replacing, so
 from builder.augment.methods import synonym
 from builder.augment.records import Edit, Rewrite, Sentence, seeded
 from builder.augment.settings import AugmentSettings
-from builder.errors import ConfigError
-from builder.kept import key_of
-from builder.records import Span
+from builder.core.errors import ConfigError
+from builder.core.kept import key_of
+from builder.core.records import Span
 
 Synonyms = Callable[[str, bool], Sequence[str]]
 """What may stand for a word, in a text that is in Simplified script or not; none for words of grammar, negators and

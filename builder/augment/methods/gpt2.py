@@ -19,8 +19,8 @@ from builder.augment.replacing import unit_inventory
 from builder.augment.signatures import LATER, describe_training, sign_method
 from builder.augment.token_labels import KINDS, kept
 from builder.augment.training import Training
-from builder.errors import ModelError
-from builder.limits import Limits, among, at_least
+from builder.core.errors import ModelError
+from builder.core.limits import Limits, among, at_least
 
 if TYPE_CHECKING:
     from builder.augment.nets.beam import Beams

@@ -31,7 +31,7 @@ from builder.augment.replacing import unit_inventory
 from builder.augment.signatures import describe_training, sign_method
 from builder.augment.token_labels import LABELS, bio, kept
 from builder.augment.training import corpora
-from builder.kept import Kept
+from builder.core.kept import Kept
 
 if TYPE_CHECKING:
     from builder.augment.nets.beam import Beams, Pairs

@@ -19,9 +19,9 @@ from builder.augment import characters
 from builder.augment.choice import amount, distinct, free, replacing
 from builder.augment.records import Edit, Rewrite, Sentence, seeded
 from builder.augment.settings import AugmentSettings
-from builder.errors import ConfigError, InputError
-from builder.kept import key_of
-from builder.script import HAN
+from builder.core.errors import ConfigError, InputError
+from builder.core.kept import key_of
+from builder.reviews.script import HAN
 
 KINDS = {"sound": "zh", "shape": "zh", "rules": "en", "keyboard": "en", "dictionary": ""}
 """Kinds of mistakes, and of which language; a dictionary says itself which words it knows."""

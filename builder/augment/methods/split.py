@@ -16,8 +16,8 @@ from builder.augment import characters
 from builder.augment.choice import amount, distinct, free, replacing
 from builder.augment.records import Edit, Rewrite, Sentence, seeded
 from builder.augment.settings import AugmentSettings
-from builder.kept import key_of
-from builder.script import HAN
+from builder.core.kept import key_of
+from builder.reviews.script import HAN
 
 LEAST = 4
 """The shortest English word that is split, as in nlpaug."""

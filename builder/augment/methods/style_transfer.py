@@ -26,9 +26,9 @@ from builder.augment.replacing import ClozeModel, Words, distinct, edited, in_tu
 from builder.augment.signatures import LATER, describe_training, sign_method
 from builder.augment.token_labels import kept
 from builder.augment.training import InDomain
-from builder.errors import ModelError
-from builder.limits import Limits, among, at_least, share_above_0
-from builder.records import Span
+from builder.core.errors import ModelError
+from builder.core.limits import Limits, among, at_least, share_above_0
+from builder.core.records import Span
 
 if TYPE_CHECKING:
     from builder.augment.nets.attribution import Classifier

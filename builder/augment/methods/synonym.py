@@ -21,11 +21,11 @@ from builder.augment.records import Edit, Rewrite, Sentence, seeded
 from builder.augment.settings import AugmentSettings
 from builder.augment.settings import SynonymSettings as Options
 from builder.augment.wordlists import english_sets, english_words
-from builder.errors import ResourceError
-from builder.folding import fold
-from builder.lexicon.folders import Folders
-from builder.records import Span
-from builder.script import converter, script_of
+from builder.core.errors import ResourceError
+from builder.core.records import Span
+from builder.language.lexicon.folders import Folders
+from builder.reviews.folding import fold
+from builder.reviews.script import converter, script_of
 
 OWN_SETS = Path(__file__).with_name("synonyms_zh.txt")
 _TRIES = 3

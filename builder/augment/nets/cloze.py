@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from builder.augment.nets.transformer import EncoderLayer, begun, padded
-from builder.errors import ModelError
+from builder.core.errors import ModelError
 from builder.learning.devices import device_of, place
 
 

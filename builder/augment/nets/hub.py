@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from builder.errors import ModelError
+from builder.core.errors import ModelError
+from builder.core.records import Span
 from builder.learning import hub
 from builder.learning.pieces import Cut, Written
-from builder.model.paper.pretrained import load_base
-from builder.records import Span
+from builder.models.paper.pretrained import load_base
 
 MASKED, CAUSAL = "masked", "causal"
 _HAN = re.compile("[\u3000-\u303f\u3400-\u9fff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]")

@@ -9,12 +9,12 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from builder.core.records import Token
 from builder.engine.described.steps import AspectStep, Steps
 from builder.engine.polarity import CONTEXT_ONLY
 from builder.engine.symbols import NOUN
 from builder.engine.vocabulary import MAX_WORD, SYMBOL_OF_TAG
-from builder.lexicon.resources import AspectEntry, Lexicon, OpinionEntry
-from builder.records import Token
+from builder.language.lexicon.resources import AspectEntry, Lexicon, OpinionEntry
 
 
 class Mention(NamedTuple):

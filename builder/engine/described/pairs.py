@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
 
+from builder.core.records import Token
 from builder.engine.described.mentions import Mention
 from builder.engine.described.steps import AttributeStep, ConjunctionStep
 from builder.engine.paths import Tree, dependency_path, find_roots
-from builder.records import Token
 
 _Closest = dict[int, tuple[int, list[Mention]]]
 """Token -> how many arcs below it the closest aspects of a sentence are, and these, in text order."""

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from builder.core.reasons import Reasons
 from builder.engine.described.mentions import Mention
 from builder.engine.described.pairs import find_neighbours
 from builder.engine.described.steps import PolarityStep
 from builder.engine.paths import Tree
 from builder.engine.polarity import read_opinion
-from builder.lexicon.resources import Lexicon, OpinionEntry
-from builder.reasons import Reasons
+from builder.language.lexicon.resources import Lexicon, OpinionEntry
 
 MIDDLE = 5.0
 LOWEST = 1.0

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from builder.core.errors import ResourceError
 from builder.engine.params import NoParams, Params, in_force, read_params
-from builder.errors import ResourceError
-from builder.lexicon.rules import Rule
+from builder.language.lexicon.rules import Rule
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from builder.core.reasons import ReadWord, Reasons
+from builder.core.records import Element, Span, Token, Triplet, polarity_of
 from builder.engine.constituents import Constituent, Phrase, Term
 from builder.engine.described.mentions import Mention, MentionLexicons, detect_aspects, detect_opinions
 from builder.engine.described.pairs import PathPair, add_attributes, add_conjuncts, find_marks, pair_by_shortest_path
@@ -19,10 +21,8 @@ from builder.engine.paths import Tree
 from builder.engine.symbols import ASPECT, OPINION
 from builder.engine.units import lower_case
 from builder.engine.weighing import Read, weigh
-from builder.lexicon.resources import AspectEntry, Lexicon, OpinionEntry
-from builder.lexicon.rules import Rule
-from builder.reasons import ReadWord, Reasons
-from builder.records import Element, Span, Token, Triplet, polarity_of
+from builder.language.lexicon.resources import AspectEntry, Lexicon, OpinionEntry
+from builder.language.lexicon.rules import Rule
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ const CHINESE = { POS: "正面", NEG: "負面", NEU: "中性" }, ENGLISH = { POS
 const named = (polarity) => `${CHINESE[polarity]} ${ENGLISH[polarity]}`;
 const $ = (id) => document.getElementById(id);
 
-// Characters that would reorder or hide what a reader sees become signs, one for one, so that offsets hold (as in builder/markup.py).
+// Characters that would reorder or hide what a reader sees become signs, one for one, so that offsets hold (as in builder/core/markup.py).
 const HIDDEN = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
 const visible = (text) => String(text).replace(HIDDEN, (char) => char < " " ? String.fromCharCode(0x2400 + char.charCodeAt(0)) : "\u2426");
 

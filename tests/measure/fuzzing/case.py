@@ -175,7 +175,7 @@ class Ran:
 
 def run_command(folder: Path, *words: object) -> Ran:
     """`builder WORDS` in this process, with what it wrote to the terminal; what a user would see as a traceback escapes."""
-    from builder import cli
+    from builder.cli import main as cli
 
     code, argv = 0, sys.argv
     sys.argv = ["builder", *map(str, words)]

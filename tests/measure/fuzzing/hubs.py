@@ -30,7 +30,7 @@ def load() -> None:
     """Import what publishing needs."""
     import huggingface_hub.hf_api  # noqa: F401
 
-    import builder.cli
+    import builder.cli.main
     import builder.release.hub
     import builder.release.verify  # noqa: F401
 

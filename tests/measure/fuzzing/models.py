@@ -43,7 +43,7 @@ def prepare(base: Path) -> None:
         tiny_hub.save(base / kind, kind)
     tiny_mt5.make_base(base / "mt5")
     _save_own(base)
-    from builder.nlp.embedded import MODELS
+    from builder.language.nlp.embedded import MODELS
 
     shutil.copytree(MODELS, base / "embedded")
 
@@ -52,11 +52,11 @@ def _save_own(base: Path) -> None:
     """A tagger and a discriminator, untrained."""
     from builder.learning.encode import Vocabulary
     from builder.learning.task import DiscriminatorConfig, TaggerConfig
-    from builder.model.discriminator import Discriminator, DiscriminatorNetwork
-    from builder.model.foundation import CharacterFoundation
-    from builder.model.saved import save
-    from builder.model.tagger import Tagger
-    from builder.model.tagger_network import TaggerNetwork
+    from builder.models.discriminator import Discriminator, DiscriminatorNetwork
+    from builder.models.foundation import CharacterFoundation
+    from builder.models.saved import save
+    from builder.models.tagger import Tagger
+    from builder.models.tagger_network import TaggerNetwork
 
     known = CharacterFoundation(Vocabulary(tuple(ord(char) for char in "湯頭很濃服務親切")))
     tagging, judging = TaggerConfig(), DiscriminatorConfig()
@@ -75,12 +75,8 @@ def load() -> None:
     )
 
     import builder.augment.nets.hub
-    import builder.model.kinds
-    import builder.model.paper.pretrained
-    import builder.model.saved
-    import builder.model.tagger
-    import builder.nlp.embedded
-    import builder.nlp.parser  # noqa: F401
+    import builder.language.nlp.embedded
+    import builder.language.nlp.parser  # noqa: F401
 
 
 def make(base: Path, folder: Path, rng: random.Random) -> None:
@@ -111,7 +107,7 @@ def _seal(model: Path) -> None:
 
 def use(base: Path, folder: Path) -> str:
     """Load it as its kind is loaded."""
-    from builder.errors import BuilderError
+    from builder.core.errors import BuilderError
 
     mark, kind, model = folder / MARK, (folder / "kind").read_text(), folder / "model"
     os.environ |= {"BUILDER_FUZZ_MARK": str(mark), "HF_HUB_OFFLINE": "1", "HF_HOME": str(folder / "home")}
@@ -132,19 +128,19 @@ def _load_model(kind: str, model: Path) -> None:
 
         load_hub(str(model), MASKED if kind == "bert" else CAUSAL)
     elif kind in ("bart", "mt5"):
-        from builder.model.paper.pretrained import load_base
+        from builder.models.paper.pretrained import load_base
 
         load_base(str(model))
     elif kind == "tagger":
-        from builder.model.kinds import load_extractor
+        from builder.models.kinds import load_extractor
 
         load_extractor(model).predict(["湯頭很濃"])
     elif kind == "discriminator":
-        from builder.model.kinds import load_judge
+        from builder.models.kinds import load_judge
 
         load_judge(model)
     else:
-        from builder.nlp.embedded import load as load_embedded
+        from builder.language.nlp.embedded import load as load_embedded
 
         load_embedded({}, model).annotate(["湯頭很濃，服務親切。"])
 

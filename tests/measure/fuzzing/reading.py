@@ -20,9 +20,9 @@ def load_readers() -> None:
     import openpyxl  # noqa: F401
     import pyarrow.parquet  # noqa: F401
 
-    import builder.cli
-    import builder.nlp.parser
-    import builder.pipeline  # noqa: F401
+    import builder.cli.main
+    import builder.language.nlp.parser
+    import builder.pipeline.pipeline  # noqa: F401
 
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -61,9 +61,9 @@ def _build(folder: Path, path: Path) -> Ran:
 
 def read_rows(path: Path, rows: int | None) -> str:
     """`read`, `rejected rows` or `refused`; AssertionError for a row that is lost or a message of several lines."""
-    from builder.errors import InputError
-    from builder.sources import read
-    from builder.sources.rows import RawReview
+    from builder.core.errors import InputError
+    from builder.reviews.sources import read
+    from builder.reviews.sources.rows import RawReview
 
     count = rejected = 0
     try:
@@ -88,8 +88,8 @@ def read_rows(path: Path, rows: int | None) -> str:
 
 def read_texts(path: Path) -> str:
     """The same for what `builder extract` reads."""
-    from builder.errors import InputError
-    from builder.sources.texts import texts
+    from builder.core.errors import InputError
+    from builder.reviews.sources.texts import texts
 
     try:
         for _, text in texts(path):

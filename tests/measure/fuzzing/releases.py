@@ -43,7 +43,7 @@ def load() -> None:
     """Import what `verify`, `diff` and `export` need."""
     import pyarrow.parquet  # noqa: F401
 
-    import builder.cli
+    import builder.cli.main
     import builder.release.diff
     import builder.release.verify  # noqa: F401
 

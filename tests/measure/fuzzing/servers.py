@@ -186,9 +186,9 @@ def load() -> None:
     """Import what the judge needs."""
     import openai.resources.chat  # noqa: F401
 
-    import builder.cli
+    import builder.cli.main
     import builder.gold.judge
-    import builder.usecases.judging  # noqa: F401
+    import builder.teaching.judging  # noqa: F401
 
 
 def make(base: Path, folder: Path, rng: random.Random) -> None:

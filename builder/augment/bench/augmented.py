@@ -1,0 +1,256 @@
+"""Augmented rows: read from files and releases, or made by a method of the table; a few copies a source row.
+
+In: the rows that are trained on (never others), a name or path. Out: rows that name their source, and how many were
+rejected, by reason.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from builder.augment import catalog
+from builder.augment.bench.labelled_texts import BenchRow, Data, digest, language, normalised, sentences
+from builder.augment.judging import Judgement, Seen, lost
+from builder.augment.records import Edit, Mark, applied, moved, stretched
+from builder.augment.run import Request, judge_proposals, load_method
+from builder.augment.settings import AugmentSettings, Given, make_settings
+from builder.augment.survival import label_lost
+from builder.core.code import code_digest
+from builder.core.config import toml_value
+from builder.core.errors import ConfigError, InputError
+from builder.core.kept import Kept
+from builder.core.records import Element, Span, Triplet
+from builder.language.build_folders import folders_in
+from builder.language.lexicon.folders import SHIPPED, Folders
+
+NONE = "none"
+CODE = (__name__, "builder.augment.methods", "builder.engine")
+"""What proposals and constraints depend on, beside lexicons and rules: an edit of these has them made again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Augmented:
+    """Rows in the order of their sources. `named`: every row names its source, so that copies can be counted and
+    held-out sources left out.
+    """
+
+    name: str
+    rows: tuple[BenchRow, ...]
+    rejected: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def named(self) -> bool:
+        return all(row.source is not None for row in self.rows)
+
+
+def is_method(name: str) -> bool:
+    """Whether a method of the table (with settings of its own behind colons), not a path; ConfigError with all that
+    is known for what is neither.
+    """
+    if name.partition(":")[0] in catalog.METHODS:
+        return True
+    if Path(name).exists():
+        return False
+    known = ", ".join((NONE, *catalog.METHODS))
+    raise ConfigError(
+        f"{name!r} is neither a method nor a file", where="--methods", fix=f"known: {known}; or name a file or release"
+    )
+
+
+def of_file(path: Path, data: Data, train: Sequence[BenchRow], valid: Sequence[BenchRow] = ()) -> Augmented:
+    """The rows of an augmented file whose source is trained on, if they name one, and whose text is neither in the
+    source nor in `valid`.
+
+    Sources are ids, without the place of an aspect (`@12`). A text of the test set is refused elsewhere.
+    """
+    ids = {row.id for row in train} | {row.id.partition("@")[0] for row in train}
+    kept = [row for row in data.rows if row.source is None or row.source in ids]
+    texts = {(row.key, row.aspect, row.label) for row in train}
+    held = {row.key for row in valid}
+    unheld = [row for row in kept if row.key not in held]
+    new = [row for row in unheld if (row.key, row.aspect, row.label) not in texts]
+    left = {
+        "source-not-in-train": len(data.rows) - len(kept),
+        "held-out": len(kept) - len(unheld),
+        "in-source": len(unheld) - len(new),
+    }
+    counted = Counter(dict(data.skipped)) + Counter(left)
+    if not new:
+        raise InputError(
+            "no augmented row belongs to a row that is trained on",
+            where=str(path),
+            fix="augment this very training set",
+        )
+    return Augmented(path.name, tuple(new), tuple(sorted(counted.items())))
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """The rows that a method works on: those trained on, those that choose the epoch, and those tested on, whose
+    texts it may never make.
+    """
+
+    train: tuple[BenchRow, ...]
+    valid: tuple[BenchRow, ...]
+    test: tuple[BenchRow, ...]
+
+
+def parsed(written: str, sets: Mapping[str, object], seed: int) -> tuple[str, AugmentSettings]:
+    """`NAME` or `NAME:key=value:key=value` as the method and its settings; keys are those of the method's section.
+    ConfigError as in `make_settings`.
+    """
+    name, *own = written.split(":")
+    section = name.replace("-", "_").replace("+", "_")
+    keys: dict[str, object] = {"seed": seed, "threads": 1, **sets}
+    for setting in own:
+        key, equals, value = setting.partition("=")
+        if not equals:
+            raise ConfigError(
+                f"{setting!r} is no key=value",
+                where="--methods",
+                fix=f"write {name}:key=value, keys as in --set {section}.key=value",
+            )
+        keys[f"{section}.{key.strip()}"] = toml_value(value)
+    return name, make_settings(keys)
+
+
+def given(sources: Sources, workdir: Path) -> Given:
+    """What a method may learn from."""
+    folders = folders_in(workdir)
+    train = tuple(sentences(sources.train, folders))
+    triplets = {row.id: row.triplets for row in sources.train if row.triplets}
+    texts, held = (
+        tuple(dict.fromkeys(example.text for example in train)),
+        frozenset(row.text for row in (*sources.valid, *sources.test)),
+    )
+    return Given(
+        models=workdir / "models",
+        sentences=train,
+        texts=texts,
+        held=held,
+        triplets=triplets,
+        language=language(sources.train),
+        folders=folders,
+    )
+
+
+def by_method(
+    written: str, sources: Sources, sets: Mapping[str, object], copies: int, seed: int, workdir: Path
+) -> Augmented:
+    """What a method proposes for the rows and the constraints keep; done once, then read from the working directory."""
+    name, chosen = parsed(written, sets, seed)
+    known = given(sources, workdir)
+    train = sources.train
+    held = {row.key for row in (*sources.test, *sources.valid)}
+    by_id = {row.id: row for row in train}
+    seen = Seen(normalised, {row.key for row in train}, held, lambda sentence: str(by_id[sentence.id].aspect))
+    request = Request(name, chosen, known, copies, 2 * copies, seed, seen)
+    method = load_method(request)
+    lexicon = known.folders.load_lexicon()
+    made_by = code_digest(*CODE), lexicon.digest, known.folders.rules_digest, method.signature
+    unique = hashlib.sha256(
+        repr((made_by, digest(train), known.sentences, sorted(held), copies, seed)).encode("utf-8", "surrogatepass")
+    ).hexdigest()[:16]
+
+    def make() -> dict[str, object]:
+        return _as_json(followed(judge_proposals(request, method), by_id, known.folders))
+
+    augmented = _of_json(written, Kept(workdir / "augmented").get(f"{name}-{unique}", make), by_id)
+    if not augmented.rows:
+        reasons = ", ".join(f"{reason} {count:,}" for reason, count in augmented.rejected)
+        raise InputError(
+            f"{written} keeps nothing ({reasons})", where="--methods", fix="take more training rows, or another method"
+        )
+    return augmented
+
+
+def followed(judged: Judgement, by_id: Mapping[str, BenchRow], folders: Folders = SHIPPED) -> Judgement:
+    """Without the rows of which a label or triplet could not be followed, or in which the rules no longer find a
+    triplet that they find in its source.
+    """
+    pairs = [
+        (by_id[trial.source.id], rewritten(by_id[trial.source.id], trial.candidate.edits, None, (), 0))
+        for trial in judged.kept
+    ]
+    judged = lost(judged, {n for n, (_, new) in enumerate(pairs) if new is None}, "phrase-broken")
+    held = [((old.text, old.triplets), (new.text, new.triplets)) for old, new in pairs if new]
+    labelled = any(triplets for (_, triplets), _ in held)
+    return lost(judged, label_lost(held, folders), "label-lost") if labelled else judged
+
+
+def rewritten(
+    row: BenchRow, edits: Sequence[Edit], label: str | None, marks: tuple[Mark, ...], n: int
+) -> BenchRow | None:
+    """A row after edits; its aspect and triplets by arithmetic, None where one of them does not survive."""
+    text = applied(row.text, edits)
+    aspect = moved(row.aspect, edits) if row.aspect else None
+    triplets = [_triplet(triplet, text, edits) for triplet in row.triplets]
+    if (row.aspect and aspect is None) or None in triplets:
+        return None
+    whole = tuple(triplet for triplet in triplets if triplet is not None)
+    return replace(
+        row,
+        id=f"{row.id}+{n}",
+        text=text,
+        marks=marks,
+        label=label or row.label,
+        aspect=aspect,
+        triplets=whole,
+        source=row.id,
+    )
+
+
+def _triplet(triplet: Triplet, text: str, edits: Sequence[Edit]) -> Triplet | None:
+    return triplet.bare().mapped(
+        lambda part: _element(part, text, edits, False), lambda part: _element(part, text, edits, True)
+    )
+
+
+def _element(element: Element, text: str, edits: Sequence[Edit], stretch: bool) -> Element | None:
+    places = [stretched(span, edits) if stretch else moved(span, edits) for span in element.spans]
+    spans: tuple[Span, ...] = tuple(place for place in places if place is not None)
+    return Element("".join(text[a:b] for a, b in spans), spans) if len(spans) == len(places) else None
+
+
+def first(rows: Iterable[BenchRow], copies: int) -> Iterator[BenchRow]:
+    """At most `copies` rows of a source (of a source and its aspect, where one is judged), in order."""
+    taken: Counter[tuple[str | None, str]] = Counter()
+    for row in rows:
+        place = row.source, row.text[slice(*row.aspect)] if row.aspect else ""
+        taken[place] += 1
+        if taken[place] <= copies:
+            yield row
+
+
+def _as_json(judged: Judgement) -> dict[str, object]:
+    """What is kept of a method's proposals: the edits, for the texts follow from them."""
+    kept = [
+        {
+            "source": trial.source.id,
+            "edits": [asdict(edit) for edit in trial.candidate.edits],
+            "label": trial.candidate.label,
+            "marks": [asdict(mark) for mark in trial.marks if mark],
+        }
+        for trial in judged.kept
+    ]
+    return {"rejected": judged.reasons, "kept": kept}
+
+
+def _of_json(name: str, content: Mapping[str, Any], train: Mapping[str, BenchRow]) -> Augmented:
+    """The rows of what `_as_json` gave."""
+    rows = (
+        rewritten(
+            train[row["source"]],
+            [Edit(**edit) for edit in row["edits"]],
+            row["label"],
+            tuple(Mark(**m) for m in row["marks"]),
+            n,
+        )
+        for n, row in enumerate(content["kept"])
+    )
+    return Augmented(name, tuple(row for row in rows if row), tuple(content["rejected"].items()))

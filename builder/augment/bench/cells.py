@@ -1,0 +1,229 @@
+"""The cells of a bench: one training and its scores each, kept as a file under the digest of all that goes in, so
+that a killed run goes on.
+
+In: a `BenchPlan` with rows. Out: `Cell`s with their scores, in the order of the plan.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from builder.augment.bench.augmented import NONE, Augmented, first
+from builder.augment.bench.labelled_texts import BenchRow, Task, digest, example, item
+from builder.augment.bench.models.classifier_items import Choice, ClassifierConfig, Means, check
+from builder.augment.bench.models.predictors import fit
+from builder.augment.bench.scores import classes, collapsed, spans, triplets
+from builder.core.code import code_digest
+from builder.core.errors import ConfigError, InputError, ModelError
+from builder.core.kept import Kept
+from builder.core.wording import counted
+from builder.learning.task import Progress, TaggerConfig, sized
+
+TAGGER = "tagger"
+"""The model of the task aste: the project's own (builder.models.tagger)."""
+CODE = ("builder.augment.bench.models", "builder.augment.bench.scores", "builder.augment.bench.labelled_texts")
+"""What a score depends on: an edit of these makes other cells."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One training. `copies` 0 is the source alone. `scores` in percent; `note` says where a model answers with one
+    class only.
+    """
+
+    method: str
+    copies: int
+    model: str
+    seed: int
+    rows: int
+    scores: dict[str, float]
+    seconds: float
+    digest: str
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class BenchPlan:
+    """What is compared. `train` without the validation rows; `augmented` by the methods' names as the user wrote
+    them; `epochs` 0: the model's own.
+    """
+
+    task: Task
+    train: tuple[BenchRow, ...]
+    valid: tuple[BenchRow, ...]
+    test: tuple[BenchRow, ...]
+    augmented: dict[str, Augmented]
+    copies: tuple[int, ...]
+    models: tuple[Choice | None, ...]
+    seeds: int
+    means: Means
+    workdir: Path
+    epochs: int = 0
+    first_seed: int = 1
+
+
+def check_plan(plan: BenchPlan) -> None:
+    """What can be known before anything is trained. Raises what the training would."""
+    if not plan.test:
+        raise InputError("no test row", where="--test")
+    if plan.task == "aste":
+        if not any(row.triplets for row in plan.train):
+            raise ModelError(
+                f"no triplet in {counted(len(plan.train), 'training row')}",
+                where="--train",
+                fix="train on rows with triplets",
+            )
+    else:
+        check(plan.task, [item(row, plan.task) for row in plan.train], "--train")
+    if plan.task in ("tc", "absc"):
+        strange = sorted({row.label for row in plan.test} - {row.label for row in plan.train})
+        if strange:
+            unknown = ", ".join(map(repr, strange[:5]))
+            raise InputError(
+                f"test labels that no training row has: {unknown}",
+                where="--test",
+                fix="use the same labels on both sides",
+            )
+    for name, made in plan.augmented.items():
+        if not made.named and (len(plan.copies) > 1 or plan.copies[0]):
+            raise ConfigError(
+                f"the rows of {name} do not name their source, so copies cannot be counted",
+                where="--copies",
+                fix='leave --copies out, or give JSON lines with "source"',
+            )
+
+
+def settings(plan: BenchPlan) -> Iterator[tuple[str, int, Choice | None, int]]:
+    """(method, copies, model, seed) of every cell. Copies 0 of a method means all it has."""
+    for model in plan.models:
+        for method, copies in ((NONE, 0), *((name, n) for name in plan.augmented for n in plan.copies)):
+            yield from ((method, copies, model, plan.first_seed + n) for n in range(plan.seeds))
+
+
+def run(plan: BenchPlan, report: Progress | None = None) -> list[Cell]:
+    """All cells; those with a file are read. Seed by seed, so that what a stopped run leaves compares all methods.
+
+    ModelError names the cell whose training fails; the others stay done.
+    """
+    check_plan(plan)
+    due = list(settings(plan))
+    out: dict[int, Cell] = {}
+    common = digest(plan.valid), digest(plan.test)
+    for place, (method, copies, model, seed) in sorted(enumerate(due), key=lambda cell: cell[1][3]):
+        rows, name = training_rows(plan, method, copies), model.shown if model else TAGGER
+        if report:
+            report(len(out), len(due), f"{name}, {method}{f' x{copies}' if copies else ''}, seed {seed}")
+        out[place] = _cell(plan, Cell(method, copies, name, seed, len(rows), {}, 0, ""), rows, common, model)
+    if report:
+        report(len(due), len(due), "done")
+    return [out[place] for place in range(len(due))]
+
+
+def mean_cell(cells: Sequence[Cell]) -> Cell:
+    """The cell of a cross-validation: the means of what the folds scored, their time in all."""
+    first, count = cells[0], len(cells)
+    scores = {name: sum(cell.scores[name] for cell in cells) / count for name in first.scores}
+    digest = hashlib.sha256(repr([cell.digest for cell in cells]).encode()).hexdigest()[:20]
+    note = next((f"in a fold: {cell.note}" for cell in cells if cell.note), "")
+    rows = round(sum(cell.rows for cell in cells) / count)
+    return replace(
+        first, rows=rows, scores=scores, seconds=sum(cell.seconds for cell in cells), digest=digest, note=note
+    )
+
+
+def training_rows(plan: BenchPlan, method: str, copies: int) -> tuple[BenchRow, ...]:
+    """The source, and behind it the augmented rows."""
+    if method == NONE:
+        return plan.train
+    new = plan.augmented[method].rows
+    return (*plan.train, *(first(new, copies) if copies else new))
+
+
+def _cell(
+    plan: BenchPlan, cell: Cell, rows: tuple[BenchRow, ...], common: tuple[str, str], model: Choice | None
+) -> Cell:
+    config = config_of(plan, rows, model)
+    inputs = (
+        code_digest(*CODE),
+        plan.task,
+        cell.model,
+        model.base if model else "",
+        cell.seed,
+        digest(rows),
+        common,
+        config,
+        means_digest(plan.means),
+    )
+    key = hashlib.sha256(repr(inputs).encode()).hexdigest()[:20]
+
+    def make() -> dict[str, Any]:
+        return asdict(_worked_out(plan, replace(cell, digest=key), rows, model, config))
+
+    return replace(Cell(**Kept(plan.workdir / "cells").get(key, make)), method=cell.method, copies=cell.copies)
+
+
+def _worked_out(plan: BenchPlan, cell: Cell, rows: tuple[BenchRow, ...], model: Choice | None, config: Any) -> Cell:
+    """The cell with its scores. ModelError names the cell whose training fails."""
+    started, scratch = time.monotonic(), plan.workdir / "training" / cell.digest
+    try:
+        scores, note = _trained(plan, rows, model, config, cell.seed, scratch)
+    except ModelError as error:
+        where = f"{cell.model} on {cell.method}, seed {cell.seed}" + (f": {error.where}" if error.where else "")
+        fix = error.fix.replace("lower `rate`", "lower --rate")
+        raise ModelError(
+            error.what, where=where, fix=fix or "what is done is kept; the same command goes on"
+        ) from error
+    shutil.rmtree(scratch, ignore_errors=True)
+    return replace(cell, scores=scores, note=note, seconds=round(time.monotonic() - started, 1))
+
+
+def config_of(plan: BenchPlan, rows: Sequence[BenchRow], model: Choice | None) -> Any:
+    """The settings of a cell: the model's own with as many passes as asked for. A tagger's grow with its text, of the
+    source alone.
+    """
+    if model is None:
+        config: Any = sized(TaggerConfig(threads=1), sum(len(row.text) for row in plan.train))
+    else:
+        config = model.config
+    changed: dict[str, Any] = {"epochs": plan.epochs} if plan.epochs else {}
+    return replace(config, **changed)
+
+
+def means_digest(means: Means) -> str:
+    """Vectors and questions by their content."""
+    total = hashlib.sha256(repr(means.domain).encode("utf-8", "surrogatepass"))
+    for path in (means.vectors, means.domain_vectors, means.comprehension):
+        total.update(path.read_bytes() if path else b"-")
+    return total.hexdigest()[:16]
+
+
+def _trained(
+    plan: BenchPlan, rows: Sequence[BenchRow], model: Choice | None, config: Any, seed: int, scratch: Path
+) -> tuple[dict[str, float], str]:
+    if plan.task == "aste" or model is None:
+        return _tagged(plan, rows, config, seed, scratch), ""
+    assert isinstance(config, ClassifierConfig)
+    task = plan.task
+    train, valid, test = ([item(row, task) for row in part] for part in (rows, plan.valid, plan.test))
+    fitted = fit(model, task, train, valid, seed, scratch, replace(plan.means, base=model.base), config)
+    predictions = fitted.predict(test)
+    if task == "ate":
+        return spans([item.spans for item in test], [item.spans for item in predictions]), ""
+    gold, predicted = [item.label for item in test], [item.label for item in predictions]
+    return classes(gold, predicted), collapsed(gold, predicted)
+
+
+def _tagged(
+    plan: BenchPlan, rows: Sequence[BenchRow], config: TaggerConfig, seed: int, scratch: Path
+) -> dict[str, float]:
+    from builder.models.tagger import train_tagger
+
+    train, valid, test = ([example(row) for row in part] for part in (rows, plan.valid, plan.test))
+    tagger = train_tagger(train, valid, config, seed, scratch)
+    return triplets([row.triplets for row in test], tagger.predict([row.text for row in test]))

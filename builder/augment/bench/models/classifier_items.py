@@ -1,0 +1,248 @@
+"""What the papers' classifiers read, answer and are called, without torch.
+
+Sentence classification (`tc`): a text to a label. Aspect polarity (`absc`): a text and one aspect span to a label.
+Aspect term extraction (`ate`): a text to spans. `MODELS` is the table of all of them; `chosen` turns what a user
+writes ("lstm", "bert=PATH") into one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from builder.core.config import filled, toml_value
+from builder.core.errors import ConfigError, ModelError
+from builder.core.limits import Limits, at_least
+from builder.core.records import Span
+from builder.core.wording import counted
+from builder.learning.task import NetworkConfig
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+Task = Literal["tc", "absc", "ate"]
+Reads = Literal["words", "vectors", "pieces"]
+ATE_CLASSES = ("O", "B", "I")
+_SETTING = re.compile(r"[a-z_]+=[^=]*")
+_WORD = re.compile(r"[A-Za-z]+(?:['’][A-Za-z]+)*|[0-9]+(?:[.,][0-9]+)*|\S")
+
+
+@dataclass(frozen=True, slots=True)
+class ClassifierItem:
+    """A text with its words (code point ranges), and what is to be said of it: `label` (tc, absc), or `spans` (ate).
+    `aspect` is given in absc.
+    """
+
+    text: str
+    words: tuple[Span, ...]
+    label: str = ""
+    aspect: Span | None = None
+    spans: tuple[Span, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """An answer: `label` with its probability, or the spans found (confidence 1)."""
+
+    label: str = ""
+    spans: tuple[Span, ...] = ()
+    confidence: float = 1.0
+
+
+class Predictor(Protocol):
+    """A trained model."""
+
+    @property
+    def facts(self) -> dict[str, float]:
+        """How its training went."""
+
+    def predict(self, items: Sequence[ClassifierItem]) -> list[Prediction]:
+        """An answer per item, in order; what the items hold as gold is not read."""
+
+    def features(self, items: Sequence[ClassifierItem]) -> NDArray[np.float32]:
+        """[items, width]: what the last layer before the answer reads (of a tagger: its mean over the words)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClassifierConfig(NetworkConfig):
+    """A classifier and its training. Lengths and batches count words (pieces, for a pretrained encoder) instead of
+    characters.
+
+    `vector_size` is the width of word embeddings (a vector file decides it where one is given), `longest` how many
+    words are read, `unknown` the share of words that training hides so that unknown ones are known, `srd` the
+    semantic-relative distance of local context focus. `batch` above 0: so many texts a step, whatever their lengths.
+    """
+
+    width: int = 128
+    layers: int = 2
+    vector_size: int = 100
+    heads: int = 4
+    dropout: float = 0.3
+    epochs: int = 12
+    batch_chars: int = 512
+    rate: float = 2e-3
+    longest: int = 128
+    unknown: float = 0.05
+    srd: int = 3
+    freeze: bool = False
+    min_count: int = 1
+    threads: int = 1
+    batch: int = 0
+
+    @property
+    def step_items(self) -> int:
+        return self.batch
+
+    def limits(self) -> Limits:
+        return NetworkConfig.limits(self) | {"batch": at_least(0, self.batch)}
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """What a model may start from. `base`: hub name or folder of an encoder (empty: a small one from scratch);
+    `vectors`, `domain_vectors`: files in GloVe's format; `domain`: texts of the domain; `comprehension`: questions in
+    the SQuAD layout (BERT-PT). `device`: where it is trained and runs.
+    """
+
+    base: str = ""
+    vectors: Path | None = None
+    domain_vectors: Path | None = None
+    domain: tuple[str, ...] = ()
+    comprehension: Path | None = None
+    device: str = field(default="auto", repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ClassifierKind:
+    """A row of the table. `reads`: own words, words with vectors, or the pieces of an encoder; `network`: the class in
+    `builder.augment.bench.models` that answers with labels, `tagger` the one that answers with tags."""
+
+    tasks: tuple[Task, ...]
+    reads: Reads
+    network: str
+    source: str
+    config: ClassifierConfig = ClassifierConfig()
+    tagger: str = "encoders:Tags"
+    bases: tuple[tuple[str, str], ...] = ()
+
+
+_BERT = (("en", "google-bert/bert-base-uncased"), ("zh", "google-bert/bert-base-chinese"))
+_SCRATCH = ClassifierConfig(rate=1e-3, width=96, dropout=0.2, epochs=14)
+FINE_TUNING = {"epochs": 4, "rate": 2e-5, "dropout": 0.1, "batch_chars": 1024}
+"""What replaces a kind's settings where the encoder is pretrained (Devlin et al. 2019, appendix A.3)."""
+
+MODELS: dict[str, ClassifierKind] = {
+    "lstm": ClassifierKind(("tc", "absc"), "words", "sentences:Lstm", "Yang and Li 2022, section 3.2"),
+    "cnn": ClassifierKind(("tc", "absc"), "words", "sentences:Cnn", "Kim 2014, as in Wu et al. 2019, section 4.2"),
+    "rnn": ClassifierKind(("tc", "absc"), "words", "sentences:Rnn", "Wu et al. 2019, section 4.2"),
+    "encoder": ClassifierKind(
+        ("tc", "absc", "ate"), "pieces", "encoders:Pooled", "a small transformer from scratch", _SCRATCH
+    ),
+    "bert": ClassifierKind(("tc", "absc"), "pieces", "encoders:Pooled", "Devlin et al. 2019", bases=_BERT),
+    "deberta": ClassifierKind(
+        ("tc", "absc"), "pieces", "encoders:Pooled", "He et al. 2021", bases=(("en", "microsoft/deberta-v3-base"),)
+    ),
+    "fastlcf": ClassifierKind(
+        ("absc",), "pieces", "encoders:FastLcf", "Zeng et al. 2019; Yang and Li 2022, section 3.2", _SCRATCH
+    ),
+    "bilstm-crf": ClassifierKind(("ate",), "vectors", "", "Li et al. 2020, section 4.2.2", tagger="taggers:BiLstmCrf"),
+    "seq2seq": ClassifierKind(("ate",), "vectors", "", "Ma et al. 2019", tagger="seq2seq_tagger:Seq2SeqTagger"),
+    "bert-ftc": ClassifierKind(("ate",), "pieces", "", "Devlin et al. 2019, section 5.3", bases=_BERT),
+    "de-cnn": ClassifierKind(
+        ("ate",),
+        "vectors",
+        "",
+        "Xu et al. 2018",
+        ClassifierConfig(dropout=0.5, rate=1e-3, freeze=True, epochs=20),
+        "taggers:DeCnn",
+    ),
+    "bert-pt": ClassifierKind(("ate",), "pieces", "", "Xu et al. 2019", _SCRATCH),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A model as the user chose it: `shown` is what was written, `base` empty for a training from scratch; `changes`
+    are settings of its training with their values.
+    """
+
+    shown: str
+    name: str
+    kind: ClassifierKind
+    base: str = ""
+    changes: tuple[tuple[str, object], ...] = ()
+
+    @property
+    def config(self) -> ClassifierConfig:
+        own = replace(self.kind.config, **FINE_TUNING) if self.base else self.kind.config  # type: ignore[arg-type]
+        return replace(own, **dict(self.changes)) if self.changes else own  # type: ignore[arg-type]
+
+
+def chosen(written: str, task: Task, language: str) -> Choice:
+    """`NAME` or `NAME=BASE`, with settings of its training behind: `NAME:rate=1e-4:epochs=5`. ConfigError lists what
+    is known; a model that must be pretrained and has no known base for the language asks for one.
+    """
+    model, *settings = written.split(":")
+    while not all(map(_SETTING.fullmatch, settings)):  # a base may hold a colon
+        model, settings = f"{model}:{settings[0]}", settings[1:]
+    name, _, base = model.partition("=")
+    changes = _changes(settings, name)
+    fitting = [key for key, kind in MODELS.items() if task in kind.tasks]
+    if name not in MODELS:
+        raise ConfigError(f"no model {name!r}", where="--models", fix=f"for {task} there are: {', '.join(fitting)}")
+    kind = MODELS[name]
+    if task not in kind.tasks:
+        raise ConfigError(
+            f"{name} is no model of the task {task}",
+            where="--models",
+            fix=f"for {task} there are: {', '.join(fitting)}",
+        )
+    if base and kind.reads != "pieces":
+        raise ConfigError(f"{name} has no encoder to load {base!r} into", where="--models", fix=f"write {name} alone")
+    if kind.bases and not base:
+        base = dict(kind.bases).get(language, "")
+        if not base:
+            raise ConfigError(
+                f"{name} has no known base for {language!r}",
+                where="--models",
+                fix=f"write {name}=HUB-NAME or {name}=FOLDER",
+            )
+    return Choice(written, name, kind, base, changes)
+
+
+def _changes(settings: Sequence[str], name: str) -> tuple[tuple[str, object], ...]:
+    """Some `key=value` as settings of a training; ConfigError for an unknown key or a value out of place."""
+    pairs = dict(setting.split("=", 1) for setting in settings)
+    values = {key: toml_value(value) for key, value in pairs.items()}
+    made = filled(ClassifierConfig, values, f"--models {name}")
+    return tuple((key, getattr(made, key)) for key in values)
+
+
+def words_of(text: str) -> tuple[Span, ...]:
+    """Latin words and numbers whole, every other character (Han, marks) alone: the words all models here read."""
+    return tuple(match.span() for match in _WORD.finditer(text))
+
+
+def check(task: Task, train: Sequence[ClassifierItem], where: str = "classifier") -> None:
+    """Whether a model can be fitted to these items at all."""
+    if not train:
+        raise ModelError("no training item", where=where, fix="name a file with rows of this task")
+    if task == "ate":
+        if not any(item.spans for item in train):
+            raise ModelError(
+                f"no aspect in {counted(len(train), 'sentence')}", where=where, fix="train on sentences with aspects"
+            )
+        return
+    labels = sorted({item.label for item in train})
+    if len(labels) < 2:
+        raise ModelError(
+            f"one class is left, {labels[0]!r}",
+            where=where,
+            fix="take a larger share, or data with two classes at least",
+        )
+    if task == "absc" and any(item.aspect is None for item in train):
+        raise ModelError("an item without aspect", where=where)

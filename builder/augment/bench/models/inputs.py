@@ -1,0 +1,254 @@
+"""Items as tensors: what a reader makes of an item, and padded batches.
+
+Two readers: `WordReader` (own vocabulary, a number per word) and `EncoderReader` (an encoder's tokens, with the first
+piece of each word known). Both give `PieceRow`s.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+
+from builder.augment.bench.models.classifier_items import ClassifierItem
+from builder.core.records import Span
+from builder.learning.encode import PAD, SPECIAL, UNK, padded
+from builder.learning.token_numbers import TokenVocabulary
+
+OUTSIDE, BEGIN, INSIDE = 0, 1, 2
+IGNORED = -100
+MOST_ASPECT = 24
+"""Pieces of the aspect that are repeated as the second segment."""
+
+
+@dataclass(frozen=True, slots=True)
+class PieceRow:
+    """An item as numbers: pieces with their segment, the place of each word's first piece, whether the word is in the
+    aspect, and the gold (a class, or a tag per word).
+    """
+
+    ids: tuple[int, ...]
+    types: tuple[int, ...]
+    first: tuple[int, ...]
+    inside: tuple[int, ...]
+    gold: tuple[int, ...] | int
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PieceBatch:
+    """ids, types, mask [B, P] over pieces; first, inside, words [B, T] over words; gold [B] of classes, or [B, T] of
+    tags (IGNORED outside).
+    """
+
+    ids: Tensor
+    types: Tensor
+    mask: Tensor
+    first: Tensor
+    inside: Tensor
+    words: Tensor
+    gold: Tensor
+
+
+class ItemReader(Protocol):
+    """Turns items into rows."""
+
+    def read(self, item: ClassifierItem, gold: tuple[int, ...] | int) -> PieceRow: ...
+
+    def shown(self, item: ClassifierItem) -> tuple[Span, ...]:
+        """The words that are read: all, or a stretch of a long text, around its aspect."""
+
+
+def collate(rows: Sequence[PieceRow], pad: int = PAD) -> PieceBatch:
+    """Pad to few distinct lengths (builder.learning.encode.padded)."""
+    pieces, words = padded(max(len(row.ids) for row in rows)), padded(max(len(row.first) for row in rows))
+    golds = [row.gold for row in rows]
+    classes = [gold for gold in golds if isinstance(gold, int)]
+    gold = (
+        torch.tensor(classes)
+        if classes
+        else _table([gold for gold in golds if not isinstance(gold, int)], words, IGNORED)
+    )
+    ids, first = _table([row.ids for row in rows], pieces, pad), _table([row.first for row in rows], words, 0)
+    mask = _table([(1,) * len(row.ids) for row in rows], pieces, 0).bool()
+    there = _table([(1,) * len(row.first) for row in rows], words, 0).bool()
+    types, inside = _table([row.types for row in rows], pieces, 0), _table([row.inside for row in rows], words, 0)
+    return PieceBatch(ids, types, mask, first, inside, there, gold)
+
+
+def _table(rows: Sequence[Sequence[int]], width: int, fill: int) -> Tensor:
+    return torch.tensor([[*row, *[fill] * (width - len(row))] for row in rows])
+
+
+def stretch(words: Sequence[Span], aspect: Span | None, longest: int) -> tuple[Span, ...]:
+    """At most `longest` words: the first ones, or those around the aspect."""
+    if len(words) <= longest:
+        return tuple(words)
+    at = next((i for i, (_, end) in enumerate(words) if aspect and end > aspect[0]), 0)
+    start = min(max(0, at - longest // 2), len(words) - longest)
+    return tuple(words[start : start + longest])
+
+
+def inside(words: Sequence[Span], aspect: Span | None) -> tuple[int, ...]:
+    """1 for the words that touch the aspect."""
+    return tuple(int(aspect is not None and start < aspect[1] and aspect[0] < end) for start, end in words)
+
+
+def tags(words: Sequence[Span], spans: Iterable[Span]) -> tuple[int, ...]:
+    """B, I, O per word; a word belongs to a span that touches it."""
+    out = [OUTSIDE] * len(words)
+    for span in spans:
+        touched = [i for i, (start, end) in enumerate(words) if start < span[1] and span[0] < end]
+        for n, i in enumerate(touched):
+            out[i] = INSIDE if n else BEGIN
+    return tuple(out)
+
+
+def spans_of(words: Sequence[Span], tags: Sequence[int]) -> tuple[Span, ...]:
+    """The spans that tags mark; an I without a B before it begins one."""
+    out: list[Span] = []
+    before = OUTSIDE
+    for (start, end), tag in zip(words, tags, strict=False):
+        if tag == BEGIN or (tag == INSIDE and before == OUTSIDE):
+            out.append((start, end))
+        elif tag == INSIDE:
+            out[-1] = out[-1][0], end
+        before = tag
+    return tuple(out)
+
+
+@dataclass(frozen=True, slots=True)
+class WordReader:
+    """Lower-cased words of a vocabulary; id 0 pads, 1 is unknown."""
+
+    vocabulary: TokenVocabulary
+    longest: int
+
+    @classmethod
+    def of(cls, items: Iterable[ClassifierItem], least: int, longest: int) -> WordReader:
+        counts = Counter(word for item in items for word in written(item))
+        return cls(TokenVocabulary.of(counts, least, SPECIAL), longest)
+
+    def __len__(self) -> int:
+        return len(self.vocabulary)
+
+    def shown(self, item: ClassifierItem) -> tuple[Span, ...]:
+        return stretch(item.words, item.aspect, self.longest)
+
+    def read(self, item: ClassifierItem, gold: tuple[int, ...] | int) -> PieceRow:
+        words = self.shown(item) or ((0, 0),)
+        ids = tuple(self.vocabulary.number(item.text[a:b].lower(), UNK) for a, b in words)
+        return PieceRow(ids, (0,) * len(ids), tuple(range(len(ids))), inside(words, item.aspect), gold)
+
+
+def written(item: ClassifierItem) -> list[str]:
+    """The words of an item in lower case."""
+    return [item.text[start:end].lower() for start, end in item.words]
+
+
+@dataclass(frozen=True, slots=True)
+class PieceReader:
+    """The pieces of the small encoder: whole words between marks, as BERT has it. Ids: 0 pad, 1 unknown, then [CLS],
+    [SEP], [MASK].
+    """
+
+    vocabulary: TokenVocabulary
+    longest: int
+
+    @classmethod
+    def of(cls, texts: Iterable[Iterable[str]], least: int, longest: int) -> PieceReader:
+        counts = Counter(word for words in texts for word in words)
+        return cls(TokenVocabulary.of(counts, least, SPECIAL + 3), longest)
+
+    begin, end, mask = SPECIAL, SPECIAL + 1, SPECIAL + 2
+
+    @property
+    def pad(self) -> int:
+        return PAD
+
+    def __len__(self) -> int:
+        return len(self.vocabulary)
+
+    def shown(self, item: ClassifierItem) -> tuple[Span, ...]:
+        return stretch(item.words, item.aspect, self.longest)
+
+    def pieces(self, text: str) -> tuple[int, ...]:
+        return (self.vocabulary.number(text.lower(), UNK),)
+
+    def read(self, item: ClassifierItem, gold: tuple[int, ...] | int) -> PieceRow:
+        return paired(self, item, gold)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EncoderReader:
+    """The pieces of a pretrained encoder's tokenizer, word by word."""
+
+    tokenizer: Any
+    longest: int
+    room: int
+    known: dict[str, tuple[int, ...]] = field(default_factory=dict)
+
+    @property
+    def pad(self) -> int:
+        return int(self.tokenizer.pad_token_id or 0)
+
+    @property
+    def begin(self) -> int:
+        return int(self.tokenizer.cls_token_id)
+
+    @property
+    def end(self) -> int:
+        return int(self.tokenizer.sep_token_id)
+
+    @property
+    def mask(self) -> int:
+        return int(self.tokenizer.mask_token_id)
+
+    def __len__(self) -> int:
+        return len(self.tokenizer)
+
+    def shown(self, item: ClassifierItem) -> tuple[Span, ...]:
+        """As many words as the encoder has places for."""
+        count, words = self.longest, stretch(item.words, item.aspect, self.longest)
+        while count > 1 and sum(len(self.pieces(item.text[a:b])) for a, b in words) > self.room:
+            count = min(count, len(words)) * 3 // 4
+            words = stretch(item.words, item.aspect, max(1, count))
+        return words
+
+    def pieces(self, text: str) -> tuple[int, ...]:
+        if text not in self.known:
+            ids = tuple(int(i) for i in self.tokenizer(text, add_special_tokens=False).input_ids)
+            self.known[text] = ids or (int(self.tokenizer.unk_token_id),)
+        return self.known[text]
+
+    def read(self, item: ClassifierItem, gold: tuple[int, ...] | int) -> PieceRow:
+        return paired(self, item, gold)
+
+
+def paired(reader: PieceReader | EncoderReader, item: ClassifierItem, gold: tuple[int, ...] | int) -> PieceRow:
+    """[CLS] text [SEP], and the aspect behind it as a second segment where there is one (BERT-SPC)."""
+    words = reader.shown(item)
+    ids, first = [reader.begin], []
+    for a, b in words:
+        first.append(len(ids))
+        ids += reader.pieces(item.text[a:b])
+    ids.append(reader.end)
+    asked: list[int] = []
+    if item.aspect is not None:
+        a, b = item.aspect
+        asked = [p for start, end in item.words if start < b and a < end for p in reader.pieces(item.text[start:end])][
+            :MOST_ASPECT
+        ]
+        asked.append(reader.end)
+    types = [0] * len(ids) + [1] * len(asked)
+    marked = inside(words, item.aspect)
+    if isinstance(reader, PieceReader):  # never pre-trained on pairs: which words are meant is said in the text itself
+        for at, mark in zip(first, marked, strict=True):
+            types[at] = mark
+    return PieceRow((*ids, *asked), tuple(types), tuple(first) or (0,), marked or (0,), gold)

@@ -1,0 +1,247 @@
+"""From items to a trained model, for every row of the table: reader, network, the one training loop, prediction and
+features.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from builder.augment.bench.models.classifier_items import (
+    ATE_CLASSES,
+    Choice,
+    ClassifierConfig,
+    ClassifierItem,
+    Means,
+    Prediction,
+    Task,
+    words_of,
+)
+from builder.augment.bench.models.encoders import Small, load
+from builder.augment.bench.models.inputs import (
+    EncoderReader,
+    ItemReader,
+    PieceBatch,
+    PieceReader,
+    WordReader,
+    collate,
+    spans_of,
+    tags,
+    written,
+)
+from builder.augment.bench.models.posttrain import post_train
+from builder.augment.bench.models.vectors import tables
+from builder.learning.checkpoint import Checkpoints
+from builder.learning.devices import choose, device_of, half_precision, in_parts, place
+from builder.learning.encode import batches
+from builder.learning.loop import fit, scope
+from builder.learning.obtain import TrainingRun
+from builder.learning.seeds import seed_of
+
+Answer = TypeVar("Answer")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TrainedClassifier:
+    """A Predictor. `network` has `pooled` and either `forward` (labels) or `tags`."""
+
+    network: nn.Module
+    reader: ItemReader
+    task: Task
+    labels: tuple[str, ...]
+    config: ClassifierConfig
+    pad: int = 0
+    facts: dict[str, float] = field(default_factory=dict)
+
+    def predict(self, items: Sequence[ClassifierItem]) -> list[Prediction]:
+        out: list[Prediction] = [Prediction()] * len(items)
+        for chosen, predictions in self._batches(
+            items, lambda chosen, batch: self._predict_batch([items[i] for i in chosen], batch)
+        ):
+            for i, prediction in zip(chosen, predictions, strict=True):
+                out[i] = prediction
+        return out
+
+    def _predict_batch(self, items: Sequence[ClassifierItem], batch: PieceBatch) -> list[Prediction]:
+        if self.task == "ate":
+            tags = self.network.tags(batch)  # type: ignore[operator]
+            return [
+                Prediction(spans=spans_of(self.reader.shown(item), row)) for item, row in zip(items, tags, strict=True)
+            ]
+        best = self.network(batch).softmax(-1).max(-1)
+        return [
+            Prediction(self.labels[i], (), round(p, 4))
+            for i, p in zip(best.indices.tolist(), best.values.tolist(), strict=True)
+        ]
+
+    def features(self, items: Sequence[ClassifierItem]) -> NDArray[np.float32]:
+        out: dict[int, NDArray[np.float32]] = {}
+        for chosen, rows in self._batches(items, self._pool):
+            out |= dict(zip(chosen, rows, strict=True))
+        return np.stack([out[i] for i in range(len(items))]) if items else np.zeros((0, 0), np.float32)
+
+    def _pool(self, chosen: list[int], batch: PieceBatch) -> NDArray[np.float32]:
+        out: NDArray[np.float32] = self.network.pooled(batch).float().cpu().numpy()  # type: ignore[operator]
+        return out
+
+    def _batches(
+        self, items: Sequence[ClassifierItem], work: Callable[[list[int], PieceBatch], Answer]
+    ) -> Iterator[tuple[list[int], Answer]]:
+        """What `work` makes of batches of the items, with their numbers."""
+        rows = [self.reader.read(item, _gold(self.task, self.labels, self.reader, None)) for item in items]
+        self.network.eval()
+        device = device_of(self.network)
+
+        def answer(chosen: list[int]) -> Answer:
+            return work(chosen, place(collate([rows[i] for i in chosen], self.pad), device))
+
+        with scope(self.config.threads, device=device), torch.inference_mode():
+            yield from in_parts(batches([len(row) for row in rows], self.config.batch_chars), answer)
+
+
+def learn(
+    choice: Choice,
+    task: Task,
+    train: Sequence[ClassifierItem],
+    valid: Sequence[ClassifierItem],
+    seed: int,
+    checkpoints: Path,
+    means: Means,
+    config: ClassifierConfig,
+) -> TrainedClassifier:
+    """Train the model of a choice; `predictors.fit` is the way in."""
+    labels = ATE_CLASSES if task == "ate" else tuple(sorted({item.label for item in train}))
+    unique = fingerprint(choice, task, train, valid, seed, means, config)
+    with scope(config.threads, seed_of(seed, "network")):
+        reader, begin = _beginning(choice, train, means, config, seed)
+    device = choose(means.device)
+    if isinstance(begin, nn.Module):
+        begin.to(device)
+    facts: dict[str, float] = {}
+    if choice.name == "bert-pt":
+        domain = (*means.domain, *(item.text for item in train))
+        assert isinstance(reader, PieceReader | EncoderReader)
+        run = TrainingRun(seed, Checkpoints(checkpoints / "post", unique), None)
+        facts |= post_train(begin, reader, domain, means.comprehension, config, run)
+    with scope(config.threads, seed_of(seed, "head")):
+        module, _, name = (choice.kind.tagger if task == "ate" else choice.kind.network).partition(":")
+        network = getattr(importlib.import_module(f"builder.augment.bench.models.{module}"), name)(
+            begin, len(labels), config
+        )
+    network.to(device)
+    model = TrainedClassifier(network, reader, task, labels, config, getattr(reader, "pad", 0), facts)
+    rows = [reader.read(item, _gold(task, labels, reader, item)) for item in train]
+
+    def loss(chosen: list[int]) -> Tensor:
+        with half_precision("auto", device):
+            value: Tensor = network.loss(place(collate([rows[i] for i in chosen], model.pad), device))
+        return value
+
+    def evaluate() -> float:
+        return quality(task, valid, model.predict(valid)) if valid else 0.0
+
+    fitted = fit(
+        network,
+        [len(row) for row in rows],
+        loss,
+        evaluate,
+        config,
+        seed,
+        Checkpoints(checkpoints / "fit", unique),
+    )
+    facts |= {
+        "valid": fitted.score,
+        "epoch": fitted.epoch,
+        "items": len(train),
+        "parameters": sum(p.numel() for p in network.parameters()),
+    }
+    facts["cut"] = sum(len(reader.shown(item)) < len(item.words) for item in train)
+    return model
+
+
+def _beginning(
+    choice: Choice, train: Sequence[ClassifierItem], means: Means, config: ClassifierConfig, seed: int
+) -> tuple[ItemReader, Any]:
+    """The reader, and what the network is built on: the number of words or their vectors, tables of vectors, or an
+    encoder.
+    """
+    kind = choice.kind
+    if kind.reads == "pieces":
+        if choice.base:
+            encoder, pieces = load(choice.base, config.longest, with_head=choice.name == "bert-pt")
+            return pieces, encoder
+        texts = [written(item) for item in train] + [
+            written(ClassifierItem(text, words_of(text))) for text in means.domain
+        ]
+        own = PieceReader.of(texts, config.min_count, config.longest)
+        return own, Small(len(own), config)
+    words = WordReader.of(train, config.min_count, config.longest)
+    if kind.reads == "words":
+        if means.vectors is None:
+            return words, len(words)
+        numbers, files = words.vocabulary.numbers, (means.vectors, None)
+        made = tables(numbers, files, (), config.vector_size, seed_of(seed, "vectors"), both=False)
+        return words, made.weights[0][0]
+    domain = [[*written(item)] for item in train] + [
+        written(ClassifierItem(text, words_of(text))) for text in means.domain
+    ]
+    return words, tables(
+        words.vocabulary.numbers,
+        (means.vectors, means.domain_vectors),
+        domain,
+        config.vector_size,
+        seed_of(seed, "vectors"),
+        both=choice.name == "de-cnn",
+    )
+
+
+def _gold(task: Task, labels: Sequence[str], reader: ItemReader, item: ClassifierItem | None) -> tuple[int, ...] | int:
+    """A class, or a tag per word that is read; 0 where nothing is asked."""
+    if task == "ate":
+        return tags(reader.shown(item), item.spans) if item else ()
+    return labels.index(item.label) if item else 0
+
+
+def quality(task: Task, items: Sequence[ClassifierItem], predictions: Sequence[Prediction]) -> float:
+    """What chooses the epoch: accuracy, or exact span F1, from 0 to 1."""
+    if task != "ate":
+        return sum(item.label == prediction.label for item, prediction in zip(items, predictions, strict=True)) / max(
+            1, len(items)
+        )
+    right = sum(
+        len(set(item.spans) & set(prediction.spans)) for item, prediction in zip(items, predictions, strict=True)
+    )
+    return (
+        2
+        * right
+        / max(1, sum(len(item.spans) for item in items) + sum(len(prediction.spans) for prediction in predictions))
+    )
+
+
+def fingerprint(
+    choice: Choice,
+    task: Task,
+    train: Sequence[ClassifierItem],
+    valid: Sequence[ClassifierItem],
+    seed: int,
+    means: Means,
+    config: ClassifierConfig,
+) -> str:
+    """What makes two trainings the same."""
+    total = hashlib.sha256(
+        repr((choice.name, choice.base, task, seed, config, means, torch.__version__)).encode("utf-8", "surrogatepass")
+    )
+    for items in (train, valid):
+        total.update(f"\n{len(items)}\n".encode())
+        for item in items:
+            total.update(repr(item).encode("utf-8", "surrogatepass"))
+    return total.hexdigest()

@@ -1,0 +1,303 @@
+"""Files and releases as rows of a task.
+
+Known by their look: a release (directory), JSON lines of ours, of a layer of a release, or `{"text", "label"}`;
+dimABSA's JSON; TSV with the columns sentence and label; three-line aspect files with `$T$`; ATEPC and BIO columns.
+What a row says of another task is left out, and counted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise, zip_longest
+from pathlib import Path
+from typing import Any
+
+from builder.augment.bench.labelled_texts import BenchRow, Data, Task
+from builder.augment.file_sentence import FileSentence, language_of
+from builder.augment.records import Mark
+from builder.augment.sentence_files import FORMATS
+from builder.augment.views import ViewUnit, units
+from builder.core.errors import InputError
+from builder.core.records import POLARITIES, Element, Polarity, Span, Triplet
+from builder.core.strict_json import parse_json
+from builder.learning.task import VALENCE
+from builder.release.export.answers_text import polarity, polarity_at
+from builder.release.export.records import triplet
+from builder.release.faulty import naming_faults
+from builder.release.reading import opened
+from builder.release.reading import rows as release_rows
+
+KNOWN = "a release, .jsonl, dimABSA .json, .tsv (sentence, label), .apc (three lines with $T$), .atepc, .bio"
+_VIEWS: dict[Task, Any] = {"tc": "sentence", "absc": "aspect", "ate": "ate", "aste": "triplets"}
+RowsOrReasons = Iterator[BenchRow | str]
+"""Rows, and the reason of each that cannot be used."""
+
+
+def load(path: Path, task: Task, split: str = "train") -> Data:
+    """The rows of a file, or of one split of a release. InputError where there is none, or a line cannot be read."""
+    if path.is_dir():
+        entries: Iterable[BenchRow | str] = _release(path, task, split)
+    else:
+        entries = _file(path, task)
+    rows: list[BenchRow] = []
+    reasons: Counter[str] = Counter()
+    for entry in entries:
+        if isinstance(entry, str):
+            reasons[entry] += 1
+        else:
+            rows.append(entry)
+    if not rows:
+        left = ", ".join(f"{reason} {n:,}" for reason, n in reasons.items())
+        raise InputError(
+            f"no row for the task {task}" + (f" ({left})" if left else ""), where=str(path), fix=f"read are: {KNOWN}"
+        )
+    return Data(path.name or str(path), tuple(rows), tuple(sorted(reasons.items())))
+
+
+def _file(path: Path, task: Task) -> RowsOrReasons:
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot be read: {error}", where=str(path), fix=f"read are: {KNOWN}") from error
+    ending = next((form for ending, form in _ENDINGS.items() if path.name.lower().endswith(ending)), "")
+    form = ending or ("apc" if "$T$" in text[:20_000] else "json" if text.lstrip()[:1] in ("{", "[") else "bio")
+    return _json(text, str(path), task) if form == "json" else _items(form, text, str(path), task)
+
+
+def _release(path: Path, task: Task, split: str) -> RowsOrReasons:
+    opened(path)
+    for row in release_rows(path, split):
+        with naming_faults(path):
+            parts = list(units(row, _VIEWS[task], "aspect+opinion" if task == "aste" else "aspect"))
+            entries = [part[1] if isinstance(part, tuple) else _unit(part, task) for part in parts]
+        yield from entries
+
+
+def _unit(unit: ViewUnit, task: Task) -> BenchRow:
+    """A sentence of a review; offsets are moved into it."""
+    sentence = unit.sentence
+    if task == "aste":
+        return BenchRow(
+            sentence.id,
+            sentence.text,
+            sentence.marks,
+            triplets=tuple(triplet(row).bare().shifted(-unit.start) for row in unit.triplets),
+        )
+    if task == "absc":
+        at = int(sentence.id.rpartition("@")[2]) - unit.start
+        aspect = next((mark.start, mark.end) for mark in sentence.marks if mark.start <= at < mark.end)
+        return BenchRow(sentence.id, sentence.text, sentence.marks, sentence.label or "", aspect)
+    return BenchRow(sentence.id, sentence.text, sentence.marks, sentence.label or "")
+
+
+def _items(form: str, text: str, where: str, task: Task) -> RowsOrReasons:
+    """Files of the augmentation papers' sets; those that `builder augment` wrote have their lineage beside them."""
+    tongue = language_of(text)
+    try:
+        items = FORMATS[form].read(text, tongue)
+    except ValueError as error:
+        raise InputError(f"of no known kind, or broken: {error}", where=where, fix=f"read are: {KNOWN}") from error
+    sources = _lineage(Path(f"{where}.lineage.jsonl"))
+    if task == "ate" and form == "apc":
+        items = _gathered(items)
+    for item in items:
+        yield from _file_rows(item, form, task, sources.get(_bare(item.sentence.text)))
+
+
+def _file_rows(item: FileSentence, form: str, task: Task, source: str | None) -> RowsOrReasons:
+    """What a sentence of a file says of a task."""
+    sentence = item.sentence
+    spans = [(mark.start, mark.end) for mark in sentence.marks]
+    if task == "tc" and form == "tsv":
+        yield BenchRow(sentence.id, sentence.text, label=sentence.label or "", source=source)
+    elif task == "ate" and form != "tsv":
+        yield _terms(sentence.id, sentence.text, spans, source)
+    elif task == "absc" and form == "apc":
+        yield BenchRow(
+            sentence.id, sentence.text, _unjudged(spans), sentence.label or "", spans[item.judged], source=source
+        )
+    elif task == "absc" and form == "atepc":
+        for span, label in zip(spans, item.labels, strict=True):
+            if label != "-100":
+                yield BenchRow(
+                    f"{sentence.id}@{span[0]}", sentence.text, _unjudged(spans), _polarity(label), span, source=source
+                )
+    else:
+        yield "other-task"
+
+
+def _unjudged(spans: Iterable[Span]) -> tuple[Mark, ...]:
+    return tuple(Mark(*span) for span in spans)
+
+
+def _gathered(items: Sequence[FileSentence]) -> list[FileSentence]:
+    """The sentences of an aspect file with all their aspects."""
+    by_text: dict[str, FileSentence] = {}
+    for item in items:
+        known = by_text.setdefault(item.sentence.text, item)
+        spans = sorted({(mark.start, mark.end) for entry in (known, item) for mark in entry.sentence.marks})
+        by_text[item.sentence.text] = replace(known, sentence=replace(known.sentence, marks=_unjudged(spans)))
+    return list(by_text.values())
+
+
+def _lineage(path: Path) -> dict[str, str]:
+    """Which source each augmented text has; nothing where no lineage lies beside a file."""
+    if not path.exists():
+        return {}
+    return {_bare(row["text"]): str(row["source"]) for _, row in _objects(path.read_text(encoding="utf-8"), str(path))}
+
+
+def _bare(text: str) -> str:
+    return "".join(text.split())
+
+
+def _terms(name: str, text: str, spans: Iterable[Span], source: str | None = None) -> BenchRow | str:
+    places = sorted(set(spans))
+    if any(a[1] > b[0] for a, b in pairwise(places)):
+        return "overlapping-labels"
+    return BenchRow(name, text, _unjudged(places), source=source)
+
+
+def _polarity(label: str) -> str:
+    """POS, NEG, NEU where the label is one of the usual words, else the label as it is."""
+    head = label.strip().upper()[:3]
+    return head if head in POLARITIES else label.strip()
+
+
+def _json(text: str, where: str, task: Task) -> RowsOrReasons:
+    for place, row in _objects(text, where):
+        try:
+            yield from _object(row, place, task)
+        except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+            raise InputError(f"cannot be read: {error!r}", where=place, fix=f"read are: {KNOWN}") from error
+
+
+def _objects(text: str, where: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    try:
+        if text.lstrip().startswith("["):
+            yield from ((f"{where}[{i}]", row) for i, row in enumerate(parse_json(text)))
+            return
+        for number, line in enumerate(text.split("\n"), start=1):
+            if line.strip():
+                yield f"{where}:{number}", parse_json(line)
+    except ValueError as error:
+        raise InputError(f"no JSON: {error}", where=where) from error
+
+
+def _object(row: dict[str, Any], place: str, task: Task) -> RowsOrReasons:
+    text = row.get("text") or row.get("Text") or row.get("Sentence")
+    if not isinstance(text, str) or not text.strip():
+        yield "empty"
+        return
+    name, source = str(row.get("id") or row.get("ID") or place.rpartition(":")[2]), _lineage_of(row)
+    if task == "tc":
+        yield (
+            BenchRow(name, text, label=str(row["label"]), source=source)
+            if row.get("label") not in (None, "")
+            else "other-task"
+        )
+        return
+    triplets = _dimabsa(row, text) if "ID" in row else [triplet(label) for label in row.get("triplets", [])]
+    if task == "aste":
+        yield BenchRow(name, text, _marks(triplets), triplets=tuple(triplets), source=source)
+        return
+    aspects = [(_hull(label["spans"]), label["polarity"]) for label in row.get("aspects") or []]
+    aspects = aspects or [
+        ((found_triplet.aspect.start, found_triplet.aspect.end), found_triplet.polarity) for found_triplet in triplets
+    ]
+    if task == "ate":
+        yield _terms(name, text, [span for span, _ in aspects], source)
+        return
+    polarities_of: dict[Span, set[str]] = {}
+    for span, label in aspects:
+        if label is not None:
+            polarities_of.setdefault(span, set()).add(_polarity(str(label)))
+    for span, labels in sorted(polarities_of.items()):
+        yield (
+            BenchRow(f"{name}@{span[0]}", text, (Mark(*span),), min(labels), span, source=source)
+            if len(labels) == 1
+            else "mixed-polarity"
+        )
+
+
+def _lineage_of(row: Mapping[str, Any]) -> str | None:
+    """What a row was made from: a layer of a release names the review and which part of it; a review of a release
+    says where it came from.
+    """
+    if "source_span" in row:
+        return f"{row.get('source_id', row.get('source'))}:{row['source_span'][0]}-{row['source_span'][1]}"
+    source = None if "unverified_negative" in row else row.get("source")
+    return None if source is None else str(source)
+
+
+def _hull(spans: list[list[int]]) -> Span:
+    return spans[0][0], spans[-1][1]
+
+
+def _marks(triplets: Iterable[Triplet]) -> tuple[Mark, ...]:
+    """Aspects, and whole opinion phrases where they touch no aspect: what a method keeps."""
+    aspects = {(found_triplet.aspect_full.start, found_triplet.aspect_full.end) for found_triplet in triplets}
+    opinions = {(found_triplet.opinion_full.start, found_triplet.opinion_full.end) for found_triplet in triplets}
+    out: list[Mark] = []
+    for start, end, kind in sorted(
+        [*((a, b, "aspect") for a, b in aspects), *((a, b, "opinion") for a, b in opinions)]
+    ):
+        if out and start < out[-1].end:
+            out[-1] = Mark(out[-1].start, max(out[-1].end, end), out[-1].kind)
+        else:
+            out.append(Mark(start, end, kind))  # type: ignore[arg-type]
+    return tuple(out)
+
+
+def _dimabsa(row: dict[str, Any], text: str) -> list[Triplet]:
+    """Triplets with both parts in the text; spans as given (1-based, inclusive), else the first place where the words
+    stand.
+    """
+    if "Intensity" in row:
+        places = row.get("AspectFromTo", []), row.get("OpinionFromTo", [])
+        columns = zip_longest(row["Aspect"], row["Opinion"], row["Intensity"], *places)
+        labels = [(a, o, polarity_at(v), at, by) for a, o, v, at, by in columns]
+    else:
+        entries = row["Triplet"] if "Triplet" in row else row["Quadruplet"]
+        labels = [
+            (
+                t["Aspect"],
+                t["Opinion"],
+                polarity(t["Polarity"]) if "Polarity" in t else polarity_at(t["VA"]),
+                None,
+                None,
+            )
+            for t in entries
+        ]
+    out = []
+    for aspect, opinion, sign, at, by in labels:
+        spans = _located(text, aspect, at), _located(text, opinion, by)
+        if spans[0] and spans[1]:
+            first, second = (Element(text[a:b], ((a, b),)) for a, b in (spans[0], spans[1]))
+            named: Polarity = sign  # type: ignore[assignment]
+            out.append(Triplet(first, first, second, second, named, VALENCE[named]))
+    return out
+
+
+_PLACE = re.compile(r"(\d+)#(\d+)")
+
+
+def _located(text: str, words: str, place: str | None) -> Span | None:
+    if (match := _PLACE.fullmatch(place or "")) and text[int(match[1]) - 1 : int(match[2])] == words:
+        return int(match[1]) - 1, int(match[2])
+    start = text.find(words) if words and words != "NULL" else -1
+    return (start, start + len(words)) if start >= 0 else None
+
+
+_ENDINGS = {
+    ".tsv": "tsv",
+    ".jsonl": "json",
+    ".json": "json",
+    ".atepc": "atepc",
+    ".apc": "apc",
+    ".bio": "bio",
+    ".conll": "bio",
+}

@@ -1,0 +1,212 @@
+"""`builder annotate export|import|gold|serve|agreement|adjudicate`: people label a pool."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from builder.cli.annotate_page import password, serve
+from builder.cli.build import WORKDIR
+from builder.cli.gold import POOL
+from builder.core.wording import counted
+
+if TYPE_CHECKING:
+    from builder.teaching.labelling import Imported
+
+_PATH = click.Path(path_type=Path)
+_FORMATS = ("csv", "xlsx", "label-studio", "doccano", "argilla")
+FORMAT = click.option(
+    "--format", "form", type=click.Choice(_FORMATS), help="Format of the file; by its ending or content if not given."
+)
+FORCE = click.option("--force", is_flag=True, help="Replace a file that is there.")
+
+
+@click.group()
+def annotate() -> None:
+    """Let people label the candidates of a pool.
+
+    They say which candidates are right, correct the others, and add what is missing.
+    """
+
+
+@annotate.command()
+@click.argument("path", type=_PATH, metavar="FILE")
+@FORMAT
+@POOL
+@click.option("--annotator", default="", help="Write this person's labels so far into the file.")
+@FORCE
+@WORKDIR
+def export(path: Path, form: str | None, pool_id: str | None, annotator: str, force: bool, workdir: Path) -> None:
+    """Write a pool to FILE, to be labelled there."""
+    from builder.gold.file_formats import named
+    from builder.teaching.labelling import export as exported
+
+    made, candidates = exported(workdir, pool_id, path, named(form, path), annotator, force=force)
+    click.echo(f"{path}: pool {made}, {counted(candidates, 'candidate')}")
+
+
+@annotate.command("import")
+@click.argument("path", type=_PATH, metavar="FILE")
+@FORMAT
+@POOL
+@click.option("--annotator", default="", help="Who filled in the file, where the file does not say so itself.")
+@WORKDIR
+def import_(path: Path, form: str | None, pool_id: str | None, annotator: str, workdir: Path) -> None:
+    """Take the labels of FILE, all rows or none."""
+    from builder.gold.file_formats import recognised
+    from builder.teaching.labelling import import_labels
+
+    report_import(path, import_labels(workdir, pool_id, path, recognised(form, path), annotator))
+
+
+@annotate.command("gold")
+@POOL
+@click.option("--annotator", default="", help="Take this annotator's labels, a language model's too.")
+@click.option("--out", type=_PATH, required=True, help="File to write.")
+@click.option(
+    "--format", "form", default="jsonl", show_default=True, help="`jsonl`, or a format that `builder export` lists."
+)
+@FORCE
+@WORKDIR
+def gold_(pool_id: str | None, annotator: str, out: Path, form: str, force: bool, workdir: Path) -> None:
+    """Write the labels of a pool as gold or silver.
+
+    What people decided is gold, the labels of a language model are silver. Reviews with an open candidate are left out.
+    """
+    from builder.teaching.pool_gold import write_gold
+
+    made = write_gold(workdir, pool_id, out, annotator, form, force=force)
+    layer = made.layer
+    notes = [
+        f"left out: {counted(layer.open, 'review')} with open labels" if layer.open else "",
+        f"{layer.without_polarity:,} wrong polarities without the right one give no triplet"
+        if layer.without_polarity
+        else "",
+        f"no place in the format: {counted(made.skipped, 'review')}, see {out.name}.skipped.jsonl"
+        if made.skipped
+        else "",
+    ]
+    labels = "triplets" if form == "jsonl" else "labels"
+    head = f"{out}: {layer.name}, {counted(made.reviews, 'review')}, {made.labels:,} {labels} of pool {layer.pool}"
+    click.echo("; ".join([head, *filter(None, notes)]))
+
+
+@annotate.command()
+@POOL
+@click.option(
+    "--kind",
+    type=click.Choice(["human", "all"]),
+    default="human",
+    show_default=True,
+    help="Compare people, or judges and discriminator too.",
+)
+@WORKDIR
+def agreement(pool_id: str | None, kind: str, workdir: Path) -> None:
+    """Show how far annotators agree.
+
+    Raw agreement, Cohen's and Fleiss' kappa, and F1 of the triplets with exact spans.
+    """
+    from tabulate import tabulate
+
+    from builder.teaching.labelling import agree
+
+    made, result, disputed, open_ = agree(workdir, pool_id, None if kind == "all" else kind)
+    people = [(who, result.labelled[who], result.abstained[who]) for who in result.annotators]
+    pairs = [(p.first, p.second, p.both, _shown(p.raw), _shown(p.kappa), _shown(p.span_f1)) for p in result.pairs]
+    click.echo(tabulate(people, headers=["annotator", "labelled", "unsure"], disable_numparse=[0]))
+    if pairs:
+        click.echo(
+            "\n"
+            + tabulate(pairs, headers=["first", "second", "both", "raw", "kappa", "span F1"], disable_numparse=True)
+        )
+        click.echo(
+            f"\nall of them labelled {counted(result.everyone, 'candidate')}: same label {_shown(result.raw)}, "
+            f"Fleiss' kappa {_shown(result.fleiss)}"
+        )
+    click.echo(f"pool {made.id}: {counted(made.size, 'candidate')}, {disputed:,} disputed, {open_:,} of them undecided")
+
+
+@annotate.command()
+@POOL
+@click.option(
+    "--export", "target", type=_PATH, help="Write the disputes to this .csv or .xlsx, with what each person said."
+)
+@click.option("--import", "source", type=_PATH, help="Take the decisions of such a sheet.")
+@click.option("--annotator", default="", help="Who decided.")
+@FORCE
+@WORKDIR
+def adjudicate(
+    pool_id: str | None, target: Path | None, source: Path | None, annotator: str, force: bool, workdir: Path
+) -> None:
+    """List the candidates on which people disagree.
+
+    Decide them in a sheet with --export and --import, or in the page with `annotate serve --adjudicate`.
+    """
+    from tabulate import tabulate
+
+    from builder.gold.file_formats import SHEETS, named
+    from builder.teaching import labelling
+
+    if target and source:
+        raise click.UsageError("--export and --import do not go together")
+    for path in (target, source):
+        if path is not None and path.suffix.lower()[1:] not in SHEETS:
+            raise click.UsageError(f"{path.name}: disputes are decided in a .csv or .xlsx")
+    if source:
+        report_import(
+            source, labelling.import_labels(workdir, pool_id, source, named(None, source), annotator, decide=True)
+        )
+    elif target:
+        made, count = labelling.export_queue(workdir, pool_id, target, named(None, target), force=force)
+        click.echo(f"{target}: pool {made}, {count:,} disputes")
+    else:
+        pool, disputes = labelling.queue(workdir, pool_id)
+        rows = [
+            (
+                dispute.n,
+                dispute.review,
+                dispute.candidate.triplet.aspect.text,
+                dispute.candidate.triplet.opinion.text,
+                dispute.candidate.triplet.polarity,
+                dispute.answers,
+            )
+            for dispute in disputes
+        ]
+        if rows:
+            click.echo(
+                tabulate(
+                    rows,
+                    headers=["candidate", "review", "aspect", "opinion", "polarity", "said"],
+                    disable_numparse=True,
+                )
+            )
+        click.echo(f"pool {pool.id}: {len(rows):,} disputes to decide")
+
+
+annotate.add_command(serve)
+annotate.add_command(password)
+
+
+def report_import(path: Path, done: Imported) -> None:
+    """Counts, or every bad row and an error."""
+    from builder.core.errors import InputError
+
+    for fault in done.faults:
+        click.echo(str(fault), err=True)
+    if done.faults:
+        raise InputError(
+            f"{counted(len(done.faults), 'bad row')}, listed above; nothing was imported",
+            where=str(path),
+            fix="correct them and import again",
+        )
+    click.echo(
+        f"pool {done.pool}: {counted(done.labels, 'label')} of {', '.join(done.annotators) or 'nobody'} "
+        f"({done.changed:,} changed), {counted(done.missing, 'missing triplet')}, "
+        f"complete reviews: {done.checked:,}, {counted(done.open, 'candidate')} still open"
+    )
+
+
+def _shown(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"

@@ -1,0 +1,220 @@
+"""How a build speaks: to people in sentences, to programs in events, or not at all.
+
+In: what happens in a build. Out: lines on the terminal. People get progress on standard error and the outcome on
+standard output; programs one JSON object a line on standard output.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import shlex
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+from builder.cli.build_tables import counts_text, stage_table
+from builder.cli.terminal import shows_colour, styled_output
+from builder.core.errors import BuilderError
+from builder.pages.report.numbers import spoken_seconds
+
+if TYPE_CHECKING:
+    from builder.core.settings import Config
+    from builder.pipeline.pipeline import Done
+    from builder.pipeline.preview import Preview
+
+Manner = Literal["people", "verbose", "quiet", "json"]
+DEFAULT_WORKDIR = Path("workdir")
+TITLES = {
+    "ingest": "reading the reviews",
+    "annotate": "finding words and grammar",
+    "seed": "finding triplets with rules",
+    "discriminate": "judging the triplets",
+    "self_train": "learning from them",
+    "evaluate": "measuring against gold labels",
+    "release": "writing the dataset",
+}
+"""What a stage does, for people who know no name of ours."""
+
+
+def voice_options(command: Callable[..., None]) -> Callable[..., None]:
+    """The options --quiet, --json and --verbose of the commands that build, which take them as one `manner`."""
+
+    @functools.wraps(command)
+    def with_manner(quiet: bool, verbose: bool, json: bool, **options: object) -> None:
+        command(manner=_chosen_manner(quiet, verbose, json), **options)
+
+    made: Callable[..., None] = with_manner
+    for name, about in (
+        ("json", "Print events as JSON, one a line, for programs."),
+        ("verbose", "Print the tables of stages and sources too."),
+        ("quiet", "Print nothing but the path of the release."),
+    ):
+        made = click.option(f"--{name}", is_flag=True, help=about)(made)
+    return made
+
+
+def _chosen_manner(quiet: bool, verbose: bool, json: bool) -> Manner:
+    """One manner of speaking; a usage error for two."""
+    wanted: dict[Manner, bool] = {"quiet": quiet, "verbose": verbose, "json": json}
+    chosen = [manner for manner, asked in wanted.items() if asked]
+    if len(chosen) > 1:
+        raise click.UsageError(f"--{chosen[0]} and --{chosen[1]} exclude each other")
+    return chosen[0] if chosen else "people"
+
+
+class Voice:
+    """Speaks of one build in a manner."""
+
+    def __init__(self, manner: Manner, workdir: Path, config: Config) -> None:
+        from builder.cli.remaining import RemainingTime
+
+        self.manner, self.workdir = manner, workdir
+        self._remaining = RemainingTime(config, seconds_before(workdir))
+        self._started = time.monotonic()
+        self._number, self._total, self._name = 0, 0, ""
+        if manner in ("quiet", "json"):
+            from builder.core.progress import hide_bars
+
+            hide_bars()
+
+    def preview(self, read: Callable[[], Sequence[Preview]], dry: bool = False) -> None:
+        """Say what was understood of the input; `read` looks at it."""
+        if self.manner == "quiet" and not dry:
+            return
+        for seen in read():
+            if self.manner == "json":
+                self._event("input", **seen.as_json())
+            else:
+                click.echo("\n".join(seen.lines()), err=not dry)
+        if dry and self.manner != "json":
+            click.echo("Nothing was built (--dry-run).")
+
+    def progress(self, finished: int, total: int, name: str) -> None:
+        """Remember the stage that comes; a program hears of it."""
+        self._number, self._total, self._name = finished + 1, total, name
+        if self.manner == "json" and name != "done":
+            self._event("stage", stage=name, number=self._number, of=total)
+
+    def report(self, line: str) -> None:
+        """A stage begins to run."""
+        if self.manner not in ("people", "verbose"):
+            return
+        what = line.partition(": ")[2] if self.manner == "verbose" else TITLES[self._name]
+        click.echo(f"{self._number}/{self._total} {self._name}: {what}{self._clock()}", err=True)
+
+    def _clock(self) -> str:
+        """How long it has taken, and how long the rest will take."""
+        elapsed = time.monotonic() - self._started
+        coming = list(TITLES)[self._number - 1 : self._total]
+        parts = [f"{spoken_seconds(elapsed)} so far"] if self._number > 1 else []
+        left = self._remaining.seconds(coming)
+        if left is not None:
+            parts.append(f"about {spoken_seconds(left)} left" if round(left) else "nearly done")
+        return f" ({', '.join(parts)})" if parts else ""
+
+    def stage_ended(self, stage: Done) -> None:
+        """A stage is done, now or since an earlier build; a program hears of it."""
+        self._remaining.done.append(stage)
+        if self.manner == "json":
+            self._event(
+                "done", stage=stage.stage, ran=stage.ran, seconds=round(stage.seconds, 3), counts=dict(stage.counts)
+            )
+
+    def ended(self, done: list[Done]) -> None:
+        """The outcome, or where the build stopped as it was asked to."""
+        last = done[-1]
+        if last.stage == "release":
+            self._released(done)
+        elif self.manner == "json":
+            self._event("end", release=None)
+        elif self.manner != "quiet":
+            self._tables(done)
+            numbers = {name: count for name, count in last.counts.items() if isinstance(count, int)}
+            click.echo(f"Stopped after {last.stage}, as you asked: {counts_text(numbers)}.")
+            click.echo(f"`builder resume{self._place()}` goes on.")
+
+    def _released(self, done: list[Done]) -> None:
+        from builder.pipeline import outcome
+
+        path = Path(str(done[-1].counts["path"]))
+        if self.manner == "quiet":
+            click.echo(path)
+            return
+        made, silenced = outcome.read_outcome(path), outcome.find_silenced_rules(self.workdir)
+        if self.manner == "json":
+            self._event("end", **made.as_json(), silenced_rules=[rule.rule for rule in silenced])
+            return
+        self._tables(done)
+        if not any(stage.ran for stage in done):
+            click.echo("Nothing has changed since the last build.")
+        counts = next((stage.counts for stage in done if stage.stage == "self_train"), {})
+        click.echo("\n".join([*made.lines(counts), *map(str, silenced)]))
+        self._examples(path)
+        click.echo(f"\nrelease: {path}")
+        if not made.licensed:
+            click.echo(
+                f"It states no licence; `builder release --licence CC-BY-4.0{self._place()}` makes one that does."
+            )
+        click.echo("\nNext:")
+        commands = list(outcome.next_commands(path, self.workdir, DEFAULT_WORKDIR))
+        width = max(len(command) for command, _ in commands)
+        for command, purpose in commands:
+            click.echo(f"  {command:<{width}}  {purpose}")
+
+    def _examples(self, path: Path) -> None:
+        """A few reviews of the release with their triplets, if there are any."""
+        from builder.pipeline import outcome
+
+        colour = shows_colour(sys.stdout)
+        pieces = list(outcome.examples(path, colour))
+        if not pieces:
+            return
+        stream = styled_output() if colour else sys.stdout
+        click.echo("\nFor example:\n")
+        stream.writelines(pieces)
+        stream.flush()
+
+    def _tables(self, done: list[Done]) -> None:
+        """With --verbose: the stages with what they counted, and the sources of candidates."""
+        if self.manner != "verbose":
+            return
+        from tabulate import tabulate
+
+        from builder.store import db, queries
+
+        rows = [
+            (stage.stage, f"{stage.seconds:.1f}" if stage.ran else "kept", counts_text(stage.counts)) for stage in done
+        ]
+        click.echo(stage_table(rows, ["stage", "seconds", "counts"]))
+        with db.reading(self.workdir) as connection:
+            columns, table = queries.named(connection, "summary", {})
+        click.echo("\n" + str(tabulate(table, headers=columns)) + "\n")
+
+    def _place(self) -> str:
+        return in_workdir(self.workdir)
+
+    def _event(self, event: str, **values: object) -> None:
+        click.echo(json.dumps({"event": event, **values}, ensure_ascii=False))
+
+
+def in_workdir(workdir: Path) -> str:
+    """The option that names a working directory in a command that is shown; empty for the default one."""
+    return "" if workdir == DEFAULT_WORKDIR else f" --workdir {shlex.quote(str(workdir))}"
+
+
+def seconds_before(workdir: Path) -> dict[str, float]:
+    """How long each stage took when it last ran in a working directory; nothing where none ran."""
+    from builder.store import db, runs
+
+    if not (workdir / db.NAME).is_file():
+        return {}
+    try:
+        with db.reading(workdir) as connection:
+            return {name: run.seconds for name, run in runs.runs(connection).items()}
+    except BuilderError:  # the build will say what is wrong with it
+        return {}

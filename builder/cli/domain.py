@@ -1,0 +1,155 @@
+"""`builder domain new|review|accept|check`: words for another domain."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from builder.core.settings import CORE
+from builder.core.wording import counted
+
+_PATH = click.Path(path_type=Path)
+_FEW = 20
+"""Fewer proposals than these say that there is little to answer."""
+_LOST = 10
+"""So many triplets are shown that a pack loses."""
+_REVIEWS = click.option(
+    "--reviews", "files", type=_PATH, multiple=True, required=True, help="File of reviews (repeatable)."
+)
+_TEXT_COLUMN = click.option("--text-column", help="Column with the text; guessed if not given.")
+_RATING_COLUMN = click.option("--rating-column", help="Column with the ratings; guessed if not given.")
+_ENCODING = click.option("--encoding", help="Encoding of the files, if it is not Unicode.")
+
+
+@click.group()
+def domain() -> None:
+    """Make and check the words of another domain."""
+
+
+@domain.command()
+@click.argument("name")
+@_REVIEWS
+@_TEXT_COLUMN
+@_RATING_COLUMN
+@_ENCODING
+@click.option("--out", type=_PATH, help="Folder of the pack; NAME in this folder if not given.")
+@click.option(
+    "--support",
+    type=click.IntRange(1),
+    help="A word stands in at least so many reviews; 2 if not given, 3 from 500 reviews on.",
+)
+def new(
+    name: str,
+    files: tuple[Path, ...],
+    text_column: str | None,
+    rating_column: str | None,
+    encoding: str | None,
+    out: Path | None,
+    support: int | None,
+) -> None:
+    """Make a domain pack NAME from raw reviews.
+
+    It proposes aspects and opinions in NAME/candidates.csv, the most valuable first. Answer them in the page of
+    `builder domain review NAME`. Or write yes or no into the sheet and run `builder domain accept NAME`.
+    """
+    from builder.language.lexicon.domain_sheet import CONFIDENT, SHEET
+    from builder.teaching.domain_packs import HowToRead, make_pack
+
+    made = make_pack(name, files, out or Path(name), support, HowToRead(text_column, rating_column, encoding))
+    sheet = made.folder / SHEET
+    click.echo(
+        f"{sheet}: {counted(made.proposals, 'proposal')} from {counted(made.reviews, 'review')}, {made.rated:,} rated"
+    )
+    click.echo(
+        f"{made.folder}: {counted(made.aspects, 'aspect')} and {counted(made.opinions, 'opinion')} of "
+        f"confidence {CONFIDENT:g} or more are in force"
+    )
+    if made.proposals < _FEW:
+        click.echo(
+            "few words are new: builder knows most of those in these reviews, or they are rare. Add rows to "
+            f"{sheet}: kind, word and meaning will do. Or make another pack with --out, from more reviews or with a "
+            "lower --support"
+        )
+    if made.proposals:
+        click.echo(f"next: answer the proposals with `builder domain review {made.folder}`")
+
+
+@domain.command()
+@click.argument("folder", type=_PATH)
+@click.option(
+    "--port", default=8767, show_default=True, type=click.IntRange(0, 65535), help="Port to serve on; 0: any free one."
+)
+def review(folder: Path, port: int) -> None:
+    """Accept or refuse the words of a pack in a page.
+
+    FOLDER is that of the pack. The page shows the most valuable words first, each with a sentence, and names classes
+    and their roles. Answers go into the sheet at once, so you may stop with Ctrl-C and go on later. A button puts what
+    is taken into force.
+    """
+    from builder.gold.server import Place, serve
+    from builder.pages.word_page import SheetBook, word_site
+
+    book = SheetBook(folder)
+    serve(word_site(book), "you", Place(port=port), lambda address: click.echo(f"open {address}"))
+
+
+@domain.command()
+@click.argument("folder", type=_PATH)
+def accept(folder: Path) -> None:
+    """Take the answers of a sheet into a pack.
+
+    FOLDER is that of the pack. Rows that you added count like the others. Tables of your own stay as they are.
+    """
+    from builder.teaching.domain_packs import take_answers
+
+    made = take_answers(folder)
+    click.echo(
+        f"{folder}: {counted(made.aspects, 'aspect')} and {counted(made.opinions, 'opinion')} of "
+        f"{counted(made.proposals, 'proposal')}"
+    )
+    if made.neutral:
+        click.echo(f"neutral: {', '.join(made.neutral)}; if one praises or blames, write 1 to 10 into its meaning")
+    if made.classes:
+        click.echo(f"new classes: {', '.join(f'{name} ({role})' for name, role in made.classes.items())}")
+    for name, known in made.slips.items():
+        click.echo(f"{name} is new; did you mean {known}?")
+    click.echo(f"next: `builder domain check {folder} --reviews FILE`")
+
+
+@domain.command()
+@click.argument("name")
+@_REVIEWS
+@_TEXT_COLUMN
+@_ENCODING
+@click.option("--draw", default=50, show_default=True, type=click.IntRange(0), help="How many triplets are shown.")
+@click.option("--seed", default=13, show_default=True, help="Seed of the draw.")
+def check(
+    name: str, files: tuple[Path, ...], text_column: str | None, encoding: str | None, draw: int, seed: int
+) -> None:
+    """Show what the domain NAME finds in reviews.
+
+    NAME is a domain that builder brings or the folder of a pack. Shown are the yield, what the pack adds to words that
+    any review uses, triplets drawn at random, and words of two reviews or more that no lexicon holds.
+    """
+    from builder.teaching.domain_packs import HowToRead, check_domain
+
+    report = check_domain(name, files, draw, seed, HowToRead(text_column, encoding=encoding))
+    triplets = sum(report.polarities.values())
+    share = 100 * report.with_triplets / max(1, report.reviews)
+    click.echo(
+        f"{counted(report.reviews, 'review')}, {report.with_triplets:,} with triplets ({share:.0f}%); "
+        f"{counted(triplets, 'triplet')}: "
+        + ", ".join(f"{name} {number:,}" for name, number in sorted(report.polarities.items()))
+    )
+    if name != CORE:
+        click.echo(
+            f"beside the domain {CORE}: {counted(report.gained, 'triplet')} more, {len(report.lost):,} fewer, "
+            f"{report.changed:,} with other words or another polarity"
+        )
+        for triplet, snippet in report.lost[:_LOST]:
+            click.echo(f"fewer: {triplet.aspect.text}\t{triplet.opinion_full.text}\t{triplet.polarity}\t{snippet}")
+    for triplet, snippet in report.drawn:
+        click.echo(f"{triplet.aspect.text}\t{triplet.opinion_full.text}\t{triplet.polarity}\t{snippet}")
+    words = ", ".join(f"{word} {number:,}" for word, number in report.unknown)
+    click.echo(f"unknown words, by reviews: {words or 'none stands in two reviews'}")

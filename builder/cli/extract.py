@@ -1,0 +1,149 @@
+"""`builder extract`: triplets of any text."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO, cast
+
+import click
+
+from builder.cli.completion import complete_columns
+from builder.cli.device_option import device_option
+from builder.cli.terminal import shows_colour, styled_output
+from builder.core.wording import counted
+
+if TYPE_CHECKING:
+    from builder.core.settings import Convention
+    from builder.release.export.extract_output import Writer
+    from builder.reviews.sources.texts import Text
+
+
+@click.command()
+@click.argument("given", metavar="[TEXT]...", nargs=-1)
+@click.option("--input", "source", type=click.Path(path_type=Path), help="File of texts; - reads standard input.")
+@click.option(
+    "--output", "target", type=click.Path(path_type=Path), help="File to write; - writes JSON lines to standard output."
+)
+@click.option(
+    "--format",
+    "shape",
+    type=click.Choice(["jsonl", "csv", "table"]),
+    help="How to write it: by default as the ending of --output says, and without --output a table.",
+)
+@click.option("--text-column", shell_complete=complete_columns, help="Column with the text; guessed if not given.")
+@click.option(
+    "--id-column",
+    shell_complete=complete_columns,
+    help="Column with ids; guessed if not given, else the number of the row.",
+)
+@click.option("--encoding", help="Encoding of the file, if it is not Unicode.")
+@click.option("--sheet", help="Sheet of a workbook, by its name or its number from 1; the first if not given.")
+@click.option(
+    "--source",
+    "system",
+    default="rules",
+    show_default=True,
+    help="rules; E, the rules with the model that the domain ships, or with the judge built in --workdir; a variant A "
+    "to D built there (the last round; C1: a round); or ./FOLDER of a model that `publish --model` sent.",
+)
+@click.option(
+    "--workdir",
+    type=click.Path(path_type=Path),
+    help="Working directory with the trained models; not needed for rules and E.",
+)
+@click.option(
+    "--convention",
+    type=click.Choice(["natural", "paper", "described"]),
+    help="As the build's in --workdir if not given, else natural.",
+)
+@click.option(
+    "--domain",
+    metavar="NAME",
+    help="What the texts are about: restaurant, laptop, none (the words of any review), or a domain pack's folder; "
+    "as the build's in --workdir if not given, else restaurant.",
+)
+@click.option(
+    "--aspects",
+    type=click.Path(path_type=Path),
+    help="File of aspects, one a line, that a model of the profile paper is asked about; the rules' if not given.",
+)
+@device_option("Where models run; auto is the build's device, or a GPU if there is one")
+@click.option(
+    "--workers",
+    type=click.IntRange(min=1),
+    default=2,
+    show_default=True,
+    help="Worker processes; the result does not depend on them.",
+)
+def extract(
+    given: tuple[str, ...],
+    source: Path | None,
+    target: Path | None,
+    shape: str | None,
+    system: str,
+    workdir: Path | None,
+    convention: str | None,
+    workers: int,
+    **options: str | Path | None,
+) -> None:
+    """Extract triplets from texts.
+
+    TEXT is a text, or a file in any format that `build` reads, or - for standard input, one text a line. Answers come
+    in the same order, one for each text.
+    """
+    from builder.pipeline.extracting import extract_texts, read_aspects
+    from builder.pipeline.extraction import build_settings, open_build_system
+    from builder.release.export.extract_output import writer
+
+    convention, aspects = convention or build_settings(workdir, system).rules.convention, options.pop("aspects")
+    domain, device = cast("str | None", options.pop("domain")), cast("str", options.pop("device"))
+    texts = _given_texts(given, source, cast("dict[str, str | None]", options))
+    to_screen = target is None or (target == Path("-") and sys.stdout.isatty())
+    shape = shape or _shape_of(target)
+    colour = to_screen and shows_colour(sys.stdout)
+    write: Writer = writer(shape, convention != "natural", colour)
+    place: Path | TextIO = (
+        (styled_output() if colour and shape == "table" else sys.stdout) if to_screen else cast(Path, target)
+    )
+    typed = "-" in (*given, str(source)) and sys.stdin.isatty()
+    if typed:
+        click.echo("Type a review and press Enter; Ctrl-D ends.", err=True)
+    named = read_aspects(Path(aspects)) if aspects else None
+    chosen = open_build_system(workdir, system, cast("Convention", convention), named, domain, device)
+    counts = extract_texts(texts, place, chosen, write, workers, at_once=typed)
+    if not (given and given != ("-",) and source is None and target is None):
+        name = "" if target is None or to_screen else f"{target}: "
+        about = f"{counted(counts.texts, 'text')}, {counted(counts.triplets, 'triplet')}, {counts.seconds:.1f} s"
+        click.echo(name + about, err=to_screen or target == Path("-"))
+
+
+def _shape_of(target: Path | None) -> str:
+    """How answers are written to a file of such an ending; a usage error for an ending of another kind of file."""
+    if target is None:
+        return "table"
+    if target == Path("-"):
+        return "jsonl"
+    shapes = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".txt": "table", "": "jsonl"}
+    if target.suffix.lower() not in shapes:
+        raise click.UsageError(f"--output {target.name}: end it in .jsonl or .csv, or say how with --format")
+    return shapes[target.suffix.lower()]
+
+
+def _given_texts(given: tuple[str, ...], source: Path | None, reading: dict[str, str | None]) -> Iterable[Text]:
+    """The texts of the command line, or of the one file or stream that it names."""
+    from builder.reviews.sources import Columns
+    from builder.reviews.sources.texts import ENDINGS, texts
+
+    files = [word for word in given if word == "-" or word.lower().endswith(ENDINGS)]
+    if len(files) + (source is not None) > 1 or ((files or source) and len(given) > len(files)):
+        raise click.UsageError("give either texts or one file")
+    if files or source is not None:
+        columns = Columns(text=reading["text_column"], id=reading["id_column"])
+        return texts(source or Path(files[0]), columns, reading["encoding"], reading["sheet"])
+    if not given:
+        raise click.UsageError("give a text, a file, or - for standard input")
+    if any(reading.values()):
+        raise click.UsageError("columns, encoding and sheet are those of a file, and no file is given")
+    return [(None, text) for text in given]

@@ -1,0 +1,171 @@
+"""`builder gain`: what labelled reviews teach the rules, and a working directory that is taught."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from builder.cli.build_voice import in_workdir
+from builder.core.wording import counted
+
+if TYPE_CHECKING:
+    from builder.language.lexicon.folders import Folders
+    from builder.teaching.gain import MeasuredGain
+    from builder.teaching.label_sources import LabelledRows
+    from builder.teaching.lessons import Lessons
+
+_SHOWN = 5
+"""Labels that are left out and shown."""
+
+
+@click.command()
+@click.option(
+    "--gold",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Labelled reviews: JSON lines with id, text and triplets, or a CSV with text, aspect, opinion and polarity.",
+)
+@click.option(
+    "--workdir",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="The working directory whose words and rules are used; without --gold also its pools and audits.",
+)
+@click.option("--pool", help="A pool or an audit of --workdir; all of them if not given.")
+@click.option("--domain", help="A domain, or the folder of a pack; that of --workdir, or restaurant, if not given.")
+@click.option("--splits", default=5, show_default=True, type=click.IntRange(1, 50), help="Random halves to measure on.")
+@click.option(
+    "--write",
+    "folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder for the rules that all labels have taught.",
+)
+@click.option("--teach", is_flag=True, help="Teach --workdir all labels: its next build uses what they teach.")
+@click.option("--forget", is_flag=True, help="Take back what labels taught --workdir, and do nothing else.")
+def gain(
+    gold: Path | None,
+    workdir: Path | None,
+    pool: str | None,
+    domain: str | None,
+    splits: int,
+    folder: Path | None,
+    teach: bool,
+    forget: bool,
+) -> None:
+    """Measure what labelled reviews teach the rules.
+
+    Half of the reviews teach, the other half is scored; aspect or opinion may be longer or shorter. Labels move the
+    weights by which rules choose an aspect, teach aspects that the lexicon lacks, and switch off rules that are wrong
+    here.
+    """
+    from builder.core.errors import ConfigError
+    from builder.teaching.gain import measure_gain
+    from builder.teaching.label_sources import read_labels, read_workdir
+
+    if (teach or forget) and workdir is None:
+        raise ConfigError("there is no working directory to teach", fix="name it with --workdir")
+    if forget and workdir:
+        _forget(workdir)
+        return
+    where = gold or workdir
+    if where is None:
+        raise ConfigError("there are no labels", fix="give --gold FILE or --workdir FOLDER")
+    labels = read_labels(gold) if gold else read_workdir(where, pool)
+    _report_left_out(labels)
+    with _folders(workdir, domain) as folders:
+        measured = measure_gain(labels.rows, where, folders, splits)
+        _print_gain(measured, splits)
+        if folder is not None:
+            _write(labels, where, folders, folder, measured.weighed)
+    if teach and workdir:
+        _teach(labels, where, workdir, measured.weighed)
+
+
+@contextmanager
+def _folders(workdir: Path | None, domain: str | None) -> Iterator[Folders]:
+    from builder.core.settings import RESTAURANT
+    from builder.language.lexicon.folders import Folders
+    from builder.teaching.taught import untaught
+
+    if workdir is None:
+        yield Folders(domain=domain or RESTAURANT)
+        return
+    with untaught(workdir) as folders:
+        yield replace(folders, domain=domain) if domain else folders
+
+
+def _report_left_out(labels: LabelledRows) -> None:
+    if labels.left_out:
+        click.echo(f"left out: {counted(len(labels.left_out), 'label')}; their reviews are not scored", err=True)
+        for label in labels.left_out[:_SHOWN]:
+            click.echo(f"  {label}", err=True)
+        if len(labels.left_out) > _SHOWN:
+            click.echo(f"  and {len(labels.left_out) - _SHOWN:,} more", err=True)
+
+
+def _print_gain(measured: MeasuredGain, splits: int) -> None:
+    from tabulate import tabulate
+
+    table = [
+        [row.labels, f"{row.before.f1:.1f}", f"{row.after.precision:.1f}", f"{row.after.recall:.1f}",
+         f"{row.after.f1:.1f}", f"{row.after.f1 - row.before.f1:+.1f}",
+         f"{min(row.gains):+.1f} to {max(row.gains):+.1f}", f"{row.better} of {splits}"]
+        for row in measured.rows
+    ]  # fmt: skip
+    headers = ["labels", "F1 before", "P", "R", "F1", "gain", "by half", "better in"]
+    click.echo(tabulate(table, headers=headers, disable_numparse=True, colalign=("right",) * 8))
+    click.echo(f"{counted(measured.whole, 'labelled review')}, {splits} random halves")
+    if measured.partial:
+        click.echo(f"single triplets of {measured.partial:,} more reviews teach along")
+    if not measured.weighed:
+        click.echo(f"the labels move no weights: with moved ones F1 is {-measured.by_weights:.1f} lower")
+
+
+def _describe_lessons(lessons: Lessons) -> str:
+    """The aspects that are learnt, on a line, and the rules that are switched off, a line each."""
+    aspects = f"\naspects learnt: {', '.join(lessons.aspects)}" if lessons.aspects else ""
+    return aspects + "".join(
+        f"\nswitched off: {rule.name}, {rule.right} of {rule.triplets} right, {100 * rule.highest:.0f}% at most"
+        for rule in lessons.wrong_rules
+    )
+
+
+def _write(labels: LabelledRows, where: Path, folders: Folders, folder: Path, weighed: bool) -> None:
+    from builder.engine.reader import Recipe, make_reader
+    from builder.teaching.lessons import learn, read_taught, write_lessons
+
+    reader, rules = make_reader(Recipe(folders=folders)), folders.load_rules()
+    lessons = learn(read_taught(labels.rows, where, reader), reader, folders, rules, weighed)
+    paths = write_lessons(lessons, rules, folder, folder / "lexicons")
+    aspects = len(lessons.aspects)
+    words = f" and `--set lexicons.dir='\"{folder / 'lexicons'}\"'` ({counted(aspects, 'aspect')})" if aspects else ""
+    named = ", ".join(map(str, paths)) or "nothing learnt"
+    click.echo(f"{named}: use it with `--set rules.dir='\"{folder}\"'`{words}{_describe_lessons(lessons)}")
+
+
+def _teach(labels: LabelledRows, where: Path, workdir: Path, weighed: bool) -> None:
+    from builder.teaching.taught import teach
+
+    lessons, paths = teach(labels.rows, where, workdir, weighed)
+    click.echo(
+        f"{workdir} is taught by {counted(len(labels.rows), 'review')}: {counted(len(paths), 'rule')} changed, "
+        f"{counted(len(lessons.aspects), 'aspect')} learnt{_describe_lessons(lessons)}\n"
+        f"`builder resume{in_workdir(workdir)}` builds with it; `--forget` takes it back. "
+        "Do not measure against these labels."
+    )
+
+
+def _forget(workdir: Path) -> None:
+    from builder.teaching.taught import forget
+
+    taken = forget(workdir)
+    if not taken:
+        click.echo(f"{workdir} was taught nothing")
+        return
+    click.echo(
+        f"taken back: {counted(taken.rules, 'rule')}, {counted(taken.aspects, 'aspect')} and the labels of "
+        f"{counted(taken.reviews, 'review')}; `builder resume{in_workdir(workdir)}` builds without them"
+    )

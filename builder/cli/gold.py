@@ -1,0 +1,168 @@
+"""`builder pool` and `builder judge`: what is to be labelled, and a language model that labels it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from builder.cli.asking import asking_options, limits_of, parameters_of
+from builder.cli.build import WORKDIR
+from builder.core.wording import counted
+
+if TYPE_CHECKING:
+    from builder.teaching.judging import JudgingCounts, Limits
+    from builder.teaching.pooling import PoolResult
+
+POOL = click.option("--pool", "pool_id", help="Id of the pool, or its first characters; the latest if not given.")
+
+
+@click.command()
+@click.option(
+    "--n",
+    default=300,
+    show_default=True,
+    type=click.IntRange(min=1),
+    help="Reviews to sample; all of the split where it has fewer.",
+)
+@click.option("--seed", default=13, show_default=True, help="Another seed samples and orders differently.")
+@click.option(
+    "--split",
+    type=click.Choice(["train", "valid", "test", "all"]),
+    default="test",
+    show_default=True,
+    help="Where to sample.",
+)
+@click.option(
+    "--stratify", default="", help="Sample by strata: length, rating, polarity, disagreement (comma-separated)."
+)
+@click.option(
+    "--allocation",
+    type=click.Choice(["proportional", "equal"]),
+    default="proportional",
+    show_default=True,
+    help="Places a stratum gets.",
+)
+@click.option("--list", "show", is_flag=True, help="List the pools that are there instead.")
+@WORKDIR
+def pool(n: int, seed: int, split: str, stratify: str, allocation: str, show: bool, workdir: Path) -> None:
+    """Draw a sample of candidates to label.
+
+    A pool holds what the rules and all variants propose for the sampled reviews, each candidate once, in blinded order.
+    """
+    from builder.gold.pool import PoolSettings
+    from builder.teaching.pooling import make_pool
+
+    if show:
+        _list_pools(workdir)
+        return
+    strata = tuple(stratum.strip() for stratum in stratify.split(",") if stratum.strip())
+    made = make_pool(workdir, PoolSettings(n, seed, split, strata, allocation))
+    reviews = made.pool.reviews
+    if made.available < n:
+        click.echo(f"split {split} has only {counted(made.available, 'distinct review')}: all are in", err=True)
+    for cell in sorted({review.stratum for review in reviews} - {""}):
+        click.echo(f"  {cell}: {counted(sum(review.stratum == cell for review in reviews), 'review')}")
+    empty = sum(not review.candidates for review in reviews)
+    click.echo(_proposed(made))
+    click.echo(
+        f"pool {made.pool.id}{'' if made.new else ' (was there)'}: {counted(len(reviews), 'review')} ({empty:,} "
+        f"without a candidate), {counted(made.pool.size, 'candidate')}"
+    )
+
+
+def _proposed(made: PoolResult) -> str:
+    """Who was asked, and how many candidates one, two, ... of them propose."""
+    names = [str(name) for name in made.pool.config["sources"]]  # type: ignore[attr-defined]
+    systems = [
+        "the rules" if name == "rules" else f"by {name} (variant {name[0]} after round {name[1:]})" for name in names
+    ]
+    numbers = {1: "one", 2: "two", 3: "three"}
+    counts = [
+        f"{count:,}{' candidates' * (not n)} by {numbers.get(systems_agreeing, systems_agreeing)}{' of them' * (not n)}"
+        for n, (systems_agreeing, count) in enumerate(sorted(made.proposers.items()))
+    ]
+    return f"proposed by {' and '.join(systems)}; {', '.join(counts) or 'no candidate'}"
+
+
+def _list_pools(workdir: Path) -> None:
+    """Every pool, the latest first."""
+    from tabulate import tabulate
+
+    from builder.store import pools
+    from builder.teaching.labelling import opened
+
+    with opened(workdir) as connection:
+        rows = pools.summarise(connection)
+    click.echo(tabulate(rows, headers=["pool", "split", "reviews", "candidates", "made"], disable_numparse=True))
+    click.echo(f"{len(rows)} pool{'s' * (len(rows) != 1)}")
+
+
+@click.command()
+@click.option("--model", required=True, help="Model to ask; its labels are stored under this name.")
+@POOL
+@click.option(
+    "--batch",
+    default=1,
+    show_default=True,
+    type=click.IntRange(1, 50),
+    help="Candidates of a review in a request; the paper asks one by one.",
+)
+@asking_options
+@WORKDIR
+def judge(
+    endpoint: str,
+    model: str,
+    pool_id: str | None,
+    key_env: str,
+    concurrency: int,
+    retries: int,
+    timeout: float,
+    workdir: Path,
+    **rest: object,
+) -> None:
+    """Let a language model label a pool.
+
+    Its labels are YY, YN or NX. Answers are kept; a second run asks only what is missing.
+    """
+    from builder.gold.judge import Endpoint
+    from builder.teaching import judging
+
+    limits = limits_of(rest)
+    where = Endpoint(endpoint, key_env, concurrency, retries, timeout)
+    batch, parameters = rest["batch"], parameters_of(rest["params"])  # type: ignore[arg-type]
+    made = judging.plan(workdir, pool_id, where, model, limits, batch, parameters)  # type: ignore[arg-type]
+    cost = f", cost at most {made.cost:.4f}" if limits.price_in or limits.price_out else ""
+    click.echo(
+        f"pool {made.pool}: {counted(len(made.questions), 'request')}, {len(made.questions) - len(made.due):,} "
+        f"answered before; {len(made.due):,} to ask:"
+        f" at most about {made.prompt_tokens:,} prompt and {counted(made.answer_tokens, 'answer token')}{cost}"
+    )
+    if made.due and not rest["yes"]:
+        click.confirm("ask?", abort=True, err=True)
+    _judged(judging.judge(workdir, made), limits)
+
+
+def _judged(done: JudgingCounts, limits: Limits) -> None:
+    """Counts of what a model said, and an error where something was not answered."""
+    from builder.core.errors import ModelError
+
+    verdicts = ", ".join(f"{name} {done.labels[name]:,}" for name in ("YY", "YN", "NX", "unparsable"))
+    cost = (
+        f", cost {limits.cost_of(done.prompt_tokens, done.completion_tokens):.4f}"
+        if limits.price_in or limits.price_out
+        else ""
+    )
+    click.echo(
+        f"{done.answered:,} asked, {done.cached:,} from before: {verdicts}; {done.prompt_tokens:,} prompt and "
+        f"{counted(done.completion_tokens, 'answer token')}{cost}"
+    )
+    if done.stopped:
+        raise ModelError("stopped at the cap", fix="what was answered is kept; raise the cap to go on")
+    if done.failed:
+        reasons = ", ".join(f"{count:,} {reason}" for reason, count in done.failed.most_common())
+        raise ModelError(
+            f"{counted(sum(done.failed.values()), 'request')} failed ({reasons})",
+            fix="run it again: only these are asked",
+        )

@@ -1,0 +1,258 @@
+"""`builder lexicon check|diff|import|induce|accept`: the lexicons. What a user adds lies in the working directory, in
+`lexicon/`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from builder.cli.build import WORKDIR
+from builder.core.settings import CORE
+from builder.core.wording import counted
+
+if TYPE_CHECKING:
+    from builder.language.lexicon.overlay import Overlay
+    from builder.language.lexicon.resources import Lexicon
+
+_PATH = click.Path(path_type=Path)
+_SHOWN = 5
+"""Candidates of a kind that `induce` prints."""
+
+
+@click.group()
+def lexicon() -> None:
+    """Check, import and grow the lexicons."""
+
+
+@lexicon.command()
+@click.option("--lexicons", type=_PATH, help="Directory of lexicons, in place of those of the working directory.")
+@click.option("--domain", help="Domain, or folder of a pack: of a pack only what its own tables bring in.")
+@WORKDIR
+@click.option("--corpus", type=_PATH, help="Review file; entries that never occur in it are found too.")
+@click.option("--segment/--no-segment", default=False, help="Also find entries that segmentation cuts (slow).")
+def check(lexicons: Path | None, domain: str | None, workdir: Path, corpus: Path | None, segment: bool) -> None:
+    """Find faults in the lexicons.
+
+    Duplicates, contradictions, and entries that never fire or cannot be reached. It reads the shipped lexicon with
+    what the working directory lays over it: `lexicons.dir` and imports.
+    """
+    from collections import Counter
+    from dataclasses import replace
+
+    from builder.core.errors import ConfigError
+    from builder.language import nlp
+    from builder.language.build_folders import folders_in
+    from builder.language.lexicon.check import check as find_faults
+    from builder.language.lexicon.folders import Folders
+    from builder.reviews import sources
+    from builder.reviews.sources.rows import RawReview
+
+    texts = [row.text for row in sources.read(corpus) if isinstance(row, RawReview)] if corpus else None
+    folders = Folders(lexicons) if lexicons else folders_in(workdir)
+    if domain:
+        if folders.lexicons:
+            raise ConfigError("lexicons in place of those shipped have no domain", fix="leave out --domain")
+        folders = replace(folders, domain=domain)
+    tokenize = nlp.load("embedded", folders.load_lexicon().words()).annotate if segment else None
+    faults = find_faults(folders.lexicon_folders[0], texts, tokenize, overlays=folders.lexicon_folders[1:])
+    if domain and domain != CORE:
+        below = replace(folders, domain=CORE).lexicon_folders
+        known = set(find_faults(below[0], texts, tokenize, overlays=below[1:]))
+        faults = [fault for fault in faults if fault not in known]
+    for fault in faults:
+        click.echo(f"{fault.where}\t{fault.kind}\t{fault.word}\t{fault.detail}")
+    for folder in folders.describe() if folders.laid_over else ():
+        click.echo(f"{folder.role}: {folder.path} ({folder.digest})", err=True)
+    counts = Counter(fault.kind for fault in faults)
+    click.echo(", ".join(f"{kind} {number}" for kind, number in counts.most_common()) or "nothing found", err=True)
+    if counts["duplicate"] or counts["unknown"]:
+        sys.exit(1)
+
+
+@lexicon.command()
+@click.argument("before", type=_PATH, required=False)
+@click.argument("after", type=_PATH, required=False)
+@WORKDIR
+def diff(before: Path | None, after: Path | None, workdir: Path) -> None:
+    """Show what folders of lexicons change.
+
+    BEFORE and AFTER are folders; one that is no whole lexicon is read over the shipped one. Without AFTER: the lexicon
+    of the working directory. Without both: the shipped lexicon against that of the working directory.
+    """
+    from collections import Counter
+
+    from builder.language.build_folders import folders_in
+    from builder.language.lexicon.differences import compare_lexicons
+    from builder.language.lexicon.resources import load_lexicon
+
+    def load(folder: Path) -> Lexicon:
+        whole = (folder / "variants.tsv").is_file()
+        return load_lexicon(folder) if whole else load_lexicon(overlays=[folder])
+
+    old = load(before) if before else load_lexicon()
+    new = load(after) if after else folders_in(workdir).load_lexicon()
+    counts: Counter[str] = Counter()
+    for row in compare_lexicons(old, new):
+        counts[row.change] += 1
+        click.echo("\t".join((row.change, row.table, row.word, row.before, row.after, row.where)))
+    summary = ", ".join(f"{number:,} {change}" for change, number in counts.most_common())
+    click.echo(summary or "no difference", err=True)
+
+
+@lexicon.command("import")
+@click.argument("path", type=_PATH)
+@click.option("--kind", required=True, help="ehownet, valence-csv, ntusd, dishes or words.")
+@click.option("--polarity", default="", help="For ntusd: positive or negative, where the file's name does not say.")
+@click.option("--name", default="", help="Name of the import; the file's if not given.")
+@click.option("--encoding", default="", help="Encoding, if it is not UTF-8.")
+@click.option("--replace/--keep-known", default=False, help="Words that the lexicon has: take the file's, or keep it.")
+@click.option("--class", "cls", default="", help="Class of aspects; for dishes that of a thing if not given.")
+@click.option("--category", default="", help="Category of all opinions, in place of the file's.")
+@click.option("--scale", type=float, nargs=2, metavar="LOW HIGH", help="Scale of the file's valences, such as 1 9.")
+@click.option("--valences", type=_PATH, help="For ehownet: a file of `category TAB valence`.")
+@click.option("--shortest", type=int, help="Shortest word taken, in characters; 2 for lists, 1 for ehownet and words.")
+@click.option("--longest", default=12, show_default=True, help="Longest word taken, in characters.")
+@click.option("--parts/--no-parts", default=True, help="For dishes: also take the nouns that several names share.")
+@click.option("--show", default=10, show_default=True, help="Refused lines to print; all are kept in a file.")
+@WORKDIR
+def import_(
+    path: Path, kind: str, replace: bool, valences: Path | None, parts: bool, show: int, workdir: Path, **given: Any
+) -> None:
+    """Import a lexicon of yours for one build."""
+    from dataclasses import replace as with_values
+
+    from builder.language.build_folders import folders_in
+    from builder.language.lexicon.ehownet import read_valences
+    from builder.language.lexicon.importers import import_lexicon
+    from builder.language.lexicon.layouts import Options
+    from builder.language.lexicon.overlay import write
+    from builder.language.nlp import labels
+
+    folders = folders_in(workdir)
+    options = Options(keep_known=not replace, tags=labels.load().parts_of_speech, **given)
+    if valences:
+        options = with_values(options, valences=read_valences(valences, options))
+    cut = _find_nouns(with_values(folders, imported=()).load_lexicon()) if kind == "dishes" and parts else None
+    overlay = import_lexicon(path, kind, folders.load_lexicon(), options, cut)
+    write(overlay, workdir / "lexicon")
+    _report_import(overlay, path, workdir / "lexicon", show)
+
+
+def _find_nouns(lexicon: Lexicon) -> Callable[[Sequence[str]], list[list[str]]]:
+    """What cuts names into words, without the words that were imported: those would stay whole."""
+    from builder.language.nlp.embedded import load_segmenter
+
+    return load_segmenter(lexicon.words()).nouns
+
+
+def _report_import(overlay: Overlay, path: Path, folder: Path, show: int) -> None:
+    """Print what became of a file. InputError where no line of it was of use."""
+    from collections import Counter
+
+    from builder.core.errors import InputError
+    from builder.language.lexicon.overlay import refusals_path
+
+    for refusal in overlay.refused[: max(0, show)]:
+        detail = f": {refusal.detail}" if refusal.detail else ""
+        click.echo(f"{path}:{refusal.line}\t{refusal.word}\t{refusal.reason}{detail}", err=True)
+    if len(overlay.refused) > show > 0:
+        rest = len(overlay.refused) - show
+        click.echo(f"and {rest:,} more in {refusals_path(overlay, folder)}", err=True)
+    reasons = Counter(refusal.reason for refusal in overlay.refused)
+    refused = ", ".join(f"{reason} {number:,}" for reason, number in reasons.most_common())
+    where = f"; see {refusals_path(overlay, folder)}" if refused else ""
+    hint = "; --replace takes words that are known" if reasons["known"] else ""
+    if overlay.empty:
+        if not reasons.keys() <= {"known", "duplicate", "header"}:
+            raise InputError(
+                f"nothing in it became an entry ({refused or 'it is empty'}{where})",
+                where=str(path),
+                fix="check --kind",
+            )
+        click.echo(f"nothing to import from {path}, the lexicon is as before: {refused or 'no line'}{where}{hint}")
+        return
+    counts = [counted(len(overlay.opinions), "opinion"), counted(len(overlay.aspects), "aspect")]
+    counts[1] += f" ({overlay.parts:,} of them parts of others)" if overlay.parts else ""
+    counts += [counted(len(overlay.general), "general word")] if overlay.general else []
+    note = f" ({refused}{where}{hint})" if refused else ""
+    click.echo(f"{folder}: {', '.join(counts)}, {len(overlay.refused):,} refused{note}")
+
+
+@lexicon.command()
+@WORKDIR
+@click.option("--out", type=_PATH, help="Candidate file; WORKDIR/candidates.tsv if not given.")
+@click.option("--support", default=2, show_default=True, help="A candidate stands in at least so many reviews.")
+@click.option("--text/--no-text", default=True, help="Quote sentences as evidence, or name places alone.")
+def induce(workdir: Path, out: Path | None, support: int, text: bool) -> None:
+    """Find words that no lexicon holds.
+
+    They come from the reviews of a working directory whose stage annotate is done.
+    """
+    from builder.language.build_folders import folders_in
+    from builder.language.lexicon.candidate_files import write_candidates
+    from builder.language.lexicon.induce import InductionSettings
+    from builder.language.lexicon.induce import induce as induced
+    from builder.pipeline.induction import documents, quote_evidence, ratings
+    from builder.store import db
+
+    target = out or workdir / "candidates.tsv"
+    known = folders_in(workdir).load_lexicon()
+    with db.reading(workdir) as connection:
+        induction = induced(
+            documents(connection, known), known, InductionSettings(support=support, ratings=ratings(connection))
+        )
+        sentences = quote_evidence(connection, known, induction) if text else None
+    kept = write_candidates(induction, target, sentences)
+    for candidate in (*induction.opinions[:_SHOWN], *induction.aspects[:_SHOWN]) if sentences else ():
+        kind = "aspect" if candidate.valence is None else "opinion"
+        click.echo(f"{kind:8}{candidate.word}  {sentences[candidate.evidence[0]] if sentences else ''}")
+    counts = f"{counted(len(induction.opinions), 'opinion')}, {counted(len(induction.aspects), 'aspect')}"
+    click.echo(f"{target}: {counts} from {counted(induction.reviews, 'review')}")
+    if kept:
+        click.echo(f"kept from the earlier file: {counted(kept, 'answer')}")
+    click.echo(
+        f"the sign of a known opinion is found in {100 * induction.agreement:.0f}% of cases; "
+        "accept or refuse them with `builder lexicon review`, or in the column accept of the file"
+    )
+
+
+@lexicon.command()
+@click.argument("candidates", type=_PATH, required=False)
+@WORKDIR
+@click.option(
+    "--port", default=8766, show_default=True, type=click.IntRange(0, 65535), help="Port to serve on; 0: any free one."
+)
+def review(candidates: Path | None, workdir: Path, port: int) -> None:
+    """Accept or refuse induced words in a page.
+
+    It shows the sentences that speak for each word. Answers go into CANDIDATES at once (WORKDIR/candidates.tsv if not
+    given); a button puts what was accepted into the lexicon of the working directory. Stop with Ctrl-C.
+    """
+    from builder.gold.server import Place, serve
+    from builder.pages.word_page import CandidateBook, word_site
+
+    book = CandidateBook(candidates or workdir / "candidates.tsv", workdir)
+    serve(word_site(book), "you", Place(port=port), lambda address: click.echo(f"open {address}"))
+
+
+@lexicon.command()
+@click.argument("candidates", type=_PATH)
+@WORKDIR
+@click.option("--confident", type=float, help="Also take unanswered candidates of at least this confidence (0 to 1).")
+def accept(candidates: Path, workdir: Path, confident: float | None) -> None:
+    """Take accepted CANDIDATES into the lexicon.
+
+    They go into the lexicon of the working directory, which its next build uses.
+    """
+    from builder.language.build_folders import folders_in
+    from builder.language.lexicon.candidate_files import accept as accepted
+
+    overlay = accepted(candidates, workdir / "lexicon", folders_in(workdir).load_lexicon(), confident)
+    click.echo(
+        f"{workdir / 'lexicon'}: {counted(len(overlay.opinions), 'opinion')}, {counted(len(overlay.aspects), 'aspect')}"
+    )

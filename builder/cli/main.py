@@ -1,0 +1,252 @@
+"""The command line: parse, call one function, print counts. Every error of ours is one line on stderr and exit
+code 2.
+"""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import shlex
+import signal
+import sys
+import threading
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import pairwise
+from typing import NoReturn, TextIO, cast
+
+import click
+
+from builder import __version__
+from builder.cli import (
+    annotate,
+    audit,
+    augment,
+    bench,
+    build,
+    completion,
+    diff,
+    domain,
+    export,
+    extract,
+    gain,
+    gold,
+    inspect,
+    label,
+    lexicon,
+    model,
+    nlp,
+    plan,
+    publish,
+    release,
+    report,
+    rules,
+    score,
+    serve,
+    setup,
+    tables,
+)
+from builder.cli.terminal import TameTerminal
+from builder.core.blas import choose_kernels
+from builder.core.errors import BuilderError, BuilderWarning, printable, shortened
+from builder.core.memory import collect_seldom
+
+FIRST: dict[str, tuple[click.Command, ...]] = {
+    "Build": (build.build, build.run, build.status, build.resume),
+    "Look": (serve.serve, report.report, inspect.query, inspect.explain),
+    "Use": (extract.extract, release.verify, export.export),
+    "Augment": (augment.augment, bench.bench),
+}
+"""The commands that people need first, by what they want to do, in the order of `builder --help`."""
+
+
+def _group(name: str, about: str, *commands: click.Command) -> click.Group:
+    return click.Group(name, {command.name or "": command for command in commands}, help=about)
+
+
+GROUPS: tuple[click.Group, ...] = (
+    _group(
+        "gold", "Label reviews, judge labels, and score.", gold.pool, annotate.annotate, gold.judge,
+        label.label, audit.audit, score.score, gain.gain,
+    ),
+    _group("versions", "Release, compare and publish datasets.", release.release, diff.diff, publish.publish),
+    _group("words", "Lexicons, rules, and words of other domains.", lexicon.lexicon, domain.domain, rules.rules),
+    _group("db", "Search a build, and ask it in SQL.", inspect.search, inspect.sql, tables.tables, tables.schema),
+    _group(
+        "setup", "Settings, costs, and the installation.", setup.init, setup.config, plan.plan, setup.doctor,
+        completion.completion,
+    ),
+)  # fmt: skip
+"""The rest, by subject. Each command is known by its own name, too, as `builder pool` for `builder gold pool`."""
+model.model.add_command(nlp.nlp)
+HEADINGS: dict[str, tuple[click.Command, ...]] = {**FIRST, "More, by subject": (*GROUPS, model.model)}
+"""What `builder --help` shows."""
+
+
+class _Commands(click.Group):
+    """A group that shows first what people need first. Whatever stands in a group of `GROUPS` is known without it."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [command.name or "" for commands in HEADINGS.values() for command in commands]
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        for heading, commands in HEADINGS.items():
+            with formatter.section(heading):
+                formatter.write_dl(
+                    [(command.name or "", command.get_short_help_str(_SUMMARY)) for command in commands], col_max=12
+                )
+
+
+_SUMMARY = 60
+"""Characters of a summary that fit a line of 80; none of ours is longer than 50."""
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
+@click.version_option(__version__, prog_name="builder")
+def cli() -> None:
+    """From raw Chinese reviews to a versioned dataset of aspect sentiment triplets, without human labels.
+
+    `builder build` alone runs the whole job on the shipped sample.
+    """
+
+
+for _command in (
+    *(command for commands in HEADINGS.values() for command in commands),
+    *(command for group in GROUPS for command in group.commands.values()), nlp.nlp,
+):  # fmt: skip
+    cli.add_command(_command)
+
+
+def main() -> None:
+    """Run the command line; the only place where our errors are caught."""
+    # Read when torch loads. Threads that wait for work soon sleep, for workers and other programs share the cores; but
+    # not at once: the gaps of a training step are shorter than a sleep, and for waiting some microseconds a build on
+    # two idle cores takes two thirds of the time (beside a busy one a third more).
+    if "OMP_WAIT_POLICY" not in os.environ:
+        os.environ |= {"OMP_WAIT_POLICY": "PASSIVE", "GOMP_SPINCOUNT": os.environ.get("GOMP_SPINCOUNT", "1000")}
+    choose_kernels()
+    collect_seldom()
+    signal.signal(signal.SIGTERM, _terminate)
+    sys.unraisablehook = _lost
+    warnings.formatwarning = _format_warning
+    for stream in (sys.stdout, sys.stderr):  # a terminal of another encoding shows 湯 as \u6e6f
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    if sys.stdout.isatty():
+        sys.stdout = cast(TextIO, TameTerminal(sys.stdout))
+    try:
+        with _launched():
+            cli.main(prog_name="builder", standalone_mode=False)
+    except BuilderError as error:
+        _fail(str(error))
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message(), err=True)
+        sys.exit(2)
+    except click.UsageError as error:
+        message = error.format_message().rstrip(".")  # click ends its sentences, and our line goes on
+        mark = "" if message.endswith("?") else ";"
+        _fail(message, f"{mark} see `{error.ctx.command_path} --help`" if error.ctx else "")
+    except (click.Abort, KeyboardInterrupt):
+        _stopped(signal.SIGINT)
+    except _Terminated:
+        click.echo(err=True)  # a progress bar may hold the line; click does the same for Ctrl-C
+        _stopped(signal.SIGTERM)
+    except BrokenPipeError:
+        sys.exit(0)
+    except OSError as error:
+        fix = "check the path, the permissions and the free space (a build goes on with `builder resume`)"
+        if error.errno == errno.ENAMETOOLONG:
+            fix = "choose a shorter name"
+        _fail(f"{error.strerror or error}: {shortened(str(error.filename or 'while writing'), 200)}", f"; {fix}")
+
+
+@contextmanager
+def _launched() -> Iterator[None]:
+    """Of several processes that a launcher such as `accelerate launch` started, the first runs the command and the
+    others help it train.
+    """
+    if int(os.environ.get("WORLD_SIZE", "1")) < 2 or "LOCAL_RANK" not in os.environ:
+        yield
+        return
+    from builder.learning import processes
+
+    if not processes.first():
+        processes.lend_hand()
+        sys.exit(0)
+    try:
+        yield
+    finally:
+        processes.dismiss()
+
+
+_format_other = warnings.formatwarning
+
+
+def _format_warning(
+    message: Warning | str, category: type[Warning], filename: str, lineno: int, line: str | None = None
+) -> str:
+    """A warning of ours as one line; others as Python writes them."""
+    if issubclass(category, BuilderWarning):
+        return f"builder: warning: {printable(str(message))}\n"
+    return _format_other(message, category, filename, lineno, line)
+
+
+class _Terminated(BaseException):
+    """SIGTERM, on its way through every `finally`."""
+
+
+def _terminate(number: int, frame: object) -> None:
+    raise _Terminated
+
+
+_AGAIN = 0.05
+"""Seconds until a lost signal is sent again."""
+
+
+def _lost(ignored: sys.UnraisableHookArgs) -> None:
+    """What a signal raises inside a destructor or a weak reference's callback is ignored there: the signal is sent
+    again, until it gets through.
+    """
+    if not issubclass(ignored.exc_type, (_Terminated, KeyboardInterrupt)):
+        sys.__unraisablehook__(ignored)
+        return
+    number = signal.SIGTERM if issubclass(ignored.exc_type, _Terminated) else signal.SIGINT
+    again = threading.Timer(_AGAIN, os.kill, (os.getpid(), number))
+    again.daemon = True
+    again.start()
+
+
+_KEPT = dict.fromkeys(("build", "run", "resume"), "what is finished is kept, `builder resume{workdir}` goes on") | {
+    "judge": "the answers so far are kept, the same command goes on",
+    "label": "the answers so far are kept, the same command goes on",
+    "publish": "the same command goes on",
+    "release": "nothing half made is left, the same command goes on",
+    "augment": "what was learnt and proposed is kept, the same command goes on",
+    "bench": "what was trained is kept, the same command goes on",
+    "annotate": "what was answered or imported is kept",
+}
+"""By command, what a user who stops it should know; of the others nothing stays."""
+
+
+def _given_workdir(arguments: Sequence[str]) -> str:
+    """The option that names the working directory, as it was given; empty where it was not."""
+    for option, value in pairwise([*arguments, ""]):
+        if option == "--workdir":
+            return f" --workdir {shlex.quote(value)}"
+        if option.startswith("--workdir="):
+            return f" --workdir {shlex.quote(option.partition('=')[2])}"
+    return ""
+
+
+def _stopped(by: signal.Signals) -> NoReturn:
+    name = next((word for word in sys.argv[1:] if not word.startswith("-")), "")
+    kept = _KEPT.get(name, "").format(workdir=_given_workdir(sys.argv[1:]))
+    click.echo(f"builder: stopped{f'; {kept}' if kept else ''}", err=True)
+    sys.exit(128 + by)
+
+
+def _fail(message: str, hint: str = "") -> NoReturn:
+    click.echo(f"builder: error: {printable(' '.join(message.split()))}{hint}", err=True)
+    sys.exit(2)

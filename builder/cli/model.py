@@ -1,0 +1,195 @@
+"""`builder model check|convert|distil|pretrain|trim`: the base of the profiles `encoder` and `paper`, and a small model
+of a large one.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from builder.cli.device_option import device_option
+from builder.core.wording import counted
+
+if TYPE_CHECKING:
+    from builder.teaching.distillation import Distilled
+
+_PATH = click.Path(path_type=Path)
+_BASE = click.option("--base", required=True, help="Hub name (google/mt5-base) or folder of the model to begin with.")
+_OUT = click.option(
+    "--out", type=_PATH, required=True, help="Folder of the new model; use it with --set paper.base=DIR."
+)
+
+
+@click.group()
+def model() -> None:
+    """Prepare base models, and distil trained ones."""
+
+
+@model.command()
+@click.option(
+    "--drcd",
+    "files",
+    multiple=True,
+    required=True,
+    type=_PATH,
+    help="Questions in the SQuAD layout, such as DRCD (repeatable).",
+)
+@_BASE
+@_OUT
+@click.option("--seed", default=13, show_default=True, help="Another seed trains other weights.")
+@click.option(
+    "--epochs",
+    default=3,
+    show_default=True,
+    help="Passes over the questions; the one with the best exact match is kept.",
+)
+@click.option("--batch-tokens", default=8192, show_default=True, help="Tokens of an optimiser step, padding included.")
+@click.option("--rate", default=3e-4, show_default=True, help="The highest learning rate.")
+@click.option("--threads", default=2, show_default=True, help="CPU threads.")
+def pretrain(
+    files: tuple[Path, ...], base: str, out: Path, seed: int, epochs: int, batch_tokens: int, rate: float, threads: int
+) -> None:
+    """Fine-tune a base on reading comprehension.
+
+    Section 4.2 of Lu et al. (2024) does this first. A run that was stopped goes on.
+    """
+    from builder.core.progress import ModelBar
+    from builder.models.paper.seq2seq_settings import Seq2SeqConfig
+    from builder.models.paper.squad import pretrain as learn
+
+    config = Seq2SeqConfig(epochs=epochs, max_output=64, batch_tokens=batch_tokens, rate=rate, threads=threads)
+    shown = ModelBar("pretrain", " tokens")
+    done = learn(base, files, out, config, seed, shown)
+    shown.close()
+    click.echo(
+        f"{out}: trained on {counted(done.train, 'question')} ({done.unanswered:,} without answer left out, "
+        f"{done.cut:,} cut), epoch {done.epoch}, exact match {100 * done.exact:.1f}% of {done.valid:,}"
+    )
+
+
+@model.command()
+@click.argument("inputs", nargs=-1, type=_PATH)
+@_BASE
+@_OUT
+@click.option("--text-column", default="", help="Column with the review text; guessed if not given.")
+@click.option("--encoding", default="", help="Encoding of the input, if it is not Unicode.")
+@click.option(
+    "--drcd",
+    "files",
+    multiple=True,
+    type=_PATH,
+    help="Questions in the SQuAD layout, whose pieces are kept too (repeatable).",
+)
+def trim(
+    inputs: tuple[Path, ...], base: str, out: Path, text_column: str, encoding: str, files: tuple[Path, ...]
+) -> None:
+    """Cut a base's vocabulary to what reviews need.
+
+    Kept are the pieces that the reviews in INPUTS need, and every Han character, letter, digit and mark.
+    The logits stay the same.
+    """
+    from builder.core.errors import ConfigError
+    from builder.language.lexicon.resources import load_lexicon
+    from builder.models.base_findings import describe_count
+    from builder.models.paper.pretrained import load_base
+    from builder.models.paper.squad import read_squad
+    from builder.models.paper.trim import trim as cut
+    from builder.reviews import sources
+    from builder.reviews.sources.rows import RawReview
+    from builder.reviews.text import view
+
+    if not inputs and not files:
+        raise ConfigError(
+            "nothing says which pieces are needed", where="builder model trim", fix="name review files, or --drcd FILE"
+        )
+    variants = load_lexicon().variants
+    columns = sources.Columns(text=text_column or None)
+    rows = (row for path in inputs for row in sources.read(path, columns, encoding or None))
+    texts = [row.text for row in rows if isinstance(row, RawReview)]
+    asked = [
+        question.text + answer for path in files for question in read_squad(path)[0] for answer in question.answers
+    ]
+    done = cut(load_base(base), [*(view(text, variants).text for text in texts), *texts, *asked], out)
+    click.echo(
+        f"{out}: {counted(done.before, 'row')} cut to {done.after:,} ({done.used:,} used by "
+        f"{counted(len(texts), 'review')}), "
+        f"{describe_count(done.parameters_before)} to {describe_count(done.parameters)}"
+    )
+
+
+@model.command()
+@click.argument("folder", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@click.option("--out", type=_PATH, required=True, help="New folder for the model with safetensors.")
+def convert(folder: Path, out: Path) -> None:
+    """Copy a model whose weights are pickles.
+
+    The weights of FOLDER become safetensors. They are read in a process of its own, without network.
+    """
+    from builder.learning.converting import convert as copy
+
+    for file in copy(folder, out):
+        click.echo(f"{out / file.target}: from {file.source}, sha256 {file.target_digest}")
+
+
+@model.command()
+@click.argument("base")
+@click.option(
+    "--reviews", "inputs", multiple=True, type=_PATH, help="Reviews to look for unknown characters in (repeatable)."
+)
+@click.option("--text-column", default="", help="Column with the review text; guessed if not given.")
+@device_option("Device to judge memory and precision for")
+def check(base: str, inputs: tuple[Path, ...], text_column: str, device: str) -> None:
+    """Report what a base model is and can serve as.
+
+    BASE is a hub name or a folder. Without --reviews the shipped sample says which characters are needed.
+    """
+    from builder.language.lexicon.resources import sample_dir
+    from builder.models.base_findings import check_base
+    from builder.reviews import sources
+    from builder.reviews.sources.rows import RawReview
+
+    columns = sources.Columns(text=text_column or None)
+    rows = (row for path in inputs or (sample_dir() / "reviews.csv",) for row in sources.read(path, columns))
+    texts = [row.text for row in rows if isinstance(row, RawReview)]
+    where = ", ".join(path.name for path in inputs) or "the sample"
+    for name, finding in check_base(base, texts, where, device):
+        click.echo(f"{name + ':':11}{finding}")
+
+
+@model.command()
+@click.option("--from", "workdir", type=_PATH, required=True, help="Working directory whose build trained the model.")
+@click.option("--model", "name", default="", help="Round (C3) or variant (C) of the model; the last one if not given.")
+@click.option(
+    "--to", "kind", type=click.Choice(["embedded"]), default="embedded", show_default=True, help="What learns."
+)
+@click.option("--out", type=_PATH, required=True, help="New folder for the small model.")
+@click.option("--epochs", type=click.IntRange(0), default=0, help="Passes; those of the build if not given.")
+def distil(workdir: Path, name: str, kind: str, out: Path, epochs: int) -> None:
+    """Teach a small model what a large one says.
+
+    The small one learns from the raw reviews of the build, with what the large one found in them. Read with it by
+    `builder extract --source ./DIR`.
+    """
+    from builder.core.progress import ModelBar
+    from builder.teaching.distillation import distil as teach
+
+    shown = ModelBar("distil", " chars")
+    done = teach(workdir, name, out, epochs, shown)
+    shown.close()
+    click.echo(
+        f"{out}: learnt {counted(done.triplets, 'triplet')} that {done.teacher} found in "
+        f"{counted(done.reviews, 'review')}\n{_describe_agreement(done)}"
+    )
+
+
+def _describe_agreement(done: Distilled) -> str:
+    """How well student and teacher agree, and on how much; what a handful of triplets shows is no figure."""
+    checked = counted(done.checked, "validation review")
+    if not done.taught:
+        return f"{done.teacher} found nothing in {checked}, so agreement is not known"
+    return (
+        f"agreement with {done.teacher}: F1 {100 * done.agreement:.1f} on {checked}, where it found "
+        f"{counted(done.taught, 'triplet')}; how right they are is not measured"
+    )

@@ -1,0 +1,101 @@
+"""Rows as a table, CSV, TSV, JSON or JSON lines, printed or written to a file. For commands that ask the database."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import click
+
+from builder.core.wording import counted
+
+FORMATS = ("table", "csv", "tsv", "json", "ndjson")
+FORMAT = click.option(
+    "--format", "shape", type=click.Choice(FORMATS), help="How to print the rows; a table if not given."
+)
+SAFE = click.option(
+    "--safe",
+    is_flag=True,
+    help="In CSV and TSV, put an apostrophe before a cell that a spreadsheet would run (= + - @); without it cells are "
+    "as stored.",
+)
+OUTPUT = click.option(
+    "--output",
+    "target",
+    type=click.Path(path_type=Path),
+    help="Write all rows to this file, in the format of its ending: .csv, .tsv, .json, .ndjson or .jsonl.",
+)
+LIMIT = click.option(
+    "--limit", type=click.IntRange(min=1), help="At most so many rows; 1000 if printed, all if written to a file."
+)
+PRINTED = 1000
+"""Rows that are printed if nobody says how many."""
+_ENDINGS = {".csv": "csv", ".tsv": "tsv", ".json": "json", ".ndjson": "ndjson", ".jsonl": "ndjson", ".txt": "table"}
+Rows = Sequence[tuple[object, ...]]
+
+
+def fetched(limit: int | None, target: Path | None) -> int | None:
+    """How many rows to ask for: one more than are shown, so that more are known of; None for all."""
+    return limit + 1 if limit else None if target else PRINTED + 1
+
+
+def put_rows(
+    columns: Sequence[str], rows: Rows, shape: str | None, limit: int | None = None, safe: bool = False,
+    target: Path | None = None,
+) -> None:  # fmt: skip
+    """Print rows, or write them to `target`. What is over the limit is left out, and that is said."""
+    from builder.core.files import write_atomically
+
+    most = limit or (len(rows) if target else PRINTED)
+    if len(rows) > most:
+        click.echo(f"only the first {most:,} rows are shown; --limit takes more, --output FILE all", err=True)
+        rows = rows[:most]
+    if target is None:
+        click.echo(rendered(columns, rows, shape or "table", safe), nl=False, color=True)  # cells as they are stored
+        return
+    shape = shape or _shape_of(target)
+    write_atomically(target, rendered(columns, rows, shape, safe).encode("utf-8", "surrogatepass"))
+    click.echo(f"{target}: {counted(len(rows), 'row')}", err=True)
+
+
+def _shape_of(target: Path) -> str:
+    from builder.core.errors import ConfigError
+
+    if target.suffix.lower() not in _ENDINGS:
+        raise ConfigError(
+            f"the ending {target.suffix!r} names no format",
+            where=str(target),
+            fix="use .csv, .tsv, .json, .ndjson, or --format",
+        )
+    return _ENDINGS[target.suffix.lower()]
+
+
+def rendered(columns: Sequence[str], rows: Rows, shape: str, safe: bool = False) -> str:
+    """Rows as text in a format of `FORMATS`; bytes as hexadecimal digits."""
+    import json
+
+    cells = [tuple(cell.hex() if isinstance(cell, bytes) else cell for cell in row) for row in rows]
+    if shape in ("csv", "tsv"):
+        return "".join(_separated(columns, cells, "," if shape == "csv" else "\t", safe))
+    objects = (dict(zip(columns, row, strict=True)) for row in cells)
+    if shape == "json":
+        return json.dumps(list(objects), ensure_ascii=False, indent=1) + "\n"
+    if shape == "ndjson":
+        return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in objects)
+    from tabulate import tabulate
+
+    words = [i for i in range(len(columns)) if any(isinstance(row[i], str) for row in cells)]  # 007 is no number
+    return str(tabulate(cells, headers=columns, maxcolwidths=60, disable_numparse=words)) + "\n"
+
+
+def _separated(columns: Sequence[str], rows: Rows, delimiter: str, safe: bool) -> Iterator[str]:
+    import csv
+
+    from builder.gold.sheet import escaped
+
+    for row in (columns, *rows):
+        line = io.StringIO()
+        shown = [escaped(cell) if safe and isinstance(cell, str) else cell for cell in row]
+        csv.writer(line, delimiter=delimiter).writerow(shown)
+        yield line.getvalue().removesuffix("\r\n") + "\n"  # the writer's own end, \r\n, has it quote a \r in a cell

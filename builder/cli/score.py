@@ -1,0 +1,192 @@
+"""`builder score`: how good predictions are against gold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from builder.gold.metrics.scores import Mode
+    from builder.gold.metrics.systems import Asked, SystemScores
+    from builder.teaching.scoring import Scored
+
+_FILE = click.Path(path_type=Path)
+
+
+@dataclass(frozen=True, slots=True)
+class _ScoreOptions:
+    """The options of `score` beside its files, as click checked them."""
+
+    metric: Asked
+    opinion: str
+    mode: Mode
+    samples: int
+    seed: int
+    shape: str
+    strict: bool
+
+
+@click.command()
+@click.option(
+    "--gold",
+    type=_FILE,
+    required=True,
+    help="Gold: ours or a release, the paper's format, dimABSA's files, ASTE-Data-V2, Span-ASTE, PyABSA, or a folder "
+    "with A.jsonl and "
+    "B.jsonl of two annotators.",
+)
+@click.option("--pred", type=_FILE, required=True, help="Predictions, in any of the formats of one file or a release.")
+@click.option(
+    "--against", type=_FILE, help="Predictions of another system: the difference, its interval, and a paired test."
+)
+@click.option(
+    "--metric",
+    type=click.Choice(["all", "exact", "lenient", "paper", "complete"]),
+    default="all",
+    show_default=True,
+    help="complete is the metric of gold by two annotators, the others of all other gold.",
+)
+@click.option(
+    "--opinion",
+    type=click.Choice(["both", "opinion", "opinion_full"]),
+    default="both",
+    show_default=True,
+    help="Which opinion of our own rows to score.",
+)
+@click.option(
+    "--mode",
+    type=click.Choice(["open", "given-aspects"]),
+    default="open",
+    show_default=True,
+    help="given-aspects: the system was given the gold aspects; predictions about other aspects are left out.",
+)
+@click.option(
+    "--samples",
+    type=click.IntRange(0, 100_000),
+    default=1000,
+    show_default=True,
+    help="Bootstrap samples for the 95% intervals; 0: none.",
+)
+@click.option("--seed", type=click.IntRange(0), default=13, show_default=True, help="Seed of the samples.")
+@click.option(
+    "--format",
+    "shape",
+    type=click.Choice(["table", "markdown", "csv", "json"]),
+    default="table",
+    show_default=True,
+    help="How to print the scores.",
+)
+@click.option("--strict", is_flag=True, help="Refuse gold with a faulty line; else the line is named and left out.")
+def score(gold: Path, pred: Path, against: Path | None, **options: Any) -> None:
+    """Score predictions against gold.
+
+    Micro precision, recall and F1 (exact, lenient) and the paper's example-based metric; for gold by two annotators
+    those of triplets and pairs. Scores are percent, with 95% bootstrap intervals over the reviews.
+    """
+    from builder.gold.metrics.systems import Settings
+    from builder.teaching.scoring import score_files
+
+    asked = _ScoreOptions(**options)
+    keys = ("opinion", "opinion_full") if asked.opinion == "both" else (asked.opinion,)
+    settings = Settings(asked.mode, asked.samples, asked.seed)
+    scored = score_files(gold, pred, against, asked=asked.metric, keys=keys, settings=settings, strict=asked.strict)
+    for note in scored.notes:
+        click.echo(note, err=True)
+    click.echo(_SHAPES[asked.shape](scored))
+
+
+def _table(scored: Scored, shape: str = "simple") -> str:
+    from tabulate import tabulate
+
+    from builder.gold.metrics.systems import together
+
+    headers = ["of", "match", "part", "P", "R", "F1", "right", "predicted", "gold", "A", "95% interval"]
+    paired = any(row.against for _, row in scored.rows)
+    shown = [[*_cells(key, row), *(_paired(row) if paired else [])] for key, row in scored.rows]
+    headers += ["difference", "95% interval", "p"] if paired else []
+    lines = [
+        tabulate(
+            shown,
+            headers=headers,
+            tablefmt=shape,
+            disable_numparse=True,
+            colalign=["left"] * 3 + ["right"] * (len(headers) - 3),
+        )
+    ]
+    signatures = together([row.signature for _, row in scored.rows])
+    lines += [
+        "",
+        "signatures",
+        *(f"- `{text}`" if shape == "github" else f"  {text}" for text in signatures),
+        "",
+        *scored.summary,
+    ]
+    return "\n".join(lines)
+
+
+def _cells(key: str, row: SystemScores) -> list[str]:
+    """The row of a metric; the interval is that of F1, of polarity that of the accuracy."""
+    values = [f"{row.values[name].value:.1f}" if name in row.values else "-" for name in ("precision", "recall", "f1")]
+    counts = [f"{count}" for count in row.counts] if row.counts else ["-"] * 3
+    accuracy = f"{row.values['accuracy'].value:.1f}" if "accuracy" in row.values else "-"
+    last = list(row.values.values())[-1]
+    interval = "-" if last.low is None else f"{last.low:.1f} to {last.high:.1f}"
+    return [key, row.metric.match, row.metric.part, *values, *counts, *["-"] * (3 - len(counts)), accuracy, interval]
+
+
+def _paired(row: SystemScores) -> list[str]:
+    assert row.against is not None
+    return [f"{row.against.value:+.1f}", f"{row.against.low:+.1f} to {row.against.high:+.1f}", f"{row.against.p:.3f}"]
+
+
+def _json(scored: Scored) -> str:
+    import json
+
+    scores = []
+    for key, row in scored.rows:
+        values = {name: {"value": e.value, "low": e.low, "high": e.high} for name, e in row.values.items()}
+        counts = dict(
+            zip(
+                ("right", "predicted", "gold") if len(row.counts) == 3 else ("right", "matched"),
+                row.counts,
+                strict=False,
+            )
+        )
+        gap = row.against
+        against = {"difference": gap.value, "low": gap.low, "high": gap.high, "p": gap.p} if gap else None
+        head: dict[str, object] = {"of": key, "match": row.metric.match, "part": row.metric.part}
+        scores.append(head | values | counts | {"ceiling": row.ceiling, "against": against, "signature": row.signature})
+    return json.dumps({"reviews": scored.counts, "scores": scores}, ensure_ascii=False, indent=1)
+
+
+def _csv(scored: Scored) -> str:
+    import csv
+    import io
+
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(
+        ["of", "match", "part", "precision", "recall", "f1", "accuracy", "low", "high", "difference", "p", "signature"]
+    )
+    for key, row in scored.rows:
+        values = [
+            f"{row.values[name].value:.4f}" if name in row.values else ""
+            for name in ("precision", "recall", "f1", "accuracy")
+        ]
+        last = list(row.values.values())[-1]
+        interval = ["", ""] if last.low is None else [f"{last.low:.4f}", f"{last.high:.4f}"]
+        paired = [f"{row.against.value:.4f}", f"{row.against.p:.4f}"] if row.against else ["", ""]
+        writer.writerow([key, row.metric.match, row.metric.part, *values, *interval, *paired, row.signature])
+    return out.getvalue().rstrip("\n")
+
+
+_SHAPES: Mapping[str, Callable[[Scored], str]] = {
+    "table": _table,
+    "markdown": lambda scored: _table(scored, "github"),
+    "csv": _csv,
+    "json": _json,
+}

@@ -1,0 +1,113 @@
+"""`builder init`, `config`, `doctor`: a settings file, what a setting means, whether the installation is sound."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from builder.cli.build_voice import DEFAULT_WORKDIR
+from builder.cli.completion import complete_presets, complete_settings
+from builder.cli.terminal import shows_colour, styled_output
+from builder.core.wording import counted
+
+
+@click.command()
+@click.argument("path", type=click.Path(path_type=Path), default=Path("settings.toml"), required=False)
+@click.option("--force", is_flag=True, help="Write over a file that is there.")
+def init(path: Path, force: bool) -> None:
+    """Write a settings file to begin with.
+
+    PATH is settings.toml if not given. Every setting stands in it with its default and a sentence, commented out.
+    """
+    from builder.core.errors import OutputError
+    from builder.core.files import write_atomically
+    from builder.pipeline.settings_file import commented_settings
+
+    if path.exists() and not force:
+        raise OutputError("is there already", where=str(path), fix="name another file, or write over it with --force")
+    write_atomically(path, commented_settings(str(path)).encode())
+    click.echo(f"{path} is written. Change what you need, then: builder build reviews.csv --config {path}")
+
+
+@click.command()
+@click.argument("key", required=False, shell_complete=complete_settings)
+@click.option("--config", "file", type=click.Path(path_type=Path), help="Also say what this settings file sets.")
+@click.option("--workdir", type=click.Path(path_type=Path), help="Also say what the build in this directory used.")
+@click.option(
+    "--preset",
+    metavar="NAME",
+    shell_complete=complete_presets,
+    help="Also say what this preset sets; without KEY: all of it, with the paper's sections.",
+)
+def config(key: str | None, file: Path | None, workdir: Path | None, preset: str | None) -> None:
+    """Explain a setting.
+
+    KEY is one such as release.licence, or a section such as release. Without KEY all are listed.
+    """
+    from operator import attrgetter
+
+    from builder.augment.settings import AugmentSettings
+    from builder.core.config import resolve
+    from builder.core.presets import preset_commands
+    from builder.pipeline import builds
+    from builder.pipeline.settings_file import all_settings, explained, explained_by_preset, preset_rows
+
+    if key is None:
+        from tabulate import tabulate
+
+        widths = [None, 24, 70] if sys.stdout.isatty() else None
+        rows = list(preset_rows(preset) if preset else all_settings())
+        headers = ["command", "key", "value", "from"] if preset else ["key", "default", "meaning"]
+        click.echo(tabulate(rows, headers=headers, maxcolwidths=None if preset else widths, disable_numparse=True))
+        return
+    others: dict[str, type] = {"builder augment METHOD": AugmentSettings}
+    if preset and not file and not workdir:
+        click.echo("\n".join(explained_by_preset(key, preset, others)))
+        return
+    by_preset = preset if preset and "build" in preset_commands(preset) else ""
+    resolved = builds.remembered(workdir).resolved if workdir else resolve(file, preset=by_preset) if file else None
+    value = attrgetter(key)(resolved.config) if resolved and key in resolved.origin else None
+    origin = (str(workdir) if workdir else resolved.origin.get(key, "")) if resolved else ""
+    click.echo("\n".join(explained(key, value, origin, others)))
+
+
+@click.command()
+@click.option(
+    "--workdir",
+    type=click.Path(path_type=Path),
+    default=DEFAULT_WORKDIR,
+    show_default=True,
+    help="Where you would build.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON object for each finding.")
+def doctor(workdir: Path, as_json: bool) -> None:
+    """Check the installation of builder.
+
+    Packages, models, lexicons, extras, GPU, disk, fonts. Ends with code 1 if builder cannot work like this.
+    """
+    import json
+    from dataclasses import asdict
+
+    from builder.pipeline.diagnosis import diagnose
+
+    colour = shows_colour(sys.stdout)
+    out = styled_output() if colour else sys.stdout
+    marks = {"ok": ("ok", "green"), "missing": ("-", "yellow"), "broken": ("BROKEN", "red")}
+    broken = 0
+    for finding in diagnose(workdir):
+        broken += finding.state == "broken"
+        if as_json:
+            click.echo(json.dumps(asdict(finding), ensure_ascii=False))
+            continue
+        mark, tint = marks[finding.state]
+        shown = click.style(f"{mark:<6}", fg=tint) if colour else f"{mark:<6}"
+        fix = f"; {finding.fix}" if finding.fix else ""
+        out.write(f"{shown}  {finding.subject:<14}  {finding.detail}{fix}\n")
+        out.flush()
+    if not as_json:
+        click.echo(
+            f"\n{counted(broken, 'problem')}" if broken else "\nbuilder can work here; what is marked - is optional."
+        )
+    sys.exit(1 if broken else 0)

@@ -1,0 +1,203 @@
+"""A preset, one TOML file and command-line overrides become frozen dataclasses; each value knows where it came from.
+
+An unknown key, a wrong type or a value outside its choices is a `ConfigError` that names file, key and the known ones.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import json
+import tomllib
+import types
+import typing
+from collections.abc import Mapping
+from dataclasses import dataclass
+from operator import attrgetter
+from pathlib import Path
+from typing import Any, Literal
+
+from builder.core.errors import ConfigError, printable
+from builder.core.files import read_settings
+from builder.core.licences import by_source, canonical
+from builder.core.limits import check_limits
+from builder.core.presets import PresetValue, read_preset
+from builder.core.settings import CORE, Config
+from builder.core.strict_toml import parse_toml
+
+_SPELLINGS = {"release.license": "release.licence"}
+PROFILES: Mapping[str, Mapping[str, object]] = {
+    "embedded": {},
+    "rules": {},
+    "encoder": {},
+    "paper": {"self_train.confidence": 0.0, "self_train.variants": ("C",), "discriminate.mode": "paper"},
+}
+"""What a profile changes in the defaults: the paper has one discriminator, its own variants, and adds every
+prediction that the discriminator lets through.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """A config and, for each dotted key, the place its value came from:
+    `default`, `profile NAME`, `preset NAME: WHERE`, `FILE` or `option`.
+    """
+
+    config: Config
+    origin: Mapping[str, str]
+
+    def toml(self) -> str:
+        """All settings as a TOML file that `resolve` reads back;
+        a comment on each line says where its value came from.
+        """
+        sections: dict[str, list[str]] = {}
+        for key in sorted(self.origin):
+            section, _, name = key.rpartition(".")
+            origin = printable(self.origin[key])
+            sections.setdefault(section, []).append(
+                f"{name} = {written_value(attrgetter(key)(self.config))}  # {origin}"
+            )
+        return (
+            "\n\n".join("\n".join([f"[{name}]", *lines] if name else lines) for name, lines in sorted(sections.items()))
+            + "\n"
+        )
+
+
+def resolve(path: Path | None = None, options: Mapping[str, object] | None = None, preset: str = "") -> Resolved:
+    """Defaults, then the preset of that name, then the TOML file, then `options` by dotted key ("release.licence")."""
+    values = with_origins(read_preset(preset, "build")) if preset else {}
+    if path is not None:
+        values |= {key: (value, str(path)) for key, value in _flatten(_read(path), str(path)).items()}
+    values |= {key: (value, "option") for key, value in (options or {}).items()}
+    values = {_SPELLINGS.get(key, key): value for key, value in values.items()}
+    known = _keys(Config)
+    for key, (_, where) in values.items():
+        _check_key(key, known, where)
+    profile = str(values.get("profile", (Config().profile, ""))[0])
+    domain = str(values.get("domain", (Config().domain, ""))[0])
+    if domain != Config().domain:
+        name = f"{'review' if domain == CORE else Path(domain).name}-aste"
+        values = {"release.name": (name, f"domain {domain}")} | values
+    values = {key: (value, f"profile {profile}") for key, value in PROFILES.get(profile, {}).items()} | values
+    config = _build(Config, "", values)
+    origin = {key: where for key, (_, where) in values.items()}
+    check_limits(config, lambda key: origin.get(key, ""))
+    config = _with_licences(config, origin)
+    return Resolved(config, {key: values[key][1] if key in values else "default" for key in known})
+
+
+def with_origins(values: Mapping[str, PresetValue]) -> dict[str, tuple[object, str]]:
+    """The values of a preset, each with where it came from."""
+    return {key: (line.value, line.origin) for key, line in values.items()}
+
+
+Made = typing.TypeVar("Made")
+
+
+def filled(cls: type[Made], options: Mapping[str, object], where: str = "option") -> Made:
+    """A dataclass of settings, sections included, from `options` by dotted key;
+    raises ConfigError as `resolve` does.
+    """
+    known = _keys(cls)
+    for key in options:
+        _check_key(key, known, where)
+    made = typing.cast(Made, _build(cls, "", {key: (value, where) for key, value in options.items()}))
+    check_limits(made, lambda key: where if key in options else "")
+    return made
+
+
+def _check_key(key: str, known: list[str], where: str) -> None:
+    if key in known:
+        return
+    close = difflib.get_close_matches(key, known, 1)
+    fix = f"did you mean {close[0]!r}?" if close else "known: " + ", ".join(sorted(known))
+    raise ConfigError(f"unknown key {key!r}", where=where, fix=fix)
+
+
+def _with_licences(config: Config, origin: Mapping[str, str]) -> Config:
+    """The licences as SPDX spells them; ConfigError for one that is not on its list."""
+    licence = canonical(config.release.licence, origin.get("release.licence", ""))
+    licences = by_source(config.release.licences, origin.get("release.licences", ""))
+    pairs = tuple(f"{source}={name}" for source, name in sorted(licences.items()))
+    return dataclasses.replace(config, release=dataclasses.replace(config.release, licence=licence, licences=pairs))
+
+
+def flat(section: object, prefix: str = "") -> dict[str, object]:
+    """A config dataclass as dotted keys and plain values, for keys and manifests."""
+    out: dict[str, object] = {}
+    for spec in dataclasses.fields(section):  # type: ignore[arg-type]
+        value = getattr(section, spec.name)
+        if dataclasses.is_dataclass(value):
+            out |= flat(value, f"{prefix}{spec.name}.")
+        else:
+            out[prefix + spec.name] = list(value) if isinstance(value, tuple) else value
+    return out
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return parse_toml(read_settings(path))
+    except FileNotFoundError as error:
+        raise ConfigError("no such config file", where=str(path)) from error
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ConfigError(f"cannot be read as TOML: {error}", where=str(path)) from error
+
+
+def _flatten(raw: Mapping[str, Any], where: str, prefix: str = "") -> dict[str, object]:
+    out: dict[str, object] = {}
+    for key, value in raw.items():
+        out |= _flatten(value, where, f"{prefix}{key}.") if isinstance(value, dict) else {prefix + key: value}
+    return out
+
+
+def _keys(cls: type) -> list[str]:
+    return list(flat(cls()))
+
+
+def _build(cls: type, prefix: str, values: Mapping[str, tuple[object, str]]) -> Any:
+    hints = typing.get_type_hints(cls)
+    made: dict[str, object] = {}
+    for spec in dataclasses.fields(cls):
+        key, hint = prefix + spec.name, hints[spec.name]
+        if dataclasses.is_dataclass(hint):
+            made[spec.name] = _build(typing.cast(type, hint), key + ".", values)
+        elif key in values:
+            made[spec.name] = _checked(key, hint, *values[key])
+    return cls(**made)
+
+
+def _checked(key: str, hint: Any, value: object, where: str) -> object:
+    origin = typing.get_origin(hint)
+    if origin is Literal:
+        choices = typing.get_args(hint)
+        if value not in choices:
+            raise ConfigError(f"{key} = {value!r} is not one of {', '.join(map(repr, choices))}", where=where)
+        return value
+    if origin is tuple:
+        if not isinstance(value, (list, tuple)) or not all(isinstance(item, str) for item in value):
+            raise ConfigError(f"{key} = {value!r} is no list of strings", where=where)
+        return tuple(value)
+    if hint is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if not isinstance(hint, types.GenericAlias) and (
+        not isinstance(value, hint) or isinstance(value, bool) is not (hint is bool)
+    ):
+        raise ConfigError(f"{key} = {value!r} is no {hint.__name__}", where=where)
+    return value
+
+
+def toml_value(text: str) -> object:
+    """A value as TOML writes it; a bare word is a string."""
+    try:
+        return parse_toml(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def written_value(value: object) -> str:
+    """A value as TOML writes it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return f"[{', '.join(map(written_value, value))}]" if isinstance(value, (tuple, list)) else repr(value)

@@ -1,0 +1,122 @@
+"""The metrics: per review counts (a tally), and what sums of them make of precision, recall, F1 and accuracy. Pure.
+
+A tally row is (right, predicted, gold) for micro metrics, (right, matched) for polarity, (accuracy, precision, recall,
+F1) of one review for the paper's. Keeping the reviews apart is what lets `intervals` draw them again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from builder import __version__
+from builder.gold.metrics.matching import Answers, Match, Part, asked, distinct, polarities, right
+
+Mode = Literal["open", "given-aspects"]
+"""What the system was given: the text alone, or the gold aspects too (as the released questions of the paper do)."""
+Tally = list[tuple[float, ...]]
+"""A row a gold review, in the order of gold."""
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """`match` of `part`; the paper's example-based metric is ("paper", "triplet"), its match is exact. `complete` is
+    that of builder.gold.metrics.complete.
+    """
+
+    match: Match | Literal["paper", "complete"]
+    part: Part | Literal["polarity"]
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """Precision, recall and F1 in percent with the counts behind them (-1 where the metric has no counts).
+
+    `accuracy`: the paper metric's |P∩G| / |P∪G|; None elsewhere.
+    """
+
+    precision: float
+    recall: float
+    f1: float
+    right: int
+    predicted: int
+    gold: int
+    signature: str
+    accuracy: float | None = None
+
+
+def micro(gold: Answers, predicted: Answers, match: Match = "exact", part: Part = "triplet") -> Score:
+    """Micro-averaged over the reviews of `gold`; a review that `predicted` lacks counts as empty, other ids are left
+    out.
+    """
+    metric = Metric(match, part)
+    sums = [int(sum(column)) for column in zip(*tally(gold, predicted, metric), strict=True)] or [0, 0, 0]
+    hits, claimed, due = sums
+    precision, recall = share(hits, claimed, due), share(hits, due, claimed)
+    return Score(precision, recall, f1(precision, recall), hits, claimed, due, signature(metric))
+
+
+def paper(gold: Answers, predicted: Answers) -> Score:
+    """Mean over reviews of accuracy, precision, recall and F1 (paper, section 4.2.2; both sides empty: 0)."""
+    metric = Metric("paper", "triplet")
+    sums = [sum(column) for column in zip(*tally(gold, predicted, metric), strict=True)] or [0.0] * 4
+    accuracy, precision, recall, mean = (100 * value / max(1, len(gold)) for value in sums)
+    return Score(precision, recall, mean, -1, -1, -1, signature(metric), accuracy)
+
+
+def polarity_accuracy(gold: Answers, predicted: Answers, match: Match = "lenient") -> float:
+    """Share (percent) of the matched pairs that have the gold polarity; 100 where no pair matches."""
+    sums = [sum(column) for column in zip(*tally(gold, predicted, Metric(match, "polarity")), strict=True)] or [0, 0]
+    return share(sums[0], sums[1], 0)
+
+
+def tally(gold: Answers, predicted: Answers, metric: Metric, mode: Mode = "open") -> Tally:
+    """The counts of each gold review. `given-aspects` leaves out what is predicted about no gold aspect."""
+    assert metric.match != "complete", "gold of that kind is counted by builder.gold.metrics.complete"
+    match: Match = "exact" if metric.match == "paper" else metric.match
+    out: Tally = []
+    for review, due in gold.items():
+        answers = predicted.get(review, ())
+        if mode == "given-aspects":
+            answers = asked(due, answers, match)
+        if metric.match == "paper":
+            out.append(_example(set(due), set(answers)))
+        elif metric.part == "polarity":
+            out.append(polarities(due, answers, match))
+        else:
+            ours, theirs = distinct(due, metric.part), distinct(answers, metric.part)
+            out.append((right(ours, theirs, match), len(theirs), len(ours)))
+    return out
+
+
+def signature(metric: Metric, mode: Mode = "open", more: Mapping[str, object] | None = None) -> str:
+    """What was counted, key by key (as sacreBLEU signs its scores); `more` adds how the interval was made and on what
+    data.
+    """
+    name, match = ("paper-example", "exact") if metric.match == "paper" else (f"micro-{metric.part}", metric.match)
+    given = {} if mode == "open" and more is None else {"input": mode}
+    parts = (
+        {"match": match, "duplicates": "once", "null": "excluded"} | given | dict(more or {}) | {"version": __version__}
+    )
+    return "|".join([name, *(f"{key}:{value}" for key, value in parts.items())])
+
+
+def share(part: float, whole: float, other: float) -> float:
+    """Percent; of nothing it is 0, or 100 where the other side has nothing either."""
+    if whole:
+        return 100.0 * part / whole
+    return 0.0 if other else 100.0
+
+
+def f1(precision: float, recall: float) -> float:
+    """The harmonic mean; 0 where both are 0."""
+    return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+
+
+def _example(due: set[tuple[str, str, str]], predicted: set[tuple[str, str, str]]) -> tuple[float, ...]:
+    both = len(due & predicted)
+    if not both:
+        return 0.0, 0.0, 0.0, 0.0
+    precision, recall = both / len(predicted), both / len(due)
+    return both / len(due | predicted), precision, recall, 2 * precision * recall / (precision + recall)

@@ -1,0 +1,248 @@
+"""`builder lexicon check`: what is wrong, contradictory or dead in a lexicon.
+
+In: the root of a lexicon (it may be broken: everything that can be read is checked), optionally a corpus and a
+    segmenter.
+Out: findings with file:line, in the order of KINDS. Only the categories' valences say what contradicts what; no text
+    is labelled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from builder.core.records import Token
+from builder.language.lexicon.lenient_rows import Finding, LexiconRow, read
+from builder.language.lexicon.reach import never_fire, unreachable
+from builder.reviews.script import Variants, script_of
+
+KINDS = (
+    "missing", "format", "unknown-kind", "valence", "variant", "simplified", "too-long", "duplicate", "contradiction",
+    "overlap", "context-orphan", "unused-category", "unreachable", "never-fires",
+)  # fmt: skip
+_OVERLAPS = (
+    ("aspects", "not_aspects", "an aspect that is also listed as never one; the aspect wins"),
+    (
+        "general",
+        "opinions",
+        "a general word that is an opinion; the opinion wins, the general entry only gives its tag",
+    ),
+    ("general", "aspects", "a general word that is an aspect; the aspect wins, the general entry only gives its tag"),
+    ("negators", "opinions", "a negator that is an opinion; it never negates"),
+    ("irrealis", "opinions", "an irrealis marker that is an opinion; it never marks"),
+    ("irrealis", "aspects", "an irrealis marker that is an aspect; it never marks"),
+    ("degree", "aspects", "a degree word that is an aspect; it is read as a degree word only"),
+)
+_WORDS = ("opinions", "aspects", "degree", "negators", "irrealis", "general", "not_aspects")
+
+
+@dataclass(frozen=True, slots=True)
+class _Lists:
+    """The tables with words as the engine reads them (lower case, variants made one), first entry of each."""
+
+    rows: Mapping[str, list[LexiconRow]]
+    variants: Variants
+    words: Mapping[str, Mapping[str, LexiconRow]]
+    valences: Mapping[str, float]
+
+    @classmethod
+    def of(cls, rows: Mapping[str, list[LexiconRow]]) -> _Lists:
+        table = {row.word: row.cells[1] for row in rows["variants"] if len(row.word) == len(row.cells[1])}
+        variants = Variants(table)
+        words: dict[str, dict[str, LexiconRow]] = {name: {} for name in _WORDS}
+        for name, entries in words.items():
+            for row in rows[name]:
+                entries.setdefault(variants.canonical(row.word.lower()), row)
+        categories = {row.word: _number(row.cells[1]) for row in rows["opinion_categories"]}
+        return cls(rows, variants, words, {name: value for name, value in categories.items() if value is not None})
+
+    def sign(self, word: str) -> int | None:
+        """-1, 0 or 1 for an opinion word; None if it is none or its category has no valence."""
+        row = self.words["opinions"].get(word)
+        value = None if row is None else self.valences.get(row.cells[1])
+        return None if value is None else (value > 5) - (value < 5)
+
+
+def check(
+    root: Path,
+    corpus: Iterable[str] | None = None,
+    tokenize: Callable[[Sequence[str]], list[tuple[Token, ...]]] | None = None,
+    longest: int = 12,
+    overlays: Sequence[Path] = (),
+) -> list[Finding]:
+    """All findings about the lexicon under `root` with `overlays` on top. `longest` is the length the engine looks for
+    (engine.vocabulary.MAX_WORD).
+
+    With a `corpus` (texts as stored) entries that never occur in it are found too, with a segmenter's `tokenize`
+    those that it cuts.
+    """
+    rows, findings = read(root, overlays)
+    lists = _Lists.of(rows)
+    for part in (_kinds, _variants, _duplicates, _composed, _context, _overlaps):
+        findings += part(lists)
+    findings += _spelling(lists, longest)
+    if tokenize is not None:
+        findings += unreachable(lists.words, tokenize)
+    if corpus is not None:
+        findings += never_fire(lists.words, corpus, lists.variants)
+    return sorted(
+        findings,
+        key=lambda finding: (
+            KINDS.index(finding.kind),
+            finding.where.partition(":")[0],
+            _line(finding.where),
+            finding.word,
+        ),
+    )
+
+
+def _kinds(lists: _Lists) -> Iterator[Finding]:
+    """Categories and classes that no table defines, that have no valence, or that no word uses."""
+    for words, table in (("opinions", "opinion_categories"), ("aspects", "aspect_classes")):
+        known = {row.word for row in lists.rows[table]}
+        for row in lists.rows[words]:
+            if row.cells[1] not in known:
+                yield Finding("unknown-kind", row.word, row.where, f"{row.cells[1]!r} is not in {table}.tsv")
+        used = {row.cells[1] for row in lists.rows[words]}
+        for row in lists.rows[table]:
+            if row.word not in used:
+                yield Finding("unused-category", row.word, row.where, f"no entry of {words}/ uses it")
+    for table, column in (("opinion_categories", 1), ("context", 2)):
+        for row in lists.rows[table]:
+            if _number(row.cells[column]) is None:
+                yield Finding("valence", row.word, row.where, f"{row.cells[column]!r} is no number from 1 to 10")
+
+
+def _variants(lists: _Lists) -> Iterator[Finding]:
+    table: dict[str, str] = {}
+    read = {row.cells[0] for row in lists.rows["variants"] if row.cells[0] != row.cells[1]}
+    for row in lists.rows["variants"]:
+        variant, canonical = row.cells
+        if len(variant) != len(canonical):
+            yield Finding("variant", variant, row.where, f"{canonical!r} has another length: offsets would shift")
+        elif variant == canonical:  # 方麵食 keeps what 方麵 would change
+            if not any(part in variant for part in read if part != variant):
+                yield Finding("variant", variant, row.where, "a variant of itself")
+        elif table.setdefault(variant, canonical) != canonical:
+            yield Finding("contradiction", variant, row.where, f"a variant of {table[variant]!r} and of {canonical!r}")
+    for row in lists.rows["variants"]:
+        if row.word in table and lists.variants.canonical(row.cells[1]) != row.cells[1]:
+            yield Finding(
+                "variant",
+                row.word,
+                row.where,
+                f"{row.cells[1]!r} is itself a variant of {lists.variants.canonical(row.cells[1])!r}",
+            )
+
+
+def _duplicates(lists: _Lists) -> Iterator[Finding]:
+    """Words listed twice in a table, as written or once variants are made one; opposite signs are a contradiction."""
+    for table in ("opinion_categories", "aspect_classes", "morphemes", *_WORDS):
+        seen: dict[str, LexiconRow] = {}
+        for row in lists.rows[table]:
+            first = seen.setdefault(lists.variants.canonical(row.word.lower()), row)
+            if first is row:
+                continue
+            same = "" if first.word == row.word else f" as {first.word!r}"
+            signs = (
+                [_sign(lists.valences.get(entry.cells[1])) for entry in (first, row)] if table == "opinions" else [0, 0]
+            )
+            kind = "contradiction" if signs[0] * signs[1] < 0 else "duplicate"
+            yield Finding(
+                kind, row.word, row.where, f"{row.cells[1]!r}; stands in {first.where}{same} with {first.cells[1]!r}"
+            )
+
+
+def _composed(lists: _Lists) -> Iterator[Finding]:
+    """Negator + opinion and degree word + opinion whose own entry says the opposite of what the parts make."""
+    kinds = {word: row.cells[1] for name in ("negators", "degree") for word, row in lists.words[name].items()}
+    for word, row in lists.words["opinions"].items():
+        sign = lists.sign(word)
+        for cut in range(1, len(word)):
+            kind, base = kinds.get(word[:cut]), lists.sign(word[cut:])
+            if kind is None or kind == "post" or base is None or not sign:
+                continue
+            made = _made(kind, base)
+            if made * sign < 0 and not (kind in ("over", "low", "lean", "than") and sign < 0):
+                detail = f"{word[:cut]} ({kind}) + {word[cut:]} makes {made:+d}, {row.cells[1]} says {sign:+d}"
+                yield Finding("contradiction", word, row.where, detail)
+
+
+def _made(kind: str, base: int) -> int:
+    """The sign that a negator or degree word makes of a sign; what is lacking is bad, a denied neutral too
+    (engine.polarity).
+    """
+    if kind == "short":
+        return -1
+    if kind in ("not", "hedge", "fail", "without"):
+        return -base if base else -1
+    return base
+
+
+def _context(lists: _Lists) -> Iterator[Finding]:
+    """Rows that contradict or repeat each other, and rows for opinions and classes that do not exist."""
+    seen: dict[tuple[str, str], LexiconRow] = {}
+    classes = [row.word for row in lists.rows["aspect_classes"]]
+    for row in lists.rows["context"]:
+        opinion, aspect = (lists.variants.canonical(cell.lower()) for cell in row.cells[:2])
+        if opinion not in lists.words["opinions"]:
+            yield Finding("context-orphan", row.word, row.where, "no file of opinions/ has this word")
+        if aspect.startswith("@") and not any(name.startswith(aspect[1:]) for name in classes):
+            yield Finding("context-orphan", row.word, row.where, f"no class begins with {aspect[1:]!r}")
+        first = seen.setdefault((opinion, aspect), row)
+        if first is not row:
+            differ = first.cells[2] != row.cells[2]
+            yield Finding(
+                "contradiction" if differ else "duplicate",
+                row.word,
+                row.where,
+                f"{row.cells[1]} {row.cells[2]}; {first.where} says {first.cells[2]}",
+            )
+
+
+def _overlaps(lists: _Lists) -> Iterator[Finding]:
+    for table, other, why in _OVERLAPS:
+        for word, row in lists.words[table].items():
+            if (other_row := lists.words[other].get(word)) is not None:
+                yield Finding("overlap", word, row.where, f"{why} ({other_row.where})")
+
+
+def _spelling(lists: _Lists, longest: int) -> Iterator[Finding]:
+    """Simplified characters, which the Traditional view never shows, and words longer than the engine looks for."""
+    for name in (*_WORDS, "morphemes", "context"):
+        for row in lists.rows[name]:
+            strange = [
+                char for cell in row.cells[: 2 if name == "context" else 1] for char in cell if _simplified(char)
+            ]
+            if strange:
+                yield Finding(
+                    "simplified", row.word, row.where, f"{''.join(strange)} is written in Simplified script only"
+                )
+            if len(row.word) > longest:
+                yield Finding(
+                    "too-long", row.word, row.where, f"{len(row.word)} characters; the engine looks for {longest}"
+                )
+
+
+@cache
+def _simplified(char: str) -> bool:
+    return script_of(char) == "simplified"
+
+
+def _number(cell: str) -> float | None:
+    try:
+        value = float(cell)
+    except ValueError:
+        return None
+    return value if 1 <= value <= 10 else None
+
+
+def _sign(value: float | None) -> int:
+    return 0 if value is None else (value > 5) - (value < 5)
+
+
+def _line(where: str) -> int:
+    digits = where.rpartition(":")[2]
+    return int(digits) if digits.isdigit() else 0

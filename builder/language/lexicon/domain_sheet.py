@@ -1,0 +1,305 @@
+"""The sheet of a new domain: what induction proposes, for yes and no, and the lexicons that become of the answers.
+
+In: proposals. Out: `candidates.csv` in the folder of the pack, the most valuable first, with a sentence each; and of
+`lexicons/` what comes from the sheet, written anew: the words in `candidates.tsv`, and rows of the tables of classes
+and categories. An unanswered proposal counts where its confidence is high enough.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from difflib import get_close_matches
+from pathlib import Path
+
+from builder.core.errors import ResourceError
+from builder.core.files import write_atomically
+from builder.core.spreadsheets import read_cells
+from builder.core.wording import counted
+from builder.language.lexicon.candidate_files import ANSWERS
+from builder.language.lexicon.overlay import save
+from builder.language.lexicon.packs import CARD
+from builder.language.lexicon.resources import Lexicon
+from builder.language.lexicon.tsv_rows import ROLES
+
+SHEET = "candidates.csv"
+CONFIDENT = 0.5
+"""An unanswered proposal of at least this confidence is taken."""
+_CLEAR = 0.5
+"""How far from 5 the valence of an opinion is that says something; of others it says nothing, or is neutral."""
+_LEVELS = (
+    (8.5, "great", 8.8), (6.8, "good", 7.5), (5.0, "fair", 6.2), (3.6, "poor", 4.0), (2.3, "bad", 2.8),
+    (1.0, "terrible", 1.8),
+)  # fmt: skip
+"""The least valence of the categories of a pack's opinions, their names, and the valence that each has."""
+_WORDS = "candidates.tsv"
+"""The table of the words that are taken, in aspects/ and in opinions/."""
+_GENERAL = ("generic", "overall")
+_MARK = "induced from reviews"
+"""How the gloss of a class or category begins that comes from the sheet."""
+_MEMBERS = 3
+"""So many words of a class stand in its gloss."""
+_ALIKE = 0.85
+"""From this likeness on, a new class may be a slip of a known one (place.rom)."""
+_FIX = "keep the columns, and save as CSV"
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenWords:
+    """What `write_lexicons` wrote: so many aspects and opinions, and the classes that the pack adds, with roles."""
+
+    aspects: int
+    opinions: int
+    classes: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A word that may be an aspect or an opinion of a domain.
+
+    `meaning`: the class of an aspect, the valence (1 to 10) of an opinion; `evidence`: why it is proposed; `sentence`:
+    where it stands; `answer`: yes, no or nothing; `role`: what the class of an aspect is to the rules. A row that a
+    person adds needs kind, word and meaning.
+    """
+
+    kind: str
+    word: str
+    meaning: str
+    confidence: float
+    reviews: int
+    evidence: str
+    sentence: str
+    answer: str = ""
+    role: str = ""
+
+    @property
+    def value(self) -> float:
+        """What an answer is worth: how often the word is used, and how little is known about it."""
+        return self.reviews * (1 - abs(2 * self.confidence - 1) / 2)
+
+    @property
+    def is_taken(self) -> bool:
+        """Whether the word goes into the lexicons."""
+        answer = ANSWERS[self.answer.strip().lower()]
+        return bool(answer) if answer is not None else self.confidence >= CONFIDENT and not self.is_neutral
+
+    @property
+    def is_stated(self) -> bool:
+        """Whether a person said yes to it, or added it."""
+        return ANSWERS[self.answer.strip().lower()] is True or (self.confidence == 1 and not self.evidence)
+
+    @property
+    def is_neutral(self) -> bool:
+        """Whether it is an opinion whose valence says neither praise nor blame."""
+        return self.kind == "opinion" and abs(float(self.meaning) - 5) < _CLEAR
+
+
+COLUMNS = tuple(field.name for field in fields(Proposal))
+
+
+def write_sheet(folder: Path, proposals: Sequence[Proposal]) -> Path:
+    """Write the proposals, the most valuable first, with a byte-order mark so that spreadsheets read Chinese."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    for proposal in order_proposals(proposals):
+        writer.writerow(asdict(proposal))
+    path = folder / SHEET
+    write_atomically(path, ("\ufeff" + text.getvalue()).encode())
+    return path
+
+
+def order_proposals(proposals: Iterable[Proposal]) -> list[Proposal]:
+    """The most valuable first."""
+    return sorted(proposals, key=lambda row: (-row.value, row.kind, row.word))
+
+
+def read_sheet(folder: Path) -> list[Proposal]:
+    """The proposals of a sheet with their answers. ResourceError with file:line for a row that is broken."""
+    path = folder / SHEET
+    if not path.is_file():
+        raise ResourceError("there is no such sheet", where=str(path), fix="make one with `builder domain new`")
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ResourceError("is not UTF-8", where=str(path), fix="save the sheet as CSV UTF-8") from error
+    try:
+        header, *rows = read_cells(text) or [[]]
+    except csv.Error as error:
+        raise ResourceError(f"broken CSV ({error})", where=str(path), fix=_FIX) from error
+    if header != list(COLUMNS):
+        raise ResourceError(
+            f"the columns are {', '.join(header)}", where=f"{path}:1", fix=f"keep these: {', '.join(COLUMNS)}"
+        )
+    return [_read_row(row, f"{path}:{number}") for number, row in enumerate(rows, start=2) if any(row)]
+
+
+def _read_row(row: Sequence[str], where: str) -> Proposal:
+    if len(row) > len(COLUMNS):
+        raise ResourceError(f"{len(row)} cells where {len(COLUMNS)} are due", where=where, fix=_FIX)
+    cells = {name: row[i].strip() if i < len(row) else "" for i, name in enumerate(COLUMNS)}
+
+    def refuse(column: str, fix: str) -> ResourceError:
+        return ResourceError(f"{cells[column]!r} in the column {column}", where=where, fix=fix)
+
+    if cells["kind"] not in ("aspect", "opinion"):
+        raise refuse("kind", "write aspect or opinion")
+    if not cells["word"] or not cells["word"].isprintable():
+        raise refuse("word", "write the word on one line, or delete the row")
+    is_aspect = cells["kind"] == "aspect"
+    if is_aspect and not is_class_name(cells["meaning"]):
+        raise refuse("meaning", "write the class of the aspect: one word, such as hotel.room")
+    if not is_aspect and not 1 <= (_read_number(cells["meaning"]) or 0) <= 10:
+        raise refuse("meaning", "write the valence of the opinion: a number from 1 (worst) to 10 (best), such as 7.5")
+    for column in ("confidence", "reviews"):
+        if cells[column] and _read_number(cells[column]) is None:
+            raise refuse(column, "leave it as it was; in a row of your own leave it empty")
+    if cells["answer"].lower() not in ANSWERS:
+        raise refuse("answer", "write yes or no or nothing")
+    if cells["role"] and cells["role"] not in (ROLES if is_aspect else ()):
+        raise refuse("role", f"for an aspect one of {', '.join(ROLES)}; for an opinion nothing")
+    confidence, reviews = _read_number(cells["confidence"]), _read_number(cells["reviews"])
+    numbers = {"confidence": 1.0 if confidence is None else confidence, "reviews": int(reviews or 0)}
+    meaning = cells["meaning"] if is_aspect else cells["meaning"].replace(",", ".")
+    return Proposal(**{**cells, **numbers, "meaning": meaning})  # type: ignore[arg-type]
+
+
+def _read_number(cell: str) -> float | None:
+    """A number, perhaps with a decimal comma; None for anything else."""
+    try:
+        number = float(cell.replace(",", "."))
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def is_class_name(name: str) -> bool:
+    """Whether a class can be called so: one word."""
+    return bool(name) and name.split() == [name]
+
+
+def write_lexicons(folder: Path, name: str, proposals: Sequence[Proposal], core: Lexicon) -> WrittenWords:
+    """Write the pack's lexicons from what is taken.
+
+    Other tables of the pack, and other rows of its classes and categories, stay as they are.
+    """
+    taken = choose_taken(proposals)
+    aspects = {row.word: row.meaning for row in taken if row.kind == "aspect"}
+    valences = {row.word: float(row.meaning) for row in taken if row.kind == "opinion"}
+    steps = {word: _level(value) for word, value in valences.items()}
+    categories = {word: f"{name}.{level}" for word, (level, _) in steps.items()}
+    lexicons = folder / "lexicons"
+    levels = {f"{name}.{level}": valence for level, valence in steps.values()}
+    roles = choose_roles(taken, core)
+    members = {cls: [word for word, own in aspects.items() if own == cls][:_MEMBERS] for cls in aspects.values()}
+    classes = [
+        (cls, roles[cls], f"{_MARK}: {', '.join(members[cls])}") for cls in sorted(members.keys() - core.classes.keys())
+    ]
+    new = _merge(lexicons / "aspect_classes.tsv", "class\trole\tgloss", classes)
+    rows = [(cls, f"{value:g}", _MARK) for cls, value in sorted(levels.items())]
+    _merge(lexicons / "opinion_categories.tsv", "category\tvalence\tgloss", rows)
+    save(lexicons / "aspects" / _WORDS, "word\tclass", sorted(aspects.items()))
+    save(lexicons / "opinions" / _WORDS, "word\tcategory", sorted(categories.items()))
+    return WrittenWords(len(aspects), len(valences), {cls: role for cls, role, _ in new})
+
+
+def choose_taken(proposals: Iterable[Proposal]) -> list[Proposal]:
+    """What goes into the lexicons, a row a word: what a person stated before what nobody answered, then aspects.
+
+    ResourceError where a person stated two things of a word.
+    """
+    chosen: dict[str, Proposal] = {}
+    for row in proposals:
+        other = chosen.get(row.word)
+        if not row.is_taken:
+            continue
+        if other and other.is_stated and row.is_stated and (other.kind, other.meaning) != (row.kind, row.meaning):
+            raise ResourceError(
+                f"{row.word!r} is {other.kind} {other.meaning} and {row.kind} {row.meaning}",
+                where=SHEET,
+                fix="say no to one of the rows, or delete it",
+            )
+        if other is None or (row.is_stated, row.kind == "aspect") > (other.is_stated, other.kind == "aspect"):
+            chosen[row.word] = row
+    return list(chosen.values())
+
+
+def _merge(path: Path, header: str, rows: Iterable[Sequence[str]]) -> list[Sequence[str]]:
+    """Write rows of the sheet in place of those that it wrote before; a row of a person stays, and wins. The rows of
+    the sheet that are written.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()[1:] if path.is_file() else []
+    except UnicodeDecodeError as error:
+        raise ResourceError("is not UTF-8", where=str(path), fix="save the table as UTF-8") from error
+    kept = [line for line in lines if not line.rpartition("\t")[2].startswith(_MARK)]
+    named = {line.partition("\t")[0] for line in kept}
+    new = [row for row in rows if row[0] not in named]
+    lines = [header, *kept, *("\t".join(row) for row in new)]
+    write_atomically(path, "".join(f"{line}\n" for line in lines).encode())
+    return new
+
+
+def find_slips(proposals: Iterable[Proposal], core: Lexicon) -> dict[str, str]:
+    """New class -> the known one that it may be a slip of, or one that more words of the sheet have."""
+    words = Counter(row.meaning for row in choose_taken(proposals) if row.kind == "aspect")
+    out = {}
+    for cls in sorted(words.keys() - core.classes.keys()):
+        known = [*core.classes, *(other for other, count in words.items() if count > words[cls])]
+        if close := get_close_matches(cls, known, 1, _ALIKE):
+            out[cls] = close[0]
+    return out
+
+
+def choose_roles(proposals: Iterable[Proposal], core: Lexicon) -> Mapping[str, str]:
+    """Class -> its role: what most of its words say that were answered with yes, else most of the others. Where none
+    says anything, the role of most classes of the core that begin alike (part.wheel); else `thing`.
+    """
+    votes: dict[str, Counter[str]] = {}
+    for row in proposals:
+        if row.kind == "aspect":
+            answered = ANSWERS[row.answer.strip().lower()] is True
+            weight = (10_000 if answered else 1) if row.role else 0
+            votes.setdefault(row.meaning, Counter())[row.role or _role_by_name(row.meaning, core)] += weight
+    return {cls: min(counts, key=lambda role: (-counts[role], role)) for cls, counts in votes.items()}
+
+
+def _role_by_name(cls: str, core: Lexicon) -> str:
+    """The role that most classes of such a beginning have in the core, words for things in general aside."""
+    alike = [role for name, role in core.classes.items() if name.partition(".")[0] == cls.partition(".")[0]]
+    roles = Counter(role for role in alike if role not in _GENERAL)
+    return min(roles, key=lambda role: (-roles[role], role), default="thing")
+
+
+def write_card(folder: Path, name: str, reviews: int, source: str) -> None:
+    """Write a card to be filled in, where there is none."""
+    if (folder / CARD).is_file():
+        return
+    text = (
+        f"# Domain pack: {name}\n\n| | |\n|---|---|\n| licence | name yours |\n"
+        f"| source | words induced from {counted(reviews, 'review')} of {source} by builder, "
+        f"answered in {SHEET} |\n| conventions | `natural` |\n"
+        "| figures | fill in what `builder score` says |\n"
+    )
+    write_atomically(folder / CARD, text.encode())
+
+
+def write_rules(folder: Path, name: str) -> None:
+    """Write the rule by which names of the pack's classes go on at both ends (海景 雙人房), if there is none."""
+    path = folder / "rules" / f"{name}.toml"
+    if path.parent.is_dir():
+        return
+    path.parent.mkdir(parents=True)
+    comment = f"# What {name} adds to the rules of this name in the core."
+    write_atomically(path, f'{comment}\n\n[names]\nextends = true\ncomposed = ["{name}."]\n'.encode())
+
+
+def _level(value: float) -> tuple[str, float]:
+    """The category that an opinion of a valence goes into, and its own valence."""
+    if abs(value - 5) < _CLEAR:
+        return "neutral", 5.0
+    return next((name, own) for least, name, own in _LEVELS if value >= least)

@@ -1,0 +1,98 @@
+"""Where words and rules lie: those of any review (the core), and the packs of domains that are laid over them.
+
+In: the name of a domain, or the folder of a pack. Out: `Pack`, with its folders of lexicons and rules. A pack is a
+folder with `lexicons/` (some tables of a lexicon), `rules/` (`*.toml`), or both, and a card, README.md. Between the
+core and a pack lie the common words, which reviews of anything use; a pack with a file `no-common-words` does without.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+from builder.core.errors import ConfigError, ResourceError
+from builder.core.settings import CORE
+from builder.language.lexicon.tsv_rows import folder_digest
+
+CARD = "README.md"
+COMMON = "_common"
+"""The folder of the words that reviews of anything use, beside the packs."""
+_WITHOUT_COMMON = "no-common-words"
+_PACKAGE = Path(__file__).parents[2]
+
+
+def data_dir(name: str) -> Path:
+    """The directory `lexicons`, `rules` or `domains`: beside the package in a checkout, inside it in a wheel."""
+    for root in (_PACKAGE / "data", _PACKAGE.parent):
+        if (root / name).is_dir():
+            return root / name
+    raise ResourceError(f"the directory {name}/ is missing", where=str(_PACKAGE.parent), fix="reinstall the package")
+
+
+@dataclass(frozen=True, slots=True)
+class Pack:
+    """A domain's words and rules: a folder that is laid over the core."""
+
+    name: str
+    path: Path
+
+    @property
+    def lexicons(self) -> tuple[Path, ...]:
+        """Its folder of lexicons, if there is one."""
+        return _with_files(self.path / "lexicons", "*.tsv")
+
+    @property
+    def rules(self) -> tuple[Path, ...]:
+        """Its folder of rules, if there is one."""
+        return _with_files(self.path / "rules", "*.toml")
+
+    @property
+    def model(self) -> Path | None:
+        """The folder of the model that judges its rules' triplets, if there is one."""
+        folder = self.path / "model"
+        return folder if (folder / "judge.json").is_file() else None
+
+    @property
+    def digest(self) -> str:
+        """The digest of its words and rules."""
+        parts = [folder_digest(folder, "*.tsv") for folder in self.lexicons]
+        parts += [folder_digest(folder, "*.toml") for folder in self.rules]
+        return hashlib.sha256(" ".join(parts).encode()).hexdigest()[:16]
+
+
+def list_packs() -> dict[str, Path]:
+    """The packs that come with builder, by name."""
+    folders = sorted(path for path in data_dir("domains").iterdir() if path.is_dir())
+    return {path.name: path for path in folders if path.name != COMMON}
+
+
+def list_layers(domain: str) -> tuple[Pack, ...]:
+    """What is laid over the core for a domain: the common words unless its pack does without them, then its pack."""
+    pack = find_pack(domain)
+    common = Pack("common words", data_dir("domains") / COMMON)
+    if pack is None:
+        return (common,)
+    return (pack,) if (pack.path / _WITHOUT_COMMON).is_file() else (common, pack)
+
+
+def find_pack(domain: str) -> Pack | None:
+    """The pack of a domain: one of those shipped by its name, or a folder; None for `none`, the core alone.
+
+    ConfigError names the packs there are where there is no such one.
+    """
+    if domain == CORE:
+        return None
+    shipped = list_packs()
+    pack = Pack(domain, shipped[domain]) if domain in shipped else Pack(Path(domain).resolve().name, Path(domain))
+    fix = f"known: {', '.join(sorted([CORE, *shipped]))}; make another with `builder domain new`"
+    if not domain or not pack.path.is_dir():
+        raise ConfigError(f"there is no domain and no folder {domain!r}", where="domain", fix=fix)
+    if not pack.lexicons and not pack.rules:
+        missing = "this folder is no domain pack: it has neither lexicons/*.tsv nor rules/*.toml"
+        raise ConfigError(missing, where=str(pack.path), fix="make one with `builder domain new`, or correct the path")
+    return pack
+
+
+def _with_files(folder: Path, pattern: str) -> tuple[Path, ...]:
+    return (folder,) if folder.is_dir() and any(folder.rglob(pattern)) else ()

@@ -1,0 +1,223 @@
+"""rules/*.toml become frozen records; every error names file:line.
+
+In: the directory of the rules. Out: `Rule`s in their order, and a digest, which stages store as part of their
+signature. What the parameters of a rule mean is the engine's affair: each kind of rule declares its own there.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+
+from builder.core.errors import ResourceError
+from builder.core.files import read_settings
+from builder.core.settings import RESTAURANT
+from builder.core.strict_toml import parse_toml
+from builder.language.lexicon.packs import data_dir, list_layers
+from builder.language.lexicon.tsv_rows import folder_digest
+
+_HEADING = re.compile(r"""^\s*\[\s*["']?([\w-]+)["']?\s*(?:\.\s*["']?([\w-]+)["']?\s*)?\]""")
+_KEY = re.compile(r"""^\s*["']?([\w-]+)["']?\s*=""")
+_AT = re.compile(r" \(at line (\d+), column \d+\)$")
+_EXAMPLE_KEYS = {"text", "triplets"}
+
+
+@dataclass(frozen=True, slots=True)
+class RuleExample:
+    """A text and the triplets (`aspect|opinion|POS`) that a rule must or must not make of it."""
+
+    text: str
+    triplets: tuple[str, ...]
+    must: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One phenomenon: `kind` names the mechanism in the engine, `params` are its data, `examples` hold it to its word.
+
+    `where` is the file and line of its heading, `lines` those of its parameters.
+    """
+
+    name: str
+    kind: str
+    order: int
+    about: str
+    params: Mapping[str, object]
+    examples: tuple[RuleExample, ...]
+    where: str
+    lines: Mapping[str, str] = field(default_factory=dict, compare=False)
+
+    def at(self, key: str) -> str:
+        """File and line of a parameter, or of the rule where the parameter stands on no line of its own."""
+        return self.lines.get(key, self.where)
+
+
+def load_rules(directory: Path | None = None, added: Sequence[Path] = (), domain: str = RESTAURANT) -> tuple[Rule, ...]:
+    """Read rules/*.toml of the core and of the pack of `domain`, or of `directory` alone, in their order.
+
+    A rule of a folder in `added`, or of the pack, wins over one of its name below; with `extends = true` it adds to it.
+
+    ResourceError with file and line on a missing key, a broken example, a rule named twice in a folder, or one that
+    extends a rule that is not there.
+    """
+    rules: dict[str, Rule] = {}
+    for folder in (*rule_folders(directory, domain), *added):
+        _read_folder(folder, rules)
+    return tuple(sorted(rules.values(), key=lambda rule: (rule.order, rule.name)))
+
+
+def rule_folders(directory: Path | None = None, domain: str = RESTAURANT) -> tuple[Path, ...]:
+    """`directory` alone, or the folder of the core's rules and that of the domain's."""
+    if directory:
+        return (directory,)
+    return (data_dir("rules"), *(folder for pack in list_layers(domain) for folder in pack.rules))
+
+
+def edited_rules(workdir: Path) -> tuple[Path, ...]:
+    """The rules that a user has edited in a working directory, if there are any."""
+    folder = workdir / "rules"
+    return (folder,) if any(folder.glob("*.toml")) else ()
+
+
+def _read_folder(root: Path, below: dict[str, Rule]) -> None:
+    """Read the rules of a folder over those `below` it."""
+    rules: dict[str, Rule] = {}
+    for path in sorted(root.glob("*.toml")):
+        try:
+            text = read_settings(path)
+            raw = parse_toml(text)
+        except (OSError, UnicodeDecodeError) as error:
+            raise ResourceError(f"cannot be read: {error}", where=str(path)) from error
+        except tomllib.TOMLDecodeError as error:
+            message, line = find_toml_place(error)
+            raise ResourceError(f"not TOML: {message}", where=f"{path}{line}") from error
+        file = f"{path.parent.name}/{path.name}"
+        lines = _find_lines(text, file)
+        for name, body in raw.items():
+            known = lines.get(name, {})
+            where = known.get("", file)
+            if name in rules:
+                raise ResourceError(f"rule {name!r} stands in {rules[name].where} already", where=where)
+            extends = isinstance(body, dict) and body.pop("extends", False)
+            if extends is True:
+                if name not in below:
+                    fix = "correct its name, or write the whole rule without `extends`"
+                    raise ResourceError(f"rule {name!r} extends a rule that is not there", where=where, fix=fix)
+                rules[name] = _extend(below[name], name, body, where, known)
+            else:
+                rules[name] = _read_rule(name, body, where, known)
+    below |= rules
+
+
+def find_toml_place(error: tomllib.TOMLDecodeError) -> tuple[str, str]:
+    """What is wrong with a text that is no TOML, and `:LINE`, which stands at the end of the message."""
+    place = _AT.search(str(error))
+    return (str(error)[: place.start()], f":{place[1]}") if place else (str(error), "")
+
+
+def _extend(rule: Rule, name: str, body: dict[str, object], where: str, lines: Mapping[str, str]) -> Rule:
+    """A rule with what another adds to it: lists grow, tables grow by key, other values are replaced, examples are
+    added. What `without` lists is taken from the lists and tables below.
+    """
+    below = _take_away(rule, body.pop("without", {}), where)
+    own = _read_rule(name, {"kind": rule.kind, "order": rule.order, "about": rule.about} | body, where, lines)
+    if own.kind != rule.kind:
+        raise ResourceError(f"rule {name!r} extends one of kind {rule.kind}", where=where, fix="leave out `kind`")
+    about = f"{rule.about} {own.about}" if "about" in body else rule.about
+    params = _grow(below, own.params)
+    examples = (*rule.examples, *own.examples)
+    placed = MappingProxyType({**rule.lines, **lines})
+    return Rule(name, rule.kind, own.order, about, MappingProxyType(params), examples, rule.where, placed)
+
+
+def _take_away(rule: Rule, without: object, where: str) -> Mapping[str, object]:
+    """The parameters of a rule without some members of its lists and keys of its tables."""
+    if not isinstance(without, dict) or not all(isinstance(members, list) for members in without.values()):
+        raise ResourceError(f"rule {rule.name!r}: without is not a table of lists", where=where)
+    out = dict(rule.params)
+    for key, members in without.items():
+        known = out.get(key)
+        held = known if isinstance(known, list | Mapping) else ()
+        if absent := [member for member in members if member not in held]:
+            message = f"rule {rule.name!r}: {key} has no {', '.join(map(repr, absent))} to take away"
+            raise ResourceError(message, where=where, fix="correct or leave out what stands in `without`")
+        if isinstance(known, Mapping):
+            out[key] = {name: value for name, value in known.items() if name not in members}
+        else:
+            out[key] = [member for member in held if member not in members]
+    return out
+
+
+def _grow(below: Mapping[str, object], above: Mapping[str, object]) -> dict[str, object]:
+    out = dict(below)
+    for key, value in above.items():
+        known = out.get(key)
+        if isinstance(value, list) and isinstance(known, list):
+            out[key] = [*known, *(item for item in value if item not in known)]
+        elif isinstance(value, dict) and isinstance(known, Mapping):
+            out[key] = _grow(known, value)
+        else:
+            out[key] = value
+    return out
+
+
+def rules_digest(directory: Path | None = None, added: Sequence[Path] = (), domain: str = RESTAURANT) -> str:
+    """The digest of the rule files in `directory`, or of the core and the pack of `domain`, and of those in `added`."""
+    return " ".join(folder_digest(folder, "*.toml") for folder in (*rule_folders(directory, domain), *added))
+
+
+def _find_lines(text: str, file: str) -> dict[str, dict[str, str]]:
+    """For each rule of a TOML file the place of its heading (under "") and of each of its parameters, as file:line."""
+    places: dict[str, dict[str, str]] = {}
+    rule: dict[str, str] = {}
+    inside_table = False
+    for number, line in enumerate(text.splitlines(), start=1):
+        place = f"{file}:{number}"
+        if heading := _HEADING.match(line):
+            name, table = heading.groups()
+            rule, inside_table = places.setdefault(name, {}), table is not None
+            rule.setdefault(table or "", place)
+        elif not inside_table and (key := _KEY.match(line)):
+            rule.setdefault(key[1], place)
+    return places
+
+
+def _read_rule(name: str, body: object, where: str, lines: Mapping[str, str]) -> Rule:
+    if not isinstance(body, dict):
+        raise ResourceError(f"{name!r} stands outside a rule", where=where, fix="write it under a [rule-name] heading")
+    params = dict(body)
+    if missing := {"kind", "order", "about"} - params.keys():
+        raise ResourceError(f"rule {name!r} lacks {', '.join(sorted(missing))}", where=where)
+    kind, order, about = params.pop("kind"), params.pop("order"), params.pop("about")
+    for key, value, wanted in (("kind", kind, str), ("order", order, int), ("about", about, str)):
+        if not isinstance(value, wanted):
+            raise ResourceError(
+                f"rule {name!r}: {key} is {value!r}, not {_TYPE_NAMES[wanted]}", where=lines.get(key, where)
+            )
+    examples: list[RuleExample] = []
+    for key, must in (("hit", True), ("miss", False)):
+        given, place = params.pop(key, []), lines.get(key, where)
+        if not isinstance(given, list):
+            raise ResourceError(f"rule {name!r}: {key} is no list of examples", where=place, fix=_EXAMPLE_FIX)
+        examples += [_read_example(name, example, must, place) for example in given]
+    return Rule(
+        name, kind, order, about, MappingProxyType(params), tuple(examples), where, MappingProxyType(dict(lines))
+    )
+
+
+_TYPE_NAMES: Mapping[type, str] = {str: "a string", int: "a whole number"}
+
+
+_EXAMPLE_FIX = 'write { text = "…", triplets = ["aspect|opinion|POS"] }'
+
+
+def _read_example(name: str, example: object, must: bool, where: str) -> RuleExample:
+    if isinstance(example, dict) and not example.keys() - _EXAMPLE_KEYS:
+        text, written = example.get("text"), example.get("triplets", [])
+        if isinstance(text, str) and isinstance(written, list) and all(isinstance(item, str) for item in written):
+            return RuleExample(text, tuple(written), must)
+    raise ResourceError(f"rule {name!r}: an example is {example!r}", where=where, fix=_EXAMPLE_FIX)

@@ -1,0 +1,223 @@
+"""The segmenter: a linear-chain CRF over characters with joint labels (place in the word × universal tag).
+
+In: chains of text and, optionally, gaps that are already decided and tags that are already known. Out: word spans and
+tags. Trained with python-crfsuite (`train.py`), stored as a sparse safetensors file and decoded here in numpy over
+all chains of a call at once: table look-ups need no string per feature and character, and a constrained decoding
+(user words, gold words) is the same Viterbi with a mask, which CRFsuite's own tagger cannot do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import repeat
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from builder.core.errors import ResourceError
+from builder.language.nlp.conllu import surface
+from builder.language.nlp.decoding import NEVER, Chains, Transitions
+from builder.language.nlp.features import WINDOWS, lay_out, streams
+
+Floats = npt.NDArray[np.float32]
+Ints = npt.NDArray[np.int32]
+LETTERS = "BIES"
+FREE, JOIN, SPLIT = 0, 1, 2
+ANY, WORD = -2, -1
+_OF_WORDS = frozenset(("ADJ", "ADV", "AUX", "NOUN", "VERB"))
+_BATCH = 128
+_AT_ONCE = 1024  # characters whose scores stay in the processor's cache
+_MOST_LABELS = 256
+"""Columns of a table: their numbers are kept as bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Crf:
+    """Weights: the rows of each stream's atoms, a table [rows, 4 × tags] per (stream, offset); row 0 is unknown."""
+
+    tags: tuple[str, ...]
+    rows: Mapping[str, Mapping[str, int]]
+    tables: Mapping[tuple[str, int], Floats]
+    transitions: Floats
+    """[4 × tags, 4 × tags], labels in the order B-*, I-*, E-*, S-*."""
+
+
+def emissions(crf: Crf, chains: Sequence[str]) -> Floats:
+    """State scores [characters, 4 × tags] of all chains, end to end without separators."""
+    text, starts = lay_out(chains)
+    keep = (
+        np.concatenate([np.arange(s, s + len(c)) for s, c in zip(starts, chains, strict=True)])
+        if chains
+        else np.zeros(0, np.int64)
+    )
+    scores = np.zeros((len(keep), 4 * len(crf.tags)), np.float32)
+    looked_up: list[tuple[Floats, Ints]] = []
+    for name, atoms in streams(text).items():
+        ids = np.fromiter(map(crf.rows[name].get, atoms, repeat(0)), np.int32, len(atoms))
+        looked_up += [(crf.tables[name, offset], ids[keep + offset]) for offset in WINDOWS[name]]
+    room = np.empty((_AT_ONCE, scores.shape[1]), np.float32)
+    for first in range(0, len(scores), _AT_ONCE):
+        part = scores[first : first + _AT_ONCE]
+        for table, ids in looked_up:
+            part += table.take(ids[first : first + _AT_ONCE], axis=0, out=room[: len(part)], mode="clip")
+    return scores
+
+
+def margins(crf: Crf, scores: Floats, lengths: Sequence[int]) -> Floats:
+    """By how much the best labelling with a gap before a character beats the best without: [characters], > 0 is a gap.
+
+    These are max-marginals. The state scores alone would be cheaper, but take the wrong side at 6 gaps in 100 even
+    with the best threshold: the transitions carry much of what the CRF knows.
+    """
+    out = np.zeros(len(scores), np.float32)
+    transitions = Transitions.of(crf.transitions)
+    for chains in _batches(lengths):
+        transitions.margins(chains, scores, out)
+    return out
+
+
+def constrain(
+    tags: Sequence[str],
+    scores: Floats,
+    lengths: Sequence[int],
+    gaps: npt.NDArray[np.int8],
+    fixed: npt.NDArray[np.int16],
+) -> None:
+    """Rule out, in place, labels that contradict `gaps` (before each character: FREE, JOIN, SPLIT) and `fixed` tags.
+
+    `fixed` is a tag's index, ANY, or WORD for a user word without a tag: a noun, verb, auxiliary, adjective or adverb.
+    """
+    ends = np.cumsum(lengths)
+    left = gaps.copy()
+    left[ends[:-1]] = SPLIT
+    left[:1] = SPLIT
+    right = np.append(left[1:], np.int8(SPLIT))
+    place = np.zeros((3, 3, 4), np.float32)
+    for i, letter in enumerate(LETTERS):
+        place[JOIN, :, i] += NEVER * (letter in "BS")
+        place[SPLIT, :, i] += NEVER * (letter in "IE")
+        place[:, JOIN, i] += NEVER * (letter in "ES")
+        place[:, SPLIT, i] += NEVER * (letter in "BI")
+    allowed = np.full((len(tags) + 1, len(tags)), NEVER, np.float32)
+    np.fill_diagonal(allowed, 0.0)
+    allowed[WORD] = [0.0 if tag in _OF_WORDS else NEVER for tag in tags]
+    shaped = scores.reshape(len(scores), 4, len(tags))
+    shaped += place[left, right][:, :, None]
+    known = np.flatnonzero(fixed != ANY)
+    shaped[known] += allowed[fixed[known]][:, None, :]
+
+
+def viterbi(crf: Crf, scores: Floats, lengths: Sequence[int]) -> Ints:
+    """The best label of every character, chain by chain; chains of like length are decoded together."""
+    out = np.zeros(len(scores), np.int32)
+    transitions = Transitions.of(crf.transitions)
+    for chains in _batches(lengths):
+        transitions.viterbi(chains, scores, out)
+    return out
+
+
+def _batches(lengths: Sequence[int]) -> Iterator[Chains]:
+    """The chains, longest first, _BATCH at a time."""
+    sizes = np.array(lengths, np.int64)
+    starts = np.cumsum(sizes) - sizes
+    order = np.argsort(-sizes, kind="stable")
+    for first in range(0, len(order), _BATCH):
+        batch = order[first : first + _BATCH]
+        yield Chains.of(starts[batch], sizes[batch])
+
+
+def spans(labels: Ints, lengths: Sequence[int], tags: int) -> list[list[tuple[int, int, int]]]:
+    """Words of each chain as (start, end, tag index); a word has the tag of its labels."""
+    letters, tag = np.divmod(labels, tags)
+    ends_word = (letters == 2) | (letters == 3)
+    out: list[list[tuple[int, int, int]]] = []
+    at = 0
+    for length in lengths:
+        stops = np.flatnonzero(ends_word[at : at + length])
+        begins = [0, *(stops[:-1] + 1).tolist()]
+        out.append(list(zip(begins, (stops + 1).tolist(), tag[at + stops].tolist(), strict=True)))
+        at += length
+    return out
+
+
+def tag_words(crf: Crf, sentences: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
+    """The best universal tags of words that are given, sentence by sentence: what is segmented stays as it is."""
+    chains: list[str] = []
+    gaps: list[int] = []
+    for words in sentences:
+        text, spans_of_words = surface(words)
+        chains += text.split()
+        gaps += [gap for start, end in spans_of_words for gap in (SPLIT, *[JOIN] * (end - start - 1))]
+    lengths = [len(chain) for chain in chains]
+    scores = emissions(crf, chains)
+    constrain(crf.tags, scores, lengths, np.array(gaps, np.int8), np.full(len(gaps), ANY, np.int16))
+    tags = iter(
+        [crf.tags[tag] for chain in spans(viterbi(crf, scores, lengths), lengths, len(crf.tags)) for _, _, tag in chain]
+    )
+    return [tuple(next(tags) for _ in words) for words in sentences]
+
+
+def save(crf: Crf, path: Path) -> None:
+    """Sparse and small: atoms as text, weights in half precision with their row, column and table."""
+    from safetensors.numpy import save_file
+
+    tensors: dict[str, npt.NDArray[np.generic]] = {"transitions": crf.transitions.astype(np.float16)}
+    tensors["tags"] = _pack(crf.tags)
+    for name, rows in crf.rows.items():
+        tensors[f"atoms.{name}"] = _pack(tuple(rows))
+        for offset in WINDOWS[name]:
+            table = crf.tables[name, offset]
+            row, column = np.nonzero(table)
+            key = f"{name}.{offset}"
+            counts = np.bincount(row, minlength=len(table))
+            tensors[f"counts.{key}"] = counts.astype(np.uint8)
+            tensors[f"columns.{key}"] = column.astype(np.uint8)
+            tensors[f"weights.{key}"] = table[row, column].astype(np.float16)
+    save_file(tensors, str(path))
+
+
+def load(path: Path) -> Crf:
+    """The inverse of `save`. A missing or foreign file is a ResourceError."""
+    from safetensors import SafetensorError
+    from safetensors.numpy import load_file
+
+    try:
+        tensors = load_file(str(path))
+        tags = _unpack(tensors["tags"])
+        width = 4 * len(tags)
+        transitions = tensors["transitions"].astype(np.float32)
+        if transitions.shape != (width, width) or not 0 < width <= _MOST_LABELS:
+            raise ValueError("it claims other tags than its weights have")
+        rows = {name: {atom: i for i, atom in enumerate(_unpack(tensors[f"atoms.{name}"]), 1)} for name in WINDOWS}
+        tables = {
+            (name, offset): _table(tensors, f"{name}.{offset}", (len(rows[name]) + 1, width))
+            for name, offsets in WINDOWS.items()
+            for offset in offsets
+        }
+        return Crf(tags, rows, tables, transitions)
+    except (OSError, SafetensorError, LookupError, TypeError, ValueError, AttributeError) as error:
+        fix = "train it again or reinstall builder"
+        raise ResourceError(f"not a segmenter of this version: {error}", where=str(path), fix=fix) from error
+
+
+def _table(tensors: Mapping[str, npt.NDArray[np.generic]], key: str, shape: tuple[int, int]) -> Floats:
+    """A table of weights; ValueError before anything is made where the file claims other sizes than it holds."""
+    counts, columns, weights = (tensors[f"{kind}.{key}"] for kind in ("counts", "columns", "weights"))
+    # A count is a byte: whatever a file claims, it is no longer in memory than its atoms allow.
+    if counts.dtype != np.uint8 or counts.shape != shape[:1] or not len(columns) == len(weights) == int(counts.sum()):
+        raise ValueError(f"it claims other sizes than its weights have, {key} for one")
+    table = np.zeros(shape, np.float32)
+    rows = np.repeat(np.arange(len(counts)), counts.astype(np.int64))
+    table[rows, columns.astype(np.int64)] = weights.astype(np.float32)
+    return table
+
+
+def _pack(strings: Sequence[str]) -> npt.NDArray[np.uint8]:
+    return np.frombuffer("\x00".join(strings).encode("utf-8"), np.uint8)
+
+
+def _unpack(packed: npt.NDArray[np.generic]) -> tuple[str, ...]:
+    text = packed.tobytes().decode("utf-8")
+    return tuple(text.split("\x00")) if text else ()

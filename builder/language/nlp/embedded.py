@@ -1,0 +1,254 @@
+"""The embedded backend: words, universal tags and UD v1 trees, offline, from a few megabytes shipped with the package.
+
+In: views of texts (anything: emoji, line breaks, nothing at all). Out: tokens that tile each text; runs of whitespace
+are tokens with tag SPACE and relation space outside every tree. The order of work: sentences (parse units) → chains
+without whitespace → CRF scores → user words → constrained Viterbi → parser, always over a block of texts at once,
+because numpy is only fast on many.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+
+from builder.core.errors import ConfigError, ResourceError
+from builder.core.files import check_regular, read_settings
+from builder.core.records import Span, Token
+from builder.language.nlp import crf, parser
+from builder.language.nlp.conllu import TAGS_V1
+from builder.language.nlp.draft import Draft, parsed, sentence_spans
+from builder.language.nlp.words import Words, chosen, runs
+
+MODELS = Path(__file__).parent / "models" / "embedded"
+FILES = ("segmenter.safetensors", "parser.safetensors")
+_VERSION = "embedded/3"  # raise it whenever the code changes what comes out
+_LARGEST = 1 << 28
+"""Bytes of a model file: those shipped have under 5 MB."""
+_BLOCK_CHARS = 40_000
+_CHAIN_CHARS = 200
+_BLOCK_NAMES = 2000
+_Piece = tuple[int, int, int, bool]
+_PIECE = re.compile(rf"\s+|\S{{1,{_CHAIN_CHARS}}}")
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """The backend that `load` makes; see the module's docstring."""
+
+    signature: str
+    segmenter: crf.Crf
+    parser: parser.Parser
+    words: Words
+
+    def annotate(self, texts: Sequence[str]) -> list[tuple[Token, ...]]:
+        """Tokens of each text: they tile it, heads are token indices in the text, every unit has one root."""
+        out: list[tuple[Token, ...]] = []
+        first = size = 0
+        for i, text in enumerate(texts, 1):
+            size += len(text)
+            if size >= _BLOCK_CHARS or i == len(texts):
+                out += self._block(texts[first:i])
+                first, size = i, 0
+        return out
+
+    def _block(self, texts: Sequence[str]) -> list[tuple[Token, ...]]:
+        pieces = [_pieces(text) for text in texts]
+        chains = [text[a:b] for text, own in zip(texts, pieces, strict=True) for a, b, _, blank in own if not blank]
+        words = iter(_words(self.segmenter, self.words, chains))
+        return parsed([self._draft(text, own, words) for text, own in zip(texts, pieces, strict=True)], self.parser)
+
+    def _draft(self, text: str, pieces: Sequence[_Piece], words: Iterator[list[tuple[int, int, int]]]) -> Draft:
+        """The pieces of a text with the words of its chains, which are the next ones of `words`."""
+        tags = self.segmenter.tags
+        rows: list[tuple[Span, str, int]] = []
+        for start, end, number, blank in pieces:
+            if blank:
+                rows.append(((start, end), "SPACE", number))
+            else:
+                rows += [((start + a, start + b), tags[tag], number) for a, b, tag in next(words)]
+        return Draft.of(text, rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Segmenter:
+    """The backend without trees: words alone."""
+
+    model: crf.Crf
+    words: Words
+
+    def cut(self, texts: Sequence[str]) -> list[list[Span]]:
+        """The words of each text, those that `Embedded` finds; what is whitespace stands between them."""
+        pieces = [[piece for piece in _pieces(text) if not piece[3]] for text in texts]
+        chains = [text[a:b] for text, own in zip(texts, pieces, strict=True) for a, b, *_ in own]
+        words = iter(_words(self.model, self.words, chains))
+        return [[(start + a, start + b) for start, *_ in own for a, b, _ in next(words)] for own in pieces]
+
+    def nouns(self, texts: Sequence[str]) -> list[list[str]]:
+        """The nouns of each text, tagged by the segmenter alone."""
+        nouns: list[list[str]] = []
+        wanted = {i for i, tag in enumerate(self.model.tags) if tag in ("NOUN", "PROPN")}
+        for first in range(0, len(texts), _BLOCK_NAMES):
+            pieces = [
+                (i, piece.group())
+                for i, text in enumerate(texts[first : first + _BLOCK_NAMES], first)
+                for piece in re.finditer(r"\S+", text)
+            ]
+            nouns += [[] for _ in texts[first : first + _BLOCK_NAMES]]
+            cut = _words(self.model, self.words, [chain for _, chain in pieces])
+            for (i, chain), words in zip(pieces, cut, strict=True):
+                nouns[i] += [chain[start:end] for start, end, tag in words if tag in wanted]
+        return nouns
+
+
+def segmented(segmenter: crf.Crf, words: Mapping[str, str], texts: Sequence[str]) -> Iterator[list[str]]:
+    """The words of every sentence of the texts as the backend would cut them; for training."""
+    known = Words.of(words)
+    for first in range(0, len(texts), 1000):
+        block = texts[first : first + 1000]
+        pieces = [(text, piece) for text in block for piece in _pieces(text) if not piece[3]]
+        cut = _words(segmenter, known, [text[a:b] for text, (a, b, *_) in pieces])
+        for (text, (start, *_)), chain in zip(pieces, cut, strict=True):
+            yield [text[start + a : start + b] for a, b, _ in chain]
+
+
+def _words(segmenter: crf.Crf, words: Words, chains: Sequence[str]) -> list[list[tuple[int, int, int]]]:
+    """(start, end, tag index) of the words of each chain."""
+    if not chains:
+        return []
+    lengths = [len(chain) for chain in chains]
+    scores = crf.emissions(segmenter, chains)
+    margins = crf.margins(segmenter, scores, lengths).tolist()
+    numbers: dict[str | None, int] = {**{tag: i for i, tag in enumerate(segmenter.tags)}, "": crf.WORD, None: crf.ANY}
+    gaps: list[int] = []
+    fixed: list[int] = []
+    for chain, length in zip(chains, lengths, strict=True):
+        decided, known = _steered(chain, words, margins[len(gaps) : len(gaps) + length], numbers)
+        gaps += decided
+        fixed += known
+    crf.constrain(segmenter.tags, scores, lengths, np.array(gaps, np.int8), np.array(fixed, np.int16))
+    return crf.spans(crf.viterbi(segmenter, scores, lengths), lengths, len(segmenter.tags))
+
+
+def _steered(
+    chain: str, words: Words, margins: Sequence[float], numbers: Mapping[str | None, int]
+) -> tuple[list[int], list[int]]:
+    """What is decided beforehand about a chain, per character: gaps and tags; runs first, user words over them."""
+    size = len(chain)
+    gaps, fixed, joined = [crf.FREE] * (size + 1), [crf.ANY] * size, [False] * size
+    for start, end, tag in runs(chain):
+        joined[start + 1 : end] = [True] * (end - start - 1)
+        gaps[start + 1 : end] = [crf.JOIN] * (end - start - 1)
+        if tag:
+            gaps[start] = gaps[end] = crf.SPLIT
+            fixed[start:end] = [numbers[tag]] * (end - start)
+        elif glued := words.find_glued(chain, start, end):
+            joined[glued], gaps[glued] = False, crf.FREE
+    for start, end in chosen(chain, words, margins, joined):
+        gaps[start + 1 : end] = [crf.JOIN] * (end - start - 1)
+        gaps[start] = gaps[end] = crf.SPLIT
+        for first, last, part in words.cut(chain[start:end]):
+            gaps[start + first] = crf.SPLIT
+            fixed[start + first : start + last] = [numbers[part]] * (last - first)
+    return gaps[:size], fixed
+
+
+def _pieces(text: str) -> list[_Piece]:
+    """(start, end, sentence, whether it is whitespace) of every chain and run of whitespace."""
+    return [
+        (match.start(), match.end(), number, match[0].isspace())
+        for number, (a, b) in enumerate(sentence_spans(text))
+        for match in _PIECE.finditer(text, a, b)
+    ]
+
+
+def load(words: Mapping[str, str], models: Path | None = None) -> Embedded:
+    """The backend with the models in a folder (the shipped ones by default) and the user's words, {word: UPOS, "" or
+    its parts: "微 辣"}.
+
+    A user word that holds whitespace can never be a word and is refused, as is a tag that the segmenter does not have.
+    """
+    folder = models or MODELS
+    name = _sign(words, folder)
+    segmenter = _segmenter(words, folder)
+    return Embedded(name, segmenter.model, parser.load(folder / FILES[1]), segmenter.words)
+
+
+def signature(words: Mapping[str, str], models: Path | None = None) -> str:
+    """The signature of what `load` would load, in a tenth of its time: without the parser. The words are checked as
+    there.
+    """
+    folder = models or MODELS
+    name = _sign(words, folder)
+    if words:
+        _segmenter(words, folder)
+    return name
+
+
+def _sign(words: Mapping[str, str], folder: Path) -> str:
+    digests = _verified(folder)
+    user_words = "\n".join(f"{word}\t{tag}" for word, tag in sorted(words.items()))
+    parts = [f"{name.split('.')[0]}={digest[:12]}" for name, digest in digests.items()]
+    parts += [f"words={hashlib.sha256(user_words.encode()).hexdigest()[:12]}", f"rjieba={version('rjieba')}"]
+    return " ".join([_VERSION, *parts])
+
+
+def load_segmenter(words: Mapping[str, str], models: Path | None = None) -> Segmenter:
+    """What cuts texts into words, with the user's words; ConfigError for a word that it cannot have."""
+    folder = models or MODELS
+    _verified(folder)
+    return _segmenter(words, folder)
+
+
+def _segmenter(words: Mapping[str, str], folder: Path) -> Segmenter:
+    segmenter = crf.load(folder / FILES[0])
+    for word, tag in words.items():
+        if word.split() != [word]:
+            raise ConfigError(f"user word {word!r} is empty or holds whitespace", fix="take it out or write it without")
+        if " " in tag:
+            if "".join(tag.split()) != word:
+                raise ConfigError(
+                    f"user word {word!r} is not its parts {tag!r}", fix="write the parts in a row, with spaces between"
+                )
+        elif tag and TAGS_V1.get(tag, tag) not in segmenter.tags:
+            raise ConfigError(
+                f"user word {word!r} has the unknown tag {tag!r}", fix=f"known: {', '.join(segmenter.tags)}"
+            )
+    return Segmenter(segmenter, Words.of(words))
+
+
+def write_config(folder: Path, trained_on: Mapping[str, str]) -> None:
+    """Write config.json for the model files in `folder`: their digests and what they were trained on."""
+    digests = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in FILES}
+    text = json.dumps(
+        {"format": 1, "sha256": digests, "trained_on": dict(trained_on)}, indent=2, ensure_ascii=False, sort_keys=True
+    )
+    for name in FILES:
+        (folder / name).chmod(0o644)
+    (folder / "config.json").write_text(text + "\n", encoding="utf-8")
+
+
+def _verified(folder: Path) -> dict[str, str]:
+    """The digests of the model files, checked against config.json."""
+    where = str(folder / "config.json")
+    fix = "reinstall builder or train with `builder nlp train`"
+    try:
+        expected = json.loads(read_settings(folder / "config.json"))["sha256"]
+        stated = {name: expected[name] for name in FILES}
+        for name in FILES:
+            check_regular(folder / name)
+            if (folder / name).stat().st_size > _LARGEST:
+                raise ValueError(f"{name} is larger than {_LARGEST >> 20} MB")
+        digests = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in FILES}
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise ResourceError(f"the embedded models cannot be read: {error}", where=where, fix=fix) from error
+    for name, digest in digests.items():
+        if stated[name] != digest:
+            raise ResourceError(f"{name} is not the file that config.json describes", where=where, fix=fix)
+    return digests

@@ -1,0 +1,235 @@
+"""Training of the embedded models from UD treebanks: `train(treebanks, out, seed)`.
+
+In: CoNLL-U files, by role. Out: segmenter.safetensors, parser.safetensors and config.json with their digests in
+`out`. The segmenter is fitted by CRFsuite (L-BFGS), the parser by the visible loop in `fit_parser`. Both see
+sentences made more like reviews: without the final mark, cut at commas. Where there is raw text, a larger parser is
+fitted first, and the small one that is written learns from its trees of that text as well.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from random import Random
+
+import numpy as np
+
+from builder.core.errors import ConfigError, install_command
+from builder.language.nlp import Backend, conllu, crf
+from builder.language.nlp.conllu import TreebankSentence, surface
+from builder.language.nlp.features import WINDOWS, fold, lay_out, streams
+from builder.language.nlp.relabel import v1_like
+from builder.language.nlp.variants import keep, without_final_mark
+from builder.language.nlp.words import Words
+from builder.reviews.script import converter, script_of
+
+_VECTORS = 10_000
+_VECTOR_SIZE = 64
+_TEACHER = {"hidden": 256, "arc": 160, "rel": 48}
+"""Sizes of the larger parser, which only makes trees of raw text."""
+_SILVER_WORDS = range(2, 81)
+"""Lengths of the sentences of raw text that the small parser learns from."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingFiles:
+    """What the models are trained on.
+
+    `v1`: treebanks with the labels of UD v1; `v2`: further ones, rewritten in those labels (`relabel.py`), Simplified
+        converted;
+    `raw`: text files, one text a line, for word vectors and for trees of the larger parser, segmented with the user's
+        `words`.
+    """
+
+    v1: Sequence[Path]
+    v2: Sequence[Path] = ()
+    raw: Sequence[Path] = ()
+    words: Mapping[str, str] = field(default_factory=dict)
+
+
+def train(
+    files: TrainingFiles,
+    out: Path,
+    seed: int = 1,
+    *,
+    folds: int = 3,
+    iterations: int = 100,
+    epochs: int = 40,
+    say: Callable[[str], None] = lambda line: None,
+) -> Path:
+    """Train both models and write them with their config.json to `out`, which is created. About 40 minutes on one
+    core, 1.5 GB.
+    """
+    from builder.language.nlp import embedded, parser
+    from builder.language.nlp.fit_parser import fit_parser
+    from builder.language.nlp.word_vectors import word_vectors
+
+    model = [sentence for path in files.v1 for sentence in conllu.read(path)]
+    trees = [*model, *v1_like([traditional(sentence) for path in files.v2 for sentence in conllu.read(path)], model)]
+    out.mkdir(parents=True, exist_ok=True)
+    say(f"segmenter: {len(trees)} sentences")
+    segmenter = fit_crf(trees, seed, iterations=iterations)
+    crf.save(segmenter, out / embedded.FILES[0])
+    say(f"tags for the parser by {folds} segmenters")
+    tags = cross_tagged(trees, seed, folds, iterations // 2)
+    say("word vectors")
+    texts = [line for path in files.raw for line in path.read_text(encoding="utf-8").split("\n")]
+    shown = [*embedded.segmented(segmenter, files.words, texts), *(list(sentence.words) for sentence in trees)]
+    vectors = word_vectors(
+        [[fold(word.lower()) for word in sentence] for sentence in shown], _VECTOR_SIZE, _VECTORS, 6, seed
+    )
+
+    def report(epoch: int, loss: float, _: parser.Parser) -> None:
+        say(f"epoch {epoch + 1}: loss {loss:.3f}")
+
+    silver: list[TreebankSentence] = []
+    if any(texts):
+        say(f"larger parser: {len(trees)} trees, {len(vectors)} vectors, {epochs} epochs")
+        teacher = fit_parser(trees, tags, vectors, seed, sizes=_TEACHER, epochs=epochs, rate=1.5e-3, after_epoch=report)
+        silver = trees_of(embedded.Embedded("", segmenter, teacher, Words.of(files.words)), texts)
+    say(f"parser: {len(trees)} trees, {len(silver)} of raw text, {len(vectors)} vectors, {epochs} epochs")
+    student = fit_parser(trees, tags, vectors, seed, silver=silver, epochs=epochs, after_epoch=report)
+    parser.save(student, out / embedded.FILES[1])
+    embedded.write_config(
+        out, {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in (*files.v1, *files.v2, *files.raw)}
+    )
+    return out
+
+
+def trees_of(backend: Backend, texts: Sequence[str]) -> list[TreebankSentence]:
+    """The trees of texts by a backend, those of one word and of very many left out."""
+    out: list[TreebankSentence] = []
+    for text, tokens in zip(texts, backend.annotate(texts), strict=True):
+        _, _, tags, heads, rels = zip(*tokens, strict=True) if tokens else ((),) * 5
+        whole = TreebankSentence(tuple(text[token.start : token.end] for token in tokens), tags, heads, rels)
+        units: dict[int, list[int]] = {}  # root -> the words below it
+        for i in range(len(whole)):
+            root = i
+            while heads[root] >= 0:
+                root = heads[root]
+            units.setdefault(root, []).append(i)
+        out += [keep(whole, words) for words in units.values() if len(words) in _SILVER_WORDS]
+    return out
+
+
+def traditional(sentence: TreebankSentence) -> TreebankSentence:
+    """A Simplified sentence in Traditional script, word by word in its context; any other as it is."""
+    text = "".join(sentence.words)
+    if script_of(text) not in ("simplified", "mixed"):
+        return sentence
+    shown = iter(converter("s2tw")(text))
+    return replace(sentence, words=tuple("".join(next(shown) for _ in word) for word in sentence.words))
+
+
+def chains_of(sentence: TreebankSentence) -> list[tuple[str, list[str]]]:
+    """The sentence as chains with one label (B-NOUN …) a character."""
+    text, spans = surface(sentence.words)
+    labels = [""] * len(text)
+    for (start, end), tag in zip(spans, sentence.tags, strict=True):
+        letters = "S" if end - start == 1 else "B" + "I" * (end - start - 2) + "E"
+        labels[start:end] = [f"{letter}-{tag}" for letter in letters]
+    out: list[tuple[str, list[str]]] = []
+    at = 0
+    for part in text.split(" "):
+        if part:
+            out.append((part, labels[at : at + len(part)]))
+        at += len(part) + 1
+    return out
+
+
+def fit_crf(
+    sentences: Sequence[TreebankSentence],
+    seed: int,
+    *,
+    iterations: int = 100,
+    c1: float = 0.1,
+    c2: float = 0.1,
+    minfreq: int = 2,
+) -> crf.Crf:
+    """A segmenter fitted by CRFsuite. Atoms seen fewer than `minfreq` times are no features; L1 (`c1`) keeps the file
+    small.
+    """
+    try:
+        import pycrfsuite
+    except ImportError as error:
+        raise ConfigError("fitting the segmenter needs python-crfsuite", fix=install_command("train")) from error
+
+    random = Random(seed)
+    chains = [chain for s in sentences for chain in chains_of(without_final_mark(s) if random.random() < 0.5 else s)]
+    text, starts = lay_out([chain for chain, _ in chains])
+    atoms = streams(text)
+    frequent = {name: [a for a, n in sorted(Counter(column).items()) if n >= minfreq] for name, column in atoms.items()}
+    numbers = {name: {atom: i for i, atom in enumerate(known)} for name, known in frequent.items()}
+    trainer = pycrfsuite.Trainer(algorithm="lbfgs", verbose=False)
+    trainer.set_params({"c1": c1, "c2": c2, "max_iterations": iterations, "feature.possible_transitions": False})
+    for start, (chain, labels) in zip(starts, chains, strict=True):
+        trainer.append([_attributes(atoms, numbers, i) for i in range(start, start + len(chain))], labels)
+    with tempfile.TemporaryDirectory() as folder:
+        path = str(Path(folder) / "model.crfsuite")
+        trainer.train(path)
+        tagger = pycrfsuite.Tagger()
+        tagger.open(path)
+        info = tagger.info()
+        tagger.close()
+    return _unpack(frequent, info.state_features, info.transitions)
+
+
+def _attributes(atoms: dict[str, list[str]], numbers: dict[str, dict[str, int]], i: int) -> list[str]:
+    """CRFsuite's attributes of a character, with numbers for atoms: an atom may hold any character, CRFsuite's dump
+    may not.
+    """
+    out = []
+    for name, offsets in WINDOWS.items():
+        column, known = atoms[name], numbers[name]
+        out += [f"{name} {offset} {known[column[i + offset]]}" for offset in offsets if column[i + offset] in known]
+    return out
+
+
+def _unpack(
+    atoms: dict[str, list[str]],
+    state: dict[tuple[str, str], float],
+    moves: dict[tuple[str, str], float],
+    smallest: float = 0.02,
+) -> crf.Crf:
+    """CRFsuite's dictionaries as tables; weights below `smallest` decide nothing and are dropped."""
+    tags = sorted({label[2:] for _, label in state})
+    labels = {
+        f"{letter}-{tag}": i * len(tags) + j for i, letter in enumerate(crf.LETTERS) for j, tag in enumerate(tags)
+    }
+    weights = [
+        (attribute.split(" "), labels[label], w) for (attribute, label), w in state.items() if abs(w) >= smallest
+    ]
+    rows: dict[str, dict[str, int]] = {name: {} for name in WINDOWS}
+    for name, number in sorted({(name, int(number)) for (name, _, number), _, _ in weights}):
+        rows[name][atoms[name][number]] = len(rows[name]) + 1
+    tables = {
+        (name, o): np.zeros((len(rows[name]) + 1, len(labels)), np.float32)
+        for name, offsets in WINDOWS.items()
+        for o in offsets
+    }
+    for (name, offset, atom), column, weight in weights:
+        tables[name, int(offset)][rows[name][atoms[name][int(atom)]], column] = weight
+    transitions = np.full((len(labels), len(labels)), -5.0, np.float32)
+    for (origin, goal), weight in moves.items():
+        transitions[labels[origin], labels[goal]] = weight
+    return crf.Crf(tuple(tags), rows, tables, transitions)
+
+
+def cross_tagged(
+    sentences: Sequence[TreebankSentence], seed: int, folds: int, iterations: int
+) -> list[tuple[str, ...]]:
+    """Tags of each sentence from a segmenter that did not see it: the parser must learn from tags as wrong as those
+    it will get.
+    """
+    out: list[tuple[str, ...]] = [()] * len(sentences)
+    for fold_number in range(folds):
+        held = range(fold_number, len(sentences), folds)
+        seen = [s for i, s in enumerate(sentences) if i % folds != fold_number]
+        model = fit_crf(seen, seed, iterations=iterations)
+        for i, tags in zip(held, crf.tag_words(model, [sentences[i].words for i in held]), strict=True):
+            out[i] = tags
+    return out

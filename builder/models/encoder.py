@@ -1,0 +1,275 @@
+"""A pretrained encoder (BERT, RoBERTa, ELECTRA, DeBERTa, ModernBERT …) as the foundation of tagger and judge.
+
+In: a hub name or a folder, through builder.learning.hub. Out: an `EncoderFoundation`. Characters meet the encoder's
+tokens through the tokenizer's offsets, whatever the tokenizer; a character of several tokens gets their mean, the
+characters of one token know their place in it. A text longer than the encoder reads is read in rows. Training steps
+are smaller the deeper a layer lies (Howard and Ruder 2018).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from builder.core.errors import ModelError
+from builder.core.files import write_atomically
+from builder.core.records import Span
+from builder.learning import devices, hub
+from builder.learning.checkpoint import load_weights, tensor_digest, weights_of
+from builder.learning.compiling import call, compile_network
+from builder.learning.encode import Batch, Encoded, Encoder, TextEncoder, Vocabulary, windows
+from builder.learning.plainness import require_plain
+from builder.learning.task import EncoderTuning, NetworkConfig
+from builder.learning.token_rows import PLACES, TokenRows, average_tokens
+from builder.models.serving import WANTED_ENCODER, require_class
+
+TOKENIZER = "tokenizer.json"
+MAX_UNKNOWN = 0.05
+"""The highest share of the reviews' characters that a tokenizer may not know."""
+_READ_AT_ONCE = 512
+"""Tokens of a row, marks included, at most: what most encoders were trained on."""
+_LEAST_ROOM = 8
+"""Tokens of a row, marks aside, at least."""
+_UNSTABLE = ("_name_or_path", "transformers_version", "dtype", "torch_dtype")
+_SURROGATES = re.compile("[\ud800-\udfff]")
+_LAYER = re.compile(r"\blayers?\.(\d+)\.")
+
+
+@dataclass(frozen=True, slots=True)
+class CharacterTokens:
+    """Turns texts into the rows of tokens that an encoder reads. `tokenizer` is one of the library tokenizers."""
+
+    tokenizer: Any
+    pad: int
+    most: int
+
+    def __call__(self, text: str) -> TokenRows:
+        readable = _SURROGATES.sub("\ufffd", text)
+        pieces = list(self._pieces(readable, (0, len(text)), self.most))
+        row, first, past, place = np.zeros((4, len(text)), np.int32)
+        for number, ((begin, end), encoding) in enumerate(pieces):
+            row[begin:end] = number
+            for at, (start, stop) in enumerate(encoding.offsets):
+                for char in range(begin + start, begin + stop):
+                    first[char] = at if not past[char] else first[char]
+                    past[char] = at + 1
+                    place[char] = min(char - begin - start + 1, PLACES)
+        return TokenRows(tuple(np.array(e.ids, np.int32) for _, e in pieces), row, first, past, place, self.pad)
+
+    def _pieces(self, text: str, span: Span, limit: int) -> Iterable[tuple[Span, Any]]:
+        """Pieces of the text with their tokens, cut after sentences where they are too long for a row."""
+        begin = span[0]
+        for start, end in windows(text[slice(*span)], limit) or [(0, 0)]:
+            encoding = self.tokenizer.encode(text[begin + start : begin + end])
+            if len(encoding.ids) > self.most and end - start > 1:
+                yield from self._pieces(text, (begin + start, begin + end), max(1, (end - start) // 2))
+            else:
+                yield (begin + start, begin + end), encoding
+
+
+class EncoderTrunk(nn.Module):
+    """A pretrained encoder with a projection to the width of the heads: Batch -> [B, T, D]."""
+
+    def __init__(self, encoder: Any, config: NetworkConfig, tuning: EncoderTuning) -> None:
+        super().__init__()
+        self.project = nn.Linear(int(encoder.config.hidden_size), config.width)
+        self.place = nn.Embedding(PLACES + 1, config.width)
+        nn.init.normal_(self.place.weight, std=0.02)
+        self.norm = nn.LayerNorm(config.width)
+        self.dropout = nn.Dropout(config.dropout)
+        self.tuning, self.rate = tuning, config.rate
+        self.encoder = encoder
+
+    def forward(self, batch: Batch) -> Tensor:
+        tokens = batch.tokens
+        assert tokens is not None, "the foundation's own encoder made the batch"
+        half = devices.takes_bf16(self.tuning.precision, tokens.ids.device)
+        with torch.autocast(tokens.ids.device.type, torch.bfloat16) if half else nullcontext():
+            hidden = call(self.encoder, input_ids=tokens.ids, attention_mask=tokens.mask).last_hidden_state
+        vectors = average_tokens(self.project(hidden.float()), tokens)
+        out: Tensor = self.dropout(self.norm(vectors + self.place(tokens.place))) * batch.mask[:, :, None]
+        return out
+
+    def rate_scales(self) -> dict[str, float]:
+        """Of each parameter of the encoder, by its name, its learning rate as a share of that of the heads."""
+        names = [name for name, _ in self.encoder.named_parameters()]
+        layers = [int(match[1]) if (match := _LAYER.search(name)) else None for name in names]
+        depth = 1 + max((layer for layer in layers if layer is not None), default=0)
+        top = self.tuning.rate / self.rate
+        scales = {}
+        for name, layer in zip(names, layers, strict=True):
+            bottom = -1 if "embed" in name else depth - 1
+            below = depth - 1 - (bottom if layer is None else layer)
+            scales[f"encoder.{name}"] = top * self.tuning.layer_decay**below
+        return scales
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EncoderFoundation:
+    """A pretrained encoder: its config, its tokenizer as JSON, how it is trained, the device it runs on, how many
+    processes train (0: one a GPU), and whether torch compiles it. `weights` are those that training starts from; a
+    saved model needs none.
+    """
+
+    config: Mapping[str, Any]
+    tokenizer: str
+    tuning: EncoderTuning
+    chosen_device: str = "auto"
+    processes: int = 0
+    compiled: bool = False
+    weights: Mapping[str, Tensor] | None = None
+    mark: str = ""
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Weights go to other processes as arrays, which are bytes: torch would send tensors through shared memory, of
+        which containers have little.
+        """
+        own = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "weights"}
+        arrays = {name: tensor.numpy() for name, tensor in self.weights.items()} if self.weights is not None else None
+        return _of_arrays, (own, arrays)
+
+    @property
+    def settings(self) -> Mapping[str, object]:
+        digest = hashlib.sha256(self.tokenizer.encode()).hexdigest()
+        return {"encoder": dict(self.config), "tokenizer": digest, "tuning": asdict(self.tuning)}
+
+    @property
+    def device(self) -> torch.device:
+        return devices.choose(self.chosen_device)
+
+    @property
+    def training_processes(self) -> int:
+        return self.processes or max(1, devices.count_gpus(self.chosen_device))
+
+    @property
+    def pair_numbers(self) -> int:
+        return 0
+
+    def make_tokens(self) -> CharacterTokens:
+        """What cuts texts into this encoder's tokens."""
+        tokenizer = hub.parse_tokenizer(self.tokenizer, "encoder.base")
+        tokenizer.no_padding()
+        tokenizer.no_truncation()
+        hub.require_tokens(tokenizer, int(self.config.get("vocab_size") or 0), "encoder.base")
+        room = int(self.config.get("max_position_embeddings") or _READ_AT_ONCE) - 2  # RoBERTa keeps two for itself
+        if room < _LEAST_ROOM:
+            raise ModelError(
+                f"it reads {room + 2} tokens at once",
+                where="encoder.base",
+                fix="name an encoder of 128 and more",
+            )
+        return CharacterTokens(tokenizer, int(self.config.get("pad_token_id") or 0), min(_READ_AT_ONCE, room))
+
+    def make_encoder(self, config: NetworkConfig) -> TextEncoder:
+        marks, tokens = Encoder(Vocabulary(()), 1), self.make_tokens()
+
+        def encode(text: str) -> Encoded:
+            return replace(marks(text), tokens=tokens(text))
+
+        return encode
+
+    def make_trunk(self, config: NetworkConfig) -> nn.Module:
+        encoder = hub.make_network("AutoModel", self.config, "encoder.base")
+        if self.tuning.gradient_checkpointing:
+            enable = getattr(encoder, "activation_checkpointing_enable", encoder.gradient_checkpointing_enable)
+            enable({"use_reentrant": False})
+        if self.compiled:
+            compile_network(encoder)
+        return EncoderTrunk(_without_pooler(encoder).float(), config, self.tuning)
+
+    def begin(self, trunk: nn.Module, seed: int) -> None:
+        assert isinstance(trunk, EncoderTrunk) and self.weights is not None, "trained from a loaded encoder"
+        load_weights(trunk.encoder, self.weights, Path("encoder.base"))
+
+    def write_files(self, folder: Path) -> None:
+        write_atomically(folder / TOKENIZER, self.tokenizer.encode())
+
+
+def _of_arrays(own: Mapping[str, Any], arrays: Mapping[str, np.ndarray[Any, Any]] | None) -> EncoderFoundation:
+    """A foundation that arrives in another process."""
+    weights = {name: torch.from_numpy(array) for name, array in arrays.items()} if arrays is not None else None
+    return EncoderFoundation(**own, weights=weights)
+
+
+def load_encoder(source: str, tuning: EncoderTuning, device: str = "auto") -> EncoderFoundation:
+    """The encoder of a hub name or folder; ModelError where there is none, or where it cannot serve."""
+    config = require_class(source, "encoder")
+    tokenizer = hub.load_tokenizer(source)
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    if backend is None:
+        what = "the tokenizer gives no offsets, by which characters find their tokens"
+        raise ModelError(what, where=source, fix="use a model with a fast tokenizer (tokenizer.json)")
+    network = _without_pooler(hub.load_network("AutoModel", source, wanted=WANTED_ENCODER, optional=("pooler",)))
+    if not hasattr(network.config, "hidden_size") or not hasattr(network, "get_input_embeddings"):
+        raise ModelError(f"a {config.model_type!r} model is no text encoder", where=source, fix=f"use {WANTED_ENCODER}")
+    kept = json.loads(network.config.to_json_string(use_diff=False))
+    kept = {key: value for key, value in sorted(kept.items()) if key not in _UNSTABLE}
+    weights = weights_of(network)
+    made = EncoderFoundation(kept, backend.to_str(), tuning, device, weights=weights)
+    return replace(made, mark=" " + tensor_digest(weights, json.dumps(made.settings, sort_keys=True)))
+
+
+def read_encoder(settings: Mapping[str, Any], folder: Path) -> EncoderFoundation:
+    """The foundation of a saved model, without weights; ModelError where its tokenizer is missing or another's."""
+    path = folder / TOKENIZER
+    try:
+        tokenizer = path.read_text("utf-8")
+    except (OSError, ValueError) as error:
+        raise ModelError(f"no readable tokenizer: {error}", where=str(path), fix="train the model again") from error
+    require_plain(settings["encoder"], str(folder / "config.json"), known=True)
+    made = EncoderFoundation(settings["encoder"], tokenizer, EncoderTuning(**settings["tuning"]))
+    if made.settings["tokenizer"] != settings["tokenizer"]:
+        raise ModelError("the tokenizer is another model's", where=str(path), fix="train the model again")
+    return made
+
+
+def check_characters(foundation: EncoderFoundation, texts: Iterable[str], source: str) -> float:
+    """The share of the characters of `texts` that the tokenizer does not know; ModelError above MAX_UNKNOWN."""
+    share, missing = unknown_characters(foundation.tokenizer, texts)
+    if share > MAX_UNKNOWN:
+        most = f"{100 * MAX_UNKNOWN:.0f}%"
+        what = f"the tokenizer does not know {100 * share:.1f}% of the reviews' characters, {missing} for example"
+        raise ModelError(f"{what} (at most {most})", where=source, fix="use a multilingual or Chinese encoder")
+    return share
+
+
+def unknown_characters(written: str, texts: Iterable[str]) -> tuple[float, str]:
+    """The share of the characters (spaces aside, each occurrence counted) that a tokenizer, `written` as JSON, does not
+    know, and the commonest of those.
+    """
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_str(written)
+    tokenizer.no_padding()
+    unknown = {i for i, token in _special_tokens(written) if "unk" in token.lower()}
+    seen = Counter(char for text in texts for char in text if not char.isspace())
+
+    def is_unknown(char: str) -> bool:
+        ids = tokenizer.encode(_SURROGATES.sub("\ufffd", char), add_special_tokens=False).ids
+        return not ids or not unknown.isdisjoint(ids)
+
+    missing = {char: times for char, times in seen.items() if is_unknown(char)}
+    worst = "".join(sorted(missing, key=lambda char: (-missing[char], char))[:10])
+    return sum(missing.values()) / max(1, seen.total()), worst
+
+
+def _special_tokens(tokenizer: str) -> list[tuple[int, str]]:
+    return [(int(token["id"]), str(token["content"])) for token in json.loads(tokenizer).get("added_tokens", [])]
+
+
+def _without_pooler(network: Any) -> Any:
+    """A pooler is for whole texts: it would be carried along untrained."""
+    if getattr(network, "pooler", None) is not None:
+        network.pooler = None
+    return network

@@ -1,0 +1,244 @@
+"""Fine-tuning the two models of the paper profile, and what is kept of them on disk.
+
+In: examples, a base, numbers. Out: a `Writer` or a `Referee`. A folder written by `save` holds the model as
+transformers writes it (so that it can itself be a base) and `paper.json`, written last: kind, numbers, facts and a
+digest over weights and numbers that loading checks.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Sequence
+from dataclasses import asdict
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from builder.core.errors import BuilderError, ModelError
+from builder.core.files import read_settings, replace_folder, write_atomically
+from builder.learning.checkpoint import BEST, Checkpoints, load_weights, tensor_digest, weights_of
+from builder.learning.hub import quiet
+from builder.learning.processes import launched, processes, spread, together
+from builder.learning.task import Example, JudgedReview, Progress
+from builder.models.paper.models import AnswerScore, Referee, VerdictScore, Writer, ask, nothing_to_learn, settings
+from builder.models.paper.pretrained import Base, check_characters, load_base
+from builder.models.paper.seq2seq import FineTuned, ShareScore, TokenPair, finish, finished, fit
+from builder.models.paper.seq2seq_settings import Asking, Seq2SeqConfig
+from builder.models.paper.shared import MANIFEST, saved_model
+from builder.models.paper.templates import answer, judge_answers, judge_question, triple_of
+
+FORMAT = 1
+
+
+def train_writer(
+    train: Sequence[Example], valid: Sequence[Example], source: str, asking: Asking, config: Seq2SeqConfig, seed: int,
+    checkpoints: Path, progress: Progress | None = None,
+) -> Writer:  # fmt: skip
+    """Fine-tune the base `source` to write the triplets of `train`; the epoch with the best example-based F1 on
+    `valid` wins.
+
+    `facts` counts the triplets that no answer can hold, cut inputs and outputs, and the share of characters unknown
+    to the tokenizer.
+    """
+    if not any(example.triplets for example in train):
+        raise nothing_to_learn(len(train), "triplet")
+    base = load_base(source)
+    share = check_characters(base, (example.text for example in train))
+    due = [answer([triple_of(triplet) for triplet in example.triplets], asking.template) for example in train]
+    texts = [(example.id, ask(example, asking), target) for example, (target, _) in zip(train, due, strict=True)]
+    pairs, cut = _pairs(base, texts, config)
+    score = AnswerScore(base.without_network(), asking, config, tuple(valid))
+    trained = fine_tune(base, pairs, score, config, seed, checkpoints, progress)
+    facts = _facts(trained, len(train), cut, share) | {
+        "triplets_lost": float(sum(len(left) for _, left in due)),
+        "valid_f1": trained.score,
+    }
+    return Writer(base, asking, config, _digest(base, settings("writer", config, asking)), facts)
+
+
+def train_referee(
+    train: Sequence[JudgedReview], valid: Sequence[JudgedReview], source: str, constrained: bool, config: Seq2SeqConfig,
+    seed: int, checkpoints: Path, progress: Progress | None = None,
+) -> Referee:  # fmt: skip
+    """Fine-tune the base `source` to answer the two questions about every judged triplet; the epoch with the best
+    accuracy on `valid` wins.
+    """
+    if not any(item.verdicts for item in train):
+        raise nothing_to_learn(len(train), "judged triplet")
+    base = load_base(source)
+    share = check_characters(base, (item.text for item in train))
+    texts = [
+        (
+            f"{item.id} {number}",
+            judge_question(item.text, triple_of(triplet)),
+            judge_answers(triple_of(triplet))[verdict],
+        )
+        for item in train
+        for number, (triplet, verdict) in enumerate(item.verdicts)
+    ]
+    pairs, cut = _pairs(base, texts, config)
+    held_out = tuple(
+        (
+            Example(example.id, example.text, tuple(t for t, _ in example.verdicts)),
+            tuple(v for _, v in example.verdicts),
+        )
+        for example in valid
+    )
+    trained = fine_tune(
+        base, pairs, VerdictScore(base.without_network(), config, held_out), config, seed, checkpoints, progress
+    )
+    facts = _facts(trained, len(train), cut, share) | {"triplets": float(len(pairs)), "valid_accuracy": trained.score}
+    asking = Asking(constrained=constrained)
+    return Referee(base, config, _digest(base, settings("referee", config, asking)), constrained, facts)
+
+
+def fine_tune(
+    base: Base,
+    pairs: Sequence[TokenPair],
+    score: ShareScore,
+    config: Seq2SeqConfig,
+    seed: int,
+    checkpoints: Path,
+    progress: Progress | None = None,
+) -> FineTuned:
+    """Train `base.network` in place, in this process or in several; done before under the same data and numbers, it
+    is only read.
+    """
+    if not pairs:
+        raise ModelError("the training set is empty", where="sequence-to-sequence training", fix="train on more data")
+    fingerprint = _fingerprint(base, pairs, config, seed)
+    model, best = saved_model(checkpoints, fingerprint), (checkpoints / BEST).is_file()
+    trained = finished(checkpoints, fingerprint) if model or best else None
+    if trained and model and not best:
+        load_weights(base.network, weights_of(load(model.folder).base.network), model.folder)
+        base.network.eval()
+        return trained
+    if trained is None and launched() > 1:
+        together(_train_here, (base.source, pairs, score, config, seed, checkpoints, fingerprint), progress)
+        trained = finished(checkpoints, fingerprint)
+        assert trained is not None, "rank 0 has finished"
+    elif trained is None and (count := processes(config)) > 1:
+        spread(_train_here, (base.source, pairs, score, config, seed, checkpoints, fingerprint), count, progress)
+        trained = finished(checkpoints, fingerprint)
+        assert trained is not None, f"rank 0 of {count} has finished"
+    elif trained is None:
+        trained = fit(base.network, pairs, score, config, seed, checkpoints, fingerprint, progress)
+        finish(checkpoints, fingerprint, trained)
+    Checkpoints(checkpoints, fingerprint).read_best(base.network)
+    base.network.eval()
+    return trained
+
+
+def _train_here(progress: Progress | None, arguments: tuple[Any, ...]) -> None:
+    """What each of several processes does."""
+    source, pairs, score, config, seed, checkpoints, fingerprint = arguments
+    trained = fit(load_base(source).network, pairs, score, config, seed, checkpoints, fingerprint, progress)
+    if progress:  # rank 0
+        finish(checkpoints, fingerprint, trained)
+
+
+def _pairs(base: Base, texts: Sequence[tuple[str, str, str]], config: Seq2SeqConfig) -> tuple[list[TokenPair], int]:
+    """(id, question, answer) as tokens, and how many of them had to be cut."""
+    pairs = [TokenPair(name, base.tokens(asked, 10**9), base.tokens(due, 10**9)) for name, asked, due in texts]
+    cut = sum(len(pair.source) > config.max_input or len(pair.target) > config.max_output for pair in pairs)
+    short = [
+        TokenPair(
+            pair.id,
+            (*pair.source[:-1][: config.max_input - 1], base.eos),
+            (*pair.target[:-1][: config.max_output - 1], base.eos),
+        )
+        for pair in pairs
+    ]
+    return short, cut
+
+
+def _facts(trained: FineTuned, examples: int, cut: int, unknown: float) -> dict[str, float]:
+    return {
+        "epoch": trained.epoch,
+        "examples": examples,
+        "cut": cut,
+        "unknown_characters": round(unknown, 6),
+        "device_tokens": trained.part_tokens,
+    }
+
+
+def _fingerprint(base: Base, pairs: Sequence[TokenPair], config: Seq2SeqConfig, seed: int) -> str:
+    """What makes two trainings the same: base weights, data, numbers, libraries."""
+    total = hashlib.sha256(repr((config, seed, torch.__version__, version("transformers"))).encode())
+    total.update(tensor_digest(weights_of(base.network)).encode())
+    for pair in pairs:
+        total.update(repr((pair.id, pair.source, pair.target)).encode("utf-8", "surrogatepass"))
+    return total.hexdigest()
+
+
+def _digest(base: Base, numbers: str) -> str:
+    return tensor_digest(weights_of(base.network), numbers)[:16]
+
+
+def save_base(base: Base, folder: Path) -> None:
+    """Network and tokenizer as transformers writes them, put in place in one go; what was at `folder` goes."""
+    beside = folder.with_name(f".{folder.name}.new")
+    try:
+        shutil.rmtree(beside, ignore_errors=True)
+        beside.mkdir(parents=True)
+        with quiet():
+            base.network.to("cpu").save_pretrained(beside)
+            base.tokenizer.save_pretrained(beside)
+        replace_folder(beside, folder)
+    except OSError as error:
+        raise ModelError(f"cannot write: {error.strerror or error}", where=str(folder)) from error
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+
+
+def save(model: Writer | Referee, folder: Path) -> Writer | Referee:
+    """Write a model to `folder`; the same model, which keeps its answers there from now on."""
+    save_base(model.base, folder)
+    writer = isinstance(model, Writer)
+    kept = {
+        "format": FORMAT,
+        "kind": "writer" if writer else "referee",
+        "digest": model.digest,
+        "config": model.config.numbers,
+        "asking": asdict(model.asking if isinstance(model, Writer) else Asking(constrained=model.constrained)),
+        "facts": model.facts,
+        "base": model.base.source,
+    }
+    write_atomically(folder / MANIFEST, (json.dumps(kept, sort_keys=True) + "\n").encode())
+    if isinstance(model, Writer):
+        return Writer(model.base, model.asking, model.config, model.digest, model.facts, folder)
+    return model
+
+
+def load(folder: Path) -> Writer | Referee:
+    """The model that `save` wrote; ModelError says what is missing, damaged or foreign."""
+    path = folder / MANIFEST
+    try:
+        kept = json.loads(read_settings(path))
+        if kept["format"] != FORMAT:
+            raise ModelError(f"not a model of format {FORMAT}", where=str(path), fix="train the model again")
+        config, asking, facts, digest = (
+            Seq2SeqConfig(**kept["config"]),
+            Asking(**kept["asking"]),
+            dict(kept["facts"]),
+            str(kept["digest"]),
+        )
+        kind = {"writer": "writer", "referee": "referee"}[kept["kind"]]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise ModelError(
+            f"no readable model of the paper profile: {error!r}", where=str(path), fix="train the model again"
+        ) from error
+    except BuilderError as error:
+        raise ModelError(error.what, where=str(path), fix="train the model again") from error
+    base = load_base(str(folder))
+    if (actual := _digest(base, settings(kind, config, asking))) != digest:
+        raise ModelError(
+            f"digest is {actual}, {MANIFEST} says {digest}", where=str(folder), fix="train the model again"
+        )
+    if kind == "writer":
+        return Writer(base, asking, config, digest, facts, folder)
+    return Referee(base, config, digest, asking.constrained, facts)

@@ -1,0 +1,144 @@
+"""Pre-fine-tuning of the base on reading comprehension (paper, section 4.2: mT5 "pretrained on the DRCD").
+
+In: a file in the SQuAD layout (data > paragraphs > context and qas > question and answers). Out: a base that has
+learnt to answer a question with words of a context, in the layout `question: …  context: …` that the templates keep
+to.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from builder.core.errors import InputError, ModelError
+from builder.core.strict_json import parse_json
+from builder.learning.task import Progress
+from builder.models.paper.fine_tuning import fine_tune, save_base
+from builder.models.paper.generate import write
+from builder.models.paper.locate import fold
+from builder.models.paper.pretrained import Base, check_characters, decode, load_base
+from builder.models.paper.seq2seq import TokenPair
+from builder.models.paper.seq2seq_settings import Seq2SeqConfig
+
+VALID_SHARE = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class SquadQuestion:
+    """A question, its context and every accepted answer."""
+
+    id: str
+    question: str
+    context: str
+    answers: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        return f"question: {self.question}  context: {self.context}"
+
+
+def read_squad(path: Path) -> tuple[list[SquadQuestion], int]:
+    """The questions of a file, and how many it has without an answer. InputError says where it is not in the layout."""
+    try:
+        articles = parse_json(path.read_text("utf-8"))["data"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(
+            f"no file in the SQuAD layout: {error!r}", where=str(path), fix='it has {"data": [{"paragraphs": […]}]}'
+        ) from error
+    out: list[SquadQuestion] = []
+    where = "data"
+    try:
+        for i, article in enumerate(articles):
+            for j, paragraph in enumerate(article["paragraphs"]):
+                for k, asked in enumerate(paragraph["qas"]):
+                    where = f"data[{i}].paragraphs[{j}].qas[{k}]"
+                    answers = tuple(
+                        dict.fromkeys(str(span["text"]) for span in asked["answers"] if span["text"].strip())
+                    )
+                    out.append(
+                        SquadQuestion(
+                            str(asked["id"]), str(asked["question"]).strip(), str(paragraph["context"]), answers
+                        )
+                    )
+    except (KeyError, TypeError, AttributeError) as error:
+        raise InputError(f"not in the SQuAD layout: {error!r}", where=f"{path}:{where}") from error
+    return [question for question in out if question.answers], sum(not question.answers for question in out)
+
+
+@dataclass(frozen=True, slots=True)
+class ExactMatch:
+    """The share of questions that are answered with one of the accepted answers, folded (a Score of
+    builder.models.paper.seq2seq).
+    """
+
+    base: Base
+    config: Seq2SeqConfig
+    questions: tuple[SquadQuestion, ...]
+
+    def __call__(self, network: object, share: tuple[int, int]) -> tuple[float, float]:
+        mine = self.questions[share[0] :: share[1]]
+        base = replace(self.base, network=network)
+        asked = [base.tokens(question.text, self.config.max_input) for question in mine]
+        predicted = ((mine[i], decode(base, output.ids)) for i, output in write(base, asked, self.config))
+        return sum(
+            fold(text).strip() in {fold(due).strip() for due in question.answers} for question, text in predicted
+        ), len(mine)
+
+
+@dataclass(frozen=True, slots=True)
+class Pretrained:
+    """What pre-fine-tuning did: questions trained and validated on, those without an answer, exact match (share), its
+    epoch.
+    """
+
+    train: int
+    valid: int
+    unanswered: int
+    exact: float
+    epoch: int
+    cut: int
+
+
+def pretrain(
+    source: str, files: Sequence[Path], out: Path, config: Seq2SeqConfig, seed: int, progress: Progress | None = None
+) -> Pretrained:
+    """Fine-tune the base `source` on the questions of `files` and write it to `out`, a base for `paper.base`. One
+    question in twenty validates.
+    """
+    read = [read_squad(path) for path in files]
+    questions, unanswered = [question for members, _ in read for question in members], sum(count for _, count in read)
+    valid = [question for question in questions if _held_out(question.id, seed)]
+    train = [question for question in questions if not _held_out(question.id, seed)]
+    if not train:
+        raise ModelError(
+            f"no question with an answer among {len(questions) + unanswered}", where=", ".join(map(str, files))
+        )
+    base = load_base(source)
+    check_characters(base, (example.context for example in train))
+    whole = [
+        (example.id, base.tokens(example.text, 10**9), base.tokens(example.answers[0], 10**9)) for example in train
+    ]
+    cut = sum(len(asked) > config.max_input or len(due) > config.max_output for _, asked, due in whole)
+    pairs = [
+        TokenPair(
+            example.id, base.tokens(example.text, config.max_input), base.tokens(example.answers[0], config.max_output)
+        )
+        for example in train
+    ]
+    trained = fine_tune(
+        base,
+        pairs,
+        ExactMatch(base.without_network(), config, tuple(valid)),
+        config,
+        seed,
+        out.with_name(f"{out.name}.training"),
+        progress,
+    )
+    save_base(base, out)
+    return Pretrained(len(train), len(valid), unanswered, trained.score, trained.epoch, cut)
+
+
+def _held_out(name: str, seed: int) -> bool:
+    return int.from_bytes(hashlib.sha256(f"{seed}\0{name}".encode()).digest()[:6]) < VALID_SHARE * 2**48

@@ -1,0 +1,279 @@
+"""The embedded extractor: training from rule triplets, prediction, and what is kept of it.
+
+A text longer than the config's window is read in pieces cut after sentences (builder.learning.encode.windows); a
+training triplet that lies across a cut, a span longer than `max_span` and a gap longer than `max_gap` cannot be
+learnt: `Tagger.facts` counts them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from builder.core.edges import overlap
+from builder.core.errors import ModelError
+from builder.core.records import POLARITIES, Element, Polarity, Span, Triplet
+from builder.core.wording import counted
+from builder.learning.checkpoint import Checkpoints, fingerprint, tensor_digest
+from builder.learning.devices import device_of, in_parts
+from builder.learning.encode import Encoded, TextEncoder, batches, collate, encode_all, windows
+from builder.learning.loop import course_of, optimizer_of, scope
+from builder.learning.loop import train as learn
+from builder.learning.seeds import seed_of
+from builder.learning.task import VALENCE, Example, Progress, TaggerConfig, element
+from builder.learning.team import ALONE, Team
+from builder.models.foundation import CharacterFoundation, Foundation
+from builder.models.network import Spans, TextContext
+from builder.models.tagger_network import ASPECT, OPINION, Candidates, TaggerNetwork, Window
+
+THRESHOLDS = tuple(round(0.2 + 0.05 * i, 2) for i in range(13))
+Proposal = tuple[float, Triplet]
+Key = tuple[tuple[Span, ...], tuple[Span, ...], Polarity]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tagger:
+    """A trained extractor. `threshold` is the pair probability from which a triplet is reported; `facts` says how it
+    was trained.
+    """
+
+    network: TaggerNetwork
+    foundation: Foundation
+    config: TaggerConfig
+    threshold: float = 0.5
+    facts: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def digest(self) -> str:
+        settings = {"config": asdict(self.config), **self.foundation.settings, "threshold": self.threshold}
+        return tensor_digest(self.network.state_dict(), json.dumps(settings, sort_keys=True))[:16]
+
+    def predict(self, texts: Sequence[str], progress: Progress | None = None) -> list[tuple[Triplet, ...]]:
+        """The triplets of each text in text order, none of them clashing; `confidence` is the probability of pair and
+        polarity.
+        """
+        proposals_by_text = propose(self.network, self.foundation, self.config, texts, self.threshold, progress)
+        return [settle([triplet for _, triplet in proposals]) for proposals in proposals_by_text]
+
+
+def propose(
+    network: TaggerNetwork,
+    foundation: Foundation,
+    config: TaggerConfig,
+    texts: Sequence[str],
+    floor: float,
+    progress: Progress | None = None,
+) -> list[list[Proposal]]:
+    """Per text every triplet whose pair probability is at least `floor`, clashing ones included, behind that
+    probability.
+    """
+    encoder, device = foundation.make_encoder(config), foundation.device
+    pieces = [(i, piece) for i, text in enumerate(texts) for piece in windows(text, config.window)]
+    encoded = encode_all(encoder, [texts[i][start:end] for i, (start, end) in pieces])
+    out: list[list[Proposal]] = [[] for _ in texts]
+    done, total = 0, sum(len(text) for text in encoded)
+    network.to(device).eval()
+
+    def decode(chosen: list[int]) -> list[tuple[int, Proposal]]:
+        return _decode(network, [encoded[i] for i in chosen], [pieces[i] for i in chosen], texts, floor)
+
+    with scope(config.threads, device=device), torch.inference_mode():
+        for chosen, proposals in in_parts(batches([len(text) for text in encoded], config.batch_chars), decode):
+            for row, proposal in proposals:
+                out[row].append(proposal)
+            done += sum(len(encoded[i]) for i in chosen)
+            if progress:
+                progress(done, total, "tagging")
+    return out
+
+
+def _decode(
+    network: TaggerNetwork, encoded: list[Encoded], pieces: list[tuple[int, Span]], texts: Sequence[str], floor: float
+) -> list[tuple[int, Proposal]]:
+    batch = collate(encoded).to(device_of(network))
+    context = network.context(batch)
+    candidates = network.candidates(context, network.table(context.hidden, batch.mask))
+    keep = (candidates.pair.sigmoid() >= floor).nonzero().squeeze(-1)
+    if not len(keep):
+        return []
+    elements = [
+        _elements(network, context, candidates, layer, candidates.index[layer][keep], pieces, texts)
+        for layer in (ASPECT, OPINION)
+    ]
+    chance = candidates.pair[keep].sigmoid()
+    polarity = candidates.polarity[keep].softmax(-1).max(-1)
+    rows = candidates.aspects.row[candidates.index[0][keep]].tolist()
+    numbers = zip(rows, chance.tolist(), polarity.values.tolist(), polarity.indices.tolist(), strict=True)
+    out = []
+    for (row, pair, sure, index), (aspect, aspect_full), (opinion, opinion_full) in zip(
+        numbers, *elements, strict=True
+    ):
+        named = POLARITIES[index]
+        certainty = round(pair * sure, 4)
+        triplet = Triplet(
+            aspect, aspect_full, opinion, opinion_full, named, VALENCE[named], source="tagger", confidence=certainty
+        )
+        out.append((pieces[row][0], (pair, triplet)))
+    return out
+
+
+def _elements(
+    network: TaggerNetwork,
+    context: TextContext,
+    candidates: Candidates,
+    layer: int,
+    index: torch.Tensor,
+    pieces: list[tuple[int, Span]],
+    texts: Sequence[str],
+) -> list[tuple[Element, Element]]:
+    """Core and full element of each chosen span, in offsets of the whole text."""
+    used, back = torch.unique(index, return_inverse=True)
+    spans: Spans = (candidates.aspects, candidates.opinions)[layer].at(used)
+    bits = (network.cores(context, spans, layer) > 0).tolist()
+    made = []
+    for row, start, end, core in zip(spans.row.tolist(), spans.start.tolist(), spans.end.tolist(), bits, strict=True):
+        text, shift = texts[pieces[row][0]], pieces[row][1][0]
+        full = (start + shift, end + shift)
+        made.append((element(text, runs(core[: end - start], full)), element(text, [full])))
+    return [made[i] for i in back.tolist()]
+
+
+def runs(bits: Sequence[bool], full: Span) -> list[Span]:
+    """The stretches of set bits as spans of the text; the full span where no bit is set."""
+    out: list[Span] = []
+    for i, bit in enumerate(bits, full[0]):
+        if bit and out and out[-1][1] == i:
+            out[-1] = out[-1][0], i + 1
+        elif bit:
+            out.append((i, i + 1))
+    return out or [full]
+
+
+def settle(triplets: Sequence[Triplet]) -> tuple[Triplet, ...]:
+    """Of triplets whose aspects overlap and whose opinions overlap the most confident is kept; in text order."""
+    kept: list[Triplet] = []
+    for triplet in sorted(triplets, key=lambda t: (-(t.confidence or 0.0), t.aspect_full.spans, t.opinion_full.spans)):
+        if not any(
+            overlap(triplet.aspect_full, t.aspect_full) and overlap(triplet.opinion_full, t.opinion_full) for t in kept
+        ):
+            kept.append(triplet)
+    return tuple(sorted(kept, key=in_place))
+
+
+def in_place(triplet: Triplet) -> tuple[int, int, Key]:
+    """Sorts as the rules do: in text order of the opinions. Scorers that match one to one in order of appearance
+    depend on it.
+    """
+    return triplet.opinion.start, triplet.aspect.start, triplet.key
+
+
+def train_tagger(
+    train: Sequence[Example],
+    valid: Sequence[Example],
+    config: TaggerConfig,
+    seed: int,
+    checkpoints: Path,
+    progress: Progress | None = None,
+    foundation: Foundation | None = None,
+    team: Team = ALONE,
+) -> Tagger:
+    """Train from the base weights of `seed`; the epoch and the threshold with the best exact micro triplet F1 on
+    `valid` win. Of a `team` every process is given the same and returns the same.
+
+    Without `valid` the last epoch is taken at threshold 0.5. Without a `foundation` the tagger stands on the
+    characters of its training texts. Raises ModelError where there is nothing to learn.
+    """
+    if not any(example.triplets for example in train):
+        raise ModelError(
+            f"no triplet in {counted(len(train), 'training example')}",
+            where="tagger",
+            fix="train on reviews with triplets",
+        )
+    base = foundation or CharacterFoundation.of((example.text for example in train), config.min_count)
+    with scope(config.threads, seed_of(seed, "base")):
+        network = TaggerNetwork(base, config)
+        base.begin(network.trunk, seed)
+    network.to(base.device)
+    encoder = base.make_encoder(config)
+    cut = [learnable(example, encoder, config) for example in train]
+    items = [window for pieces, _ in cut for window in pieces]
+    gold = [{t.key for t in example.triplets} for example in valid]
+
+    texts = [example.text for example in valid]
+
+    def reach() -> tuple[float, float]:
+        if not texts:
+            return 0.5, 0.0
+        proposed = team.map(lambda own: propose(network, base, config, own, THRESHOLDS[0]), texts)
+        return best_threshold(proposed, gold)
+
+    def loss(chosen: list[int]) -> torch.Tensor:
+        return network.loss([items[i] for i in chosen])
+
+    data = ((len(part), ((item.text, [(t, "") for t in item.triplets]) for item in part)) for part in (train, valid))
+    unique = fingerprint(f"tagger{base.mark}", config, seed, *data)
+    lengths = [len(item.text) for item in items]
+    course = course_of(network, lengths, loss, lambda: reach()[1], config, seed, team=team)
+    place = Checkpoints(checkpoints, unique, main=team.main, meet=team.meet)
+    fitted = learn(network, optimizer_of(network, config), course, place, progress)
+    facts = {
+        "valid_f1": fitted.score,
+        "epoch": fitted.epoch,
+        "examples": len(train),
+        "windows": len(items),
+        "triplets": sum(len(example.triplets) for example in train),
+        "triplets_lost": sum(lost for _, lost in cut),
+    }
+    return Tagger(network, base, config, reach()[0], facts)
+
+
+def learnable(example: Example, encoder: TextEncoder, config: TaggerConfig) -> tuple[list[Window], int]:
+    """The windows of an example with their gold, and how many of its triplets no window can hold."""
+    out, held = [], 0
+    for start, end in windows(example.text, config.window):
+        inside = [t for t in example.triplets if _fits(t, start, end, config)]
+        pairs = {_pair(t, start): t for t in reversed(inside)}
+        cores = {
+            (layer, full.start - start, full.end - start): (core.spans, full)
+            for t in reversed(inside)
+            for layer, (core, full) in enumerate(((t.aspect, t.aspect_full), (t.opinion, t.opinion_full)))
+        }
+        rows = [[*key, *_bits(spans, full, config.max_span)] for key, (spans, full) in sorted(cores.items())]
+        gold = [[*key, POLARITIES.index(t.polarity)] for key, t in sorted(pairs.items())]
+        held += len(pairs)
+        bits = np.array(rows, np.int32).reshape(-1, 3 + config.max_span)
+        out.append(Window(encoder(example.text[start:end]), np.array(gold, np.int32).reshape(-1, 5), bits))
+    return out, len(example.triplets) - held
+
+
+def _fits(triplet: Triplet, start: int, end: int, config: TaggerConfig) -> bool:
+    aspect, opinion = triplet.aspect_full, triplet.opinion_full
+    held = all(start <= e.start and e.end <= end and e.end - e.start <= config.max_span for e in (aspect, opinion))
+    return held and max(aspect.start - opinion.end, opinion.start - aspect.end) <= config.max_gap
+
+
+def _pair(triplet: Triplet, shift: int) -> tuple[int, int, int, int]:
+    aspect, opinion = triplet.aspect_full, triplet.opinion_full
+    return aspect.start - shift, aspect.end - shift, opinion.start - shift, opinion.end - shift
+
+
+def _bits(core: Sequence[Span], full: Element, longest: int) -> list[int]:
+    return [int(any(start <= i < end for start, end in core)) for i in range(full.start, full.start + longest)]
+
+
+def best_threshold(proposed: Sequence[Sequence[Proposal]], gold: Sequence[set[Key]]) -> tuple[float, float]:
+    """The threshold with the best exact micro triplet F1, and that F1; the lowest of equals."""
+    scored = []
+    for threshold in THRESHOLDS:
+        hits = predicted = 0
+        for proposals, wanted in zip(proposed, gold, strict=True):
+            keys = {t.key for t in settle([t for chance, t in proposals if chance >= threshold])}
+            hits, predicted = hits + len(keys & wanted), predicted + len(keys)
+        scored.append((2 * hits / max(1, predicted + sum(map(len, gold))), threshold))
+    f1, threshold = max(scored, key=lambda pair: (pair[0], -pair[1]))
+    return threshold, f1

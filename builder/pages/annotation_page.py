@@ -1,0 +1,257 @@
+"""What the annotation page reads and writes: one annotator's labels of a pool, or one person's decisions of its
+disputes.
+
+The pool is read once; every answer is one transaction, done before the page is told.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from builder.core.records import Candidate, Element, Label, PoolReview, Triplet
+from builder.gold.audit_estimates import READ
+from builder.gold.items import triplet as added_triplet
+from builder.gold.mention import surface
+from builder.gold.order import order_reviews
+from builder.gold.pace import labels_per_hour
+from builder.pages.page_answers import read_label, read_polarity, read_spans, show_candidate
+from builder.store import db, gold, pools
+from builder.teaching.labelling import entered, undecided
+
+Json = dict[str, Any]
+TOOL = "page"
+
+
+class DatabaseBook:
+    """What one annotator is asked, in order, and where the answers go. Nothing else writes while one is stored."""
+
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        pool: str,
+        annotator: str,
+        *,
+        adjudicate: bool = False,
+        order: str = "pool",
+    ) -> None:
+        self._connection, self._annotator, self._adjudicate = connection, annotator, adjudicate
+        with db.atomic(connection):
+            self._who = entered(connection, annotator)
+        self._pool = pools.read(connection, pool)
+        margins = pools.margins(connection, pool) if order != "pool" else {}
+        self._order = order_reviews(self._pool, order, margins)
+        self._reviews = {review.id: review for review in self._pool.reviews}
+        self._disputes = undecided(connection, self._pool) if adjudicate else {}
+        self._labels = {} if adjudicate else gold.of_pool(connection, pool).get(annotator, {})
+        self._checked = set() if adjudicate else gold.checked(connection, pool, annotator)
+        self._added: dict[int, list[Candidate]] = {}
+        self._places = list(self._list_places())
+        self._done = sum(self._is_done(place) for place in range(len(self._places)))
+        self._moments = gold.moments(connection, pool, annotator)
+
+    def head(self) -> Json:
+        total = len(self._places)
+        first = next((place for place in range(total) if not self._is_done(place)), max(total - 1, 0))
+        mode = "adjudicate" if self._adjudicate else "label"
+        return {
+            "pool": self._pool.id,
+            "annotator": self._annotator,
+            "mode": mode,
+            "total": total,
+            "done": self._done,
+            "per_hour": labels_per_hour(self._moments),
+            "next": first,
+        }
+
+    def items(self, start: int, count: int) -> list[Json]:
+        return [self._item(place) for place in range(start, min(start + count, len(self._places)))]
+
+    def answer(self, place: int, answer: Mapping[str, Any]) -> Json:
+        if not 0 <= place < len(self._places):
+            raise ValueError("no such place")
+        before = self._is_done(place)
+        try:
+            with db.atomic(self._connection):
+                _ANSWERS[str(answer["op"])](self, place, answer)
+        except sqlite3.OperationalError as error:
+            raise db.translated(error, Path(db.NAME)) from error
+        self._done += self._is_done(place) - before
+        if answer["op"] in _WORK:
+            self._moments.append(time.time())
+        return {"item": self._item(place), "done": self._done, "per_hour": labels_per_hour(self._moments)}
+
+    def text(self, place: int) -> str:
+        """The text of the review at a place."""
+        return self._reviews[self._places[place][0]].text
+
+    def often_wrong(self, place: int, often: int) -> tuple[Triplet, list[str]]:
+        """The candidate at a place, and those of its words that stand in `often` labelled candidates or more, all of
+        them wrong as they are (NX without a correction).
+        """
+        _, candidate = self._candidate(place)
+        everything = [
+            (c.triplet, self._labels[c.id]) for r in self._order for c in r.candidates if c.id in self._labels
+        ]
+        words = []
+        for name in ("aspect", "opinion"):
+            word = getattr(candidate.triplet, name).text
+            labels = [label for triplet, label in everything if getattr(triplet, name).text == word]
+            wrong = all(label.label == "NX" and label.aspect is None and label.opinion is None for label in labels)
+            words += [word] if wrong and len(labels) >= often else []
+        return candidate.triplet, words
+
+    def has_right_pair(self, wrong: Triplet) -> bool:
+        """Whether some label says that the words of a wrong triplet are a pair elsewhere."""
+        return any(
+            candidate.triplet.aspect.text == wrong.aspect.text
+            and candidate.triplet.opinion.text == wrong.opinion.text
+            and self._labels[candidate.id].label in ("YY", "YN")
+            for review in self._order
+            for candidate in review.candidates
+            if candidate.id in self._labels
+        )
+
+    def label(self, place: int, answer: Mapping[str, Any]) -> None:
+        """`label` (null: unsure), what would be right (`polarity`, `aspect`, `opinion` as spans), and a `note`."""
+        review, candidate = self._candidate(place)
+        given = read_label(answer, review, candidate)
+        if self._adjudicate:
+            if given.label is None:
+                raise ValueError("a decision is YY, YN or NX")
+            gold.decide(self._connection, self._who, [(candidate.id, given)], TOOL)
+        else:
+            gold.put(self._connection, self._who, [(candidate.id, given)], TOOL)
+        self._labels[candidate.id] = given
+
+    def clear(self, place: int, answer: Mapping[str, Any]) -> None:
+        """Take the label back."""
+        _, candidate = self._candidate(place)
+        if self._adjudicate:
+            gold.undecide(self._connection, candidate.id)
+        else:
+            gold.drop(self._connection, self._who, candidate.id)
+        self._labels.pop(candidate.id, None)
+
+    def add(self, place: int, answer: Mapping[str, Any]) -> None:
+        """A triplet that nobody proposed: spans of `aspect` and `opinion`, `polarity`."""
+        review = self._reviews[self._places[place][0]]
+        aspect, opinion = (read_spans(answer[name], review.text) for name in ("aspect", "opinion"))
+        if aspect is None or opinion is None:
+            raise ValueError("an aspect and an opinion are due")
+        polarity = read_polarity(answer["polarity"])
+        t = added_triplet(
+            Element(surface(review.text, aspect), aspect), Element(surface(review.text, opinion), opinion), polarity
+        )
+        if any(candidate.n is not None and candidate.triplet.key == t.key for candidate in review.candidates):
+            raise ValueError("this triplet is a candidate already: label it 1 (YY)")
+        i = pools.add(self._connection, review.id, Candidate(None, t))
+        gold.put(self._connection, self._who, [(i, Label("YY"))], TOOL)
+        if self._adjudicate:
+            gold.decide(self._connection, self._who, [(i, Label("YY"))], TOOL)
+        mine = self._added.setdefault(review.id, [])
+        if all(triplet.id != i for triplet in mine):
+            mine.append(Candidate(None, t, (), i))
+
+    def remove(self, place: int, answer: Mapping[str, Any]) -> None:
+        """Take back an added triplet: the one with `id`, or the last."""
+        mine = self._added.get(self._places[place][0], [])
+        matching = [added for added in mine if answer.get("id") in (None, added.id)]
+        if not matching:
+            raise ValueError("nothing was added here")
+        if self._adjudicate:
+            gold.undecide(self._connection, matching[-1].id)
+        gold.drop(self._connection, self._who, matching[-1].id)
+        mine.remove(matching[-1])
+
+    def check(self, place: int, answer: Mapping[str, Any]) -> None:
+        """Nothing is missing in this review."""
+        gold.check(self._connection, self._who, [self._places[place][0]], TOOL)
+        self._checked.add(self._places[place][0])
+
+    def uncheck(self, place: int, answer: Mapping[str, Any]) -> None:
+        gold.uncheck(self._connection, self._who, self._places[place][0])
+        self._checked.discard(self._places[place][0])
+
+    def _list_places(self) -> Iterator[tuple[int, Candidate | None]]:
+        """(review id, candidate or None) in the pool's order; the disputes alone where they are decided."""
+        for review in self._order:
+            self._added[review.id] = [
+                candidate for candidate in review.candidates if candidate.n is None and candidate.id in self._labels
+            ]
+            if self._adjudicate:
+                yield from ((review.id, candidate) for candidate in review.candidates if candidate.id in self._disputes)
+            else:
+                own: list[Candidate | None] = [candidate for candidate in review.candidates if candidate.n is not None]
+                last: list[Candidate | None] = (
+                    [None] if not own or review.stratum == READ else []
+                )  # what is missing is asked for
+                yield from ((review.id, candidate) for candidate in [*own, *last])
+
+    def _candidate(self, place: int) -> tuple[PoolReview, Candidate]:
+        review, candidate = self._places[place]
+        if candidate is None:
+            raise ValueError("there is no candidate here")
+        return self._reviews[review], candidate
+
+    def _is_done(self, place: int) -> bool:
+        review, candidate = self._places[place]
+        return (
+            candidate.id in self._labels
+            if candidate is not None
+            else review in self._checked or bool(self._added[review])
+        )
+
+    def _item(self, place: int) -> Json:
+        i, candidate = self._places[place]
+        review = self._reviews[i]
+        same = [p for p in self._around(place) if self._places[p][0] == i]
+        item: Json = {
+            "place": place,
+            "text": review.text,
+            "key": review.key,
+            "of": len(same),
+            "nth": same.index(place) + 1,
+        }
+        item |= {
+            "checked": i in self._checked,
+            "missing": [show_candidate(added) for added in self._added[i]],
+            "candidate": None,
+        }
+        if candidate is None:
+            return item | {"done": self._is_done(place)}
+        label = self._labels.get(candidate.id)
+        correction = (
+            None
+            if label is None
+            else {
+                "label": label.label,
+                "polarity": label.polarity,
+                "aspect": label.aspect,
+                "opinion": label.opinion,
+                "note": label.note,
+            }
+        )
+        return item | {
+            "candidate": show_candidate(candidate),
+            "label": correction,
+            "done": label is not None,
+            "said": self._disputes.get(candidate.id, ""),
+        }
+
+    def _around(self, place: int) -> range:
+        """Places of the same review, which lie together."""
+        i, start, end = self._places[place][0], place, place + 1
+        while start > 0 and self._places[start - 1][0] == i:
+            start -= 1
+        while end < len(self._places) and self._places[end][0] == i:
+            end += 1
+        return range(start, end)
+
+
+_WORK = frozenset({"label", "add", "check"})
+"""Answers that are work done, for the pace; others take one back."""
+_ANSWERS = {name: getattr(DatabaseBook, name) for name in ("label", "clear", "add", "remove", "check", "uncheck")}

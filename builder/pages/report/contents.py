@@ -1,0 +1,265 @@
+"""Sections on what the dataset holds: rows in and out, triplets, words, agreement of the sources.
+
+In: the open database. Out: sections of tables and figures.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections import Counter
+
+from builder.core.wording import counted
+from builder.pages.report.blocks import Cell, ReportFigure, Section, Table
+from builder.pages.report.numbers import percent, whole_number
+from builder.pages.report.yardsticks import final_systems
+from builder.reviews.script import converter
+from builder.store import browse, released, runs
+from builder.store import report as asked
+
+
+def in_and_out(connection: sqlite3.Connection) -> Section:
+    """Rows read, dropped and kept; rejects by reason; what is in the release."""
+    done = runs.runs(connection)
+    counts = done["ingest"].counts if "ingest" in done else {}
+    rows: list[tuple[Cell, ...]] = []
+    if counts:
+        rows = [("rows read", whole_number(counts["rows"]), 100.0)]
+        stored = [
+            ("rejected", counts["rejected"]),
+            ("repeat another review", counts["duplicates"]),
+            ("distinct reviews", counts["reviews"]),
+        ]
+        rows += [(name, whole_number(n), percent(whole_number(n), whole_number(counts["rows"]))) for name, n in stored]
+        covered = asked.totals(connection)[3]
+        rows += [("with a candidate triplet", covered, percent(covered, whole_number(counts["rows"])))]
+        out = released.totals(connection)
+        shown = ("reviews", "reviews with a triplet", "unverified negatives") if out["reviews"] else ()
+        rows += [(f"released {name}", out[name], percent(out[name], whole_number(counts["rows"]))) for name in shown]
+    flow = Table(
+        "in-and-out",
+        "From rows to reviews with triplets",
+        ("step", "number", "percent of rows"),
+        tuple(rows),
+        look="bars",
+        missing="Nothing ingested yet: `builder build`.",
+    )
+    left = [
+        (f"{stage}: {reason}", n, "triplets" if stage == "release" else "rows")
+        for stage, reason, n in asked.rejected(connection)
+    ]
+    left += [(f"ingest: duplicate, {kind}", n, "rows") for kind, n in asked.duplicates(connection)]
+    left.sort(key=lambda row: (row[2], -whole_number(row[1])))
+    note = (
+        "Nothing is lost: rejected rows stay in the table `rejected` with their text, duplicates in `reviews` with "
+        "the first of them."
+    )
+    columns = ("stage: reason", "number", "of")
+    rejected = Table(
+        "rejects", "What was left out, by stage and reason", columns, tuple(left), note, "Nothing was left out."
+    )
+    lead = _lead_in(counts)
+    return Section(
+        "in-and-out",
+        "What went in, what came out",
+        lead,
+        (flow, rejected, _released(connection), _distribution(connection)),
+    )
+
+
+def _lead_in(counts: runs.Counts) -> str:
+    if not counts:
+        return "Nothing was ingested yet."
+    return (
+        f"{counted(whole_number(counts['rows']), 'row')} became "
+        f"{counted(whole_number(counts['reviews']), 'distinct review')}: "
+        f"{whole_number(counts['train']):,} to train on, {whole_number(counts['valid']):,} to choose by, "
+        f"{whole_number(counts['test']):,} to test on."
+    )
+
+
+def _released(connection: sqlite3.Connection) -> Table:
+    """Triplets of the release by split, and what it leaves out."""
+    done = runs.runs(connection).get("release")
+    rows: tuple[tuple[Cell, ...], ...] = ()
+    if done:
+        rows = tuple((name, done.counts[name]) for name in ("train", "valid", "test") if name in done.counts)
+    version = f" {done.counts['version']}" if done else ""
+    missing = _UNRELEASED
+    return Table("release", f"Triplets in release{version}", ("split", "triplets"), rows, look="bars", missing=missing)
+
+
+_UNRELEASED = "Nothing released yet: `builder run release`."
+
+
+def _distribution(connection: sqlite3.Connection) -> Table:
+    """Table 7: the reviews of each split and layer of the release, what proposed their triplets, and who labelled."""
+    config = json.loads(runs.setting(connection, "build") or "{}").get("config", {})
+    variant = config.get("release.train_source") or (config.get("self_train.variants") or ["E"])[0]
+    judge = "" if browse.judge_doubt(connection) else runs.judge(connection)
+    together = f"rules and {judge}" if judge else "rules"
+    together = together if variant == "E" else f"rules and self-train-{variant}"
+    sources = {"train": f"self-train-{variant}", "valid": "rules"} if variant != "E" else {}
+    layers = released.labelled_by(connection)
+    rows: list[tuple[Cell, ...]] = []
+    for split, annotation, reviews, number in released.layers(connection):
+        labelled_by = layers.get(annotation, "") if split == "test" else ""
+        systems = final_systems(connection)
+        union = f"union of {', '.join(systems)}" if "pool" in labelled_by and len(systems) > 1 else together
+        rows.append((split, annotation, reviews, number, sources.get(split, union), labelled_by or "-"))
+    columns = ("split", "layer", "reviews", "triplets", "source", "golden answer by")
+    title = "Table 7 of the paper: the dataset"
+    return Table("table-7", title, columns, tuple(rows), missing="" if rows else _UNRELEASED)
+
+
+def triplets(connection: sqlite3.Connection) -> Section:
+    """Triplets by source, polarity and split (Table 2), and how many a review has."""
+    by_source = asked.by_source(connection)
+    whole: dict[str, list[int]] = {}
+    for name, _, *numbers in by_source:
+        kept = whole.setdefault(str(name), [0] * 5)
+        whole[str(name)] = [a + whole_number(b) for a, b in zip(kept, numbers, strict=True)]
+    columns = ("source", "reviews", "triplets", "POS", "NEG", "NEU")
+    rows: tuple[tuple[Cell, ...], ...] = tuple((name, *numbers) for name, numbers in whole.items())
+    sources = Table(
+        "by-source",
+        "Candidates by source and polarity",
+        columns,
+        rows,
+        look="polarity",
+        missing="No triplets yet: `builder run seed`.",
+    )
+    kinds = {source.name: source.kind for source in asked.sources(connection)}
+    split: tuple[tuple[Cell, ...], ...] = tuple(row[1:] for row in by_source if kinds[str(row[0])] == "rules")
+    note = "The rules' triplets: what a discriminator and a first model learn from, where they are trained."
+    table_2 = Table(
+        "table-2",
+        "Table 2 of the paper: reviews and triplets by split",
+        ("split", *columns[1:]),
+        split,
+        note=note,
+        look="polarity",
+        missing=sources.missing,
+    )
+    rules = next((source for source in asked.sources(connection) if source.kind == "rules"), None)
+    by_number = (
+        tuple((whole_number(n), whole_number(many)) for n, many in asked.per_review(connection, rules.id))
+        if rules
+        else ()
+    )
+    rows_out = tuple(released.by_polarity(connection))
+    release = Table(
+        "released", "Released triplets by split and polarity", ("split", *columns[1:]), rows_out,
+        look="polarity", missing=_UNRELEASED,
+    )  # fmt: skip
+    number, aspects, opinions, covered = asked.totals(connection)
+    out = released.totals(connection)["triplets"]
+    outcome = f"; {out:,} of them are released" if out else "; nothing is released yet"
+    lead = (
+        f"{counted(number, 'different candidate')} in {counted(covered, 'review')}, with "
+        f"{counted(aspects, 'different aspect')} and "
+        f"{counted(opinions, 'different opinion')}, from all sources together{outcome}."
+    )
+    return Section(
+        "triplets",
+        "Triplets: released, and proposed",
+        lead,
+        (release, sources, table_2),
+        (_histogram(by_number),) if len(by_number) > 1 else (),
+    )
+
+
+def _histogram(reviews_by_number: tuple[tuple[int, int], ...]) -> ReportFigure:
+    """Ten and more together."""
+    bins = Counter[int]()
+    for n, many in reviews_by_number:
+        bins[min(n, 10)] += many
+    about = ", ".join(
+        f"{counted(many, 'review')} with {n}{' or more' if n == 10 else ''}" for n, many in sorted(bins.items())
+    )
+    return ReportFigure(
+        "per-review",
+        "Triplets of the rules per review",
+        about,
+        "triplets (10: ten or more)",
+        "reviews",
+        histogram=tuple(sorted(bins.items())),
+    )
+
+
+def words(connection: sqlite3.Connection, limit: int = 25) -> Section:
+    """The aspects and opinions in most triplets; the two scripts of a word together, under the one that is written
+    more.
+    """
+    tables = []
+    for column in ("aspect", "opinion"):
+        head = (column, "triplets", "POS", "NEG", "NEU")
+        rows = _one_script(asked.words(connection, column), limit)
+        tables.append(
+            Table(
+                f"top-{column}s",
+                f"Top {column}s",
+                head,
+                rows,
+                look="polarity",
+                missing="No triplets yet: `builder run seed`.",
+            )
+        )
+    whose = (
+        "released triplets"
+        if released.totals(connection)["triplets"]
+        else "candidates of all sources, for nothing is released yet"
+    )
+    lead = f"By the number of {whose}; Traditional and Simplified forms of a word count as one."
+    return Section("words", "What people talk about, and how", lead, tuple(tables))
+
+
+def _one_script(counted_words: list[tuple[str, int, int, int, int]], limit: int) -> tuple[tuple[Cell, ...], ...]:
+    """Only words frequent enough to get into the table, or to bring another one in, are converted."""
+    simplified = converter("t2s")
+    kept: dict[str, tuple[str, list[int]]] = {}
+    for word, *numbers in counted_words[: 40 * limit]:
+        _, sums = kept.setdefault(simplified(word), (word, [0] * 4))
+        sums[:] = [a + b for a, b in zip(sums, numbers, strict=True)]
+    ordered = sorted(kept.values(), key=lambda entry: (-entry[1][0], entry[0]))
+    return tuple((word, *sums) for word, sums in ordered[:limit])
+
+
+def sharing(connection: sqlite3.Connection) -> Section:
+    """How much of one source's triplets another finds too, at the very place and with the same polarity."""
+    by_name = {source.name: source for source in asked.sources(connection)}
+    gold = [source.name for source in by_name.values() if source.kind == "gold"]
+    chosen = [by_name[name] for name in (*gold, *final_systems(connection)) if name in by_name]
+    shared = asked.overlaps(connection, [source.id for source in chosen])
+    rows = tuple(
+        (
+            source.name,
+            *(
+                100.0 * shared.get((source.id, other.id), 0) / shared[source.id, source.id]
+                if (source.id, source.id) in shared
+                else None
+                for other in chosen
+            ),
+        )
+        for source in chosen
+    )
+    note = (
+        "Percent of the row's triplets that the column proposes too: same places in the text, same polarity. Gold "
+        "holds reviews of the test split alone, so its column is low."
+    )
+    table = Table(
+        "sharing",
+        "How far the sources agree",
+        ("source", *(source.name for source in chosen)),
+        rows,
+        note=note,
+        look="matrix",
+        missing="Only one source yet.",
+    )
+    return Section(
+        "sharing",
+        "How alike the sources are, which is not quality",
+        "Models learn from the rules or hold their triplets too, so agreement with these says little about quality; "
+        "agreement with gold does.",
+        (table,),
+    )

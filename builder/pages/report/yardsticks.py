@@ -1,0 +1,154 @@
+"""What systems are measured with: gold, the labels of a pool, a judge's labels, or, where there is none of
+these, the rules' own output.
+
+In: the database. Out: `Yardstick`s: gold answers by review, and what each system says there. Pure but for reading.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import dataclass
+
+from builder.core.annotators import NOT_STATED, name_annotators
+from builder.gold.metrics import Answer
+from builder.gold.metrics.matching import near_label
+from builder.store import labels, released, runs
+from builder.store import report as asked
+from builder.store.labels import LabelCandidate, LabelPool, StoredLabel
+from builder.store.report import ProposedTriplet, StoredSource
+
+Answers = dict[str, list[Answer]]
+
+NO_GOLD = (
+    "No gold here. Label a sample: `builder pool`, then `builder annotate`; or name a gold file: `builder "
+    "run evaluate --set evaluate.gold=FILE`."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Yardstick:
+    """What systems are measured with on a split.
+
+    `quality`: whether it says how good a system is, or only how alike to the rules. `verdicts`: (gold label,
+    discriminator's label, None where it abstains) of each candidate that both know. `judged`: triplet (review,
+    aspect, opinion, polarity) -> YY, YN or NX.
+    """
+
+    name: str
+    split: str
+    quality: bool
+    gold: Answers
+    systems: dict[str, Answers]
+    verdicts: tuple[tuple[str, str | None], ...]
+    judged: dict[tuple[str, str, str, str], str]
+
+
+def find_yardsticks(connection: sqlite3.Connection) -> list[Yardstick]:
+    """All there are, the best first; the rules themselves only where there is no other."""
+    sources = asked.sources(connection)
+    pooled = released.labelled_by(connection)  # a pool's labels are read from the pool
+    out = [
+        _by_gold(connection, sources, source)
+        for source in sources
+        if source.kind == "gold" and "pool" not in pooled.get(source.name, "")
+    ]
+    for pool in labels.pools(connection):
+        out += _pooled(pool)
+    return out or [_rules(connection, sources)] if any(source.name == "rules" for source in sources) else out
+
+
+def final_systems(connection: sqlite3.Connection) -> list[str]:
+    """The rules, and the last model of each variant; none that only repeats the rules."""
+    last = {done.variant: done.round for done in runs.rounds(connection)}
+    known = {source.name for source in asked.sources(connection)}
+    return ["rules", *(name for variant, number in sorted(last.items()) if (name := f"{variant}{number}") in known)]
+
+
+def _by_gold(connection: sqlite3.Connection, sources: list[StoredSource], gold: StoredSource) -> Yardstick:
+    keys = asked.reviews(connection, "test")
+    due = answers(keys, asked.proposed(connection, gold.id, "test"))
+    proposals = {
+        source.name: asked.proposed(connection, source.id, "test")
+        for source in sources
+        if source.kind in ("rules", "model")
+    }
+    judge = next((source for source in sources if source.kind == "discriminator"), None)
+    verdicts = asked.verdicts(connection, judge.id, "test") if judge else {}
+    triplets = {triplet.id: triplet for rows in proposals.values() for triplet in rows}
+    named = {i: near_label(due[t.review], (t.aspect, t.opinion, t.polarity)) for i, t in sorted(triplets.items())}
+    pairs = tuple((label, verdicts[i]) for i, label in named.items() if i in verdicts)
+    judged = {(t.review, t.aspect, t.opinion, t.polarity): named[i] for i, t in triplets.items()}
+    systems = {name: answers(keys, rows) for name, rows in proposals.items()}
+    by = f" by {name_annotators(gold.annotators)}" if gold.annotators else f" ({NOT_STATED})"
+    return Yardstick(f"gold{by}", "test", True, due, systems, pairs, judged)
+
+
+def _rules(connection: sqlite3.Connection, sources: list[StoredSource]) -> Yardstick:
+    keys = asked.reviews(connection, "valid")
+    by_name = {source.name: source for source in sources}
+    due = answers(keys, asked.proposed(connection, by_name["rules"].id, "valid"))
+    models = {
+        source.name: answers(keys, asked.proposed(connection, source.id, "valid"))
+        for source in sources
+        if source.kind == "model"
+    }
+    return Yardstick("the rules' own output", "valid", False, due, models, (), {})
+
+
+def answers(keys: list[str], triplets: list[ProposedTriplet]) -> Answers:
+    """The triplets of each review, also of those in which nothing is proposed."""
+    out: Answers = {key: [] for key in keys}
+    for triplet in triplets:
+        out[triplet.review].append((triplet.aspect, triplet.opinion, triplet.polarity))
+    return out
+
+
+def _pooled(pool: LabelPool) -> list[Yardstick]:
+    """One by what people decided, one by each language model that labelled all of a review's candidates somewhere."""
+    labels_by_name = {f"people's labels of pool {pool.id}": pool.final} | {
+        f"{name}'s labels of pool {pool.id}": decisions
+        for name, decisions in pool.labels.items()
+        if pool.kinds[name] == "llm"
+    }
+    return [_labelled(pool, name, decisions) for name, decisions in labels_by_name.items() if decisions]
+
+
+def _labelled(pool: LabelPool, name: str, decided: dict[int, StoredLabel]) -> Yardstick:
+    """Reviews with an undecided candidate are left out; a review without candidates has nothing to decide (the paper
+    counts it too).
+    """
+    open_ = {candidate.review for candidate in pool.candidates if candidate.sources and candidate.id not in decided}
+    keys = [key for key in pool.reviews if key not in open_]
+    names = sorted(
+        {source for candidate in pool.candidates for source in candidate.sources},
+        key=lambda name: (name != "rules", name),
+    )
+    gold: Answers = {key: [] for key in keys}
+    systems: dict[str, Answers] = {source: {key: [] for key in keys} for source in names}
+    judged: dict[tuple[str, str, str, str], str] = {}
+    for candidate in pool.candidates:
+        if candidate.review in open_:
+            continue
+        if candidate.id in decided:
+            gold[candidate.review] += stands_for(candidate, decided[candidate.id])
+            judged[candidate.review, candidate.aspect, candidate.opinion, candidate.polarity] = decided[
+                candidate.id
+            ].label
+        for source in candidate.sources:
+            systems[source][candidate.review].append((candidate.aspect, candidate.opinion, candidate.polarity))
+    machine = next((decisions for name, decisions in pool.labels.items() if pool.kinds[name] == "discriminator"), {})
+    pairs = tuple((label.label, machine[i].label) for i, label in sorted(decided.items()) if i in machine)
+    return Yardstick(name, pool.split, True, gold, systems, pairs, judged)
+
+
+def stands_for(candidate: LabelCandidate, label: StoredLabel) -> list[Answer]:
+    """The gold triplet of a label: the candidate, corrected where the label says how; none for a pair that is wrong
+    as it is.
+    """
+    if (label.label == "NX" and not label.spans) or (label.label == "YN" and label.polarity is None):
+        return []
+    aspect, opinion = (
+        "".join(candidate.text[start:end] for start, end in label.spans[name]) if name in label.spans else surface
+        for name, surface in (("aspect", candidate.aspect), ("opinion", candidate.opinion))
+    )
+    return [(aspect, opinion, label.polarity or candidate.polarity)]

@@ -1,0 +1,180 @@
+"""From a working directory or a release to a running web server."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import resource
+import socket
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from builder.core import markup
+from builder.core.errors import ConfigError, install_command
+from builder.pages.serve.database import add_comparison, of_release, of_workdir, read_manifest
+from builder.pages.serve.folder import folder_of_server
+from builder.pages.serve.metadata import metadata
+from builder.pages.serve.trying import Extracting, Reads
+from builder.store import db
+
+_SETTINGS = {
+    "allow_download": False,
+    "sql_time_limit_ms": 3000,
+    "facet_time_limit_ms": 1000,
+    "max_returned_rows": 1000,
+    "suggest_facets": False,
+}
+MEMORY = 1 << 30
+"""Bytes that the server may take beyond what it has when it begins to listen."""
+
+
+def datasette(
+    database: Path,
+    title: str,
+    source: str,
+    host: str = "127.0.0.1",
+    extractor: Callable[[], Reads] | None = None,
+    compares: bool = False,
+) -> Any:
+    """An instance of Datasette over an immutable database of ours; ConfigError if the extra is not installed.
+
+    Args:
+        extractor: makes what reads a sentence that somebody types; None: the server reads none.
+        compares: whether the database holds a comparison of releases.
+    """
+    library = _library()
+    from builder.pages.serve import plugin
+    from builder.pages.serve.answering import Site
+
+    if not library.plugins.pm.is_registered(plugin):
+        library.plugins.pm.register(plugin, "builder")
+
+    class Served(library.app.Datasette):  # type: ignore[misc,name-defined]
+        """Datasette asks for routes while it is made, so the site has to be there before."""
+
+        builder_site = Site(title, source, host, Extracting(extractor) if extractor else None, compares)
+
+    served = Served(
+        immutables=[str(database)],
+        metadata=metadata(title, source),
+        template_dir=str(Path(__file__).parent / "templates"),
+        settings=_SETTINGS,
+    )
+    served.jinja_env.finalize = _visible
+    return served
+
+
+def _visible(value: object) -> object:
+    """What a template writes, with characters that reorder or hide text shown by their numbers."""
+    return markup.visible(value) if type(value) is str else value
+
+
+def _library() -> Any:
+    """Datasette, if it is installed."""
+    os.environ.setdefault("DATASETTE_LOAD_PLUGINS", "")  # what else is installed here has no business on these pages
+    try:
+        import datasette.app
+        import datasette.handle_exception
+        import datasette.plugins
+    except ImportError as error:
+        raise ConfigError(f"the web pages need Datasette ({error})", fix=install_command("inspect")) from error
+    datasette.handle_exception.rich = None  # where rich is installed, it prints every unknown path with a traceback
+    return datasette
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What is served: a working directory, or a release; `compared`: an earlier release to lay beside it; `extractor`
+    makes what reads typed sentences.
+    """
+
+    workdir: Path
+    release: Path | None = None
+    compared: Path | None = None
+    extractor: Callable[[], Reads] | None = None
+
+
+def serve(shown: Shown, host: str, port: int, report: Callable[[str], None], opened: bool = False) -> None:
+    """Serve until interrupted. `report` hears the address once the socket is open; `opened`: a browser opens it."""
+    _library()  # before a large copy is made
+    with folder_of_server() as folder:
+        if shown.release is not None:
+            manifest = read_manifest(shown.release)
+            title = f"{manifest.get('name', shown.release.name)} {manifest.get('version', '')}".strip()
+            source = f"release {shown.release}"
+            report(f"reading {shown.release}")
+            database = of_release(shown.release, folder)
+        else:
+            title, source = (
+                f"working directory {shown.workdir.resolve().name}",
+                f"{shown.workdir}, as it was when the server started",
+            )
+            with db.reading(shown.workdir):  # what cannot be read is not said to be copied
+                report(f"copying {shown.workdir}")
+            database = of_workdir(shown.workdir, folder)
+        if shown.compared is not None:
+            report(f"comparing with {shown.compared}")
+            add_comparison(database, shown.compared, shown.release)
+        made = datasette(database, title, source, host, shown.extractor, shown.compared is not None)
+        asyncio.run(made.client.get("/"))  # the one page that takes long; it is kept
+        with suppress(KeyboardInterrupt):  # uvicorn raises it again once it has stopped; it is how one leaves
+            _run(made.app(), host, port, report, opened)
+
+
+def _run(app: Any, host: str, port: int, report: Callable[[str], None], opened: bool) -> None:
+    import uvicorn
+
+    listening = _listen(host, port)
+    shown = f"[{host}]" if ":" in host else host
+    address = f"http://{shown}:{listening.getsockname()[1]}/"
+    report(f"{address}  (Ctrl-C stops)")
+    if opened and not _open(address):
+        report("no browser could be opened here; open the address yourself")
+    server = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="on", access_log=False))
+    _limit_memory()
+    server.run(sockets=[listening])
+
+
+def _open(address: str) -> bool:
+    """Open an address in the user's browser, in a process of its own; False where there is none."""
+    import webbrowser
+
+    try:
+        return webbrowser.open(address)
+    except webbrowser.Error:
+        return False
+
+
+def _limit_memory() -> None:
+    """Whatever is asked of the server, it takes no more than MEMORY beyond what it has now."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+    except OSError:  # not Linux: SQLite's own limit stays
+        return
+    limit = pages * resource.getpagesize() + MEMORY
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    if hard == resource.RLIM_INFINITY or limit < hard:
+        resource.setrlimit(resource.RLIMIT_AS, (limit, hard))
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """An open socket; ConfigError where the address cannot be had."""
+    opened = None
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        opened = socket.socket(family, kind, protocol)
+        opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        opened.bind(address)
+        opened.listen()  # whoever comes between the telling of the address and the first page waits
+    except OSError as error:
+        if opened is not None:
+            opened.close()
+        raise ConfigError(
+            f"cannot listen on {host}:{port} ({error.strerror or error})", fix="choose another --port (0: any free one)"
+        ) from error
+    return opened

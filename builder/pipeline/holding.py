@@ -1,0 +1,145 @@
+"""What variant E holds of texts outside a build, by the very decisions that the release of the build makes.
+
+In: a working directory, and views as the engine reads them. Out: their triplets with calibrated confidences. Trust,
+the lexicon's polarity and `release.min_confidence` are those of the build; without a trusted panel the rules'
+triplets stay as they are.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from builder.core.errors import ConfigError
+from builder.core.records import Triplet
+from builder.core.settings import ReleaseSettings
+from builder.engine import Doc, RuleEngine
+from builder.engine.reader import Recipe, make_reader
+from builder.models.trust import Standing
+from builder.store import db, runs, triplets
+
+if TYPE_CHECKING:
+    from builder.models.calibration import Calibration
+    from builder.models.panel import Panel
+    from builder.models.tagger import Proposal
+
+Triplets = tuple[Triplet, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Rated:
+    """A trusted panel, what its scores are worth, and the convention of the rules that it was trained on."""
+
+    panel: Panel
+    calibration: Calibration
+    convention: str
+
+
+def holder(workdir: Path, recipe: Recipe, device: str = "auto") -> Callable[[Sequence[str]], list[Triplets]]:
+    """Views to the triplets that a release of the working directory would hold of them."""
+    rated, least = rated_panel(workdir, device), least_confidence(workdir)
+    return _holding(recipe, rated, least)
+
+
+def shipped_holder(recipe: Recipe) -> Callable[[Sequence[str]], list[Triplets]]:
+    """Views to the triplets that rules and the model of the domain's pack hold together, without a working directory.
+
+    ConfigError where the pack ships no model, or the convention is another than `natural`.
+    """
+    from builder.models.shipped import open_model
+
+    folder = recipe.folders.model
+    if folder is None or recipe.convention != "natural":
+        raise ConfigError(
+            f"no model is shipped for the domain {recipe.folders.domain} and the convention {recipe.convention}",
+            fix="take the source rules, or name a working directory that was built",
+        )
+    panel = open_model(folder, recipe.folders)
+    assert panel.own_calibration is not None, "a shipped model was measured"
+    return _holding(recipe, Rated(panel, panel.own_calibration, recipe.convention), ReleaseSettings().min_confidence)
+
+
+def _holding(recipe: Recipe, rated: Rated | None, least: float) -> Callable[[Sequence[str]], list[Triplets]]:
+    reader = make_reader(recipe)
+    if rated is not None:
+        from builder.models.informed import share_words
+
+        if recipe.backend == "embedded":
+            share_words(recipe.folders, reader.lexicon, reader.backend)
+        taggers = rated.panel.taggers.informed_by(recipe.folders)
+        rated = replace(rated, panel=replace(rated.panel, taggers=taggers))
+
+    def predict(views: Sequence[str]) -> list[Triplets]:
+        docs = [Doc.of(text, tokens) for text, tokens in zip(views, reader.backend.annotate(views), strict=True)]
+        ruled = [reader.engine.extract(doc) for doc in docs]
+        return ruled if rated is None else hold(rated, reader.engine, docs, ruled, least)
+
+    return predict
+
+
+def least_confidence(workdir: Path) -> float:
+    """`release.min_confidence` of the build; 0 of one that was begun before there was such a setting."""
+    return float(_setting(workdir, "release.min_confidence", 0))
+
+
+def _setting(workdir: Path, key: str, otherwise: Any) -> Any:
+    with db.reading(workdir) as connection:
+        config = json.loads(runs.setting(connection, "build") or '{"config": {}}')["config"]
+    return config.get(key, otherwise)
+
+
+def rated_panel(workdir: Path, device: str = "auto") -> Rated | None:
+    """The panel of a working directory with its curve; None if there is none, or it is not trusted."""
+    from builder.models.calibration import load_calibration
+    from builder.models.panel import load_panel
+
+    with db.reading(workdir) as connection:
+        if triplets.source_id(connection, "discriminator") is None:
+            return None
+    folder = workdir / "models" / "panel"
+    panel = load_panel(folder, device if device != "auto" else str(_setting(workdir, "device", "auto")))
+    calibration = load_calibration(folder) if panel.trust else None
+    return (
+        None
+        if calibration is None
+        else Rated(panel, calibration, str(_setting(workdir, "rules.convention", "natural")))
+    )
+
+
+def hold(
+    rated: Rated, engine: RuleEngine, docs: Sequence[Doc], ruled: Sequence[Triplets], least: float
+) -> list[Triplets]:
+    """What rules and panel hold together of each document, less what has a lower confidence than `least`."""
+    from builder.models.cotrain import held
+
+    limits = rated.panel.limits
+    proposals = rated.panel.taggers.proposals([doc.text for doc in docs])
+    likely = [[pair for pair in pairs if pair[0] >= limits.least] for pairs in proposals]
+    stays = [
+        [standing != "rejected" for standing, _ in _place(rated, own, pairs)]
+        for own, pairs in zip(ruled, proposals, strict=True)
+    ]
+    both = [held(engine, *parts, limits) for parts in zip(docs, ruled, stays, likely, strict=True)]
+    return [
+        tuple(
+            replace(triplet, confidence=sure)
+            for triplet, placed in zip(kept, _place(rated, kept, pairs), strict=True)
+            if (sure := rated.calibration.rate(*placed)) >= least
+        )
+        for kept, pairs in zip(both, proposals, strict=True)
+    ]
+
+
+def _place(rated: Rated, proposed: Triplets, proposals: Sequence[Proposal]) -> list[tuple[Standing, float]]:
+    """How the panel stands to each triplet, with its probability of YY as the database keeps it."""
+    from builder.models.panel import seen
+
+    weighed, out = rated.convention == "natural", list[tuple[Standing, float]]()
+    for triplet, (label, score) in zip(proposed, rated.panel.verdicts(seen(proposed, proposals)), strict=True):
+        margin = triplet.margin if weighed else 0.0
+        standing = rated.panel.limits.place(label, score, triplet.rule or "", triplet.polarity, margin)
+        out.append(("model" if triplet.source != "rules" else standing, round(score, 6)))
+    return out

@@ -1,0 +1,105 @@
+"""The judge of a build: where it lies, how far it is trusted, and its verdicts on stored triplets."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from functools import partial
+from pathlib import Path
+
+from builder.core.records import StoredTriplet
+from builder.core.settings import Config
+from builder.language.lexicon.folders import Folders
+from builder.learning.task import Example, Judge
+from builder.models import kinds
+from builder.models.trust import Standing, TrustLimits
+from builder.pipeline import predictions
+from builder.pipeline.context import Context
+from builder.pipeline.examples import stream_examples
+from builder.store import triplets
+from builder.store.triplets import JudgedTriplet
+
+NAME = "discriminator"
+TOO_FEW = "too few reviews for a judge; releasing what the rules hold"
+RULES_ALONE = "the profile rules trains no judge; releasing what the rules hold"
+KnownVerdicts = dict[str, predictions.Verdicts]
+"""Verdicts on the rules' triplets of a review, by its key."""
+
+
+def judge_stored(
+    context: Context,
+    judge: Judge,
+    source: int,
+    split: str,
+    stored: Iterable[StoredTriplet],
+    progress: predictions.CharacterProgress,
+    known: KnownVerdicts | None = None,
+) -> None:
+    """Judge stored triplets of a split and write the verdicts as they come, inside the caller's transaction.
+
+    Verdicts that are `known` are written without asking the judge again.
+    """
+
+    def write(ids: list[int], labels: predictions.Verdicts) -> None:
+        rows = [(i, label, round(score, 6)) for i, (label, score) in zip(ids, labels, strict=True)]
+        triplets.judge(context.connection, source, rows)
+
+    def open_examples() -> Iterator[tuple[Example, list[int]]]:
+        for example, ids in stream_examples(context, stored):
+            if known and example.id in known:
+                write(ids, known[example.id])
+            else:
+                yield example, ids
+
+    ask = partial(predictions.classify, context, judge, folder_of(context), progress, apart=split == "train")
+    for ids, labels in predictions.answer_pairs(open_examples(), ask):
+        write(ids, labels)
+
+
+def load_judge(context: Context) -> Judge | None:
+    """The judge; None where there were too few reviews for one."""
+    if triplets.source_id(context.connection, NAME) is None:
+        return None
+    if context.config.discriminate.mode != "paper":
+        from builder.models.panel import load_panel
+
+        return load_panel(folder_of(context), context.config.device)
+    return kinds.load_judge(folder_of(context), context.config.device)
+
+
+def find_shipped_model(config: Config, folders: Folders) -> Path | None:
+    """The folder of the model that judges a build, where the domain's pack ships one and nothing is to be trained.
+
+    It knows the convention `natural` alone.
+    """
+    natural = config.profile == "embedded" and config.rules.convention == "natural"
+    return folders.model if natural and config.discriminate.mode == "auto" else None
+
+
+def read_trust(context: Context) -> float | None:
+    """How far the cross-fitted panel is trusted, from 0 to 1; None where there is none."""
+    path = context.models / "panel" / "panel.json"
+    if (
+        context.config.discriminate.mode == "paper"
+        or triplets.source_id(context.connection, NAME) is None
+        or not path.is_file()
+    ):
+        return None
+    return float(json.loads(path.read_text(encoding="utf-8"))["trust"])
+
+
+def place(limits: TrustLimits, judged: JudgedTriplet, convention: str) -> Standing:
+    """How the judge leaves a triplet of the rules. Only the convention `natural` weighs candidates."""
+    margin = judged.margin if convention == "natural" else 0.0
+    return limits.place(judged.label, judged.score or 0.0, judged.rule, judged.stored.triplet.polarity, margin)
+
+
+def read_limits(context: Context) -> TrustLimits:
+    """What variant E may do by the panel of this build."""
+    settings = json.loads((context.models / "panel" / "panel.json").read_text(encoding="utf-8"))
+    return TrustLimits.read(settings["limits"]) if "limits" in settings else TrustLimits.of(float(settings["trust"]))
+
+
+def folder_of(context: Context) -> Path:
+    """Where the judge of the config's mode is saved."""
+    return context.models / (NAME if context.config.discriminate.mode == "paper" else "panel")

@@ -1,0 +1,183 @@
+"""The layers of the test split: gold, whoever labelled it, and silver that a language model labelled, as triplets of
+the stored texts. A wrong line, id or span is an error, never a guess.
+
+In: what `evaluate.gold` and `evaluate.silver` name, a file or a pool. `ingest` reads files to make their reviews the
+test split, and checks all of them; a pool is drawn from a build that has its splits. `evaluate` stores each layer as
+the source of its name.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from builder.core.annotators import ANNOTATORS, Annotators, join_annotators, name_annotators
+from builder.core.errors import ConfigError, InputError
+from builder.core.records import Element, Polarity, Review, Triplet, polarity_of
+from builder.core.settings import Evaluate
+from builder.core.strict_json import parse_json
+from builder.pipeline import pool_layers
+from builder.reviews.text import in_order
+from builder.store import reviews
+
+_LINES = 'each line is {"id": …, "text": …, "triplets": […], "annotators": …}'
+_SPANS = "name the spans of each element in the text; `builder gain` alone takes labels without spans"
+_VALENCE: dict[Polarity, float] = {"POS": 8.0, "NEG": 3.0, "NEU": 5.0}
+
+
+@dataclass(frozen=True, slots=True)
+class TestLayer:
+    """A layer over stored reviews: its name, who labelled it in words and as far as somebody says, its reviews by row
+    id and key, and (review, triplet).
+    """
+
+    name: str
+    labelled_by: str
+    annotators: Annotators
+    reviews: dict[int, str]
+    triplets: list[tuple[int, Triplet]]
+
+    @property
+    def signature(self) -> str:
+        """What decides the layer: who labelled it, and what its reviews hold by these labels."""
+        held = [(self.reviews[review], triplet.key) for review, triplet in self.triplets]
+        content = repr([sorted(self.reviews.values()), held]).encode("utf-8", "surrogatepass")
+        return f"labels of {self.labelled_by}, {hashlib.sha256(content).hexdigest()[:16]}"
+
+
+def read_layers(connection: sqlite3.Connection, settings: Evaluate) -> Iterator[TestLayer]:
+    """The layers that the settings name, gold first; InputError where the test split lacks a review of one."""
+    in_test = {review.key: review for review in reviews.in_split(connection, "test")}
+    for name, value in (("gold", settings.gold), ("silver", settings.silver)):
+        if pool_layers.is_pool(value):
+            yield _of_pool(connection, name, settings, in_test)
+        elif value:
+            given = rows(value)
+            keys = {in_test[str(row["id"])].id: str(row["id"]) for row in given}
+            who = read_annotators(given, name, settings)
+            yield TestLayer(name, name_annotators(who), who, keys, labelled(given, in_test.values(), value))
+
+
+def _of_pool(connection: sqlite3.Connection, name: str, settings: Evaluate, in_test: dict[str, Review]) -> TestLayer:
+    value, where = settings.gold if name == "gold" else settings.silver, pool_layers.SETTINGS[name]
+    read = pool_layers.read_finished(connection, name, value)
+    astray = [
+        review.key for review in read.reviews if review.key not in in_test or in_test[review.key].text != review.text
+    ]
+    if astray:
+        more = f" and {len(astray) - 1:,} more" if len(astray) > 1 else ""
+        raise InputError(
+            f"review {astray[0]!r}{more} of pool {read.pool} is not in the test split as it was",
+            where=where,
+            fix="draw another pool with `builder pool --split test`",
+        )
+    read_annotators([{"annotators": read.annotators}], name, settings)
+    keys = {in_test[review.key].id: review.key for review in read.reviews}
+    triplets = [(in_test[review.key].id, triplet) for review in read.reviews for triplet in review.triplets]
+    return TestLayer(name, read.labelled_by, read.annotators, keys, triplets)
+
+
+def read_annotators(given: Iterable[Mapping[str, object]], layer: str, settings: Evaluate) -> Annotators:
+    """Who labelled the rows of a layer, by the rows and the settings; ConfigError where these differ.
+
+    Silver is the labels of a language model; of gold nothing is assumed.
+    """
+    rows_say = [cast(Annotators, row["annotators"]) for row in given]
+    whole = join_annotators(rows_say)
+    stated: Annotators = settings.gold_annotators if layer == "gold" else "language model"
+    others = set(rows_say) - {"", stated}
+    if stated and (whole not in ("", stated) or (others and stated != "mixed")):
+        key = "evaluate.gold_annotators" if layer == "gold" else "evaluate.silver"
+        raise ConfigError(
+            f"the labels say that they are by {name_annotators(whole or min(others))}, and {key} says by "
+            f"{name_annotators(stated)}",
+            where=settings.gold if layer == "gold" else settings.silver,
+            fix="correct one of them" if layer == "gold" else "name them in evaluate.gold",
+        )
+    return stated or whole
+
+
+def rows(path: str) -> list[dict[str, object]]:
+    """The rows of a gold file: JSON lines with `id`, `triplets` and perhaps `text` and `annotators`. InputError names a
+    broken line.
+    """
+    if not path:
+        return []
+    gold_rows: list[dict[str, object]] = []
+    try:
+        lines = Path(path).read_text(encoding="utf-8-sig").split("\n")  # not splitlines: U+2028 may stand in a text
+    except (OSError, UnicodeDecodeError) as error:
+        is_foreign = isinstance(error, UnicodeDecodeError)
+        fault, fix = ("is not UTF-8", f"save it as UTF-8; {_LINES}") if is_foreign else (f"cannot be read: {error}", "")
+        raise InputError(f"gold {fault}", where=path, fix=fix) from error
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            row = parse_json(line)
+            annotators = row.get("annotators") or ""
+            gold_rows.append(
+                {"id": row["id"], "triplets": list(row["triplets"]), "text": row.get("text"), "annotators": annotators}
+            )
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            fault = (
+                f"it is not JSON: {error}" if isinstance(error, ValueError) else "it has no id with a list of triplets"
+            )
+            raise InputError(f"no gold row: {fault}", where=f"{path}:{number}", fix=_LINES) from error
+        if annotators not in ("", *ANNOTATORS):
+            raise InputError(
+                f"there are no annotators {annotators!r}",
+                where=f"{path}:{number}",
+                fix=f"write {', '.join(ANNOTATORS)}, or leave it out where you do not know",
+            )
+    return gold_rows
+
+
+def labelled(rows: Iterable[dict[str, object]], reviews: Iterable[Review], path: str) -> list[tuple[int, Triplet]]:
+    """(review id, triplet in offsets of its text) of every gold triplet."""
+    known = {review.key: review for review in reviews}
+    out: list[tuple[int, Triplet]] = []
+    for row in rows:
+        review, labels = known[str(row["id"])], row["triplets"]
+        assert isinstance(labels, list)
+        out += [(review.id, _triplet(label, review.text, f"{path}, review {review.key}")) for label in labels]
+    return out
+
+
+def _triplet(row: object, text: str, where: str) -> Triplet:
+    if isinstance(row, dict) and row.get("polarity", "POS") not in tuple(_VALENCE):
+        fault = f"gold triplet {row!r}: there is no polarity {row['polarity']!r}"
+        raise InputError(fault, where=where, fix=f"write {', '.join(_VALENCE)}")
+    try:
+        assert isinstance(row, dict)
+        polarity: Polarity = row["polarity"]
+        valence = float(row.get("valence", _VALENCE[polarity]))
+        aspect, aspect_full, opinion, opinion_full = (
+            _element(row, name, text) for name in ("aspect", "aspect_full", "opinion", "opinion_full")
+        )
+    except KeyError as error:
+        fix = _SPANS if str(error.args[0]).endswith("_spans") else "see the format of gold in the documentation"
+        raise InputError(f"gold triplet {row!r} has no {error.args[0]}", where=where, fix=fix) from error
+    except (ValueError, TypeError, AssertionError) as error:
+        raise InputError(f"gold triplet {row!r}: {error!r}", where=where) from error
+    if polarity_of(valence) != polarity or not 1 <= valence <= 10:
+        raise InputError(f"gold triplet {row!r}: valence {valence} is not {polarity}", where=where)
+    return Triplet(aspect, aspect_full, opinion, opinion_full, polarity, valence, source="gold")
+
+
+def _element(row: dict[str, Any], name: str, text: str) -> Element:
+    """An element with its spans; gold without `_full` forms gives the plain ones for both."""
+    given = name if name in row else name.removesuffix("_full")
+    surface, spans = row[given], tuple((start, end) for start, end in row[f"{given}_spans"])
+    if (
+        not spans
+        or spans[0][0] < 0
+        or not in_order(spans)
+        or "".join(text[start:end] for start, end in spans) != surface
+    ):
+        raise ValueError(f"{surface!r} does not stand at {spans}")
+    return Element(surface, spans)

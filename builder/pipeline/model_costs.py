@@ -1,0 +1,153 @@
+"""Hours and memory of the model stages of the profiles `encoder` and `paper`, before anything is trained.
+
+In: the settings of a build, how many tokens a review and its triplets have, and how fast the base is: measured
+(builder.models.probing) or by a data sheet (builder.models.gpu_speed). Out: a `ModelPlan`. Pure.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+from builder.core.settings import Config
+from builder.models.probing import BaseSpeed
+
+_QUESTION = 30
+"""Tokens that a question has beside the review."""
+_CHECKPOINTS = 4
+"""Checkpoints of a training, in models: the best weights so far, and the last ones with two numbers of AdamW each."""
+_VERDICT = 20
+"""Tokens of each of a judge's three answers."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewSize:
+    """Tokens of a review and of the answer that lists its triplets, and how many triplets it has: means."""
+
+    tokens: float
+    answer: float
+    triplets: float
+
+
+@dataclass(frozen=True, slots=True)
+class StageTokens:
+    """What the base does in a stage: tokens that it is trained on, reads and writes, padding left out, and how many
+    models the stage leaves on disk.
+    """
+
+    stage: str
+    trained: float
+    read: float
+    written: float
+    models: int = 0
+
+    def hours(self, speed: BaseSpeed) -> float:
+        """Hours at a speed."""
+        writing = self.written / speed.writing if self.written else 0.0
+        return (self.trained / speed.training + self.read / speed.reading + writing) / 3600
+
+
+@dataclass(frozen=True, slots=True)
+class StageCost:
+    """Hours of a stage, bytes of the device's memory, and bytes on disk once it is done."""
+
+    tokens: StageTokens
+    hours: float
+    memory: float
+    disk: float
+
+
+@dataclass(frozen=True, slots=True)
+class ModelPlan:
+    """The stages of a build in order, and what the numbers rest on. `scratch`: bytes on disk while a model is trained,
+    its checkpoints.
+    """
+
+    reviews: int
+    profile: str
+    speed: BaseSpeed
+    size: ReviewSize
+    stages: tuple[StageCost, ...]
+    scratch: float
+
+    @property
+    def hours(self) -> float:
+        return sum(stage.hours for stage in self.stages)
+
+    @property
+    def memory(self) -> float:
+        return max(stage.memory for stage in self.stages)
+
+    @property
+    def disk(self) -> float:
+        return sum(stage.disk for stage in self.stages)
+
+    def as_json(self) -> dict[str, object]:
+        totals = {"hours": self.hours, "memory": self.memory, "disk": self.disk, "fits": self.speed.fits}
+        return asdict(self) | totals
+
+
+def plan_models(config: Config, reviews: int, size: ReviewSize, speed: BaseSpeed) -> ModelPlan:
+    """What the stages with models take at a speed."""
+    costs = tuple(
+        StageCost(
+            tokens,
+            tokens.hours(speed),
+            speed.training_memory if tokens.trained else speed.weights if tokens.read else 0.0,
+            tokens.models * speed.weights,
+        )
+        for tokens in stage_tokens(config, reviews, size)
+    )
+    return ModelPlan(reviews, config.profile, speed, size, costs, _CHECKPOINTS * speed.weights)
+
+
+def answer_share(size: ReviewSize) -> float:
+    """The share of answers in the tokens that a tagger of the profile `paper` is trained on."""
+    return size.answer / (size.tokens + _QUESTION + size.answer)
+
+
+def rows_written(config: Config, size: ReviewSize) -> int:
+    """Reviews that a tagger of the profile `paper` writes about at once."""
+    return max(1, int(config.paper.generate_tokens / (size.tokens + _QUESTION + size.answer)))
+
+
+def stage_tokens(config: Config, reviews: int, size: ReviewSize) -> tuple[StageTokens, ...]:
+    """What a build of `reviews` reviews asks of the base, stage by stage."""
+    shares = 1 - config.ingest.valid_share - config.ingest.test_share
+    counts = [min(shares * reviews, most) for most in (config.discriminate.most, config.self_train.most)]
+    if config.profile == "paper":
+        return _paper(config, reviews, size, counts)
+    folds, cross_fit = config.discriminate.folds, config.discriminate.mode != "paper"
+    members = folds - 1 if cross_fit else 1  # each of the folds trains on the others
+    judged = counts[0] * members * config.discriminate.epochs * size.tokens
+    rounds = _rounds(config)
+    trained = rounds * counts[1] * config.self_train.epochs * size.tokens
+    panel = reviews * size.tokens * (shares + (1 - shares) * (folds if cross_fit else 1))
+    return (  # variant E takes what the panel proposed when it judged
+        StageTokens("discriminate", judged, panel, 0.0, folds if cross_fit else 1),
+        StageTokens("self_train", trained, rounds * reviews * size.tokens, 0.0, rounds),
+    )
+
+
+def _paper(config: Config, reviews: int, size: ReviewSize, counts: list[float]) -> tuple[StageTokens, ...]:
+    question, rounds = size.tokens + _QUESTION, _rounds(config)
+    asked = counts[0] * size.triplets * (question + _VERDICT)
+    judging = reviews * size.triplets * (question + 3 * _VERDICT)
+    compared = int(config.paper.compare_templates)  # one template's model is M_0 of variants B and D
+    learnt = (rounds + compared) * counts[1] * (question + size.answer) * config.paper.epochs
+    return (
+        StageTokens("discriminate", asked * config.paper.judge_epochs, judging, 0.0, 1),
+        StageTokens(
+            "self_train",
+            learnt,
+            rounds * (reviews * question + judging),
+            rounds * reviews * size.answer,
+            rounds + compared,
+        ),
+    )
+
+
+def _rounds(config: Config) -> int:
+    """Trainings of the variants A to D; a first round that two variants share is trained once."""
+    chosen = set(config.self_train.variants) & set("ABCD")
+    first = len({variant in "AC" for variant in chosen})
+    return first + len(chosen) * config.self_train.iterations

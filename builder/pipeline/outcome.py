@@ -1,0 +1,175 @@
+"""What a finished build says to people: what its release holds, whether its quality is known, examples, what next.
+
+In: a release directory, where the build lies, and what self-train counted. Out: lines of text. Of the release its own
+manifest is all that is read; the database says what each rule lost.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from builder.core.annotators import NOT_STATED
+from builder.core.wording import counted
+from builder.release import reading
+from builder.release.export.extract_output import AnsweredText, laid_out
+from builder.release.export.records import triplet
+from builder.release.origin import WEIGHED
+from builder.store import db, report
+from builder.store.labellers import ADDED, DROPPED
+from builder.store.runs import Counts
+
+_EXAMPLES = 3
+_SHORT = range(8, 41)
+"""Characters of a text that is shown as an example, where there are such."""
+_LOOK_AT = 400
+FEW, MOST = 30, 0.8
+"""A rule with more triplets than `FEW` that loses more than this share of them is spoken of."""
+_UNJUDGED = {
+    "rules": "the profile rules trains no model that judges them",
+    "none": "there are too few reviews to train a model that judges them",
+    "untrusted": "the models that were trained to judge them learnt from too few reviews to be trusted",
+}
+_WORDS = {"POS": "positive", "NEG": "negative", "NEU": "neutral"}
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseOutcome:
+    """A release as a build ends with it. `reviews` are all in it, `labelled` those with a triplet, `gold` those of
+    gold; `ingest` counts the rows of the input, `places` those named and those of them in several splits.
+    """
+
+    path: Path
+    version: str
+    licensed: bool
+    reviews: int
+    labelled: int
+    gold: int
+    triplets: int
+    polarities: Mapping[str, int]
+    splits: Mapping[str, int]
+    ingest: Mapping[str, Any]
+    judge: str
+    quality: str
+    labellers: str = ""
+    places: Mapping[str, int] = field(default_factory=dict)
+
+    def as_json(self) -> dict[str, object]:
+        """As plain values."""
+        return {
+            "release": str(self.path), "version": self.version, "reviews": self.reviews,
+            "reviews_with_triplets": self.labelled, "gold_reviews": self.gold, "triplets": self.triplets,
+            "polarities": dict(self.polarities), "splits": dict(self.splits), "quality": self.quality or None,
+        }  # fmt: skip
+
+    def lines(self, counts: Counts) -> Iterator[str]:
+        """Counts and quality, in sentences. `counts`: what self-train counted."""
+        shares = ", ".join(f"{self.polarities.get(name, 0):,} {word}" for name, word in _WORDS.items())
+        reviews = counted(self.reviews, "review")
+        yield f"{counted(self.triplets, 'triplet')} in {self.labelled:,} of {reviews}: {shares}."
+        rejected, repeated = self.ingest.get("rejected", 0), self.ingest.get("duplicates", 0)
+        if rejected or repeated:
+            rows = self.ingest["rows"]
+            repeat = "repeats" if repeated == 1 else "repeat"
+            yield f"Of {counted(rows, 'row')}, {rejected:,} could not be used and {repeated:,} {repeat} another review."
+        if apart := self.places.get("in_several_splits"):
+            named = counted(self.places["named"], "place")
+            yield f"{apart:,} of {named} have reviews in several splits; --group-column COLUMN keeps each in one."
+        if self.labellers:
+            yield f"Where they read reviews, language models were weighed with the rules: {self.labellers}."
+            if ADDED in counts:
+                yield f"Triplets that they added: {counts[ADDED]:,}; that they took out: {counts[DROPPED]:,}."
+        elif self.judge in _UNJUDGED:
+            yield f"The rules alone found them: {_UNJUDGED[self.judge]}."
+        yield self.quality or "No gold labels were given, so quality is not measured."
+
+
+def read_outcome(path: Path) -> ReleaseOutcome:
+    """What the manifest of a release says; ReleaseError where it cannot be read."""
+    manifest: Mapping[str, Any] = reading.opened(path).manifest
+    polarities = Counter[str]()
+    for split in manifest["splits"].values():
+        polarities.update(split["polarities"])
+    statistics = list(manifest["statistics"].values())
+    reviews = sum(split["reviews"] for split in manifest["splits"].values())
+    return ReleaseOutcome(
+        path=path,
+        version=str(manifest["version"]),
+        licensed=bool(manifest["licence"]),
+        reviews=reviews,
+        labelled=reviews - sum(split["reviews_without_triplet"] for split in statistics),
+        gold=sum(split["gold_reviews"] for split in statistics),
+        triplets=sum(polarities.values()),
+        polarities=dict(polarities),
+        splits={name: split["reviews"] for name, split in manifest["splits"].items()},
+        ingest=manifest["ingest"],
+        judge=_judge(str(manifest["panel"])),
+        quality=_quality(manifest),
+        labellers=next(
+            filter(None, (split["source"].partition(WEIGHED)[2] for split in manifest["splits"].values())), ""
+        ).partition(" where")[0],
+        places=manifest.get("places", {}),
+    )
+
+
+def _judge(panel: str) -> str:
+    """`rules`, `none`, `untrusted` or `trusted`, from the sentence of a manifest; older ones say nothing."""
+    words = {"trains no judge": "rules", "too few reviews for a judge": "none", "is not trusted": "untrusted"}
+    return next((name for phrase, name in words.items() if phrase in panel), "trusted")
+
+
+def _quality(manifest: Mapping[str, Any]) -> str:
+    """In sentences what was measured: by people in the audit of a sample, and on gold reviews."""
+    sentences = [str(manifest["quality"]["summary"])] if manifest["quality"].get("summary") else []
+    near = {figure["figure"].partition(",")[0]: figure for figure in manifest["figures"] if "near" in figure["figure"]}
+    if "F1" in near:
+        parts = ", ".join(f"{name} {near[name]['value']:.1f}" for name in ("precision", "recall", "F1") if name in near)
+        sentences.append(f"Quality on {near['F1']['by']}: {parts} percent; aspect or opinion may be longer or shorter.")
+        if NOT_STATED in near["F1"]["by"]:
+            sentences.append("Say who labelled them with `--set evaluate.gold_annotators=…`.")
+    return " ".join(sentences)
+
+
+@dataclass(frozen=True, slots=True)
+class SilencedRule:
+    """A rule whose triplets a build has dropped nearly all: mostly one that the judge was never taught."""
+
+    rule: str
+    found: int
+    dropped: int
+
+    def __str__(self) -> str:
+        return (
+            f"Of {self.found:,} triplets of the rule {self.rule} {self.dropped:,} were dropped;"
+            " `builder query kept-by-rule` shows all rules."
+        )
+
+
+def find_silenced_rules(workdir: Path) -> list[SilencedRule]:
+    """The rules with more than FEW triplets of which the last release has dropped more than MOST."""
+    with db.reading(workdir) as connection:
+        losses = report.losses(connection)
+    return [SilencedRule(*own) for own in losses if own[1] > FEW and own[2] > MOST * own[1]]
+
+
+def examples(path: Path, colour: bool = False) -> Iterator[str]:
+    """Short reviews of a release with their triplets, laid out for people."""
+    answers = []
+    for split in reading.opened(path).splits:
+        rows = [row for row in islice(reading.rows(path, split), _LOOK_AT) if row["triplets"]]
+        rows.sort(key=lambda row: (len(row["text"]) not in _SHORT, len(row["triplets"]) < 2))
+        answers += [AnsweredText(None, row["text"], tuple(map(triplet, row["triplets"]))) for row in rows[:_EXAMPLES]]
+    yield from laid_out(answers[:_EXAMPLES], colour=colour)
+
+
+def next_commands(path: Path, workdir: Path, default: Path) -> Iterator[tuple[str, str]]:
+    """Commands that make sense now, and what each is for."""
+    place = "" if workdir == default else f" --workdir {workdir}"
+    yield f"builder serve{place}", "look at it in a browser"
+    yield f"builder report{place}", "one page: what came out, how good it is"
+    yield f"builder audit draw{place}", "have people check a sample, which measures quality"
+    yield f'datasets.load_dataset("{path}")', "use it in Python"

@@ -1,0 +1,265 @@
+"""Predictions and verdicts of trained models, computed by the crew in shards of `shard` reviews.
+
+In: a folder that a model was saved to, its digest, and a stream of examples. Out: a stream of answers, one for each
+example, in order; only a few shards are in memory. A worker loads the model once, on one thread, so that the answers
+do not depend on the number of workers. It refuses a model of another digest. With the engine `local`, models of the
+profile `encoder` run in the crew without a GPU, in this process with one, and in a process a GPU with several. Those of
+`paper` run in this process, or in a process a GPU with several. Workers of a cluster run all models. What a model of
+`paper` writes is kept by this process, wherever it was written.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from builder.core.errors import ModelError
+from builder.core.progress import ModelBar
+from builder.core.records import Triplet, Verdict
+from builder.core.settings import Config
+from builder.core.shards import Crew, Job, Parcel
+from builder.core.shards.local import LocalCrew
+from builder.language.lexicon.folders import Folders
+from builder.learning.task import Example, Judge, TripletModel
+from builder.models import kinds
+from builder.models.trust import WIDEN
+from builder.pipeline.context import Context
+
+if TYPE_CHECKING:
+    from builder.models.panel import Panel, Shares
+    from builder.models.tagger import Proposal
+
+
+@dataclass(frozen=True, slots=True)
+class CharacterProgress:
+    """A progress bar that counts characters, and about how many there are in all."""
+
+    shown: ModelBar
+    characters: int
+
+
+Verdicts = tuple[tuple[Verdict | None, float], ...]
+State = TypeVar("State")
+Answer = TypeVar("Answer")
+Beside = TypeVar("Beside")
+_FILES = (
+    "**/config.json", "**/weights.safetensors", "**/tokenizer.json", "panel.json", "**/taggers.json",
+    "paper.json", "model*.safetensors*", "*token*.json", "generation_config.json", "spiece.model",
+)  # fmt: skip
+"""What loading needs; checkpoints of the training stay here."""
+
+
+def classify(
+    context: Context,
+    judge: Judge,
+    folder: Path,
+    progress: CharacterProgress,
+    items: Iterable[Example],
+    *,
+    apart: bool = False,
+) -> Iterator[Verdicts]:
+    """The verdicts of the judge saved in `folder` on each item; with `apart` only members not trained on it vote."""
+    if context.config.profile in kinds.KINDS and not _is_spread(context.config):
+        return iter((judge.apart if apart else judge.classify)(list(items), progress.shown))
+    return _spread(context, _judge, folder, judge.digest, _apart if apart else _classify, items, progress, "judging")
+
+
+def extract(
+    context: Context, model: TripletModel, folder: Path, progress: CharacterProgress, items: Iterable[Example]
+) -> Iterator[tuple[Triplet, ...]]:
+    """The triplets that the extractor saved in `folder` predicts for each item's text."""
+    if context.config.profile in kinds.KINDS:
+        if _is_spread(context.config):
+            model = kinds.written_by(model, lambda asked: _written(context, model, folder, progress, asked))
+        return iter(kinds.predict(model, list(items), progress.shown))
+    return _spread(context, _extractor, folder, model.digest, _predict, items, progress, "tagging")
+
+
+def score_unseen(
+    context: Context, digest: str, folder: Path, items: Sequence[Example], shown: ModelBar
+) -> Iterator[tuple[Shares, list[Proposal]]]:
+    """What the members saved in `folder` say of each item that they were not trained on: [n, 3] the probabilities of
+    YY, YN, NX of its triplets, and their own proposals with the certainty that variant E needs.
+    """
+    progress = CharacterProgress(shown, sum(len(item.text) for item in items))
+    return _spread(context, _members, folder, digest, _shares, items, progress, "judging")
+
+
+def score(
+    context: Context, panel: Panel, folder: Path, progress: CharacterProgress, items: Iterable[Example]
+) -> Iterator[tuple[Shares, list[Proposal]]]:
+    """The same by all members of the panel saved in `folder`, which was trained on other reviews."""
+    return _spread(context, _panel, folder, panel.digest, _shares_together, items, progress, "judging")
+
+
+def propose_sure(
+    context: Context, panel: Panel, folder: Path, progress: CharacterProgress, items: Iterable[Example], *, apart: bool
+) -> Iterator[list[Proposal]]:
+    """What the panel's taggers propose for each item with the certainty that variant E needs."""
+    return _spread(context, _panel, folder, panel.digest, _sure_apart if apart else _sure, items, progress, "tagging")
+
+
+def _spread(
+    context: Context,
+    prepare: Callable[[Path, str, str, Folders], State],
+    folder: Path,
+    digest: str,
+    work: Callable[[State, list[Example]], list[Answer]],
+    items: Iterable[Example],
+    progress: CharacterProgress,
+    note: str,
+) -> Iterator[Answer]:
+    job = Job(prepare, (Parcel.of(folder, *_FILES), digest, context.config.device, context.folders), work)
+    done, asked = 0, deque[int]()
+
+    def shards() -> Iterator[list[Example]]:
+        left = iter(items)
+        while shard := list(islice(left, context.config.shard)):
+            asked.append(sum(len(item.text) for item in shard))
+            yield shard
+
+    with _crew(context) as crew:
+        for answers in crew.map(job, shards()):
+            done += asked.popleft()
+            progress.shown(done, max(done, progress.characters), note)
+            yield from answers
+
+
+def _crew(context: Context) -> AbstractContextManager[Crew]:
+    """Who predicts: the build's crew; or, where models have GPUs of this machine, a process for each: more of them
+    would only crowd its memory.
+    """
+    gpus = _gpus(context.config)
+    return LocalCrew(gpus) if gpus else nullcontext(context.crew)
+
+
+def _is_spread(config: Config) -> bool:
+    """Whether models of the profile `paper` predict in other processes: those of a cluster, or one a GPU."""
+    return config.engine != "local" or _gpus(config) > 1
+
+
+def _gpus(config: Config) -> int:
+    """The GPUs of this machine that models of the build predict on."""
+    if config.engine != "local" or config.profile == "embedded":
+        return 0
+    from builder.learning import devices
+
+    return devices.count_gpus(config.device)
+
+
+def _written(
+    context: Context, model: TripletModel, folder: Path, progress: CharacterProgress, items: list[Example]
+) -> Iterator[tuple[str, float]]:
+    return _spread(context, _extractor, folder, model.digest, _answer, items, progress, "writing")
+
+
+def answer_pairs(
+    pairs: Iterable[tuple[Example, Beside]], ask: Callable[[Iterator[Example]], Iterator[Answer]]
+) -> Iterator[tuple[Beside, Answer]]:
+    """Pairs of (example, value) in, pairs of (value, answer to the example) out; both are streams."""
+    waiting = deque[Beside]()
+
+    def items() -> Iterator[Example]:
+        for item, own in pairs:
+            waiting.append(own)
+            yield item
+
+    for answer in ask(items()):
+        yield waiting.popleft(), answer
+
+
+def _judge(folder: Path, digest: str, device: str, folders: Folders) -> Judge:
+    """The panel or the one discriminator of the folder, on one thread: the number of threads may change the last
+    digit of a score.
+    """
+    from builder.models.discriminator import Discriminator
+
+    if (folder / "panel.json").is_file():
+        return _panel(folder, digest, device, folders)
+    judge = kinds.load_judge(folder, device)
+    _check_digest(judge.digest, digest, folder)
+    return replace(judge, config=replace(judge.config, threads=1)) if isinstance(judge, Discriminator) else judge
+
+
+def _panel(folder: Path, digest: str, device: str, folders: Folders) -> Panel:
+    from builder.models.panel import load_panel, on_one_thread
+
+    panel = load_panel(folder, device)
+    _check_digest(panel.digest, digest, folder)
+    return on_one_thread(replace(panel, taggers=panel.taggers.informed_by(folders)))
+
+
+def _members(folder: Path, digest: str, device: str, folders: Folders) -> Panel:
+    from builder.models.panel import load_members, on_one_thread
+
+    panel = load_members(folder, device)
+    _check_digest(panel.digest, digest, folder)
+    return on_one_thread(replace(panel, taggers=panel.taggers.informed_by(folders)))
+
+
+def _extractor(folder: Path, digest: str, device: str, folders: Folders) -> TripletModel:
+    from builder.models.tagger import Tagger
+
+    model = kinds.load_extractor(folder, device, keep=False)
+    _check_digest(model.digest, digest, folder)
+    return replace(model, config=replace(model.config, threads=1)) if isinstance(model, Tagger) else model
+
+
+def _check_digest(digest: str, due: str, folder: Path) -> None:
+    if digest != due:
+        raise ModelError(
+            f"the model's digest is {digest}, not {due}: it was replaced",
+            where=str(folder),
+            fix="`builder resume` trains it again",
+        )
+
+
+def _classify(judge: Judge, items: list[Example]) -> list[Verdicts]:
+    return judge.classify(items)
+
+
+def _apart(judge: Judge, items: list[Example]) -> list[Verdicts]:
+    return judge.apart(items)
+
+
+def _predict(model: TripletModel, items: list[Example]) -> list[tuple[Triplet, ...]]:
+    return model.predict([item.text for item in items])
+
+
+def _answer(model: TripletModel, items: list[Example]) -> list[tuple[str, float]]:
+    return kinds.write_answers(model, items)
+
+
+def _shares(panel: Panel, items: list[Example]) -> list[tuple[Shares, list[Proposal]]]:
+    return _judge_proposals(panel, items, panel.taggers.apart([item.id for item in items], [i.text for i in items]))
+
+
+def _shares_together(panel: Panel, items: list[Example]) -> list[tuple[Shares, list[Proposal]]]:
+    return _judge_proposals(panel, items, panel.taggers.proposals([item.text for item in items]))
+
+
+def _judge_proposals(
+    panel: Panel, items: list[Example], proposals: list[list[Proposal]]
+) -> list[tuple[Shares, list[Proposal]]]:
+    from builder.models.panel import seen
+
+    shares = [seen(item.triplets, own) for item, own in zip(items, proposals, strict=True)]
+    return list(zip(shares, _keep_certain(panel, proposals), strict=True))
+
+
+def _sure(panel: Panel, items: list[Example]) -> list[list[Proposal]]:
+    return _keep_certain(panel, panel.taggers.proposals([item.text for item in items]))
+
+
+def _sure_apart(panel: Panel, items: list[Example]) -> list[list[Proposal]]:
+    return _keep_certain(panel, panel.taggers.apart([item.id for item in items], [item.text for item in items]))
+
+
+def _keep_certain(panel: Panel, proposals: list[list[Proposal]]) -> list[list[Proposal]]:
+    least = panel.limits.least if panel.trust else WIDEN  # before it is measured, a panel is trusted by nothing
+    return [[proposal for proposal in review if proposal[0] >= least] for review in proposals]

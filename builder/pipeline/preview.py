@@ -1,0 +1,139 @@
+"""What a build understands of a review file before it starts: columns by role, encoding, rows, and the first of them.
+
+In: a file and the settings of a build. Out: a `Preview`, in lines for people and as plain values. Nothing is written.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from builder.core.errors import printable
+from builder.core.settings import Config
+from builder.pipeline.ingest_rows import find_fault
+from builder.pipeline.stages.ingest import columns_of
+from builder.release.export.extract_output import display_width
+from builder.reviews import sources
+from builder.reviews.sources.rows import RawReview
+
+MOST_ROWS = 20_000
+"""Rows that are read for a preview; how many a larger file has is estimated from its bytes."""
+_SAMPLES = 3
+_NAMED = 8
+"""Unused columns that are named: exports of maps have a hundred."""
+_SAMPLE_WIDTH = 60
+_ROLES = ("id", "rating", "date")
+"""Roles that a column may have unnoticed, besides the text and the place."""
+_REASONS = {
+    "empty": "without a text",
+    "no-han": "without a Chinese character",
+    "not-chinese": "mostly in another language",
+    "owner-reply": "an owner's reply",
+    "too-long": "too long",
+    "sheet": "a sheet that is not read",
+    "header": "the header again",
+    "type": "no string",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """`rows` is an estimate unless `exact`. `columns`: role to the file's name for it, None where it has none.
+
+    `by_content`: the text column is known by what it holds. `unused`: columns that no role took. `unusable`: rows
+    that will be set aside, by reason, of those that were looked at. `samples`: the first usable texts.
+    """
+
+    file: str
+    encoding: str
+    rows: int
+    exact: bool
+    columns: dict[str, str | None]
+    by_content: bool
+    unused: tuple[str, ...]
+    unusable: dict[str, int]
+    samples: tuple[str, ...]
+
+    def as_json(self) -> dict[str, object]:
+        """As plain values."""
+        return asdict(self)
+
+    def lines(self) -> Iterator[str]:
+        """For people, the file first."""
+        encoding = f", {self.encoding}" if self.encoding else ""
+        noun = "row" if self.rows == 1 else "rows"
+        yield f"{printable(self.file)}: {'' if self.exact else 'about '}{self.rows:,} {noun}{encoding}"
+        hints = {"text": " (known by its content; --text-column names another)"} if self.by_content else {}
+        if (place := self.columns.get("place")) is not None and self.columns.get("group") is None:
+            hints["place"] = f" (in several splits; --group-column {shlex.quote(printable(place))} keeps each in one)"
+        for role, name in self.columns.items():
+            if name is not None:
+                yield f"  {role:<7} ← {printable(name)}{hints.get(role, '')}"
+        if self.columns.get("place") is None:
+            yield "  place   none: names of places will NOT be masked; --place-column names the column"
+        if self.unused:
+            more = len(self.unused) - _NAMED
+            names = ", ".join(printable(name) for name in self.unused[:_NAMED])
+            options = ", ".join(f"--{role}-column" for role in _ROLES if self.columns.get(role) is None)
+            hint = f"; {options} would take one" if options else ""
+            yield f"  unused    {names}{f' and {more:,} more' if more > 0 else ''}{hint}"
+        if self.unusable:
+            reasons = ", ".join(f"{count:,} {_REASONS.get(name, name)}" for name, count in self.unusable.items())
+            seen = "" if self.exact else f" of the first {MOST_ROWS:,}"
+            yield f"  not usable{seen}: {reasons}"
+        for text in self.samples:
+            yield f"  “{_shortened(text)}”"
+
+
+def preview(path: Path, config: Config) -> Preview:
+    """Read the beginning of a file as the build will. InputError where it cannot be used."""
+    understood, rows = sources.Understanding(), 0
+    read_bytes, used = 0, (0, 0)
+
+    def count_bytes(more: int) -> None:
+        """When a chunk comes, the rows so far are those of the chunks before it."""
+        nonlocal read_bytes, used
+        used = (rows, read_bytes) if read_bytes else used
+        read_bytes += more
+
+    settings = config.input
+    items = sources.read(
+        path, columns_of(settings), settings.encoding or None, count_bytes, settings.sheet or None, understood
+    )
+    exact, samples = True, list[str]()
+    rejected = Counter[str]()
+    for rows, item in enumerate(items, start=1):
+        if rows > MOST_ROWS:
+            exact = False
+            break
+        if fault := find_fault(item, config.ingest.max_chars):
+            rejected[fault.reason] += 1
+        elif isinstance(item, RawReview) and len(samples) < _SAMPLES:
+            samples.append(item.text)
+    if not exact:
+        rows = _rounded(used[0] * path.stat().st_size / used[1]) if all(used) else MOST_ROWS
+    taken = understood.columns.values()
+    unused = tuple(name for name in understood.names if name not in taken)
+    return Preview(
+        path.name, understood.encoding, rows, exact, dict(understood.columns), understood.by_content, unused,
+        dict(rejected.most_common()), tuple(samples),
+    )  # fmt: skip
+
+
+def _rounded(number: float) -> int:
+    """To two digits, as befits an estimate."""
+    unit = int(10 ** max(0, len(str(int(number))) - 2))
+    return max(MOST_ROWS, round(number / unit) * unit)
+
+
+def _shortened(text: str) -> str:
+    """The beginning of a text, on one line."""
+    line = printable(" ".join(text.split()), kept="\u3000")
+    if display_width(line) <= _SAMPLE_WIDTH:
+        return line
+    while display_width(line) > _SAMPLE_WIDTH - 1:
+        line = line[:-1]
+    return line + "…"

@@ -1,0 +1,226 @@
+"""The reviews of a split as a release holds them, a range of them at a time: what the stage release has workers do.
+
+In: the database, a split and two row ids. Out: a `BuiltReview` for each review of the split between them. With variant
+E every split holds what rules and panel hold together. With variants A to D train comes from the last training set
+and valid from the rules; test is the union of rules and last model. Valid and test leave out what the variant's judge
+rejects in train. In test gold labels come in place of that. So do those of a language model (silver,
+Table 7 of the paper), and then a review that nobody labelled is left out. Reviews without a triplet stay as unverified
+negatives. Whatever is left out is named with its reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from heapq import merge
+from itertools import groupby
+from pathlib import Path
+from typing import NamedTuple
+
+from builder.core.memory import uncollected
+from builder.core.records import Review, StoredTriplet
+from builder.core.settings import Config
+from builder.core.shards import Job
+from builder.gold.metrics import Answer
+from builder.language.lexicon.categories import Categories
+from builder.language.lexicon.folders import Folders
+from builder.language.lexicon.resources import Lexicon
+from builder.pipeline import judging
+from builder.pipeline.context import Context
+from builder.pipeline.examples import join_rows
+from builder.pipeline.lexicons import ArrivedWords, pack_words, unpack_words
+from builder.pipeline.release_triplets import build_row
+from builder.pipeline.rounds import accepts
+from builder.release.export.records import ReviewRow
+from builder.release.package import write_row
+from builder.reviews.dedup.near_duplicates import normal
+from builder.reviews.text import hashed
+from builder.store import db, labelled, reviews, runs, training_sets, triplets
+from builder.store.labelled import GOLD, SILVER, LabelledLayer
+from builder.store.reviews import Rejection
+
+Compared = dict[str, tuple[list[Answer], list[Answer]]]
+"""The triplets that people say, and those that would be released without them: under "" those of the build, under
+"silver" those of a language model."""
+_Marked = tuple[str, StoredTriplet]
+"""A triplet with the name of its layer, "" for what the build says."""
+
+
+class SplitRange(NamedTuple):
+    """The reviews of a split from one row id to another."""
+
+    split: str
+    first: int
+    last: int
+
+    @property
+    def within(self) -> tuple[int, int]:
+        return self.first, self.last
+
+
+class BuiltReview(NamedTuple):
+    """A review by its row id and the id that the release gives it.
+
+    `written` is its row as the release writes it, `line`, `answer` and `refused` of `package.WrittenRow` parted by
+    tabs, empty where it is left out; `text` and `known` its text and the hash of it.
+    """
+
+    review: int
+    id: str
+    written: bytes
+    known: bytes
+    text: str
+    dropped: list[Rejection]
+    compared: Compared
+
+
+class BuiltRange(NamedTuple):
+    """The reviews of a range, and for each its normal text: what is compared with other reviews."""
+
+    reviews: list[BuiltReview]
+    normal: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Worker:
+    """What a worker keeps: all of the build's context but the connection, which it opens for each task."""
+
+    config: Config
+    workdir: Path
+    folders: Folders
+    lexicon: Lexicon
+    categories: Categories
+
+
+def make_job(context: Context) -> Job[_Worker, SplitRange, BuiltRange]:
+    """The job whose tasks are ranges. Its workers read the database, so they are processes of this machine."""
+    return Job(_prepare, (context.config, context.workdir, pack_words(context)), _build)
+
+
+def train_source(context: Context) -> tuple[str, int]:
+    """The variant that train comes from, and its last round."""
+    variant = context.config.release.train_source or context.config.self_train.variants[0]
+    return variant, runs.rounds(context.connection, variant)[-1].round
+
+
+def _prepare(config: Config, workdir: Path, words: ArrivedWords) -> _Worker:
+    folders, lexicon = unpack_words(words)
+    return _Worker(config, workdir, folders, lexicon, Categories(lexicon))
+
+
+def _build(worker: _Worker, task: SplitRange) -> BuiltRange:
+    with uncollected(), db.reading(worker.workdir) as connection:
+        context = Context(
+            connection,
+            worker.config,
+            worker.workdir,
+            inputs=(),
+            out=worker.workdir,
+            lexicon=worker.lexicon,
+            rules=(),
+            key="",
+            keys={},
+            folders=worker.folders,
+        )
+        built = list(build_reviews(context, worker.categories, task))
+        # All normal texts at the end: OpenCC takes longer for a text where other work came before it.
+        return BuiltRange(built, [normal(review.text) if review.text else "" for review in built])
+
+
+def build_reviews(context: Context, categories: Categories, task: SplitRange) -> Iterator[BuiltReview]:
+    """The reviews of a range. Labels of people go before those of a language model, and these before what the build
+    says.
+    """
+    connection = context.connection
+    layers = labelled.layers(connection) if task.split == "test" else {}
+    heeded = train_source(context)[0] != "E" or judging.read_trust(context) != 0
+    built = (("", triplet) for triplet in _silver(context, task))
+    labels = (_marked(context, layer, task) for layer in layers.values())
+    everything = merge(*labels, built, key=lambda marked: marked[1].id)
+    in_range = reviews.in_range(connection, *task)
+    for review, marked in join_rows(in_range, everything, lambda pair: pair[1].review):
+        yield _build_review(context, categories, review, marked, layers, heeded)
+
+
+def _build_review(
+    context: Context,
+    categories: Categories,
+    review: Review,
+    marked: Sequence[_Marked],
+    layers: Mapping[str, LabelledLayer],
+    heeded: bool,
+) -> BuiltReview:
+    by = next((name for name in (GOLD, SILVER) if name in layers and review.id in layers[name].reviews), "")
+    stored = [triplet for layer, triplet in marked if layer == by]
+    row, dropped = build_row(context, categories, review, by or SILVER, stored, labelled=bool(by))
+    if not by and SILVER in layers:
+        return _left_out(review, row, [Rejection(row["id"], "unlabelled", _UNLABELLED, review.id, None)])
+    if not heeded:  # verdicts of a judge that is not trusted decide nothing, and would read as if they did
+        for triplet in row["triplets"]:
+            triplet["verdict"] = None
+            triplet["sources"] = [name for name in triplet["sources"] if name != judging.NAME]
+    compared: Compared = {}
+    if by == GOLD:
+        for other in ("", SILVER):
+            if not other or (other in layers and review.id in layers[other].reviews):
+                silver = [triplet for layer, triplet in marked if layer == other]
+                instead = build_row(context, categories, review, SILVER, silver, labelled=bool(other))[0]
+                compared[other] = _answers(row), _answers(instead)
+    if not row["triplets"] and (reason := _unfit(context, stored, bool(by))):
+        return _left_out(review, row, [*dropped, Rejection(row["id"], *reason, review.id, None)], compared)
+    written = b"\t".join(part.rstrip(b"\n") for part in write_row(row)[1:]) + b"\n"  # JSON holds no bare tab
+    return BuiltReview(review.id, row["id"], written, hashed(row["text"]), row["text"], dropped, compared)
+
+
+def _left_out(
+    review: Review, row: ReviewRow, dropped: list[Rejection], compared: Compared | None = None
+) -> BuiltReview:
+    return BuiltReview(review.id, row["id"], b"", b"", "", dropped, compared or {})
+
+
+_UNLABELLED = "the layers of test were labelled, and nobody labelled this review"
+
+
+def _marked(context: Context, layer: LabelledLayer, task: SplitRange) -> Iterator[_Marked]:
+    """The triplets of a layer with its name."""
+    for triplet in triplets.proposed(context.connection, layer.source, task.split, within=task.within):
+        yield layer.name, triplet
+
+
+def _answers(row: ReviewRow) -> list[Answer]:
+    return [(triplet["aspect"]["text"], triplet["opinion"]["text"], triplet["polarity"]) for triplet in row["triplets"]]
+
+
+def _unfit(context: Context, stored: Sequence[StoredTriplet], is_labelled: bool) -> tuple[str, str] | None:
+    """Why a review whose row has no triplet is no example of a review without one."""
+    if stored:
+        return "emptied", "all that was found in it was left out, so it is no example of a review without a triplet"
+    if not is_labelled and context.config.release.empty == "drop":
+        return "empty", 'no triplet was found in it, and release.empty is "drop"'
+    return None
+
+
+def _silver(context: Context, task: SplitRange) -> Iterable[StoredTriplet]:
+    """The triplets of rules and models for a split, by id. Valid and test hold what the variant accepts for train."""
+    connection = context.connection
+    variant, last = train_source(context)
+    model = triplets.source_id(connection, f"{variant}{last}")
+    if variant == "E":
+        return triplets.proposed(connection, model, task.split, within=task.within) if model is not None else ()
+    if task.split == "train":
+        return training_sets.training(connection, variant, last, task.within)
+    rules = triplets.source_id(connection, "rules")
+    sources = [(rules, 0), *([(model, last)] if task.split == "test" else [])]
+    pool = merge(
+        *(_accepted(context, i, variant, number, task) for i, number in sources if i is not None),
+        key=lambda triplet: triplet.id,
+    )
+    return (next(same) for _, same in groupby(pool, key=lambda triplet: triplet.id))
+
+
+def _accepted(context: Context, source: int, variant: str, number: int, task: SplitRange) -> Iterator[StoredTriplet]:
+    """The triplets of a source that the variant's judge would accept for train; `number` 0 for those of the rules."""
+    judge = triplets.source_id(context.connection, judging.NAME)
+    for verdict in triplets.judged(context.connection, source, judge or 0, task.split, task.within):
+        if verdict.score is None or accepts(variant, number, verdict):
+            yield verdict.stored

@@ -1,0 +1,143 @@
+"""What the rounds of every variant share: the reviews they read, and how a finished round is committed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from types import MappingProxyType
+
+from builder.core.progress import ModelBar
+from builder.core.records import Polarity, Review, Span, StoredTriplet, Triplet, Verdict
+from builder.learning.task import Judge
+from builder.pipeline import judging, predictions
+from builder.pipeline.context import Context
+from builder.store import db, reviews, runs, training_sets, triplets
+from builder.store.triplets import JudgedTriplet
+
+SPLITS = ("train", "valid", "test")
+_PAGE = 2000
+"""Predictions that are written at a time."""
+TripletPlace = tuple[int, tuple[tuple[Span, ...], tuple[Span, ...], Polarity]]
+"""The review of a triplet and what makes it this one there (`Triplet.key`)."""
+NewVerdicts = Mapping[TripletPlace, tuple[Verdict | None, float]]
+"""Verdicts on triplets that the rules do not have."""
+_NONE: NewVerdicts = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class RoundResult:
+    """The model's digest of a round, its predictions and the training set that they come from.
+
+    Predictions are (review id, triplet); they may be computed while they are read. Without any, the rules' triplets
+    stand. Without a training set it is what is predicted for the train split, as in variant E. `verdicts` are those
+    that the model gave with its predictions; they are complete once these are read.
+    """
+
+    variant: str
+    number: int
+    digest: str
+    predictions: Iterable[tuple[int, Triplet]] | None
+    training: list[int] | None
+    verdicts: NewVerdicts = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class RoundCounts:
+    """Triplets that a round predicted, accepted of these, and added to the training set."""
+
+    predicted: int
+    accepted: int
+    added: int
+
+
+def finish_round(
+    context: Context,
+    judge: Judge | None,
+    result: RoundResult,
+    counts: RoundCounts | None,
+    started: float,
+    shown: ModelBar,
+    rate: Callable[[int], None] | None = None,
+) -> None:
+    """Commit a round in one transaction: its predictions, the verdicts on new triplets, the training set, the counts.
+
+    Without `counts` they come from the rules' triplets and the training set. `rate` is called with the id of the
+    round's source once its verdicts are written: it makes confidences of them.
+    """
+    connection, name = context.connection, f"{result.variant}{result.number}"
+    with db.atomic(connection):
+        source = triplets.source(connection, name, "model", result.digest)
+        rules = triplets.source_id(connection, "rules")
+        assert rules is not None
+        if result.predictions is None:
+            triplets.repeat(connection, rules, source)
+        else:
+            rows = ((review, replace(triplet, rules=(), source=name)) for review, triplet in result.predictions)
+            while page := list(islice(rows, _PAGE)):
+                triplets.propose(connection, source, page)
+        if judge is not None:
+            judge_new(context, judge, source, shown, result.verdicts)
+        if rate is not None:
+            rate(source)
+        if result.training is None:
+            training_sets.train_on(connection, result.variant, result.number, source)
+        else:
+            training_sets.set_training(connection, result.variant, result.number, result.training)
+        read, total, kept = training_sets.training_counts(connection, result.variant, result.number, rules)
+        counts = counts or RoundCounts(triplets.count(connection, rules, "train"), kept, total - kept)
+        done = runs.Round(
+            result.variant, result.number, context.key, result.digest, read, total, counts.predicted, counts.accepted,
+            counts.added,
+            time.monotonic() - started,
+        )  # fmt: skip
+        runs.finish_round(connection, done)
+    shown.close()
+
+
+def judge_new(context: Context, judge: Judge, proposer: int, shown: ModelBar, known: NewVerdicts = _NONE) -> None:
+    """Judge the triplets of a source that have no verdict yet, inside the caller's transaction. The judge is not asked
+    about those whose verdict is `known`.
+    """
+    connection = context.connection
+    source = triplets.source_id(connection, judging.NAME)
+    assert source is not None
+    for split in SPLITS:
+        verdicts = triplets.judged(connection, proposer, source, split)
+        answers: list[tuple[int, Verdict | None, float]] = []
+        unjudged = _pass_known((verdict.stored for verdict in verdicts if verdict.score is None), known, answers)
+        progress = predictions.CharacterProgress(shown, reviews.characters(connection, split, proposer))
+        judging.judge_stored(context, judge, source, split, unjudged, progress)
+        triplets.judge(connection, source, answers)
+
+
+def _pass_known(
+    stored: Iterable[StoredTriplet], known: NewVerdicts, answers: list[tuple[int, Verdict | None, float]]
+) -> Iterator[StoredTriplet]:
+    """The triplets whose verdict is not known; the verdicts of the others go to `answers`."""
+    for triplet in stored:
+        verdict = known.get((triplet.review, triplet.triplet.key))
+        if verdict is None:
+            yield triplet
+        else:
+            answers.append((triplet.id, verdict[0], round(verdict[1], 6)))
+
+
+def accepts(variant: str, number: int, judged: JudgedTriplet) -> bool:
+    """Whether round `number` of variant A, B, C or D accepts a triplet by its verdict.
+
+    A rule's triplet (round 0) stays where the judge abstains; a model's triplet needs the verdict YY.
+    """
+    if variant not in ("AC" if number == 0 else "ABC"):
+        return True
+    return judged.score is not None and judged.label in (("YY", None) if number == 0 else ("YY",))
+
+
+def readable_reviews(context: Context, split: str) -> Iterator[Review]:
+    """The reviews that models read: of train those with a rule triplet (the paper's successfully analysed ones); all
+    of valid and test.
+    """
+    rules = triplets.source_id(context.connection, "rules")
+    assert rules is not None
+    return reviews.in_split(context.connection, split, rules if split == "train" else None)

@@ -1,0 +1,122 @@
+"""A settings file to begin with, and what one setting means.
+
+In: nothing but the settings' own sentences, and presets. Out: TOML in which every setting stands commented out, and
+lines of text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import groupby
+from types import MappingProxyType
+
+from builder.core.config import written_value
+from builder.core.errors import ConfigError, did_you_mean
+from builder.core.presets import preset_commands, read_preset
+from builder.core.settings import Config
+from builder.pipeline.setting_sentences import SettingFacts, section_sentences, setting_facts
+
+_HEAD = """\
+# Settings of builder. Each line shows a default; remove its # to change the value.
+# Use it:  builder build reviews.csv --config {name}
+# Explain: builder config KEY
+"""
+
+
+def commented_settings(name: str) -> str:
+    """A settings file in which everything is a comment, so that it changes nothing as it stands."""
+    abouts = section_sentences(Config)
+    parts = [_HEAD.format(name=name)]
+    for section, facts in groupby(setting_facts(Config), key=lambda fact: fact.section):
+        lines = [f"[{section[:-1]}]", f"# {abouts[section[:-1]]}", ""] if section else []
+        for fact in facts:
+            lines += [f"# {fact.sentence}", f"# {fact.name} = {written_value(fact.default)}{_others(fact)}", ""]
+        parts.append("\n".join(lines))
+    return "\n".join(parts).rstrip() + "\n"
+
+
+def explained(
+    key: str, value: object = None, origin: str = "", others: Mapping[str, type] = MappingProxyType({})
+) -> Iterator[str]:
+    """What a setting means, in lines; those of a section, a line each. `value` and `origin`: as it is set somewhere.
+
+    `others`: the settings of other commands than `builder build`. ConfigError for a key that there is not.
+    """
+    for command, settings in (("builder build", Config), *others.items()):
+        known = {fact.key: fact for fact in setting_facts(settings)}
+        if key in section_sentences(settings) and any(name.startswith(f"{key}.") for name in known):
+            yield section_sentences(settings)[key]
+            yield ""
+            within = [fact for fact in known.values() if fact.section == f"{key}."]
+            width = max(len(fact.key) for fact in within)
+            yield from (f"  {fact.key:<{width}}  {fact.sentence}" for fact in within)
+            return
+        if key in known:
+            yield from _fact_lines(known[key], command, value, origin)
+            return
+    names = [fact.key for fact in setting_facts(Config)]
+    ending = [name for name in names if name.rpartition(".")[2] == key]
+    sections = {fact.section.rstrip(".") for fact in setting_facts(Config)} - {""}
+    near = did_you_mean(key, sections) or did_you_mean(key, names)
+    hint = f"did you mean {ending[0]}? " if ending else near
+    raise ConfigError(f"unknown setting {key!r}", fix=f"{hint}`builder config` lists all")
+
+
+def _fact_lines(fact: SettingFacts, command: str, value: object, origin: str) -> Iterator[str]:
+    shown = written_value(fact.default)
+    yield f"{fact.key}: {fact.sentence}"
+    yield f"  value    {', '.join(map(written_value, fact.choices)) if fact.choices else fact.kind}"
+    yield f"  default  {shown}"
+    if origin:
+        yield f"  here     {written_value(value)} ({origin})"
+    if command == "builder build":
+        section = f"[{fact.section[:-1]}] " if fact.section else ""
+        yield f"  in TOML  {section}{fact.name} = {shown}"
+        yield f"  or       {command} --set {fact.key}={_on_command_line(fact)}"
+    else:
+        yield f"  set it   {command} --set {fact.key}={_on_command_line(fact)}"
+
+
+def explained_by_preset(key: str, preset: str, others: Mapping[str, type]) -> Iterator[str]:
+    """As `explained`, with what a preset sets; its values for options of commands are explained too."""
+    for command in preset_commands(preset):
+        lines = read_preset(preset, command)
+        if within := {name: line for name, line in lines.items() if name.startswith(f"{key}.")}:
+            yield from explained(key, others=others)
+            yield ""
+            yield from (f"  {name} = {written_value(line.value)} ({line.origin})" for name, line in within.items())
+            return
+        line = lines.get(key)
+        if line is None:
+            continue
+        if command == "build" or "." in key:
+            yield from explained(key, line.value, line.origin, others)
+        else:
+            yield f"--{key.replace('_', '-')} of builder {command}: `builder {command} --help` explains it."
+            yield f"  here     {written_value(line.value)} ({line.origin})"
+        return
+    yield from explained(key, others=others)
+    yield f"  here     the preset {preset} does not set it"
+
+
+def all_settings() -> Iterator[tuple[str, str, str]]:
+    """Key, default and sentence of every setting."""
+    return ((fact.key, written_value(fact.default), fact.sentence) for fact in setting_facts(Config))
+
+
+def preset_rows(name: str) -> Iterator[tuple[str, str, str, str]]:
+    """Command, key, value and the part of the paper of everything that a preset sets."""
+    for command in preset_commands(name):
+        for key, line in read_preset(name, command).items():
+            yield command, key, written_value(line.value), line.source
+
+
+def _others(fact: SettingFacts) -> str:
+    rest = [written_value(choice) for choice in fact.choices if choice != fact.default]
+    return f"  # or {', '.join(rest)}" if rest else ""
+
+
+def _on_command_line(fact: SettingFacts) -> str:
+    """A value as a shell takes it: the quotes of TOML are for TOML."""
+    shown = written_value(fact.default)
+    return f"'{shown}'" if shown.startswith(('"', "[")) else shown

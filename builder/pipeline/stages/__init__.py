@@ -1,0 +1,2 @@
+"""The seven stages of the pipeline, one module each with a function `run(context)`; their shared code stands
+beside this package, by subject."""

@@ -1,0 +1,103 @@
+"""release: the triplets of each split as an immutable directory, its version computed from what changed since the
+last one.
+
+Built in a temporary directory, a row at a time, verified, then renamed: there is a whole release or none. What was
+released already is found again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+from builder.core.errors import ReleaseError
+from builder.core.memory import uncollected
+from builder.pipeline import judging
+from builder.pipeline.context import Context, crew_of_this_machine
+from builder.pipeline.release_facts import NO_JUDGE, RULES_ALONE, gather_facts
+from builder.pipeline.release_reviews import train_source
+from builder.pipeline.release_rows import write_drafts
+from builder.pipeline.release_version import settle_version
+from builder.release import package, writing
+from builder.release.figures import as_rows
+from builder.release.manifest import Facts
+from builder.release.origin import UNTRUSTED
+from builder.release.reading import rows
+from builder.release.statistics import Tally
+from builder.store import db, drops, reviews, runs
+from builder.store import released as released_rows
+
+
+def run(context: Context) -> runs.Counts:
+    """Write the release, or find it again; its version, path and counts."""
+    with uncollected(), writing.building(context.out) as folder:
+        return _release(context, folder)
+
+
+def _release(context: Context, folder: Path) -> runs.Counts:
+    drafts = write_drafts(context, folder)
+    tallies = {name: Tally() for name in drafts}
+    content = package.data(folder, {name: _tallied(draft.rows(), tallies[name]) for name, draft in drafts.items()})
+    for draft in drafts.values():
+        draft.close()
+    facts = gather_facts(context, drafts, tallies)
+    _refuse_nothing(facts)
+    target, files, version = settle_version(context, folder, content, facts)
+    connection = context.connection
+    with db.atomic(connection):
+        released_rows.clear(connection)
+        writer = released_rows.RowWriter(
+            connection, version, {name: draft.released_ids() for name, draft in drafts.items()}
+        )
+        if target.exists():
+            for name in drafts:
+                for row in rows(target, name):
+                    writer.take(name, row)
+        else:
+            apart = {name: draft.digest() for name, draft in drafts.items()}
+            with crew_of_this_machine(context) as crew:
+                writing.write(folder, target, files, crew, apart, writer.take)
+        writer.end()
+        released_rows.set_public_ids(connection, context.config.release.ids == "hash")
+        for stage in ("release", drops.STAGE):
+            reviews.clear_rejected(connection, stage)
+        dropped = (dropped for draft in drafts.values() for dropped in draft.dropped)
+        reviews.reject_stored(connection, "release", dropped)
+        reviews.reject_stored(connection, drops.STAGE, list(drops.find_drops(connection, _selection(context))))
+        runs.set_setting(connection, "release.figures", json.dumps(as_rows(facts.figures)))
+        runs.set_release(connection, version, str(target), package.digest(content))
+    counts: dict[str, int | float | str] = {"version": version, "path": str(target)}
+    counts |= {split.name: split.triplets for split in facts.splits}
+    silent = (
+        (UNTRUSTED, "not trusted; releasing what the rules hold"),
+        (NO_JUDGE, f"none: {judging.TOO_FEW}"),
+        (RULES_ALONE, f"none: {judging.RULES_ALONE}"),
+    )
+    reasons = [why for start, why in silent if facts.panel.startswith(start)]
+    return counts | dict(facts.dropped) | ({"panel": reasons[0]} if reasons else {})
+
+
+def _selection(context: Context) -> drops.Selection:
+    """How the triplets of this release were chosen."""
+    variant, last = train_source(context)
+    heeded = variant == "E" and judging.read_trust(context)
+    drop = judging.read_limits(context).drop if heeded else None
+    return drops.Selection(variant, last, drop, context.config.self_train.confidence)
+
+
+def _refuse_nothing(facts: Facts) -> None:
+    """ReleaseError for a release without a review, which no reader could load."""
+    if not facts.reviews:
+        reasons = ", ".join(f"{reason} {number:,}" for reason, number in facts.dropped.items() if number)
+        raise ReleaseError(
+            f"no review is left to release ({reasons})",
+            fix='add reviews, set release.empty = "keep", or lower release.min_confidence',
+        )
+
+
+def _tallied(members: Iterator[package.WrittenRow], tally: Tally) -> Iterator[package.WrittenRow]:
+    """The same rows, counted as they pass."""
+    for written in members:
+        tally.take(written.row)
+        yield written

@@ -1,0 +1,77 @@
+"""seed: the rule engine over every annotated review; triplets and their story go to `triplets` and `proposals` of the
+source `rules`.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+
+from builder.core.progress import bar
+from builder.core.records import Review
+from builder.core.settings import Convention
+from builder.core.shards import Job
+from builder.engine import RuleEngine, make_engine
+from builder.engine.reader import extract, restored
+from builder.language.lexicon.resources import Lexicon
+from builder.pipeline.context import Context, advance, begin
+from builder.pipeline.lexicons import ArrivedWords, pack_words, unpack_words
+from builder.store import db, readings, reviews, runs, triplet_rows, triplets, usage
+
+_CHUNK = 1024
+_Task = list[tuple[readings.ReviewFields, str]]
+_Answer = tuple[int, int, list[triplet_rows.PreparedTriplet]]
+_Ready = tuple[RuleEngine, Lexicon]
+
+
+def run(context: Context) -> runs.Counts:
+    """Extract the triplets of every annotated review by rules; the counts of them."""
+    connection = context.connection
+    at = begin(context, "seed", triplets.clear)
+    signature = context.key
+    source = triplets.source_id(connection, "rules")
+    if source is None:
+        with db.atomic(connection):
+            source = triplets.source(connection, "rules", "rules", signature)
+    job = Job(_prepare, (pack_words(context), context.config.rules.convention), _seed)
+    with bar(reviews.count(connection), "seed") as shown:
+        for last, number, rows in context.crew.map(job, _tasks(context, at)):
+            with db.atomic(connection):
+                triplets.propose_prepared(connection, source, rows)
+                advance(connection, "seed", last)
+            shown.update(number)
+    usage.record(connection, _lexicon_entries(context.lexicon))
+    return triplets.counts(connection, "rules")
+
+
+def _lexicon_entries(lexicon: Lexicon) -> Iterator[usage.Entry]:
+    yield from (("aspects", entry.word, entry.cls, entry.where) for entry in lexicon.aspects.values())
+    yield from (("opinions", entry.word, entry.category, entry.where) for entry in lexicon.opinions.values())
+
+
+def _tasks(context: Context, at: int) -> Iterator[_Task]:
+    while rows := readings.annotated_fields(context.connection, at, _CHUNK):
+        at = rows[-1][0][0]
+        yield rows
+
+
+def _prepare(words: ArrivedWords, convention: Convention) -> _Ready:
+    folders, lexicon = unpack_words(words)
+    engine = make_engine(lexicon, folders.load_rules(), convention)
+    gc.freeze()  # the lexicon stays: the collector need not look at it again and again
+    return engine, lexicon
+
+
+def _seed(ready: _Ready, task: _Task) -> _Answer:
+    engine, lexicon = ready
+    # All views first: OpenCC takes four times as long for a text where the engine worked since the last one.
+    read = [restored(Review(*fields), readings.load_words(words), lexicon.variants) for fields, words in task]
+    return (
+        task[-1][0][0],
+        len(task),
+        triplet_rows.prepare(
+            (fields[0], triplet)
+            for (fields, _), reading in zip(task, read, strict=True)
+            for triplet in extract(engine, reading)
+        ),
+    )

@@ -1,0 +1,237 @@
+"""Variant E (builder.models.cotrain): the triplets that rules and the cross-fitted panel agree on. It trains nothing.
+
+Its one training set S_0 is that of the train split: a second round with taggers trained on it adds more wrong
+triplets than right ones. Without a judge, or with one that is not trusted, it holds the rules' triplets. They carry a
+calibrated confidence where the judge is trusted, and none elsewhere.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from builder.core.progress import ModelBar
+from builder.core.records import Polarity, Review, Triplet, Verdict
+from builder.engine import Doc, make_engine
+from builder.engine.reader import restored, review_view, to_text, to_view
+from builder.gold.metrics import matching
+from builder.gold.metrics.matching import Answer
+from builder.learning.task import Example, Judge
+from builder.models.calibration import Calibration, fitted, ranked, save_calibration
+from builder.pipeline import judging, predictions
+from builder.pipeline import layers as gold
+from builder.pipeline.context import Context
+from builder.pipeline.examples import join_rows
+from builder.pipeline.joined_votes import VotedChanges, heeded_labellers, join_votes
+from builder.pipeline.pool_layers import is_pool
+from builder.pipeline.rounds import SPLITS, RoundResult, TripletPlace, finish_round
+from builder.pipeline.sure_proposals import load_proposals
+from builder.pipeline.taught_reviews import read_taught_labels
+from builder.reviews.text import View
+from builder.store import confidence, labellers, readings, reviews, runs, triplet_rows, triplets
+from builder.store.triplets import JudgedTriplet
+
+if TYPE_CHECKING:
+    from builder.models.panel import Panel
+
+
+_VOTED = "self_train.voted"
+"""The setting that keeps what language models changed."""
+
+
+def read_voted(connection: sqlite3.Connection) -> dict[str, int]:
+    """How many triplets language models added and took out; empty where none was heeded."""
+    counts: dict[str, int] = json.loads(runs.setting(connection, _VOTED) or "{}")
+    return counts
+
+
+@dataclass(frozen=True, slots=True)
+class Additions:
+    """What variant E holds beside the rules' triplets: the panel's verdict on each, and the score of those that the
+    panel alone found, by their ids.
+    """
+
+    verdicts: dict[TripletPlace, tuple[Verdict | None, float]] = field(default_factory=dict)
+    alone: dict[int, float] = field(default_factory=dict)
+
+
+def run_round(context: Context, judge: Judge | None) -> None:
+    """Round 0 of variant E, its only one: what the rules and the panel hold together becomes training set and result.
+
+    Args:
+        judge: the panel; None where it was not trained or is not trusted, and the rules stand as they are.
+    """
+    started = time.monotonic()
+    shown = ModelBar("self-train E0")
+    trusted = None if judge is None else _trusted(judge)
+    digest = trusted.digest if trusted is not None else triplets.RULES_REPEATED
+    additions = Additions()
+    changes = VotedChanges()
+    rows: Iterator[tuple[int, Triplet]] | None = None
+    if trusted is not None:
+        rows = chain.from_iterable(_agreed_triplets(context, trusted, split, shown, additions) for split in SPLITS)
+    if heeded := heeded_labellers(context):
+        signatures = [labellers.signature(context.connection, labeller.name) for labeller in heeded]
+        digest = hashlib.sha256(json.dumps([digest, *signatures]).encode()).hexdigest()[:16]
+        rows = chain.from_iterable(_rule_triplets(context, split) for split in SPLITS) if rows is None else rows
+        rating = None if trusted is None else _rate_by_rules(context, trusted, _uncorrected(context, trusted))
+        rows = join_votes(context, rows, heeded, rating, changes)
+    result = RoundResult("E", 0, digest, rows, None, additions.verdicts)
+
+    def settle(source: int) -> None:
+        _rate_confidence(context, source, trusted, additions.alone, changes.added)
+        counts = {labellers.ADDED: len(changes.added), labellers.DROPPED: changes.dropped} if heeded else {}
+        runs.set_setting(context.connection, _VOTED, json.dumps(counts))
+
+    finish_round(context, judge, result, None, started, shown, settle)
+
+
+def _trusted(judge: Judge) -> Panel | None:
+    from builder.models.panel import Panel  # with torch, which a build without a judge does not need
+
+    assert isinstance(judge, Panel), "the config was checked"
+    return judge if judge.trust else None
+
+
+def _rate_confidence(
+    context: Context, source: int, trusted: Panel | None, alone: Mapping[int, float], added: Mapping[int, float]
+) -> None:
+    """Make calibrated confidences of the verdicts, and keep the calibration for `extract`; none of a panel that is not
+    trusted. `alone`: the score of each triplet that the model alone found. What language models `added` keeps the
+    chance that all votes give it.
+    """
+    calibration = None if trusted is None else _fit_calibration(context, source, trusted, alone)
+    if trusted is None or calibration is None:
+        confidence.rate(context.connection, judging.NAME, None)
+        return
+    confidence.rate(context.connection, judging.NAME, _rate_by_rules(context, trusted, calibration))
+    by_model = {triplet: calibration.rate("model", score) for triplet, score in alone.items()}
+    confidence.set_chances(context.connection, judging.NAME, {**by_model, **added})
+    save_calibration(calibration, context.models / "panel")
+
+
+def _rate_by_rules(context: Context, panel: Panel, calibration: Calibration) -> confidence.Rating:
+    """How likely a triplet of the rules is right by its verdict."""
+    weighed = context.config.rules.convention == "natural"
+
+    def rate(label: Verdict | None, score: float, rule: str, polarity: Polarity, margin: float) -> float:
+        standing = panel.limits.place(label, score, rule, polarity, margin if weighed else 0.0)
+        return calibration.rate(standing, score)
+
+    return rate
+
+
+def _rule_triplets(context: Context, split: str) -> Iterator[tuple[int, Triplet]]:
+    """The rules' triplets as they are."""
+    rules = triplets.source_id(context.connection, "rules")
+    assert rules is not None, "seed has run"
+    return ((stored.review, stored.triplet) for stored in triplets.proposed(context.connection, rules, split))
+
+
+def _agreed_triplets(
+    context: Context,
+    panel: Panel,
+    split: str,
+    shown: ModelBar,
+    additions: Additions,
+) -> Iterator[tuple[int, Triplet]]:
+    """The triplets that rules and panel agree on, in offsets of the stored text.
+
+    On the train split no tagger votes on a review that it was trained on. What the panel says of the triplets that the
+    rules do not have goes to `additions`: the proposals that they come from are at hand here.
+    """
+    from builder.models.cotrain import held
+    from builder.models.panel import seen
+
+    connection = context.connection
+    rules, judge = triplets.source_id(connection, "rules"), triplets.source_id(connection, judging.NAME)
+    assert rules is not None and judge is not None, "rules and discriminator have run"
+    engine = make_engine(context.lexicon, context.rules, context.config.rules.convention)
+    judged_reviews = join_rows(
+        reviews.in_split(connection, split),
+        triplets.judged(connection, rules, judge, split),
+        lambda verdict: verdict.stored.review,
+    )
+
+    def items() -> Iterator[tuple[Example, tuple[Review, View, list[JudgedTriplet]]]]:
+        for review, verdicts in judged_reviews:
+            text_view = review_view(review, context.lexicon.variants)
+            yield Example(review.key, text_view.text, ()), (review, text_view, verdicts)
+
+    progress = predictions.CharacterProgress(shown, reviews.characters(connection, split))
+    folder, apart = context.models / "panel", split == "train" and not panel.own_limits
+    ask = partial(predictions.propose_sure, context, panel, folder, progress, apart=apart)
+    if apart or panel.own_limits:
+        ask = partial(load_proposals(folder, panel.taggers.digest).answer, ask=ask)
+    for (review, text_view, verdicts), proposals in predictions.answer_pairs(items(), ask):
+        pairs = [
+            (moved, judging.place(panel.limits, verdict, context.config.rules.convention) != "rejected")
+            for verdict in verdicts
+            if (moved := to_view(verdict.stored.triplet, text_view)) is not None
+        ]
+        doc = (
+            restored(review, readings.words(connection, review.id), context.lexicon.variants).doc
+            if proposals
+            else Doc(text_view.text, (), ())
+        )
+        ruled = {own.key for own, _ in pairs}
+        for triplet in held(
+            engine, doc, [own for own, _ in pairs], [stays for _, stays in pairs], proposals, panel.limits
+        ):
+            stated = to_text(triplet, text_view, review.text)
+            if triplet.key not in ruled:
+                verdict = panel.verdicts(seen([triplet], proposals))[0]
+                additions.verdicts[review.id, stated.key] = verdict
+                if triplet.source != "rules":
+                    additions.alone[triplet_rows.triplet_id(review.id, stated)] = round(verdict[1], 6)
+            yield review.id, stated
+
+
+def _uncorrected(context: Context, panel: Panel) -> Calibration:
+    """What the panel's scores are worth before labels of the user move it: as it was measured, where it was shipped,
+    else by the rank of a score among the rules' triplets of train.
+    """
+    if panel.own_calibration:
+        return panel.own_calibration
+    return Calibration.of(ranked(confidence.scores(context.connection, judging.NAME, "rules", "train")))
+
+
+def _fit_calibration(context: Context, source: int, panel: Panel, alone: Mapping[int, float]) -> Calibration:
+    """The calibration of the build, fitted to gold and to labels that taught, if there are any."""
+    connection, path = context.connection, context.config.evaluate.gold
+    before = _uncorrected(context, panel)
+    rows = gold.rows(path) if not is_pool(path) else []  # what a pool unites comes after this
+    taught = [labels for labels in read_taught_labels(context) if labels.split]
+    due = {labels.review.id: [_answer(triplet) for triplet in labels.triplets] for labels in taught}
+    splits = {labels.split for labels in taught} | ({"test"} if rows else set())
+    keys = {str(row["id"]) for row in rows}
+    labelled = [review for review in reviews.in_split(connection, "test") if review.key in keys] if rows else []
+    due |= {review.id: [] for review in labelled}
+    for review, triplet in gold.labelled(rows, labelled, path):
+        due[review].append(_answer(triplet))
+    judge, convention = triplets.source_id(connection, judging.NAME), context.config.rules.convention
+    assert judge is not None, "there is a panel"
+    return fitted(
+        [
+            (
+                "model" if verdict.stored.id in alone else judging.place(panel.limits, verdict, convention),
+                verdict.score,
+                matching.right(due[verdict.stored.review], [_answer(verdict.stored.triplet)], "lenient") == 1,
+            )
+            for split in sorted(splits)
+            for verdict in triplets.judged(connection, source, judge, split)
+            if verdict.score is not None and verdict.stored.review in due
+        ],
+        before,
+    )
+
+
+def _answer(triplet: Triplet) -> Answer:
+    return triplet.aspect.text, triplet.opinion.text, triplet.polarity

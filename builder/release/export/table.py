@@ -1,0 +1,261 @@
+"""A release as a table: one triplet a row, a review without any a row of its own. CSV and XLSX, both ways, nothing
+lost.
+
+In: rows of ours. Out: columns named after our keys. The review's stand first, `triplet_` marks a key that both have.
+An element is its text and its `_spans` as JSON, code-point offsets into `text`; `aspect_start` to `opinion_end`
+repeat their outer bounds for people and readers skip them. A list is JSON, what is unknown an empty cell. XLSX is
+written here, not by a library: its bytes hold no clock.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import types
+import typing
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal
+from xml.sax.saxutils import escape
+
+from builder.core.errors import ConfigError
+from builder.release.export.records import ElementRow, ReviewRow, TripletRow
+
+Kind = Literal["text", "number", "element", "json"]
+Cell = str | float | None
+BOUNDS = ("aspect", "opinion")
+"""The elements whose outer bounds have columns."""
+MOST_ROWS = 1_048_576
+MOST_CHARACTERS = 32_767
+"""What a sheet and a cell hold in Excel."""
+
+
+def _kind(hint: object) -> Kind:
+    """The kind of cell for a type of our rows; None beside another type changes nothing."""
+    parts = (
+        typing.get_args(hint)
+        if isinstance(hint, types.UnionType) or typing.get_origin(hint) is typing.Union
+        else (hint,)
+    )
+    (kept, *more) = [part for part in parts if part is not type(None)]
+    if not more and kept is ElementRow:
+        return "element"
+    if not more and kept in (int, float):
+        return "number"
+    return "text" if not more and (kept is str or typing.get_origin(kept) is Literal) else "json"
+
+
+def _kinds(row: type) -> dict[str, Kind]:
+    return {name: _kind(hint) for name, hint in typing.get_type_hints(row).items() if name != "triplets"}
+
+
+REVIEW, TRIPLET = _kinds(ReviewRow), _kinds(TripletRow)
+
+
+def _name(key: str) -> str:
+    """The column of a triplet's key."""
+    return f"triplet_{key}" if key in REVIEW else key
+
+
+def columns() -> list[str]:
+    """The header."""
+    names = list(REVIEW)
+    for key, kind in TRIPLET.items():
+        names += [_name(key), f"{key}_spans"] if kind == "element" else [_name(key)]
+        names += [f"{key}_start", f"{key}_end"] if key in BOUNDS else []
+    return names
+
+
+def cells(rows: Iterable[ReviewRow]) -> Iterator[list[Cell]]:
+    """The lines of the table below its header."""
+    for row in rows:
+        review = [_written(row.get(key), kind) for key, kind in REVIEW.items()]
+        for triplet in row["triplets"] or (None,):
+            yield review + _of_triplet(triplet)
+
+
+def _of_triplet(triplet: TripletRow | None) -> list[Cell]:
+    line: list[Cell] = []
+    for key, kind in TRIPLET.items():
+        value: Any = triplet.get(key) if triplet else None
+        if kind == "element":
+            spans = value["spans"] if value else []
+            line += [value["text"], json.dumps(spans)] if value else [None, None]
+            line += ([spans[0][0], spans[-1][1]] if spans else [None, None]) if key in BOUNDS else []
+        else:
+            line.append(_written(value, kind))
+    return line
+
+
+def _written(value: Any, kind: Kind) -> Cell:
+    if value is None:
+        return None
+    return json.dumps(value, ensure_ascii=False) if kind == "json" else value
+
+
+def rows(header: Sequence[str], lines: Iterable[Sequence[Cell]]) -> list[ReviewRow]:
+    """The rows that a table was made of; ValueError with the line of one that cannot be read."""
+    if list(header) != columns():
+        raise ValueError(f"the columns are {', '.join(header)}; not {', '.join(columns())}")
+    made: list[dict[str, Any]] = []
+    for number, line in enumerate(lines, start=2):
+        try:
+            cell = dict(zip(header, line, strict=True))
+            review = {key: _read(cell[key], kind) for key, kind in REVIEW.items()}
+            if not made or made[-1]["id"] != review["id"]:
+                made.append(review | {"triplets": []})
+            if cell[_name("id")] not in (None, ""):
+                made[-1]["triplets"].append(_triplet(cell))
+        except (ValueError, TypeError) as error:
+            raise ValueError(f"line {number}: {error}") from error
+    return typing.cast(list[ReviewRow], made)
+
+
+def _triplet(cell: Mapping[str, Cell]) -> dict[str, Any]:
+    triplet: dict[str, Any] = {}
+    for key, kind in TRIPLET.items():
+        if kind == "element":
+            spans = _read(cell[f"{key}_spans"], "json")
+            triplet[key] = None if spans is None else {"text": cell[_name(key)] or "", "spans": spans}
+        else:
+            triplet[key] = _read(cell[_name(key)], kind)
+    return triplet
+
+
+def _read(value: Cell, kind: Kind) -> Any:
+    if value is None or value == "":
+        return None
+    return json.loads(str(value)) if kind == "json" else float(value) if kind == "number" else str(value)
+
+
+# ---- CSV
+
+
+def dump_csv(reviews: Iterable[ReviewRow]) -> str:
+    """UTF-8, commas, all text in quotes, so that texts may hold line breaks."""
+    out = io.StringIO()
+    writer = csv.writer(out, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
+    writer.writerow(columns())
+    writer.writerows(cells(reviews))
+    return out.getvalue()
+
+
+def read_csv(content: str) -> list[ReviewRow]:
+    """The inverse; ValueError."""
+    lines = csv.reader(io.StringIO(content, newline=""), strict=True)
+    try:
+        header = next(lines, [])
+        return rows(header, lines)
+    except csv.Error as error:
+        raise ValueError(f"line {lines.line_num}: {error}") from error
+
+
+# ---- XLSX
+
+_UNFIT = re.compile("[\x00-\x08\x0b-\x1f\ud800-\udfff\ufffe\uffff]|_(?=x[0-9A-Fa-f]{4}_)")
+"""What XML cannot hold or its readers change, and the beginning of what looks like the escape for it."""
+_ESCAPED = re.compile("_x([0-9A-Fa-f]{4})_")
+_PARTS = {
+    "[Content_Types].xml": """<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">
+<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>
+<Override PartName="/xl/workbook.xml"
+ ContentType="application/vnd.openxmlformats-officedocument.spreadsheetml.sheet.main+xml"/>
+<Override PartName="/xl/worksheets/sheet1.xml"
+ ContentType="application/vnd.openxmlformats-officedocument.spreadsheetml.worksheet+xml"/>
+</Types>""",
+    "_rels/.rels": """<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">
+<Relationship Id="rId1"
+ Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument"
+ Target="xl/workbook.xml"/>
+</Relationships>""",
+    "xl/workbook.xml": """<workbook xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+ xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships">
+<sheets><sheet name="triplets" sheetId="1" r:id="rId1"/></sheets></workbook>""",
+    "xl/_rels/workbook.xml.rels": """<Relationships
+ xmlns="http://schemas.openxmlformats.org/package/2006/relationships">
+<Relationship Id="rId1"
+ Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/worksheet"
+ Target="worksheets/sheet1.xml"/>
+</Relationships>""",
+}
+_DECLARED = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
+_SHEET = f"""{_DECLARED}<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">
+<sheetViews><sheetView workbookViewId="0">
+<pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/></sheetView></sheetViews>
+<sheetData>
+"""
+
+
+def oversized(row: ReviewRow) -> str | None:
+    """Why a sheet cannot hold a review, or None."""
+    longest = max((len(_shielded(cell)) for line in cells([row]) for cell in line if isinstance(cell, str)), default=0)
+    return (
+        f"{longest:,} characters in a cell, which holds {MOST_CHARACTERS:,} in Excel"
+        if longest > MOST_CHARACTERS
+        else None
+    )
+
+
+def dump_xlsx(reviews: Iterable[ReviewRow]) -> bytes:
+    """A workbook of one sheet, cells as text (a leading = makes no formula) or numbers. ConfigError for more rows
+    than a sheet holds.
+    """
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as book:
+        for name, part in _PARTS.items():
+            book.writestr(_dated(name), _DECLARED + part)
+        with book.open(_dated("xl/worksheets/sheet1.xml"), "w") as sheet:
+            sheet.write((_SHEET + _line(columns())).encode())
+            for number, line in enumerate(cells(reviews), start=2):
+                if number > MOST_ROWS:
+                    raise ConfigError(
+                        f"more than {MOST_ROWS:,} rows, which no sheet of Excel holds", fix="use --format csv"
+                    )
+                sheet.write(_line(line).encode())
+            sheet.write(b"</sheetData></worksheet>")
+    return out.getvalue()
+
+
+def _dated(name: str) -> zipfile.ZipInfo:
+    """A member of the archive with the same date always."""
+    member = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
+    member.compress_type = zipfile.ZIP_DEFLATED
+    return member
+
+
+def _line(line: Sequence[Cell]) -> str:
+    return f"<row>{''.join(map(_cell, line))}</row>\n"
+
+
+def _cell(value: Cell) -> str:
+    if value is None:
+        return "<c/>"
+    if not isinstance(value, str):
+        return f"<c><v>{value!r}</v></c>"
+    return f'<c t="inlineStr"><is><t xml:space="preserve">{escape(_shielded(value))}</t></is></c>'
+
+
+def _shielded(text: str) -> str:
+    """As workbooks write what XML cannot: _x000D_ for a carriage return, _x005F_ for the underscore that would begin
+    such a mark.
+    """
+    return _UNFIT.sub(lambda match: f"_x{ord(match[0]):04X}_", text)
+
+
+def read_xlsx(content: bytes) -> list[ReviewRow]:
+    """The inverse; ValueError."""
+    import openpyxl
+
+    book = openpyxl.load_workbook(io.BytesIO(content), read_only=True)
+    try:
+        header, *lines = book.worksheets[0].iter_rows(values_only=True)
+        names = [str(_shown(cell) or "") for cell in header]
+        return rows(names, ([_shown(cell) for cell in line] for line in lines))
+    finally:
+        book.close()
+
+
+def _shown(cell: Any) -> Cell:
+    return _ESCAPED.sub(lambda match: chr(int(match[1], 16)), cell) if isinstance(cell, str) else cell

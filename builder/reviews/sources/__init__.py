@@ -1,0 +1,92 @@
+"""Readers of review files: a path in, a stream of `RawReview` and `RejectedRow` out, one for every row of the file.
+
+A file that cannot be used at all is an `InputError`; it may come after rows were read, so a caller commits only at
+the end. Which rows are empty, too long or not Chinese is not decided here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from builder.core.errors import InputError
+from builder.reviews.sources import delimited, json_values, parquet, xlsx
+from builder.reviews.sources.columns import Columns
+from builder.reviews.sources.opening import (
+    Progress,
+    Source,
+    Understanding,
+    check_readable,
+    check_rows,
+    one_line,
+    opened,
+)
+from builder.reviews.sources.rows import Row
+
+__all__ = ["FORMATS", "Columns", "Progress", "Row", "Understanding", "digest", "read"]
+
+Reader = Callable[[Source, Columns], Iterator[Row]]
+FORMATS: dict[str, Reader] = {
+    ".csv": delimited.read_csv,
+    ".csv.gz": delimited.read_csv,
+    ".tsv": delimited.read_tsv,
+    ".tsv.gz": delimited.read_tsv,
+    ".jsonl": json_values.read_lines,
+    ".jsonl.gz": json_values.read_lines,
+    ".ndjson": json_values.read_lines,
+    ".ndjson.gz": json_values.read_lines,
+    ".json": json_values.read_json,
+    ".json.gz": json_values.read_json,
+    ".parquet": parquet.read,
+    ".xlsx": xlsx.read,
+}
+
+
+def read(
+    path: Path,
+    columns: Columns | None = None,
+    encoding: str | None = None,
+    progress: Progress | None = None,
+    sheet: str | None = None,
+    understood: Understanding | None = None,
+) -> Iterator[Row]:
+    """The rows of a file in order. Its name, existence and size are checked now, the rest as the rows are taken.
+
+    `sheet` is that of a workbook, by its name or its number from 1. `progress` is called with the bytes read since
+    its last call; they add up to about the size of the file. `understood` is filled when the first row is taken.
+    """
+    reader = _reader(path)
+    check_readable(path)
+    source = Source(path, encoding, progress, sheet, understood or Understanding())
+    return _some(reader, columns or Columns(), source)
+
+
+def digest(path: Path) -> str:
+    """sha256 of the file's bytes, in hexadecimal."""
+    check_readable(path)
+    sha256 = hashlib.sha256()
+    with opened(Source(path), unpack=False) as stream:
+        while chunk := stream.read(1 << 20):
+            sha256.update(chunk)
+    return sha256.hexdigest()
+
+
+def _reader(path: Path) -> Reader:
+    name = path.name.lower()
+    for ending, reader in FORMATS.items():
+        if name.endswith(ending):
+            return reader
+    check_readable(path)
+    known = ", ".join(FORMATS)
+    raise InputError(f"unknown ending {path.suffix!r}", where=one_line(str(path), 500), fix=f"use one of {known}")
+
+
+def _some(reader: Reader, columns: Columns, source: Source) -> Iterator[Row]:
+    count, size = 0, source.path.stat().st_size
+    for row in reader(source, columns):
+        count += 1
+        check_rows(count, size, source.where)
+        yield row
+    if not count:
+        raise InputError("no rows", where=source.where, fix="give a file with at least one review under its header")

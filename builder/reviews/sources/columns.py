@@ -1,0 +1,253 @@
+"""Which column holds what.
+
+In: the column names of a file and the user's mapping. Out: positions. What the user does not name is looked up in
+literal tables, the first name that the file has wins; the tables hold no column of an author. A text column that no
+table has is known by its content.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from builder.core.errors import InputError, did_you_mean
+from builder.reviews.sources.dates import Order, find_order
+from builder.reviews.sources.guessing import LOOK_AT, REPLIES, REVIEWS, guess_text_column, repeat, says_other
+from builder.reviews.sources.opening import Source, one_line
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """The user's names for the columns; None is looked up."""
+
+    text: str | None = None
+    id: str | None = None
+    place: str | None = None
+    rating: str | None = None
+    source: str | None = None
+    group: str | None = None
+    """Never looked up: which reviews belong together is for the user to say."""
+    date: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Picks:
+    """Positions of the columns; None where the file has none. `order`: that of the dates, where the column shows it."""
+
+    text: int
+    id: int | None = None
+    place: int | None = None
+    rating: int | None = None
+    source: int | None = None
+    group: int | None = None
+    date: int | None = None
+    order: Order | None = None
+
+    @property
+    def used(self) -> tuple[int | None, ...]:
+        """In the order of `review`'s arguments."""
+        return self.text, self.id, self.place, self.rating, self.source, self.group, self.date
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """What a reader knows of a file's columns: their names, the cells of some rows, and those of a column in all rows.
+
+    Names of nested values are paths, such as meta.shop. `within` is the path to a list of reviews, whose text, rating,
+    id and date are looked for inside it.
+    """
+
+    names: Sequence[str]
+    sample: Callable[[], Iterable[Sequence[object]]]
+    column: Callable[[int], Iterable[object]]
+    within: str = ""
+
+
+# fmt: off
+_TEXT = ("text", "review_text", "review", "review_content", "review_body", "content", "comment", "comments",
+         "comment_text", "comment_content", "body", "評論", "評論內容", "評論文字", "評論全文", "內容", "內文", "留言",
+         "留言內容", "心得", "食記", "評價", "評價內容", "評語", "文字", "句子", "评论", "评论内容", "评论文字", "内容",
+         "评价", "评价内容", "点评", "点评内容", "评语", "sentence", "review_text_published", "review_comment")
+# Inside a list of reviews only: elsewhere they are the shop's own. `description` is gosom's, `snippet` SerpApi's.
+_NESTED_TEXT = (*_TEXT, "description", "snippet", "original", "說明", "说明")
+_ID = ("review_id", "id", "comment_id", "uuid", "編號", "評論編號", "评论编号", "编号", "序號", "序号")
+_PLACE = ("place", "place_name", "restaurant", "restaurant_name", "shop", "shop_name", "store", "store_name", "店名",
+          "餐廳", "餐廳名稱", "商家", "商家名稱", "店家", "店家名稱", "餐厅", "餐厅名称", "店铺", "店铺名称",
+          "商家名称", "business_name", "location_name", "place_info_name", "place_info_title", "display_name_text")
+# A place only where it repeats, as titles of reviews and names of authors hardly do, or where the columns are those of
+# a place. `title` before `name`: where both stand (Apify's exports), `name` is the reviewer. Outscraper's `name` is the
+# place.
+_PERHAPS_PLACE = ("title", "name")
+_OF_A_PLACE = frozenset(("googleid", "cid", "fid", "address", "fulladdress", "categoryname", "totalscore",
+                         "reviewscount", "地址"))
+# `review_rating` before `rating`: Outscraper's `rating` is the mean of the place.
+_RATING = ("review_rating", "review_stars", "rating", "stars", "star", "score", "評分", "星等", "星級", "星數", "评分",
+           "星级", "打分", "star_rating", "five_star_rating_published", "overall")
+_SOURCE = ("source", "platform", "來源", "平台", "来源")
+# `publishedAtDate` is Apify's, `review_timestamp` and `review_datetime_utc` Outscraper's, `iso_date` SerpApi's, `When`
+# gosom's.
+_DATE = ("review_timestamp", "iso_date", "date", "review_date", "published_at", "published_at_date", "publish_time",
+         "review_datetime_utc", "created_at", "datetime", "timestamp", "time", "日期", "評論日期", "評論時間",
+         "時間戳記", "發表時間", "時間", "评论日期", "评论时间", "发表时间", "时间", "published_date", "time_created",
+         "create_time", "unix_review_time", "review_time", "comment_time", "published", "when")
+_MONTH_FIRST = ("reviewdatetimeutc",)
+"""Columns whose dates are known to be written 01/25/2026."""
+# fmt: on
+MOST_COLUMNS = 16_384
+"""Columns of a file, at most: a few kilobytes, packed, can be a header of millions."""
+_LONGEST = 500
+"""Characters of a name that may be known."""
+GUESSES: dict[str, tuple[str, ...]] = {
+    "text": _TEXT,
+    "id": _ID,
+    "place": _PLACE,
+    "rating": _RATING,
+    "source": _SOURCE,
+    "group": (),
+    "date": _DATE,
+}
+
+
+def resolve(table: Table, columns: Columns, source: Source) -> Picks:
+    """Positions of the columns; an `InputError` if there is no text column, a named one is missing, or there are more
+    than a spreadsheet has.
+    """
+    names, where = table.names, source.where
+    if len(names) > MOST_COLUMNS:
+        fix = "keep the columns of the reviews"
+        raise InputError(f"{len(names):,} columns; no spreadsheet has over {MOST_COLUMNS:,}", where=where, fix=fix)
+    source.understood.names = tuple(names)
+    keys = [_key(name) for name in names]
+    picks = {
+        role: _position(names, keys, role, name, where)
+        for role in GUESSES
+        if (name := getattr(columns, role)) is not None
+    }
+    taken = {position for role, position in picks.items() if role != "group"}  # a group may be the place as well
+    free = [i for i in range(len(names)) if i not in taken]
+    if "text" not in picks:
+        text = _text(table, free, source)
+        if text is None:
+            fix = "name it with --text-column, or add a header row if there is none"
+            raise InputError(f"no text column; columns found: {_enumerate(names)}", where=where, fix=fix)
+        picks["text"] = text
+    scopes = [_Names(names, free, scope) for scope in _scopes(names[picks["text"]])]
+    inside = [scope for scope in scopes if scope.path.startswith(f"{table.within}.")] if table.within else scopes
+    guessed: dict[str, int | None] = {
+        role: next((i for scope in inside if (i := scope.first(role)) is not None), None)
+        for role in ("id", "rating", "source", "date")
+    }
+    chosen = dict.fromkeys(GUESSES) | guessed | {"place": _place(table, scopes, inside)} | picks
+    source.understood.columns = {role: None if i is None else names[i] for role, i in chosen.items()}
+    return Picks(**chosen, order=_order(table, chosen["date"]))  # type: ignore[arg-type]
+
+
+class _Names:
+    """The names under a path, "" for all, by what may be meant: the whole name, its last parts, its last part."""
+
+    def __init__(self, names: Sequence[str], free: Iterable[int], path: str = "") -> None:
+        self.path = path
+        self.whole: dict[str, int] = {}
+        self.ends: dict[str, int] = {}
+        self.lasts: dict[str, int] = {}
+        for i in free:
+            if not names[i].startswith(path) or len(names[i]) > _LONGEST:
+                continue
+            name = names[i][len(path) :]
+            self.whole.setdefault(_key(name), i)
+            parts = name.rsplit(".", 3)
+            for cut in range(1, len(parts) - 1):
+                self.ends.setdefault(_key("".join(parts[cut:])), i)
+            parents = name.rpartition(".")[0]
+            if parents and not REPLIES.search(parents) and (REVIEWS.search(parents) or not says_other(parents)):
+                self.lasts.setdefault(_key(parts[-1]), i)
+
+    def first(self, role: str, nested: bool = False) -> int | None:
+        """The first name of the role's table that is here. Of nested paths the last part may say it, but not where
+        that may be another thing: meta.shop is a place, user.name is none.
+        """
+        keys = list(map(_key, _NESTED_TEXT if nested and role == "text" else GUESSES[role]))
+        lasts = self.lasts if role in ("text", "place") else {}
+        found = [
+            (self.whole, keys),
+            (self.ends, keys),
+            (lasts, [key for key in keys if key not in ("content", "body")]),
+        ]
+        return next((where[key] for where, some in found for key in some if key in where), None)
+
+
+def known_roles(names: Iterable[str], nested: bool = False) -> set[str]:
+    """What the names are known to mean; `nested`: those of a list of reviews."""
+    given = list(names)
+    found = _Names(given, range(len(given)))
+    return {role for role in GUESSES if found.first(role, nested) is not None}
+
+
+def _text(table: Table, free: Sequence[int], source: Source) -> int | None:
+    names = table.names
+    path = f"{table.within}." if table.within else ""
+    inside = [i for i in free if names[i].startswith(path)]
+    if table.within and not inside:
+        return names.index(table.within) if table.within in names else None
+    text = _Names(names, inside, path).first("text", nested=bool(path))
+    if text is None:
+        known = {i for role in GUESSES if (i := _Names(names, inside, path).first(role)) is not None}
+        short = [name.removeprefix(path) for name in names]
+        text = guess_text_column(short, [i for i in inside if i not in known], islice(table.sample(), LOOK_AT))
+        source.understood.by_content = text is not None
+    return text
+
+
+def _scopes(name: str) -> Iterator[str]:
+    """The paths of the objects around a value, the innermost first."""
+    while "." in name:
+        name = name.rpartition(".")[0]
+        yield f"{name}."
+    yield ""
+
+
+def _place(table: Table, scopes: Sequence[_Names], inside: Sequence[_Names]) -> int | None:
+    """The column of places: by a name that says so, or by one that may say so, beside what only places have."""
+    for scope in scopes:
+        if (sure := scope.first("place")) is not None:
+            return sure
+    for scope in (scope for scope in scopes if scope not in inside or not scope.path):
+        for name in _PERHAPS_PLACE:
+            i = scope.whole.get(name)
+            if i is not None and (
+                scope not in inside
+                or _OF_A_PLACE & scope.whole.keys()
+                or repeat(row[i] for row in islice(table.sample(), LOOK_AT) if i < len(row))
+            ):
+                return i
+    return None
+
+
+def _order(table: Table, date: int | None) -> Order | None:
+    if date is None:
+        return None
+    known = _key(table.names[date]).endswith(_MONTH_FIRST)
+    return find_order(table.column(date)) or ("month" if known else None)
+
+
+def _key(name: str) -> str:
+    return re.sub(r"[\s_.\-\ufeff]", "", name).casefold()
+
+
+def _position(names: Sequence[str], keys: Sequence[str], role: str, name: str, where: str) -> int:
+    if name in names:
+        return names.index(name)
+    if _key(name) in keys:
+        return keys.index(_key(name))
+    raise InputError(
+        f"no column {one_line(name)!r}; columns found: {_enumerate(names)}",
+        where=where,
+        fix=f"{did_you_mean(name, names)}correct --{role}-column",
+    )
+
+
+def _enumerate(names: Sequence[str], most: int = 40) -> str:
+    shown = ", ".join(one_line(name, 40) or "(unnamed)" for name in names[:most]) or "none"
+    return shown + (f" and {len(names) - most} more" if len(names) > most else "")

@@ -1,0 +1,246 @@
+"""The view of a text: normalised, in Traditional script, with an offset map back to the stored text; and its clauses.
+
+In: the stored text, never edited. Out: `View`, whose every character knows the code points it came from, and the
+sentence and clause spans of the view. Everything downstream (words, rules, models) reads the view, and
+`View.to_source` brings its spans back.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from itertools import pairwise
+from typing import Literal
+
+from builder.core.records import Element, Span
+from builder.reviews.excerpt import find_read_spans
+from builder.reviews.repair import Repaired, repair
+from builder.reviews.script import Script, Variants, script_of, to_traditional
+
+INVISIBLE = re.compile(
+    "[\u00ad\u034f\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0100-\U000e01ef]"
+)
+_SENTENCE_END = frozenset("。！？!?…\n")
+_CLAUSE_END = frozenset('，,；;：:～~()（）「」『』【】《》〈〉[]"“”|/')
+SHOWN_AS = {chr(code): chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F) if chr(code) not in "，！？：；（）～"}
+SHOWN_AS |= dict.fromkeys("\r\v\f\x85\u2028\u2029", "\n")
+# What a view shows otherwise than a repaired text: the above, and as a space every tab, surrogate and space.
+_OTHERWISE = re.compile(f"[{''.join(SHOWN_AS)}" + r"\t\xa0\u1680\u2000-\u200a\u202f\u205f\u3000\ud800-\udfff]")
+MAX_REPEAT = 2
+"""Runs of a Han character or mark longer than this are shown once: 超超超超好吃 is 超好吃, 好好吃 stays."""
+_RUN = re.compile(rf"([^0-9A-Za-z])\1{{{MAX_REPEAT},}}")
+_MAY_END = re.compile(r"\W")
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A normalised text. Character i came from stored code points [starts[i], ends[i])."""
+
+    text: str
+    starts: tuple[int, ...]
+    ends: tuple[int, ...]
+
+    @property
+    def unshortened(self) -> bool:
+        """Whether every code point of the stored text is shown, so that offsets are those of the stored text."""
+        return not self.ends or self.ends[-1] == len(self.text)
+
+    def to_source(self, span: Span) -> Span:
+        """The stored code points that a non-empty view span covers."""
+        start, end = span
+        assert 0 <= start < end <= len(self.text), f"span {span} outside a view of {len(self.text)} characters"
+        return self.starts[start], self.ends[end - 1]
+
+    def element(self, spans: Sequence[Span], source: str) -> Element:
+        """View spans as an element of the stored text: surface and merged, ordered spans. What `repair` takes out of a
+        word is no part of it: a zero-width character, a blank between spaced-out characters, a tag.
+        """
+        if len(spans) == 1:  # nearly all of them
+            start, end = span = self.to_source(spans[0])
+            if end - start == spans[0][1] - spans[0][0]:
+                return Element(source[start:end], (span,))
+        merged: list[Span] = []
+        for start, end in sorted(part for span in spans for part in self._seen_parts(span, source)):
+            if merged and start <= merged[-1][1]:
+                merged[-1] = merged[-1][0], max(end, merged[-1][1])
+            else:
+                merged.append((start, end))
+        return Element("".join(source[start:end] for start, end in merged), tuple(merged))
+
+    def _seen_parts(self, span: Span, source: str) -> Iterator[Span]:
+        """The stored code points of a view span, without gaps that hold nothing to see."""
+        first, last = span
+        for at in range(first, last - 1):
+            gap = source[self.ends[at] : self.starts[at + 1]]
+            if gap and not repair(gap).text.strip():
+                yield self.to_source((first, at + 1))
+                first = at + 1
+        yield self.to_source((first, last))
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """A clause of a view: [start, end) without its boundary marks, and the number of the sentence it belongs to."""
+
+    start: int
+    end: int
+    sentence: int
+
+
+def view(text: str, variants: Variants | None = None, script: Script | None = None) -> View:
+    """Normalise `text` for reading by rules and models.
+
+    Repaired (`repair`), without translations and owners' replies (`excerpt`), width folded, runs of one character
+    shortened, Simplified and mixed texts in Traditional script, spelling variants (same length, from
+    lexicons/variants.tsv) made one.
+    """
+    repaired, places = _read_places(text)
+    shown = repaired.text if isinstance(places, range) else "".join(map(repaired.text.__getitem__, places))
+    shown = _OTHERWISE.sub(lambda match: SHOWN_AS.get(match[0], " "), shown)
+    if INVISIBLE.search(shown):
+        places = [at for at, char in zip(places, shown, strict=True) if not INVISIBLE.match(char)]
+        shown = INVISIBLE.sub("", shown)
+    if _RUN.search(shown):
+        places = _without_runs(shown, places)
+        shown = _RUN.sub(r"\1", shown)
+    if (script or script_of(shown)) in ("simplified", "mixed"):
+        shown = to_traditional(shown)
+    if variants is not None:
+        shown = variants.canonical(shown)
+    assert len(shown) == len(places), f"view of {len(places)} characters became {len(shown)}"
+    starts, ends = repaired.starts, repaired.ends
+    if isinstance(places, range):
+        return View(shown, tuple(starts), tuple(ends))
+    return View(shown, tuple([starts[at] for at in places]), tuple([ends[at] for at in places]))
+
+
+def read_part(text: str) -> str:
+    """What is read of a text: repaired, without translations and owners' replies."""
+    repaired, places = _read_places(text)
+    return repaired.text if isinstance(places, range) else "".join(map(repaired.text.__getitem__, places))
+
+
+def repaired_view(text: str) -> View:
+    """A text as its writer saw it (`repair`), whole and otherwise as it is: what a release shows."""
+    shown, starts, ends = repair(text)
+    return View(shown, tuple(starts), tuple(ends))
+
+
+def _read_places(text: str) -> tuple[Repaired, Sequence[int]]:
+    """The repaired text, and the places of its characters that are read. The blank or mark behind a part stands between
+    it and the next.
+    """
+    repaired = repair(text)
+    spans = find_read_spans(repaired.text)
+    if spans == ((0, len(repaired.text)),):
+        return repaired, range(len(repaired.text))
+    places = [at for start, end in spans for at in range(start, end + 1)]
+    return repaired, places[:-1]
+
+
+def _without_runs(text: str, places: Sequence[int]) -> list[int]:
+    """The places of a text's characters, of a run only its first one's."""
+    out: list[int] = []
+    at = 0
+    for run in _RUN.finditer(text):
+        out += places[at : run.start() + 1]
+        at = run.end()
+    return [*out, *places[at:]]
+
+
+def _boundary(text: str, i: int) -> Literal["", "clause", "sentence"]:
+    """What the character at i ends. A space ends a clause only beside a Han character or a mark: `cp 值` and `so good`
+    stay.
+    """
+    char = text[i]
+    if char in _SENTENCE_END:
+        return "sentence"
+    if char in _CLAUSE_END:
+        joins = (char in ",:./~" and _between_digits(text, i)) or (char == "/" and _between_letters(text, i))
+        return "" if joins else "clause"
+    if char == ".":
+        return (
+            ""
+            if _between_digits(text, i) or (i + 1 < len(text) and text[i + 1].isascii() and text[i + 1].isalnum())
+            else "sentence"
+        )
+    if char == " ":
+        return "" if _latin(text, i, -1) or _latin(text, i, 1) else "clause"
+    return "clause" if unicodedata.category(char) in ("So", "Sk") else ""
+
+
+def _between_digits(text: str, i: int) -> bool:
+    return 0 < i < len(text) - 1 and text[i - 1].isdigit() and text[i + 1].isdigit()
+
+
+def _between_letters(text: str, i: int) -> bool:
+    """Whether the character at i stands between two Latin letters (C/P值)."""
+    around = text[i - 1 : i] + text[i + 1 : i + 2]
+    return len(around) == 2 and around.isascii() and around.isalpha()
+
+
+def _latin(text: str, i: int, step: Literal[-1, 1]) -> bool:
+    """Whether the first character that is no space, from i in a direction, is a Latin letter or digit."""
+    while 0 <= i < len(text) and text[i] == " ":
+        i += step
+    return 0 <= i < len(text) and text[i].isascii() and text[i].isalnum()
+
+
+def clauses(text: str) -> list[Clause]:
+    """The clauses of a view's text, in order; boundary marks belong to none. 、 separates list items, not clauses.
+
+    Spaces between Han characters and line breaks are boundaries: three reviews in ten punctuate by spaces.
+    """
+    out: list[Clause] = []
+    start, sentence, fresh = 0, 0, False
+    for match in _MAY_END.finditer(text):
+        i = match.start()
+        kind = _boundary(text, i)
+        if not kind:
+            continue
+        if text[start:i].strip():
+            out.append(Clause(start, i, sentence))
+            fresh = True
+        start = i + 1
+        if kind == "sentence" and fresh:
+            sentence, fresh = sentence + 1, False
+    return [*out, Clause(start, len(text), sentence)] if text[start:].strip() else out
+
+
+def sentences(parts: list[Clause]) -> list[Span]:
+    """The sentence spans that `clauses` numbered."""
+    spans: dict[int, Span] = {}
+    for part in parts:
+        spans[part.sentence] = spans.get(part.sentence, (part.start, part.end))[0], part.end
+    return list(spans.values())
+
+
+def hashed(text: str, size: int = 16) -> bytes:
+    """So many bytes by which texts are told apart where all of them would fill the memory; lone surrogates are hashed
+    too.
+    """
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=size).digest()
+
+
+def in_order(spans: Iterable[Span]) -> bool:
+    """Whether spans are non-empty, ordered and disjoint."""
+    ordered = list(spans)
+    return all(start < end for start, end in ordered) and all(a[1] <= b[0] for a, b in pairwise(ordered))
+
+
+def from_source(shown: View, spans: Iterable[Span]) -> tuple[Span, ...] | None:
+    """Spans of the stored text as spans of its view; None where one covers nothing that the view shows."""
+    out: list[Span] = []
+    for start, end in spans:
+        first, last = bisect_left(shown.ends, start + 1), bisect_left(shown.starts, end)
+        if first >= last:
+            return None
+        if out and out[-1][1] == first:
+            out[-1] = out[-1][0], last
+        else:
+            out.append((first, last))
+    return tuple(out)

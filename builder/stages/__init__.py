@@ -1,1 +1,0 @@
-"""The seven stages of the pipeline, one module each with a function `run(context)`; their shared code is in `parts`."""

@@ -1,0 +1,271 @@
+"""`builder annotate`: pools out to files and the page, labels back in, agreement, and decisions where people
+disagree.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from builder.core.errors import ConfigError, InputError
+from builder.core.files import refusals, write_atomically
+from builder.core.records import Candidate, Label, Pool
+from builder.gold import agreement
+from builder.gold.file_formats import LabelFormat
+from builder.gold.items import Fault, LabelItem, items, label_text
+from builder.gold.label_checks import CheckedAnswer, Checker
+from builder.store import db, gold, pools
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What a file held: labels (of them changed ones), missing triplets, reviews marked complete. With `faults`
+    nothing was stored.
+
+    `open`: candidates of the pool that none of these annotators has labelled; of decisions, disputes that are left.
+    """
+
+    pool: str
+    annotators: tuple[str, ...]
+    labels: int
+    changed: int
+    missing: int
+    checked: int
+    open: int
+    faults: tuple[Fault, ...]
+
+
+@contextmanager
+def opened(workdir: Path) -> Iterator[sqlite3.Connection]:
+    """The database of a working directory that exists, migrated, for writing."""
+    with db.reading(workdir):
+        pass
+    with db.writing(workdir) as connection:
+        yield connection
+
+
+def export(
+    workdir: Path, pool_id: str | None, path: Path, form: LabelFormat, annotator: str = "", *, force: bool = False
+) -> tuple[str, int]:
+    """Write a pool, with the labels of `annotator` so far if named; (pool, candidates)."""
+    with opened(workdir) as connection:
+        pool = pools.read(connection, pools.chosen(connection, pool_id))
+        labels = gold.of_pool(connection, pool.id).get(annotator, {})
+        checked = frozenset(gold.checked(connection, pool.id, annotator))
+    write_items(path, form, items(pool, labels, checked), force)
+    return pool.id, pool.size
+
+
+def import_labels(
+    workdir: Path, pool_id: str | None, path: Path, form: LabelFormat, annotator: str = "", *, decide: bool = False
+) -> Imported:
+    """Store what a file says, all or nothing. `annotator` names who filled it in where the file does not; `decide`:
+    as decisions.
+    """
+    with opened(workdir) as connection:
+        pool = pools.read(connection, pools.chosen(connection, pool_id))
+        answers, faults = _checked(pool, path, form, annotator)
+        names = tuple(
+            sorted({answer.annotator for answer in answers if answer.label or answer.missing or answer.checked})
+        )
+        known = gold.of_pool(connection, pool.id)
+        before = gold.decisions(connection, pool.id) if decide else {}
+        given = [answer for answer in answers if answer.candidate is not None and answer.label is not None]
+        changed = sum(
+            _differs((before if decide else known.get(answer.annotator, {})).get(answer.candidate.id), answer.label)
+            for answer in given
+            if answer.candidate
+        )
+        if not faults:
+            with db.atomic(connection):
+                for name in names:
+                    _store(
+                        connection,
+                        name,
+                        [answer for answer in answers if answer.annotator == name],
+                        f"import {path.suffix[1:]}",
+                        decide,
+                    )
+        open_ = len(undecided(connection, pool)) if decide else _count_open(connection, pool, names or (annotator,))
+    missing, complete = sum(len(answer.missing) for answer in answers), sum(answer.checked for answer in answers)
+    return Imported(pool.id, names, len(given), changed, missing, complete, open_, tuple(faults))
+
+
+def _count_open(connection: sqlite3.Connection, pool: Pool, names: Iterable[str]) -> int:
+    """Candidates of the pool that none of these annotators has labelled, whether or not a file names them."""
+    labels = gold.of_pool(connection, pool.id)
+    answered = {candidate for name in names for candidate in labels.get(name, {})}
+    return sum(
+        candidate.n is not None and candidate.id not in answered
+        for review in pool.reviews
+        for candidate in review.candidates
+    )
+
+
+def _differs(before: Label | None, after: Label | None) -> bool:
+    return before is not None and before != after
+
+
+def agree(workdir: Path, pool_id: str | None, kind: str | None = "human") -> tuple[Pool, agreement.Agreement, int, int]:
+    """(pool, agreement of the annotators of a kind, or of all for None; candidates that people dispute, of them
+    undecided).
+    """
+    with opened(workdir) as connection:
+        pool = pools.read(connection, pools.chosen(connection, pool_id))
+        labels, people = gold.of_pool(connection, pool.id, kind), gold.of_pool(connection, pool.id, "human")
+        decided = gold.decisions(connection, pool.id)
+    disputed = agreement.disputed(pool, people)
+    return pool, agreement.agreement(pool, labels), len(disputed), len(disputed.keys() - decided.keys())
+
+
+@dataclass(frozen=True, slots=True)
+class Dispute:
+    """A candidate on which people disagree: its number (+id where a person added it), review, and what each said."""
+
+    n: str
+    review: str
+    candidate: Candidate
+    answers: str
+
+
+def queue(workdir: Path, pool_id: str | None) -> tuple[Pool, list[Dispute]]:
+    """The candidates on which people disagree and nobody has decided, in the pool's order."""
+    with opened(workdir) as connection:
+        pool = pools.read(connection, pools.chosen(connection, pool_id))
+        open_ = undecided(connection, pool)
+    disputes = []
+    for review in pool.reviews:
+        for candidate in review.candidates:
+            if candidate.id in open_:
+                disputes.append(
+                    Dispute(
+                        str(candidate.n) if candidate.n is not None else f"+{candidate.id}",
+                        review.key,
+                        candidate,
+                        open_[candidate.id],
+                    )
+                )
+    return pool, disputes
+
+
+def export_queue(
+    workdir: Path, pool_id: str | None, path: Path, form: LabelFormat, *, force: bool = False
+) -> tuple[str, int]:
+    """Write the undecided disputes as a sheet with what each person said; (pool, disputes)."""
+    with opened(workdir) as connection:
+        pool = pools.read(connection, pools.chosen(connection, pool_id))
+        open_ = undecided(connection, pool)
+    write_items(path, form, items(pool, only=frozenset(open_), others=open_), force)
+    return pool.id, len(open_)
+
+
+def undecided(connection: sqlite3.Connection, pool: Pool) -> dict[int, str]:
+    """Candidate id -> what each person said, of the disputes without a decision."""
+    labels = gold.of_pool(connection, pool.id, "human")
+    decided = gold.decisions(connection, pool.id)
+    texts = {review.id: review.text for review in pool.reviews}
+    owner = {candidate.id: review.id for review in pool.reviews for candidate in review.candidates}
+    return {
+        i: spoken(texts[owner[i]], answers)
+        for i, answers in agreement.disputed(pool, labels).items()
+        if i not in decided
+    }
+
+
+def spoken(text: str, labels: Iterable[tuple[str, Label]]) -> str:
+    """`amy YY · bob YN → NEG`."""
+
+    def describe(label: Label) -> str:
+        right = [
+            label.polarity or "",
+            *("".join(text[s:e] for s, e in spans) for spans in (label.aspect, label.opinion) if spans),
+        ]
+        return label_text(label) + (" → " + " ".join(filter(None, right)) if any(right) else "")
+
+    return " · ".join(f"{who} {describe(label)}" for who, label in labels)
+
+
+def _checked(pool: Pool, path: Path, form: LabelFormat, annotator: str) -> tuple[list[CheckedAnswer], list[Fault]]:
+    if not path.is_file():
+        raise InputError("no such file", where=str(path), fix="check the path")
+    checker, answers, faults = Checker(pool), [], []
+    for filled in form.read(path):
+        try:
+            if isinstance(filled, Fault):
+                raise filled
+            answers.append(checker.checked(filled))
+        except Fault as fault:
+            faults.append(fault)
+    named = [_named(answer, annotator) for answer in answers]
+    if not answers and not faults:
+        raise InputError(
+            "no rows", where=str(path), fix="give the file that `builder annotate export` wrote, filled in"
+        )
+    return named, faults
+
+
+def _named(answer: CheckedAnswer, annotator: str) -> CheckedAnswer:
+    name = annotator or answer.annotator
+    if not name and (answer.label or answer.missing or answer.checked):
+        raise ConfigError("the file does not say who filled it in", fix="name the person with --annotator")
+    return CheckedAnswer(
+        answer.where, answer.review, answer.candidate, answer.label, answer.missing, answer.checked, name
+    )
+
+
+def check_name(name: str) -> None:
+    """ConfigError for a name that no annotator can have."""
+    if not name.strip() or len(name) > 64 or not name.isprintable():
+        raise ConfigError(
+            f"{name!r} is no name of an annotator", where="--annotator", fix="use 1 to 64 printable characters"
+        )
+
+
+def entered(connection: sqlite3.Connection, name: str, kind: str = "human") -> int:
+    """The id of an annotator; ConfigError for a name that cannot be one."""
+    check_name(name)
+    try:
+        return gold.annotator(connection, name, kind)
+    except ValueError as error:
+        raise ConfigError(str(error), where="--annotator", fix="choose another name") from error
+
+
+def _store(
+    connection: sqlite3.Connection, name: str, answers: Iterable[CheckedAnswer], tool: str, decide: bool
+) -> None:
+    who, all_answers = entered(connection, name), list(answers)
+    rows = [
+        (answer.candidate.id, answer.label)
+        for answer in all_answers
+        if answer.candidate is not None and answer.label is not None
+    ]
+    added = [
+        (pools.add(connection, answer.review.id, Candidate(None, t)), Label("YY"))
+        for answer in all_answers
+        for t in answer.missing
+    ]
+    gold.put(connection, who, added if decide else [*rows, *added], tool)
+    if decide:
+        gold.decide(connection, who, [(i, label) for i, label in (*rows, *added) if label.label is not None], tool)
+    gold.check(connection, who, [answer.review.id for answer in all_answers if answer.checked], tool)
+
+
+def write_items(path: Path, form: LabelFormat, label_items: Iterable[LabelItem], force: bool) -> None:
+    """Write items beside the target, then renamed. A file that is there may hold somebody's work."""
+    if path.exists() and not force:
+        raise InputError(
+            "exists already, and may hold labels", where=str(path), fix="choose another name, or --force to replace it"
+        )
+    if path.suffix.lower() != form.ending:
+        raise ConfigError(f"{path.name} does not end in {form.ending}", fix=f"name it {path.stem}{form.ending}")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as folder:
+        draft = Path(folder) / path.name
+        with refusals(path, draft):
+            form.write(draft, label_items)
+        for made in sorted(Path(folder).iterdir()):
+            write_atomically(path.parent / made.name, made.read_bytes())
