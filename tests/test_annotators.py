@@ -15,7 +15,7 @@ from builder import Release
 from builder.core.annotators import describe_annotators, join_annotators
 from builder.core.errors import ConfigError, InputError
 from builder.core.settings import Evaluate
-from builder.pipeline import layers as gold
+from builder.pipeline import layers
 
 INNOCENT = re.compile(r"names of people|goods or people")
 """Where a card speaks of people who label nothing."""
@@ -94,8 +94,8 @@ def test_a_build_names_people_only_where_its_gold_does(
 
 
 def test_the_sample_says_that_a_language_model_labelled_it() -> None:
-    rows = gold.rows(str(SAMPLE / "gold.jsonl"))
-    assert gold.read_annotators(rows, "gold", Evaluate()) == "language model"
+    rows = layers.rows(str(SAMPLE / "gold.jsonl"))
+    assert layers.read_annotators(rows, "gold", Evaluate()) == "language model"
     assert "no person labelled any" in (SAMPLE / "README.md").read_text(encoding="utf-8")
 
 
@@ -114,20 +114,20 @@ def test_a_setting_that_contradicts_the_file_and_an_unknown_word_are_refused(tmp
 
 def test_silver_is_refused_where_its_file_says_that_people_labelled_it(tmp_path: Path) -> None:
     _, labels = labelled_reviews(tmp_path, ["people"])
-    rows = gold.rows(str(labels))
+    rows = layers.rows(str(labels))
     with pytest.raises(ConfigError, match=r"by people.*name them in evaluate\.gold"):
-        gold.read_annotators(rows, "silver", Evaluate(silver=str(labels)))
-    assert gold.read_annotators([], "silver", Evaluate()) == "language model"
+        layers.read_annotators(rows, "silver", Evaluate(silver=str(labels)))
+    assert layers.read_annotators([], "silver", Evaluate()) == "language model"
 
 
 def test_a_mixed_file_may_be_stated_as_such_and_a_list_is_no_annotator(tmp_path: Path) -> None:
     _, labels = labelled_reviews(tmp_path, ["people", "language model", ""])
-    rows = gold.rows(str(labels))
-    assert gold.read_annotators(rows, "gold", Evaluate(gold_annotators="mixed")) == "mixed"
-    assert gold.read_annotators(rows, "gold", Evaluate()) == "", "one row does not say"
+    rows = layers.rows(str(labels))
+    assert layers.read_annotators(rows, "gold", Evaluate(gold_annotators="mixed")) == "mixed"
+    assert layers.read_annotators(rows, "gold", Evaluate()) == "", "one row does not say"
     labels.write_text('{"id": "r0", "triplets": [], "annotators": ["people"]}\n', encoding="utf-8")
     with pytest.raises(InputError, match="no annotators"):
-        gold.rows(str(labels))
+        layers.rows(str(labels))
 
 
 def test_parts_together_say_what_all_of_them_say() -> None:

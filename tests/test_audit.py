@@ -22,7 +22,7 @@ from builder.gold.metrics.sampling import Share, Stratum, ratio_share, stratifie
 from builder.pages.report import quality
 from builder.pipeline import builds, pipeline
 from builder.release.verify import verify
-from builder.store import audits, db, gold, labels, pools, released
+from builder.store import db, gold, labels, pools, released
 from builder.store.released import ReleasedTriplet
 from builder.teaching import audit
 from builder.teaching.label_sources import read_workdir
@@ -249,7 +249,7 @@ def test_the_page_answers_an_audit(workdir: Path) -> None:
 
     drawn = audit.draw(workdir, AuditSettings())
     with opened(workdir) as connection:
-        before = audits.digest(connection)
+        before = pools.digest(connection)
         book = DatabaseBook(connection, drawn.pool.id, "bob")
         for item in book.items(0, 100):
             said = {"op": "check"} if item["candidate"] is None else {"op": "label", "label": "YY"}
@@ -257,7 +257,7 @@ def test_the_page_answers_an_audit(workdir: Path) -> None:
         assert book.head()["done"] == book.head()["total"] == drawn.pool.size + drawn.reviews, (
             "each review to read asks what is missing"
         )
-        assert audits.digest(connection) != before
+        assert pools.digest(connection) != before
     result = audit.result(workdir)
     assert result.precision is not None and result.recall is not None
     assert (result.precision.value, result.recall.value) == (100, 100)

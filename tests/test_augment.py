@@ -12,9 +12,8 @@ from augmenting import TRAIN, candidate, cues_of, row, sentence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builder.augment import fluency, measures
+from builder.augment import measures
 from builder.augment.constraints import CONSTRAINTS, broken, make_trial
-from builder.augment.judging import NOTHING, Judgement, Seen, judge, lost
 from builder.augment.records import (
     Changed,
     Doubt,
@@ -28,6 +27,7 @@ from builder.augment.records import (
     stretched,
     written,
 )
+from builder.augment.run import NOTHING, Judgement, Seen, judge, lost
 from builder.augment.views import ViewUnit, cut, layer_row, parts, units
 from builder.core.errors import ConfigError, install_command
 from builder.release.layers import rewritten
@@ -312,7 +312,7 @@ def test_a_flipped_opinion_brings_its_polarity_and_valence() -> None:
 
 
 def test_kneser_ney_gives_probabilities_that_sum_to_one() -> None:
-    model = fluency.fit([list("湯好喝"), list("湯好香"), list("麵好吃")])
+    model = measures.fit([list("湯好喝"), list("湯好香"), list("麵好吃")])
     vocabulary = ["湯", "好", "喝", "香", "麵", "吃", "\n"]
     for history in (("\n", "\n"), ("湯", "好"), ("喝", "湯"), ("未", "知")):
         known = sum(model._probability((*history, token)) for token in vocabulary)
@@ -323,9 +323,9 @@ def test_kneser_ney_gives_probabilities_that_sum_to_one() -> None:
 
 def test_no_text_is_judged_by_a_model_that_has_seen_its_review() -> None:
     reviews = [(f"r{n}", f"獨一無二{chr(0x5000 + n)}") for n in range(20)]
-    judge_of = fluency.judge(reviews, list)
+    judge_of = measures.judge(reviews, list)
     for i, text in reviews:
-        model = judge_of.models[fluency.fold_of(i)]
+        model = judge_of.models[measures.fold_of(i)]
         assert not any(text[-1] in gram for gram in model.levels[0].counts)
     assert judge_of.perplexity([]) is None
 

@@ -15,10 +15,9 @@ from builder.augment import wordnet
 from builder.augment.catalog import METHODS, load
 from builder.augment.constraints import make_trial
 from builder.augment.cues import english_cues
-from builder.augment.file_sentence import Language, language_of
 from builder.augment.methods import synonym
 from builder.augment.records import Edit, Rewrite, Sentence, applied
-from builder.augment.sentence_files import FORMATS
+from builder.augment.sentence_files import FORMATS, Language, language_of
 from builder.augment.settings import Given, make_settings
 from builder.core.errors import ConfigError, ResourceError
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from builder.augment.one_script import in_one_script
+from builder.augment.neural import in_one_script
 from builder.augment.records import Changed, Edit, Mark, Rewrite, Sentence, applied
 from builder.augment.training import raw
 

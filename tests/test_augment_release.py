@@ -15,7 +15,7 @@ import pytest
 from augmenting import release as tiny
 from conftest import Command, contents
 
-from builder.augment import catalog, proposing, travel
+from builder.augment import catalog, proposing
 from builder.augment import run_release as augment
 from builder.augment.records import Changed, Edit, Mark, Rewrite, Sentence, seeded
 from builder.augment.release_plan import AugmentPlan
@@ -204,7 +204,7 @@ def test_settings_travel_as_they_are(tmp_path: Path) -> None:
     told = Sentence("r:0-4", "湯\ud800頭", ((0, 1), (1, 3)), (Mark(0, 1, "opinion", "NEG"), Mark(1, 3)), "POS", "en")
     given = Given(tmp_path, (told,), ("一", "二"), frozenset({"三", "四"}), {"r:0-4": (known,)}, "en", own)
     made = replace(make_settings({"synonym.rate": 0.3, "boostaug.backend": "eda", "gpt2.base": "x"}), given=given)
-    assert travel.loaded(travel.dumped(made), tmp_path) == made
+    assert proposing.loaded(proposing.dumped(made), tmp_path) == made
 
 
 def test_a_run_that_was_stopped_goes_on_where_it_was(

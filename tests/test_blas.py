@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from builder.core.blas import choose_kernels, one_thread
+from builder.core.machine import choose_kernels, one_thread
 
 WIDE = "fpu avx avx2 avx512f avx512dq avx512cd avx512bw avx512vl"
 

@@ -18,8 +18,7 @@ from builder.augment import catalog
 from builder.augment.boost import classes, fill, hub, triplets
 from builder.augment.boost.filters import SurrogateReading
 from builder.augment.boost.masked import load_masked
-from builder.augment.boost.tokens import SPECIAL, UNKNOWN, FoldVocabulary, cut, pieces
-from builder.augment.boost.word_network import TwoWayConfig, collate
+from builder.augment.boost.word_network import SPECIAL, UNKNOWN, FoldVocabulary, TwoWayConfig, collate, cut, pieces
 from builder.augment.records import Edit, Mark, Sentence, applied
 from builder.augment.settings import AugmentSettings, BoostSettings, Given, make_settings
 from builder.core.errors import ConfigError, ModelError

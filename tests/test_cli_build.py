@@ -14,8 +14,7 @@ from conftest import Built, Command
 from builder.cli.build_voice import TITLES, Voice
 from builder.cli.remaining import RemainingTime
 from builder.core.config import resolve
-from builder.core.model_settings import Discriminate, SelfTrain
-from builder.core.settings import Config
+from builder.core.settings import Config, Discriminate, SelfTrain
 from builder.pages.report.numbers import spoken_seconds
 from builder.pipeline import preview as previews
 from builder.pipeline.outcome import read_outcome

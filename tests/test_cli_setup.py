@@ -19,7 +19,7 @@ from builder.core.config import flat, resolve
 from builder.core.settings import Config
 from builder.pipeline import diagnosis
 from builder.pipeline.diagnosis import EXTRAS, Diagnosis
-from builder.pipeline.setting_sentences import setting_facts
+from builder.pipeline.settings_file import setting_facts
 
 # ---- init and config
 

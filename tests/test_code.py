@@ -72,7 +72,7 @@ def test_a_changed_byte_in_any_module_makes_exactly_the_stages_that_import_it_st
         ("builder.reviews.dedup.rare_pairs", "ingest"),
         ("builder.engine.pairing", "seed"),
         ("builder.models.paper.fine_tuning", "self_train"),  # imported inside a function
-        ("builder.gold.metrics.matching", "evaluate"),
+        ("builder.gold.metrics.scores", "evaluate"),
         ("builder.release.card", "release"),
     ],
 )

@@ -15,7 +15,7 @@ from test_encoder import CONFIG, TEXTS, bases
 from test_team import still_encoder
 
 from builder.core.config import resolve
-from builder.learning.compiling import compile_network
+from builder.learning.devices import compile_network
 from builder.learning.encode import collate
 from builder.learning.loop import scope
 from builder.models import encoder, kinds

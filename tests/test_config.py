@@ -11,8 +11,7 @@ import pytest
 from builder.core.config import Resolved, filled, flat, resolve
 from builder.core.errors import ConfigError
 from builder.core.limits import Limits, at_least, from_0_to_1
-from builder.core.model_settings import SelfTrain
-from builder.core.settings import Config
+from builder.core.settings import Config, SelfTrain
 
 WHOLE = """\
 seed = 7

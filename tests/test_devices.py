@@ -21,9 +21,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from builder.core.errors import ModelError
 from builder.learning import devices
-from builder.learning.encode import collate
+from builder.learning.encode import average_tokens, collate
 from builder.learning.loop import scope
-from builder.learning.token_rows import average_tokens
 from builder.models.encoder import load_encoder
 from builder.models.foundation import CharacterFoundation
 from builder.models.network import Spans, TextContext

@@ -22,8 +22,8 @@ from torch import nn
 from builder.augment.bench.models.classifier_items import ClassifierConfig, Means, Task, chosen
 from builder.augment.bench.models.predictors import fit
 from builder.augment.methods import cbert, context, gpt2, masked_seq2seq, style_transfer
+from builder.augment.nets.beam import settled
 from builder.augment.nets.hub import load_seq2seq
-from builder.augment.nets.margins import settled
 from builder.augment.nets.seq2seq import HubCore
 from builder.augment.records import Method
 from builder.augment.settings import make_settings

@@ -23,11 +23,10 @@ from builder.core.errors import ConfigError, InputError, ResourceError
 from builder.core.records import Token
 from builder.engine import Doc, make_engine
 from builder.engine.reader import Recipe, extract, make_reader
-from builder.language.lexicon.clusters import cluster_words
 from builder.language.lexicon.domain_sheet import read_sheet
 from builder.language.lexicon.folders import Folders
 from builder.language.lexicon.links import Uses
-from builder.language.lexicon.noun_compounds import find_noun_compounds
+from builder.language.lexicon.noun_compounds import cluster_words, find_noun_compounds
 from builder.language.lexicon.packs import find_pack, list_layers, list_packs
 from builder.language.lexicon.resources import load_lexicon
 from builder.language.lexicon.rules import load_rules

@@ -14,7 +14,7 @@ from test_store import new
 
 from builder.core.records import Triplet, Verdict
 from builder.pipeline import outcome
-from builder.store import db, drops, labelled, queries, released, reviews, runs, stories, training_sets, triplets
+from builder.store import db, drops, labels, queries, released, reviews, runs, stories, training_sets, triplets
 
 TEXT = "鹹蛋餅皮薄又香，豆漿淡，店裡燈光還行"
 CAKE = made(TEXT, (1, 3), ((4, 5),), (4, 5))
@@ -131,9 +131,9 @@ def test_variants_of_the_paper_say_what_their_judge_and_their_rounds_left_out(fi
 
 def test_a_review_that_was_labelled_drops_what_its_labels_do_not_say(filled: Filled) -> None:
     ids = filled.judged(2, [(CAKE, "YY", 0.9), (SOY, "YY", 0.9)])
-    gold = triplets.source(filled.connection, labelled.GOLD, "gold", "g", "two readers")
+    gold = triplets.source(filled.connection, labels.GOLD, "gold", "g", "two readers")
     said = triplets.propose(filled.connection, gold, [(2, SOY)])
-    labelled.put(filled.connection, gold, [2])
+    labels.put(filled.connection, gold, [2])
     filled.release(said)
     assert filled.drop() == {ids[CAKE]: ("labelled", None, None, None)}
     assert "this review is labelled, and its labels do not say this" in stories.text(filled.connection, str(ids[CAKE]))

@@ -21,13 +21,12 @@ from tiny_encoders import KINDS, make_encoder
 from builder.cli.main import cli
 from builder.core.config import resolve
 from builder.core.errors import ConfigError, ModelError, OutputError
-from builder.core.model_settings import EncoderSettings
+from builder.core.settings import EncoderSettings
 from builder.learning import devices
+from builder.learning.encode import PLACES, average_tokens, collate, padded
 from builder.learning.encode import batches as make_batches
-from builder.learning.encode import collate, padded
 from builder.learning.loop import TrainingStep, course_of, decayed_groups, scope
 from builder.learning.task import EncoderTuning, Example, TaggerConfig
-from builder.learning.token_rows import PLACES, average_tokens
 from builder.models import kinds
 from builder.models.cotrain import load_taggers, train_taggers
 from builder.models.discriminator import train_discriminator

@@ -33,7 +33,8 @@ from builder.pipeline.builds import Build
 from builder.pipeline.stages import annotate, seed
 from builder.release.reading import opened, row, rows
 from builder.release.verify import verify
-from builder.store import db, queries, readings, reviews
+from builder.store import db, queries, reviews
+from builder.store import reviews as readings
 
 Statements = list[tuple[Path, ast.Import | ast.ImportFrom | ast.Call, str]]
 HAN = "第{n}碗湯頭濃郁，服務親切"

@@ -209,7 +209,7 @@ OURS = [
     ("builder.models.saved", "load", "config.json"),
     ("builder.models.panel", "load_panel", "panel.json"),
     ("builder.models.cotrain", "load_taggers", "taggers.json"),
-    ("builder.models.calibration", "load_calibration", "confidence.json"),
+    ("builder.models.trust", "load_calibration", "confidence.json"),
     ("builder.models.paper.fine_tuning", "load", "paper.json"),
 ]
 

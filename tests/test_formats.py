@@ -23,13 +23,15 @@ from builder.core.errors import ConfigError
 from builder.core.records import POLARITIES, Span
 from builder.release.export import annotation_tools, aste, bio, gts, paper, semeval, table
 from builder.release.export.formats import CARRIES, FORMATS, NAMES, OTHERS, export, skipped_lines
-from builder.release.export.records import ElementRow, ReviewRow, TripletRow
-from builder.release.export.triplet_labels import (
+from builder.release.export.records import (
     REVIEW_DETAILS,
     TRIPLET_DETAILS,
+    ElementRow,
     Labelled,
+    ReviewRow,
     Spans,
     TripletLabel,
+    TripletRow,
     labelled,
     surface,
 )

@@ -21,7 +21,7 @@ from measure.fuzzing.traps import workbook
 from builder.core.errors import ConfigError, InputError
 from builder.core.records import Candidate, Label, Pool
 from builder.gold.file_formats import FORMATS, named, recognised
-from builder.gold.mention import MentionError, from_utf16, locate, shown, to_utf16
+from builder.gold.items import MentionError, from_utf16, locate, shown, to_utf16
 from builder.gold.sheet import escaped, unescaped
 from builder.store import db, gold, pools
 from builder.teaching.labelling import export, import_labels, opened

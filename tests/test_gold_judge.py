@@ -25,8 +25,7 @@ from hypothesis import strategies as st
 
 from builder.core.errors import ConfigError
 from builder.core.records import Pool
-from builder.gold.judge import Endpoint, Failure, Reply, ask, key_of
-from builder.gold.prompt import SYSTEM, Question, parse, questions
+from builder.gold.judge import SYSTEM, Endpoint, Failure, Question, Reply, ask, key_of, parse, questions
 from builder.store import db, gold
 
 openai = pytest.importorskip("openai", reason="the extra judge is not installed")

@@ -18,8 +18,8 @@ from test_gold_page import Page
 
 from builder.core.errors import ConfigError, InputError
 from builder.core.records import Pool
-from builder.gold.doors import PasswordDoor, Refusal
 from builder.gold.passwords import NAME, read_passwords, remove_password, set_password
+from builder.gold.server import PasswordDoor, Refusal
 from builder.store import db, gold
 
 pytest.importorskip("uvicorn", reason="the extra annotate is not installed")

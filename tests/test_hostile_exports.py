@@ -18,9 +18,8 @@ from builder.pipeline import pipeline
 from builder.pipeline.builds import Build
 from builder.release.export import bio, paper, table
 from builder.release.export.formats import FORMATS, NAMES
-from builder.release.export.records import ReviewRow
+from builder.release.export.records import Labelled, ReviewRow, TripletLabel, label, labelled
 from builder.release.export.records import triplet as read_row
-from builder.release.export.triplet_labels import Labelled, TripletLabel, label, labelled
 from builder.release.exporting import export_release
 from builder.release.reading import rows
 from builder.release.verify import verify

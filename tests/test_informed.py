@@ -23,15 +23,13 @@ from builder.engine.reader import Reader, Recipe, make_reader
 from builder.engine.reading import RuleReader
 from builder.language.lexicon.folders import SHIPPED, Folders
 from builder.learning.encode import collate, encode_all
-from builder.models.calibration import Calibration, Curve, load_calibration, to_kept
 from builder.models.cotrain import Taggers, load_taggers, save_taggers
-from builder.models.informed import InformedFoundation
+from builder.models.informed import KINDS, InformedFoundation, make_rows
 from builder.models.panel import load_panel
-from builder.models.rule_features import KINDS, make_rows
 from builder.models.saved import load, save
 from builder.models.shipped import copy_model, open_model
 from builder.models.tagger import Tagger, propose, train_tagger
-from builder.models.trust import TrustLimits
+from builder.models.trust import Calibration, Curve, TrustLimits, load_calibration, to_kept
 from builder.store import db, runs, triplets
 from builder.store import reviews as stored
 

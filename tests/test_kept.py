@@ -11,8 +11,7 @@ import pytest
 
 from builder.core import files
 from builder.core.errors import OutputError
-from builder.core.files import replacing, write_atomically
-from builder.core.kept import Kept, key_of
+from builder.core.files import Kept, key_of, replacing, write_atomically
 
 
 def names(folder: Path) -> list[str]:

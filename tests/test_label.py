@@ -21,7 +21,7 @@ from builder.gold.triplet_answers import MOST_TRIPLETS, read_answer
 from builder.gold.triplet_prompt import SHIPPED_PROMPT, Examples, LabelledExample, LabellerSetup, ask_about
 from builder.pipeline.labellers import restore_labellers
 from builder.pipeline.rule_report import RuleRow, report_labellers
-from builder.store import db, labelled, labellers, queries, triplet_rows, triplets
+from builder.store import db, labels, queries, triplets
 
 openai = pytest.importorskip("openai", reason="the extra judge is not installed")
 SOURCE = "llm:m@triplets-1"
@@ -142,8 +142,8 @@ def test_reviews_that_a_model_labelled_are_no_layer_of_the_test_split(label: Lab
     with serving(answer_well) as server:
         assert label(server).code == 0
     with db.reading(folder) as connection:
-        assert labelled.layers(connection) == {}
-        assert labellers.reviews_of(connection, SOURCE) == {1, 2, 3, 4, 5}
+        assert labels.layers(connection) == {}
+        assert labels.reviews_of(connection, SOURCE) == {1, 2, 3, 4, 5}
 
 
 def test_the_answer_is_asked_for_by_schema_and_plainly_of_a_server_that_has_none(label: Label, folder: Path) -> None:
@@ -215,7 +215,7 @@ def test_rows_that_are_no_triplet_of_the_review_are_kept_with_their_reason(label
         "unreadable answer": 1,
     }
     with db.reading(folder) as connection:
-        assert labellers.reviews_of(connection, SOURCE) == {1, 3, 4, 5}
+        assert labels.reviews_of(connection, SOURCE) == {1, 3, 4, 5}
 
 
 def test_a_word_that_stands_more_than_once_is_taken_nearest_and_the_next_time_at_the_next_place() -> None:
@@ -422,12 +422,12 @@ def test_an_answer_to_the_same_question_counts_for_the_build_and_stays_when_the_
     with serving(behave) as server:
         assert label(server).code == 0
         with db.reading(folder) as connection:
-            before = labellers.signature(connection, SOURCE)
+            before = labels.signature(connection, SOURCE)
         whole[0] = True
         assert label(server, "--select", "unreadable").code == 0
         mended = proposed(folder)
         with db.reading(folder) as connection:
-            assert labellers.signature(connection, SOURCE) != before, "the next build weighs it"
+            assert labels.signature(connection, SOURCE) != before, "the next build weighs it"
             kept = connection.execute("SELECT count(*) FROM judge_answers").fetchone()[0]
         assert kept == 6, "the answer that could not be read is kept, too"
         again = label(server)
@@ -447,9 +447,9 @@ def test_reviews_in_dispute_are_asked_about_and_the_most_doubtful_first(
     with db.writing(folder) as connection:
         judge = triplets.source_id(connection, "discriminator")
         connection.execute("UPDATE verdicts SET score = 0.99 WHERE source = ?", (judge,))
-        doubted = triplet_rows.triplet_id(2, triplet(TEXTS[1], "=湯", "好喝", "POS"))
+        doubted = triplets.triplet_id(2, triplet(TEXTS[1], "=湯", "好喝", "POS"))
         connection.execute("UPDATE verdicts SET score = 0.55 WHERE triplet = ?", (doubted,))
-        unsure = triplet_rows.triplet_id(3, triplet(TEXTS[2], "餐點", "便宜", "POS", nth=1))
+        unsure = triplets.triplet_id(3, triplet(TEXTS[2], "餐點", "便宜", "POS", nth=1))
         connection.execute("UPDATE verdicts SET score = 0.7 WHERE triplet = ?", (unsure,))
         connection.execute("DELETE FROM sources WHERE name = 'C1'")
     with serving(answer_well) as server:
@@ -473,7 +473,7 @@ def test_another_prompt_is_another_source(label: Label, folder: Path) -> None:
         assert len(server.asked) == 10
     assert len(proposed(folder, "llm:m@short")) == 8
     with db.reading(folder) as connection:
-        assert labellers.names(connection) == ["llm:m@short", SOURCE]
+        assert labels.names(connection) == ["llm:m@short", SOURCE]
 
 
 def test_similar_examples_are_those_that_share_most_pairs_of_characters() -> None:

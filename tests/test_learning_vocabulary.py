@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from builder.learning.pieces import SPECIAL, UNK, Units
-from builder.learning.token_numbers import TokenVocabulary
+from builder.learning.pieces import SPECIAL, UNK, TokenVocabulary, Units
 
 COUNTS = {"soup": 3, "beef": 3, "tea": 5, "rice": 1}
 

@@ -12,9 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builder import __version__
-from builder.gold.metrics import Answer, Answers, Match, Part, Score, intervals, micro, paper, polarity_accuracy
-from builder.gold.metrics.matching import near_label
-from builder.gold.metrics.scores import Metric, f1, share, tally
+from builder.gold.metrics import Answer, Answers, Match, Part, Score, micro, paper, polarity_accuracy, systems
+from builder.gold.metrics.scores import Metric, f1, near_label, share, tally
 
 TOOL = Path(__file__).parents[2] / "shared/tools/score_lenient.py"
 WORDS = st.sampled_from(
@@ -164,8 +163,8 @@ def test_the_interval_of_a_difference_is_as_wide_on_either_side() -> None:
     """Whichever system is named first: both ends are the same share of the draws away from theirs."""
     first: list[tuple[float, ...]] = [(int(i % 3 == 0), 1, 1) for i in range(40)]
     second: list[tuple[float, ...]] = [(int(i % 2 == 0), 1, 1) for i in range(40)]
-    (there,) = intervals.differences([first], [second], METRICS[:1], 999, 1)
-    (back,) = intervals.differences([second], [first], METRICS[:1], 999, 1)
+    (there,) = systems.differences([first], [second], METRICS[:1], 999, 1)
+    (back,) = systems.differences([second], [first], METRICS[:1], 999, 1)
     assert there.low < there.value < there.high
     assert (back.low, back.high) == pytest.approx((-there.high, -there.low))
 
@@ -259,7 +258,7 @@ METRICS = [Metric("exact", "triplet"), Metric("lenient", "polarity"), Metric("pa
 @given(ANSWERS, ANSWERS)
 def test_estimates_without_samples_are_the_scores(gold: Answers, predicted: Answers) -> None:
     tallies = [tally(gold, predicted, metric) for metric in METRICS]
-    exact, polarity, example = intervals.estimates(tallies, METRICS, 0, 1)
+    exact, polarity, example = systems.estimates(tallies, METRICS, 0, 1)
     scored, meant = micro(gold, predicted), paper(gold, predicted)
     assert [made.value for made in exact.values()] == pytest.approx([scored.precision, scored.recall, scored.f1])
     assert [made.value for made in polarity.values()] == pytest.approx([polarity_accuracy(gold, predicted)])
@@ -270,24 +269,24 @@ def test_estimates_without_samples_are_the_scores(gold: Answers, predicted: Answ
 
 def test_an_interval_spans_what_draws_of_the_reviews_give() -> None:
     rows: list[tuple[float, ...]] = [(1, 1, 1)] * 8 + [(0, 1, 1)] * 8
-    (made,) = intervals.estimates([rows], METRICS[:1], 4_000, 1)
+    (made,) = systems.estimates([rows], METRICS[:1], 4_000, 1)
     assert list(made) == ["precision", "recall", "f1"]
     for estimate in made.values():
         assert estimate.low is not None and estimate.high is not None
         # binomial of 16 draws: 2.5% below 4 or 5 of 16, as much above 11 or 12
         assert estimate.value == 50 and 25 <= estimate.low <= 31.25 and 68.75 <= estimate.high <= 75
-    (alike,) = intervals.estimates([[(1, 1, 1)] * 9], METRICS[:1], 50, 1)
+    (alike,) = systems.estimates([[(1, 1, 1)] * 9], METRICS[:1], 50, 1)
     assert {(estimate.low, estimate.high) for estimate in alike.values()} == {(100.0, 100.0)}
 
 
 def test_the_p_value_is_one_for_the_same_answers_and_small_where_every_review_differs() -> None:
     right: list[tuple[float, ...]] = [(1, 1, 1)] * 12
     wrong: list[tuple[float, ...]] = [(0, 1, 1)] * 12
-    (same,) = intervals.differences([right], [right], METRICS[:1], 500, 1)
+    (same,) = systems.differences([right], [right], METRICS[:1], 500, 1)
     assert (same.value, same.low, same.high, same.p) == (0, 0, 0, 1)
-    (apart,) = intervals.differences([right], [wrong], METRICS[:1], 500, 1)
+    (apart,) = systems.differences([right], [wrong], METRICS[:1], 500, 1)
     assert (apart.value, apart.low, apart.high) == (100, 100, 100) and 1 / 501 <= apart.p < 0.02
-    (unknown,) = intervals.differences([right], [wrong], METRICS[:1], 0, 1)
+    (unknown,) = systems.differences([right], [wrong], METRICS[:1], 0, 1)
     assert (unknown.value, unknown.low, unknown.high, unknown.p) == (100, 100, 100, 1)
 
 

@@ -23,9 +23,9 @@ from builder.core.records import Token
 from builder.language import nlp
 from builder.language.nlp import conllu, crf, embedded
 from builder.language.nlp.conllu import TreebankSentence
+from builder.language.nlp.parser import repair
 from builder.language.nlp.relabel import v1_like
 from builder.language.nlp.treebank_scores import evaluate
-from builder.language.nlp.trees import repair
 from builder.language.nlp.variants import clauses, review_like, without_final_mark
 from builder.language.nlp.words import Words, chosen
 
@@ -411,8 +411,8 @@ def test_numpy_reads_what_torch_has_learnt_as_torch_does() -> None:
     """Units of all lengths, of one word and of several that are alike, through a network of three layers."""
     import torch
 
+    from builder.language.nlp.fit_parser import Network, learnt
     from builder.language.nlp.parser import FEATURES, ParserShape, ParserVocabulary
-    from builder.language.nlp.parser_network import Network, learnt
 
     rng, words = np.random.default_rng(7), [f"w{i}" for i in range(20)]
     numbered = {word: i for i, word in enumerate(words, 1)}

@@ -12,12 +12,12 @@ from goldwork import pooled
 from builder.core.errors import ConfigError, InputError
 from builder.core.records import Label, Pool
 from builder.engine.reader import Recipe, make_reader
-from builder.pipeline import layers as gold_files
+from builder.pipeline import layers
 from builder.store import db, gold, reviews
 from builder.teaching.label_sources import read_workdir
 from builder.teaching.labelling import opened
 from builder.teaching.lessons import read_taught
-from builder.teaching.pool_gold import write_gold
+from builder.teaching.pooling import write_gold
 
 
 def label(workdir: Path, pool: Pool, name: str, kind: str, *, but: int = 0) -> None:
@@ -41,9 +41,9 @@ def test_what_people_decided_becomes_a_gold_file_that_a_build_reads(tmp_path: Pa
     out = tmp_path / "gold.jsonl"
     ran = here("annotate", "gold", "--workdir", workdir, "--out", out)
     assert (ran.code, ran.out) == (0, f"{out}: gold, 5 reviews, 9 triplets of pool {pool.id}\n"), ran.err
-    rows = gold_files.rows(str(out))
+    rows = layers.rows(str(out))
     with db.reading(workdir) as connection:
-        read = gold_files.labelled(rows, reviews.in_split(connection, "test"), str(out))
+        read = layers.labelled(rows, reviews.in_split(connection, "test"), str(out))
     assert {triplet.key for _, triplet in read} == {
         candidate.triplet.key
         for review in pool.reviews
@@ -55,7 +55,7 @@ def test_what_people_decided_becomes_a_gold_file_that_a_build_reads(tmp_path: Pa
     label(workdir, pool, "model/x", "llm")
     made = write_gold(workdir, None, tmp_path / "silver.jsonl", "model/x")
     assert made.layer.annotators == "language model"
-    assert {row["annotators"] for row in gold_files.rows(str(tmp_path / "silver.jsonl"))} == {"language model"}
+    assert {row["annotators"] for row in layers.rows(str(tmp_path / "silver.jsonl"))} == {"language model"}
 
 
 def test_reviews_with_an_open_candidate_are_left_out_and_counted(tmp_path: Path) -> None:
@@ -63,7 +63,7 @@ def test_reviews_with_an_open_candidate_are_left_out_and_counted(tmp_path: Path)
     label(workdir, pool, "amy", "human", but=1)
     made = write_gold(workdir, None, tmp_path / "g.jsonl")
     assert (made.layer.name, made.reviews, made.layer.open) == ("gold", 3, 2), "one open, one unchecked"
-    keys = [row["id"] for row in gold_files.rows(str(tmp_path / "g.jsonl"))]
+    keys = [row["id"] for row in layers.rows(str(tmp_path / "g.jsonl"))]
     first = next(review for review in pool.reviews if review.candidates)
     assert first.key not in keys
 

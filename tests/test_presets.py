@@ -16,7 +16,7 @@ from builder.augment.settings import make_settings
 from builder.cli.augment import augment
 from builder.cli.bench import bench
 from builder.cli.main import cli
-from builder.cli.presetting import with_preset_options
+from builder.cli.options import with_preset_options
 from builder.core.config import flat, resolve
 from builder.core.errors import ConfigError
 from builder.core.presets import NAMES, preset_commands, preset_text, read_preset

@@ -17,8 +17,7 @@ from builder.engine import make_engine
 from builder.engine.rule_changes import compare_triplets, quote_triplet
 from builder.language.build_folders import folders_in
 from builder.language.lexicon.folders import SHIPPED
-from builder.language.lexicon.rule_texts import read_name, write_rule
-from builder.language.lexicon.rules import load_rules
+from builder.language.lexicon.rules import load_rules, read_name, write_rule
 from builder.pages.rule_book import RuleBook
 from builder.pages.rule_page import rule_site
 from builder.pages.rule_worker import RuleWorker

@@ -14,11 +14,20 @@ from conftest import Command
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builder.gold.metrics import Answer, intervals
-from builder.gold.metrics.intervals import Difference, Estimate, differences, estimates
-from builder.gold.metrics.matching import asked, near_label, polarities
-from builder.gold.metrics.scores import Metric, Tally, tally
-from builder.gold.metrics.systems import ALL, Settings, ceiling, digest, measure, metrics
+from builder.gold.metrics import Answer, systems
+from builder.gold.metrics.scores import Metric, Tally, asked, near_label, polarities, tally
+from builder.gold.metrics.systems import (
+    ALL,
+    Difference,
+    Estimate,
+    Settings,
+    ceiling,
+    differences,
+    digest,
+    estimates,
+    measure,
+    metrics,
+)
 
 EXACT = Metric("exact", "triplet")
 WORDS = st.sampled_from(["湯", "湯頭", "湯[頭]", "服務", "鹹", "不鹹", "不會太鹹", "很 好", "好"])
@@ -66,7 +75,7 @@ def test_the_same_seed_gives_the_same_interval_and_another_seed_another_one() ->
 def test_samples_drawn_in_parts_are_those_drawn_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     rows: Tally = [(i % 3 == 0, 1, 1) for i in range(40)]
     whole, paired = one(rows, samples=100), gap(rows, rows[::-1], samples=100)
-    monkeypatch.setattr(intervals, "_CELLS", 40 * 7)
+    monkeypatch.setattr(systems, "_CELLS", 40 * 7)
     assert one(rows, samples=100) == whole
     assert gap(rows, rows[::-1], samples=100) == paired
 

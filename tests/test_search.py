@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from builder.core.errors import QueryError
 from builder.reviews.folding import fold, folded_spans
 from builder.store import db, queries, reviews, runs, search, stories
-from builder.store.descriptions import describe_tables
+from builder.store.queries import describe_tables
 
 # Pairs that differ by script only, widths, cases, marks, emoji, a character beyond the BMP, an invisible one, FTS5's
 # own syntax.

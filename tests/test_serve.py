@@ -34,20 +34,7 @@ from builder.core.errors import ReleaseError, install_command
 from builder.core.markup import HIDDEN
 from builder.core.records import Element, Polarity, Span, Triplet
 from builder.pages.serve import app, database, guard, spans
-from builder.store import (
-    browse,
-    db,
-    listing,
-    released,
-    reviews,
-    runs,
-    search,
-    stories,
-    training_sets,
-    triplet_rows,
-    triplets,
-    usage,
-)
+from builder.store import browse, db, listing, released, reviews, runs, search, stories, training_sets, triplets, usage
 
 pytest.importorskip("datasette", reason="the extra inspect is not installed")
 
@@ -128,7 +115,7 @@ def fill(workdir: Path) -> None:
         runs.set_metrics(connection, [(("rules", "test", "f1 <b>", 50.0, 45.0, 55.0), "s")])
         runs.set_release(connection, "0.1.0", "releases/v0.1.0", "digest")
         released.add_reviews(
-            connection, [released.ReleasedReview(ids[0] >> triplet_rows.BITS, "0.1.0", "train", "silver", False)]
+            connection, [released.ReleasedReview(ids[0] >> triplets.BITS, "0.1.0", "train", "silver", False)]
         )
         released.add_triplets(
             connection,
@@ -221,7 +208,7 @@ OWN = [
 
 @pytest.mark.parametrize("path", OWN)
 def test_our_pages_hold_no_script_of_theirs_and_load_nothing_from_elsewhere(served: Any, path: str) -> None:
-    i = triplet_rows.triplet_id(1, triplet(PLAIN, (0, 2), ((2, 4), (5, 6))))
+    i = triplets.triplet_id(1, triplet(PLAIN, (0, 2), ((2, 4), (5, 6))))
     answer = get(served, path.format(i))
     assert answer.status_code == (404 if "9999" in path or "nobody" in path else 200)
     parsed = check(answer.text)
@@ -396,7 +383,7 @@ def test_every_named_query_is_a_page_with_its_title(served: Any) -> None:
 
 def test_tables_lead_to_reviews_and_triplets_and_describe_their_columns(served: Any) -> None:
     page = get(served, "/builder/triplet_list?review=plain").text
-    i = triplet_rows.triplet_id(1, triplet(PLAIN, (0, 2), ((2, 4), (5, 6))))
+    i = triplets.triplet_id(1, triplet(PLAIN, (0, 2), ((2, 4), (5, 6))))
     assert f'href="/builder/triplet_list/{i}"' in page
     assert "Story" in get(served, f"/builder/triplet_list/{i}").text
     free = get(served, "/builder?sql=select+id,+aspect,+opinion+from+triplets+limit+1").text
@@ -422,7 +409,7 @@ def test_keys_of_any_kind_lead_to_their_review(served: Any) -> None:
 
 
 def test_the_triplet_page_tells_what_explain_tells(served: Any, workdir: Path) -> None:
-    i = triplet_rows.triplet_id(1, triplet(PLAIN, (7, 11), ((13, 15),)))
+    i = triplets.triplet_id(1, triplet(PLAIN, (7, 11), ((13, 15),)))
     page = get(served, f"/triplet/plain:{i & (1 << 31) - 1:08x}").text
     assert page == get(served, f"/triplet/{i}").text
     with db.reading(workdir) as connection:
@@ -433,7 +420,7 @@ def test_the_triplet_page_tells_what_explain_tells(served: Any, workdir: Path) -
         assert step.detail in text
     assert "a &lt;b&gt; source" in page
     assert "a <b> source" in text
-    other = get(served, f"/triplet/{triplet_rows.triplet_id(1, triplet(PLAIN, (0, 2), ((2, 4), (5, 6))))}").text
+    other = get(served, f"/triplet/{triplets.triplet_id(1, triplet(PLAIN, (0, 2), ((2, 4), (5, 6))))}").text
     assert "<td>released</td><td><bdi>in v0.1.0, train, silver</bdi>" in other
 
 

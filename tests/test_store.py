@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from builder.core.errors import ConfigError, QueryError, WorkdirError
 from builder.core.reasons import ReadWord, Reasons
 from builder.core.records import Element, Polarity, Span, StoredTriplet, Token, Triplet
-from builder.store import db, queries, readings, released, reviews, runs, stories, training_sets, triplet_rows, triplets
+from builder.store import db, queries, released, reviews, runs, stories, training_sets, triplets
 
 TEXTS = {
     "r1": "湯頭不會太鹹，服務很好",
@@ -34,7 +34,7 @@ TOKENS = (Token(0, 3, "NOUN", 2, "nsubj"), Token(3, 4, "ADV", 2, "advmod"), Toke
 
 def load_tokens(words: str) -> tuple[Token, ...]:
     """The tokens of the JSON in `annotations`."""
-    return tuple(Token(*word) for word in readings.load_words(words))
+    return tuple(Token(*word) for word in reviews.load_words(words))
 
 
 def triplet(
@@ -93,8 +93,8 @@ def filled(connection: sqlite3.Connection) -> sqlite3.Connection:
         ids = {key: i for i, key, *_ in reviews.distinct(connection)}
         reviews.set_splits(connection, ((split, ids[key]) for key, split in SPLITS.items()))
         reviews.reject(connection, "ingest", [("row 9", "empty", "no text", ""), ("row 10", "no_han", "no Han", "ok")])
-        backend = readings.begin_annotations(connection, "embedded", "embedded/1 x", "k", anew=False)
-        readings.annotate(connection, backend, [(2, readings.dump_tokens(TOKENS))])
+        backend = reviews.begin_annotations(connection, "embedded", "embedded/1 x", "k", anew=False)
+        reviews.annotate(connection, backend, [(2, reviews.dump_tokens(TOKENS))])
         rules = triplets.source(connection, "rules", "rules", "sig-rules")
         model = triplets.source(connection, "C1", "model", "sig-c1")
         gold = triplets.source(connection, "gold", "gold", "people")
@@ -203,7 +203,7 @@ def test_a_review_that_goes_takes_all_that_was_made_of_it(filled: sqlite3.Connec
     filled.execute("DELETE FROM reviews WHERE key = 'r2'")
     assert of_review(filled, 2) == []
     for table in ("proposals", "verdicts", "training_sets"):
-        of_second = f"SELECT count(*) FROM {table} WHERE triplet >> {triplet_rows.BITS} = 2"
+        of_second = f"SELECT count(*) FROM {table} WHERE triplet >> {triplets.BITS} = 2"
         assert filled.execute(of_second).fetchone()[0] == 0
     assert filled.execute("SELECT count(*) FROM annotations").fetchone()[0] == 0
     assert filled.execute("PRAGMA foreign_key_check").fetchall() == []
@@ -454,14 +454,14 @@ def test_clearing_ingest_leaves_no_trace_of_reviews(filled: sqlite3.Connection) 
     )
 )
 def test_tokens_come_back_as_they_went(tokens: list[Token]) -> None:
-    assert load_tokens(readings.dump_tokens(tokens)) == tuple(tokens)
+    assert load_tokens(reviews.dump_tokens(tokens)) == tuple(tokens)
 
 
 def test_annotated_reviews_come_with_their_words(filled: sqlite3.Connection) -> None:
-    ((review, words),) = readings.annotated(filled, 0, 10)
+    ((review, words),) = reviews.annotated(filled, 0, 10)
     assert (review.key, load_tokens(words)) == ("r2", TOKENS)
-    assert readings.annotated(filled, 2, 10) == []
-    assert readings.backend(filled) == "embedded/1 x"
+    assert reviews.annotated(filled, 2, 10) == []
+    assert reviews.backend(filled) == "embedded/1 x"
     rows = filled.execute("SELECT n, word, pos, head, relation FROM tokens ORDER BY n").fetchall()
     assert rows == [(0, "牛肉麵", "NOUN", 2, "nsubj"), (1, "很", "ADV", 2, "advmod"), (2, "好吃", "ADJ", -1, "root")]
 
@@ -471,27 +471,27 @@ def test_annotated_reviews_come_with_their_words(filled: sqlite3.Connection) -> 
 
 def test_the_id_of_a_triplet_is_a_function_of_review_places_and_polarity() -> None:
     """These numbers stand in releases: they may never change."""
-    assert triplet_rows.triplet_id(1, SALT) == triplet_rows.triplet_id(
+    assert triplets.triplet_id(1, SALT) == triplets.triplet_id(
         1, replace(SALT, source="C1", rules=(), valence=6.0, reasons=None)
     )
-    assert triplet_rows.triplet_id(3, SALT) - triplet_rows.triplet_id(1, SALT) == 2 << triplet_rows.BITS
+    assert triplets.triplet_id(3, SALT) - triplets.triplet_id(1, SALT) == 2 << triplets.BITS
     assert (
         len(
             {
-                triplet_rows.triplet_id(1, one)
+                triplets.triplet_id(1, one)
                 for one in (SALT, GOOD, replace(SALT, polarity="NEG"), replace(SALT, aspect=GOOD.aspect))
             }
         )
         == 4
     )
-    assert triplet_rows.triplet_id(1, SALT) == (1 << 31) + 136768806
+    assert triplets.triplet_id(1, SALT) == (1 << 31) + 136768806
 
 
 @given(st.integers(1, 2**31), st.integers(0, 500), st.integers(1, 9), st.sampled_from(["POS", "NEG", "NEU"]))
 def test_an_id_shifted_right_gives_the_review(review: int, start: int, length: int, polarity: Polarity) -> None:
     one = triplet("字" * 600, (start, start + length), ((start + length, start + length + 1),), polarity)
-    i = triplet_rows.triplet_id(review, one)
-    assert i >> triplet_rows.BITS == review
+    i = triplets.triplet_id(review, one)
+    assert i >> triplets.BITS == review
     assert 0 < i < 2**63
 
 
@@ -505,16 +505,16 @@ def test_proposing_again_changes_nothing(filled: sqlite3.Connection) -> None:
     assert source is not None
     ids = triplets.propose(filled, source, [(2, NOODLES), (1, SALT), (1, SALT)])
     assert ids == [
-        triplet_rows.triplet_id(2, NOODLES),
-        triplet_rows.triplet_id(1, SALT),
-        triplet_rows.triplet_id(1, SALT),
+        triplets.triplet_id(2, NOODLES),
+        triplets.triplet_id(1, SALT),
+        triplets.triplet_id(1, SALT),
     ]
     assert everything() == before
 
 
 def test_a_triplet_comes_back_with_its_places(filled: sqlite3.Connection) -> None:
     stored = {one.id: one for one in of_review(filled, 1)}
-    salt = stored[triplet_rows.triplet_id(1, SALT)]
+    salt = stored[triplets.triplet_id(1, SALT)]
     assert salt.review == 1
     assert salt.triplet == replace(SALT, rules=(), reasons=None)
     noodles = {one.triplet.polarity: one.triplet for one in of_review(filled, 2)}
@@ -522,12 +522,12 @@ def test_a_triplet_comes_back_with_its_places(filled: sqlite3.Connection) -> Non
 
 
 def test_a_triplet_of_several_sources_is_stored_once(filled: sqlite3.Connection) -> None:
-    assert released.provenance(filled, 1)[triplet_rows.triplet_id(1, GOOD)] == released.Provenance(
+    assert released.provenance(filled, 1)[triplets.triplet_id(1, GOOD)] == released.Provenance(
         ("rules", "C1"), ("subject",), None, "eval.good", "NX"
     )
-    assert released.provenance(filled, 5)[triplet_rows.triplet_id(5, PLACE)].sources == ("rules", "gold")
+    assert released.provenance(filled, 5)[triplets.triplet_id(5, PLACE)].sources == ("rules", "gold")
     assert filled.execute("SELECT count(*) FROM triplets").fetchone()[0] == 5
-    assert released.provenance(filled, 2)[triplet_rows.triplet_id(2, replace(NOODLES, polarity="NEG"))].rules == ()
+    assert released.provenance(filled, 2)[triplets.triplet_id(2, replace(NOODLES, polarity="NEG"))].rules == ()
 
 
 def test_a_rerun_of_a_source_replaces_what_it_said(filled: sqlite3.Connection) -> None:
@@ -568,7 +568,7 @@ def test_triplets_come_with_what_a_judge_says_of_them(filled: sqlite3.Connection
         one.id: (labels.get(one.id), one.id not in labels) for one in triplets.proposed(filled, rules, "train")
     }
     assert [one.stored.id for one in triplets.judged(filled, rules, judge, "train") if one.score is None] == [
-        triplet_rows.triplet_id(2, NOODLES)
+        triplets.triplet_id(2, NOODLES)
     ]
     whole = "SELECT sum(length(text)) FROM reviews WHERE split = 'train' AND id IN (SELECT review FROM triplets)"
     assert reviews.characters(filled, "train", rules) == filled.execute(whole).fetchone()[0]
@@ -612,10 +612,10 @@ def test_whether_a_source_proposes_something_for_a_review_is_looked_up_and_not_s
 def test_verdicts_and_training_sets_are_kept_by_source_and_round(filled: sqlite3.Connection) -> None:
     judge = triplets.source_id(filled, "discriminator")
     assert judge is not None
-    assert triplets.verdicts(filled, judge)[triplet_rows.triplet_id(1, SALT)] == "YY"
+    assert triplets.verdicts(filled, judge)[triplets.triplet_id(1, SALT)] == "YY"
     assert triplets.label_counts(filled, judge) == {"YY": 1, "YN": 1, "NX": 1}
     assert [one.review for one in training_sets.training(filled, "C", 0)] == [1, 1, 2]
-    training_sets.set_training(filled, "C", 0, [triplet_rows.triplet_id(5, PLACE)])
+    training_sets.set_training(filled, "C", 0, [triplets.triplet_id(5, PLACE)])
     assert [one.review for one in training_sets.training(filled, "C", 0)] == [5]
     assert list(training_sets.training(filled, "C", 1)) == []
     model = triplets.source_id(filled, "C1")
@@ -625,8 +625,8 @@ def test_verdicts_and_training_sets_are_kept_by_source_and_round(filled: sqlite3
     training_sets.train_on(filled, "C", 0, model)
     assert training_sets.training_counts(filled, "C", 0, model)[1:] == (2, 2)
     assert [one.id for one in triplets.subset(filled,
-    [triplet_rows.triplet_id(5, PLACE), triplet_rows.triplet_id(2, NOODLES)])] == [
-        triplet_rows.triplet_id(2, NOODLES), triplet_rows.triplet_id(5, PLACE),
+    [triplets.triplet_id(5, PLACE), triplets.triplet_id(2, NOODLES)])] == [
+        triplets.triplet_id(2, NOODLES), triplets.triplet_id(5, PLACE),
     ]  # fmt: skip
 
 
@@ -719,12 +719,12 @@ def test_the_views_for_people_show_text_sources_and_spans(filled: sqlite3.Connec
     assert [row[-1] for row in rows].count("0.1.0") == 1
     spans = filled.execute(
         "SELECT element, n, start, \"end\" FROM spans WHERE triplet = ? AND element LIKE 'opinion%'",
-        (triplet_rows.triplet_id(1, SALT),),
+        (triplets.triplet_id(1, SALT),),
     )
     assert sorted(spans) == [("opinion", 0, 2, 4), ("opinion", 1, 5, 6), ("opinion_full", 0, 2, 6)]
     assert {row[0] for row in filled.execute("SELECT label FROM disagreements")} == {"NX", "YN"}
     story = filled.execute(
-        "SELECT kind FROM explain WHERE triplet = ? ORDER BY n", (triplet_rows.triplet_id(1, SALT),)
+        "SELECT kind FROM explain WHERE triplet = ? ORDER BY n", (triplets.triplet_id(1, SALT),)
     ).fetchall()
     assert [kind for (kind,) in story] == ["rule", "opinion", "negator", "verdict", "training set", "released"]
 
@@ -784,9 +784,9 @@ def test_an_unknown_query_lists_the_known_ones_and_a_missing_parameter_is_named(
 
 
 def test_a_triplet_is_explained_by_row_id_by_release_id_and_by_review(filled: sqlite3.Connection) -> None:
-    i = triplet_rows.triplet_id(1, SALT)
+    i = triplets.triplet_id(1, SALT)
     told = stories.text(filled, str(i))
-    assert told == stories.text(filled, f"r1:{i & 2**triplet_rows.BITS - 1:08x}")
+    assert told == stories.text(filled, f"r1:{i & 2**triplets.BITS - 1:08x}")
     for said in (
         "(湯頭, 不會鹹, POS)",
         TEXTS["r1"],
@@ -845,7 +845,7 @@ def test_a_release_of_schema_8_has_its_ids_rules_and_verdicts_after_the_migratio
             old.executescript(script)
     old.executescript(f"PRAGMA application_id = {db.APPLICATION_ID}; PRAGMA user_version = 8;")
     reviews.insert(old, [new("r2", "牛肉麵很好吃", 1)])
-    i = 1 << triplet_rows.BITS | 5
+    i = 1 << triplets.BITS | 5
     old.execute(f"INSERT INTO triplets VALUES ({i}, 1, '牛肉麵', '牛肉麵', NULL, '好吃', '好吃', 'POS', 8, '{{}}')")
     old.execute(
         "INSERT INTO sources (name, kind, signature) VALUES ('rules', 'rules', 's'), ('discriminator', "
@@ -869,20 +869,20 @@ def test_a_release_of_schema_8_has_its_ids_rules_and_verdicts_after_the_migratio
 
 def test_annotations_of_two_backends_stand_beside_each_other(filled: sqlite3.Connection) -> None:
     other = [token._replace(pos="X") for token in TOKENS]
-    backend = readings.begin_annotations(filled, "ckip", "ckip/1 y", "k2", anew=False)
-    assert (readings.annotated_to(filled), readings.annotated(filled, 0, 10)) == (0, [])
-    readings.annotate(filled, backend, [(1, readings.dump_tokens(other)), (2, readings.dump_tokens(other))])
-    assert [(review.id, load_tokens(words)) for review, words in readings.annotated(filled, 0, 10)] == [
+    backend = reviews.begin_annotations(filled, "ckip", "ckip/1 y", "k2", anew=False)
+    assert (reviews.annotated_to(filled), reviews.annotated(filled, 0, 10)) == (0, [])
+    reviews.annotate(filled, backend, [(1, reviews.dump_tokens(other)), (2, reviews.dump_tokens(other))])
+    assert [(review.id, load_tokens(words)) for review, words in reviews.annotated(filled, 0, 10)] == [
         (1, tuple(other)),
         (2, tuple(other)),
     ]
-    assert (readings.backend(filled), readings.annotated_count(filled), readings.annotated_to(filled)) == (
+    assert (reviews.backend(filled), reviews.annotated_count(filled), reviews.annotated_to(filled)) == (
         "ckip/1 y",
         2,
         2,
     )
-    readings.begin_annotations(filled, "embedded", "embedded/1 x", "k", anew=False)
-    assert [(review.id, load_tokens(words)) for review, words in readings.annotated(filled, 0, 10)] == [(2, TOKENS)]
+    reviews.begin_annotations(filled, "embedded", "embedded/1 x", "k", anew=False)
+    assert [(review.id, load_tokens(words)) for review, words in reviews.annotated(filled, 0, 10)] == [(2, TOKENS)]
     assert filled.execute("SELECT DISTINCT backend, current FROM tokens ORDER BY 1").fetchall() == [
         ("ckip", 0),
         ("embedded", 1),
@@ -893,10 +893,10 @@ def test_annotations_of_two_backends_stand_beside_each_other(filled: sqlite3.Con
 def test_a_backend_under_another_key_or_anew_replaces_its_own_annotations_alone(
     filled: sqlite3.Connection, key: str, anew: bool
 ) -> None:
-    other = readings.begin_annotations(filled, "ckip", "ckip/1 y", "k2", anew=False)
-    readings.annotate(filled, other, [(1, "[]")])
-    readings.begin_annotations(filled, "embedded", "embedded/2 z", key, anew=anew)
-    assert (readings.backend(filled), readings.annotated_count(filled)) == ("embedded/2 z", 0)
+    other = reviews.begin_annotations(filled, "ckip", "ckip/1 y", "k2", anew=False)
+    reviews.annotate(filled, other, [(1, "[]")])
+    reviews.begin_annotations(filled, "embedded", "embedded/2 z", key, anew=anew)
+    assert (reviews.backend(filled), reviews.annotated_count(filled)) == ("embedded/2 z", 0)
     assert filled.execute("SELECT backend, review FROM annotations").fetchall() == [(other, 1)]
 
 
@@ -908,11 +908,11 @@ def test_a_working_directory_of_schema_1_opens_with_its_annotations_for_readers_
         old.executescript(f"{db.schema()[0][1]}; PRAGMA application_id = {db.APPLICATION_ID}; PRAGMA user_version = 1;")
         reviews.insert(old, [new("r1", "牛肉麵很好吃", 1)])
         old.execute("INSERT INTO settings VALUES ('annotate.key', 'k1')")
-        old.execute("INSERT INTO annotations VALUES (1, 'embedded/1 x', ?)", (readings.dump_tokens(TOKENS),))
+        old.execute("INSERT INTO annotations VALUES (1, 'embedded/1 x', ?)", (reviews.dump_tokens(TOKENS),))
         old.close()
         with opened(workdir) as connection:
             assert connection.execute("PRAGMA user_version").fetchone()[0] == db.schema()[-1][0]
-            assert [(review.key, load_tokens(words)) for review, words in readings.annotated(connection, 0, 10)] == [
+            assert [(review.key, load_tokens(words)) for review, words in reviews.annotated(connection, 0, 10)] == [
                 ("r1", TOKENS)
             ]
             assert connection.execute("SELECT name, signature, key, current FROM backends").fetchall() == [

@@ -25,7 +25,7 @@ from builder.pages.rule_book import RuleBook
 from builder.store import db, pools
 from builder.teaching.labelling import opened
 from builder.teaching.pooling import make_pool
-from builder.teaching.teaching import Teacher
+from builder.teaching.taught import Teacher
 
 NEW = "湯頭很冰裂裂"
 

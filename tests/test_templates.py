@@ -13,17 +13,20 @@ from hypothesis import strategies as st
 
 from builder.core.records import Element, Polarity, Triplet
 from builder.models.paper.grammar import AnswerGrammar, VocabularyPieces
-from builder.models.paper.locate import MAX_GAP, Folded, fold, places
 from builder.models.paper.templates import (
+    MAX_GAP,
     NAMES,
+    Folded,
     Template,
     WrittenTriplet,
     answer,
+    fold,
     judge_answers,
     judge_question,
     locate,
     parse,
     parse_judgement,
+    places,
     question,
     refused,
     triple_of,

@@ -16,8 +16,7 @@ import pytest
 from test_cotrain import TINY, TRAIN, VALID
 
 from builder.core.records import Element, Triplet
-from builder.learning.packed import PackedExamples
-from builder.learning.task import Example
+from builder.learning.task import Example, PackedExamples
 from builder.models.cotrain import train_taggers
 
 _KERNELS = "ONEDNN_PRIMITIVE_CACHE_CAPACITY"
@@ -65,7 +64,7 @@ def test_the_number_of_kernels_that_the_user_chose_stays() -> None:
 def test_memory_that_is_free_between_what_stays_is_given_back() -> None:
     program = """
 from pathlib import Path
-from builder.core.memory import give_back
+from builder.core.machine import give_back
 def held():
     return int(Path("/proc/self/statm").read_text().split()[1])
 blocks = [bytearray(20_000) for _ in range(5_000)]

@@ -23,17 +23,17 @@ from builder.core.config import resolve
 from builder.core.errors import ConfigError
 from builder.core.records import Element, StoredTriplet, Triplet, Verdict
 from builder.models import panel, trust
-from builder.models.calibration import (
+from builder.models.trust import (
     LEAST,
     MEASURED,
     Calibration,
     Curve,
+    Standing,
     fitted,
     load_calibration,
     ranked,
     save_calibration,
 )
-from builder.models.trust import Standing
 from builder.pipeline.rounds import accepts
 from builder.store.triplets import JudgedTriplet
 

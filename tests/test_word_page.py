@@ -15,7 +15,7 @@ from builder.language.lexicon.candidate_files import COLUMNS, write_candidates
 from builder.language.lexicon.induce import Induced, WordCandidate
 from builder.language.lexicon.resources import load_lexicon
 from builder.pages.word_page import CandidateBook
-from builder.pipeline.induction import quote
+from builder.pipeline.rule_report import quote
 
 TEXT = "昨天來。湯頭很冰裂裂，下次再來！紫炁飯冰裂裂"
 

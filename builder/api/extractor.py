@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from builder.api.document import Document
 from builder.core.errors import ConfigError
 from builder.core.files import PathLike
-from builder.core.memory import uncollected
+from builder.core.machine import uncollected
 from builder.core.records import Token
 from builder.core.settings import RESTAURANT, Convention
 
@@ -63,7 +63,7 @@ class Extractor:
         source: Literal["rules", "E"] = "rules",
     ) -> None:
         with uncollected():
-            from builder.engine.rule_system import RuleSystem
+            from builder.engine.reader import RuleSystem
 
             recipe = _make_recipe(convention, (lexicons, rules, domain), backend, models, device)
             if source not in ("rules", "E"):
@@ -171,7 +171,7 @@ class Extractor:
         >>> [(text[token.start:token.end], token.pos, token.rel) for token in Extractor().tokens(text)]
         [('湯頭', 'NOUN', 'nsubj'), ('濃郁', 'ADJ', 'root')]
         """
-        from builder.engine.rule_system import RuleSystem
+        from builder.engine.reader import RuleSystem
 
         if not isinstance(self._system, RuleSystem):
             raise ConfigError(

@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import TYPE_CHECKING
 
+from builder.augment.conditions import kept
 from builder.augment.constraints import may_not_come, must_stay
 from builder.augment.cues import Cue, Cues
 from builder.augment.records import Sentence
-from builder.augment.token_labels import kept
 from builder.core.records import Span
 from builder.reviews.folding import fold
 

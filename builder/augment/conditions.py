@@ -4,6 +4,8 @@ marks.
 `sentence`: every token has the sentence's label (Wu et al. 2019). `polarity`: a token has the polarity of the nearest
 aspect, so that a sentence of two minds keeps both. `bio`: the label sequence of aspect term extraction (Li et al.
 2020, appendix A). `none`: no label at all.
+
+Labels of tokens: what a sentence's marks say about each of the tokens that a model cuts it into.
 """
 
 from __future__ import annotations
@@ -12,9 +14,42 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from builder.augment.records import Mark, Sentence
-from builder.augment.token_labels import LABELS, bio, kept
 from builder.core.errors import ConfigError, InputError
 from builder.core.records import POLARITIES, Span
+
+LABELS = ("O", "B-aspect", "I-aspect", "B-opinion", "I-opinion")
+KINDS = {"aspect": ("aspect",), "aspect+opinion": ("aspect", "opinion")}
+
+
+def kept(sentence: Sentence, keep: str) -> tuple[Mark, ...]:
+    """The marks that `keep` names. Raises InputError where two of them overlap or one lies outside the text."""
+    marks = tuple(mark for mark in sentence.marks if mark.kind in KINDS[keep])
+    at = 0
+    for mark in marks:
+        if not at <= mark.start < mark.end <= len(sentence.text):
+            raise InputError(
+                f"labels overlap, are out of order or outside the text at [{mark.start}, {mark.end})",
+                where=f"sentence {sentence.id}",
+            )
+        at = mark.end
+    return marks
+
+
+def bio(spans: Sequence[Span], marks: Sequence[Mark]) -> tuple[int, ...]:
+    """Indices into LABELS, one a token: 0 for O, B where a mark's first token is, I behind it."""
+    out, at = [], 0
+    begun = -1
+    for start, end in spans:
+        while at < len(marks) and marks[at].end <= start:
+            at += 1
+        if at == len(marks) or marks[at].start >= end:
+            out.append(0)
+            continue
+        first = 1 if marks[at].kind == "aspect" else 3
+        out.append(first if begun != at else first + 1)
+        begun = at
+    return tuple(out)
+
 
 MODES = ("auto", "sentence", "polarity", "bio", "none")
 UNSAID = "none"

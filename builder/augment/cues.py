@@ -4,6 +4,9 @@ may be aspects. Pure.
 In: the lexicons (Chinese), or the lists of `english`. Out: `Cues`, which finds them in any text of the language, in
 either script, by longest match. A source and its candidate are read the same way, so that only what differs between
 them counts.
+
+Lists of words beside the code, chinese.txt and english.txt: a kind, a colon and its words a line; lines that begin
+with # are remarks.
 """
 
 from __future__ import annotations
@@ -11,12 +14,40 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import Literal, NamedTuple
 
-from builder.augment.wordlists import english_words
 from builder.core.records import polarity_of
 from builder.language.lexicon.resources import AGAINST, Lexicon
 from builder.reviews.folding import fold
+
+_ENGLISH = "english.txt"
+
+
+def read_words(name: str) -> list[tuple[str, list[str]]]:
+    """(kind, words) of each line of a file of this folder."""
+    text = Path(__file__).with_name(name).read_text("utf-8")
+    parts = (line.partition(": ") for line in text.splitlines() if not line.startswith("#"))
+    return [(kind, words.split()) for kind, _, words in parts]
+
+
+@cache
+def english_words() -> Mapping[str, frozenset[str]]:
+    """Kind -> words: not (negators), good, bad (opinions), high, low, over (degree), contrast, aspect, kept (words of
+    grammar).
+    """
+    by_kind: dict[str, set[str]] = {}
+    for kind, words in read_words(_ENGLISH):
+        if kind != "same":
+            by_kind.setdefault(kind, set()).update(words)
+    return {kind: frozenset(words) for kind, words in by_kind.items()}
+
+
+def english_sets() -> list[list[str]]:
+    """Words that mean the same, for where no WordNet is at hand."""
+    return [words for kind, words in read_words(_ENGLISH) if kind == "same"]
+
 
 Sort = Literal["opinion", "negator", "degree", "contrast", "aspect", "other"]
 

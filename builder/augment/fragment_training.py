@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 from itertools import accumulate, starmap
 from typing import TYPE_CHECKING
 
-from builder.augment.fragment_settings import NAME, MaskedSeq2SeqSettings
+from builder.augment.conditions import bio, kept
 from builder.augment.mask_frag import fragment, mask_frag, starts, weight
 from builder.augment.records import Sentence
+from builder.augment.settings import NAME, MaskedSeq2SeqSettings
 from builder.augment.signatures import describe_training
-from builder.augment.token_labels import bio, kept
 from builder.core.errors import ModelError
 from builder.core.records import Span
 
@@ -161,6 +161,6 @@ def _labelled_tokens(sentence: Sentence, inventory: Inventory, keep: str) -> Lab
 
 
 def _seed(*parts: object) -> int:
-    from builder.learning.seeds import seed_of
+    from builder.learning.task import seed_of
 
     return seed_of(NAME, *parts)

@@ -9,9 +9,9 @@ import json
 from collections.abc import Mapping, Sequence
 
 from builder.augment import child_release
-from builder.augment.judging import Judgement, Rejected, count_reasons
 from builder.augment.records import Method
 from builder.augment.release_plan import TRAIN, AugmentPlan
+from builder.augment.run import Judgement, Rejected, count_reasons
 from builder.augment.settings import relevant_settings
 from builder.release.reading import Existing
 

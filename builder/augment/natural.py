@@ -15,8 +15,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from builder.augment.choice import replacing
+from builder.augment.cues import read_words
 from builder.augment.records import Edit, Sentence
-from builder.augment.wordlists import read_words
 from builder.core.records import Span
 from builder.reviews.folding import fold
 from builder.reviews.script import converter

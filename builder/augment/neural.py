@@ -1,24 +1,89 @@
 """The loaders of the methods that train a model: their own sections of `AugmentSettings`, the given sentences (for an
 embedded model in one script), and a place for the weights.
+
+One script for a model: in a release of both, every character would be two, each learnt from a part of the text.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import wraps
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from builder.augment import cues, fragment_settings
+from builder.augment import cues
+from builder.augment import settings as fragment_settings
 from builder.augment.cues import Cues
 from builder.augment.methods import cbert, context, gpt2, masked_seq2seq, style_transfer
-from builder.augment.one_script import in_one_script
-from builder.augment.records import Method, Sentence
+from builder.augment.records import Changed, Edit, Method, Rewrite, Sentence
 from builder.augment.settings import AugmentSettings
 from builder.augment.training import InDomain, raw
 from builder.learning.task import Progress
+from builder.reviews.script import same_script, script_of, tells_script
+
+_OTHER = ("simplified", "mixed")
+
+
+@dataclass(frozen=True, slots=True)
+class OneScript:
+    """A method that reads and writes Traditional, for sentences of both scripts."""
+
+    method: Method
+
+    @property
+    def name(self) -> str:
+        return self.method.name
+
+    @property
+    def signature(self) -> str:
+        return f"{self.method.signature} in Traditional"
+
+    @property
+    def digest(self) -> str | None:
+        digest: str | None = getattr(self.method, "digest", None)
+        return digest
+
+    def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Rewrite, ...]]:
+        rewrites = self.method.propose(list(map(shown, sentences)), copies, seed)
+        for sentence, candidates in zip(sentences, rewrites, strict=True):
+            yield tuple(_back(sentence, candidates) if script_of(sentence.text) == "simplified" else candidates)
+
+
+def in_one_script(sentences: Sequence[Sentence]) -> tuple[tuple[Sentence, ...], Callable[[Method], Method]]:
+    """The sentences as a model of their own reads them, and what makes a method of that model one for the sentences
+    as they are.
+    """
+    scripts = {
+        script_of(sentence.text) for sentence in sentences if sentence.language == "zh" and tells_script(sentence.text)
+    }
+    if "traditional" not in scripts or scripts.isdisjoint(_OTHER):
+        return tuple(sentences), lambda method: method
+    return tuple(map(shown, sentences)), OneScript
+
+
+def shown(sentence: Sentence) -> Sentence:
+    """A sentence in Traditional."""
+    return (
+        replace(sentence, text=same_script(sentence.text, "traditional"))
+        if sentence.language == "zh" and script_of(sentence.text) in _OTHER
+        else sentence
+    )
+
+
+def _back(sentence: Sentence, candidates: Iterable[Rewrite]) -> Iterator[Rewrite]:
+    """Candidates as the Simplified sentence takes them; none of which nothing is left."""
+    for candidate in candidates:
+        converted = (Edit(edit.start, edit.end, same_script(edit.text, "simplified")) for edit in candidate.edits)
+        edits = tuple(edit for edit in converted if edit.text != sentence.text[edit.start : edit.end])
+        changed = tuple(
+            Changed(mark.start, mark.end, same_script(mark.text, "simplified"), mark.polarity, mark.valence)
+            for mark in candidate.changed
+        )
+        if edits:
+            yield replace(candidate, edits=edits, changed=changed)
+
 
 Loader = Callable[[AugmentSettings], Method]
 

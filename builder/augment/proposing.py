@@ -2,12 +2,15 @@
 there.
 
 A chunk's folder bears the hash of all that its content depends on, so that nothing stale is ever read.
+
+Settings as a file that travels to workers, and back: what a method may learn from is too much to go along with
+every task.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import lru_cache
 from multiprocessing import parent_process
@@ -16,20 +19,67 @@ from typing import Any, TypeVar
 
 from builder.augment import catalog
 from builder.augment.methods.boostaug import CODE, BoostAug
-from builder.augment.records import Changed, Edit, Method, Rewrite, Sentence
-from builder.augment.settings import AugmentSettings, one_thread
-from builder.augment.travel import dumped, loaded
+from builder.augment.records import Changed, Edit, Mark, Method, Rewrite, Sentence
+from builder.augment.settings import AugmentSettings, Given, one_thread
 from builder.augment.views import ViewUnit, cut
 from builder.core.code import code_digest
-from builder.core.files import write_atomically
-from builder.core.kept import Kept
+from builder.core.config import filled, flat
+from builder.core.files import Kept, write_atomically
 from builder.core.progress import bar
-from builder.core.records import Span
+from builder.core.records import Element, Span, Triplet
 from builder.core.shards import Crew, Job, Parcel
 from builder.engine.reader import Reader, Recipe, make_reader
 from builder.language.build_folders import folders_in
 from builder.language.lexicon.folders import SHIPPED, Folders
 from builder.release.manifest import sha256
+
+
+def dumped(settings: AugmentSettings) -> bytes:
+    """All of `settings` but where models are kept."""
+    given = asdict(replace(settings.given, models=None)) | {"held": sorted(settings.given.held)}
+    own = {key: value for key, value in flat(replace(settings, given=Given())).items() if not key.startswith("given.")}
+    content = json.dumps({"own": own, "given": given}, ensure_ascii=False, default=str)  # str: paths of folders
+    return content.encode("utf-8", "surrogatepass")
+
+
+def loaded(content: bytes, models: Path | None) -> AugmentSettings:
+    """What was `dumped`, with models kept in `models`."""
+    document = json.loads(content.decode("utf-8", "surrogatepass"))
+    given = document["given"]
+    moved = Given(
+        models=models,
+        sentences=tuple(map(_sentence, given["sentences"])),
+        texts=tuple(given["texts"]),
+        held=frozenset(given["held"]),
+        triplets={key: tuple(map(_triplet, sentence)) for key, sentence in given["triplets"].items()},
+        language=given["language"],
+        folders=_folders(given["folders"]),
+    )
+    return replace(filled(AugmentSettings, document["own"]), given=moved)
+
+
+def _folders(row: Mapping[str, Any]) -> Folders:
+    """Folders are read where they lie: workers see the same files."""
+    whole = {name: Path(row[name]) if row[name] else None for name in ("lexicons", "rules")}
+    laid_over = {name: tuple(map(Path, row[name])) for name in ("overlays", "added_rules", "imported", "edited")}
+    return Folders(**whole, **laid_over, domain=row["domain"])  # type: ignore[arg-type]  # each name has its type in one of the two
+
+
+def _sentence(row: Mapping[str, Any]) -> Sentence:
+    words, marks = tuple((start, end) for start, end in row["words"]), tuple(Mark(**mark) for mark in row["marks"])
+    return Sentence(**{**row, "words": words, "marks": marks})
+
+
+def _triplet(row: Mapping[str, Any]) -> Triplet:
+    parts = {name: _element(row[name]) for name in ("aspect", "aspect_full", "opinion", "opinion_full")}
+    assert row["reasons"] is None, row  # what methods learn from comes without
+    owner = _element(row["owner"]) if row["owner"] else None
+    return Triplet(**{**row, **parts, "owner": owner, "rules": tuple(row["rules"])})
+
+
+def _element(row: Mapping[str, Any]) -> Element:
+    return Element(row["text"], tuple((start, end) for start, end in row["spans"]))
+
 
 CHUNK = 256
 _MODELS = ("**/weights.safetensors", "**/model.json")

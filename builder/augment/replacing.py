@@ -13,10 +13,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from builder.augment.conditions import Conditions, free_words
+from builder.augment.conditions import Conditions, free_words, kept
 from builder.augment.records import Edit, Rewrite, Sentence
 from builder.augment.signatures import sign_method
-from builder.augment.token_labels import kept
 from builder.augment.training import Training, english
 from builder.core.errors import ModelError
 
@@ -86,7 +85,7 @@ class Replacing:
 
     def _fills(self, sentence: Sentence, copies: int, seed: int) -> Iterator[tuple[Cut, Fill]]:
         from builder.augment.nets.filling import Fill
-        from builder.learning.seeds import seed_of
+        from builder.learning.task import seed_of
 
         cut = self.model.inventory.cut(sentence.text, sentence.words)
         words = free_words(sentence, cut.spans, kept(sentence, "aspect+opinion"))
@@ -193,7 +192,7 @@ class BlankSource:
     def phase(self, schedule: Schedule, labelled: bool, seed: int) -> Phase[Blank]:
         """A phase of the training, its blanks drawn by epoch."""
         from builder.learning.obtain import Phase
-        from builder.learning.seeds import seed_of
+        from builder.learning.task import seed_of
 
         count = max(len(self.items), schedule.least)
         held = self.draw(max(200, len(self.held)), seed, labelled, True)

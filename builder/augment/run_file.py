@@ -14,12 +14,26 @@ from pathlib import Path
 from builder import __version__
 from builder.augment import catalog, measures, proposing
 from builder.augment.constraints import Trial
-from builder.augment.file_sentence import FaultyLines, FileSentence, Language, language_of, refuse
-from builder.augment.judging import Judgement, Rejected, Seen, count_reasons
-from builder.augment.run import Request, draw_places, judge_proposals, load_method
-from builder.augment.sentence_files import FORMATS
+from builder.augment.run import (
+    Judgement,
+    Rejected,
+    Request,
+    Seen,
+    count_reasons,
+    draw_places,
+    judge_proposals,
+    load_method,
+)
+from builder.augment.sentence_files import (
+    FORMATS,
+    FaultyLines,
+    FileSentence,
+    Language,
+    by_characters,
+    language_of,
+    refuse,
+)
 from builder.augment.settings import AugmentSettings, Given, relevant_settings
-from builder.augment.tagged_files import by_characters
 from builder.core import shards
 from builder.core.errors import ConfigError, InputError
 from builder.core.files import write_atomically

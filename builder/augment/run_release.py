@@ -11,16 +11,25 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from builder.augment import catalog, child_release, measures, proposing
-from builder.augment.judging import Judgement, Rejected, Seen, count_reasons, lost
 from builder.augment.layer_report import describe_layer, write_rejected
 from builder.augment.release_plan import TRAIN, AugmentPlan, ChildRelease
-from builder.augment.run import Request, draw_places, judge_proposals, load_method
+from builder.augment.run import (
+    Judgement,
+    Rejected,
+    Request,
+    Seen,
+    count_reasons,
+    draw_places,
+    judge_proposals,
+    load_method,
+    lost,
+)
 from builder.augment.settings import Given
 from builder.augment.survival import Held, invented, judges, label_lost, survival, unconfirmed
 from builder.augment.views import ViewUnit, layer_row, parts, units
 from builder.core import shards
 from builder.core.errors import ConfigError, ReleaseError
-from builder.core.memory import uncollected
+from builder.core.machine import uncollected
 from builder.core.records import Triplet
 from builder.core.shards import Crew
 from builder.core.wording import counted

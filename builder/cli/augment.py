@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from builder.cli.build import ENGINE, PRESET, SCHEDULER, WORKDIR
-from builder.cli.presetting import preset_settings, with_preset_options
+from builder.cli.options import preset_settings, with_preset_options
 from builder.core.wording import counted
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ import click
 from click.core import ParameterSource
 
 from builder.cli.build import PRESET
-from builder.cli.device_option import device_option
-from builder.cli.presetting import preset_settings, with_preset_options
+from builder.cli.options import device_option, preset_settings, with_preset_options
 
 _PATH = click.Path(path_type=Path)
 

@@ -48,7 +48,7 @@ def export(
     from typing import cast
 
     from builder.release.export.formats import FORMATS, OTHERS
-    from builder.release.export.triplet_labels import Opinion
+    from builder.release.export.records import Opinion
     from builder.release.exporting import export_release
     from builder.release.reading import opened
 

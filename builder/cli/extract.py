@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TextIO, cast
 import click
 
 from builder.cli.completion import complete_columns
-from builder.cli.device_option import device_option
+from builder.cli.options import device_option
 from builder.cli.terminal import shows_colour, styled_output
 from builder.core.wording import counted
 

@@ -44,9 +44,9 @@ def sql(
 
     SQLite refuses everything but reading.
     """
-    from builder.store import db, limits, queries
+    from builder.store import db, queries
 
-    with db.reading(workdir, cell=megabytes << 20, heap=limits.HEAP_OF_SQL) as connection:
+    with db.reading(workdir, cell=megabytes << 20, heap=queries.HEAP_OF_SQL) as connection:
         size = megabytes * queries.MEGABYTES * (_FILE if target else 1)
         columns, rows = queries.free(connection, statement, fetched(limit, target), seconds=seconds, megabytes=size)
     put_rows(columns, rows, shape, limit, safe, target)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from builder.cli.asking import asking_options, limits_of, parameters_of
 from builder.cli.build import WORKDIR
 from builder.cli.build_voice import in_workdir
+from builder.cli.options import asking_options, limits_of, parameters_of
 from builder.core.wording import counted
 
 if TYPE_CHECKING:

@@ -127,9 +127,8 @@ def import_(
     from dataclasses import replace as with_values
 
     from builder.language.build_folders import folders_in
-    from builder.language.lexicon.ehownet import read_valences
     from builder.language.lexicon.importers import import_lexicon
-    from builder.language.lexicon.layouts import Options
+    from builder.language.lexicon.layouts import Options, read_valences
     from builder.language.lexicon.overlay import write
     from builder.language.nlp import labels
 
@@ -197,7 +196,7 @@ def induce(workdir: Path, out: Path | None, support: int, text: bool) -> None:
     from builder.language.lexicon.candidate_files import write_candidates
     from builder.language.lexicon.induce import InductionSettings
     from builder.language.lexicon.induce import induce as induced
-    from builder.pipeline.induction import documents, quote_evidence, ratings
+    from builder.pipeline.rule_report import documents, quote_evidence, ratings
     from builder.store import db
 
     target = out or workdir / "candidates.tsv"

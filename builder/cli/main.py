@@ -49,9 +49,8 @@ from builder.cli import (
     tables,
 )
 from builder.cli.terminal import TameTerminal
-from builder.core.blas import choose_kernels
 from builder.core.errors import BuilderError, BuilderWarning, printable, shortened
-from builder.core.memory import collect_seldom
+from builder.core.machine import choose_kernels, collect_seldom
 
 FIRST: dict[str, tuple[click.Command, ...]] = {
     "Build": (build.build, build.run, build.status, build.resume),

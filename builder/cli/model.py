@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from builder.cli.device_option import device_option
+from builder.cli.options import device_option
 from builder.core.wording import counted
 
 if TYPE_CHECKING:

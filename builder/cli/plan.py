@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from builder.cli.build import PRESET
-from builder.cli.device_option import device_option
+from builder.cli.options import device_option
 from builder.core.wording import counted
 
 if TYPE_CHECKING:

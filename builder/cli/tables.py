@@ -17,8 +17,7 @@ from builder.cli.printing import FORMAT, put_rows
 def tables(workdir: Path, counts: bool, shape: str | None) -> None:
     """List tables and views with what they hold."""
     from builder.store import db
-    from builder.store.descriptions import describe_tables
-    from builder.store.table_views import count_rows, table_kinds
+    from builder.store.queries import count_rows, describe_tables, table_kinds
 
     sentences = describe_tables()
     with db.reading(workdir) as connection:
@@ -41,7 +40,7 @@ def schema(table: str | None, workdir: Path, shape: str | None, as_sql: bool) ->
     A view is named like a table.
     """
     from builder.store import db
-    from builder.store.table_views import known_table, statements, table_columns, table_kinds
+    from builder.store.queries import known_table, statements, table_columns, table_kinds
 
     with db.reading(workdir) as connection:
         names = [known_table(connection, table)] if table else list(table_kinds(connection))
@@ -59,7 +58,7 @@ def schema(table: str | None, workdir: Path, shape: str | None, as_sql: bool) ->
 
 def _about(table: str, column: str = "") -> str:
     """A sentence about a table or one of its columns; empty for what a user added."""
-    from builder.store.descriptions import describe_tables
+    from builder.store.queries import describe_tables
 
     described = describe_tables().get(table)
     if described is None:

@@ -18,12 +18,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 from builder.core.errors import ConfigError, printable
-from builder.core.files import read_settings
+from builder.core.files import parse_toml, read_settings
 from builder.core.licences import by_source, canonical
 from builder.core.limits import check_limits
 from builder.core.presets import PresetValue, read_preset
 from builder.core.settings import CORE, Config
-from builder.core.strict_toml import parse_toml
 
 _SPELLINGS = {"release.license": "release.licence"}
 PROFILES: Mapping[str, Mapping[str, object]] = {

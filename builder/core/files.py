@@ -2,16 +2,31 @@
 
 In: a path and its content, at once or piece by piece. Out: the file. Whatever goes wrong on the way leaves the old
 file as it was, and no file that is half written. An error of the system is an `OutputError` that names the file.
+
+Results that are kept under a digest: made once, then read.
+
+JSON that somebody else wrote. In: text. Out: its value, or a ValueError, whatever keeps it from being read.
+
+TOML that somebody else wrote. In: text. Out: its tables, or a TOMLDecodeError, whatever keeps it from being read.
+
+Tables that people saved from a spreadsheet program. In: the text of a CSV or TSV file. Out: its rows of cells.
 """
 
 from __future__ import annotations
 
+import csv
+import fcntl
+import hashlib
+import io
+import json
 import os
 import shutil
-from collections.abc import Iterator
+import tomllib
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from builder.core.errors import OutputError
 
@@ -99,3 +114,140 @@ def refusals(path: Path, draft: Path | None = None) -> Iterator[None]:
             raise
         fix = "check the path, the permissions and the free space"
         raise OutputError(f"cannot write: {error.strerror or error}", where=str(place), fix=fix) from error
+
+
+def key_of(*parts: object) -> str:
+    """The digest of values with a stable repr: 16 hexadecimal digits."""
+    return hashlib.sha256(repr(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Results in a folder, a file `KEY.json` each.
+
+    With a `slot` the file is `SLOT.json` and holds one result at a time: that of another key takes its place.
+
+    >>> import tempfile
+    >>> results = Kept(Path(tempfile.mkdtemp()))
+    >>> results.get("4f", lambda: [6 * 7]), results.get("4f", lambda: ["never called"])
+    ([42], [42])
+    """
+
+    folder: Path
+
+    def get(self, key: str, make: Callable[[], Any], slot: str = "") -> Any:
+        """The result of `key`: read, or made by `make` and written. Who asks while another process makes it waits,
+        and then reads it.
+
+        Raises:
+            OutputError: the file cannot be written.
+        """
+        if (before := self.find(key, slot)) is not None:
+            return before
+        with _alone(self.folder / f".{slot or key}.lock"):
+            if (before := self.find(key, slot)) is not None:
+                return before
+            if slot:
+                self._path(key, slot).unlink(
+                    missing_ok=True
+                )  # what it names may be overwritten while the new result is made
+            return self.put(key, make(), slot)
+
+    def find(self, key: str, slot: str = "") -> Any | None:
+        """The result of `key`; None where there is none, the slot holds that of another key, or the file is damaged."""
+        try:
+            content = json.loads(self._path(key, slot).read_bytes().decode("utf-8", "surrogatepass"))
+        except (OSError, ValueError):
+            return None
+        return content.get("result") if isinstance(content, dict) and content.get("key") == key else None
+
+    def key_in(self, slot: str) -> str:
+        """The key whose result a slot holds; "" where it holds none."""
+        try:
+            content = json.loads(self._path("", slot).read_bytes().decode("utf-8", "surrogatepass"))
+        except (OSError, ValueError):
+            return ""
+        return str(content.get("key", "")) if isinstance(content, dict) else ""
+
+    def put(self, key: str, result: Any, slot: str = "") -> Any:
+        """Keep a result that was made elsewhere, by a worker for one. Returns it as `find` will: lists for tuples."""
+        text = json.dumps({"key": key, "result": result}, ensure_ascii=False, separators=(",", ":"))
+        write_atomically(self._path(key, slot), text.encode("utf-8", "surrogatepass"))
+        return json.loads(text)["result"]
+
+    def _path(self, key: str, slot: str) -> Path:
+        return self.folder / f"{slot or key}.json"
+
+
+@contextmanager
+def _alone(lock: Path) -> Iterator[None]:
+    """One process at a time; the lock's file goes with its holder, so who waited for a removed one begins anew."""
+    with refusals(lock.parent):
+        lock.parent.mkdir(parents=True, exist_ok=True)
+        handle = _locked(lock)
+    try:
+        yield
+    finally:
+        lock.unlink(missing_ok=True)
+        os.close(handle)
+
+
+def _locked(lock: Path) -> int:
+    while True:
+        handle = os.open(lock, os.O_RDWR | os.O_CREAT)
+        with suppress(OSError):  # some network file systems lock nothing
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        try:
+            if os.stat(lock).st_ino == os.fstat(handle).st_ino:
+                return handle
+        except FileNotFoundError:
+            pass
+        os.close(handle)
+
+
+def parse_json(text: str) -> Any:
+    """The value of a JSON text. ValueError where it is none, is nested too deeply, or has a number of endless digits.
+
+    >>> parse_json('{"id": 1}')
+    {'id': 1}
+    """
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        raise
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+    except ValueError as error:  # Python reads no integer of more digits, and its advice is for programmers
+        raise ValueError("a number has over 4,300 digits") from error
+
+
+_MOST_DOTS = 5_000
+"""Dots of a line: the time for a key of so many parts grows with their square."""
+
+
+def parse_toml(text: str) -> dict[str, Any]:
+    """The tables of a TOML text. TOMLDecodeError where it is none, is nested too deeply, or has numbers or keys without
+    an end.
+
+    >>> parse_toml("seed = 1")
+    {'seed': 1}
+    """
+    if any(line.count(".") > _MOST_DOTS for line in text.split("\n")):
+        raise tomllib.TOMLDecodeError(f"a line has over {_MOST_DOTS:,} dots")
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        raise
+    except RecursionError as error:
+        raise tomllib.TOMLDecodeError("nested too deeply") from error
+    except ValueError as error:  # Python reads no integer of more digits, and its advice is for programmers
+        raise tomllib.TOMLDecodeError("a number has over 4,300 digits") from error
+
+
+def read_cells(text: str) -> list[list[str]]:
+    """The rows of a table with commas, semicolons or tabs between the cells, whichever its first line has most of: the
+    programs of some countries save semicolons. csv.Error where a quote is not closed.
+    """
+    csv.field_size_limit(max(csv.field_size_limit(), 1 << 24))
+    delimiter = max(",;\t", key=text.partition("\n")[0].count)
+    return list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True))

@@ -3,18 +3,22 @@
 In: texts, or reviews with the words that `annotate` stored. Out: `Reading`s and triplets in code points of those
 texts. The stages, the commands and the Python API read texts through a `Reader`; what they add is where the texts
 come from and where the triplets go.
+
+The rules as a system that finds triplets in texts. It stands alone, so that it is ready soon.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
-from builder.core.memory import uncollected
+from builder.core.machine import uncollected
 from builder.core.records import Element, Review, Token, Triplet
 from builder.core.settings import Convention
+from builder.core.shards import Job, opened
 from builder.engine import Doc, RuleEngine, make_engine
 from builder.language import nlp
 from builder.language.lexicon.folders import SHIPPED, Folders
@@ -143,3 +147,50 @@ def to_view(triplet: Triplet, shown: View) -> Triplet | None:
         return None if spans is None else Element("".join(shown.text[start:end] for start, end in spans), spans)
 
     return triplet.bare().mapped(move)
+
+
+_CHUNK = 256
+Triplets = tuple[Triplet, ...]
+Part = TypeVar("Part")
+
+
+class RuleSystem:
+    """The rule engine. It loads with the first text that is read in this process."""
+
+    name = "rules"
+
+    def __init__(self, recipe: Recipe) -> None:
+        self.recipe = recipe
+        self._reader: Reader | None = None
+
+    @property
+    def reader(self) -> Reader:
+        """Lexicon, backend and engine."""
+        if self._reader is None:
+            self._reader = make_reader(self.recipe)
+        return self._reader
+
+    def extract(self, texts: Sequence[str]) -> list[Triplets]:
+        return self.reader.extract(texts)
+
+    def stream(self, texts: Iterable[str], workers: int) -> Iterator[Triplets]:
+        """A short input is read here: it would be done before a second process has started."""
+        left = iter(texts)
+        head = list(islice(left, 4 * _CHUNK + 1)) if workers > 1 else []
+        batches = split_batches(chain(head, left), _CHUNK)
+        if workers <= 1 or len(head) <= 4 * _CHUNK:
+            for batch in batches:
+                yield from self.reader.extract(batch)
+            return
+        with opened("local", workers) as crew:
+            for answers in crew.map(Job(make_reader, (self.recipe,), _extract), batches):
+                yield from answers
+
+
+def split_batches(items: Iterator[Part], size: int) -> Iterator[list[Part]]:
+    """Lists of `size` items, the last one shorter; `items` may be endless."""
+    return iter(lambda: list(islice(items, size)), [])
+
+
+def _extract(reader: Reader, texts: list[str]) -> list[Triplets]:
+    return reader.extract(texts)

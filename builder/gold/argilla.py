@@ -18,9 +18,19 @@ from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
 from builder.core.records import POLARITIES, Span
-from builder.gold.items import GUIDE, UNSURE, Fault, Filled, LabelItem, Missing, label_text, missing_of
-from builder.gold.jsonfile import each, text_of
-from builder.gold.mention import shown
+from builder.gold.items import (
+    GUIDE,
+    UNSURE,
+    Fault,
+    Filled,
+    LabelItem,
+    Missing,
+    each,
+    label_text,
+    missing_of,
+    shown,
+    text_of,
+)
 
 NOTHING = "-"
 NO_CANDIDATE = "none"

@@ -17,9 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from builder.core.records import POLARITIES, VERDICTS, Span
-from builder.gold.items import UNSURE, Fault, Filled, LabelItem, Missing, label_text
-from builder.gold.jsonfile import each, text_of
-from builder.gold.mention import shown
+from builder.gold.items import UNSURE, Fault, Filled, LabelItem, Missing, each, label_text, shown, text_of
 
 NOTHING = "nothing missing"
 _MISSING = re.compile(r"MISSING-([1-9])-(POS|NEG|NEU)")

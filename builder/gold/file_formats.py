@@ -8,8 +8,7 @@ from pathlib import Path
 
 from builder.core.errors import ConfigError, InputError
 from builder.gold import argilla, doccano, label_studio, sheet
-from builder.gold.items import Fault, Filled, LabelItem
-from builder.gold.jsonfile import rows
+from builder.gold.items import Fault, Filled, LabelItem, rows
 
 
 @dataclass(frozen=True, slots=True)

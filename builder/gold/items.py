@@ -2,15 +2,109 @@
 
 A `LabelItem` is a candidate of a pool (or a review without one), with the labels given so far. A `Filled` is an item
 as a file returns it, not yet checked: `builder.gold.label_checks` compares it with the pool.
+
+Where something stands in a review, as people and other tools write it: `服務`, or `服務@12-14`, or `不鹹@3-4,6-7`
+for one in pieces.
+
+JSON files of annotation tools: a list of objects, or one object a line.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate, pairwise
+from pathlib import Path
+from typing import Any
 
-from builder.core.records import Candidate, Element, Label, Polarity, Pool, PoolReview, Triplet
-from builder.gold.mention import shown, surface
+from builder.core.errors import InputError
+from builder.core.files import parse_json
+from builder.core.records import Candidate, Element, Label, Polarity, Pool, PoolReview, Span, Triplet
+
+_PLACED = re.compile(r"(.*)@(\d{1,7}-\d{1,7}(?:,\d{1,7}-\d{1,7})*)", re.S)
+
+
+class MentionError(ValueError):
+    """It does not stand there. `what` and `fix` are for the person who wrote it."""
+
+    def __init__(self, what: str, fix: str) -> None:
+        super().__init__(what)
+        self.what, self.fix = what, fix
+
+
+def surface(text: str, spans: Sequence[Span]) -> str:
+    """The characters at some spans of a text, joined."""
+    return "".join(text[start:end] for start, end in spans)
+
+
+def shown(text: str, spans: Sequence[Span]) -> str:
+    """`TEXT@start-end,…` of these spans."""
+    return f"{surface(text, spans)}@{places(spans)}"
+
+
+def places(spans: Sequence[Span]) -> str:
+    """`start-end,…`."""
+    return ",".join(f"{start}-{end}" for start, end in spans)
+
+
+def locate(text: str, given: str) -> Element:
+    """What `given` names in `text`; MentionError where it is not there, or stands there more than once without saying
+    where.
+    """
+    placed = _PLACED.fullmatch(given)
+    if placed and given not in text:
+        spans = tuple((int(a), int(b)) for a, b in (part.split("-") for part in placed[2].split(",")))
+        return _checked(text, placed[1], spans)
+    starts = [match.start() for match in re.finditer(f"(?={re.escape(given)})", text)] if given else []
+    if len(starts) == 1:
+        return Element(given, ((starts[0], starts[0] + len(given)),))
+    if not starts:
+        raise MentionError(
+            f"{given!r} does not stand in the review",
+            "copy the words from the text; for words in pieces write 不鹹@3-4,6-7",
+        )
+    first = ", ".join(f"{at}-{at + len(given)}" for at in starts[:5])
+    raise MentionError(
+        f"{given!r} stands {len(starts)} times in the review",
+        f"write which one: {given}@{first.split(',')[0]} (it is at {first})",
+    )
+
+
+def _checked(text: str, words: str, spans: tuple[Span, ...]) -> Element:
+    ordered = all(start < end <= len(text) for start, end in spans) and all(a[1] <= b[0] for a, b in pairwise(spans))
+    if not ordered or (words and surface(text, spans) != words):
+        there = f", which is {surface(text, spans)!r}" if ordered else ""
+        raise MentionError(
+            f"{words!r} does not stand at {places(spans)}{there}",
+            "correct the places: code points from 0, the end not included",
+        )
+    return Element(surface(text, spans), spans)
+
+
+def to_utf16(text: str, offsets: Sequence[int]) -> list[int]:
+    """Code-point offsets as UTF-16 ones."""
+    units = _units(text)
+    return [units[offset] for offset in offsets]
+
+
+def from_utf16(text: str, offsets: Sequence[int]) -> list[int]:
+    """UTF-16 offsets as code-point ones; ValueError for one outside of the text or inside a character."""
+    units = _units(text)
+    out = []
+    for offset in offsets:
+        at = bisect_left(units, offset)
+        if at == len(units) or units[at] != offset:
+            raise ValueError(f"{offset} is no UTF-16 offset of a character")
+        out.append(at)
+    return out
+
+
+def _units(text: str) -> list[int]:
+    """Units before each character, and before the end."""
+    return [0, *accumulate(2 if ord(char) > 0xFFFF else 1 for char in text)]
+
 
 VALENCE: Mapping[Polarity, float] = {"POS": 8.0, "NEG": 3.0, "NEU": 5.0}
 """The valence of triplets that people add: they give a polarity only."""
@@ -157,3 +251,54 @@ def missing_of(item: LabelItem) -> Iterable[Missing]:
     """The added triplets of an item as people write them."""
     text = item.review.text
     return [(shown(text, t.aspect.spans), shown(text, t.opinion.spans), t.polarity) for t in item.missing]
+
+
+def each(path: Path, unit: str, read: Callable[[str, dict[str, Any]], Iterable[Filled]]) -> Iterator[Filled | Fault]:
+    """What `read` makes of every object, called with its place,
+    or the fault of one that is not as the tool writes it.
+    """
+    for number, row in rows(path):
+        where = f"{path.name} {unit} {number}"
+        try:
+            yield from list(read(where, row))
+        except Fault as fault:
+            yield fault
+        except (KeyError, ValueError, TypeError, AttributeError, IndexError) as error:
+            yield Fault(where, f"broken record ({error!r})", "give it as the tool exported it")
+
+
+def rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """(number from 1, object) of a JSON list or of JSON lines; InputError where the file is neither."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError("is not UTF-8", where=str(path), fix="give the file as the tool exported it") from error
+    if text.lstrip().startswith("["):
+        numbered = list(enumerate(_parsed(str(path), text), 1))
+    else:
+        numbered = [
+            (number, _parsed(f"{path}:{number}", line))
+            for number, line in enumerate(text.split("\n"), 1)
+            if line.strip()
+        ]
+    for number, row in numbered:
+        if not isinstance(row, dict):
+            raise InputError(
+                f"a {type(row).__name__} where an object is due",
+                where=f"{path} record {number}",
+                fix="give the file as the tool exported it",
+            )
+        yield number, row
+
+
+def text_of(row: Mapping[str, Any], key: str) -> str:
+    """A value as text, numbers too; empty if absent."""
+    value = row.get(key)
+    return "" if value is None else str(value)
+
+
+def _parsed(where: str, text: str) -> Any:
+    try:
+        return parse_json(text)
+    except ValueError as error:
+        raise InputError(f"not JSON ({error})", where=where, fix="give the file as the tool exported it") from error

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 
 from builder.core.errors import InputError
 from builder.core.records import POLARITIES, VERDICTS, Candidate, Element, Label, Polarity, Pool, PoolReview, Triplet
-from builder.gold.items import UNSURE, Fault, Filled, Missing, triplet
-from builder.gold.mention import MentionError, locate
+from builder.gold.items import UNSURE, Fault, Filled, MentionError, Missing, locate, triplet
 
 _POLARITY: dict[str, Polarity] = {name: name for name in POLARITIES} | {
     "正面": "POS",

@@ -14,9 +14,20 @@ from pathlib import Path
 from typing import Any
 
 from builder.core.records import Span, Triplet
-from builder.gold.items import GUIDE, UNSURE, Fault, Filled, LabelItem, Missing, label_text
-from builder.gold.jsonfile import each, text_of
-from builder.gold.mention import from_utf16, shown, to_utf16
+from builder.gold.items import (
+    GUIDE,
+    UNSURE,
+    Fault,
+    Filled,
+    LabelItem,
+    Missing,
+    each,
+    from_utf16,
+    label_text,
+    shown,
+    text_of,
+    to_utf16,
+)
 
 Json = dict[str, Any]
 _KINDS = {"choices": "choices", "textarea": "text"}

@@ -2,13 +2,16 @@
 
 In: a pool, and by how much the rules' choice of each candidate's aspect was ahead. Out: its reviews in order. The order
 of the pool is chance, so what is labelled first is a sample; `uncertain` is none, but each label says more.
+
+How fast a person labels. Pure.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 from builder.core.records import Candidate, Pool, PoolReview
 
@@ -57,3 +60,19 @@ ORDERS: dict[str, Callable[[Pool, Margins], tuple[PoolReview, ...]]] = {
     "pool": _by_chance,
     "uncertain": _uncertain_first,
 }
+
+
+BREAK = 300.0
+"""Seconds without a label after which a person is taken to have paused."""
+_LEAST = 5
+"""Fewer labels than this in a row say nothing of the pace."""
+
+
+def labels_per_hour(moments: Sequence[float]) -> int | None:
+    """The pace over all stretches of work; None while there are too few labels, or no time has passed.
+
+    Args:
+        moments: seconds, in order. Labels that came in one go, as an import brings them, count as one.
+    """
+    gaps = [later - earlier for earlier, later in pairwise(moments) if 0 < later - earlier <= BREAK]
+    return round(3600 * len(gaps) / sum(gaps)) if len(gaps) >= _LEAST else None

@@ -3,17 +3,22 @@ in blinded order.
 
 Every choice is a hash of the seed and the item, so that neither the order of rows nor another source moves what is
 sampled.
+
+The labels of a pool as a layer of reviews with triplets: gold where people labelled, silver where a language model
+did. Each row of its file says who it was. Pure.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from builder.core.annotators import Annotators
 from builder.core.errors import ConfigError
-from builder.core.records import POLARITIES, Candidate, Pool, PoolReview, Review, StoredTriplet, Triplet
+from builder.core.records import POLARITIES, Candidate, Element, Label, Pool, PoolReview, Review, StoredTriplet, Triplet
+from builder.gold.items import meant
 
 Proposals = Mapping[int, Sequence[tuple[StoredTriplet, tuple[tuple[str, float | None], ...]]]]
 """Review id -> its triplets, each with (source, confidence) of everyone who proposed it."""
@@ -178,3 +183,101 @@ def _digest(settings: PoolSettings, config: Mapping[str, object], reviews: Itera
         ]
         digest.update(json.dumps(parts).encode())
     return digest.hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class LayerReview:
+    """A labelled review: its key, its text, and the triplets that it holds by these labels."""
+
+    key: str
+    text: str
+    rating: float | None
+    triplets: tuple[Triplet, ...]
+
+    def row(self, layer: PoolLayer) -> dict[str, object]:
+        """The review as the gold file of its layer has it."""
+        triplets = [triplet_row(triplet) for triplet in self.triplets]
+        return {
+            "id": self.key, "text": self.text, "layer": layer.name, "annotators": layer.annotators,
+            "triplets": triplets,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class PoolLayer:
+    """What the labels of a pool amount to.
+
+    Attributes:
+        name: gold (people in the pool) or silver (a language model).
+        annotator: whose labels these are; empty for what people decided together.
+        open: reviews that are left out, since a candidate has no answer.
+        unasked: candidates without any label, not even an abstention.
+        without_polarity: wrong polarities for which nobody named the right one; they stand for no triplet.
+    """
+
+    pool: str
+    name: str
+    annotator: str
+    reviews: tuple[LayerReview, ...]
+    open: int
+    unasked: int
+    without_polarity: int
+
+    @property
+    def triplets(self) -> int:
+        return sum(len(review.triplets) for review in self.reviews)
+
+    @property
+    def annotators(self) -> Annotators:
+        return "language model" if self.name == "silver" else "people"
+
+    @property
+    def labelled_by(self) -> str:
+        """Who labelled the layer, in words."""
+        who = self.annotator if self.name == "silver" else "people"
+        return f"{who}, pool {self.pool}"
+
+
+def layer_of(
+    pool: Pool, labels: Mapping[int, Label], checked: Collection[int], *, silver: bool, annotator: str = ""
+) -> PoolLayer:
+    """The layer of a pool by these labels (candidate id -> label).
+
+    A review without a candidate needs a person who says that nothing is missing (`checked`); a language model is only
+    asked about candidates, so for it there is nothing to say.
+    """
+    ready: list[LayerReview] = []
+    unasked = without_polarity = 0
+    for review in pool.reviews:
+        asked = [candidate.id for candidate in review.candidates if candidate.n is not None]
+        answers = [labels.get(candidate) for candidate in asked]
+        unasked += answers.count(None)
+        without_polarity += sum(
+            answer is not None and answer.label == "YN" and answer.polarity is None for answer in answers
+        )
+        if all(answer is not None and answer.label for answer in answers) and (asked or silver or review.id in checked):
+            ready.append(LayerReview(review.key, review.text, review.rating, _triplets_of(review, labels)))
+    name = "silver" if silver else "gold"
+    return PoolLayer(pool.id, name, annotator, tuple(ready), len(pool.reviews) - len(ready), unasked, without_polarity)
+
+
+def _triplets_of(review: PoolReview, labels: Mapping[int, Label]) -> tuple[Triplet, ...]:
+    """The triplets that the labels stand for, each once, in the order of the text."""
+    answered = [(candidate, labels[candidate.id]) for candidate in review.candidates if candidate.id in labels]
+    triplets = [triplet for candidate, label in answered if (triplet := meant(review, candidate, label))]
+    unique = {triplet.key: triplet for triplet in triplets}
+    return tuple(sorted(unique.values(), key=lambda triplet: (triplet.aspect.spans, triplet.opinion.spans)))
+
+
+def triplet_row(triplet: Triplet) -> dict[str, object]:
+    """A triplet as a gold file has it, with the spans of all four elements."""
+    elements: dict[str, Element] = {
+        "aspect": triplet.aspect,
+        "aspect_full": triplet.aspect_full,
+        "opinion": triplet.opinion,
+        "opinion_full": triplet.opinion_full,
+    }
+    row: dict[str, object] = {}
+    for name, element in elements.items():
+        row |= {name: element.text, f"{name}_spans": [list(span) for span in element.spans]}
+    return row | {"polarity": triplet.polarity, "valence": triplet.valence}

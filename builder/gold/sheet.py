@@ -15,10 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from builder.core.errors import InputError
+from builder.core.files import read_cells
 from builder.core.records import Triplet
-from builder.core.spreadsheets import read_cells
-from builder.gold.items import GUIDE, UNSURE, Fault, Filled, LabelItem, corrected, label_text, missing_of
-from builder.gold.mention import places
+from builder.gold.items import GUIDE, UNSURE, Fault, Filled, LabelItem, corrected, label_text, missing_of, places
 from builder.reviews.sources import xlsx
 from builder.reviews.sources.opening import Source
 

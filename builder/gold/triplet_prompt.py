@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from builder.core.records import Triplet
-from builder.gold.prompt import Question, digest_question
+from builder.gold.judge import Question, digest_question
 from builder.reviews.folding import fold
 from builder.reviews.privacy.masking import mask
 

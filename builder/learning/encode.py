@@ -3,6 +3,10 @@
 In: views. Out: `Encoded` texts (numpy) and `Batch`es (torch). A character outside the vocabulary is UNK, but its
 bigrams keep telling it from others, since they are hashed from code points. A text that a pretrained encoder reads
 brings its tokens along.
+
+The tokens of a pretrained encoder beside the characters of a text: which tokens stand for which character.
+
+What the rules read in a text as arrays, beside its characters.
 """
 
 from __future__ import annotations
@@ -20,13 +24,132 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from builder.core.records import Span
-from builder.learning.rule_rows import RuleBatch, RuleRows, collate_rules
-from builder.learning.token_rows import TokenBatch, TokenRows, collate_tokens
 from builder.reviews.text import clauses
+
+Places = NDArray[np.int32]
+PLACES = 8
+"""A character knows which one of its token it is, the eighth and later ones alike; 0: no token stands for it."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TokenRows:
+    """The tokens of a text of n characters in rows that are read apart: their ids, and for each character the row,
+    [first, past) in it, and its place in the token (0: none stands for it). Each of the four [n]. `pad` fills rows up.
+    """
+
+    ids: tuple[Places, ...]
+    row: Places
+    first: Places
+    past: Places
+    place: Places
+    pad: int = 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TokenBatch:
+    """Padded rows of tokens: ids and mask [R, K]. For each character of the texts [B, T] the places [first, past) of
+    its tokens in the flat rows, and its place in the token. `deepest` is the longest such stretch.
+    """
+
+    ids: Tensor
+    mask: Tensor
+    first: Tensor
+    past: Tensor
+    place: Tensor
+    deepest: int
+
+    def to(self, device: torch.device) -> TokenBatch:
+        """The same on a device."""
+        ids, mask, first, past, place = (
+            tensor.to(device) for tensor in (self.ids, self.mask, self.first, self.past, self.place)
+        )
+        return TokenBatch(ids, mask, first, past, place, self.deepest)
+
+
+def collate_tokens(texts: Sequence[TokenRows], longest: int) -> TokenBatch:
+    """The rows of all texts below each other, for texts padded to `longest` characters."""
+    rows = [ids for text in texts for ids in text.ids]
+    width = -(-max(len(ids) for ids in rows) // 8) * 8
+    ids = np.full((len(rows), width), texts[0].pad, np.int64)
+    mask = np.zeros((len(rows), width), np.int64)
+    for row, own in enumerate(rows):
+        ids[row, : len(own)], mask[row, : len(own)] = own, 1
+    first, past, place = (np.zeros((len(texts), longest), np.int64) for _ in range(3))
+    begin = 0
+    for number, text in enumerate(texts):
+        n, shift = len(text.row), (text.row.astype(np.int64) + begin) * width
+        first[number, :n], past[number, :n], place[number, :n] = text.first + shift, text.past + shift, text.place
+        begin += len(text.ids)
+    deepest = int((past - first).max())
+    tensors = [torch.from_numpy(array) for array in (first, past, place)]
+    return TokenBatch(torch.from_numpy(ids), torch.from_numpy(mask), tensors[0], tensors[1], tensors[2], deepest)
+
+
+def average_tokens(vectors: Tensor, tokens: TokenBatch) -> Tensor:
+    """For each character the mean of the vectors [R, K, D] of its tokens, zero where there is none: [B, T, D]."""
+    flat, count = vectors.flatten(0, 1), (tokens.past - tokens.first)[..., None]
+    total = flat[tokens.first] * (count > 0)
+    for step in range(1, tokens.deepest):
+        at = torch.minimum(tokens.first + step, (tokens.past - 1).clamp(min=0))
+        total = total + flat[at] * (count > step)
+    return total / count.clamp(min=1)
+
+
+IntArray = NDArray[np.int32]
+FloatArray = NDArray[np.float32]
+CHANNELS = 7
+"""Numbers that the rules have for a pair."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RuleRows:
+    """A text of n characters: labels [n, kinds]; the number of the rules' aspect and opinion that each character is
+    part of [n], 0 where of none; cells [k, 3] (aspect, opinion, channel) and their values [k].
+    """
+
+    labels: IntArray
+    aspect: IntArray
+    opinion: IntArray
+    cells: IntArray
+    values: FloatArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RuleBatch:
+    """Padded texts: labels [B, T, kinds], aspect and opinion [B, T], and the numbers of their pairs [B, A, O,
+    channels], 0 where the rules say nothing.
+    """
+
+    labels: Tensor
+    aspect: Tensor
+    opinion: Tensor
+    pairs: Tensor
+
+    def to(self, device: torch.device) -> RuleBatch:
+        """The same on a device."""
+        return RuleBatch(*(tensor.to(device) for tensor in (self.labels, self.aspect, self.opinion, self.pairs)))
+
+    def look_up(self, row: Tensor, aspect_at: Tensor, opinion_at: Tensor) -> Tensor:
+        """What the rules say of pairs, by a character of each aspect and of each opinion. [P, channels]"""
+        return self.pairs[row, self.aspect[row, aspect_at], self.opinion[row, opinion_at]]
+
+
+def collate_rules(texts: Sequence[RuleRows], longest: int) -> RuleBatch:
+    """The rows of all texts, padded to `longest` characters."""
+    kinds = texts[0].labels.shape[1]
+    labels = np.zeros((len(texts), longest, kinds), np.int64)
+    aspect, opinion = (np.zeros((len(texts), longest), np.int64) for _ in range(2))
+    sizes = [1 + max((int(text.cells[:, side].max(initial=0)) for text in texts), default=0) for side in (0, 1)]
+    pairs = np.zeros((len(texts), *sizes, CHANNELS), np.float32)
+    for number, text in enumerate(texts):
+        n = len(text.labels)
+        labels[number, :n], aspect[number, :n], opinion[number, :n] = text.labels, text.aspect, text.opinion
+        pairs[number, text.cells[:, 0], text.cells[:, 1], text.cells[:, 2]] = text.values
+    return RuleBatch(*(torch.from_numpy(array) for array in (labels, aspect, opinion, pairs)))
+
 
 PAD, UNK = 0, 1
 SPECIAL = 2
-IntArray = NDArray[np.int32]
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,9 @@ In: a name such as `google/mt5-base`, or a folder with config.json, weights and 
 network. Weights are read from safetensors only, and no code that comes with a model is run: a pickle and a custom
 module could do anything on this machine. What cannot serve is a ModelError that says why: no model, a pickle, weights
 that are missing or cut short.
+
+What the configuration of a stranger's model may not ask for: code of its own, kernels, another attention,
+quantisation, sizes beyond any real model.
 """
 
 from __future__ import annotations
@@ -16,7 +19,59 @@ from pathlib import Path
 from typing import Any
 
 from builder.core.errors import ModelError, install_command, printable
-from builder.learning.plainness import require_plain
+
+_ATTENTION = ("attn_implementation", "_attn_implementation")
+_PLAIN_ATTENTION = (None, "eager", "sdpa")
+_MOST = {"layer": 1_000, "group_num": 1_000, "num_labels": 100_000}
+"""The largest models have about a hundred layers. Each layer and label costs memory before a weight is read."""
+_FETCHED = ("use_kernels", "kernel_config", "quantization_config")
+_OWN_CODE = "auto_map"
+
+
+def require_plain(config: Any, where: str, known: bool) -> None:
+    """Refuse a configuration that asks for more than a class of transformers and its weights.
+
+    `known`: transformers has a class for the model's type, and then ignores the code that a model brings.
+    """
+    if not isinstance(config, dict):
+        raise _refused("config.json is not an object of settings", where, "fetch the model again")
+    for key, value in _settings(config):
+        if key in _FETCHED and value is not None and value is not False:
+            kind = "a quantised network" if key == "quantization_config" else "kernels from elsewhere"
+            raise _refused(f"config.json asks for {kind} (`{key}`)", where, "use the model's plain float weights")
+        if key in _ATTENTION and value not in _PLAIN_ATTENTION:
+            what = f"config.json asks for the attention {_short(value)}, which transformers gets from elsewhere"
+            raise _refused(what, where, f"delete `{key}` from config.json")
+        most = min((most for part, most in _MOST.items() if part in key), default=value)
+        if isinstance(value, int) and value > most:
+            what = f"config.json has {key} = {_short(value)}, more than {most}"
+            raise _refused(what, where, "fetch the model again")
+    named = config.get("architectures")
+    if named is not None and not (isinstance(named, list) and all(isinstance(name, str) for name in named)):
+        raise _refused(f"config.json has architectures = {_short(named)}, no list", where, "fetch the model again")
+    if config.get(_OWN_CODE) and not known:
+        what = f"the model of type {_short(config.get('model_type'))} needs Python code of its own (`{_OWN_CODE}`)"
+        raise _refused(what, where, "code of a model is never run: use one that transformers knows")
+
+
+def _settings(config: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Every setting, those of nested configurations too; json has limited their depth."""
+    waiting: list[Mapping[str, Any]] = [config]
+    while waiting:
+        for key, value in waiting.pop().items():
+            yield key, value
+            if isinstance(value, dict):
+                waiting.append(value)
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:60]}…"
+
+
+def _refused(what: str, where: str, fix: str) -> ModelError:
+    return ModelError(f"no readable model config: {what}", where=where, fix=fix)
+
 
 SAFETENSORS_ONLY = "its weights must be safetensors, for other files can run code when they are read"
 _HUB_SECONDS = 10.0
@@ -81,7 +136,9 @@ def require_base(source: str, setting: str = "") -> None:
     except (errors.RepositoryNotFoundError, errors.EntryNotFoundError, errors.HFValidationError):
         what = "no folder here, and no model that the hub gives us"
     except Exception as error:  # of whatever library the client reaches the hub by
-        what = f"no folder here, not in the hub's cache, and {constants.ENDPOINT} cannot be reached ({_short(error)})"
+        what = (
+            f"no folder here, not in the hub's cache, and {constants.ENDPOINT} cannot be reached ({_hub_short(error)})"
+        )
     raise ModelError(what, where=where, fix=_name_another(source))
 
 
@@ -256,7 +313,7 @@ def _require_weights_for_claims(auto: str, source: str) -> None:
     import torch
     from safetensors import SafetensorError
 
-    from builder.learning.claims import claims_more
+    from builder.learning.checkpoint import claims_more
 
     weights = sorted(Path(source).glob("*.safetensors")) if is_folder(source) else []
     try:
@@ -274,7 +331,7 @@ def _unreadable(source: str, error: BaseException) -> ModelError:
     return ModelError(f"{what}: {_first_line(error)}", where=source, fix="name a model's folder or a hub name")
 
 
-def _short(error: BaseException) -> str:
+def _hub_short(error: BaseException) -> str:
     return printable((str(error).strip().splitlines() or [type(error).__name__])[0][:80])
 
 

@@ -26,9 +26,8 @@ from builder.core.errors import ModelError
 from builder.learning import devices
 from builder.learning.checkpoint import Checkpoints, TrainingPlace
 from builder.learning.encode import batches
-from builder.learning.seeds import seed_of
-from builder.learning.task import NetworkConfig, Progress
-from builder.learning.team import ALONE, Team
+from builder.learning.processes import ALONE, Team
+from builder.learning.task import NetworkConfig, Progress, seed_of
 
 Batch = TypeVar("Batch")
 Lengths = Sequence[int] | Callable[[int], Sequence[int]]

@@ -21,7 +21,7 @@ from torch import Tensor, nn
 
 from builder.core.code import code_digest
 from builder.core.errors import ModelError
-from builder.core.kept import Kept
+from builder.core.files import Kept
 from builder.learning import devices
 from builder.learning.checkpoint import (
     Checkpoints,
@@ -33,8 +33,7 @@ from builder.learning.checkpoint import (
 )
 from builder.learning.encode import batches
 from builder.learning.loop import Fitted, course_of, optimizer_of, train
-from builder.learning.seeds import seed_of
-from builder.learning.task import NetworkConfig, Progress
+from builder.learning.task import NetworkConfig, Progress, seed_of
 
 Example = TypeVar("Example")
 

@@ -4,6 +4,8 @@ Kobayashi's models).
 In: a text and its words. Out: a `Cut`, and for tokens that a model put in place of others what to write where. What
 is not replaced is never written again, so that a character or word outside the vocabulary costs a model knowledge but
 a text nothing.
+
+The tokens that a model knows, and their numbers: one class for words, pieces and characters.
 """
 
 from __future__ import annotations
@@ -15,7 +17,37 @@ from itertools import pairwise
 from typing import Literal, Protocol
 
 from builder.core.records import Span
-from builder.learning.token_numbers import TokenVocabulary
+
+
+@dataclass(frozen=True, slots=True)
+class TokenVocabulary:
+    """Known tokens; the number of the n-th is n + `special`."""
+
+    tokens: tuple[str, ...]
+    special: int
+    numbers: Mapping[str, int] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "numbers", {token: i for i, token in enumerate(self.tokens, self.special)})
+
+    @classmethod
+    def of(cls, counts: Mapping[str, int], least: int, special: int) -> TokenVocabulary:
+        """The tokens that occur `least` times, in order of code points."""
+        return cls(tuple(sorted(token for token, n in counts.items() if n >= least)), special)
+
+    @classmethod
+    def of_frequent(cls, counts: Mapping[str, int], least: int, most: int, special: int) -> TokenVocabulary:
+        """The `most` frequent tokens of those that occur `least` times, the most frequent first."""
+        known = (token for token, n in counts.items() if n >= least)
+        return cls(tuple(sorted(known, key=lambda token: (-counts[token], token))[:most]), special)
+
+    def __len__(self) -> int:
+        return len(self.tokens) + self.special
+
+    def number(self, token: str, unknown: int) -> int:
+        """The number of a token, `unknown` for one that is not known."""
+        return self.numbers.get(token, unknown)
+
 
 PAD, UNK, MASK, BOS, EOS, ASPECT = range(6)
 SPECIAL = 6

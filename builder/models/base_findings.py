@@ -14,7 +14,7 @@ import torch
 from safetensors import SafetensorError
 
 from builder.learning import devices, hub
-from builder.learning.claims import read_shapes
+from builder.learning.checkpoint import read_shapes
 from builder.models.encoder import MAX_UNKNOWN, unknown_characters
 from builder.models.serving import is_encoder, is_writer
 

@@ -23,13 +23,12 @@ from pathlib import Path
 from builder.core.edges import clashes, shared
 from builder.core.errors import ModelError
 from builder.core.files import read_settings, write_atomically
-from builder.core.memory import give_back
+from builder.core.machine import give_back
 from builder.core.records import Triplet
 from builder.engine import Doc, RuleEngine
 from builder.language.lexicon.folders import Folders
-from builder.learning.packed import PackedExamples
 from builder.learning.processes import helped, launched, rank, spread
-from builder.learning.task import Example, Progress, TaggerConfig
+from builder.learning.task import Example, PackedExamples, Progress, TaggerConfig
 from builder.models.foundation import Foundation
 from builder.models.informed import InformedFoundation
 from builder.models.saved import load, save

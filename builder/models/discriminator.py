@@ -28,9 +28,8 @@ from builder.learning.devices import device_of, in_parts
 from builder.learning.encode import Encoded, IntArray, TextEncoder, batches, collate
 from builder.learning.loop import course_of, optimizer_of, scope
 from builder.learning.loop import train as learn
-from builder.learning.seeds import seed_of
-from builder.learning.task import DiscriminatorConfig, Example, JudgedReview, Progress
-from builder.learning.team import ALONE, Team
+from builder.learning.processes import ALONE, Team
+from builder.learning.task import DiscriminatorConfig, Example, JudgedReview, Progress, seed_of
 from builder.models.foundation import CharacterFoundation, Foundation
 from builder.models.network import PairScorer, Spans, TextContext
 

@@ -27,11 +27,20 @@ from builder.core.files import write_atomically
 from builder.core.records import Span
 from builder.learning import devices, hub
 from builder.learning.checkpoint import load_weights, tensor_digest, weights_of
-from builder.learning.compiling import call, compile_network
-from builder.learning.encode import Batch, Encoded, Encoder, TextEncoder, Vocabulary, windows
-from builder.learning.plainness import require_plain
+from builder.learning.devices import call, compile_network
+from builder.learning.encode import (
+    PLACES,
+    Batch,
+    Encoded,
+    Encoder,
+    TextEncoder,
+    TokenRows,
+    Vocabulary,
+    average_tokens,
+    windows,
+)
+from builder.learning.hub import require_plain
 from builder.learning.task import EncoderTuning, NetworkConfig
-from builder.learning.token_rows import PLACES, TokenRows, average_tokens
 from builder.models.serving import WANTED_ENCODER, require_class
 
 TOKENIZER = "tokenizer.json"

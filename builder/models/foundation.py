@@ -15,8 +15,8 @@ import torch
 from torch import nn
 
 from builder.learning.encode import Encoder, TextEncoder, Vocabulary
+from builder.learning.processes import TeamConfig, Training, train_in_team
 from builder.learning.task import NetworkConfig, Progress
-from builder.learning.team import TeamConfig, Training, train_in_team
 from builder.models.network import Trunk, base_weights
 
 Model = TypeVar("Model")

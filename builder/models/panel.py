@@ -24,10 +24,9 @@ from builder.core.errors import ModelError
 from builder.core.files import read_settings, write_atomically
 from builder.core.records import VERDICTS, Triplet, Verdict
 from builder.learning.task import Example, JudgedReview, Progress
-from builder.models.calibration import Calibration, read_calibration, to_kept
 from builder.models.cotrain import Taggers, load_taggers
 from builder.models.tagger import Proposal
-from builder.models.trust import TrustLimits
+from builder.models.trust import Calibration, TrustLimits, read_calibration, to_kept
 
 UNSURE, SURE = 0.46, 0.58
 """What a panel gives the rules' triplets on average that is not trusted at all, and one that is trusted fully

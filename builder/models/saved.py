@@ -17,8 +17,7 @@ from torch import nn
 
 from builder.core.errors import BuilderError, ModelError
 from builder.core.files import read_settings, refusals, write_atomically
-from builder.learning.checkpoint import read_tensors, write_tensors
-from builder.learning.claims import claimed_shapes
+from builder.learning.checkpoint import claimed_shapes, read_tensors, write_tensors
 from builder.learning.encode import Vocabulary
 from builder.learning.loop import scope
 from builder.learning.task import Config, DiscriminatorConfig, TaggerConfig

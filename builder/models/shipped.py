@@ -14,10 +14,9 @@ from pathlib import Path
 from builder.core.errors import ModelError
 from builder.core.files import read_settings, write_atomically
 from builder.language.lexicon.folders import Folders
-from builder.models.calibration import read_calibration
 from builder.models.cotrain import load_taggers, save_taggers
 from builder.models.panel import Panel, save_panel
-from builder.models.trust import TrustLimits
+from builder.models.trust import TrustLimits, read_calibration
 
 _JUDGE, _FILES = "judge.json", ("weights.safetensors", "config.json")
 

@@ -24,9 +24,8 @@ from builder.learning.devices import device_of, in_parts
 from builder.learning.encode import Encoded, TextEncoder, batches, collate, encode_all, windows
 from builder.learning.loop import course_of, optimizer_of, scope
 from builder.learning.loop import train as learn
-from builder.learning.seeds import seed_of
-from builder.learning.task import VALENCE, Example, Progress, TaggerConfig, element
-from builder.learning.team import ALONE, Team
+from builder.learning.processes import ALONE, Team
+from builder.learning.task import VALENCE, Example, Progress, TaggerConfig, element, seed_of
 from builder.models.foundation import CharacterFoundation, Foundation
 from builder.models.network import Spans, TextContext
 from builder.models.tagger_network import ASPECT, OPINION, Candidates, TaggerNetwork, Window

@@ -1,14 +1,23 @@
 """What variant E may do by its judge. In: how far a panel is trusted, from 0 to 1, or the limits that a model ships.
 Out: the limits for dropping, adding and lengthening. No torch.
+
+From a panel's score to the probability that a triplet is right. In: scores of held-out rule triplets, and triplets
+of labelled reviews where there are some. Out: a curve for each way in which rules and judge stand to a triplet
+(`trust.Standing`).
 """
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Mapping
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal, get_args
 
+from builder.core.errors import ModelError
+from builder.core.files import read_settings, write_atomically
 from builder.core.records import Polarity, Verdict
 
 DROP = 0.1
@@ -79,3 +88,159 @@ class TrustLimits:
         by_rules = polarity == "NEU" or (self.judged is not None and rule not in self.judged)
         weighed = self.judged is None or margin < math.inf  # a rule that weighs nothing is sure of everything
         return "spared" if by_rules or (weighed and margin >= self.firm) else "rejected"
+
+
+MEASURED: tuple[tuple[float, float], ...] = (
+    (0.0, 0.66), (0.1, 0.67), (0.175, 0.68), (0.2, 0.72), (0.225, 0.76), (0.3, 0.78), (0.35, 0.79), (0.45, 0.85),
+    (0.55, 0.88), (0.65, 0.91), (0.75, 0.935), (0.85, 0.95), (0.95, 0.98), (1.0, 0.985),
+)  # fmt: skip
+"""Share of the rules' triplets that have a lower score -> share that is right on the development sets
+(tests/measure/limits.py).
+"""
+LEAST = 100
+"""Triplets on gold reviews from which gold moves the curve."""
+_FILE = "confidence.json"
+_STEPS, _FLATTEST = 50, 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """Knots (score, probability), rising in both; `source` says what they were measured on."""
+
+    knots: tuple[tuple[float, float], ...]
+    source: str
+
+    def __call__(self, score: float) -> float:
+        """The calibrated probability of a score."""
+        at = bisect_right(self.knots, (score, 2.0))
+        if at == 0:
+            return round(self.knots[0][1], 4)
+        if at == len(self.knots):
+            return round(self.knots[-1][1], 4)
+        (low, below), (high, above) = self.knots[at - 1], self.knots[at]
+        return round(below + (above - below) * (score - low) / (high - low), 4)
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """A curve for each standing of a triplet; `source` says what they were measured on."""
+
+    curves: Mapping[Standing, Curve]
+    source: str
+
+    @classmethod
+    def of(cls, curve: Curve) -> Calibration:
+        """One curve for all standings."""
+        return cls(dict.fromkeys(STANDINGS, curve), curve.source)
+
+    def rate(self, standing: Standing, score: float) -> float:
+        """The calibrated probability of a score."""
+        return self.curves[standing](score)
+
+
+def ranked(scores: Sequence[float]) -> Curve:
+    """The curve of a panel that gives the rules' triplets of train these scores."""
+    ordered = sorted(scores)
+    by_score: dict[float, list[float]] = {}
+    for share, right in MEASURED:
+        by_score.setdefault(ordered[min(len(ordered) - 1, int(share * len(ordered)))], []).append(right)
+    # ranks that share a score are worth what lies in the middle of them
+    knots = tuple((score, round((rights[0] + rights[-1]) / 2, 4)) for score, rights in by_score.items())
+    return Curve(knots, "the development sets, by rank")
+
+
+def fitted(judged: Sequence[tuple[Standing, float, bool]], before: Calibration) -> Calibration:
+    """`before` moved to agree with `judged` (standing, score, right) by a slope and an offset of its log-odds; `before`
+    itself where they are few.
+
+    A prior of LEAST triplets that agree with `before` keeps a small gold set from bending it.
+    """
+    if len(judged) < LEAST:
+        return before
+    odds = [_odds(before.rate(standing, score)) for standing, score, _ in judged]
+    weight = LEAST / len(judged)
+    right = [float(good) for *_, good in judged]
+    slope, offset = 1.0, 0.0
+    for _ in range(_STEPS):
+        slope, offset = _newton(odds, right, weight, slope, offset)
+    if slope < _FLATTEST:  # a surer score is never worth less
+        slope = _FLATTEST
+        for _ in range(_STEPS):
+            offset = _newton(odds, right, weight, slope, offset, level=True)[1]
+    source = f"{len(judged)} triplets on gold reviews"
+
+    def move(curve: Curve) -> Curve:
+        knots = tuple((score, round(_share(slope * _odds(chance) + offset), 4)) for score, chance in curve.knots)
+        return Curve(knots, source)
+
+    return Calibration({standing: move(curve) for standing, curve in before.curves.items()}, source)
+
+
+def _newton(
+    odds: Sequence[float], right: Sequence[float], weight: float, slope: float, offset: float, *, level: bool = False
+) -> tuple[float, float]:
+    """One step towards the likeliest slope and offset (`level`: the offset alone), given `right` and, with `weight`
+    each, what the curve before says of the same triplets.
+    """
+    first = second = 0.0
+    h11 = h12 = h22 = 1e-9
+    for x, y in zip(odds, right, strict=True):
+        p = _share(slope * x + offset)
+        missed = (y - p) + weight * (_share(x) - p)
+        curved = (1 + weight) * p * (1 - p)
+        first, second = first + missed * x, second + missed
+        h11, h12, h22 = h11 + curved * x * x, h12 + curved * x, h22 + curved
+    if level:
+        return slope, offset + _short(second / h22)
+    det = h11 * h22 - h12 * h12
+    if det <= 1e-12:
+        return slope, offset
+    return slope + _short((h22 * first - h12 * second) / det), offset + _short((h11 * second - h12 * first) / det)
+
+
+def _short(step: float) -> float:
+    """Newton's step, no longer than half: far from the goal it leads astray."""
+    return max(-0.5, min(0.5, step))
+
+
+def _odds(chance: float) -> float:
+    sure = min(max(chance, 1e-3), 1 - 1e-3)
+    return math.log(sure / (1 - sure))
+
+
+def _share(odds: float) -> float:
+    return 1 / (1 + math.exp(-max(-30.0, min(30.0, odds))))
+
+
+def save_calibration(calibration: Calibration | None, folder: Path) -> None:
+    """Write it beside the panel it belongs to; None: its scores are not calibrated, for it is not trusted."""
+    kept = None if calibration is None else to_kept(calibration)
+    write_atomically(folder / _FILE, (json.dumps(kept) + "\n").encode())
+
+
+def to_kept(calibration: Calibration) -> dict[str, Any]:
+    """A calibration as a file holds it."""
+    curves = {standing: [list(knot) for knot in curve.knots] for standing, curve in calibration.curves.items()}
+    return {"curves": curves, "source": calibration.source}
+
+
+def read_calibration(kept: Mapping[str, Any]) -> Calibration:
+    """A calibration from what a file holds of it; KeyError, TypeError or ValueError where it holds none."""
+    source = str(kept["source"])
+
+    def read_curve(knots: Sequence[tuple[float, float]]) -> Curve:
+        return Curve(tuple((float(score), float(chance)) for score, chance in knots), source)
+
+    return Calibration({standing: read_curve(kept["curves"][standing]) for standing in STANDINGS}, source)
+
+
+def load_calibration(folder: Path) -> Calibration | None:
+    """The calibration of a panel's folder; ModelError where it cannot be read."""
+    path = folder / _FILE
+    try:
+        kept = json.loads(read_settings(path))
+        return None if kept is None else read_calibration(kept)
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise ModelError(
+            f"no readable calibration: {error!r}", where=str(path), fix="`builder run self_train --force`"
+        ) from error

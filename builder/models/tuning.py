@@ -18,8 +18,7 @@ import torch
 
 from builder.learning.loop import course_of, optimizer_of
 from builder.learning.loop import train as learn
-from builder.learning.seeds import seed_of
-from builder.learning.task import Example
+from builder.learning.task import Example, seed_of
 from builder.models.cotrain import Taggers, digest_text, fold_of, save_taggers
 from builder.models.saved import save
 from builder.models.tagger import Tagger, learnable

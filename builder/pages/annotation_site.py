@@ -14,13 +14,12 @@ from typing import Any
 
 from builder.core.errors import ConfigError
 from builder.core.records import Element
+from builder.gold.items import surface
 from builder.gold.items import triplet as added_triplet
-from builder.gold.mention import surface
 from builder.gold.passwords import Passwords, read_passwords
 from builder.gold.server import LOCAL, LabelSite
-from builder.pages.annotation_page import DatabaseBook
-from builder.pages.page_answers import read_polarity, read_spans
-from builder.teaching.teaching import OFTEN, Teacher
+from builder.pages.annotation_page import DatabaseBook, read_polarity, read_spans
+from builder.teaching.taught import OFTEN, Teacher
 
 Json = dict[str, Any]
 WINDOW = 200

@@ -18,10 +18,9 @@ from pathlib import Path
 from typing import Any, get_args
 
 from builder.core.errors import ResourceError
-from builder.core.files import read_settings, write_atomically
+from builder.core.files import parse_toml, read_settings, write_atomically
 from builder.core.records import Triplet
 from builder.core.settings import Convention
-from builder.core.strict_toml import parse_toml
 from builder.engine import Doc, RuleEngine, make_engine
 from builder.engine.params import in_force, is_off
 from builder.engine.reader import Reader, Reading, Recipe, make_reader, restored, to_text
@@ -29,12 +28,12 @@ from builder.engine.rule_changes import TripletChange, compare_triplets, quote_t
 from builder.language.build_folders import folders_in
 from builder.language.lexicon.folders import Folders
 from builder.language.lexicon.resources import sample_dir
-from builder.language.lexicon.rule_texts import edited_file, read_name, write_rule
-from builder.language.lexicon.rules import Rule, edited_rules
+from builder.language.lexicon.rules import Rule, edited_file, edited_rules, read_name, write_rule
 from builder.pipeline.extraction import build_settings
 from builder.reviews import sources
 from builder.reviews.sources.rows import RawReview
-from builder.store import db, readings
+from builder.store import db
+from builder.store import reviews as readings
 
 Json = dict[str, Any]
 Report = Callable[[str, int, int], None]

@@ -23,12 +23,12 @@ from builder.language.lexicon.folders import Folders, find_folders
 from builder.language.lexicon.packs import find_pack, list_packs
 from builder.language.lexicon.resources import Lexicon, sample_dir
 from builder.models import kinds
-from builder.pipeline import judging, pool_layers
+from builder.pipeline import judging, layers
 from builder.pipeline.labellers import digest_answers
 from builder.pipeline.taught_reviews import taught_file
 from builder.reviews import sources
 from builder.reviews.sources.opening import check_readable
-from builder.store import audits, db, runs
+from builder.store import db, pools, runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,8 +142,8 @@ def data_digests(build: Build, lexicon: Lexicon) -> dict[str, object]:
     taught = _taught_digest(build.workdir)
     return {
         "inputs": [(path.name, sources.digest(path)) for path in build.inputs],
-        "gold": [(name, sources.digest(path)) for name, path in pool_layers.named_files(config.evaluate).items()],
-        "labels": pool_layers.digest_labels(build.workdir, config.evaluate),
+        "gold": [(name, sources.digest(path)) for name, path in layers.named_files(config.evaluate).items()],
+        "labels": layers.digest_labels(build.workdir, config.evaluate),
         "lexicons": lexicon.digest,
         "rules": build.folders.rules_digest,
         "models": _backend_signature(config),
@@ -158,7 +158,7 @@ def data_digests(build: Build, lexicon: Lexicon) -> dict[str, object]:
 
 def file_states(build: Build) -> dict[str, object]:
     """The state of the files that a build reads more than once: an edit in the middle would mix two versions."""
-    files = [*build.inputs, *pool_layers.named_files(build.resolved.config.evaluate).values()]
+    files = [*build.inputs, *layers.named_files(build.resolved.config.evaluate).values()]
     looks: dict[str, object] = {}
     for path in files:
         check_readable(path)
@@ -178,9 +178,9 @@ def check_unchanged(began: Mapping[str, object], now: Mapping[str, object]) -> N
 def check_build(build: Build) -> None:
     """Fail now what would fail after an hour: unreadable files, bad release settings, a folder that is not writable."""
     config = build.resolved.config
-    for path in (*build.inputs, *pool_layers.named_files(config.evaluate).values()):
+    for path in (*build.inputs, *layers.named_files(config.evaluate).values()):
         check_readable(path)
-    pool_layers.check_pools(build.workdir, config.evaluate)
+    layers.check_pools(build.workdir, config.evaluate)
     kinds.check(config)
     variants = config.self_train.variants
     if config.release.train_source and config.release.train_source not in variants:
@@ -235,7 +235,7 @@ def remember_build(connection: sqlite3.Connection, build: Build) -> None:
     config |= {
         key: str(Path(str(config[key])).resolve())
         for key in ("evaluate.gold", "evaluate.silver", "annotate.models", "lexicons.dir", "rules.dir")
-        if config[key] and not pool_layers.is_pool(str(config[key]))
+        if config[key] and not layers.is_pool(str(config[key]))
     }
     if (pack := find_pack(str(config["domain"]))) and pack.name not in list_packs():
         config["domain"] = str(pack.path.resolve())
@@ -265,7 +265,7 @@ def _audit_digest(workdir: Path) -> str:
     if not (workdir / db.NAME).is_file():
         return ""
     with db.reading(workdir) as connection:
-        return audits.digest(connection)
+        return pools.digest(connection)
 
 
 def _answers_digest(workdir: Path) -> str:

@@ -15,8 +15,7 @@ from typing import Protocol
 from builder.core.config import filled
 from builder.core.errors import ConfigError
 from builder.core.settings import Config, Convention
-from builder.engine.reader import Recipe, to_text
-from builder.engine.rule_system import RuleSystem, Triplets, split_batches
+from builder.engine.reader import Recipe, RuleSystem, Triplets, split_batches, to_text
 from builder.language.build_folders import folders_in
 from builder.pipeline.builds import remembered
 from builder.pipeline.holding import holder, shipped_holder

@@ -22,9 +22,9 @@ from builder.models.trust import Standing
 from builder.store import db, runs, triplets
 
 if TYPE_CHECKING:
-    from builder.models.calibration import Calibration
     from builder.models.panel import Panel
     from builder.models.tagger import Proposal
+    from builder.models.trust import Calibration
 
 Triplets = tuple[Triplet, ...]
 
@@ -93,8 +93,8 @@ def _setting(workdir: Path, key: str, otherwise: Any) -> Any:
 
 def rated_panel(workdir: Path, device: str = "auto") -> Rated | None:
     """The panel of a working directory with its curve; None if there is none, or it is not trusted."""
-    from builder.models.calibration import load_calibration
     from builder.models.panel import load_panel
+    from builder.models.trust import load_calibration
 
     with db.reading(workdir) as connection:
         if triplets.source_id(connection, "discriminator") is None:

@@ -12,18 +12,17 @@ from dataclasses import dataclass, field, replace
 
 from builder.core.edges import clashes
 from builder.core.records import Triplet
-from builder.gold.metrics import matching
-from builder.gold.metrics.matching import Answer
+from builder.gold.metrics import scores
+from builder.gold.metrics.scores import Answer
 from builder.language.lexicon.categories import Categories
 from builder.models.label_model import PRECISION, LabelModel, VotedCandidate, chance_by_margin, fit_label_model
 from builder.models.trust import DROP
-from builder.pipeline import judging
-from builder.pipeline import layers as gold
+from builder.pipeline import judging, layers
 from builder.pipeline.context import Context
-from builder.pipeline.pool_layers import is_pool
+from builder.pipeline.layers import is_pool
 from builder.pipeline.rounds import SPLITS
-from builder.store import labellers, reviews, triplet_rows, triplets
-from builder.store.confidence import Rating
+from builder.store import labels, reviews, triplets
+from builder.store.released import Rating
 
 StoredRow = tuple[int, Triplet]
 
@@ -51,14 +50,14 @@ class VotedChanges:
 def heeded_labellers(context: Context) -> list[Labeller]:
     """The labellers that have read enough."""
     connection, out = context.connection, []
-    for name in labellers.heeded(connection):
+    for name in labels.heeded(connection):
         source = triplets.source_id(connection, name)
         assert source is not None, "it has reviews"
         own: dict[int, list[Triplet]] = {}
         for split in SPLITS:
             for stored in triplets.proposed(connection, source, split):
                 own.setdefault(stored.review, []).append(replace(stored.triplet, source=name))
-        out.append(Labeller(name, frozenset(labellers.reviews_of(connection, name)), own))
+        out.append(Labeller(name, frozenset(labels.reviews_of(connection, name)), own))
     return out
 
 
@@ -113,7 +112,7 @@ def _decided(
         for chance, triplet in sorted(new[review], key=lambda pair: (-pair[0], pair[1].opinion.start)):
             if chance >= ADD and not any(clashes(triplet, other) for other in own):
                 own.append(replace(triplet, confidence=round(chance, 4)))
-                changes.added[triplet_rows.triplet_id(review, triplet)] = round(chance, 4)
+                changes.added[triplets.triplet_id(review, triplet)] = round(chance, 4)
         yield from ((review, triplet) for triplet in own)
 
 
@@ -130,7 +129,7 @@ def _vote(
         for labeller in heeded
     )
     known = any(triplet is other for other in own)
-    chance = chances.get(triplet_rows.triplet_id(review, triplet), PRECISION) if known else None
+    chance = chances.get(triplets.triplet_id(review, triplet), PRECISION) if known else None
     return VotedCandidate(chance, categories.aspect(triplet.aspect.text) or "", votes)
 
 
@@ -168,16 +167,16 @@ def _chances(context: Context, read: frozenset[int], rating: Rating | None) -> d
 def _judge_by_gold(context: Context, voted: Sequence[tuple[int, Triplet, VotedCandidate]]) -> list[VotedCandidate]:
     """The candidates, those of reviews in the gold file with whether they are right."""
     path = context.config.evaluate.gold
-    rows = gold.rows(path) if not is_pool(path) else []
+    rows = layers.rows(path) if not is_pool(path) else []
     if not rows:
         return [candidate for *_, candidate in voted]
     keys = {str(row["id"]) for row in rows}
     labelled = [review for review in reviews.in_split(context.connection, "test") if review.key in keys]
     due: dict[int, list[Answer]] = {review.id: [] for review in labelled}
-    for review, triplet in gold.labelled(rows, labelled, path):
+    for review, triplet in layers.labelled(rows, labelled, path):
         due[review].append(_answer(triplet))
     return [
-        replace(candidate, right=matching.right(due[review], [_answer(triplet)], "lenient") == 1)
+        replace(candidate, right=scores.right(due[review], [_answer(triplet)], "lenient") == 1)
         if review in due
         else candidate
         for review, triplet, candidate in voted

@@ -11,13 +11,13 @@ import sqlite3
 
 from builder.gold.judge import message_of
 from builder.gold.triplet_answers import read_answer
-from builder.store import db, labelled, labellers, reviews, triplets
+from builder.store import db, labels, reviews, triplets
 
 
 def restore_labellers(connection: sqlite3.Connection) -> dict[str, int]:
     """Write the proposals of all labellers anew; source -> its triplets."""
     with db.atomic(connection):
-        return {name: restore(connection, name) for name in labellers.names(connection)}
+        return {name: restore(connection, name) for name in labels.names(connection)}
 
 
 def restore(connection: sqlite3.Connection, name: str) -> int:
@@ -25,27 +25,27 @@ def restore(connection: sqlite3.Connection, name: str) -> int:
 
     A review whose answer cannot be read counts as not asked: an unreadable answer does not say that there is nothing.
     """
-    labellers.clear_rows(connection, name)
-    source = triplets.source(connection, name, "llm", labellers.signature(connection, name))
+    labels.clear_rows(connection, name)
+    source = triplets.source(connection, name, "llm", labels.signature(connection, name))
     number, answered = 0, []
-    for kept in labellers.kept(connection, name):
+    for kept in labels.kept(connection, name):
         answer = read_answer(message_of(kept.raw), kept.text)
         if answer.readable:
             answered.append(kept.review)
         number += len(triplets.propose(connection, source, [(kept.review, triplet) for triplet in answer.triplets]))
         rejected = [(kept.key, row.reason, name, row.raw) for row in answer.rejected]
-        reviews.reject(connection, labellers.STAGE, rejected)
-    labelled.put(connection, source, answered)
+        reviews.reject(connection, labels.STAGE, rejected)
+    labels.put(connection, source, answered)
     triplets.drop_orphans(connection)
     return number
 
 
 def read_unreadable(connection: sqlite3.Connection, name: str) -> set[int]:
     """The row ids of the reviews of which a labeller's answer cannot be read."""
-    kept = labellers.kept(connection, name)
+    kept = labels.kept(connection, name)
     return {answer.review for answer in kept if not read_answer(message_of(answer.raw), answer.text).readable}
 
 
 def digest_answers(connection: sqlite3.Connection) -> str:
     """What decides the proposals of all labellers."""
-    return json.dumps([labellers.signature(connection, name) for name in labellers.names(connection)])
+    return json.dumps([labels.signature(connection, name) for name in labels.names(connection)])

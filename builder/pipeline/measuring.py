@@ -22,14 +22,14 @@ from builder.core.settings import Config
 from builder.language.build_folders import folders_in
 from builder.learning.task import Example
 from builder.pipeline.context import Context
-from builder.pipeline.examples import list_examples
+from builder.pipeline.judging import list_examples
 from builder.pipeline.planning import SPREAD, SampleMeasure
 from builder.pipeline.release_rows import KNOWN
 from builder.pipeline.splits import PLACED
 from builder.reviews.dedup.assignment import HASH
 from builder.reviews.dedup.near_duplicates import HELD, links, normal, room
 from builder.reviews.dedup.text_store import Texts
-from builder.store import db, readings, reviews, runs, triplets
+from builder.store import db, reviews, runs, triplets
 
 Result = TypeVar("Result")
 _LOOKED_AT = 2000
@@ -142,7 +142,7 @@ def _measure_near_duplicates(texts: Sequence[str]) -> float:
 
 def _time_writing(connection: sqlite3.Connection, count: int) -> dict[str, float]:
     """Seconds to write the answers of annotate and seed for all reviews: a sample of them, written again elsewhere."""
-    sample = readings.annotated(connection, 0, _LOOKED_AT)
+    sample = reviews.annotated(connection, 0, _LOOKED_AT)
     source = triplets.source_id(connection, "rules")
     assert source is not None, "seed is done"
     last = sample[-1][0].id
@@ -168,11 +168,11 @@ def _time_writing(connection: sqlite3.Connection, count: int) -> dict[str, float
                     strict=True,
                 )
             )
-            backend = readings.begin_annotations(other, "plan", "plan", "", anew=False)
+            backend = reviews.begin_annotations(other, "plan", "plan", "", anew=False)
             rules = triplets.source(other, "rules", "rules", "")
         words = [(made[review.id], text) for review, text in sample]
         kept = [(made[review], triplet) for review, triplet in proposals if review in made]
-        annotate = _timed(lambda: _write(other, lambda: readings.annotate(other, backend, words)))
+        annotate = _timed(lambda: _write(other, lambda: reviews.annotate(other, backend, words)))
         seed = _timed(lambda: _write(other, lambda: triplets.propose(other, rules, kept)))
     return {"annotate": annotate / len(sample) * count, "seed": seed / len(sample) * count}
 

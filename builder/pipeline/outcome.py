@@ -20,7 +20,7 @@ from builder.release.export.extract_output import AnsweredText, laid_out
 from builder.release.export.records import triplet
 from builder.release.origin import WEIGHED
 from builder.store import db, report
-from builder.store.labellers import ADDED, DROPPED
+from builder.store.labels import ADDED, DROPPED
 from builder.store.runs import Counts
 
 _EXAMPLES = 3

@@ -20,7 +20,7 @@ from builder.core import shards
 from builder.core.code import code_digest
 from builder.core.config import flat
 from builder.core.errors import ConfigError, did_you_mean
-from builder.core.memory import give_back
+from builder.core.machine import give_back
 from builder.core.shards import footprint
 from builder.language.lexicon.resources import Lexicon
 from builder.pipeline.builds import (
@@ -45,7 +45,8 @@ class Stage:
     """One stage of the build.
 
     `reads` and `writes` are tables, `settings` config keys or their prefixes, `data` names of what else goes in. Its
-    code is builder/pipeline/stages/NAME.py and all that this module imports: an edit of any of it makes the stage stale.
+    code is builder/pipeline/stages/NAME.py and all that this module imports: an edit of any of it makes the stage
+    stale.
     """
 
     name: str

@@ -1,35 +1,46 @@
 """Everything that a release states about itself but its number, parent and date.
 
 In: the drafts of its splits, the tallies of their rows, and the database. Out: `Facts` for manifest and dataset card.
+
+The number of a release, computed from what changed since the last one, and the files that name it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
 
 from builder import __version__
 from builder.core.annotators import describe_annotators
 from builder.core.config import flat
-from builder.core.errors import ConfigError
+from builder.core.errors import ConfigError, ReleaseError
 from builder.core.licences import by_source
 from builder.core.records import POLARITIES
 from builder.core.wording import counted
 from builder.gold.metrics import Answer
 from builder.gold.metrics.scores import Metric
 from builder.gold.metrics.systems import Settings, measure
-from builder.models.calibration import load_calibration
-from builder.models.trust import TrustLimits
-from builder.pipeline import judging
+from builder.models.trust import TrustLimits, load_calibration
+from builder.pipeline import judging, release_rows
 from builder.pipeline.context import Context
-from builder.pipeline.measured_quality import quality
+from builder.pipeline.layers import quality
 from builder.pipeline.release_reviews import train_source
 from builder.pipeline.release_rows import SplitDraft
+from builder.release import package
+from builder.release.diff import LEVELS, Diff, bumped, changes, compare, compare_making
 from builder.release.figures import QualityFigure, metric_name
-from builder.release.manifest import Facts, LayerFacts, SplitFacts
+from builder.release.manifest import Facts, LayerFacts, SplitFacts, making, manifest, sha256
 from builder.release.origin import SHIPPED, SHIPPED_JUDGE, UNTRUSTED, WEIGHED
+from builder.release.reading import Existing, existing, parsed, versions
+from builder.release.shelf import Shelf
 from builder.release.statistics import Tally
-from builder.store import labellers, readings, released, reviews, runs, triplets
-from builder.store.labelled import GOLD, SILVER, LabelledLayer
+from builder.release.verify import verify
+from builder.store import db, labels, released, reviews, runs, triplets
+from builder.store.labels import GOLD, SILVER, LabelledLayer
 
 REASONS = (
     "unsure",
@@ -72,7 +83,7 @@ def gather_facts(context: Context, drafts: Mapping[str, SplitDraft], tallies: Ma
             for name, signature in triplets.signatures(context.connection).items()
             if signature != triplets.RULES_REPEATED
         }
-        | {"annotations": readings.backend(context.connection), "lexicons": context.lexicon.digest},
+        | {"annotations": reviews.backend(context.connection), "lexicons": context.lexicon.digest},
         config={key: value for key, value in flat(context.config).items() if key not in _WITHOUT_EFFECT}
         | {"domain": context.folders.pack.name if context.folders.pack else context.config.domain},
         ingest=runs.runs(context.connection)["ingest"].counts,
@@ -144,7 +155,7 @@ def _describe_panel(context: Context) -> str:
     if context.config.discriminate.mode == "paper":
         return ""
     trust, variant = judging.read_trust(context), train_source(context)[0]
-    readers = labellers.heeded(context.connection) if variant == "E" else []
+    readers = labels.heeded(context.connection) if variant == "E" else []
     holds = "what the rules hold" + (f", {WEIGHED}{' and '.join(readers)}" if readers else "")
     if trust is None and context.config.profile == "rules":
         return f"{RULES_ALONE}. The release holds {holds}."
@@ -189,7 +200,7 @@ def _describe_split(context: Context, draft: SplitDraft, tally: Tally) -> SplitF
     variant, last = train_source(context)
     count, in_gold = tally.counts["reviews"], tally.counts["gold"]
     source = _split_source(variant, last, draft.name, _name_judge(context))
-    if variant == "E" and (readers := labellers.heeded(context.connection)):
+    if variant == "E" and (readers := labels.heeded(context.connection)):
         source += f", {WEIGHED}{' and '.join(readers)}"
     if SILVER in draft.layers:
         source = f"labels of {draft.layers[SILVER].labelled_by}"
@@ -232,3 +243,149 @@ def _split_source(variant: str, last: int, name: str, judge: str) -> str:
         "valid": f"rules{judged}",
         "test": f"rules and last model of variant {variant} together{judged}",
     }[name]
+
+
+@dataclass(frozen=True, slots=True)
+class _Numbering:
+    """A version with its parent and what changed since; date and reason come from a release that exists already."""
+
+    version: str
+    parent: Existing | None
+    diff: Diff | None
+    date: str = ""
+    reason: str = ""
+
+
+def settle_version(
+    context: Context, folder: Path, content: package.Files, facts: Facts
+) -> tuple[Path, package.Files, str]:
+    """Where the release goes, with all its files: the directory that holds just these already, or a version that is
+    free.
+    """
+    asked = context.config.release.version
+    for numbering in _matching(context, folder, facts, package.digest(content)):
+        target, files = context.out / f"v{numbering.version}", _list_files(facts, content, numbering)
+        if _holds(target, files):
+            return target, files, numbering.version
+        if numbering.version == asked:
+            raise ReleaseError(
+                "this version exists with other content",
+                where=str(target),
+                fix="a release is immutable: set release.version to a new one",
+            )
+    numbering = _next(context, folder, facts)
+    _refuse_drop(context, numbering)
+    undated = replace(facts, version=numbering.version, parent=_name(numbering.parent))
+    numbering = replace(numbering, date=_choose_date(context, manifest(undated, content)))
+    return context.out / f"v{numbering.version}", _list_files(facts, content, numbering), numbering.version
+
+
+def _matching(context: Context, folder: Path, facts: Facts, digest: str) -> Iterator[_Numbering]:
+    """The releases that may be this very one: that of the version asked for, or all that hold the same data."""
+    ours, asked = existing(context.out, context.config.release.name), context.config.release.version
+    if asked and (target := context.out / f"v{asked}").exists() and not any(release.path == target for release in ours):
+        raise ReleaseError(
+            "this version exists with other content", where=str(target), fix="set release.version to a new one"
+        )
+    for n, release in enumerate(ours):
+        version = str(release.manifest["version"])
+        if version == asked if asked else _data_digest(release.path) == digest:
+            parent = ours[n - 1] if n else None
+            date, reason = (str(release.manifest.get(key, "")) for key in ("date", "reason"))
+            yield _Numbering(version, parent, _diff(parent, version, folder, facts), date, reason)
+
+
+def _next(context: Context, folder: Path, facts: Facts) -> _Numbering:
+    """The version that comes next by what changed, or the one asked for."""
+    settings = context.config.release
+    ours = existing(context.out, settings.name)
+    if settings.version:
+        ours = [release for release in ours if release.version < parsed(settings.version)]
+    parent = ours[-1] if ours else None
+    change = _diff(parent, settings.version or "this build", folder, facts)
+    if settings.version:
+        return _Numbering(settings.version, parent, change, reason=settings.drop_reason)
+    taken = versions(context.out)
+    if parent is None or change is None:
+        number = bumped(taken[-1], "minor") if taken else (0, 1, 0)
+        return _Numbering(".".join(map(str, number)), None, None, reason=settings.drop_reason)
+    if settings.bump != "auto" and LEVELS.index(settings.bump) < LEVELS.index(change.level):
+        raise ReleaseError(
+            f"a {settings.bump} version of {_name(parent)} is asked for, but the changes are {change.level}",
+            where=str(context.out), fix=f"use --bump auto or {change.level}; `builder diff` shows what changed",
+        )  # fmt: skip
+    number = bumped(parent.version, change.level if settings.bump == "auto" else settings.bump)
+    while number in taken:  # a release of another name
+        number = bumped(number, "patch")
+    version = ".".join(map(str, number))
+    return _Numbering(version, parent, replace(change, after=version), reason=settings.drop_reason)
+
+
+def _diff(parent: Existing | None, version: str, folder: Path, facts: Facts) -> Diff | None:
+    if parent is None:
+        return None
+    return compare(
+        (str(_name(parent)), Shelf(parent.path, parent.splits)), (version, Shelf(folder, release_rows.SPLITS)),
+        made=compare_making(parent.manifest, making(facts)),
+    )  # fmt: skip
+
+
+def _name(release: Existing | None) -> str | None:
+    return str(release.manifest["version"]) if release else None
+
+
+def _refuse_drop(context: Context, numbering: _Numbering) -> None:
+    settings = context.config.release
+    drops = numbering.diff.drops(settings.max_drop) if numbering.diff and not settings.drop_reason else []
+    if drops:
+        raise ReleaseError(
+            f"more than {settings.max_drop:.0%} of release {_name(numbering.parent)} would be gone "
+            f"({'; '.join(drops)})",
+            where=str(context.out),
+            fix='if that is meant, say why: `builder release --because "…"`; for another dataset set release.name or '
+            "--out",
+        )
+
+
+def _list_files(facts: Facts, content: package.Files, numbering: _Numbering) -> package.Files:
+    numbered = replace(
+        facts, version=numbering.version, parent=_name(numbering.parent), date=numbering.date, reason=numbering.reason,
+        change=numbering.diff.level if numbering.diff else "first",
+    )  # fmt: skip
+    return package.whole(
+        numbered, content, changes(numbered, numbering.diff, numbering.parent.path if numbering.parent else None)
+    )
+
+
+def _choose_date(context: Context, undated_manifest: str) -> str:
+    """The day of publication: as set, or SOURCE_DATE_EPOCH, or the day on which this workdir first made this release,
+    or today.
+    """
+    if context.config.release.date:
+        return context.config.release.date
+    if epoch := os.environ.get("SOURCE_DATE_EPOCH"):
+        return datetime.fromtimestamp(int(epoch), UTC).date().isoformat()
+    name = f"release.date:{sha256(undated_manifest.encode())[:16]}"
+    today = datetime.fromtimestamp(time.time(), UTC).date().isoformat()
+    date = runs.setting(context.connection, name) or today
+    with db.atomic(context.connection):
+        runs.set_setting(context.connection, name, date)
+    return date
+
+
+def _data_digest(release: Path) -> str:
+    """The digest of the checksum lines of data/ in a release."""
+    try:
+        lines = (release / "SHA256SUMS").read_text(encoding="utf-8").splitlines(keepends=True)
+    except OSError:
+        return ""
+    return sha256("".join(line for line in lines if line[66:].startswith("data/")).encode())
+
+
+def _holds(target: Path, files: package.Files) -> bool:
+    """Whether an existing release is this very one; a damaged one is an error."""
+    if faults := verify(target):
+        raise ReleaseError(
+            f"this release is damaged: {faults[0]}", where=str(target), fix="remove it, then `builder resume`"
+        )
+    return (target / "SHA256SUMS").read_bytes() == files["SHA256SUMS"]

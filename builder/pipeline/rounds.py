@@ -1,18 +1,29 @@
-"""What the rounds of every variant share: the reviews they read, and how a finished round is committed."""
+"""What the rounds of every variant share: the reviews they read, and how a finished round is committed.
+
+Extractors of self-training: trained on stored triplets, then asked about the reviews of the splits.
+
+The two templates of the paper's Table 3: a model each, trained on all of the rules' triplets of train.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import islice
 from types import MappingProxyType
 
 from builder.core.progress import ModelBar
 from builder.core.records import Polarity, Review, Span, StoredTriplet, Triplet, Verdict
-from builder.learning.task import Judge
+from builder.engine.reader import review_view, to_text, to_view
+from builder.learning.task import Example, Judge, TaggerConfig, TripletModel
+from builder.models import kinds
+from builder.models.paper.templates import Template
 from builder.pipeline import judging, predictions
 from builder.pipeline.context import Context
+from builder.pipeline.judging import join_rows, list_examples
+from builder.reviews.text import View
 from builder.store import db, reviews, runs, training_sets, triplets
 from builder.store.triplets import JudgedTriplet
 
@@ -141,3 +152,105 @@ def readable_reviews(context: Context, split: str) -> Iterator[Review]:
     rules = triplets.source_id(context.connection, "rules")
     assert rules is not None
     return reviews.in_split(context.connection, split, rules if split == "train" else None)
+
+
+_SHARED = {"A0": "AC0", "C0": "AC0", "B0": "BD0", "D0": "BD0"}
+"""Rounds with the same training set share their checkpoints: the second finds its training done."""
+
+
+def train_extractor(context: Context, name: str, ids: list[int], shown: ModelBar, shared: str = "") -> TripletModel:
+    """The model of this name, trained on stored triplets by id and left in the working directory. `shared` names the
+    checkpoints of the same training by another name.
+    """
+    from builder.models.foundation import train_on
+    from builder.models.saved import save
+    from builder.models.tagger import train_tagger
+
+    connection, config = context.connection, context.config
+    rules = triplets.source_id(connection, "rules")
+    assert rules is not None
+    train = list_examples(context, triplets.subset(connection, ids, config.self_train.most))
+    valid = list_examples(context, triplets.proposed(connection, rules, "valid", config.self_train.most // 10))
+    checkpoints = context.models / f"{shared or _SHARED.get(name, name)}.training"
+    if config.profile in kinds.KINDS:
+        folder = context.models / name
+        return kinds.KINDS[config.profile].train_extractor(config, train, valid, folder, checkpoints, shown)
+    chars = sum(len(example.text) for example in train)
+    settings = kinds.training_settings(TaggerConfig, config, config.self_train.epochs, chars)
+    base = kinds.load_foundation(config, (example.text for example in train))
+    training = partial(train_tagger, train, valid, settings, config.seed, checkpoints, foundation=base)
+    extractor = train_on(base, training, config.threads, shown)
+    save(extractor, context.models / name)
+    return extractor
+
+
+def predict_splits(
+    context: Context,
+    model: TripletModel,
+    name: str,
+    after: list[int],
+    shown: ModelBar,
+    splits: Sequence[str] = SPLITS,
+) -> Iterator[tuple[int, Triplet]]:
+    """The triplets that M_i predicts for every review that models read, in offsets of the stored text.
+
+    A model may see what is known of a review: S_i in the train split, the rules' triplets elsewhere.
+    """
+    connection = context.connection
+    rules = triplets.source_id(connection, "rules")
+    assert rules is not None
+    for split in splits:
+        stored = triplets.subset(connection, after) if split == "train" else triplets.proposed(connection, rules, split)
+        pairs = (
+            _known_example(context, review, known)
+            for review, known in join_rows(readable_reviews(context, split), stored, lambda triplet: triplet.review)
+        )
+        progress = predictions.CharacterProgress(shown, reviews.characters(connection, split))
+        ask = partial(predictions.extract, context, model, context.models / name, progress)
+        for (review, seen), predicted in predictions.answer_pairs(pairs, ask):
+            for triplet in predicted:
+                yield review.id, to_text(triplet, seen, review.text)
+
+
+def _known_example(
+    context: Context, review: Review, stored: list[StoredTriplet]
+) -> tuple[Example, tuple[Review, View]]:
+    seen = review_view(review, context.lexicon.variants)
+    known = tuple(moved for triplet in stored if (moved := to_view(triplet.triplet, seen)))
+    return Example(review.key, seen.text, known), (review, seen)
+
+
+TEMPLATE_SOURCES: dict[str, Template] = {"template-1": "1", "template-2": "2"}
+"""Source -> the template that its model is asked with."""
+
+
+def compare(context: Context, judge: Judge) -> runs.Counts:
+    """Train what is due of the two models; how many triplets each predicts for test."""
+    connection = context.connection
+    rules = triplets.source_id(connection, "rules")
+    assert rules is not None and triplets.source_id(connection, judging.NAME) is not None, "both have run"
+    counts: dict[str, int | float | str] = {}
+    for name, template in TEMPLATE_SOURCES.items():
+        if triplets.source_id(connection, name) is None:
+            _run(context, judge, name, template, [kept.id for kept in triplets.proposed(connection, rules, "train")])
+        source = triplets.source_id(connection, name)
+        assert source is not None, name
+        counts[f"{name} test"] = triplets.count(connection, source, "test")
+    return counts
+
+
+def _run(context: Context, judge: Judge, name: str, template: Template, ids: list[int]) -> None:
+    """Train one model, predict the test split with it, and judge that; commit all of it at once."""
+    paper = replace(context.config.paper, template=template)
+    asked = replace(context, config=replace(context.config, paper=paper))
+    shown = ModelBar(name, kinds.unit(asked.config))
+    shared = "BD0" if template == context.config.paper.template else name
+    model = train_extractor(asked, name, ids, shown, shared)
+    predicted = predict_splits(asked, model, name, ids, shown, ("test",))
+    with db.atomic(context.connection):
+        source = triplets.source(context.connection, name, "model", model.digest)
+        rows = ((review, replace(triplet, rules=(), source=name)) for review, triplet in predicted)
+        while page := list(islice(rows, _PAGE)):
+            triplets.propose(context.connection, source, page)
+        judge_new(context, judge, source, shown)
+    shown.close()

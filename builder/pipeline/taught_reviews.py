@@ -14,7 +14,7 @@ from typing import Any
 from builder.core.records import Review, Triplet
 from builder.engine.reader import review_view, to_view
 from builder.learning.task import Example
-from builder.pipeline import layers as gold
+from builder.pipeline import layers
 from builder.pipeline.context import Context
 from builder.store import reviews
 
@@ -42,7 +42,7 @@ def read_taught_labels(context: Context) -> list[TaughtLabels]:
     path = taught_file(context.workdir)
     if not path.is_file():
         return []
-    rows = {str(row["text"]): row for row in gold.rows(str(path))}
+    rows = {str(row["text"]): row for row in layers.rows(str(path))}
     keys = {str(row["id"]) for row in rows.values()}
     known: dict[str, tuple[Review, str]] = {}
     held = set()
@@ -58,7 +58,7 @@ def read_taught_labels(context: Context) -> list[TaughtLabels]:
 def _read_row(row: dict[str, Any], known: dict[str, tuple[Review, str]], path: Path) -> TaughtLabels:
     text = str(row["text"])
     review, split = known.get(text, (Review(_NEW, str(row["id"]), text, "traditional"), ""))
-    labels = gold.labelled([{**row, "id": review.key}], [review], str(path))
+    labels = layers.labelled([{**row, "id": review.key}], [review], str(path))
     return TaughtLabels(review, split, tuple(triplet for _, triplet in labels))
 
 

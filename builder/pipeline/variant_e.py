@@ -21,21 +21,21 @@ from builder.core.progress import ModelBar
 from builder.core.records import Polarity, Review, Triplet, Verdict
 from builder.engine import Doc, make_engine
 from builder.engine.reader import restored, review_view, to_text, to_view
-from builder.gold.metrics import matching
-from builder.gold.metrics.matching import Answer
+from builder.gold.metrics import scores
+from builder.gold.metrics.scores import Answer
 from builder.learning.task import Example, Judge
-from builder.models.calibration import Calibration, fitted, ranked, save_calibration
-from builder.pipeline import judging, predictions
-from builder.pipeline import layers as gold
+from builder.models.trust import Calibration, fitted, ranked, save_calibration
+from builder.pipeline import judging, layers, predictions
 from builder.pipeline.context import Context
-from builder.pipeline.examples import join_rows
 from builder.pipeline.joined_votes import VotedChanges, heeded_labellers, join_votes
-from builder.pipeline.pool_layers import is_pool
+from builder.pipeline.judging import join_rows
+from builder.pipeline.layers import is_pool
 from builder.pipeline.rounds import SPLITS, RoundResult, TripletPlace, finish_round
 from builder.pipeline.sure_proposals import load_proposals
 from builder.pipeline.taught_reviews import read_taught_labels
 from builder.reviews.text import View
-from builder.store import confidence, labellers, readings, reviews, runs, triplet_rows, triplets
+from builder.store import labels as labellers
+from builder.store import released, reviews, runs, triplets
 from builder.store.triplets import JudgedTriplet
 
 if TYPE_CHECKING:
@@ -109,15 +109,15 @@ def _rate_confidence(
     """
     calibration = None if trusted is None else _fit_calibration(context, source, trusted, alone)
     if trusted is None or calibration is None:
-        confidence.rate(context.connection, judging.NAME, None)
+        released.rate(context.connection, judging.NAME, None)
         return
-    confidence.rate(context.connection, judging.NAME, _rate_by_rules(context, trusted, calibration))
+    released.rate(context.connection, judging.NAME, _rate_by_rules(context, trusted, calibration))
     by_model = {triplet: calibration.rate("model", score) for triplet, score in alone.items()}
-    confidence.set_chances(context.connection, judging.NAME, {**by_model, **added})
+    released.set_chances(context.connection, judging.NAME, {**by_model, **added})
     save_calibration(calibration, context.models / "panel")
 
 
-def _rate_by_rules(context: Context, panel: Panel, calibration: Calibration) -> confidence.Rating:
+def _rate_by_rules(context: Context, panel: Panel, calibration: Calibration) -> released.Rating:
     """How likely a triplet of the rules is right by its verdict."""
     weighed = context.config.rules.convention == "natural"
 
@@ -177,7 +177,7 @@ def _agreed_triplets(
             if (moved := to_view(verdict.stored.triplet, text_view)) is not None
         ]
         doc = (
-            restored(review, readings.words(connection, review.id), context.lexicon.variants).doc
+            restored(review, reviews.words(connection, review.id), context.lexicon.variants).doc
             if proposals
             else Doc(text_view.text, (), ())
         )
@@ -190,7 +190,7 @@ def _agreed_triplets(
                 verdict = panel.verdicts(seen([triplet], proposals))[0]
                 additions.verdicts[review.id, stated.key] = verdict
                 if triplet.source != "rules":
-                    additions.alone[triplet_rows.triplet_id(review.id, stated)] = round(verdict[1], 6)
+                    additions.alone[triplets.triplet_id(review.id, stated)] = round(verdict[1], 6)
             yield review.id, stated
 
 
@@ -200,21 +200,21 @@ def _uncorrected(context: Context, panel: Panel) -> Calibration:
     """
     if panel.own_calibration:
         return panel.own_calibration
-    return Calibration.of(ranked(confidence.scores(context.connection, judging.NAME, "rules", "train")))
+    return Calibration.of(ranked(released.scores(context.connection, judging.NAME, "rules", "train")))
 
 
 def _fit_calibration(context: Context, source: int, panel: Panel, alone: Mapping[int, float]) -> Calibration:
     """The calibration of the build, fitted to gold and to labels that taught, if there are any."""
     connection, path = context.connection, context.config.evaluate.gold
     before = _uncorrected(context, panel)
-    rows = gold.rows(path) if not is_pool(path) else []  # what a pool unites comes after this
+    rows = layers.rows(path) if not is_pool(path) else []  # what a pool unites comes after this
     taught = [labels for labels in read_taught_labels(context) if labels.split]
     due = {labels.review.id: [_answer(triplet) for triplet in labels.triplets] for labels in taught}
     splits = {labels.split for labels in taught} | ({"test"} if rows else set())
     keys = {str(row["id"]) for row in rows}
     labelled = [review for review in reviews.in_split(connection, "test") if review.key in keys] if rows else []
     due |= {review.id: [] for review in labelled}
-    for review, triplet in gold.labelled(rows, labelled, path):
+    for review, triplet in layers.labelled(rows, labelled, path):
         due[review].append(_answer(triplet))
     judge, convention = triplets.source_id(connection, judging.NAME), context.config.rules.convention
     assert judge is not None, "there is a panel"
@@ -223,7 +223,7 @@ def _fit_calibration(context: Context, source: int, panel: Panel, alone: Mapping
             (
                 "model" if verdict.stored.id in alone else judging.place(panel.limits, verdict, convention),
                 verdict.score,
-                matching.right(due[verdict.stored.review], [_answer(verdict.stored.triplet)], "lenient") == 1,
+                scores.right(due[verdict.stored.review], [_answer(verdict.stored.triplet)], "lenient") == 1,
             )
             for split in sorted(splits)
             for verdict in triplets.judged(connection, source, judge, split)

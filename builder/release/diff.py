@@ -2,6 +2,8 @@
 
 patch: the same data, repackaged; minor: all of the old data and more; major: something edited, removed or moved
 (Croissant's rule).
+
+CHANGES.md of a release: what the comparison with its parent found, then what the parent's own file says.
 """
 
 from __future__ import annotations
@@ -13,9 +15,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from builder.core.memory import uncollected
+from builder.core.machine import uncollected
 from builder.release.export.records import ReviewRow, TripletRow
 from builder.release.faulty import naming_faults
+from builder.release.manifest import Facts
 from builder.release.reading import opened
 from builder.release.shelf import Shelf
 from builder.reviews.text import hashed
@@ -279,3 +282,22 @@ def bumped(version: tuple[int, int, int], level: Level) -> tuple[int, int, int]:
     """The version after a change."""
     major, minor, patch = version
     return {"patch": (major, minor, patch + 1), "minor": (major, minor + 1, 0), "major": (major + 1, 0, 0)}[level]
+
+
+_HEAD = "# Changes\n\n"
+
+
+def changes(facts: Facts, diff: Diff | None, parent: Path | None) -> str:
+    """`diff` and `parent`, its directory, are None for the first release of a name."""
+    day = f" ({facts.date})" if facts.date else ""
+    if diff is None or parent is None:
+        return f"{_HEAD}## {facts.version}{day}\n\nThe first release of {facts.name}.\n"
+    title = f"## {facts.version}{day}: a {diff.level} change of {facts.parent}"
+    text = markdown(diff, title).rstrip("\n") + "\n"
+    if facts.reason:
+        text += f"\nWhy there is less: {' '.join(facts.reason.split())}\n"
+    try:
+        before = (parent / "CHANGES.md").read_text(encoding="utf-8").removeprefix(_HEAD)
+    except OSError:  # format 1 had none
+        before = f"## {facts.parent}\n\nNothing was written down.\n"
+    return f"{_HEAD}{text}\n{before}"

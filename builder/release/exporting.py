@@ -15,18 +15,19 @@ from typing import TYPE_CHECKING
 
 from builder.core.errors import ConfigError, did_you_mean
 from builder.core.files import write_atomically
-from builder.core.memory import uncollected
+from builder.core.machine import uncollected
 from builder.core.records import Span
 from builder.core.shards import Job
 from builder.core.shards import opened as opened_crew
 from builder.language.build_folders import folders_in
 from builder.language.lexicon.resources import Lexicon
 from builder.release.export.formats import FORMATS, NAMES, export, skipped_lines
-from builder.release.export.triplet_labels import Opinion
+from builder.release.export.records import Opinion
 from builder.release.faulty import naming_faults
 from builder.release.reading import opened, rows
 from builder.reviews.text import view
-from builder.store import db, readings
+from builder.store import db
+from builder.store import reviews as readings
 
 if TYPE_CHECKING:
     from builder.language.nlp.embedded import Segmenter

@@ -1,16 +1,21 @@
 """What no release may hold: rows of another schema, spans that do not match their text, aspects with marks or over
 their opinion, contradicting polarities, a text or near-duplicate in two splits, unmasked personal data. `verify` and
 the release stage ask the same questions.
+
+Checks that need all reviews of a release: repeated texts and ids, near-duplicates, personal data.
 """
 
 from __future__ import annotations
 
+import hashlib
 import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import accumulate, pairwise
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from builder.core.edges import edge_fault, shared
 from builder.core.records import POLARITIES, VERDICTS
@@ -18,8 +23,10 @@ from builder.core.wording import counted
 from builder.release.export.records import ReviewRow, TripletRow, element, mismatch
 from builder.release.reading import FORMAT
 from builder.release.shape import is_bounded
-from builder.reviews.dedup.near_duplicates import links
+from builder.reviews.dedup.near_duplicates import links, normal
+from builder.reviews.dedup.text_store import Texts
 from builder.reviews.privacy import masking as privacy
+from builder.reviews.text import hashed
 
 _HALF = re.compile("[\ud800-\udfff]")
 _NO_PLACE = 1 << 31
@@ -193,3 +200,92 @@ def leaks(splits: Mapping[str, int], texts: Sequence[str]) -> list[tuple[str, in
 
     pairs = ((where(a), where(b)) for a, b in links(texts))
     return [(*first, *second) for first, second in pairs if first[0].partition("-")[0] != second[0].partition("-")[0]]
+
+
+HASHED = 16
+"""Bytes of the hash of a text or an id."""
+
+
+class RowLook(NamedTuple):
+    """What the checks need of a review: hashes of its text and id, its normal text, and the kinds of personal data that
+    it shows.
+    """
+
+    text: bytes
+    id: bytes
+    normal: str
+    shown: list[str]
+
+    @classmethod
+    def of(cls, row: ReviewRow, replacements: Collection[str], compared: bool = True) -> RowLook:
+        """`replacements`: the masks that the release says it has. An older one has no mask for names of people.
+        `compared`: whether it is compared with others; else its normal text is left empty.
+        """
+        text, normal_text = row["text"], normal(row["text"]) if compared else ""
+        return cls(hashed(text), hashed(row["id"]), normal_text, unmasked(text, replacements))
+
+
+class WholeRelease:
+    """The reviews of all splits as the gates need them: hashes of texts and ids, normal texts, and which show personal
+    data.
+    """
+
+    def __init__(self) -> None:
+        self._texts, self._ids = bytearray(), bytearray()
+        self._normal, self._reviews = Texts(), Counter[str]()
+        self._shown: list[str] = []
+
+    def close(self) -> None:
+        self._normal.close()
+
+    def take(self, split: str, look: RowLook) -> None:
+        """Add a review of a split or layer, in order."""
+        self._texts += look.text
+        self._ids += look.id
+        self._normal.append(look.normal)
+        self._reviews[split] += 1
+        self._shown += [
+            f"data/{split}.jsonl:{self._reviews[split]}: shows personal data: {kind}" for kind in look.shown
+        ]
+
+    def repeats(self) -> Iterator[str]:
+        """The texts and ids that occur twice."""
+        for what, hashes in (("text", self._texts), ("id", self._ids)):
+            _, first, whose = np.unique(np.frombuffer(hashes, f"S{HASHED}"), return_index=True, return_inverse=True)
+            for n in np.flatnonzero(first[whose] != np.arange(len(whose))).tolist():
+                yield f"{self._where(n)}: its {what} stands in {self._where(int(first[whose[n]]))} too"
+
+    def _where(self, n: int) -> str:
+        for split, reviews in self._reviews.items():
+            if n < reviews:
+                return f"data/{split}.jsonl:{n + 1}"
+            n -= reviews
+        raise IndexError(n)
+
+    def faults(self, apart: Mapping[str, str]) -> Iterator[str]:
+        """Near-duplicates between splits, and personal data that is not masked.
+
+        `apart`: by split the `digest_texts` of reviews that were searched for near-duplicates already: these very texts
+        must stand in these very splits. Without it they are searched.
+        """
+        if not apart:
+            for split, a, other, b in leaks(self._reviews, self._normal):
+                yield f"data/{other}.jsonl:{b + 1}: is a near-duplicate of data/{split}.jsonl:{a + 1}"
+        else:
+            digests, nothing = self._digests(), digest_texts(b"")
+            for split in {**apart, **digests}:
+                if apart.get(split, nothing) != digests.get(split, nothing):
+                    yield f"data/{split}.jsonl: holds other texts than were searched for near-duplicates"
+        yield from self._shown
+
+    def _digests(self) -> dict[str, str]:
+        ends = list(accumulate(self._reviews.values(), initial=0))
+        return {
+            split: digest_texts(self._texts[HASHED * start : HASHED * end])
+            for split, (start, end) in zip(self._reviews, pairwise(ends), strict=True)
+        }
+
+
+def digest_texts(hashes: bytes | bytearray) -> str:
+    """What identifies the texts of a split, by the hashes of all (`text.hashed`), in order."""
+    return hashlib.sha256(hashes).hexdigest()

@@ -1,5 +1,7 @@
 """All files of a release, from its rows and what is to be said of them: the data on the disk, a row at a time, the
 rest in memory.
+
+metadata.json of a release: Croissant 1.1 over its Parquet files, with the responsible-AI fields. Pure.
 """
 
 from __future__ import annotations
@@ -10,16 +12,230 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
-from builder.release import layers, parquet
-from builder.release.card import card
-from builder.release.citation import citation
-from builder.release.croissant import croissant
+from builder.core.licences import is_spdx_name
+from builder.release import layers, origin, parquet
+from builder.release.card import HUB_SPLITS, card
+from builder.release.citation import citation, cite_as
 from builder.release.export import bio, paper
-from builder.release.export.records import ElementRow, ReviewRow, TripletRow
+from builder.release.export.records import ElementRow, ReviewRow, TripletRow, labelled, untokenisable
 from builder.release.export.records import triplet as released
-from builder.release.export.triplet_labels import labelled, untokenisable
+from builder.release.fields import LINEAGE, REVIEW, TRIPLET
 from builder.release.layers import LayerRow
-from builder.release.manifest import Content, Facts, checksums, manifest, sha256, stored
+from builder.release.manifest import (
+    MASKED,
+    UNMASKED,
+    Content,
+    Facts,
+    checksums,
+    digest_of,
+    manifest,
+    sha256,
+    size_of,
+    stored,
+)
+from builder.release.stated_quality import quality_sentence
+
+Node = dict[str, object]
+CONTEXT: Node = {
+    "@language": "en",
+    "@vocab": "https://schema.org/",
+    "arrayShape": "cr:arrayShape",
+    "citeAs": "cr:citeAs",
+    "column": "cr:column",
+    "conformsTo": "dct:conformsTo",
+    "containedIn": "cr:containedIn",
+    "cr": "http://mlcommons.org/croissant/",
+    "rai": "http://mlcommons.org/croissant/RAI/",
+    "data": {"@id": "cr:data", "@type": "@json"},
+    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+    "dct": "http://purl.org/dc/terms/",
+    "equivalentProperty": "cr:equivalentProperty",
+    "examples": {"@id": "cr:examples", "@type": "@json"},
+    "extract": "cr:extract",
+    "field": "cr:field",
+    "fileProperty": "cr:fileProperty",
+    "fileObject": "cr:fileObject",
+    "fileSet": "cr:fileSet",
+    "format": "cr:format",
+    "includes": "cr:includes",
+    "isArray": "cr:isArray",
+    "isLiveDataset": "cr:isLiveDataset",
+    "jsonPath": "cr:jsonPath",
+    "key": "cr:key",
+    "md5": "cr:md5",
+    "parentField": "cr:parentField",
+    "path": "cr:path",
+    "prov": "http://www.w3.org/ns/prov#",
+    "recordSet": "cr:recordSet",
+    "references": "cr:references",
+    "regex": "cr:regex",
+    "repeated": "cr:repeated",
+    "replace": "cr:replace",
+    "samplingRate": "cr:samplingRate",
+    "sc": "https://schema.org/",
+    "separator": "cr:separator",
+    "source": "cr:source",
+    "subField": "cr:subField",
+    "transform": "cr:transform",
+}
+_ABOUT = {**REVIEW, **LINEAGE}
+_KINDS = {"string": "sc:Text", "float64": "sc:Float", "bool": "sc:Boolean"}
+_TRIPLET = {
+    "id": ("sc:Text", "id"),
+    "aspect": ("sc:Text", "aspect.text"),
+    "aspect_spans": ("sc:Integer", "aspect.spans"),
+    "aspect_category": ("sc:Text", "aspect_category"),
+    "opinion": ("sc:Text", "opinion.text"),
+    "opinion_spans": ("sc:Integer", "opinion.spans"),
+    "opinion_full": ("sc:Text", "opinion_full.text"),
+    "opinion_category": ("sc:Text", "opinion_category"),
+    "polarity": ("sc:Text", "polarity"),
+    "valence": ("sc:Float", "valence"),
+    "confidence": ("sc:Float", "confidence"),
+    "verdict": ("sc:Text", "verdict"),
+    "sources": ("sc:Text", "sources"),
+    "rules": ("sc:Text", "rules"),
+}
+"""Field -> type and where in a triplet it stands."""
+
+
+def croissant(facts: Facts, content: Mapping[str, Content]) -> str:
+    """`content` holds the Parquet files; each becomes a FileObject, each layer of a split a record set."""
+    body: Node = {
+        "@context": CONTEXT,
+        "@type": "sc:Dataset",
+        "conformsTo": "http://mlcommons.org/croissant/1.1",
+        "name": facts.name,
+        "description": "Aspect sentiment triplets (aspect, opinion, polarity) with their places in Chinese"
+        f" {origin.reviews_of(facts)}, found by {origin.makers(facts)}.",
+        "version": facts.version,
+        "license": _licence(facts),
+        "url": facts.url or f"urn:dataset:{facts.name}",
+        **({"creator": {"@type": "sc:Organization", "name": facts.creator}} if facts.creator else {}),
+        "datePublished": facts.date,
+        "inLanguage": "zh",
+        "keywords": ["aspect sentiment triplet extraction", "weak supervision", "Chinese", origin.reviews_of(facts)],
+        "citeAs": cite_as(facts),
+        "isLiveDataset": False,
+    }
+    if facts.parent:
+        body["prov:wasDerivedFrom"] = {"@id": f"urn:dataset:{facts.parent_name or facts.name}:{facts.parent}"}
+    body |= _responsible(facts)
+    body["distribution"] = [_file(path, data) for path, data in content.items()]
+    body["recordSet"] = [
+        _splits(),
+        *(
+            _records(
+                path, augmented=any(path.endswith(f"-{augmentation}.parquet") for augmentation in facts.augmentations)
+            )
+            for path in content
+        ),
+    ]
+    return json.dumps(body, ensure_ascii=False, indent=2) + "\n"
+
+
+def _licence(facts: Facts) -> str | list[str]:
+    """The licence's page at SPDX, and those of the sources behind it."""
+    names = list(dict.fromkeys([facts.licence or "not stated", *facts.licences.values()]))
+    pages = [f"https://spdx.org/licenses/{name}" if is_spdx_name(name) else name for name in names]
+    return pages if len(pages) > 1 else pages[0]
+
+
+def _responsible(facts: Facts) -> Node:
+    """The rai: fields: how the data came about and what to beware of."""
+    masked = ", ".join(MASKED.values())
+    return {
+        "rai:dataCollection": "Reviews given by the user of builder; distinct texts with at least one Han character.",
+        "rai:dataAnnotationProtocol": origin.sentences(facts),
+        "rai:dataAnnotationAnalysis": quality_sentence(facts),
+        "rai:machineAnnotationTools": [
+            f"builder {facts.builder}",
+            *(f"{name} {signature}" for name, signature in facts.signatures.items()),
+            *(["a language model (the gold reviews)"] * (facts.gold_annotators == "language model")),
+        ],
+        "rai:dataBiases": "Polarity follows lexicons; "
+        "named aspects and frequent constructions are found more often than others.",
+        "rai:dataLimitations": "Implicit aspects, whole-sentence opinions and irony are mostly missed; "
+        "triplets of silver reviews were not checked one by one.",
+        "rai:personalSensitiveInformation": f"Masked: {masked}. Not found, and may remain: {UNMASKED}.",
+        "rai:dataUseCases": "Training and studying aspect sentiment triplet extraction in Chinese.",
+    }
+
+
+def _described(key: str) -> str:
+    element = key.removesuffix("_spans")
+    return TRIPLET[key][1] if key in TRIPLET else f"[start, end) of each part of `{element}`"
+
+
+def _file(path: str, data: Content) -> Node:
+    return {
+        "@type": "cr:FileObject",
+        "@id": path,
+        "name": path,
+        "contentUrl": path,
+        "encodingFormat": "application/x-parquet",
+        "contentSize": f"{size_of(data)} B",
+        "sha256": digest_of(data),
+    }
+
+
+def _splits() -> Node:
+    """The names of the splits, with what Croissant calls each."""
+    kinds = {"train": "cr:TrainingSplit", "valid": "cr:ValidationSplit", "test": "cr:TestSplit"}
+    fields = [
+        {"@type": "cr:Field", "@id": f"splits/{name}", "name": name, "dataType": kind}
+        for name, kind in (("name", "sc:Text"), ("url", "sc:URL"))
+    ]
+    return {
+        "@type": "cr:RecordSet",
+        "@id": "splits",
+        "name": "splits",
+        "dataType": "cr:Split",
+        "key": {"@id": "splits/name"},
+        "field": fields,
+        "data": [{"splits/name": HUB_SPLITS[split], "splits/url": kind} for split, kind in kinds.items()],
+    }
+
+
+def _records(path: str, augmented: bool) -> Node:
+    """The reviews of one file, its triplets nested; of an augmentation layer with the row that each comes from."""
+    split, _, layer = path.removeprefix("parquet/").removesuffix(".parquet").partition("-")
+    name = f"{split}-{layer}"
+
+    def source(column: str, json_path: str = "") -> Node:
+        chosen: Node = {"fileObject": {"@id": path}, "extract": {"column": column}}
+        return chosen | ({"transform": {"jsonPath": json_path}} if json_path else {})
+
+    lineage = {"source_id": "string", "method": "string"} if augmented else {}
+    fields: list[Node] = [
+        {"@type": "cr:Field", "@id": f"{name}/{column}", "name": column, "description": _ABOUT[column][1],
+         "dataType": _KINDS[kind], "source": source(column)}
+        for column, kind in (parquet.COLUMNS | lineage).items()
+    ]  # fmt: skip
+    parts = [
+        {"@type": "cr:Field", "@id": f"{name}/triplets/{key}", "name": key, "description": _described(key),
+         "dataType": kind, "source": source("triplets", where)}
+        for key, (kind, where) in _TRIPLET.items()
+    ]  # fmt: skip
+    fields.append(
+        {
+            "@type": "cr:Field",
+            "@id": f"{name}/triplets",
+            "name": "triplets",
+            "description": "what the review says",
+            "repeated": True,
+            "subField": parts,
+        }
+    )
+    return {
+        "@type": "cr:RecordSet",
+        "@id": name,
+        "name": name,
+        "description": f"{HUB_SPLITS[split]} split, {layer} layer",
+        "key": {"@id": f"{name}/id"},
+        "field": fields,
+    }
+
 
 Files = dict[str, Content]
 

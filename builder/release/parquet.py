@@ -13,8 +13,7 @@ from typing import Any
 from builder.release.export.records import ReviewRow
 from builder.release.manifest import Content, Stored
 from builder.release.reading import FORMAT
-from builder.reviews.sources.batches import read_batches
-from builder.reviews.sources.footer import read_chunks
+from builder.reviews.sources.parquet import read_batches, read_chunks
 
 COLUMNS = {
     "id": "string", "text": "string", "language": "string", "rating": "float64", "source": "string",

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from builder.core.annotators import ANNOTATORS
-from builder.core.strict_json import parse_json
+from builder.core.files import parse_json
 
 Kind = str | list[Any] | dict[str, Any]
 """The name of a leaf; a list of one kind; an object with kinds by key (`key?` may lack, `*` is every other key)."""

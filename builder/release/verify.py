@@ -2,33 +2,131 @@
 
 In: a release directory. Out: its faults, each with file and line. The checksum file itself is compared byte for byte
 with what its entries render to, so that a changed line end is noticed too.
+
+Whether the counts of a split are those that the manifest states. In: both. Out: faults, a line each. Pure.
+
+The rows of a release checked part by part: what `verify` has workers do.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter, deque
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import closing
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from builder.core.errors import ReleaseError
-from builder.core.memory import uncollected
+from builder.core.machine import uncollected
 from builder.core.records import POLARITIES
-from builder.core.shards import Crew
+from builder.core.shards import Crew, Job
 from builder.core.shards.local import LocalCrew
 from builder.core.wording import counted
 from builder.release import layers, parquet
-from builder.release.counts import count_faults
 from builder.release.export.records import ReviewRow
-from builder.release.gates import row_faults, schema_fault
+from builder.release.gates import RowLook, WholeRelease, row_faults, schema_fault
 from builder.release.layers import LayerRow
 from builder.release.manifest import sums
 from builder.release.reading import FORMAT, NAME, rows
-from builder.release.row_checks import check_lines, text_of
 from builder.release.shape import croissant_fault, manifest_fault, parse, read_json
-from builder.release.whole import RowLook, WholeRelease
+
+
+def count_faults(
+    split: str, facts: Mapping[str, Any], held: Counter[str], statistics: Mapping[str, Any] | None
+) -> Iterator[str]:
+    """What `held` in the files of a split differs in from the manifest's `facts` about it, and its statistics."""
+    stated = facts.get("reviews"), facts.get("triplets")
+    if stated != (held["reviews"], held["triplets"]):
+        yield (
+            f"{split}: {counted(held['reviews'], 'review')} and {counted(held['triplets'], 'triplet')}, "
+            f"manifest.json says {stated[0]} and {stated[1]}"
+        )
+    polarities = {name: held[name] for name in POLARITIES}
+    if facts.get("polarities") != polarities:
+        yield f"{split}: polarities {polarities}, manifest.json says {facts.get('polarities')}"
+    for layer in facts.get("layers", ()):
+        name, stated_layer = layer["annotation"], (layer["reviews"], layer["triplets"])
+        actual = held[f"{name} layer"], held[f"{name} triplets"]
+        if stated_layer != actual:
+            yield (
+                f"{split}, layer {name}: {counted(actual[0], 'review')} and {counted(actual[1], 'triplet')}, "
+                f"manifest.json says {stated_layer[0]} and {stated_layer[1]}"
+            )
+    for name, key in (("gold", "gold_reviews"), ("unverified negatives", "unverified_negatives")):
+        if statistics is not None and statistics.get(key, 0) != held[name]:
+            yield f"{split}, {name}: {counted(held[name], 'review')}, manifest.json says {statistics.get(key, 0)}"
+
+
+_PART = 2_000
+"""Lines of a worker's task."""
+
+
+class LinesToCheck(NamedTuple):
+    """Lines of a file, the first of them with its number."""
+
+    file: str
+    first: int
+    lines: list[bytes]
+
+
+class CheckedLines(NamedTuple):
+    """What is wrong with some lines; what `count_faults` compares; by their place among the lines the rows that keep
+    the schema.
+    """
+
+    faults: list[str]
+    counted: Counter[str]
+    sound: dict[int, RowLook]
+
+
+def check_lines(
+    release: Path, file: str, layout: int, replacements: Collection[str], crew: Crew, compared: bool
+) -> Iterator[tuple[list[bytes], CheckedLines]]:
+    """A file of rows, part by part, each with what was seen in it; `compared` is as in `RowLook.of`."""
+    waiting = deque[list[bytes]]()
+
+    def parts() -> Iterator[LinesToCheck]:
+        first = 1
+        with (release / file).open("rb") as handle:  # a line ends in a line feed: texts may hold other separators
+            while lines := list(islice(handle, _PART)):
+                waiting.append(lines)
+                yield LinesToCheck(file, first, lines)
+                first += len(lines)
+
+    job = Job(_prepare, (layout, tuple(replacements), compared), _check)
+    for checked in crew.map(job, parts()):
+        yield waiting.popleft(), checked
+
+
+def text_of(line: bytes) -> str:
+    """A line without its line feed. What is no UTF-8 becomes a fault of it."""
+    return line.decode("utf-8", "replace").removesuffix("\n")
+
+
+def _prepare(layout: int, replacements: tuple[str, ...], compared: bool) -> tuple[int, tuple[str, ...], bool]:
+    return layout, replacements, compared
+
+
+def _check(settings: tuple[int, tuple[str, ...], bool], task: LinesToCheck) -> CheckedLines:
+    layout, replacements, compared = settings
+    checked = CheckedLines([], Counter(), {})
+    with uncollected():
+        for n, line in enumerate(task.lines):
+            where = f"{task.file}:{task.first + n}"
+            try:
+                row = parse(text_of(line))
+            except ValueError as error:
+                checked.faults.append(f"{where}: no row of a release: {error!r}")
+                continue
+            if fault := schema_fault(row, layout):
+                checked.faults.append(f"{where}: {fault}")
+            else:
+                checked.faults.extend(f"{where}: {fault}" for fault in row_faults(row, checked.counted))
+                checked.sound[n] = RowLook.of(row, replacements, compared)
+    return checked
+
 
 ALWAYS = ("README.md", "CHANGES.md", "CITATION.cff", "metadata.json")
 """Beside data, parquet and manifest in every release since format 2."""

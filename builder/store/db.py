@@ -15,8 +15,8 @@ from importlib.resources import files
 from pathlib import Path
 
 from builder.core.errors import QueryError, WorkdirError
-from builder.store import limits
-from builder.store.descriptions import describe_tables
+from builder.store import queries
+from builder.store.queries import describe_tables
 
 APPLICATION_ID = 0x41535445  # "ASTE"
 NAME = "builder.db"
@@ -74,7 +74,7 @@ def writing(workdir: Path) -> Iterator[sqlite3.Connection]:
 
 
 @contextmanager
-def reading(workdir: Path, cell: int = limits.CELL, heap: int | None = None) -> Iterator[sqlite3.Connection]:
+def reading(workdir: Path, cell: int = queries.CELL, heap: int | None = None) -> Iterator[sqlite3.Connection]:
     """The database for reading; SQLite itself refuses all else (mode=ro, query_only, an authorizer): writes, other
     files, settings, and values of more than `cell` bytes. `heap` limits SQLite's memory in the whole process.
     """
@@ -95,9 +95,9 @@ def reading(workdir: Path, cell: int = limits.CELL, heap: int | None = None) -> 
         if version < schema()[-1][0]:  # an older builder made it
             with lock(workdir), writing(workdir):
                 pass
-        limits.limit_cells(connection, cell)
+        queries.limit_cells(connection, cell)
         if heap is not None:
-            limits.limit_heap(connection, heap)
+            queries.limit_heap(connection, heap)
         connection.set_authorizer(_reads_only)
         yield connection
 

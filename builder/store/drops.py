@@ -16,9 +16,9 @@ from typing import Any
 
 from builder.core.edges import clashes
 from builder.core.records import Triplet
-from builder.store import triplet_rows
+from builder.store import triplets
 from builder.store.reviews import Rejection
-from builder.store.triplet_rows import TRIPLET_COLUMNS, restore
+from builder.store.triplets import TRIPLET_COLUMNS, restore
 
 STAGE = "self_train"
 """The stage under which candidates are rejected that the release never saw."""
@@ -83,7 +83,7 @@ SELECT {TRIPLET_COLUMNS}, r.public_id, r.split,
         WHERE x.review = t.review AND x.triplet IS NULL AND x.reason <> 'emptied' LIMIT 1)
 FROM triplets t JOIN reviews r ON r.id = t.review
 LEFT JOIN verdicts v ON v.triplet = t.id LEFT JOIN sources j ON j.id = v.source
-WHERE t.review IN (SELECT id >> {triplet_rows.BITS} FROM lost) ORDER BY t.id"""
+WHERE t.review IN (SELECT id >> {triplets.BITS} FROM lost) ORDER BY t.id"""
 _OWN = 10
 """Columns of a triplet, which come first."""
 
@@ -102,7 +102,7 @@ def find_drops(connection: sqlite3.Connection, selection: Selection) -> Iterator
 def _candidate(row: Sequence[Any]) -> _Candidate:
     stored = restore(tuple(row[:_OWN]))
     public, split, by, judge, label, score, learnt, kept, labelled, read, gone = row[_OWN:]
-    item = f"{public}:{stored.id & triplet_rows.HASH:08x}"
+    item = f"{public}:{stored.id & triplets.HASH:08x}"
     return _Candidate(
         stored.id, item, split, stored.triplet, json.loads(by), judge, label, score, bool(learnt), bool(kept),
         bool(labelled), bool(read), gone and tuple(json.loads(gone)),

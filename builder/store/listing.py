@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from builder.store import search
-from builder.store.browse_tables import RELEASED
+from builder.store.browse import RELEASED
 
 NONE = "(none)"
 """A filter's value for reviews and triplets that have no such value."""

@@ -1,4 +1,11 @@
-"""Questions to the database: free SQL and the named queries of `queries/`. Read-only connections only."""
+"""Questions to the database: free SQL and the named queries of `queries/`. Read-only connections only.
+
+What strangers' SQL may cost: the length of a cell, the size of an answer, the memory of SQLite.
+
+What the tables, views and columns of the database hold, for people.
+
+The tables and views of a database: their names, columns, rows and statements.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +14,126 @@ import itertools
 import re
 import sqlite3
 import time
-from collections.abc import Mapping
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
+from typing import Any
 
 from builder.core.errors import ConfigError, QueryError, did_you_mean
-from builder.store.limits import bytes_of
+
+CELL = 64 << 20
+"""Bytes of a cell that our own questions may read: far longer than any review."""
+CELL_OF_STRANGERS = 256 << 10
+"""Bytes of a cell on the web pages. `instr` takes the square of it, and nothing interrupts that: half a second here."""
+ANSWER_OF_STRANGERS = 8 << 20
+"""Bytes of an answer on the web pages."""
+HEAP = 256 << 20
+"""Bytes that SQLite may hold in the server, whatever it is asked."""
+HEAP_OF_SQL = 1 << 30
+"""Bytes that SQLite may hold for `builder sql`."""
+PATTERN = 1000
+"""Bytes of a pattern of LIKE and GLOB."""
+
+
+class AnswerTooLarge(sqlite3.OperationalError):
+    """An answer holds more bytes than it may."""
+
+
+def limit_cells(connection: sqlite3.Connection, cell: int) -> None:
+    """Let no text, blob or row of `connection` be longer than `cell` bytes."""
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, cell)
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH, PATTERN)
+
+
+def limit_heap(connection: sqlite3.Connection, heap: int) -> None:
+    """Let SQLite hold at most `heap` bytes in this process: all connections together, until the process ends."""
+    connection.execute(f"PRAGMA hard_heap_limit = {heap}")
+
+
+def limit_strangers(connection: sqlite3.Connection) -> None:
+    """All limits of the web pages; answers that are too large are an `AnswerTooLarge`."""
+    limit_heap(connection, HEAP)
+    limit_cells(connection, CELL_OF_STRANGERS)
+    connection.row_factory = counted_rows(ANSWER_OF_STRANGERS)
+
+
+def bytes_of(row: Sequence[object]) -> int:
+    """About what the cells of a row take in memory and in an answer."""
+    return sum(8 + (len(cell) if isinstance(cell, str | bytes) else 8) for cell in row)
+
+
+def counted_rows(most: int) -> Callable[[sqlite3.Cursor, tuple[Any, ...]], sqlite3.Row]:
+    """A row factory (of `sqlite3.Row`) that raises `AnswerTooLarge` once the rows of a cursor hold over `most`
+    bytes.
+    """
+    current: sqlite3.Cursor | None = None
+    size = 0
+
+    def count(cursor: sqlite3.Cursor, cells: tuple[Any, ...]) -> sqlite3.Row:
+        nonlocal current, size
+        if cursor is not current:
+            current, size = cursor, 0
+        size += bytes_of(cells)
+        if size > most:
+            raise AnswerTooLarge(f"the answer is larger than {most >> 20} MB: add a LIMIT, or ask for fewer columns")
+        return sqlite3.Row(cursor, cells)
+
+    return count
+
+
+@dataclass(frozen=True, slots=True)
+class TableDescription:
+    """A sentence about a table or view, and one about each of its columns."""
+
+    about: str
+    columns: Mapping[str, str]
+
+
+def describe_tables() -> dict[str, TableDescription]:
+    """Every table and view of the schema by its name."""
+    text = (files("builder.store") / "schema" / "descriptions.toml").read_text(encoding="utf-8")
+    return {name: TableDescription(columns.pop("about"), columns) for name, columns in tomllib.loads(text).items()}
+
+
+def table_kinds(connection: sqlite3.Connection) -> dict[str, str]:
+    """Tables and views with their kind, by name; those behind the search index left out."""
+    rows = connection.execute(
+        "SELECT name, type FROM sqlite_master WHERE type IN ('table', 'view')"
+        " AND name NOT LIKE 'sqlite!_%' ESCAPE '!' AND name NOT LIKE 'search!_%' ESCAPE '!' ORDER BY name"
+    )
+    return dict(rows.fetchall())
+
+
+def known_table(connection: sqlite3.Connection, name: str) -> str:
+    """The name of a table or view, in any case; QueryError with the likeliest for one that is not there."""
+    names = list(table_kinds(connection))
+    match = next((known for known in names if known.lower() == name.lower()), None)
+    if match is None:
+        raise QueryError(f"no table {name!r}", fix=did_you_mean(name, names) + "`builder tables` lists them")
+    return match
+
+
+def table_columns(connection: sqlite3.Connection, name: str) -> list[tuple[str, str]]:
+    """Names and types of the columns, in order; a column of a view may have no type."""
+    return connection.execute("SELECT name, type FROM pragma_table_info(?)", (name,)).fetchall()
+
+
+def count_rows(connection: sqlite3.Connection, name: str) -> int:
+    """How many rows a table or view has."""
+    quoted = name.replace('"', '""')
+    return int(connection.execute(f'SELECT count(*) FROM "{quoted}"').fetchone()[0])
+
+
+def statements(connection: sqlite3.Connection, names: Sequence[str]) -> list[str]:
+    """The statements that make tables and views, in the order of their names."""
+    marks = ", ".join("?" * len(names))
+    rows = connection.execute(
+        f"SELECT sql FROM sqlite_master WHERE type IN ('table', 'view') AND name IN ({marks}) ORDER BY name",
+        list(names),
+    )
+    return [sql for (sql,) in rows]
+
 
 Table = tuple[tuple[str, ...], list[tuple[object, ...]]]
 SECONDS = 60.0

@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 
 from builder.core.records import StoredTriplet
-from builder.store.triplet_rows import BITS, EVERY, HASH, TRIPLET_COLUMNS, restore
+from builder.store.triplets import BITS, EVERY, HASH, TRIPLET_COLUMNS, restore
 
 
 def set_training(connection: sqlite3.Connection, variant: str, round_: int, ids: Iterable[int]) -> None:

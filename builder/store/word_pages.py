@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from builder.store.browse_tables import RELEASED
+from builder.store.browse import RELEASED
 
 Role = Literal["aspect", "opinion"]
 OTHER: dict[Role, Role] = {"aspect": "opinion", "opinion": "aspect"}

@@ -2,23 +2,25 @@
 
 In: a working directory, a server, a choice of reviews. Out: proposals of the source `llm:MODEL@PROMPT`. Every raw
 answer is kept by the digest of what was asked, in a transaction of its own; a rerun asks only what is missing.
+
+Which reviews are worth a labeller's time: those in which the release would change most if somebody read them.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from builder.core.errors import ConfigError, InputError, WorkdirError
+from builder.core.errors import ConfigError, InputError, WorkdirError, did_you_mean
 from builder.core.progress import bar
 from builder.core.records import Review
-from builder.gold.judge import Endpoint, Failure, Reply, Spent, ask, key_of, message_of
-from builder.gold.prompt import Question
+from builder.gold.judge import Endpoint, Failure, Question, Reply, Spent, ask, key_of, message_of
 from builder.gold.triplet_answers import read_answer
 from builder.gold.triplet_prompt import (
     SHIPPED_PROMPT,
@@ -28,13 +30,82 @@ from builder.gold.triplet_prompt import (
     PromptVersion,
     ask_about,
 )
-from builder.pipeline import layers as gold_files
-from builder.pipeline.labellers import restore
-from builder.pipeline.pool_layers import is_pool, read_finished
-from builder.store import db, gold, labellers, reviews, triplets
-from builder.teaching.choosing_reviews import choose_reviews
+from builder.pipeline import layers
+from builder.pipeline.labellers import read_unreadable, restore
+from builder.pipeline.layers import is_pool, read_finished
+from builder.store import db, gold, labels, pools, reviews, triplets
+from builder.store.triplets import JudgedTriplet
 from builder.teaching.judging import Limits
 from builder.teaching.labelling import opened
+
+JUDGE = "discriminator"
+LEAST_DOUBT = 0.2
+"""A review is disputed where a triplet is doubted at least so much."""
+SELECTIONS = ("disputed", "all", "unreadable")
+
+
+def choose_reviews(
+    connection: sqlite3.Connection, selection: str, split: str, limit: int | None, source: str
+) -> list[Review]:
+    """The reviews of a split ("all" for every one) by doubt, then in the order of the hashes of their texts.
+
+    `selection` "disputed" leaves out those in which nothing is doubted, "unreadable" those of which `source` gave an
+    answer that can be read, or none; WorkdirError for another name than SELECTIONS.
+    """
+    if selection not in SELECTIONS:
+        hint = did_you_mean(selection, SELECTIONS)
+        known = ", ".join(sorted(SELECTIONS))
+        raise WorkdirError(f"unknown selection {selection!r}", where="--select", fix=f"{hint}known: {known}")
+    unreadable = read_unreadable(connection, source) if selection == "unreadable" else set()
+    chosen: list[tuple[float, float, int]] = []
+    for name in ("train", "valid", "test") if split == "all" else (split,):
+        most, total = doubts(connection, name)
+        for review in reviews.in_split(connection, name):
+            doubt = total.get(review.id, 0.0) if selection == "disputed" else 0.0
+            if selection == "disputed" and most.get(review.id, 0.0) < LEAST_DOUBT:
+                continue
+            if selection != "unreadable" or review.id in unreadable:
+                chosen.append((-doubt, _shuffled(review.id), review.id))
+    ids = [i for *_, i in sorted(chosen)[:limit]]
+    by_id = {review.id: review for review in reviews.by_id(connection, ids)}
+    return [by_id[i] for i in ids]
+
+
+def doubts(connection: sqlite3.Connection, split: str) -> tuple[dict[int, float], dict[int, float]]:
+    """Review row id -> the doubt of its most doubtful triplet, and the sum over its triplets."""
+    most: dict[int, float] = {}
+    total: dict[int, float] = {}
+    for review, doubt in _triplet_doubts(connection, split):
+        most[review] = max(most.get(review, 0.0), doubt)
+        total[review] = total.get(review, 0.0) + doubt
+    return most, total
+
+
+def _triplet_doubts(connection: sqlite3.Connection, split: str) -> Iterator[tuple[int, float]]:
+    systems = pools.systems(connection)
+    judge = triplets.source_id(connection, JUDGE) or 0
+    sources = [triplets.source_id(connection, name) for name in systems if systems[name] != triplets.RULES_REPEATED]
+    seen: set[int] = set()
+    for source in sources:
+        if source is None:
+            continue
+        for judged in triplets.judged(connection, source, judge, split):
+            if judged.stored.id not in seen:
+                seen.add(judged.stored.id)
+                yield judged.stored.review, min(chance := chance_of(judged), 1 - chance)
+
+
+def chance_of(judged: JudgedTriplet) -> float:
+    """How likely a triplet is right: by the judge's score, else by how far the rules' aspect is ahead."""
+    if judged.score is not None:
+        return min(1.0, max(0.0, judged.score))
+    return 1 / (1 + math.exp(-min(judged.margin, 30.0)))
+
+
+def _shuffled(review: int) -> float:
+    """A fixed order that has nothing to do with that of the input."""
+    return (review * 2654435761 % 2**32) / 2**32
+
 
 _UNSUPPORTED = ("status 400", "status 415", "status 422", "status 501")
 """What servers answer that do not know structured output."""
@@ -155,7 +226,7 @@ def label_reviews(workdir: Path, made: LabelPlan) -> LabelCounts:
     done = LabelCounts(made.asking.source, cached=len(made.answered), schema=made.schema)
     with opened(workdir) as connection:
         _remember(connection, made, made.answered)
-        labellers.clear_rows(connection, f"{made.asking.source}{_SILENT}")
+        labels.clear_rows(connection, f"{made.asking.source}{_SILENT}")
         run = _LabelRun(connection, made, done)
         try:
             run.ask_all()
@@ -164,15 +235,15 @@ def label_reviews(workdir: Path, made: LabelPlan) -> LabelCounts:
         finally:
             with db.atomic(connection):
                 done.triplets = restore(connection, made.asking.source)
-            done.readable = len(labellers.reviews_of(connection, made.asking.source))
-            done.rejected = Counter(labellers.rejection_counts(connection, made.asking.source))
+            done.readable = len(labels.reviews_of(connection, made.asking.source))
+            done.rejected = Counter(labels.rejection_counts(connection, made.asking.source))
     return done
 
 
 def _remember(connection: sqlite3.Connection, made: LabelPlan, answered: Mapping[str, str]) -> None:
     """Note which kept answers are those of the source. One that cannot be read takes no place of one that can."""
     by_key = {request.review.key: request.review for request in made.requests}
-    read = labellers.reviews_of(connection, made.asking.source)
+    read = labels.reviews_of(connection, made.asking.source)
     raw = gold.cached(connection, answered.values())
     with db.atomic(connection):
         rows = [
@@ -180,7 +251,7 @@ def _remember(connection: sqlite3.Connection, made: LabelPlan, answered: Mapping
             for key, answer in answered.items()
             if by_key[key].id not in read or read_answer(message_of(raw[answer]), by_key[key].text).readable
         ]
-        labellers.remember(connection, made.asking.source, made.asking.prompt.digest, rows)
+        labels.remember(connection, made.asking.source, made.asking.prompt.digest, rows)
 
 
 class _LabelRun:
@@ -223,7 +294,7 @@ class _LabelRun:
             done.failed[outcome.reason] += 1
             with db.atomic(self._connection):
                 row = (review.key, outcome.reason, f"{made.asking.source}{_SILENT}", outcome.raw[:10_000])
-                reviews.reject(self._connection, labellers.STAGE, [row])
+                reviews.reject(self._connection, labels.STAGE, [row])
             return
         prompt = question.prompt_tokens if outcome.prompt_tokens is None else outcome.prompt_tokens
         completion = question.answer_tokens if outcome.completion_tokens is None else outcome.completion_tokens
@@ -236,7 +307,7 @@ class _LabelRun:
         with db.atomic(self._connection):
             gold.keep(self._connection, kept)
             row_kept = (review.key, review.text, answer_key)
-            labellers.remember(self._connection, made.asking.source, made.asking.prompt.digest, [row_kept])
+            labels.remember(self._connection, made.asking.source, made.asking.prompt.digest, [row_kept])
         done.answered += 1
         done.lost += not readable
         done.prompt_tokens += prompt
@@ -257,7 +328,7 @@ def _read_examples(connection: sqlite3.Connection, value: str) -> list[LabelledE
     if is_pool(value):
         read = read_finished(connection, "gold", value)
         return [LabelledExample(review.key, review.text, tuple(review.triplets)) for review in read.reviews]
-    rows = gold_files.rows(value)
+    rows = layers.rows(value)
     texts = _texts(connection, rows)
     pseudo = {key: Review(n, key, text, "traditional") for n, (key, text) in enumerate(texts.items())}
     usable = [row for row in rows if str(row["id"]) in pseudo]
@@ -268,7 +339,7 @@ def _read_examples(connection: sqlite3.Connection, value: str) -> list[LabelledE
             fix="add `text` to its rows, or name reviews by their id",
         )
     own: dict[int, list[Any]] = {review.id: [] for review in pseudo.values()}
-    for review, triplet in gold_files.labelled(usable, pseudo.values(), value):
+    for review, triplet in layers.labelled(usable, pseudo.values(), value):
         own[review].append(triplet)
     return [LabelledExample(review.key, review.text, tuple(own[review.id])) for review in pseudo.values()]
 

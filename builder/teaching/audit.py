@@ -16,8 +16,8 @@ from builder.core.records import Pool
 from builder.gold.audit_estimates import READ, AuditResult, AuditSettings, draw_audit
 from builder.gold.file_formats import SHEETS, named
 from builder.gold.items import LabelItem, items
-from builder.pipeline.measured_quality import measured
-from builder.store import audits, db, pools
+from builder.pipeline.layers import measured
+from builder.store import db, pools
 from builder.teaching.labelling import Imported, import_labels, opened, write_items
 
 
@@ -40,7 +40,7 @@ def draw(workdir: Path, settings: AuditSettings, sheet: Path | None = None, *, f
     if sheet is not None and sheet.suffix.lower()[1:] not in SHEETS:
         raise ConfigError(f"{sheet.name} is no sheet", where="--sheet", fix="name it .csv or .xlsx")
     with opened(workdir) as connection:
-        version, reviews = audits.released(connection)
+        version, reviews = pools.released(connection)
         if not any(review.candidates for review in reviews):
             raise WorkdirError(
                 "no release with triplets that machines found", where=str(workdir), fix="run `builder build` first"
@@ -75,10 +75,10 @@ def result(workdir: Path, pool: str | None = None) -> AuditResult:
 
 def _chosen(connection: sqlite3.Connection, workdir: Path, pool: str | None) -> str:
     if pool is None:
-        chosen = audits.latest(connection)
+        chosen = pools.latest(connection)
     else:
         chosen = pools.chosen(connection, pool)
-        if not audits.is_audit(connection, chosen):
+        if not pools.is_audit(connection, chosen):
             raise ConfigError(
                 f"pool {chosen} was drawn for no audit", where="--pool", fix="leave --pool out for the last audit"
             )

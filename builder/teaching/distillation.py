@@ -20,7 +20,7 @@ from builder.language.build_folders import folders_in
 from builder.learning.task import Example, Progress, TaggerConfig
 from builder.pipeline.builds import remembered
 from builder.pipeline.context import Context
-from builder.pipeline.examples import list_examples
+from builder.pipeline.judging import list_examples
 from builder.pipeline.rounds import readable_reviews
 from builder.release.model_card import DESCRIPTION, FORMAT
 from builder.store import db, runs, triplets

@@ -19,7 +19,6 @@ from builder.core.records import Triplet
 from builder.core.settings import CORE
 from builder.core.wording import counted
 from builder.engine.reader import Reader, Reading, Recipe, extract, make_reader
-from builder.language.lexicon.clusters import cluster_words
 from builder.language.lexicon.domain_sheet import (
     Proposal,
     find_slips,
@@ -32,10 +31,10 @@ from builder.language.lexicon.domain_sheet import (
 from builder.language.lexicon.folders import Folders
 from builder.language.lexicon.induce import InductionSettings, WordCandidate, induce
 from builder.language.lexicon.links import Uses, gather
-from builder.language.lexicon.noun_compounds import PIECE, NounCompound, find_noun_compounds
+from builder.language.lexicon.noun_compounds import PIECE, NounCompound, cluster_words, find_noun_compounds
 from builder.language.lexicon.packs import list_packs
 from builder.language.lexicon.resources import Lexicon, load_lexicon, sample_dir
-from builder.pipeline.induction import quote
+from builder.pipeline.rule_report import quote
 from builder.reviews import sources
 from builder.reviews.script import HAN
 from builder.reviews.sources.columns import Columns

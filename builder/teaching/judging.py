@@ -15,8 +15,7 @@ from typing import Any
 from builder.core.errors import ConfigError
 from builder.core.progress import bar
 from builder.core.records import Label
-from builder.gold.judge import Endpoint, Failure, Reply, Spent, ask, key_of, message_of
-from builder.gold.prompt import Question, parse, questions
+from builder.gold.judge import Endpoint, Failure, Question, Reply, Spent, ask, key_of, message_of, parse, questions
 from builder.store import db, gold, pools, reviews
 from builder.teaching.labelling import entered, opened
 

@@ -18,14 +18,14 @@ from pathlib import Path
 from typing import Any
 
 from builder.core.errors import InputError
+from builder.core.files import read_cells
 from builder.core.records import Label, PoolReview, Triplet
-from builder.core.spreadsheets import read_cells
 from builder.core.wording import counted
 from builder.gold.items import meant
-from builder.gold.layer import triplet_row
+from builder.gold.pool import triplet_row
 from builder.gold.triplet_answers import read_answer
-from builder.pipeline import layers as gold_files
-from builder.store import audits, gold, pools
+from builder.pipeline import layers
+from builder.store import gold, pools
 from builder.teaching.labelling import opened
 
 COLUMNS = ("text", "aspect", "opinion", "polarity")
@@ -66,7 +66,7 @@ def read_labels(path: Path) -> LabelledRows:
     """
     if path.suffix.lower() in _SHEETS:
         raise InputError("labels are JSON lines, CSV or TSV", where=str(path), fix="save the sheet as CSV UTF-8")
-    given: list[Row] = _read_table(path) if path.suffix.lower() in TABLES else gold_files.rows(str(path))
+    given: list[Row] = _read_table(path) if path.suffix.lower() in TABLES else layers.rows(str(path))
     left_out: list[LeftOut] = []
     rows = [placed for row in given if (placed := _place(row, left_out)) is not None]
     labels = sum(len(row["triplets"]) for row in given)
@@ -157,8 +157,8 @@ def _read_pool(connection: sqlite3.Connection, name: str) -> Iterator[Row]:
     labels = {candidate: label for candidate, (label, _) in gold.final(connection, name).items()}
     people = gold.of_pool(connection, name, "human")
     checked = {review for who in people for review in gold.checked(connection, name, who)}
-    audit = audits.is_audit(connection, name)
-    read_in_full = audits.complete(connection, name) if audit else checked
+    audit = pools.is_audit(connection, name)
+    read_in_full = pools.complete(connection, name) if audit else checked
     for review in pools.read(connection, name).reviews:
         asked = [candidate.id for candidate in review.candidates if candidate.n is not None]
         decided = all(candidate in labels and labels[candidate].label for candidate in asked)

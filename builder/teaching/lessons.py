@@ -27,16 +27,15 @@ from builder.engine.describing import is_of_opinion
 from builder.engine.engine import Engine
 from builder.engine.reader import Reader, Reading, Recipe, extract, make_reader
 from builder.gold.metrics import micro
-from builder.gold.metrics.matching import Answer, right
 from builder.gold.metrics.sampling import wilson
+from builder.gold.metrics.scores import Answer, right
 from builder.language.lexicon.candidate_scores import Endings
 from builder.language.lexicon.folders import Folders
 from builder.language.lexicon.overlay import Overlay, write
 from builder.language.lexicon.resources import Lexicon
-from builder.language.lexicon.rule_texts import write_rule
-from builder.language.lexicon.rules import Rule
+from builder.language.lexicon.rules import Rule, write_rule
 from builder.models.decision_weights import WeighedOpinion, adapt_weights
-from builder.pipeline import layers as gold
+from builder.pipeline import layers
 from builder.reviews.folding import fold
 from builder.reviews.script import HAN
 from builder.reviews.text import view
@@ -143,7 +142,7 @@ def _locate_labels(rows: Rows, reviews: Sequence[Review], where: Path, name: str
     """Review -> the triplets that its row has under a name."""
     labels = [{"id": row["id"], "triplets": row.get(name) or []} for row in rows]
     out: dict[int, tuple[Triplet, ...]] = {review.id: () for review in reviews}
-    for review, triplet in gold.labelled(labels, reviews, str(where)):
+    for review, triplet in layers.labelled(labels, reviews, str(where)):
         out[review] = (*out[review], triplet)
     return out
 

@@ -1,7 +1,7 @@
 """How good predictions are against gold: what `builder score` shows.
 
-In: files or folders in any format that `builder.release.export.answers` knows, or gold by two annotators. Out: `Scored`, the
-metrics with their intervals and what a reader should know of gold and predictions.
+In: files or folders in any format that `builder.release.export.answers` knows, or gold by two annotators. Out:
+`Scored`, the metrics with their intervals and what a reader should know of gold and predictions.
 """
 
 from __future__ import annotations

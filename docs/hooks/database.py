@@ -6,7 +6,7 @@ import sqlite3
 from contextlib import closing
 
 from builder.store import db
-from builder.store.descriptions import describe_tables
+from builder.store.queries import describe_tables
 
 Columns = dict[str, str]
 

@@ -38,10 +38,10 @@ def main() -> None:
     from builder.core.config import resolve
     from builder.pipeline import pipeline
     from builder.pipeline.builds import Build
-    from builder.store import readings
+    from builder.store import reviews
 
     given = {key: tomllib.loads(f"v = {value}")["v"] for key, value in FAST.items()} | {"shard": 8}
-    real, digests = readings.annotate, set[str]()
+    real, digests = reviews.annotate, set[str]()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         source, gold = small_input(folder)
@@ -69,7 +69,7 @@ def main() -> None:
                     worker.kill()
                     met.append(worker.pid)
 
-            readings.annotate = kill
+            reviews.annotate = kill
             started = time.perf_counter()
             pipeline.run(build(workdir, engine=engine, workers=int(workers)), force=("annotate",))
             seconds = time.perf_counter() - started

@@ -20,7 +20,7 @@ from types import MappingProxyType
 from builder.engine import Engine
 from builder.engine.reader import Reading, Recipe, extract, make_reader
 from builder.gold.metrics import Answer, micro
-from builder.gold.metrics.matching import MEETS
+from builder.gold.metrics.scores import MEETS
 from builder.language.lexicon.resources import Lexicon
 from builder.language.lexicon.rules import Rule, load_rules
 

@@ -4,7 +4,7 @@ COMPLETE_FOLDER SCORER.py`.
 WORKDIR is that of a build with a judge, COMPLETE_FOLDER and SCORER are those of sizes.py. Prints two Markdown tables:
 precision, recall and F1 of variant E by its four limits (builder.models.trust), and how often triplets are right by
 the rank of their score among those of the rules' triplets of train, of which `--train` reviews are drawn
-(builder.models.calibration).
+(builder.models.trust).
 """
 
 from __future__ import annotations

@@ -36,14 +36,13 @@ from builder.engine.reader import Reader, Reading, Recipe, make_reader, to_text
 from builder.language.lexicon.rules import load_rules
 from builder.learning.checkpoint import write_tensors
 from builder.learning.task import VALENCE, Example, TaggerConfig
-from builder.models.calibration import Calibration, Curve, to_kept
 from builder.models.cotrain import Taggers, held, load_taggers, save_taggers
 from builder.models.informed import InformedFoundation
 from builder.models.panel import Panel, seen
 from builder.models.saved import load, save
 from builder.models.shipped import open_model
 from builder.models.tagger import Proposal, Tagger, train_tagger
-from builder.models.trust import STANDINGS, Standing, TrustLimits
+from builder.models.trust import STANDINGS, Calibration, Curve, Standing, TrustLimits, to_kept
 from builder.reviews.script import Variants
 from builder.reviews.text import view
 

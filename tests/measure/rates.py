@@ -27,7 +27,7 @@ from builder.language.lexicon.resources import Lexicon, load_lexicon
 from builder.language.lexicon.rules import load_rules
 from builder.pipeline.builds import Build
 from builder.pipeline.pipeline import run
-from builder.store import db, readings
+from builder.store import db, reviews
 
 _Ready = tuple[Engine, Lexicon]
 _Task = list[tuple[Review, str]]
@@ -84,7 +84,7 @@ def engine(connection: sqlite3.Connection, workers: int) -> tuple[int, float, in
 
 def _tasks(connection: sqlite3.Connection) -> Iterator[_Task]:
     at = 0
-    while rows := readings.annotated(connection, at, 1024):
+    while rows := reviews.annotated(connection, at, 1024):
         at = rows[-1][0].id
         yield rows
 
@@ -99,7 +99,7 @@ def _prepare() -> _Ready:
 def _count(ready: _Ready, task: _Task) -> tuple[int, int]:
     engine, lexicon = ready
     return len(task), sum(
-        len(extract(engine, restored(review, readings.load_words(words), lexicon.variants))) for review, words in task
+        len(extract(engine, restored(review, reviews.load_words(words), lexicon.variants))) for review, words in task
     )
 
 

@@ -27,7 +27,7 @@ from gain import to_answer
 from labels import TEACH, write_required
 from limits import ReadText, held, judge, train_scores
 
-from builder.core.model_settings import Discriminate
+from builder.core.settings import Discriminate
 from builder.engine.engine import Engine
 from builder.engine.reader import Reader, Recipe, make_reader, review_view, to_view
 from builder.gold.metrics import micro
@@ -35,9 +35,8 @@ from builder.language.lexicon.folders import Folders
 from builder.language.lexicon.resources import load_lexicon
 from builder.language.lexicon.rules import Rule, load_rules
 from builder.learning.task import Example
-from builder.models.calibration import Calibration, fitted, ranked
 from builder.models.cotrain import Taggers, load_taggers
-from builder.models.trust import ADD, DROP, WIDEN, Standing, TrustLimits
+from builder.models.trust import ADD, DROP, WIDEN, Calibration, Standing, TrustLimits, fitted, ranked
 from builder.models.tuning import TaughtExamples, tune_taggers
 from builder.store import db, reviews, triplets
 from builder.teaching.label_sources import read_labels

@@ -15,15 +15,14 @@ from typing import Any
 
 from builder.augment import catalog
 from builder.augment.bench.labelled_texts import BenchRow, Data, digest, language, normalised, sentences
-from builder.augment.judging import Judgement, Seen, lost
 from builder.augment.records import Edit, Mark, applied, moved, stretched
-from builder.augment.run import Request, judge_proposals, load_method
+from builder.augment.run import Judgement, Request, Seen, judge_proposals, load_method, lost
 from builder.augment.settings import AugmentSettings, Given, make_settings
 from builder.augment.survival import label_lost
 from builder.core.code import code_digest
 from builder.core.config import toml_value
 from builder.core.errors import ConfigError, InputError
-from builder.core.kept import Kept
+from builder.core.files import Kept
 from builder.core.records import Element, Span, Triplet
 from builder.language.build_folders import folders_in
 from builder.language.lexicon.folders import SHIPPED, Folders

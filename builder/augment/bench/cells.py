@@ -21,7 +21,7 @@ from builder.augment.bench.models.predictors import fit
 from builder.augment.bench.scores import classes, collapsed, spans, triplets
 from builder.core.code import code_digest
 from builder.core.errors import ConfigError, InputError, ModelError
-from builder.core.kept import Kept
+from builder.core.files import Kept
 from builder.core.wording import counted
 from builder.learning.task import Progress, TaggerConfig, sized
 

@@ -16,13 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from builder.augment.bench.labelled_texts import BenchRow, Data, Task
-from builder.augment.file_sentence import FileSentence, language_of
 from builder.augment.records import Mark
-from builder.augment.sentence_files import FORMATS
+from builder.augment.sentence_files import FORMATS, FileSentence, language_of
 from builder.augment.views import ViewUnit, units
 from builder.core.errors import InputError
+from builder.core.files import parse_json
 from builder.core.records import POLARITIES, Element, Polarity, Span, Triplet
-from builder.core.strict_json import parse_json
 from builder.learning.task import VALENCE
 from builder.release.export.answers_text import polarity, polarity_at
 from builder.release.export.records import triplet

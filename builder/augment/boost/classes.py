@@ -24,16 +24,14 @@ from tqdm import tqdm
 
 from builder.augment.boost.filters import SurrogateReading
 from builder.augment.boost.folds import Labels, labels
-from builder.augment.boost.tokens import UNKNOWN, FoldVocabulary, cut, pieces
-from builder.augment.boost.word_network import TwoWay, TwoWayConfig, WordItem
+from builder.augment.boost.word_network import UNKNOWN, FoldVocabulary, TwoWay, TwoWayConfig, WordItem, cut, pieces
 from builder.augment.records import Edit, Sentence
 from builder.augment.settings import AugmentSettings, BoostSettings
 from builder.core.records import Span
 from builder.learning.checkpoint import Checkpoints, tensor_digest
 from builder.learning.encode import batches
 from builder.learning.loop import fit, scope
-from builder.learning.seeds import seed_of
-from builder.learning.task import Progress
+from builder.learning.task import Progress, seed_of
 
 READ = 4096
 """Words of a batch that is read: with more, what a layer leaves behind no longer fits into the processor's cache (a

@@ -19,8 +19,7 @@ import torch
 
 from builder.augment.boost.classes import bar, sized
 from builder.augment.boost.masked import MaskedModel, load_masked
-from builder.augment.boost.tokens import SPECIAL, UNKNOWN, FoldVocabulary
-from builder.augment.boost.word_network import TwoWay, TwoWayConfig, WordItem, collate
+from builder.augment.boost.word_network import SPECIAL, UNKNOWN, FoldVocabulary, TwoWay, TwoWayConfig, WordItem, collate
 from builder.augment.methods.word_embs import Options
 from builder.augment.records import Sentence
 from builder.augment.settings import AugmentSettings
@@ -30,7 +29,7 @@ from builder.learning.devices import choose
 from builder.learning.encode import batches
 from builder.learning.loop import fit, scope
 from builder.learning.obtain import ModelShelf, TrainingRun, load_or_train, training_key
-from builder.learning.seeds import seed_of
+from builder.learning.task import seed_of
 from builder.reviews.script import HAN
 
 AROUND = 160

@@ -28,8 +28,7 @@ from builder.learning.checkpoint import Checkpoints, tensor_digest
 from builder.learning.devices import choose, half_precision, in_parts
 from builder.learning.encode import batches
 from builder.learning.loop import fit, scope
-from builder.learning.seeds import seed_of
-from builder.learning.task import NetworkConfig
+from builder.learning.task import NetworkConfig, seed_of
 
 MASKED = 0.15
 """Share of the tokens that the language modelling head learns from in a batch (Devlin et al. 2019)."""

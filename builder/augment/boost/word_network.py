@@ -9,12 +9,16 @@ same size took four times as long, and a convolution library compiles a kernel f
 
 Shapes: B texts of T words between their begin and end (padded), D units a direction, N targets (a text, or an aspect
 in it), C classes.
+
+Texts as numbers of words (Latin script) or characters (Han), cut by regular expressions.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,8 +27,51 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
-from builder.augment.boost.tokens import BEGIN, END, PAD, SPECIAL, UNKNOWN
+from builder.core.records import Span
+from builder.learning.pieces import TokenVocabulary
 from builder.learning.task import NetworkConfig
+from builder.reviews.script import HAN
+
+PAD, BEGIN, END, UNKNOWN = range(4)
+SPECIAL = 4
+_PIECE = re.compile(rf"{HAN.pattern}|[^\W\d_{HAN.pattern[1:-1]}]+(?:['’]\w+)?|\d+|[^\w\s]|_")
+
+
+def pieces(text: str) -> list[Span]:
+    """Han characters, runs of other letters, numbers, and marks; in order, white space left out."""
+    return [match.span() for match in _PIECE.finditer(text)]
+
+
+@dataclass(frozen=True, slots=True)
+class FoldVocabulary:
+    """The known words of a fold, the most frequent first. `rare` is how many different words were too seldom seen."""
+
+    known: TokenVocabulary
+    rare: int
+
+    @classmethod
+    def of(cls, texts: Iterable[Sequence[str]], least: int, most: int) -> FoldVocabulary:
+        counts = Counter(word.lower() for words in texts for word in words)
+        known = TokenVocabulary.of_frequent(counts, least, most, SPECIAL)
+        return cls(known, max(1, len(counts) - len(known.tokens)))
+
+    @property
+    def description(self) -> str:
+        """What digests of models are taken of. It never changes, so that a model keeps its digest."""
+        return f"Words(listed={self.known.tokens!r}, rare={self.rare})"
+
+    def __len__(self) -> int:
+        return len(self.known)
+
+    def number(self, word: str) -> int:
+        """The number of a word, in whatever letter case."""
+        return self.known.numbers.get(word.lower(), UNKNOWN)
+
+
+def cut(text: str) -> list[str]:
+    """The pieces of a text as strings."""
+    return [text[start:end] for start, end in pieces(text)]
+
 
 REACH = 12.0
 """Words from an aspect at which nothing counts as its surroundings any more (local context focus, linearly falling)."""

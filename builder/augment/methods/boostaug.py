@@ -41,8 +41,7 @@ from builder.augment.records import Changed, Edit, Mark, Method, Rewrite, Senten
 from builder.augment.settings import AugmentSettings, BoostSettings
 from builder.core.code import code_digest
 from builder.core.errors import ConfigError
-from builder.core.files import write_atomically
-from builder.core.kept import Kept, key_of
+from builder.core.files import Kept, key_of, write_atomically
 
 Scale = Literal["absolute", "source", "valid"]
 TRAINERS = {

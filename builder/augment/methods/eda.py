@@ -20,7 +20,7 @@ from builder.augment.methods import synonym
 from builder.augment.records import Edit, Rewrite, Sentence, seeded
 from builder.augment.settings import AugmentSettings
 from builder.core.errors import ConfigError
-from builder.core.kept import key_of
+from builder.core.files import key_of
 from builder.core.records import Span
 
 Synonyms = Callable[[str, bool], Sequence[str]]

@@ -22,16 +22,16 @@ from typing import TYPE_CHECKING
 
 from builder.augment.barring import Bars, bars
 from builder.augment.beams import Beam, BeamLimits, FragmentReader, fitted, surest, usual
+from builder.augment.conditions import LABELS, bio, kept
 from builder.augment.cues import Cues
-from builder.augment.fragment_settings import NAME, MaskedSeq2SeqSettings
 from builder.augment.fragment_training import learnable, masked, train_fragments
 from builder.augment.mask_frag import chosen_fragments
 from builder.augment.records import Edit, Rewrite, Sentence
 from builder.augment.replacing import unit_inventory
+from builder.augment.settings import NAME, MaskedSeq2SeqSettings
 from builder.augment.signatures import describe_training, sign_method
-from builder.augment.token_labels import LABELS, bio, kept
 from builder.augment.training import corpora
-from builder.core.kept import Kept
+from builder.core.files import Kept
 
 if TYPE_CHECKING:
     from builder.augment.nets.beam import Beams, Pairs
@@ -82,7 +82,7 @@ class MaskedSeq2Seq:
             yield from self._chunk(sentences[at : at + _CHUNK], copies, seed)
 
     def _chunk(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Rewrite, ...]]:
-        from builder.augment.nets.fragment_writing import Writing, write
+        from builder.augment.nets.fragments import Writing, write
         from builder.learning.pieces import own_marks
 
         how = self.settings
@@ -107,7 +107,7 @@ class MaskedSeq2Seq:
 
     def _masked(self, sentence: Sentence, copies: int, seed: int) -> Iterator[tuple[Cut, MaskedSentence, Set[int]]]:
         """The tokens of the sentence, each masked fragment of it, and the numbers of `bars` that it may write."""
-        from builder.learning.seeds import seed_of
+        from builder.learning.task import seed_of
 
         cut = self.inventory.cut(sentence.text, sentence.words)
         labels = bio(cut.spans, kept(sentence, self.settings.keep))
@@ -163,7 +163,7 @@ def load(
     Raises ModelError where there is nothing to learn from or the base is no encoder-decoder, InputError where labels
     overlap.
     """
-    from builder.augment.nets.fragment_writing import pairs
+    from builder.augment.nets.fragments import pairs
     from builder.learning.obtain import ModelShelf
 
     shelf = ModelShelf(folder, seed, progress, device)

@@ -20,7 +20,7 @@ from builder.augment.choice import amount, distinct, free, replacing
 from builder.augment.records import Edit, Rewrite, Sentence, seeded
 from builder.augment.settings import AugmentSettings
 from builder.core.errors import ConfigError, InputError
-from builder.core.kept import key_of
+from builder.core.files import key_of
 from builder.reviews.script import HAN
 
 KINDS = {"sound": "zh", "shape": "zh", "rules": "en", "keyboard": "en", "dictionary": ""}

@@ -16,7 +16,7 @@ from builder.augment import characters
 from builder.augment.choice import amount, distinct, free, replacing
 from builder.augment.records import Edit, Rewrite, Sentence, seeded
 from builder.augment.settings import AugmentSettings
-from builder.core.kept import key_of
+from builder.core.files import key_of
 from builder.reviews.script import HAN
 
 LEAST = 4

@@ -18,13 +18,12 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from builder.augment.conditions import Conditions, free_words
+from builder.augment.conditions import Conditions, free_words, kept
 from builder.augment.methods import cbert
 from builder.augment.opposites import OPPOSITE, Opinion, head, label_of, middle, opinions_of, opposites, turned
 from builder.augment.records import Changed, Edit, Mark, Rewrite, Sentence
 from builder.augment.replacing import ClozeModel, Words, distinct, edited, in_turn, unit_inventory
 from builder.augment.signatures import LATER, describe_training, sign_method
-from builder.augment.token_labels import kept
 from builder.augment.training import InDomain
 from builder.core.errors import ModelError
 from builder.core.limits import Limits, among, at_least, share_above_0
@@ -112,7 +111,7 @@ class StyleTransfer:
                 self.progress(done, len(sentences), "writing")
 
     def _made(self, sentence: Sentence, copies: int, seed: int) -> tuple[Rewrite, ...]:
-        from builder.learning.seeds import seed_of
+        from builder.learning.task import seed_of
 
         marks = kept(sentence, "aspect+opinion")
         cut = self.model.inventory.cut(sentence.text, sentence.words)

@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Protocol
 
 from builder.augment import wordnet
+from builder.augment.cues import english_sets, english_words
 from builder.augment.records import Edit, Rewrite, Sentence, seeded
 from builder.augment.settings import AugmentSettings
 from builder.augment.settings import SynonymSettings as Options
-from builder.augment.wordlists import english_sets, english_words
 from builder.core.errors import ResourceError
 from builder.core.records import Span
 from builder.language.lexicon.folders import Folders

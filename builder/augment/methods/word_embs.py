@@ -17,7 +17,7 @@ from typing import Protocol, cast
 from builder.augment.choice import amount, distinct, free, replacing
 from builder.augment.records import Edit, Rewrite, Sentence, seeded
 from builder.augment.settings import AugmentSettings
-from builder.core.kept import key_of
+from builder.core.files import key_of
 
 Options = dict[int, tuple[tuple[str, float], ...]]
 """By the index of a word: what may stand there, and how likely it is; the likeliest first."""

@@ -3,21 +3,49 @@
 In: a network as a `Stepper`, the rows to write (`SearchRows`), what none of them may say (`SearchRules`). Out: the
 `Beams` of each row.
 
-Every search reports its margin, for outcomes that do not depend on the batch: see `builder.augment.nets.margins`.
+Every search reports its margin, for outcomes that do not depend on the batch: see `builder.augment.nets.beam`.
 A small model left to itself writes ，，， or the same words over and over: neither is ever chosen.
+
+Outcomes that do not depend on the batch that an item happens to be in.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import torch
 from torch import Tensor
 
-from builder.augment.nets.margins import rounded
+from builder.learning.devices import in_parts
+
+SURE = 1e-4
+Item = TypeVar("Item")
+Out = TypeVar("Out")
+
+
+def rounded(score: float) -> tuple[float, float]:
+    """A score to hundredths, and how far it is from being rounded otherwise."""
+    hundredths = round(score, 2)
+    return hundredths, 0.005 - abs(score - hundredths)
+
+
+def settled(
+    items: Sequence[Item],
+    batches: Sequence[Sequence[int]],
+    work: Callable[[list[Item]], list[tuple[Out, float]]],
+) -> Iterator[tuple[int, Out]]:
+    """(index, outcome) of every item. `work` gives outcomes with margins; below SURE it is given the item alone. A
+    batch that the device has no memory for is halved.
+    """
+    for batch, done in in_parts(map(list, batches), lambda batch: work([items[i] for i in batch])):
+        for i, (out, margin) in zip(batch, done, strict=True):
+            if margin < SURE and len(batch) > 1:
+                out = work([items[i]])[0][0]
+            yield i, out
+
 
 REPEATED = 3
 """A sequence holds the same REPEATED tokens in a row only once."""

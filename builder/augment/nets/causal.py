@@ -16,18 +16,16 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from builder.augment.nets.beam import Beams, SearchRows, SearchRules, SearchSize, search
+from builder.augment.nets.beam import Beams, SearchRows, SearchRules, SearchSize, search, settled
 from builder.augment.nets.hub import CAUSAL, HubInventory, inventory
 from builder.augment.nets.hub import load as load_hub
-from builder.augment.nets.margins import settled
 from builder.augment.nets.seq2seq import IGNORED
 from builder.augment.nets.transformer import DecoderLayer, begun, padded
 from builder.learning.checkpoint import tensor_digest
 from builder.learning.devices import device_of
 from builder.learning.loop import scope
 from builder.learning.obtain import Measure, Phase, Schedule, TrainingRun, train_phase
-from builder.learning.seeds import seed_of
-from builder.learning.task import Progress
+from builder.learning.task import Progress, seed_of
 
 
 @dataclass(frozen=True, slots=True)

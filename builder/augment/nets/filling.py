@@ -15,11 +15,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from builder.augment.nets.beam import banned
+from builder.augment.nets.beam import banned, rounded, settled
 from builder.augment.nets.cloze import Blank, Cloze, EmbeddedCloze, HubCloze, LstmCloze
 from builder.augment.nets.hub import MASKED, HubInventory
 from builder.augment.nets.hub import load as load_hub
-from builder.augment.nets.margins import rounded, settled
 from builder.learning.checkpoint import tensor_digest
 from builder.learning.loop import scope
 from builder.learning.obtain import Measure, Phase, TrainingRun, train_phases

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from builder.augment.nets.margins import rounded, settled
+from builder.augment.nets.beam import rounded, settled
 from builder.augment.nets.seq2seq import LabelledSeq2Seq, MaskedSentence, collate
 from builder.augment.nets.transformer import padded
 from builder.learning.devices import device_of, place

@@ -20,9 +20,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Generic
 
-from builder.core.blas import choose_kernels
 from builder.core.errors import WorkerLost
-from builder.core.memory import collect_seldom
+from builder.core.machine import choose_kernels, collect_seldom
 from builder.core.shards import TRIES, Answer, Job, Parcel, State, Task
 from builder.core.shards.parcels import put_in_place
 

@@ -13,8 +13,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from builder.gold.metrics.matching import Answer, Answers
-from builder.gold.metrics.scores import Tally
+from builder.gold.metrics.scores import Answer, Answers, Tally
 
 _IGNORED = re.compile(r"[\[\]「」\s]")
 _MODIFIER = 3

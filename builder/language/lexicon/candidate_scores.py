@@ -3,20 +3,209 @@
 In: uses, the pool of candidates, the words accepted so far. Out: `Score` by word, valences, classes. Teachers are the
 words that the lexicon has and the corpus uses; those of the other kinds are the counter-examples, weighted so that
 both sides count the same.
+
+Two small regressions that the lexicon itself calibrates: is a word of a kind (logistic), and how good is it (ridge).
+
+Features of a word's uses: what makes it look like an opinion, like an aspect, and how good it is.
 """
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
-from builder.language.lexicon import features, fit
-from builder.language.lexicon.features import Characters
 from builder.language.lexicon.links import Uses
 from builder.language.lexicon.resources import Lexicon
+
+Matrix = npt.NDArray[np.float64]
+
+
+def logistic(rows: Matrix, labels: Matrix, weights: Matrix, penalty: float = 1.0, steps: int = 30) -> Matrix:
+    """Weights of a penalised, weighted logistic regression by Newton's method; the last weight is the bias."""
+    x = _biased(rows)
+    keep = np.diag([*[penalty] * rows.shape[1], 1e-6])
+    coefficients = np.zeros(x.shape[1])
+    for _ in range(steps):
+        p = 1 / (1 + np.exp(-np.clip(x @ coefficients, -30, 30)))
+        slope = x.T @ (weights * (labels - p)) - keep @ coefficients
+        curve = (x * (weights * p * (1 - p))[:, None]).T @ x + keep
+        step = np.linalg.solve(curve, slope)
+        coefficients += step
+        if float(np.abs(step).max()) < 1e-8:
+            break
+    return np.asarray(coefficients)
+
+
+def probability(rows: Matrix, coefficients: Matrix) -> Matrix:
+    """The probability of each row by the weights of `logistic`."""
+    return np.asarray(1 / (1 + np.exp(-np.clip(_biased(rows) @ coefficients, -30, 30))))
+
+
+def ridge(rows: Matrix, values: Matrix, weights: Matrix, penalty: float = 1.0) -> Matrix:
+    """Weights of a penalised, weighted linear regression; the last weight is the bias."""
+    x = _biased(rows)
+    keep = np.diag([*[penalty] * rows.shape[1], 1e-6])
+    return np.asarray(np.linalg.solve((x * weights[:, None]).T @ x + keep, x.T @ (weights * values)))
+
+
+def linear(rows: Matrix, coefficients: Matrix) -> Matrix:
+    """The value of each row by the weights of `ridge`."""
+    return np.asarray(_biased(rows) @ coefficients)
+
+
+def standard(rows: Matrix) -> tuple[Matrix, Matrix]:
+    """Mean and spread of each column, the spread 1 where a column is constant."""
+    spread = rows.std(axis=0)
+    return np.asarray(rows.mean(axis=0)), np.where(spread > 1e-9, spread, 1.0)
+
+
+def _biased(rows: Matrix) -> Matrix:
+    return np.hstack([rows, np.ones((len(rows), 1))])
+
+
+SMOOTH = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Characters:
+    """How often characters stand in words of a kind: a word's kind and valence show in what it is written with (Ku &
+    Chen 2007).
+    """
+
+    inside: Mapping[str, tuple[float, float]]
+    last: Mapping[str, tuple[float, float]]
+    prior: float
+
+    @classmethod
+    def of(cls, values: Mapping[str, float]) -> Characters:
+        """Sums and counts of the words' values by character, and by last character."""
+        inside: dict[str, list[float]] = {}
+        last: dict[str, list[float]] = {}
+        for word, value in values.items():
+            for char in set(word):
+                inside.setdefault(char, []).append(value)
+            last.setdefault(word[-1], []).append(value)
+        prior = sum(values.values()) / max(1, len(values))
+        return cls(
+            {c: (sum(v), len(v)) for c, v in inside.items()}, {c: (sum(v), len(v)) for c, v in last.items()}, prior
+        )
+
+    def mean(self, word: str, own: float | None) -> float:
+        """The mean value of words that share a character; a word among them (`own`) does not vouch for itself."""
+        return sum(self._share(self.inside, char, own) for char in word) / len(word)
+
+    def ending(self, word: str, own: float | None) -> float:
+        """The mean value of words that end in the same character; `own` as in `mean`."""
+        return self._share(self.last, word[-1], own)
+
+    def _share(self, table: Mapping[str, tuple[float, float]], char: str, own: float | None) -> float:
+        total, number = table.get(char, (0.0, 0))
+        if own is not None:
+            total, number = total - own, number - 1
+        return (total + SMOOTH * self.prior) / (number + SMOOTH)
+
+
+def opinion(word: str, uses: Uses, opinions: Mapping[str, float], association: float, written: float) -> list[float]:
+    """Support, purity, association, grammar, company and spelling of a word as an opinion."""
+    n, tags = uses.count, uses.tags
+    linked = sum(uses.described.values())
+    return [
+        math.log1p(uses.reviews),
+        association,
+        _share(uses.degree, n),
+        _share(uses.negated, n),
+        _share(uses.final, n),
+        _share(min(linked, n), n),
+        _share(uses.graded, n),
+        _share(sum(count for peer, count in uses.peers.items() if peer in opinions), n),
+        _share(tags["ADJ"], n),
+        _share(tags["VERB"], n),
+        _share(tags["NOUN"] + tags["PROPN"], n),
+        _share(min(sum(uses.describing.values()), n), n),
+        _share(uses.open, n),
+        written,
+        float(len(word) == 1),
+        float(len(word) == 2),
+        float(len(word) == 3),
+    ]
+
+
+def aspect(
+    word: str, uses: Uses, aspects: Mapping[str, str], association: float, written: float, ending: float
+) -> list[float]:
+    """The same of a noun as an aspect."""
+    n, tags = uses.count, uses.tags
+    return [
+        math.log1p(uses.reviews),
+        association,
+        _share(min(sum(uses.describing.values()), n), n),
+        _share(sum(count for peer, count in uses.peers.items() if peer in aspects), n),
+        _share(uses.degree, n),
+        _share(uses.negated, n),
+        _share(uses.counted, n),
+        _share(tags["NOUN"], n),
+        _share(tags["PROPN"], n),
+        _share(tags["VERB"] + tags["ADJ"], n),
+        _share(min(sum(uses.described.values()), n), n),
+        _share(uses.open, n),
+        written,
+        ending,
+        float(len(word) == 1),
+        float(len(word) == 2),
+    ]
+
+
+def valence(uses: Uses, valences: Mapping[str, float], written: float, stars: float) -> list[float]:
+    """What neighbours, peers, spelling and ratings say: means of distances from 5 (stars: from the corpus's mean),
+    shrunk to 0.
+    """
+    return [
+        _mean(uses.near, valences), _mean(uses.far, valences), _mean(uses.peers, valences), written,
+        (uses.stars - stars * uses.rated) / (uses.rated + SMOOTH),
+        _share(uses.negated, uses.count), _share(uses.degree, uses.count),
+    ]  # fmt: skip
+
+
+def associations(
+    uses: Mapping[str, Uses], links: Callable[[Uses], Counter[str]], partners: Iterable[str]
+) -> dict[str, float]:
+    """Signed root of the log-likelihood ratio (Dunning 1993) between each word and links with `partners`, on a log
+    scale.
+    """
+    wanted = frozenset(partners)
+    linked = {
+        word: sum(count for partner, count in links(use).items() if partner in wanted) for word, use in uses.items()
+    }
+    total, links_total = sum(use.count for use in uses.values()), sum(linked.values())
+    return {
+        word: _association(min(linked[word], use.count), use.count, links_total, max(total, links_total))
+        for word, use in uses.items()
+    }
+
+
+def _association(joint: float, word: float, links: float, total: float) -> float:
+    if not total or not links:
+        return 0.0
+    expected = word * links / total
+    ratio = 2 * sum(
+        o * math.log(o / e) for o, e in ((joint, expected), (word - joint, word - expected)) if o > 0 and e > 0
+    )
+    return math.copysign(math.log1p(math.sqrt(max(ratio, 0.0))), joint - expected)
+
+
+def _mean(signs: Mapping[str, int], valences: Mapping[str, float]) -> float:
+    known = [(sign, valences[word] - 5) for word, sign in signs.items() if word in valences]
+    return sum(sign * distance for sign, distance in known) / (sum(abs(sign) for sign, _ in known) + SMOOTH)
+
+
+def _share(part: float, whole: float) -> float:
+    return part / (whole + SMOOTH)
+
 
 _RELIABLE = 3.0
 _SINGLE_OPINION, _SINGLE_ASPECT = (0.5, -np.inf), (0.65, 1.0)
@@ -50,10 +239,10 @@ def opinion_scores(
             **dict.fromkeys(lexicon.opinions, 1.0),
         }
     )
-    association = features.associations(uses, lambda use: use.described, aspects)
+    association = associations(uses, lambda use: use.described, aspects)
 
     def row(word: str) -> list[float]:
-        return features.opinion(word, uses[word], opinions, association[word], spelling.mean(word, examples.get(word)))
+        return opinion(word, uses[word], opinions, association[word], spelling.mean(word, examples.get(word)))
 
     votes = {}
     for word in pool:
@@ -82,11 +271,11 @@ def aspect_scores(
             **dict.fromkeys(lexicon.aspects, 1.0),
         }
     )
-    association = features.associations(uses, lambda use: use.describing, opinions)
+    association = associations(uses, lambda use: use.describing, opinions)
 
     def row(word: str) -> list[float]:
         own = examples.get(word)
-        return features.aspect(
+        return aspect(
             word, uses[word], aspects, association[word], spelling.mean(word, own), spelling.ending(word, own)
         )
 
@@ -122,10 +311,10 @@ def _scored(
     if not pool or len(set(examples.values())) < 2:
         return {}
     rows = np.array([row(word) for word in examples])
-    mean, spread = fit.standard(rows)
+    mean, spread = standard(rows)
     sides = np.where(labels > 0.5, 0.5 / labels.sum(), 0.5 / (1 - labels).sum()) * len(labels)
-    coefficients = fit.logistic((rows - mean) / spread, labels, sides)
-    scores = fit.probability((np.array([row(word) for word in pool]) - mean) / spread, coefficients)
+    coefficients = logistic((rows - mean) / spread, labels, sides)
+    scores = probability((np.array([row(word) for word in pool]) - mean) / spread, coefficients)
     out = {}
     for word, score in zip(pool, scores.tolist(), strict=True):
         purity = min(1.0, votes[word] / uses[word].count)
@@ -152,16 +341,16 @@ def valences(
     stars = sum(use.stars for use in uses.values()) / rated if rated else 0.0
 
     def row(word: str) -> list[float]:
-        return features.valence(uses[word], opinions, spelling.mean(word, distances.get(word)), stars)
+        return valence(uses[word], opinions, spelling.mean(word, distances.get(word)), stars)
 
     rows, goal = np.array([row(word) for word in known]), np.array([distances[word] for word in known])
-    mean, spread = fit.standard(rows)
+    mean, spread = standard(rows)
     weights = np.array([uses[word].count / (uses[word].count + _RELIABLE) for word in known])
-    coefficients = fit.ridge((rows - mean) / spread, goal, weights)
-    agreement = float(np.mean(np.sign(fit.linear((rows - mean) / spread, coefficients)) == np.sign(goal)))
+    coefficients = ridge((rows - mean) / spread, goal, weights)
+    agreement = float(np.mean(np.sign(linear((rows - mean) / spread, coefficients)) == np.sign(goal)))
     if not pool:
         return {}, agreement
-    guessed = 5 + fit.linear((np.array([row(word) for word in pool]) - mean) / spread, coefficients)
+    guessed = 5 + linear((np.array([row(word) for word in pool]) - mean) / spread, coefficients)
     return {word: float(np.clip(value, 1.5, 9.0)) for word, value in zip(pool, guessed, strict=True)}, agreement
 
 

@@ -17,8 +17,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from builder.core.errors import ResourceError
-from builder.core.files import write_atomically
-from builder.core.spreadsheets import read_cells
+from builder.core.files import read_cells, write_atomically
 from builder.core.wording import counted
 from builder.language.lexicon.candidate_files import ANSWERS
 from builder.language.lexicon.overlay import save

@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from builder.core.errors import ConfigError
-from builder.language.lexicon.ehownet import read_ehownet
 from builder.language.lexicon.layouts import (
     Entry,
     Options,
     Reader,
     read_dishes,
+    read_ehownet,
     read_ntusd,
     read_text,
     read_valence_csv,

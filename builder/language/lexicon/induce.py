@@ -16,10 +16,9 @@ from types import MappingProxyType
 from typing import Literal
 
 from builder.language.lexicon.candidate_scores import Endings, WordScore, aspect_scores, opinion_scores, valences
-from builder.language.lexicon.links import Uses, gather
-from builder.language.lexicon.names import like_name
+from builder.language.lexicon.categories import like_name
+from builder.language.lexicon.links import ParsedReview, Uses, gather
 from builder.language.lexicon.resources import Lexicon
-from builder.language.lexicon.slots import ParsedReview
 from builder.reviews.script import HAN, script_of
 
 Kind = Literal["opinion", "aspect"]

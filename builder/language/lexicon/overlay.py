@@ -3,17 +3,22 @@
 In: entries under a name. Out: `opinion_categories.tsv`, `opinions/imported_NAME.tsv`, `aspects/imported_NAME.tsv`,
 `general/imported_NAME.tsv` and, so that nothing vanishes, `refused/NAME.txt` (no .tsv: it is no part of the lexicon's
 digest). Writing the same name again replaces what it wrote before and touches no other name's entries.
+
+The exceptions of a working directory: pairs of words that people refused, as a rule of kind `exception`.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 from builder.core.errors import ResourceError
 from builder.core.files import write_atomically
+from builder.language.lexicon.rules import Rule, RuleExample, edited_file, write_rule
 from builder.language.lexicon.tsv_rows import read_rows
 
 _NAME = re.compile(r"[\w-]+")
@@ -112,3 +117,22 @@ def save(path: Path, header: str, rows: Iterable[Sequence[str]]) -> None:
     """Write a TSV file atomically. Tabs and line breaks inside cells become spaces."""
     lines = [header, *("\t".join(" ".join(cell.split()) for cell in row) for row in rows)]
     write_atomically(path, ("\n".join(lines) + "\n").encode())
+
+
+NAME = "refused-pairs"
+_ABOUT = "Pairs that people refused here: the opinion is never said of the aspect in these reviews."
+_EMPTY = Rule(NAME, "exception", 450, _ABOUT, MappingProxyType({"pairs": ()}), (), "")
+
+
+def add_exception(workdir: Path, rules: Sequence[Rule], pair: str, example: RuleExample) -> Path:
+    """Write a pair (`aspect|opinion`) beside the earlier ones. ResourceError where another rule has that name."""
+    rule = next((rule for rule in rules if rule.name == NAME), _EMPTY)
+    if rule.kind != _EMPTY.kind:
+        raise ResourceError(f"rule {NAME!r} is not of kind {_EMPTY.kind}", where=rule.where, fix="give it another name")
+    known: Any = rule.params.get("pairs", ())
+    examples = rule.examples if example in rule.examples else (*rule.examples, example)
+    pairs = tuple(dict.fromkeys((*known, pair)))
+    text = write_rule(replace(rule, params=MappingProxyType({**rule.params, "pairs": pairs}), examples=examples))
+    file = edited_file(workdir, NAME)
+    write_atomically(file, text.encode())
+    return file

@@ -16,10 +16,9 @@ from typing import Any
 
 from builder.core.config import filled
 from builder.core.errors import ResourceError
-from builder.core.files import read_settings
+from builder.core.files import parse_toml, read_settings
 from builder.core.limits import Limits, among
 from builder.core.records import Span, Token
-from builder.core.strict_toml import parse_toml
 from builder.language.nlp import labels as label_table
 from builder.language.nlp.draft import Draft, TreeParser, parsed, sentence_spans
 from builder.language.nlp.labels import Labels

@@ -15,8 +15,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from builder.models.paper.locate import MAX_GAP, fold
-from builder.models.paper.templates import MARKS, NAMES, Template
+from builder.models.paper.templates import MARKS, MAX_GAP, NAMES, Template, fold
 
 _STRUCTURE = frozenset(MARKS + "[]")
 _POLARITIES = tuple(f"{name})" for name in NAMES.values())

@@ -25,13 +25,12 @@ from torch import Tensor
 from torch.nn import functional
 
 from builder.core.errors import ModelError
-from builder.core.kept import Kept
+from builder.core.files import Kept
 from builder.learning.checkpoint import BEST, Checkpoints
 from builder.learning.devices import attempt
 from builder.learning.loop import Course, Fitted, TrainingStep, decayed_groups, train
-from builder.learning.processes import accelerated, agreed
+from builder.learning.processes import accelerated, agreed, sum_gradients
 from builder.learning.task import Progress
-from builder.learning.team import sum_gradients
 from builder.models.paper.seq2seq_settings import Seq2SeqConfig
 
 POOL = 1024

@@ -15,8 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from builder.core.files import refusals
-from builder.core.kept import Kept
+from builder.core.files import Kept, refusals
 from builder.learning.checkpoint import BEST
 
 MANIFEST = "paper.json"

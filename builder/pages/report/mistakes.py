@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 
 from builder.gold.metrics import Answer
-from builder.gold.metrics.matching import near_label
+from builder.gold.metrics.scores import near_label
 from builder.pages.report.blocks import Cell, Section, Table
 from builder.pages.report.numbers import percent
 from builder.pages.report.yardsticks import NO_GOLD, Yardstick

@@ -18,10 +18,10 @@ from builder.language.lexicon.resources import Lexicon
 from builder.pages.report import scores
 from builder.pages.report.blocks import Cell, ReportFigure, Section, Table
 from builder.pages.report.yardsticks import NO_GOLD, Yardstick, answers, final_systems
-from builder.pipeline.measured_quality import measured
-from builder.pipeline.template_models import TEMPLATE_SOURCES
+from builder.pipeline.layers import measured
+from builder.pipeline.rounds import TEMPLATE_SOURCES
 from builder.release.figures import interval, of_manifest
-from builder.store import audits, labels
+from builder.store import labels, pools
 from builder.store import report as asked
 
 
@@ -82,7 +82,7 @@ def scored(
 
 def audit(connection: sqlite3.Connection) -> Section:
     """What people found in a sample of the release: precision by stratum, and recall over reviews read in full."""
-    pool = audits.latest(connection)
+    pool = pools.latest(connection)
     result = measured(connection, pool) if pool is not None else None
     rows: list[tuple[Cell, ...]] = []
     if result is not None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from builder.core.annotators import NOT_STATED, name_annotators
 from builder.gold.metrics import Answer
-from builder.gold.metrics.matching import near_label
+from builder.gold.metrics.scores import near_label
 from builder.store import labels, released, runs
 from builder.store import report as asked
 from builder.store.labels import LabelCandidate, LabelPool, StoredLabel

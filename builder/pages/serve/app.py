@@ -1,13 +1,19 @@
-"""From a working directory or a release to a running web server."""
+"""From a working directory or a release to a running web server.
+
+The folder of a server's copy of the database: gone when the server ends, or when the next one starts.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import os
 import resource
+import shutil
 import socket
-from collections.abc import Callable
-from contextlib import suppress
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,10 +21,39 @@ from typing import Any
 from builder.core import markup
 from builder.core.errors import ConfigError, install_command
 from builder.pages.serve.database import add_comparison, of_release, of_workdir, read_manifest
-from builder.pages.serve.folder import folder_of_server
 from builder.pages.serve.metadata import metadata
 from builder.pages.serve.trying import Extracting, Reads
 from builder.store import db
+
+_PREFIX = "builder-serve-"
+_LOCK = "lock"
+
+
+@contextmanager
+def folder_of_server() -> Iterator[Path]:
+    """A folder that this user alone reads, removed at the end; what killed servers left is removed first."""
+    parent = Path(tempfile.gettempdir())
+    for path in parent.glob(f"{_PREFIX}*"):
+        _remove_if_left(path)
+    with tempfile.TemporaryDirectory(prefix=_PREFIX) as name:
+        draft = Path(name) / "lock.new"  # named `lock` once it is locked, so that nobody takes the folder for left
+        with draft.open("wb") as handle:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            draft.rename(Path(name) / _LOCK)
+            yield Path(name)
+
+
+def _remove_if_left(path: Path) -> None:
+    """Remove a folder of ours whose server has ended."""
+    try:
+        if path.is_symlink() or path.stat().st_uid != os.getuid():
+            return
+        with (path / _LOCK).open("rb") as handle:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(path, ignore_errors=True)
+    except OSError:  # it is in use, or another server that starts is removing it
+        return
+
 
 _SETTINGS = {
     "allow_download": False,

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from builder.core.memory import uncollected
+from builder.core.machine import uncollected
 from builder.pages.serve import spans
 from builder.pages.serve.answering import ask, number, page, selection
 from builder.release.export.records import ReviewRow, TripletRow

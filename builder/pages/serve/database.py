@@ -16,7 +16,7 @@ from builder.release.export.records import triplet as triplet_of
 from builder.release.faulty import naming_faults
 from builder.release.reading import NAME, inside
 from builder.release.shape import parse, read_json
-from builder.reviews.sources.batches import read_bounded
+from builder.reviews.sources.parquet import read_bounded
 from builder.store import browse, db, released, reviews, runs, search
 
 _SCRIPTS = {"zh-Hant": "traditional", "zh-Hans": "simplified"}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from builder.store import browse, browse_tables, changes, queries
-from builder.store.descriptions import describe_tables
+from builder.store import browse, changes, queries
+from builder.store.queries import describe_tables
 
 DATABASE = "builder"
 
@@ -34,7 +34,7 @@ _TRIPLET_LIST = (
 )
 """The flat table that only the pages have; the others are described in the store."""
 _HIDDEN = (
-    "annotations", "settings", "search", "releases", "current_triplets", *browse_tables.TABLES, *changes.TABLES,
+    "annotations", "settings", "search", "releases", "current_triplets", *browse.TABLES, *changes.TABLES,
 )  # fmt: skip
 
 

@@ -19,7 +19,7 @@ from builder.pages.serve.metadata import DATABASE
 from builder.pages.serve.selection import Selection, Toggle
 from builder.pages.serve.spans import plain
 from builder.reviews.sources.opening import one_line
-from builder.store import browse, limits
+from builder.store import browse, queries
 
 hookimpl = HookimplMarker("datasette")
 
@@ -41,7 +41,7 @@ def asgi_wrapper(datasette: Any) -> Callable[[guard.App], guard.App]:
 def prepare_connection(conn: Any, database: str, datasette: Any) -> None:
     """No question of a stranger takes all memory."""
     if site(datasette):
-        limits.limit_strangers(conn)
+        queries.limit_strangers(conn)
 
 
 @hookimpl

@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 from builder.core.errors import QueryError
 from builder.reviews.folding import fold
 from builder.store import search
-from builder.store.browse_tables import ALL, GOLD, LEFT_OUT, MODELS, RELEASED, RULES
+from builder.store.browse import ALL, GOLD, LEFT_OUT, MODELS, RELEASED, RULES
 from builder.store.listing import REVIEW_FILTERS, TRIPLET_FILTERS, WORD_FILTERS, Filters
 from builder.store.word_pages import Script
 

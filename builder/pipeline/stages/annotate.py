@@ -19,7 +19,7 @@ from builder.language import nlp
 from builder.pipeline.context import Context
 from builder.pipeline.lexicons import ArrivedWords, pack_words, unpack_words
 from builder.reviews.script import Script, Variants
-from builder.store import db, readings, reviews, runs
+from builder.store import db, reviews, runs
 
 _Task = list[tuple[int, str, Script]]
 _Ready = tuple[nlp.Backend, Variants]
@@ -31,16 +31,16 @@ def run(context: Context) -> runs.Counts:
     models = Path(config.annotate.models) if config.annotate.models else None
     signature = nlp.signature(config.annotate.backend, context.lexicon.words(), models)
     backend = _begin(context, signature)
-    at = readings.annotated_to(connection)
+    at = reviews.annotated_to(connection)
     folder = Parcel.of(models) if models else None
     job = Job(_prepare, (pack_words(context), config.annotate.backend, folder, signature, config.device), _annotate)
     with bar(reviews.count(connection), "annotate") as shown:
-        shown.update(readings.annotated_count(connection))
+        shown.update(reviews.annotated_count(connection))
         for rows in context.crew.map(job, _tasks(context, at)):
             with db.atomic(connection):
-                readings.annotate(connection, backend, rows)
+                reviews.annotate(connection, backend, rows)
             shown.update(len(rows))
-    return {"reviews": readings.annotated_count(connection), "backend": signature}
+    return {"reviews": reviews.annotated_count(connection), "backend": signature}
 
 
 def _begin(context: Context, signature: str) -> int:
@@ -52,7 +52,7 @@ def _begin(context: Context, signature: str) -> int:
     with db.atomic(connection):
         anew = runs.setting(connection, "annotate.key") == ""
         runs.set_setting(connection, "annotate.key", context.key)
-        return readings.begin_annotations(connection, name, signature, context.key, anew=anew)
+        return reviews.begin_annotations(connection, name, signature, context.key, anew=anew)
 
 
 def _tasks(context: Context, at: int) -> Iterator[_Task]:
@@ -78,4 +78,4 @@ def _prepare(words: ArrivedWords, name: str, models: Path | None, signature: str
 def _annotate(ready: _Ready, task: _Task) -> list[tuple[int, str]]:
     backend, variants = ready
     read_texts = read([text for _, text, _ in task], backend, variants, [script for _, _, script in task])
-    return [(i, readings.dump_tokens(reading.text_tokens)) for (i, _, _), reading in zip(task, read_texts, strict=True)]
+    return [(i, reviews.dump_tokens(reading.text_tokens)) for (i, _, _), reading in zip(task, read_texts, strict=True)]

@@ -22,8 +22,7 @@ from builder.learning.task import DiscriminatorConfig, Example, Judge, JudgedRev
 from builder.models import kinds
 from builder.pipeline import judging, predictions
 from builder.pipeline.context import Context
-from builder.pipeline.examples import pack_examples, stream_examples
-from builder.pipeline.judging import KnownVerdicts
+from builder.pipeline.judging import KnownVerdicts, pack_examples, stream_examples
 from builder.pipeline.sure_proposals import save_proposals
 from builder.pipeline.taught_reviews import list_taught_examples
 from builder.store import db, reviews, runs, triplets

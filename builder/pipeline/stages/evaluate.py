@@ -15,7 +15,7 @@ from builder.gold.metrics.scores import Metric
 from builder.gold.metrics.systems import Settings, measure
 from builder.pipeline.context import Context
 from builder.pipeline.layers import TestLayer, read_layers
-from builder.store import db, labelled, reviews, runs, triplets
+from builder.store import db, labels, reviews, runs, triplets
 
 SignedScore = tuple[runs.Score, str]
 """A score and its signature."""
@@ -26,7 +26,7 @@ def run(context: Context) -> runs.Counts:
     """Score the rules and the last model of every variant; the F1 scores with their intervals."""
     connection = context.connection
     with db.atomic(connection):
-        for layer_name, kind in labelled.KINDS.items():
+        for layer_name, kind in labels.KINDS.items():
             triplets.drop_sources(connection, kind, layer_name)
         layers = list(read_layers(connection, context.config.evaluate))
         for layer in layers:
@@ -53,10 +53,10 @@ def run(context: Context) -> runs.Counts:
 
 def _store(context: Context, layer: TestLayer) -> None:
     """Write a layer: its source, its reviews, its triplets. Gold overrules what is known of a triplet."""
-    connection, kind = context.connection, labelled.KINDS[layer.name]
+    connection, kind = context.connection, labels.KINDS[layer.name]
     source = triplets.source(connection, layer.name, kind, layer.signature, layer.labelled_by, layer.annotators)
-    labelled.put(connection, source, layer.reviews)
-    triplets.propose(connection, source, layer.triplets, overrule=layer.name == labelled.GOLD)
+    labels.put(connection, source, layer.reviews)
+    triplets.propose(connection, source, layer.triplets, overrule=layer.name == labels.GOLD)
 
 
 def _describe_score(score: runs.Score) -> str:

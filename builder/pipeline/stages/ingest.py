@@ -12,11 +12,10 @@ from pathlib import Path
 from builder.core.errors import InputError
 from builder.core.progress import bar
 from builder.core.settings import Input
-from builder.pipeline import layers as gold
-from builder.pipeline import splits
+from builder.pipeline import layers, splits
 from builder.pipeline.context import Context
 from builder.pipeline.ingest_rows import IngestRow, UnusableRow, make_job, make_tasks
-from builder.pipeline.pool_layers import named_files
+from builder.pipeline.layers import named_files
 from builder.pipeline.splits import StoredTexts
 from builder.reviews import sources
 from builder.reviews.sources.opening import one_line, storable
@@ -34,15 +33,15 @@ def run(context: Context) -> runs.Counts:
         search.finish(connection)
         settings = context.config.evaluate
         files = {name: str(path) for name, path in named_files(settings).items()}
-        labelled = {path: gold.rows(path) for path in files.values()}
+        labelled = {path: layers.rows(path) for path in files.values()}
         for name, file in files.items():
-            gold.read_annotators(labelled[file], name, settings)
+            layers.read_annotators(labelled[file], name, settings)
         for file, given in labelled.items():
             _check_keys(context, file, frozenset(str(row["id"]) for row in given))
         named = frozenset(str(row["id"]) for given in labelled.values() for row in given)
         splits.assign_splits(context, stored, named)
         for file, given in labelled.items():  # now, not after the training
-            gold.labelled(given, reviews.in_split(connection, "test"), file)
+            layers.labelled(given, reviews.in_split(connection, "test"), file)
         counts = reviews.ingest_counts(connection) | reviews.near_counts(connection)
         if not counts["reviews"]:
             rejected = reviews.rejection_counts(connection)

@@ -12,21 +12,19 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from builder.core.errors import ReleaseError
-from builder.core.memory import uncollected
+from builder.core.machine import uncollected
 from builder.pipeline import judging
 from builder.pipeline.context import Context, crew_of_this_machine
-from builder.pipeline.release_facts import NO_JUDGE, RULES_ALONE, gather_facts
+from builder.pipeline.release_facts import NO_JUDGE, RULES_ALONE, gather_facts, settle_version
 from builder.pipeline.release_reviews import train_source
 from builder.pipeline.release_rows import write_drafts
-from builder.pipeline.release_version import settle_version
 from builder.release import package, writing
 from builder.release.figures import as_rows
 from builder.release.manifest import Facts
 from builder.release.origin import UNTRUSTED
 from builder.release.reading import rows
 from builder.release.statistics import Tally
-from builder.store import db, drops, reviews, runs
-from builder.store import released as released_rows
+from builder.store import db, drops, released, reviews, runs
 
 
 def run(context: Context) -> runs.Counts:
@@ -46,10 +44,8 @@ def _release(context: Context, folder: Path) -> runs.Counts:
     target, files, version = settle_version(context, folder, content, facts)
     connection = context.connection
     with db.atomic(connection):
-        released_rows.clear(connection)
-        writer = released_rows.RowWriter(
-            connection, version, {name: draft.released_ids() for name, draft in drafts.items()}
-        )
+        released.clear(connection)
+        writer = released.RowWriter(connection, version, {name: draft.released_ids() for name, draft in drafts.items()})
         if target.exists():
             for name in drafts:
                 for row in rows(target, name):
@@ -59,7 +55,7 @@ def _release(context: Context, folder: Path) -> runs.Counts:
             with crew_of_this_machine(context) as crew:
                 writing.write(folder, target, files, crew, apart, writer.take)
         writer.end()
-        released_rows.set_public_ids(connection, context.config.release.ids == "hash")
+        released.set_public_ids(connection, context.config.release.ids == "hash")
         for stage in ("release", drops.STAGE):
             reviews.clear_rejected(connection, stage)
         dropped = (dropped for draft in drafts.values() for dropped in draft.dropped)

@@ -16,11 +16,11 @@ from builder.engine.reader import extract, restored
 from builder.language.lexicon.resources import Lexicon
 from builder.pipeline.context import Context, advance, begin
 from builder.pipeline.lexicons import ArrivedWords, pack_words, unpack_words
-from builder.store import db, readings, reviews, runs, triplet_rows, triplets, usage
+from builder.store import db, reviews, runs, triplets, usage
 
 _CHUNK = 1024
-_Task = list[tuple[readings.ReviewFields, str]]
-_Answer = tuple[int, int, list[triplet_rows.PreparedTriplet]]
+_Task = list[tuple[reviews.ReviewFields, str]]
+_Answer = tuple[int, int, list[triplets.PreparedTriplet]]
 _Ready = tuple[RuleEngine, Lexicon]
 
 
@@ -50,7 +50,7 @@ def _lexicon_entries(lexicon: Lexicon) -> Iterator[usage.Entry]:
 
 
 def _tasks(context: Context, at: int) -> Iterator[_Task]:
-    while rows := readings.annotated_fields(context.connection, at, _CHUNK):
+    while rows := reviews.annotated_fields(context.connection, at, _CHUNK):
         at = rows[-1][0][0]
         yield rows
 
@@ -65,11 +65,11 @@ def _prepare(words: ArrivedWords, convention: Convention) -> _Ready:
 def _seed(ready: _Ready, task: _Task) -> _Answer:
     engine, lexicon = ready
     # All views first: OpenCC takes four times as long for a text where the engine worked since the last one.
-    read = [restored(Review(*fields), readings.load_words(words), lexicon.variants) for fields, words in task]
+    read = [restored(Review(*fields), reviews.load_words(words), lexicon.variants) for fields, words in task]
     return (
         task[-1][0][0],
         len(task),
-        triplet_rows.prepare(
+        triplets.prepare(
             (fields[0], triplet)
             for (fields, _), reading in zip(task, read, strict=True)
             for triplet in extract(engine, reading)

@@ -15,17 +15,17 @@ import time
 from dataclasses import dataclass
 
 from builder.core.errors import ModelError
-from builder.core.model_settings import VARIANTS
 from builder.core.progress import ModelBar
 from builder.core.records import StoredTriplet
+from builder.core.settings import VARIANTS
 from builder.learning.task import Judge
 from builder.models import kinds
-from builder.pipeline import judging, template_models, variant_e
+from builder.pipeline import judging, variant_e
+from builder.pipeline import rounds as template_models
 from builder.pipeline.context import Context
-from builder.pipeline.extractors import predict_splits, train_extractor
 from builder.pipeline.labellers import restore_labellers
-from builder.pipeline.rounds import RoundCounts, RoundResult, accepts, finish_round
-from builder.store import db, labelled, runs, training_sets, triplets
+from builder.pipeline.rounds import RoundCounts, RoundResult, accepts, finish_round, predict_splits, train_extractor
+from builder.store import db, labels, runs, training_sets, triplets
 
 
 def run(context: Context) -> runs.Counts:
@@ -36,7 +36,7 @@ def run(context: Context) -> runs.Counts:
             for variant in VARIANTS:
                 runs.forget_rounds(connection, variant)
             triplets.drop_sources(connection, "model")
-            for layer, kind in labelled.KINDS.items():  # labels come after the models: what they share is theirs again
+            for layer, kind in labels.KINDS.items():  # labels come after the models: what they share is theirs again
                 triplets.drop_sources(connection, kind, layer)
             restore_labellers(connection)
             runs.set_setting(connection, "self_train.key", context.key)

@@ -15,9 +15,9 @@ from collections.abc import Iterable, Iterator
 from itertools import accumulate
 from typing import Any
 
+from builder.core.files import parse_json
 from builder.core.records import POLARITIES, Polarity, Span
-from builder.core.strict_json import parse_json
-from builder.release.export.triplet_labels import (
+from builder.release.export.records import (
     Labelled,
     Spans,
     TripletLabel,

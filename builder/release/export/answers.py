@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from builder.core.errors import InputError
-from builder.core.strict_json import parse_json
+from builder.core.files import parse_json
 from builder.gold.metrics import Answer
 from builder.release.export import answers_text
 from builder.release.export.answers_text import Row, polarity, polarity_at

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from builder.core.errors import InputError
-from builder.core.strict_json import parse_json
+from builder.core.files import parse_json
 from builder.gold.metrics.complete import Complete, Ranged, merge
 from builder.release.export.answers_text import polarity
 

@@ -16,7 +16,7 @@ from typing import Any
 from builder.core.errors import InputError
 from builder.gold.metrics import Answer
 from builder.release.export.paper import NAMES
-from builder.release.export.triplet_labels import parse_triplets
+from builder.release.export.records import parse_triplets
 
 Row = tuple[str, str | None, list[Answer]]
 """Review id, its text if the file has it, its answers."""

@@ -13,9 +13,9 @@ import re
 from collections.abc import Iterable
 from typing import Any, cast
 
+from builder.core.files import parse_json
 from builder.core.records import Polarity
-from builder.core.strict_json import parse_json
-from builder.release.export.triplet_labels import Labelled, Spans, TripletLabel, checked, surface
+from builder.release.export.records import Labelled, Spans, TripletLabel, checked, surface
 
 AGENT = "builder"
 _PLACES = r"\d+-\d+(?:,\d+-\d+)*"

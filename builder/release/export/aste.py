@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from builder.core.records import POLARITIES, Polarity
-from builder.release.export.triplet_labels import (
+from builder.release.export.records import (
     STAND_INS,
     Labelled,
     Spans,

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from builder.core.records import Span
-from builder.release.export.triplet_labels import Labelled, Skipped, Spans, text_of, tokens
+from builder.release.export.records import Labelled, Skipped, Spans, text_of, tokens
 
 Words = Sequence[Span]
 """What tiles a text."""

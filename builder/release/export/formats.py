@@ -16,11 +16,10 @@ from functools import partial
 from builder.core.errors import ConfigError, did_you_mean
 from builder.core.records import Span
 from builder.release.export import annotation_tools, argilla, aste, bio, gts, paper, semeval, table
-from builder.release.export.records import ReviewRow
-from builder.release.export.records import triplet as released
-from builder.release.export.triplet_labels import (
+from builder.release.export.records import (
     Labelled,
     Opinion,
+    ReviewRow,
     Skipped,
     TripletLabel,
     label,
@@ -28,6 +27,7 @@ from builder.release.export.triplet_labels import (
     surface,
     untokenisable,
 )
+from builder.release.export.records import triplet as released
 
 Refused = Callable[[str], str | None]
 Words = Callable[[Sequence[str]], list[Sequence[Span]]]

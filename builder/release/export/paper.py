@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from itertools import takewhile
 from typing import Literal
 
+from builder.core.files import parse_json
 from builder.core.records import Polarity, Span, Triplet
-from builder.core.strict_json import parse_json
 
 NAMES: dict[Polarity, str] = {"POS": "正面", "NEG": "負面", "NEU": "中性"}
 _POLARITIES = {name: polarity for polarity, name in NAMES.items()}

@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 
+from builder.core.files import parse_json
 from builder.core.records import Polarity
-from builder.core.strict_json import parse_json
-from builder.release.export.triplet_labels import (
+from builder.release.export.records import (
     Labelled,
     Spans,
     TripletLabel,

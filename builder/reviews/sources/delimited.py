@@ -13,10 +13,9 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 
 from builder.core.errors import InputError
-from builder.reviews.sources.columns import Columns
+from builder.reviews.sources.columns import LOOK_AT, Columns
 from builder.reviews.sources.dialects import Dialect, find_dialect
 from builder.reviews.sources.encoding import Codec, DecodedLine, codec_of, lines
-from builder.reviews.sources.guessing import LOOK_AT
 from builder.reviews.sources.json_values import read_json
 from builder.reviews.sources.layouts import RawCells, read_table, roles_of
 from builder.reviews.sources.opening import Source, check_lines

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from builder.core.errors import InputError
-from builder.reviews.sources.columns import known_roles
-from builder.reviews.sources.guessing import RolesOf, find_header
+from builder.reviews.sources.columns import RolesOf, find_header, known_roles
 
 if TYPE_CHECKING:
     from _csv import Reader

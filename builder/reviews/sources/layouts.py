@@ -12,10 +12,8 @@ from itertools import chain, islice
 
 from builder.core.errors import InputError
 from builder.core.wording import counted
-from builder.reviews.sources.cells import review
-from builder.reviews.sources.columns import GUESSES, Columns, Picks, Table, known_roles, resolve
-from builder.reviews.sources.dates import Order
-from builder.reviews.sources.guessing import LOOK_AT, find_header
+from builder.reviews.sources.cells import Order, review
+from builder.reviews.sources.columns import GUESSES, LOOK_AT, Columns, Picks, Table, find_header, known_roles, resolve
 from builder.reviews.sources.nesting import (
     Path,
     at,

@@ -16,8 +16,7 @@ from contextlib import suppress
 from itertools import islice
 
 from builder.reviews.script import HAN
-from builder.reviews.sources.columns import known_roles
-from builder.reviews.sources.guessing import REPLIES, REVIEWS, RolesOf
+from builder.reviews.sources.columns import REPLIES, REVIEWS, RolesOf, known_roles
 
 DECODER = json.JSONDecoder(strict=False)
 """Raw tabs and other control characters inside strings are read; NUL is rejected by name, not as bad JSON."""

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from builder.core.errors import ConfigError, InputError
 from builder.reviews.sources import FORMATS, Columns, read
-from builder.reviews.sources.guessing import REVIEWS
+from builder.reviews.sources.columns import REVIEWS
 from builder.reviews.sources.rows import RejectedRow
 
 Text = tuple[object, str]

@@ -17,7 +17,7 @@ from torch import Tensor
 from builder.augment.bench.models.classifier_items import ClassifierItem
 from builder.core.records import Span
 from builder.learning.encode import PAD, SPECIAL, UNK, padded
-from builder.learning.token_numbers import TokenVocabulary
+from builder.learning.pieces import TokenVocabulary
 
 OUTSIDE, BEGIN, INSIDE = 0, 1, 2
 IGNORED = -100

@@ -45,7 +45,7 @@ from builder.learning.devices import choose, device_of, half_precision, in_parts
 from builder.learning.encode import batches
 from builder.learning.loop import fit, scope
 from builder.learning.obtain import TrainingRun
-from builder.learning.seeds import seed_of
+from builder.learning.task import seed_of
 
 Answer = TypeVar("Answer")
 

@@ -23,7 +23,7 @@ from builder.core.errors import ModelError
 from builder.learning.devices import device_of, place
 from builder.learning.loop import fit
 from builder.learning.obtain import TrainingRun
-from builder.learning.seeds import seed_of
+from builder.learning.task import seed_of
 from builder.models.paper.squad import SquadQuestion, read_squad
 
 MASKED = 0.15

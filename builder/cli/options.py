@@ -1,4 +1,9 @@
-"""What `builder judge` and `builder label` share: the options of asking a server, and their values."""
+"""What `builder judge` and `builder label` share: the options of asking a server, and their values.
+
+The option `--device` of the commands that run models. In: what runs there. Out: a decorator of a command.
+
+What a preset changes in the options of `augment` and `bench`.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +11,64 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from click.core import ParameterSource
+
+from builder.core.presets import PresetValue, preset_commands, read_preset
 
 if TYPE_CHECKING:
     from builder.teaching.judging import Limits
+
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+NAMES = "auto, cpu, cuda, cuda:1 or mps"
+
+
+def device_option(about: str) -> Callable[[Function], Function]:
+    """`--device`, `auto` by default; `about` is the beginning of its help."""
+    return click.option(
+        "--device", default="auto", show_default=True, callback=_check_device, help=f"{about}: {NAMES}."
+    )
+
+
+def _check_device(context: click.Context, option: click.Parameter, value: str) -> str:
+    from builder.core.settings import is_device
+
+    if not is_device(value):
+        raise click.BadParameter(f"{value!r} is none of {NAMES}", context, option)
+    return value
+
+
+def with_preset_options(
+    context: click.Context, options: Mapping[str, Any], preset: str | None, command: str
+) -> dict[str, Any]:
+    """The options with what the preset sets in place of defaults; a preset's lines for options have no dot.
+
+    Raises:
+        ConfigError: no such preset, or it has nothing for the command.
+    """
+    if not preset:
+        return dict(options)
+    lines = {key: line for key, line in read_preset(preset, command).items() if "." not in key}
+    by_default = {
+        key
+        for key in lines
+        if context.get_parameter_source(key) in (None, ParameterSource.DEFAULT, ParameterSource.DEFAULT_MAP)
+    }
+    return {**options, **{key: _value(context, key, lines[key].value) for key in by_default}}
+
+
+def preset_settings(preset: str | None) -> dict[str, PresetValue]:
+    """The settings of methods that a preset holds, by dotted key."""
+    if not preset or "augment" not in preset_commands(preset):
+        return {}
+    return {key: line for key, line in read_preset(preset, "augment").items() if "." in key}
+
+
+def _value(context: click.Context, key: str, value: object) -> object:
+    """A value as the option of that name reads it from the command line."""
+    option = next(parameter for parameter in context.command.params if parameter.name == key)
+    return option.process_value(context, value)
+
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 _OPTIONS = (
@@ -66,7 +126,7 @@ def limits_of(options: Mapping[str, Any]) -> Limits:
 def parameters_of(given: tuple[str, ...]) -> dict[str, object]:
     """The parameters of a completion; ConfigError for what is no KEY=JSON or cannot be set."""
     from builder.core.errors import ConfigError
-    from builder.core.strict_json import parse_json
+    from builder.core.files import parse_json
 
     out: dict[str, object] = {}
     for assignment in given:
