@@ -25,7 +25,8 @@ from builder.release.verify import verify
 
 NURSERY = """
 import importlib, json, os, pkgutil, sys
-import builder.pipeline.stages, builder.models.tagger, builder.models.discriminator, builder.models.saved, builder.language.nlp.embedded, \
+import builder.pipeline.stages, builder.models.tagger, builder.models.discriminator, builder.models.saved, \
+builder.language.nlp.embedded, \
 builder.pipeline.pipeline, builder.cli.build, opencc, tabulate
 for module in pkgutil.walk_packages(builder.pipeline.stages.__path__, "builder.pipeline.stages."):
     importlib.import_module(module.name)

@@ -218,7 +218,7 @@ def test_a_sheet_goes_out_and_comes_back_as_a_result(workdir: Path, here: Comman
     ran = here("audit", "draw", "--sheet", sheet, "--workdir", workdir)
     assert ran.code == 0, ran.err
     assert "2 reviews to read in full" in ran.out
-    assert f"builder audit import {sheet} --annotator NAME" in ran.out
+    assert f"builder gold audit import {sheet} --annotator NAME" in ran.out
     rows = list(csv.DictReader(sheet.read_text(encoding="utf-8-sig").splitlines(keepends=True)))
     asked = [row for row in rows if row["candidate"]]
     empty = [row for row in rows if not row["candidate"]]
@@ -287,7 +287,7 @@ def test_answers_of_an_audit_teach_and_only_reviews_read_in_full_count_as_whole(
 
 def test_what_cannot_be_audited_is_an_error(workdir: Path, here: Command, tmp_path: Path) -> None:
     assert (
-        "no audit was drawn here; draw one with `builder audit draw`"
+        "no audit was drawn here; draw one with `builder gold audit draw`"
         in here("audit", "show", "--workdir", workdir).error
     )
     assert "name it .csv or .xlsx" in here("audit", "draw", "--sheet", "a.txt", "--workdir", workdir).error

@@ -354,7 +354,7 @@ def test_sql_refuses_a_write_from_a_process_of_its_own_too(built: Built) -> None
 def test_sql_into_a_reader_that_leaves_early_ends_quietly(built: Built) -> None:
     statement = "SELECT a.text, b.text, c.text FROM reviews a, reviews b, reviews c"
     command = (
-        f"{sys.executable} -m builder sql '{statement}' --limit 40000 --format csv --workdir {built.workdir} | "
+        f"{sys.executable} -m builder db sql '{statement}' --limit 40000 --format csv --workdir {built.workdir} | "
         "head -n 1"
     )
     done = subprocess.run(command, shell=True, env=environment(), capture_output=True, text=True, timeout=300)

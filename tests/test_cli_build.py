@@ -138,7 +138,9 @@ def test_without_gold_it_says_that_quality_is_not_measured(here: Command, tmp_pa
     assert "No gold labels were given, so quality is not measured." in ran.out
     assert "The rules alone found them" not in ran.out, "the domain's model judged them"
     assert "湯頭很濃郁，服務人員也很親切\n  湯頭      濃郁  POS\n  服務人員  親切  POS\n" in ran.out
-    assert f"It states no licence; `builder release --licence CC-BY-4.0 --workdir {workdir}` makes one" in ran.out
+    assert (
+        f"It states no licence; `builder versions release --licence CC-BY-4.0 --workdir {workdir}` makes one" in ran.out
+    )
     assert re.findall(r"^\d/7 (\w+): ", ran.err, re.M) == [stage.name for stage in STAGES]
     quiet = here("build", source, "--workdir", workdir, "--out", tmp_path / "r", "--set", "workers=1", "--quiet")
     assert (quiet.out, quiet.err) == (f"{tmp_path / 'r' / 'v0.1.0'}\n", "")

@@ -90,7 +90,7 @@ def test_config_lists_all_settings_or_those_of_a_section(here: Command) -> None:
     ],
 )
 def test_config_suggests_the_setting_that_was_meant(here: Command, key: str, hint: str) -> None:
-    assert here("config", key).error == f"unknown setting '{key}'; {hint}`builder config` lists all"
+    assert here("config", key).error == f"unknown setting '{key}'; {hint}`builder setup config` lists all"
 
 
 # ---- doctor
@@ -162,7 +162,7 @@ def test_schema_explains_the_columns_of_a_table_in_any_case(built: Built, here: 
     [
         (
             ("schema", "released_triplet"),
-            "no table 'released_triplet'; did you mean released_triplets? `builder tables`",
+            "no table 'released_triplet'; did you mean released_triplets? `builder db tables`",
         ),
         (("sql", "SELECT * FROM revews"), "no such table: revews; did you mean reviews? known: "),
         (("sql", "SELECT txt FROM reviews"), "no such column: txt; did you mean text? reviews has id, key, text"),

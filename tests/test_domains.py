@@ -277,7 +277,7 @@ def test_a_pack_is_made_answered_and_used_from_raw_reviews_alone(reviews: Path, 
         writer.writerows(rows)
     told = command("accept", pack)
     assert f"3 aspects and 0 opinions of {len(rows)} proposals\n" in told
-    assert "new classes: hotel.room (thing)\n" in told and "next: `builder domain check" in told
+    assert "new classes: hotel.room (thing)\n" in told and "next: `builder words domain check" in told
     assert load_lexicon(domain=str(pack)).role("魚缸") == "thing"
     assert [str(triplet) for triplet in Extractor(domain=pack)("魚缸很乾淨")] == ["魚缸 · 乾淨 · POS"]
     shown = command("check", pack, "--reviews", reviews, "--draw", 3)

@@ -1,4 +1,4 @@
-"""`builder gain`: labels move the weights of the decision as far as they go, and the gain is measured apart."""
+"""`builder gold gain`: labels move the weights of the decision as far as they go, and the gain is measured apart."""
 
 from __future__ import annotations
 

@@ -508,7 +508,7 @@ def test_a_record_that_no_tool_wrote_is_a_fault_or_belongs_to_no_pool(
         done = import_labels(labelled[1], None, file, FORMATS[name], "amy")
     except InputError as error:
         assert "it names no pool" in str(error)
-        assert "`builder annotate export` writes what comes back" in str(error)
+        assert "`builder gold annotate export` writes what comes back" in str(error)
     else:
         assert "broken record" in str(done.faults[0])
 

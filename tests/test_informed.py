@@ -220,7 +220,8 @@ def test_labels_of_the_user_leave_the_packs_model_as_it_is_and_move_its_confiden
 def test_opening_a_model_imports_no_compiler() -> None:
     """torch.use_deterministic_algorithms would: two seconds and 70 MB in every process that reads with a model."""
     program = (
-        "import sys\nfrom builder.language.lexicon.folders import SHIPPED\nfrom builder.models.shipped import open_model\n"
+        "import sys\nfrom builder.language.lexicon.folders import SHIPPED\n"
+        "from builder.models.shipped import open_model\n"
         "open_model(SHIPPED.model, SHIPPED)\nprint('torch._dynamo' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT)

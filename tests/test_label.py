@@ -1,4 +1,4 @@
-"""`builder label` against a real HTTP server on this machine, which also misbehaves."""
+"""`builder gold label` against a real HTTP server on this machine, which also misbehaves."""
 
 from __future__ import annotations
 

@@ -179,13 +179,13 @@ def test_labels_that_cannot_serve_are_one_clear_line(work: Work) -> None:
     assert unlabelled.startswith(f"evaluate.gold: pool {few} is not finished: 5 of 5 reviews open; label the rest")
     nobody = work.release("", f"pool:{every}").error
     assert nobody == (
-        f"evaluate.silver: no language model labelled pool {every}; ask one: `builder judge --pool {every}`"
+        f"evaluate.silver: no language model labelled pool {every}; ask one: `builder gold judge --pool {every}`"
     )
     label(work.folder / "w", work.all, "model/x", "llm", but=2)
     half = work.release("", f"pool:{every}").error
     assert half == (
         f"evaluate.silver: pool {every} is not finished: model/x has not labelled 2 candidates; "
-        f"`builder judge --pool {every}` asks about the rest"
+        f"`builder gold judge --pool {every}` asks about the rest"
     )
     assert work.release("", f"pool:{every}/bo").error == (
         f"evaluate.silver: 'bo' has no label in pool {every}; known: model/x"

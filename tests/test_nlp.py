@@ -261,7 +261,8 @@ def test_a_file_that_is_no_model_is_refused(tmp_path: Path) -> None:
 
 
 def test_importing_the_package_and_a_segmenter_imports_no_torch() -> None:
-    code = "import sys, builder.language.nlp, builder.language.nlp.embedded, builder.language.nlp.train; sys.exit('torch' in sys.modules)"
+    modules = "builder.language.nlp, builder.language.nlp.embedded, builder.language.nlp.train"
+    code = f"import sys, {modules}; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

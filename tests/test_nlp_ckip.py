@@ -270,7 +270,8 @@ def test_words_that_are_not_the_text_are_an_error_with_the_row() -> None:
 
 def test_importing_the_backends_imports_no_extra() -> None:
     heavy = {"ckip_transformers", "transformers", "stanza", "torch"}
-    code = f"import sys, builder.language.nlp, builder.language.nlp.ckip, builder.language.nlp.stanza; print(*({heavy!r} & sys.modules.keys()))"
+    modules = "builder.language.nlp, builder.language.nlp.ckip, builder.language.nlp.stanza"
+    code = f"import sys, {modules}; print(*({heavy!r} & sys.modules.keys()))"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=Path(__file__).parent.parent
     )

@@ -1,4 +1,4 @@
-"""`builder plan --profile`: what a base does in each stage, and how fast a tiny one of its kind does it here."""
+"""`builder setup plan --profile`: what a base does in each stage, and how fast a tiny one of its kind does it here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`builder publish` against a server on loopback that speaks the hub's HTTP API:
+"""`builder versions publish` against a server on loopback that speaks the hub's HTTP API:
 preupload, large files, commit, tag, and failures between.
 """
 

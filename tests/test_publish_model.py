@@ -1,4 +1,4 @@
-"""`builder publish --model`: the folder of a model, what is sent of it, and how it is loaded again."""
+"""`builder versions publish --model`: the folder of a model, what is sent of it, and how it is loaded again."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def test_what_cannot_be_published_or_loaded_is_one_line(built: Build, here: Comm
     with pytest.raises(ModelError, match=r"builder-model\.json: this file does not describe a model: it needs format"):
         Extractor.from_model(damaged)
     (damaged / "builder-model.json").unlink()
-    named = "name a folder that `builder publish --model` or `builder model distil` made"
+    named = "name a folder that `builder versions publish --model` or `builder model distil` made"
     for folder, what in (
         (damaged, "this folder has no model to read with: there is no builder-model.json"),
         (tmp_path / "none", "no such folder"),
@@ -152,4 +152,4 @@ def test_a_model_of_a_build_without_a_release_waits_for_it(built: Build, here: C
         connection.execute("DELETE FROM releases")
         connection.commit()
     error = here("publish", "--model", "D", "--workdir", workdir, "--repo", REPOSITORY).error
-    assert "nothing was released from there; run `builder release` first" in error
+    assert "nothing was released from there; run `builder versions release` first" in error

@@ -438,7 +438,7 @@ def test_the_same_database_gives_the_same_bytes(workdir: Path, html: str, report
 def test_without_gold_and_models_the_report_says_what_is_missing_and_how_to_get_it(tmp_path: Path) -> None:
     bare = collected(fill(tmp_path / "bare", models=False, gold=False))
     missing = {table.name: table.missing for table in bare.tables() if not table.rows}
-    assert "`builder pool`" in missing["table-4"]
+    assert "`builder gold pool`" in missing["table-4"]
     assert "evaluate.gold" in missing["figure-6"]
     assert "self_train.variants" in missing["rounds"]
     assert "`builder run discriminate`" in missing["verdicts"]

@@ -373,7 +373,8 @@ def test_the_uppermost_overlay_wins(tmp_path: Path) -> None:
 def test_an_overlay_that_is_missing_or_holds_a_strange_file_is_refused(tmp_path: Path) -> None:
     base = tiny(tmp_path / "base")
     with pytest.raises(
-        ResourceError, match=r"none: this folder of lexicons does not exist; make one with `builder lexicon import`"
+        ResourceError,
+        match=r"none: this folder of lexicons does not exist; make one with `builder words lexicon import`",
     ):
         load_lexicon(base, [tmp_path / "none"])
     strange = overlay(tmp_path / "strange", degrees="word\tkind\n很\thigh\n")

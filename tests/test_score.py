@@ -1,5 +1,5 @@
 """Intervals, paired tests, input modes and ceilings, against what can be worked out by hand;
-and `builder score` as a user types it.
+and `builder gold score` as a user types it.
 """
 
 from __future__ import annotations

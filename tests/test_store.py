@@ -804,7 +804,7 @@ def test_a_triplet_is_explained_by_row_id_by_release_id_and_by_review(filled: sq
     assert "0.750" in whole
     with pytest.raises(
         QueryError,
-        match=r"no triplet or review 'r99'; reviews have ids such as '.+'; `builder sql .SELECT review_key, id FROM",
+        match=r"no triplet or review 'r99'; reviews have ids such as '.+'; `builder db sql .SELECT review_key, id FROM",
     ):
         stories.text(filled, "r99")
 

@@ -28,7 +28,7 @@ class Extractor:
     Args:
         convention: `natural`, or of Lu et al. (2024) `paper` for the released labels and `described` for section 3.2.
         lexicons: a folder of your own words, or several, laid over the shipped lexicon; later ones win.
-            `builder lexicon import` and `builder lexicon induce` write such folders (`opinions/*.tsv`,
+            `builder words lexicon import` and `builder words lexicon induce` write such folders (`opinions/*.tsv`,
             `aspects/*.tsv`). A folder that also holds `variants.tsv` is a whole lexicon and takes the place of the
             shipped one.
         rules: a folder of rules in place of the shipped ones.
@@ -102,7 +102,8 @@ class Extractor:
 
     @classmethod
     def from_model(cls, folder: PathLike, *, device: str = "auto") -> Extractor:
-        """A model that was published, from its folder: what `builder publish --model` sends. It runs on `device`.
+        """A model that was published, from its folder: what `builder versions publish --model` sends. It runs on
+        `device`.
 
         Raises:
             ModelError: the folder holds no such model, or one that is damaged.

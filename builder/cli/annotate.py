@@ -1,6 +1,6 @@
-"""`builder annotate export|import|gold|serve|agreement|adjudicate`: people label a pool.
+"""`builder gold annotate export|import|gold|serve|agreement|adjudicate`: people label a pool.
 
-`builder annotate serve|password`: people label in a page, on this machine or over a network.
+`builder gold annotate serve|password`: people label in a page, on this machine or over a network.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`builder audit draw|import|show`: people judge a sample of a release, and the release says how good it is."""
+"""`builder gold audit draw|import|show`: people judge a sample of a release, and the release says how good it is."""
 
 from __future__ import annotations
 
@@ -54,10 +54,11 @@ def draw(triplets: int, reviews: int, seed: int, sheet: Path | None, force: bool
             f"Read the first {counted(drawn.reviews, 'review')} in full: add what is missing, or say that nothing is"
         )
     if sheet is not None:
-        click.echo(f"fill in {sheet}, then: builder audit import {sheet} --annotator NAME{in_workdir(workdir)}")
+        click.echo(f"fill in {sheet}, then: builder gold audit import {sheet} --annotator NAME{in_workdir(workdir)}")
     else:
         click.echo(
-            f"answer in the page: builder annotate serve --pool {drawn.pool.id} --annotator NAME{in_workdir(workdir)}"
+            f"answer in the page: builder gold annotate serve --pool {drawn.pool.id} "
+            f"--annotator NAME{in_workdir(workdir)}"
         )
 
 

@@ -158,7 +158,8 @@ class Voice:
         click.echo(f"\nrelease: {path}")
         if not made.licensed:
             click.echo(
-                f"It states no licence; `builder release --licence CC-BY-4.0{self._place()}` makes one that does."
+                f"It states no licence; `builder versions release --licence CC-BY-4.0{self._place()}` makes one that "
+                "does."
             )
         click.echo("\nNext:")
         commands = list(outcome.next_commands(path, self.workdir, DEFAULT_WORKDIR))

@@ -1,4 +1,4 @@
-"""`builder completion`, and what a shell completes: columns of a file, stages, queries, tables."""
+"""`builder setup completion`, and what a shell completes: columns of a file, stages, queries, tables."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 def completion(ctx: click.Context, shell: str) -> None:
     """Print the completion script of a SHELL.
 
-    Load it with: eval "$(builder completion bash)". Columns of the input, stages and queries are completed too.
+    Load it with: eval "$(builder setup completion bash)". Columns of the input, stages and queries are completed too.
     """
     kind = get_completion_class(shell)
     assert kind is not None, shell

@@ -1,4 +1,4 @@
-"""`builder diff`: what changed between two releases, and what that makes of the version."""
+"""`builder versions diff`: what changed between two releases, and what that makes of the version."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`builder domain new|review|accept|check`: words for another domain."""
+"""`builder words domain new|review|accept|check`: words for another domain."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def new(
     """Make a domain pack NAME from raw reviews.
 
     It proposes aspects and opinions in NAME/candidates.csv, the most valuable first. Answer them in the page of
-    `builder domain review NAME`. Or write yes or no into the sheet and run `builder domain accept NAME`.
+    `builder words domain review NAME`. Or write yes or no into the sheet and run `builder words domain accept NAME`.
     """
     from builder.language.lexicon.domain_sheet import CONFIDENT, SHEET
     from builder.teaching.domain_packs import HowToRead, make_pack
@@ -72,7 +72,7 @@ def new(
             "lower --support"
         )
     if made.proposals:
-        click.echo(f"next: answer the proposals with `builder domain review {made.folder}`")
+        click.echo(f"next: answer the proposals with `builder words domain review {made.folder}`")
 
 
 @domain.command()
@@ -114,7 +114,7 @@ def accept(folder: Path) -> None:
         click.echo(f"new classes: {', '.join(f'{name} ({role})' for name, role in made.classes.items())}")
     for name, known in made.slips.items():
         click.echo(f"{name} is new; did you mean {known}?")
-    click.echo(f"next: `builder domain check {folder} --reviews FILE`")
+    click.echo(f"next: `builder words domain check {folder} --reviews FILE`")
 
 
 @domain.command()

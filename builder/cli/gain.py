@@ -1,4 +1,4 @@
-"""`builder gain`: what labelled reviews teach the rules, and a working directory that is taught."""
+"""`builder gold gain`: what labelled reviews teach the rules, and a working directory that is taught."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`builder pool` and `builder judge`: what is to be labelled, and a language model that labels it."""
+"""`builder gold pool` and `builder gold judge`: what is to be labelled, and a language model that labels it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`builder sql`, `query`, `search`, `explain`: reading a working directory. SQLite opens it read-only."""
+"""`builder db sql`, `query`, `search`, `explain`: reading a working directory. SQLite opens it read-only."""
 
 from __future__ import annotations
 

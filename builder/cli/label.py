@@ -1,4 +1,4 @@
-"""`builder label`: a language model labels whole reviews, as one more source beside the rules."""
+"""`builder gold label`: a language model labels whole reviews, as one more source beside the rules."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""`builder lexicon check|diff|import|induce|accept`: the lexicons. What a user adds lies in the working directory, in
-`lexicon/`.
+"""`builder words lexicon check|diff|import|induce|accept`: the lexicons. What a user adds lies in the working
+directory, in `lexicon/`.
 """
 
 from __future__ import annotations
@@ -216,7 +216,7 @@ def induce(workdir: Path, out: Path | None, support: int, text: bool) -> None:
         click.echo(f"kept from the earlier file: {counted(kept, 'answer')}")
     click.echo(
         f"the sign of a known opinion is found in {100 * induction.agreement:.0f}% of cases; "
-        "accept or refuse them with `builder lexicon review`, or in the column accept of the file"
+        "accept or refuse them with `builder words lexicon review`, or in the column accept of the file"
     )
 
 

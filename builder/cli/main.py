@@ -78,7 +78,7 @@ GROUPS: tuple[click.Group, ...] = (
         completion.completion,
     ),
 )  # fmt: skip
-"""The rest, by subject. Each command is known by its own name, too, as `builder pool` for `builder gold pool`."""
+"""The rest, by subject. Each command is known by its own name, too, as `builder gold pool` for `builder gold pool`."""
 model.model.add_command(nlp.nlp)
 HEADINGS: dict[str, tuple[click.Command, ...]] = {**FIRST, "More, by subject": (*GROUPS, model.model)}
 """What `builder --help` shows."""

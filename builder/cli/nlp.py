@@ -1,4 +1,4 @@
-"""`builder nlp train|evaluate`: the models of the embedded backend."""
+"""`builder model nlp train|evaluate`: the models of the embedded backend."""
 
 from __future__ import annotations
 

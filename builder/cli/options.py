@@ -1,4 +1,4 @@
-"""What `builder judge` and `builder label` share: the options of asking a server, and their values.
+"""What `builder gold judge` and `builder gold label` share: the options of asking a server, and their values.
 
 The option `--device` of the commands that run models. In: what runs there. Out: a decorator of a command.
 

@@ -1,4 +1,4 @@
-"""`builder plan`: time, memory and disk of a build that is not begun yet."""
+"""`builder setup plan`: time, memory and disk of a build that is not begun yet."""
 
 from __future__ import annotations
 
@@ -194,7 +194,8 @@ def _assumptions(made: ModelPlan, gpu: str) -> str:
         )
     return (
         f"{by}\nassumed: reviews as in the sample, {made.size.tokens:.0f} tokens and {made.size.triplets:.1f} triplets "
-        "each; one GPU\nleft out: padding, loading, and the stages without models (`builder plan` without --profile)"
+        "each; one GPU\nleft out: padding, loading, and the stages without models (`builder setup plan` without "
+        "--profile)"
     )
 
 

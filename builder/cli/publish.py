@@ -1,4 +1,6 @@
-"""`builder publish`: a release to a dataset repository on the Hugging Face hub, or a model to a model repository."""
+"""`builder versions publish`: a release to a dataset repository on the Hugging Face hub, or a model to a model
+repository.
+"""
 
 from __future__ import annotations
 

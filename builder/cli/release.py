@@ -1,4 +1,4 @@
-"""`builder release` and `builder verify`: making a version, and checking one."""
+"""`builder versions release` and `builder verify`: making a version, and checking one."""
 
 from __future__ import annotations
 

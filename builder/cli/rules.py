@@ -1,5 +1,5 @@
-"""`builder rules` and `builder rules edit`: what rules do on real reviews, and the page on which they are edited. What
-a user saves lies in the working directory, in `rules/`.
+"""`builder words rules` and `builder words rules edit`: what rules do on real reviews, and the page on which they are
+edited. What a user saves lies in the working directory, in `rules/`.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ from builder.cli.printing import FORMAT, put_rows
 def rules(ctx: click.Context, workdir: Path, reviews: int, shape: str | None) -> None:
     """Report what each pairing rule contributes.
 
-    What it finds, decides, shares with other rules and disputes. A language model of `builder label` has a row too:
-    what it proposes, what came in by it alone, what the rules share and dispute. `edit` opens the rules in the browser.
+    What it finds, decides, shares with other rules and disputes. A language model of `builder gold label` has a row
+    too: what it proposes, what came in by it alone, what the rules share and dispute. `edit` opens the rules in the
+    browser.
     """
     if ctx.invoked_subcommand is not None:
         return

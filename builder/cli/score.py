@@ -1,4 +1,4 @@
-"""`builder score`: how good predictions are against gold."""
+"""`builder gold score`: how good predictions are against gold."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`builder tables`, `builder schema`: what the database of a build holds."""
+"""`builder db tables`, `builder db schema`: what the database of a build holds."""
 
 from __future__ import annotations
 

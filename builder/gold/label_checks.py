@@ -70,7 +70,7 @@ class Checker:
                 fix="import it with --pool and --workdir of the pool it was exported from"
                 if filled.pool
                 else "keep the column `pool` as it was exported; what `builder export` writes of a release is for "
-                "other tools, `builder annotate export` writes what comes back",
+                "other tools, `builder gold annotate export` writes what comes back",
             )
         review, candidate = self._named(filled)
         self._same(filled, review, candidate)

@@ -176,7 +176,7 @@ def _filled(path: Path, rows: Sequence[Sequence[str]]) -> Iterator[Filled]:
         raise InputError(
             f"lacks the columns {', '.join(lacking)}",
             where=str(path),
-            fix="give the sheet that `builder annotate export` wrote, with its header",
+            fix="give the sheet that `builder gold annotate export` wrote, with its header",
         )
     for number, row in enumerate(rows[1:], 2):
         cells = {name: unescaped(cell) for name, cell in zip(header, row, strict=False)}

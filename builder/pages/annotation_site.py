@@ -107,7 +107,7 @@ def find_users(workdir: Path, annotator: str, host: str, origin: str) -> str | P
     if annotator and (host != LOCAL or origin):
         raise ConfigError(
             "over a network people sign in, so that --annotator names nobody",
-            fix="leave it out, and give each person a password: `builder annotate password NAME`",
+            fix="leave it out, and give each person a password: `builder gold annotate password NAME`",
         )
     if annotator:
         return annotator
@@ -116,6 +116,6 @@ def find_users(workdir: Path, annotator: str, host: str, origin: str) -> str | P
         raise ConfigError(
             "nobody has a password",
             where=str(workdir),
-            fix="name yourself with --annotator, or give people passwords: `builder annotate password NAME`",
+            fix="name yourself with --annotator, or give people passwords: `builder gold annotate password NAME`",
         )
     return passwords

@@ -1,8 +1,8 @@
 """The page on which a person accepts or refuses induced words, with the sentences that speak for each.
 
-In: a candidate file, which `builder lexicon induce` wrote, or the sheet of a domain pack. Out: a `LabelSite`. Every
-answer is written into the file at once; `take` lays what was accepted over the lexicon of the working directory, or
-writes the lexicons of the pack.
+In: a candidate file, which `builder words lexicon induce` wrote, or the sheet of a domain pack. Out: a `LabelSite`.
+Every answer is written into the file at once; `take` lays what was accepted over the lexicon of the working directory,
+or writes the lexicons of the pack.
 """
 
 from __future__ import annotations

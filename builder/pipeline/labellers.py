@@ -1,7 +1,7 @@
 """Language models that label whole reviews, as sources of the build.
 
-In: the answers that `builder label` kept. Out: their triplets as proposals of the sources `llm:MODEL@PROMPT`, what is
-no triplet among the rejected rows. Nobody is asked: a build restores them from what is kept.
+In: the answers that `builder gold label` kept. Out: their triplets as proposals of the sources `llm:MODEL@PROMPT`, what
+is no triplet among the rejected rows. Nobody is asked: a build restores them from what is kept.
 """
 
 from __future__ import annotations

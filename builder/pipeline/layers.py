@@ -54,7 +54,7 @@ def check_pools(workdir: Path, settings: Evaluate) -> None:
         raise ConfigError(
             f"{value!r} names a pool, but there is no database yet",
             where=SETTINGS[layer],
-            fix="build without it, then `builder pool` draws one from the test split",
+            fix="build without it, then `builder gold pool` draws one from the test split",
         )
     with db.reading(workdir) as connection:
         for layer, value in named.items():
@@ -98,7 +98,7 @@ def read_finished(connection: sqlite3.Connection, layer: str, value: str) -> Poo
             f"the labels of {annotator!r} are those of {other}", where=where, fix=f"name them in {SETTINGS[read.name]}"
         )
     if layer == "silver" and read.unasked:
-        fix = f"`builder judge --pool {pool_id}` asks about the rest"
+        fix = f"`builder gold judge --pool {pool_id}` asks about the rest"
         raise InputError(
             f"pool {pool_id} is not finished: {annotator} has not labelled {counted(read.unasked, 'candidate')}",
             where=where,
@@ -109,7 +109,8 @@ def read_finished(connection: sqlite3.Connection, layer: str, value: str) -> Poo
         raise InputError(
             f"pool {pool_id} is not finished: {read.open:,} of {counted(reviews, 'review')} open",
             where=where,
-            fix="label the rest (`builder annotate serve`), and decide disputes (`builder annotate adjudicate`)",
+            fix="label the rest (`builder gold annotate serve`), and decide disputes "
+            "(`builder gold annotate adjudicate`)",
         )
     return read
 
@@ -139,7 +140,7 @@ def _known_pool(connection: sqlite3.Connection, asked: str, where: str) -> str:
     matching = [pool for pool in known if pool.startswith(asked)] if asked else []
     if len(matching) == 1:
         return matching[0]
-    there = f"there are {', '.join(known)}" if known else "`builder pool` draws one"
+    there = f"there are {', '.join(known)}" if known else "`builder gold pool` draws one"
     what = f"{len(matching)} pools begin with {asked!r}" if matching else f"there is no pool {asked!r}"
     raise ConfigError(what, where=where, fix=there)
 
@@ -150,7 +151,9 @@ def _only_model(connection: sqlite3.Connection, pool_id: str, where: str) -> str
         return models[0]
     if not models:
         raise ConfigError(
-            f"no language model labelled pool {pool_id}", where=where, fix=f"ask one: `builder judge --pool {pool_id}`"
+            f"no language model labelled pool {pool_id}",
+            where=where,
+            fix=f"ask one: `builder gold judge --pool {pool_id}`",
         )
     raise ConfigError(
         f"{len(models)} language models labelled pool {pool_id}",
@@ -160,7 +163,7 @@ def _only_model(connection: sqlite3.Connection, pool_id: str, where: str) -> str
 
 
 _LINES = 'each line is {"id": …, "text": …, "triplets": […], "annotators": …}'
-_SPANS = "name the spans of each element in the text; `builder gain` alone takes labels without spans"
+_SPANS = "name the spans of each element in the text; `builder gold gain` alone takes labels without spans"
 _VALENCE: dict[Polarity, float] = {"POS": 8.0, "NEG": 3.0, "NEU": 5.0}
 
 
@@ -208,7 +211,7 @@ def _of_pool(connection: sqlite3.Connection, name: str, settings: Evaluate, in_t
         raise InputError(
             f"review {astray[0]!r}{more} of pool {read.pool} is not in the test split as it was",
             where=where,
-            fix="draw another pool with `builder pool --split test`",
+            fix="draw another pool with `builder gold pool --split test`",
         )
     read_annotators([{"annotators": read.annotators}], name, settings)
     keys = {in_test[review.key].id: review.key for review in read.reviews}

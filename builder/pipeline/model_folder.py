@@ -78,7 +78,7 @@ def make_model_folder(workdir: Path, name: str) -> ModelFolder:
 def read_description(folder: Path) -> Described:
     """What a folder with a published model says of it. ModelError where it is none."""
     path = folder / DESCRIPTION
-    fix = "name a folder that `builder publish --model` or `builder model distil` made"
+    fix = "name a folder that `builder versions publish --model` or `builder model distil` made"
     if not path.is_file():
         what = f"this folder has no model to read with: there is no {DESCRIPTION}"
         raise ModelError(what if folder.is_dir() else "no such folder", where=str(folder), fix=fix)
@@ -116,7 +116,9 @@ def _facts(workdir: Path, name: str) -> ModelFacts:
         fix = f"trained there: {', '.join(known) or 'none'}"
         raise ConfigError(f"no model {name!r} in {workdir}", where="--model", fix=fix)
     if release is None:
-        raise ReleaseError("nothing was released from there", where=str(workdir), fix="run `builder release` first")
+        raise ReleaseError(
+            "nothing was released from there", where=str(workdir), fix="run `builder versions release` first"
+        )
     done = rounds[-1]
     model = f"{done.variant}{done.round}"
     manifest = workdir / "models" / model / _SEQ2SEQ

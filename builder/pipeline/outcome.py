@@ -171,5 +171,5 @@ def next_commands(path: Path, workdir: Path, default: Path) -> Iterator[tuple[st
     place = "" if workdir == default else f" --workdir {workdir}"
     yield f"builder serve{place}", "look at it in a browser"
     yield f"builder report{place}", "one page: what came out, how good it is"
-    yield f"builder audit draw{place}", "have people check a sample, which measures quality"
+    yield f"builder gold audit draw{place}", "have people check a sample, which measures quality"
     yield f'datasets.load_dataset("{path}")', "use it in Python"

@@ -312,7 +312,8 @@ def _next(context: Context, folder: Path, facts: Facts) -> _Numbering:
     if settings.bump != "auto" and LEVELS.index(settings.bump) < LEVELS.index(change.level):
         raise ReleaseError(
             f"a {settings.bump} version of {_name(parent)} is asked for, but the changes are {change.level}",
-            where=str(context.out), fix=f"use --bump auto or {change.level}; `builder diff` shows what changed",
+            where=str(context.out),
+            fix=f"use --bump auto or {change.level}; `builder versions diff` shows what changed",
         )  # fmt: skip
     number = bumped(parent.version, change.level if settings.bump == "auto" else settings.bump)
     while number in taken:  # a release of another name
@@ -342,7 +343,8 @@ def _refuse_drop(context: Context, numbering: _Numbering) -> None:
             f"more than {settings.max_drop:.0%} of release {_name(numbering.parent)} would be gone "
             f"({'; '.join(drops)})",
             where=str(context.out),
-            fix='if that is meant, say why: `builder release --because "…"`; for another dataset set release.name or '
+            fix='if that is meant, say why: `builder versions release --because "…"`; for another dataset set '
+            "release.name or "
             "--out",
         )
 

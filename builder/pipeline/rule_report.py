@@ -1,8 +1,8 @@
 """What each pairing rule does on real reviews: coverage, overlap, conflict, yield (as Snorkel's analysis of labelling
 functions).
 
-The annotated reviews of a working directory as documents for `builder lexicon induce`, and the sentences that speak
-for a word.
+The annotated reviews of a working directory as documents for `builder words lexicon induce`, and the sentences that
+speak for a word.
 """
 
 from __future__ import annotations

@@ -95,7 +95,7 @@ _KINDS: dict[object, str] = {
 _HEAD = """\
 # Settings of builder. Each line shows a default; remove its # to change the value.
 # Use it:  builder build reviews.csv --config {name}
-# Explain: builder config KEY
+# Explain: builder setup config KEY
 """
 
 
@@ -135,7 +135,7 @@ def explained(
     sections = {fact.section.rstrip(".") for fact in setting_facts(Config)} - {""}
     near = did_you_mean(key, sections) or did_you_mean(key, names)
     hint = f"did you mean {ending[0]}? " if ending else near
-    raise ConfigError(f"unknown setting {key!r}", fix=f"{hint}`builder config` lists all")
+    raise ConfigError(f"unknown setting {key!r}", fix=f"{hint}`builder setup config` lists all")
 
 
 def _fact_lines(fact: SettingFacts, command: str, value: object, origin: str) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The labelled reviews that a working directory was taught (`builder gain --teach`).
+"""The labelled reviews that a working directory was taught (`builder gold gain --teach`).
 
 In: `WORKDIR/taught.jsonl`, rows of gold with their texts. Out: examples for the taggers, each under the key that its
 text has in the build, and the same labels for the reviews of the build.

@@ -224,7 +224,7 @@ def _shown(i: str, triplet: TripletRow) -> str:
 
 
 def markdown(diff: Diff, title: str = "") -> str:
-    """A comparison as Markdown, for `CHANGES.md` and `builder diff`.
+    """A comparison as Markdown, for `CHANGES.md` and `builder versions diff`.
 
     Args:
         title: the first line; by default the two versions and the level of the change.
@@ -261,7 +261,8 @@ def _one_line(text: str) -> str:
 
 
 def as_json(diff: Diff) -> dict[str, object]:
-    """A comparison as `builder diff --format json` prints it: level, counts by kind of change, sizes, samples."""
+    """A comparison as `builder versions diff --format json` prints it: level, counts by kind of change, sizes, samples.
+    """
     sides = ("before", "after")
     sizes = {
         name: {side: {"reviews": pair[n][0], "triplets": pair[n][1]} for n, side in enumerate(sides)}

@@ -139,7 +139,7 @@ def _send(hub: Any, planned: UploadPlan, private: bool, report: Callable[[str], 
         if changed or gone:
             raise ReleaseError(
                 f"{planned.tag} is published already, with other content ({(changed + gone)[0]} differs)", where=where,
-                fix="a version is immutable: make a new one with `builder release`",
+                fix="a version is immutable: make a new one with `builder versions release`",
             )  # fmt: skip
         return Published(url, tagged, 0, 0, tagged=False)
     with _translate_errors(where):

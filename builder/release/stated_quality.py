@@ -1,7 +1,7 @@
 """What was measured on a release, by people or by gold, or that nothing was: for its card and its Croissant file. Pure.
 
-In: `Facts.quality`, the result of `builder audit` as plain values (empty without one), and `Facts.figures`, by gold
-reviews. Out: text.
+In: `Facts.quality`, the result of `builder gold audit` as plain values (empty without one), and `Facts.figures`, by
+gold reviews. Out: text.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from builder.core.annotators import describe_annotators
 from builder.release.figures import markdown, sentence
 from builder.release.manifest import Facts
 
-NOT_MEASURED = "Not measured: nobody has judged a sample of this release. `builder audit draw` draws one."
+NOT_MEASURED = "Not measured: nobody has judged a sample of this release. `builder gold audit draw` draws one."
 
 
 def quality_sentence(facts: Facts) -> str:

@@ -116,7 +116,7 @@ def chosen(connection: sqlite3.Connection, pool: str | None) -> str:
     """
     known = [row[0] for row in connection.execute("SELECT id FROM pools ORDER BY rowid DESC")]
     if not known:
-        raise QueryError("there is no pool yet", fix="make one with `builder pool`")
+        raise QueryError("there is no pool yet", fix="make one with `builder gold pool`")
     if pool is None:
         return str(known[0])
     matching = [name for name in known if name.startswith(pool)]

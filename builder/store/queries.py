@@ -31,7 +31,7 @@ ANSWER_OF_STRANGERS = 8 << 20
 HEAP = 256 << 20
 """Bytes that SQLite may hold in the server, whatever it is asked."""
 HEAP_OF_SQL = 1 << 30
-"""Bytes that SQLite may hold for `builder sql`."""
+"""Bytes that SQLite may hold for `builder db sql`."""
 PATTERN = 1000
 """Bytes of a pattern of LIKE and GLOB."""
 
@@ -110,7 +110,7 @@ def known_table(connection: sqlite3.Connection, name: str) -> str:
     names = list(table_kinds(connection))
     match = next((known for known in names if known.lower() == name.lower()), None)
     if match is None:
-        raise QueryError(f"no table {name!r}", fix=did_you_mean(name, names) + "`builder tables` lists them")
+        raise QueryError(f"no table {name!r}", fix=did_you_mean(name, names) + "`builder db tables` lists them")
     return match
 
 
@@ -140,7 +140,7 @@ SECONDS = 60.0
 """A query may take so long before it is interrupted."""
 MEGABYTES = 64
 """An answer may hold so many."""
-_SMALLER = "add a LIMIT or a WHERE, ask for fewer columns, or raise --megabytes of `builder sql`"
+_SMALLER = "add a LIMIT or a WHERE, ask for fewer columns, or raise --megabytes of `builder db sql`"
 
 
 def public_id(key: str) -> str:
@@ -243,7 +243,7 @@ def free(
         if "too big" in str(error):
             longest = connection.getlimit(sqlite3.SQLITE_LIMIT_LENGTH)
             what = f"a value or row of the query is longer than {longest / (1 << 20):g} MB"
-            raise QueryError(what, fix="cut it with substr, or raise --megabytes of `builder sql`") from error
+            raise QueryError(what, fix="cut it with substr, or raise --megabytes of `builder db sql`") from error
         if any(words in str(error) for words in ("not authorized", "authorization denied", "readonly database")):
             raise QueryError("this is no reading, and nothing else is allowed here", fix=_READING) from error
         raise QueryError(str(error), fix=_known(connection, statement, str(error))) from error

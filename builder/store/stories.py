@@ -41,7 +41,9 @@ def outcomes(connection: sqlite3.Connection, review: int) -> dict[int, Outcome]:
     found = [i for (i,) in connection.execute("SELECT id FROM triplets WHERE id BETWEEN ? AND ?", ids)]
     last = connection.execute("SELECT version FROM releases ORDER BY rowid DESC LIMIT 1").fetchone()
     if last is None:
-        return dict.fromkeys(found, Outcome(None, "this build is not released yet; `builder release` does that"))
+        return dict.fromkeys(
+            found, Outcome(None, "this build is not released yet; `builder versions release` does that")
+        )
     if connection.execute("SELECT 1 FROM released LIMIT 1").fetchone() is None:
         return dict.fromkeys(
             found, Outcome(None, f"v{last[0]} keeps no list of its triplets here; `builder resume` makes one")
@@ -169,7 +171,7 @@ def find(connection: sqlite3.Connection, identifier: str) -> tuple[int, int | No
         return review, number
     raise QueryError(
         f"no triplet or review {identifier!r}{_example_of(connection)}",
-        fix='`builder sql "SELECT review_key, id FROM candidate_triplets"` has the ids of reviews and of triplets',
+        fix='`builder db sql "SELECT review_key, id FROM candidate_triplets"` has the ids of reviews and of triplets',
     )
 
 

@@ -1,4 +1,4 @@
-"""`builder label`: a language model writes all triplets of reviews, as one more source beside the rules.
+"""`builder gold label`: a language model writes all triplets of reviews, as one more source beside the rules.
 
 In: a working directory, a server, a choice of reviews. Out: proposals of the source `llm:MODEL@PROMPT`. Every raw
 answer is kept by the digest of what was asked, in a transaction of its own; a rerun asks only what is missing.

@@ -1,7 +1,8 @@
-"""`builder audit`: draw a sample of a release for people to judge, take their answers, and say how good the release is.
+"""`builder gold audit`: draw a sample of a release for people to judge, take their answers, and say how good the
+release is.
 
 In: a working directory with a release. Out: a pool for the annotation page or a sheet, and `AuditResult`. The next
-`builder release` states the result in card, manifest and Croissant; the report shows it at once.
+`builder versions release` states the result in card, manifest and Croissant; the report shows it at once.
 """
 
 from __future__ import annotations
@@ -83,7 +84,7 @@ def _chosen(connection: sqlite3.Connection, workdir: Path, pool: str | None) -> 
                 f"pool {chosen} was drawn for no audit", where="--pool", fix="leave --pool out for the last audit"
             )
     if chosen is None:
-        raise WorkdirError("no audit was drawn here", where=str(workdir), fix="draw one with `builder audit draw`")
+        raise WorkdirError("no audit was drawn here", where=str(workdir), fix="draw one with `builder gold audit draw`")
     return chosen
 
 

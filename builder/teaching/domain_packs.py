@@ -1,4 +1,4 @@
-"""`builder domain`: a pack for another domain from raw reviews, the answers taken, and what it finds.
+"""`builder words domain`: a pack for another domain from raw reviews, the answers taken, and what it finds.
 
 In: files of reviews, the folder of a pack. Out: the folder with its sheet, lexicons and card; `DomainReport`. Reviews
 are read by the core alone, so nothing of the restaurant counts.

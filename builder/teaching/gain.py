@@ -1,4 +1,4 @@
-"""`builder gain`: what labelled reviews teach the rules, by cross-validation.
+"""`builder gold gain`: what labelled reviews teach the rules, by cross-validation.
 
 In: labelled reviews (builder.teaching.label_sources) and the folders of words and rules. Out: precision, recall and F1
 on reviews that taught nothing, before and after so many labels. Triplets of an audit that people judged one by one

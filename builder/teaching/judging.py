@@ -1,4 +1,4 @@
-"""`builder judge`: a language model labels a pool. Every raw answer is kept by the hash of its payload, in a
+"""`builder gold judge`: a language model labels a pool. Every raw answer is kept by the hash of its payload, in a
 transaction of its own.
 """
 

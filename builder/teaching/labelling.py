@@ -1,4 +1,4 @@
-"""`builder annotate`: pools out to files and the page, labels back in, agreement, and decisions where people
+"""`builder gold annotate`: pools out to files and the page, labels back in, agreement, and decisions where people
 disagree.
 """
 
@@ -203,7 +203,7 @@ def _checked(pool: Pool, path: Path, form: LabelFormat, annotator: str) -> tuple
     named = [_named(answer, annotator) for answer in answers]
     if not answers and not faults:
         raise InputError(
-            "no rows", where=str(path), fix="give the file that `builder annotate export` wrote, filled in"
+            "no rows", where=str(path), fix="give the file that `builder gold annotate export` wrote, filled in"
         )
     return named, faults
 

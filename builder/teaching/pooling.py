@@ -1,11 +1,11 @@
-"""`builder pool`: sample reviews, unite what the rules and the last model of each variant propose, and store it as a
-pool.
+"""`builder gold pool`: sample reviews, unite what the rules and the last model of each variant propose, and store it as
+a pool.
 
 The discriminator's verdicts on the candidates are kept as labels of the annotator `discriminator` (the paper's Table
 4).
 
-`builder annotate gold`: the labels of a pool as a gold file, which `evaluate.gold` and `builder score` read, or in
-any format of `builder export`.
+`builder gold annotate gold`: the labels of a pool as a gold file, which `evaluate.gold` and `builder gold score` read,
+or in any format of `builder export`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How good predictions are against gold: what `builder score` shows.
+"""How good predictions are against gold: what `builder gold score` shows.
 
 In: files or folders in any format that `builder.release.export.answers` knows, or gold by two annotators. Out:
 `Scored`, the metrics with their intervals and what a reader should know of gold and predictions.

@@ -2,11 +2,11 @@
 TEXTS] [--errors N]`.
 
 GOLD holds sentences as JSON lines with `Text` and `Triplet` (dimABSA 2026), or whole reviews with `text` and `triplets`
-(tests/measure/annotation), gzipped or not. DOMAIN is a name or the folder of a pack.
-Prints for each domain micro scores, lenient against `opinion` and exact against `opinion_full`, NULL parts left out;
-with --new also those of a pack that `builder domain new` makes of the texts alone of TEXTS, a file as GOLD, without an
-answer; with --errors N that many sentences of the last domain with what is wrong there. Of whole reviews exact
-compares the longest forms of aspect and opinion.
+(tests/measure/annotation), gzipped or not. DOMAIN is a name or the folder of a pack. Prints for each domain micro
+scores, lenient against `opinion` and exact against `opinion_full`, NULL parts left out; with --new also those of a pack
+that `builder words domain new` makes of the texts alone of TEXTS, a file as GOLD, without an answer; with --errors N
+that many sentences of the last domain with what is wrong there. Of whole reviews exact compares the longest forms of
+aspect and opinion.
 """
 
 from __future__ import annotations

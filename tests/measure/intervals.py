@@ -4,7 +4,7 @@ tests/measure/intervals.py WORKDIR DATA_DIR`.
 DATA_DIR holds `dimabsa/` (human labels) and `chn_review_aste/valid.json` (the paper's rule output). A dimABSA sentence
 that the build read gets what the build stored for it (for variant E by taggers that were not trained on it); all
 others are extracted with the build's models, those of valid.json with `--convention paper`. Prints a Markdown table.
-`--keep DIR` keeps each system's answers as DIR/SET.SYSTEM.jsonl, which `builder score --gold FILE --pred
+`--keep DIR` keeps each system's answers as DIR/SET.SYSTEM.jsonl, which `builder gold score --gold FILE --pred
 DIR/SET.SYSTEM.jsonl --against DIR/SET.rules.jsonl` scores as well.
 """
 

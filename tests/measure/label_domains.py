@@ -3,10 +3,10 @@
 
 TRAIN holds the sentences that a user would label, GOLD those that are scored, both as JSON lines with `Text` and
 `Triplet` or `Quadruplet` (dimABSA 2026). Of TRAIN so many sentences are drawn, N times; DOMAIN is a name or the folder
-of a pack, --new adds the pack that `builder domain new` makes of the texts of TRAIN. Prints mean lenient precision,
-recall and F1 against `opinion` and mean F1 exact against `opinion_full`: with no labels, with the aspects that labels
-teach, with the weights, and with all that `builder gain --teach` keeps; behind them the least and the most that
-lenient F1 rose in a draw.
+of a pack, --new adds the pack that `builder words domain new` makes of the texts of TRAIN. Prints mean lenient
+precision, recall and F1 against `opinion` and mean F1 exact against `opinion_full`: with no labels, with the aspects
+that labels teach, with the weights, and with all that `builder gold gain --teach` keeps; behind them the least and the
+most that lenient F1 rose in a draw.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ PARTS = ("nothing", "aspects", "weights", "what `gain --teach` keeps")
 
 
 def read_train(path: Path, folder: Path) -> tuple[Row, ...]:
-    """The sentences with their labels, as `builder gain` reads them."""
+    """The sentences with their labels, as `builder gold gain` reads them."""
     lines = []
     for row in map(json.loads, path.read_text(encoding="utf-8").splitlines()):
         given = row.get("Triplet") or row.get("Quadruplet") or ()

@@ -3,7 +3,7 @@
 The folders and the script are those of decision.py. Weights before teaching are fitted on dimABSA and the examples of
 the rules alone, for the shipped ones were chosen on COMPLETE_DIR. In each split 100 whole reviews teach and 120
 others are scored. Prints mean precision, recall and F1: with no labels, with weights that labels moved (by the
-firmness of the prior), with the words of the labels that the lexicon lacks, with both, and with what `builder gain
+firmness of the prior), with the words of the labels that the lexicon lacks, with both, and with what `builder gold gain
 --teach` keeps; behind them the least and the most that F1 rose in a split. The last rows are of variant E by the
 shipped model: without labels, with weights that they moved, and with limits that they chose, compared with its own
 first row.
@@ -94,7 +94,7 @@ def score_split(
 def teach_all(
     keys: Sequence[str], held: Mapping[str, Text], weights: Mapping[str, float], reader: Reader, gold: Path
 ) -> dict[str, list[object]]:
-    """What the rules find in held-out reviews after all that `builder gain --teach` keeps of these."""
+    """What the rules find in held-out reviews after all that `builder gold gain --teach` keeps of these."""
     rules = change_weights(load_rules(), weights)
     rows = [row for row in read_labels(gold).rows if row["id"] in set(keys)]
     lessons = learn(read_taught(rows, gold, reader), reader, Folders(), rules)

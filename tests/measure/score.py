@@ -1,7 +1,7 @@
 """How long scoring takes: `python tests/measure/score.py [--reviews 5000] [--samples 1000]`.
 
 Invented answers of so many reviews, about three triplets each, one in four of the predictions changed; every metric of
-`builder score` with intervals, then the same against a second system. Prints seconds; exits with 1 where the first
+`builder gold score` with intervals, then the same against a second system. Prints seconds; exits with 1 where the first
 takes 5 s or longer.
 """
 

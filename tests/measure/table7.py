@@ -47,7 +47,7 @@ def verdict_of(aspect: str, opinion: str, polarity: str, text: str) -> str:
 
 
 def answer(payload: dict[str, Any]) -> str:
-    """The completion for a request of `builder judge`."""
+    """The completion for a request of `builder gold judge`."""
     asked = payload["messages"][-1]["content"]
     questions, _, text = asked.partition("\ncontext:\n")
     return "\n".join(

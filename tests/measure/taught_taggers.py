@@ -140,7 +140,7 @@ def score_split(split: Split, taggers: Taggers, rule_examples: Sequence[Example]
 
 
 def score_taught_rules(split: Split, taggers: Taggers, reader: Reader) -> dict[str, Answers]:
-    """The same with the rules and aspects that `builder gain --teach` keeps."""
+    """The same with the rules and aspects that `builder gold gain --teach` keeps."""
     lessons = learn(split.lessons, reader, Folders(), split.rules)
     with lay_aspects(lessons.aspects, Folders(), reader) as wider:
         rules = lessons.change_rules(split.rules)

@@ -1,5 +1,5 @@
-"""Every metric of a system with intervals, and the paired comparison with another: what `builder score` and the report
-show. Pure.
+"""Every metric of a system with intervals, and the paired comparison with another: what `builder gold score` and the
+report show. Pure.
 
 Bootstrap intervals and paired tests over the tallies of `scores`, vectorised: one matrix product for all samples.
 """

@@ -10,7 +10,7 @@ async function call(path, body) {
   const options = { headers: { "X-Key": KEY } };
   if (body) { options.method = "POST"; options.headers["Content-Type"] = "application/json"; options.body = JSON.stringify(body); }
   let answer;
-  try { answer = await fetch(path, options); } catch { throw new Error("沒有存到：伺服器停了。 Not saved: the server has stopped; start `builder annotate serve` again."); }
+  try { answer = await fetch(path, options); } catch { throw new Error("沒有存到：伺服器停了。 Not saved: the server has stopped; start `builder gold annotate serve` again."); }
   const content = (answer.headers.get("content-type") || "").startsWith("application/json") ? await answer.json() : { error: await answer.text() };
   if (answer.status === 401) location.reload();
   if (!answer.ok) throw new Error("沒有存到 Not saved: " + content.error);

@@ -24,7 +24,7 @@ Sentences = Mapping[tuple[int, int], str]
 """(index of the review, offset in its view) -> the sentence there, the word in 【】."""
 ANSWERS = {"yes": True, "y": True, "no": False, "n": False, "": None}
 _CLEAR = 0.5
-_FIX = "write candidates with `builder lexicon induce` and change only the columns meaning and accept"
+_FIX = "write candidates with `builder words lexicon induce` and change only the columns meaning and accept"
 
 
 @dataclass(frozen=True, slots=True)

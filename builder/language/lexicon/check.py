@@ -1,4 +1,4 @@
-"""`builder lexicon check`: what is wrong, contradictory or dead in a lexicon.
+"""`builder words lexicon check`: what is wrong, contradictory or dead in a lexicon.
 
 In: the root of a lexicon (it may be broken: everything that can be read is checked), optionally a corpus and a
     segmenter.

@@ -1,4 +1,4 @@
-"""`builder lexicon diff`: what one lexicon says otherwise than another.
+"""`builder words lexicon diff`: what one lexicon says otherwise than another.
 
 In: two loaded lexicons. Out: a `WordDifference` for each word of each table that was added, removed or changed, in the
 order of TABLES and of the words.

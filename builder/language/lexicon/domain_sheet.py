@@ -121,7 +121,7 @@ def read_sheet(folder: Path) -> list[Proposal]:
     """The proposals of a sheet with their answers. ResourceError with file:line for a row that is broken."""
     path = folder / SHEET
     if not path.is_file():
-        raise ResourceError("there is no such sheet", where=str(path), fix="make one with `builder domain new`")
+        raise ResourceError("there is no such sheet", where=str(path), fix="make one with `builder words domain new`")
     try:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
@@ -282,7 +282,7 @@ def write_card(folder: Path, name: str, reviews: int, source: str) -> None:
         f"# Domain pack: {name}\n\n| | |\n|---|---|\n| licence | name yours |\n"
         f"| source | words induced from {counted(reviews, 'review')} of {source} by builder, "
         f"answered in {SHEET} |\n| conventions | `natural` |\n"
-        "| figures | fill in what `builder score` says |\n"
+        "| figures | fill in what `builder gold score` says |\n"
     )
     write_atomically(folder / CARD, text.encode())
 

@@ -33,8 +33,8 @@ class Folder:
 @dataclass(frozen=True, slots=True)
 class Folders:
     """`lexicons` and `rules` are whole, in place of those shipped (None), which are the core and the pack of `domain`;
-    the others are laid over them, the last one uppermost. `imported` holds what `builder lexicon import` and `accept`
-    wrote, `edited` the rules that `builder rules edit` saved.
+    the others are laid over them, the last one uppermost. `imported` holds what `builder words lexicon import` and
+    `accept` wrote, `edited` the rules that `builder words rules edit` saved.
     """
 
     lexicons: Path | None = None

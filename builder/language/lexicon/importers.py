@@ -1,4 +1,4 @@
-"""`builder lexicon import`: lexicons in the layouts that people hold become an overlay in ours.
+"""`builder words lexicon import`: lexicons in the layouts that people hold become an overlay in ours.
 
 In: a file, its kind, the lexicon in use. Out: `Overlay` with entries, the categories they need, and every line that was
 refused, with its reason. Words are written as the view shows them: Traditional, width folded. The kinds: `layouts`

@@ -1,4 +1,4 @@
-"""`builder lexicon induce`: grow the lexicon from raw reviews, without labels.
+"""`builder words lexicon induce`: grow the lexicon from raw reviews, without labels.
 
 In: annotated reviews, the lexicon, settings. Out: candidate opinions and aspects with scores and evidence. Double
 propagation (Qiu et al. 2011): known opinions vouch for the nouns they describe, known aspects for the words that

@@ -85,12 +85,14 @@ def find_pack(domain: str) -> Pack | None:
         return None
     shipped = list_packs()
     pack = Pack(domain, shipped[domain]) if domain in shipped else Pack(Path(domain).resolve().name, Path(domain))
-    fix = f"known: {', '.join(sorted([CORE, *shipped]))}; make another with `builder domain new`"
+    fix = f"known: {', '.join(sorted([CORE, *shipped]))}; make another with `builder words domain new`"
     if not domain or not pack.path.is_dir():
         raise ConfigError(f"there is no domain and no folder {domain!r}", where="domain", fix=fix)
     if not pack.lexicons and not pack.rules:
         missing = "this folder is no domain pack: it has neither lexicons/*.tsv nor rules/*.toml"
-        raise ConfigError(missing, where=str(pack.path), fix="make one with `builder domain new`, or correct the path")
+        raise ConfigError(
+            missing, where=str(pack.path), fix="make one with `builder words domain new`, or correct the path"
+        )
     return pack
 
 

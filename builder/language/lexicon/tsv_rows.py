@@ -89,7 +89,7 @@ def check_overlay(folder: Path) -> None:
         raise ResourceError(
             "this folder of lexicons does not exist",
             where=str(folder),
-            fix="make one with `builder lexicon import`, or correct lexicons.dir",
+            fix="make one with `builder words lexicon import`, or correct lexicons.dir",
         )
     if (folder / "variants.tsv").is_file():
         raise ResourceError(

@@ -237,7 +237,7 @@ def write_config(folder: Path, trained_on: Mapping[str, str]) -> None:
 def _verified(folder: Path) -> dict[str, str]:
     """The digests of the model files, checked against config.json."""
     where = str(folder / "config.json")
-    fix = "reinstall builder or train with `builder nlp train`"
+    fix = "reinstall builder or train with `builder model nlp train`"
     try:
         expected = json.loads(read_settings(folder / "config.json"))["sha256"]
         stated = {name: expected[name] for name in FILES}

@@ -102,7 +102,7 @@ def audit(connection: sqlite3.Connection) -> Section:
         "audit", "What people found in a sample", ("measure", "answers", "percent", "from", "to"), tuple(rows),
         note="From and to are the ends of 95% intervals: Wilson's, at the sample's effective size. Strata are "
             "weighted by their sizes.",
-        missing="No answers yet: `builder audit draw`.",
+        missing="No answers yet: `builder gold audit draw`.",
     )  # fmt: skip
     return Section("audit", "What people found in a sample of the release", lead, (table,))
 
@@ -201,7 +201,7 @@ def annotators(connection: sqlite3.Connection) -> Section:
         columns,
         tuple(rows),
         note=note,
-        missing="Nobody has labelled a pool twice: `builder pool`, `builder annotate`, `builder judge`.",
+        missing="Nobody has labelled a pool twice: `builder gold pool`, `builder gold annotate`, `builder gold judge`.",
     )
     return Section(
         "agreement",

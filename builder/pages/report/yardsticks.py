@@ -20,7 +20,7 @@ from builder.store.report import ProposedTriplet, StoredSource
 Answers = dict[str, list[Answer]]
 
 NO_GOLD = (
-    "No gold here. Label a sample: `builder pool`, then `builder annotate`; or name a gold file: `builder "
+    "No gold here. Label a sample: `builder gold pool`, then `builder gold annotate`; or name a gold file: `builder "
     "run evaluate --set evaluate.gold=FILE`."
 )
 

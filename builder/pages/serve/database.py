@@ -60,7 +60,7 @@ def add_comparison(database: Path, before: Path, after: Path | None) -> None:
     with closing(sqlite3.connect(database, isolation_level=None)) as connection, db.atomic(connection):
         last = after or runs.last_release_path(connection)
         if last is None:
-            raise ConfigError("there is no release to compare with", fix="`builder release` makes one")
+            raise ConfigError("there is no release to compare with", fix="`builder versions release` makes one")
         store_changes(connection, before, Path(last))
 
 

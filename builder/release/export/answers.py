@@ -1,4 +1,4 @@
-"""Gold and predictions of other people and ours as (aspect, opinion, polarity) per review id, for `builder score`.
+"""Gold and predictions of other people and ours as (aspect, opinion, polarity) per review id, for `builder gold score`.
 
 JSON rows, one a line or in one array, are known by their keys: ours ({"id", "triplets"}: `extract` output, releases),
 dimABSA's ({"ID", "Triplet"} or {"ID", "Quadruplet"} of 2026, {"ID", "Aspect", "Opinion", "Intensity"} of 2024) and

@@ -1,7 +1,7 @@
 """Texts for `builder extract`: (id, text) in order, from a file in any format that `build` reads, or from a stream.
 
-A stream (standard input, a pipe) and a file that ends in `.txt` hold a text a line. Where the first line begins as
-JSON they hold rows: ours ({"id", "text"}, releases), or rows of the gold files that `builder score` reads, as far as
+A stream (standard input, a pipe) and a file that ends in `.txt` hold a text a line. Where the first line begins as JSON
+they hold rows: ours ({"id", "text"}, releases), or rows of the gold files that `builder gold score` reads, as far as
 those hold texts: dimABSA's ({"ID", "Sentence"}, {"ID", "Text"}, lines `ID, Sentence`) and the paper's ({"id",
 "question"}: the text behind `context:`). JSON lines are read as a stream, an array as a whole. All other files, and
 JSON whose text has another name, are read by the readers of `build`. A row without an id gets its number.

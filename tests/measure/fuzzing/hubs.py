@@ -1,4 +1,4 @@
-"""Hubs that misbehave, and `builder publish` that sends them a release.
+"""Hubs that misbehave, and `builder versions publish` that sends them a release.
 
 In: chance. Out: a script, as of `servers`, whose answers are those of a hub, changed.
 """
@@ -56,7 +56,7 @@ def make(base: Path, folder: Path, rng: random.Random) -> None:
 
 
 def use(base: Path, folder: Path) -> str:
-    """`builder publish`, with a token that must stay secret."""
+    """`builder versions publish`, with a token that must stay secret."""
     from huggingface_hub import constants
 
     from builder.release import hub_client

@@ -1,4 +1,4 @@
-"""Servers that misbehave, and `builder judge` that asks them.
+"""Servers that misbehave, and `builder gold judge` that asks them.
 
 In: chance. Out: `script.json`: for each request, in turn, what the server does on the wire: bytes, pauses, endless bodies,
 resets. The server is a process of its own, so that its costs are not those of the judge.
@@ -206,7 +206,7 @@ def make(base: Path, folder: Path, rng: random.Random) -> None:
 
 
 def use(base: Path, folder: Path) -> str:
-    """`builder judge` with short time limits."""
+    """`builder gold judge` with short time limits."""
     workdir = shutil.copytree(base / "w", folder / "w")
     os.environ |= {"OPENAI_API_KEY": "sk-0123456789", "NO_PROXY": "*"}
     with serving(folder) as url:
