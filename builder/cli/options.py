@@ -1,9 +1,4 @@
-"""What `builder gold judge` and `builder gold label` share: the options of asking a server, and their values.
-
-The option `--device` of the commands that run models. In: what runs there. Out: a decorator of a command.
-
-What a preset changes in the options of `augment` and `bench`.
-"""
+"""Options that several commands share: how a server is asked, on which device models run, what a preset changes."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""`builder setup init`, `config`, `doctor`: a settings file, what a setting means, whether the installation is sound.
-"""
+"""`builder setup init`, `config`, `doctor`: a settings file, what a setting means, whether the installation is sound."""
 
 from __future__ import annotations
 

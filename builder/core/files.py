@@ -1,15 +1,10 @@
-"""Atomic writes: a file is there as a whole or not at all, and on the disk before its name is.
+"""Files: written whole or not at all, and read without trusting who wrote them.
 
 In: a path and its content, at once or piece by piece. Out: the file. Whatever goes wrong on the way leaves the old
 file as it was, and no file that is half written. An error of the system is an `OutputError` that names the file.
 
-Results that are kept under a digest: made once, then read.
-
-JSON that somebody else wrote. In: text. Out: its value, or a ValueError, whatever keeps it from being read.
-
-TOML that somebody else wrote. In: text. Out: its tables, or a TOMLDecodeError, whatever keeps it from being read.
-
-Tables that people saved from a spreadsheet program. In: the text of a CSV or TSV file. Out: its rows of cells.
+Results are kept under a digest, made once, then read. JSON, TOML and tables from a spreadsheet program that somebody
+else wrote become values, or a ValueError that says what keeps them from being read.
 """
 
 from __future__ import annotations

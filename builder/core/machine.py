@@ -1,8 +1,7 @@
-"""The cycle collector, seldom or paused where a block only builds what stays; and memory that is free, given back.
+"""What this machine spends: the cycle collector, memory that is free, and numpy's multiplications of small matrices.
 
-In: nothing. Out: fewer collections in this process, a context without any, and fewer pages.
-
-numpy's multiplications of small matrices: on one thread, and with the instructions that the processor has.
+In: nothing. Out: collections seldom or none where a block only builds what stays, free memory given back, and one
+thread with the instructions that the processor has.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
-"""In which order a pool is labelled. Pure.
+"""In which order a pool is labelled, and how fast a person labels. Pure.
 
 In: a pool, and by how much the rules' choice of each candidate's aspect was ahead. Out: its reviews in order. The order
 of the pool is chance, so what is labelled first is a sample; `uncertain` is none, but each label says more.
-
-How fast a person labels. Pure.
 """
 
 from __future__ import annotations

@@ -1,12 +1,8 @@
-"""What a model is given and what it answers, without torch.
+"""What a model is given and what it answers, without torch; and seeds from what they are for.
 
 `Example` and `JudgedReview` are training items; their texts are views (builder.reviews.text.view) and all spans are
-offsets into them. `TripletModel` and `Judge` are what training returns. The configs hold every number that changes a
-result.
-
-Seeds from what they are for: the same parts give the same seed on every machine.
-
-Training examples that take a fraction of their memory while nobody looks at them.
+offsets into them. `PackedExamples` take a fraction of their memory while nobody looks at them. `TripletModel` and
+`Judge` are what training returns. The configs hold every number that changes a result.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""What variant E may do by its judge. In: how far a panel is trusted, from 0 to 1, or the limits that a model ships.
-Out: the limits for dropping, adding and lengthening. No torch.
+"""What variant E may do by its judge, and how likely its triplets are right. No torch.
 
-From a panel's score to the probability that a triplet is right. In: scores of held-out rule triplets, and triplets
-of labelled reviews where there are some. Out: a curve for each way in which rules and judge stand to a triplet
-(`trust.Standing`).
+Limits: from how far a panel is trusted, or what a model ships, to what may be dropped, added and lengthened.
+
+Calibration: from a panel's score to the probability that a triplet is right, by scores of held-out rule triplets, and
+of labelled reviews where there are some; a curve for each way in which rules and judge stand to a triplet.
 """
 
 from __future__ import annotations

@@ -1,6 +1,5 @@
-"""The judge of a build: where it lies, how far it is trusted, and its verdicts on stored triplets.
-
-Stored triplets of the database as the examples that models read.
+"""The judge of a build: where it lies, how far it is trusted, its verdicts on stored triplets, and these as examples
+that models read.
 """
 
 from __future__ import annotations

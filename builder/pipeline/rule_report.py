@@ -1,8 +1,5 @@
-"""What each pairing rule does on real reviews: coverage, overlap, conflict, yield (as Snorkel's analysis of labelling
-functions).
-
-The annotated reviews of a working directory as documents for `builder words lexicon induce`, and the sentences that
-speak for a word.
+"""What each pairing rule does on the annotated reviews of a working directory: coverage, overlap, conflict, yield (as
+Snorkel's analysis of labelling functions). The reviews are documents for `builder words lexicon induce`, too.
 """
 
 from __future__ import annotations

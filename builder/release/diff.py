@@ -1,9 +1,7 @@
-"""What changed between two releases, and what that makes of the version. Pure, but for reading the rows.
+"""What changed between two releases, what that makes of the version, and CHANGES.md. Pure, but for reading the rows.
 
 patch: the same data, repackaged; minor: all of the old data and more; major: something edited, removed or moved
 (Croissant's rule).
-
-CHANGES.md of a release: what the comparison with its parent found, then what the parent's own file says.
 """
 
 from __future__ import annotations
@@ -261,8 +259,7 @@ def _one_line(text: str) -> str:
 
 
 def as_json(diff: Diff) -> dict[str, object]:
-    """A comparison as `builder versions diff --format json` prints it: level, counts by kind of change, sizes, samples.
-    """
+    """A comparison as `builder versions diff --format json` prints it: level, counts by kind of change, sizes, samples."""
     sides = ("before", "after")
     sizes = {
         name: {side: {"reviews": pair[n][0], "triplets": pair[n][1]} for n, side in enumerate(sides)}

@@ -1,8 +1,5 @@
-"""Pools and their labels as the report reads them. A working directory from before there were pools has none.
-
-Layers of the test split: which of its reviews are labelled in full, and who labelled them.
-
-Answers of language models about whole reviews: which kept answer (`judge_answers`) is whose about which review.
+"""Labels as the report and the layers of the test split read them: of pools, of reviews labelled in full, and the
+answers of language models about whole reviews. A working directory from before there were pools has none.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""Pools: writing, reading, and what a pool is made from. A pool is a frozen copy; no rebuild touches it.
-
-What an audit draws from, and which reviews its people have read in full. The audit itself is a pool whose config
-says `kind: audit`.
-"""
+"""Pools and audits: writing, reading, and what they are drawn from. A pool is a frozen copy; no rebuild touches it."""
 
 from __future__ import annotations
 

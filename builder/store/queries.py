@@ -1,10 +1,5 @@
-"""Questions to the database: free SQL and the named queries of `queries/`. Read-only connections only.
-
-What strangers' SQL may cost: the length of a cell, the size of an answer, the memory of SQLite.
-
-What the tables, views and columns of the database hold, for people.
-
-The tables and views of a database: their names, columns, rows and statements.
+"""Questions to the database: free SQL, the named queries of `queries/`, and which tables and views there are, with
+what they hold. Read-only connections only, with limits on what strangers' SQL may cost.
 """
 
 from __future__ import annotations

@@ -1,6 +1,5 @@
-"""Reviews and rejected rows: writing and streaming. One function, one statement or two.
-
-Readings: the words of each review as a backend read them, writing and streaming.
+"""Reviews, their words as a backend read them, and rejected rows: writing and streaming. One function, one statement
+or two.
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
 """`builder gold pool`: sample reviews, unite what the rules and the last model of each variant propose, and store it as
-a pool.
+a pool. `builder gold annotate gold`: the labels of a pool as a gold file, or in any format of `builder export`.
 
 The discriminator's verdicts on the candidates are kept as labels of the annotator `discriminator` (the paper's Table
 4).
-
-`builder gold annotate gold`: the labels of a pool as a gold file, which `evaluate.gold` and `builder gold score` read,
-or in any format of `builder export`.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
-"""What labels have taught a working directory: files of rules and words that its next build uses.
+"""What labels and corrections have taught a working directory: words, rules and exceptions that its next build uses.
 
 In: labelled rows and a working directory. Out: `WORKDIR/rules/NAME.toml`, aspects in `WORKDIR/lexicon`,
 `WORKDIR/taught.json`, which names them, and the labels themselves in `WORKDIR/taught.jsonl`. Teaching again starts from
-the rules and words without what was taught, so that no label counts twice.
-
-Corrections become knowledge: the lexicon entries that would have made a triplet, tried out before they are added.
+the rules and words without what was taught, so that no label counts twice. Entries that a correction asks for are
+tried out before they are added.
 """
 
 from __future__ import annotations

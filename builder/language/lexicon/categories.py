@@ -1,10 +1,8 @@
-"""Which class of the lexicon an aspect belongs to, and which category an opinion: of words as texts write them, in
-either script. Pure.
+"""Which class of the lexicon an aspect belongs to, which category an opinion; and words that look like names of people
+or places, which induction never proposes. Pure.
 
 A word that no entry equals has the class of its longest ending that one does (招牌牛肉麵 is a 牛肉麵): heads come
 last. An opinion has the category of the word behind its negator. None: the lexicon does not know it.
-
-Words that look like names of people or places, which induction never proposes.
 """
 
 from __future__ import annotations

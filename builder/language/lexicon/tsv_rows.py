@@ -1,8 +1,7 @@
 """The rows of the lexicon's TSV files, and the digest of a folder.
 
-In: a file with a header line. Out: rows of cells with the place each stands in, as `folder/file:line`.
-
-A lenient reader for lexicon files: all rows that can be read, and a finding for every one that cannot.
+In: a file with a header line. Out: rows of cells with the place each stands in, as `folder/file:line`. Files of others
+are read leniently: all rows that can be read, and a finding for every one that cannot.
 """
 
 from __future__ import annotations
