@@ -1,4 +1,6 @@
-"""`builder setup init`, `config`, `doctor`: a settings file, what a setting means, whether the installation is sound."""
+"""`builder setup init`, `config`, `doctor`: a settings file, what a setting means, and whether the installation is
+sound.
+"""
 
 from __future__ import annotations
 

@@ -259,7 +259,9 @@ def _one_line(text: str) -> str:
 
 
 def as_json(diff: Diff) -> dict[str, object]:
-    """A comparison as `builder versions diff --format json` prints it: level, counts by kind of change, sizes, samples."""
+    """A comparison as `builder versions diff --format json` prints it: level, counts by kind of change, sizes and
+    samples.
+    """
     sides = ("before", "after")
     sizes = {
         name: {side: {"reviews": pair[n][0], "triplets": pair[n][1]} for n, side in enumerate(sides)}
