@@ -288,18 +288,18 @@ def small_input(folder: Path) -> tuple[Path, Path]:
     return reviews, gold
 
 
-def make_once(cache: pytest.Cache, name: str, make: Callable[[Path], None]) -> Path:
+def make_once(name: str, make: Callable[[Path], None]) -> Path:
     """A folder that the first process which asks for it fills, and all read: those of this session, and of later ones
-    of the same day and the same code.
+    of the same day and the same code. It lies where pytest keeps its cache.
     """
     recipe = "".join(map(inspect.getsource, (make, small_input)))
     digest = hashlib.sha256(f"{date.today()} {sys.version} {version('torch')} {FAST} {recipe}".encode())
     for path in sorted(path for place in CODE for path in place.rglob("*")):
         if path.is_file() and path.suffix != ".pyc":
             digest.update(str(path).encode() + path.read_bytes())
-    home = cache.mkdir(name)
+    home = ROOT / ".pytest_cache" / "d" / name
     folder = home / digest.hexdigest()[:16]
-    folder.mkdir(exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (folder / "made").exists():
@@ -320,11 +320,11 @@ def build_small(folder: Path) -> None:
 
 
 @pytest.fixture(scope="session")
-def built(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Built:
+def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
     """This process's own copy of the tiny build, for commands lock it."""
     from builder.pipeline import builds, pipeline
 
-    shared, own = make_once(request.config.cache, "built", build_small), tmp_path_factory.mktemp("built")
+    shared, own = make_once("built", build_small), tmp_path_factory.mktemp("built")
     shutil.copy(shared / "reviews.csv", own)
     shutil.copytree(shared / "releases", own / "releases")
     said = (shared / "ran.json").read_text(encoding="utf-8").replace(str(shared.resolve()), str(own))

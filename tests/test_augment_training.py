@@ -12,13 +12,14 @@ import tiny_hub
 import torch
 
 from builder.augment.catalog import METHODS
+from builder.augment.fragment_settings import MaskedSeq2SeqSettings
 from builder.augment.fragment_training import FragmentSource
 from builder.augment.methods import cbert, masked_seq2seq
 from builder.augment.methods.cbert import CBertSettings
 from builder.augment.nets.beam import SearchRows, SearchRules, search
 from builder.augment.records import Sentence
 from builder.augment.replacing import unit_inventory
-from builder.augment.settings import MaskedSeq2SeqSettings, make_settings, one_thread
+from builder.augment.settings import make_settings, one_thread
 from builder.augment.signatures import describe_settings
 from builder.augment.training import raw
 from builder.core.errors import ConfigError, InputError

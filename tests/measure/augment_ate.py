@@ -34,13 +34,14 @@ from torch import Tensor, nn
 from builder.augment import cues, measures
 from builder.augment.conditions import bio
 from builder.augment.constraints import broken, make_trial
+from builder.augment.fragment_settings import MaskedSeq2SeqSettings
 from builder.augment.measures import characters
 from builder.augment.methods import cbert, gpt2, masked_seq2seq, synonym
 from builder.augment.methods.cbert import CBertSettings
 from builder.augment.methods.gpt2 import Gpt2Settings
 from builder.augment.nets.transformer import padded
 from builder.augment.records import Mark, Method, Rewrite, Sentence, applied, moved
-from builder.augment.settings import MaskedSeq2SeqSettings, make_settings
+from builder.augment.settings import make_settings
 from builder.augment.training import raw
 from builder.core.records import Span
 from builder.language import nlp

@@ -24,11 +24,11 @@ from builder.augment.barring import Bars, bars
 from builder.augment.beams import Beam, BeamLimits, FragmentReader, fitted, surest, usual
 from builder.augment.conditions import LABELS, bio, kept
 from builder.augment.cues import Cues
+from builder.augment.fragment_settings import NAME, MaskedSeq2SeqSettings
 from builder.augment.fragment_training import learnable, masked, train_fragments
 from builder.augment.mask_frag import chosen_fragments
 from builder.augment.records import Edit, Rewrite, Sentence
 from builder.augment.replacing import unit_inventory
-from builder.augment.settings import NAME, MaskedSeq2SeqSettings
 from builder.augment.signatures import describe_training, sign_method
 from builder.augment.training import corpora
 from builder.core.files import Kept
@@ -82,7 +82,7 @@ class MaskedSeq2Seq:
             yield from self._chunk(sentences[at : at + _CHUNK], copies, seed)
 
     def _chunk(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Rewrite, ...]]:
-        from builder.augment.nets.fragments import Writing, write
+        from builder.augment.nets.fragment_writing import Writing, write
         from builder.learning.pieces import own_marks
 
         how = self.settings
@@ -163,7 +163,7 @@ def load(
     Raises ModelError where there is nothing to learn from or the base is no encoder-decoder, InputError where labels
     overlap.
     """
-    from builder.augment.nets.fragments import pairs
+    from builder.augment.nets.fragment_writing import pairs
     from builder.learning.obtain import ModelShelf
 
     shelf = ModelShelf(folder, seed, progress, device)
