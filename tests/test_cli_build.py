@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from conftest import Built, Command
 
+from builder.cli.build import build
 from builder.cli.build_voice import TITLES, Voice
 from builder.cli.remaining import RemainingTime
 from builder.core.config import resolve
@@ -71,6 +72,9 @@ def test_columns_that_nothing_takes_are_named_with_the_options_that_would(tmp_pa
     seen = preview(source, resolve().config)
     assert seen.unused == ("key", "meta.when")
     assert "  unused    key, meta.when; --id-column, --rating-column, --date-column would take one" in seen.lines()
+    options = {name for option in build.params for name in option.opts}
+    assert {"--id-column", "--rating-column", "--date-column"} <= options
+    assert preview(source, resolve(options={"input.date_column": "meta.when"}).config).columns["date"] == "meta.when"
     wide = write(tmp_path, ",".join(["text", *(f"c{n}" for n in range(30))]) + "\n湯很好喝" + "," * 30 + "\n")
     line = next(line for line in preview(wide, resolve().config).lines() if "unused" in line)
     assert line.startswith("  unused    c0, c1, c2, c3, c4, c5, c6, c7 and 22 more; --id-column")

@@ -167,6 +167,8 @@ LAYOUTS: dict[str, list[Case]] = {
     "row numbers without a name (pandas, R)": [
         ("in.csv", joined(",", ["", *HEADER], ["0", *CELLS[0]], ["1", *CELLS[1]]), BOTH),
         ("in.tsv", joined("\t", HEADER, ["1", *CELLS[0]], ["2", *CELLS[1]]), BOTH),
+        ("in.csv", joined(";", HEADER, ["1", *CELLS[0]], ["2", *CELLS[1]]), BOTH),
+        ("in.csv", joined("\t", HEADER, ["1", *CELLS[0]], ["2", *CELLS[1]]), BOTH),
     ],
     "JSON lines": [
         ("in.json", by_line(*OBJECTS), BOTH),

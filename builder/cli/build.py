@@ -67,6 +67,7 @@ COLUMNS = {
     "id": "ids",
     "place": "the place's name (masked in releases)",
     "rating": "the rating",
+    "date": "when a review was written",
     "source": "the source",
     "group": "what shall stay in one split, such as document or place",
 }

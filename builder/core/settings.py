@@ -197,6 +197,8 @@ class Input:
     """Column that holds the name of the place, which releases mask."""
     rating_column: str = ""
     """Column that holds the star rating."""
+    date_column: str = ""
+    """Column that says when a review was written."""
     source_column: str = ""
     """Column that says where a review comes from."""
     group_column: str = ""

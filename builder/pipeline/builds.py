@@ -211,7 +211,7 @@ def refuse_other_dataset(connection: sqlite3.Connection, build: Build) -> None:
     kept = json.loads(before) if before else {"name": begun["config"].get("release.name"), "inputs": begun["inputs"]}
     now = dataset_of(build)
     named = now["name"] == kept["name"] and build.resolved.origin["release.name"] != "default"
-    before_there = Path(begun.get("workdir", build.workdir))
+    before_there = Path(kept.get("workdir", begun.get("workdir", build.workdir)))
     read = {str(_find_path(path, place)) for path in kept["inputs"] for place in (build.workdir, before_there)}
     if named or read & {str(path.resolve()) for path in build.inputs}:
         return
@@ -224,9 +224,11 @@ def refuse_other_dataset(connection: sqlite3.Connection, build: Build) -> None:
 
 
 def dataset_of(build: Build) -> dict[str, Any]:
-    """What a working directory holds once its reviews are read: the name of the dataset and its files."""
+    """What a working directory holds once its reviews are read: the name of the dataset, its files, and the place from
+    which these are named.
+    """
     inputs = [_keep_path(path, build.workdir) for path in build.inputs]
-    return {"name": build.resolved.config.release.name, "inputs": inputs}
+    return {"name": build.resolved.config.release.name, "inputs": inputs, "workdir": str(build.workdir.resolve())}
 
 
 def remember_build(connection: sqlite3.Connection, build: Build) -> None:

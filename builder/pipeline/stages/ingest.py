@@ -81,6 +81,7 @@ def columns_of(settings: Input) -> sources.Columns:
         rating=settings.rating_column or None,
         source=settings.source_column or None,
         group=settings.group_column or None,
+        date=settings.date_column or None,
     )
 
 

@@ -123,6 +123,8 @@ def _measure(lines: Sequence[str], dialect: Dialect, roles_of: RolesOf) -> _Fit:
         return _Fit(dialect, [], 0.0, 0.0)
     head = find_header(whole, roles_of)
     width, counts = len(whole[head]), [len(row or ()) for row in rows[rows.index(whole[head]) + 1 :]]
+    if counts and all(row and len(row) == width + 1 and row[0] == str(i) for i, row in enumerate(rows[1:], 1)):
+        width += 1  # rows that begin with their number have no name for it
     many, more = sum(count == width for count in counts), sum(count >= width for count in counts)
     return _Fit(dialect, whole[head], many / len(counts) if counts else 1.0, more / len(counts) if counts else 1.0)
 
