@@ -146,6 +146,15 @@ def test_show_config_says_where_each_value_comes_from_and_touches_nothing(here: 
     assert [path.name for path in tmp_path.iterdir()] == ["settings.toml"]
 
 
+def test_a_command_of_a_group_is_known_by_its_own_name_and_shown_once(here: Command) -> None:
+    shown = here("--help").out
+    for group in cli.GROUPS:
+        for name, command in group.commands.items():
+            assert cli.cli.commands[name] is command
+            assert not re.search(rf"^  {name} ", shown, re.M), name
+    assert here("gold", "pool", "--help").out.partition("\n")[2] == here("pool", "--help").out.partition("\n")[2]
+
+
 def test_help_version_and_a_bare_call_are_answered(here: Command) -> None:
     shown = here("--help")
     assert shown.code == 0
