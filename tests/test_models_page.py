@@ -77,7 +77,7 @@ def test_the_build_on_any_segmenter_runs(cache: Path) -> None:
 
 
 def test_the_plans_run_with_and_without_a_gpu() -> None:
-    plans = of_section("GPUs", "plan")
+    plans = of_section("GPUs", "setup plan")
     assert sum("--gpu" in words for words in plans) == 2
     for words in plans:
         shown = run([*words, "--seconds", "0.1"])

@@ -208,7 +208,7 @@ def test_the_signature_names_words_and_models(backend: embedded.Embedded) -> Non
 
 def test_the_signature_is_that_of_the_loaded_backend_and_needs_no_torch() -> None:
     asked = (
-        f"import sys; from builder import nlp; print(nlp.signature('embedded', {WORDS!r}));"
+        f"import sys; from builder.language import nlp; print(nlp.signature('embedded', {WORDS!r}));"
         " assert 'torch' not in sys.modules"
     )
     done = subprocess.run(

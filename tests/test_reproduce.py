@@ -138,7 +138,7 @@ def test_the_commands_of_iterative_weak_supervision_run(cache: Path, monkeypatch
             if words[0] == "build":
                 again = [setting for setting in small if setting.partition("=")[0] not in " ".join(words)]
                 words = [*words, *(word for setting in again for word in ("--set", setting))]
-            if words[:2] == ["annotate", "import"]:
+            if words[:3] == ["gold", "annotate", "import"]:
                 label_sheet(Path("sheet.csv"))
             run([server.url if word.startswith("https://") else word for word in words])
     assert {(done.variant, done.round) for done in rounds("iws")} == {(name, 0) for name in "ABCD"}

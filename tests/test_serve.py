@@ -32,6 +32,7 @@ from hypothesis import strategies as st
 
 from builder.core.errors import ReleaseError, install_command
 from builder.core.markup import HIDDEN
+from builder.core.reasons import ReadWord, Reasons
 from builder.core.records import Element, Polarity, Span, Triplet
 from builder.pages.serve import app, database, guard, spans
 from builder.store import browse, db, listing, released, reviews, runs, search, stories, training_sets, triplets, usage
@@ -65,7 +66,7 @@ def triplet(text: str, aspect: Span, opinion: tuple[Span, ...], polarity: Polari
     def at(*listed: Span) -> Element:
         return Element("".join(text[a:b] for a, b in listed), listed)
 
-    story = (("opinion", "鹹 taste.salty 4 (opinions/<b>.tsv:1)"), ("path", "↑nsubj"))
+    salty = ReadWord("鹹", "taste.salty", "opinions/<b>.tsv:1", 4)
     return Triplet(
         at(aspect),
         at(aspect),
@@ -73,11 +74,8 @@ def triplet(text: str, aspect: Span, opinion: tuple[Span, ...], polarity: Polari
         at((opinion[0][0], opinion[-1][1])),
         polarity,
         8.0,
-        None,
-        "rules",
-        ("subject",),
-        None,
-        story,
+        rules=("subject",),
+        reasons=Reasons(salty, aspect=ReadWord("湯", "food"), path=("↑nsubj",)),
     )
 
 

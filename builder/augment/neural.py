@@ -13,8 +13,7 @@ from functools import wraps
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from builder.augment import cues
-from builder.augment import settings as fragment_settings
+from builder.augment import cues, fragment_settings
 from builder.augment.cues import Cues
 from builder.augment.methods import cbert, context, gpt2, masked_seq2seq, style_transfer
 from builder.augment.records import Changed, Edit, Method, Rewrite, Sentence

@@ -17,7 +17,7 @@ from builder.reviews.text import Clause
 
 UNBORNE = "unborne"
 """Degree of what is too much to bear."""
-_LONGEST_GAP, _LONGEST_SUBJECT, _LONGEST_VERB = 3, 4, 2
+_LONGEST_GAP, _LONGEST_SUBJECT, _LONGEST_VERB, _LONGEST_CLAUSE = 3, 4, 2, 40
 """Words between an excess and the word that it is not borne, and characters before and behind the word of a result."""
 
 
@@ -54,11 +54,12 @@ def compile_adjoining(rule: AdjoiningRule) -> Adjoining:
     """A rule made ready."""
     finals = rf"(?:{_any(rule.finals)}){{0,2}}"
     bearers = rf"(?:{_any(rule.bearers)}){{0,{_LONGEST_GAP}}}"
+    results, within = rf"(?:{_any(rule.results)})", rf"{{0,{_LONGEST_CLAUSE}}}"
     return Adjoining(
         re.compile(rf"{finals}[，, ]?{bearers}(?:{_any(rule.unborne)}){finals}(?!\w)"),
-        re.compile(rf"(?<!會)(?P<negator>{_any(rule.negators)})(?:{_any(rule.reasons)})(?!.*(?:{_any(rule.results)}))"),
+        re.compile(rf"(?<!會)(?P<negator>{_any(rule.negators)})(?:{_any(rule.reasons)})(?!.{within}{results})"),
         re.compile(
-            rf"(?!\w*(?:{_any(rule.contrasts)}))\w{{0,{_LONGEST_SUBJECT}}}?(?:{_any(rule.results)})+\w{{0,{_LONGEST_VERB}}}"
+            rf"(?!\w{within}(?:{_any(rule.contrasts)}))\w{{0,{_LONGEST_SUBJECT}}}?{results}{{1,2}}\w{{0,{_LONGEST_VERB}}}"
         ),
     )
 

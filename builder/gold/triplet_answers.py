@@ -28,7 +28,7 @@ THOUGHT = re.compile(r"<think>.*?(</think>|\Z)", re.S)
 """What a model thinks before it answers, which is no answer, cut off or not."""
 _OBJECT = re.compile(r"\{[^{}]*\}", re.S)
 _TRAILING = re.compile(r",(\s*[}\]])")
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.S)
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[\[\]{}]', re.S)
 _PIECES = re.compile(r"\.{2,}|…+")
 _MOST_BRACKETS = 10_000
 """Opening brackets of an answer at which its list may begin."""
