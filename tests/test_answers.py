@@ -6,10 +6,12 @@ import json
 from pathlib import Path
 
 import pytest
+from conftest import ROOT
 
 from builder.core.errors import InputError
 from builder.gold.metrics import Answer
 from builder.release.export import annotation_tools, answers, answers_complete, gts, paper, semeval
+from builder.release.export.formats import export
 
 FORMATS: dict[str, tuple[str, str, list[Answer]]] = {
     "dimabsa of 2024, JSON": (
@@ -51,6 +53,33 @@ def test_each_format_is_known_by_what_stands_in_it(tmp_path: Path, name: str) ->
     assert found.answers == {key: due}
     assert found.null == text.count("NULL") + text.count("(-1, -1)")
     assert answers.read(written(tmp_path, text.replace("\n", "\r\n"))).answers == {key: due}
+
+
+@pytest.mark.parametrize("tool", ["label-studio", "doccano", "argilla"])
+def test_what_is_exported_to_a_tool_for_annotation_is_read_as_answers(tmp_path: Path, tool: str) -> None:
+    sample = ROOT / "tests" / "golden" / "sample"
+    lines = (sample / "data" / "test.jsonl").read_text(encoding="utf-8").split("\n")
+    made = export(tool, "test", [json.loads(line) for line in lines if line])
+    found, due = (
+        answers.read(written(tmp_path, made.content)).answers,
+        answers.read(sample / "data" / "test.jsonl").answers,
+    )
+    assert {key: sorted(triplets) for key, triplets in found.items()} == {
+        key: sorted(set(triplets)) for key, triplets in due.items()
+    }
+
+
+def test_what_people_submitted_in_argilla_goes_before_what_was_suggested(tmp_path: Path) -> None:
+    row = {
+        "review": "R1",
+        "text": "湯頭好喝",
+        "triplets.suggestion": "",
+        "triplets.responses": ["湯頭@0-2 | 好喝@2-4 | POS"],
+    }
+    row |= {"triplets.responses.users": ["u1"], "triplets.responses.status": ["submitted"]}
+    assert answers.read(written(tmp_path, json.dumps([row]))).answers == {"R1": [("湯頭", "好喝", "POS")]}
+    row["triplets.responses.status"] = ["draft"]
+    assert answers.read(written(tmp_path, json.dumps([row]))).answers == {"R1": []}
 
 
 def test_a_release_directory_is_read_as_its_data(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from builder.core.records import Candidate, Label, Pool
 from builder.gold.file_formats import FORMATS, named, recognised
 from builder.gold.items import MentionError, from_utf16, locate, shown, to_utf16
 from builder.gold.sheet import escaped, unescaped
+from builder.gold.tool_fields import OLDER
 from builder.store import db, gold, pools
 from builder.teaching.labelling import export, import_labels, opened
 
@@ -94,6 +95,22 @@ def test_what_is_exported_with_labels_comes_back_the_same(
     again = import_labels(tmp_path / "w", None, file, FORMATS[name], "amy")
     assert (again.labels, again.changed) == (7, 0)
     assert everything(tmp_path / "w", pool.id) == due
+
+
+def test_label_studio_comes_back_under_the_names_of_earlier_versions(
+    labelled: tuple[Path, Path, Pool], tmp_path: Path
+) -> None:
+    workdir, bare, pool = labelled
+    shutil.copytree(bare, tmp_path / "w")
+    file = tmp_path / "file.json"
+    export(workdir, None, file, FORMATS["label-studio"], "amy")
+    content = file.read_text(encoding="utf-8")
+    for older, name in OLDER.items():
+        content = content.replace(f'"{name}"', f'"{older}"')
+    assert all(f'"{older}"' in content for older in OLDER)
+    file.write_text(content, encoding="utf-8")
+    assert import_labels(tmp_path / "w", None, file, FORMATS["label-studio"], "amy").faults == ()
+    assert everything(tmp_path / "w", pool.id) == everything(workdir, pool.id)
 
 
 @pytest.mark.parametrize("name", FORMAT_NAMES)

@@ -31,6 +31,7 @@ from builder.gold.items import (
     shown,
     text_of,
 )
+from builder.gold.tool_fields import asked, dataset, options, spans_asked, submitted, suggested
 
 NOTHING = "-"
 NO_CANDIDATE = "none"
@@ -57,46 +58,19 @@ def settings() -> dict[str, Any]:
     guide = [f"* **{name}** {chinese} {english}" for name, chinese, english in GUIDE]
     guide.append(f"* **{NO_CANDIDATE}** 這則評論沒有候選。 The review has no candidate.")
     missing = f"One a line: aspect | opinion | POS. A lone {NOTHING} says that nothing is missing."
-    return {
-        "guidelines": "\n".join(guide),
-        "fields": [_asked("question", "Candidate", "text"), _asked("text", "Review", "text")],
-        "questions": [
-            _asked("label", "Is the candidate right?", "label_selection", options=_options(labels)),
-            _asked(
-                "polarity",
-                "YN: the right polarity",
-                "label_selection",
-                required=False,
-                options=_options({name: name for name in POLARITIES}),
-            ),
-            _asked(
-                "spans",
-                "The words, where others are right",
-                "span",
-                required=False,
-                field="text",
-                allow_overlapping=True,
-                options=_options({"aspect": "Aspect", "opinion": "Opinion"}),
-            ),
-            _asked("missing", "Missing triplets", "text", missing, required=False),
-            _asked("note", "Note", "text", required=False),
+    polarities = options({name: name for name in POLARITIES})
+    return dataset(
+        "\n".join(guide),
+        [asked("question", "Candidate", "text"), asked("text", "Review", "text")],
+        [
+            asked("label", "Is the candidate right?", "label_selection", options=options(labels)),
+            asked("polarity", "YN: the right polarity", "label_selection", required=False, options=polarities),
+            spans_asked("The words, where others are right"),
+            asked("missing", "Missing triplets", "text", missing, required=False),
+            asked("note", "Note", "text", required=False),
         ],
-        "metadata": [
-            {"name": name, "title": name, "settings": {"type": "terms"}} for name in ("review", "aspect", "opinion")
-        ],
-        "allow_extra_metadata": True,
-    }
-
-
-def _asked(
-    name: str, title: str, kind: str, description: str | None = None, *, required: bool = True, **more: Any
-) -> dict[str, Any]:
-    settings_: dict[str, Any] = {"type": kind} | more
-    return {"name": name, "title": title, "description": description, "required": required, "settings": settings_}
-
-
-def _options(texts: Mapping[str, str]) -> list[dict[str, str]]:
-    return [{"value": value, "text": text} for value, text in texts.items()]
+        ("review", "aspect", "opinion"),
+    )
 
 
 def read(path: Path) -> Iterator[Filled | Fault]:
@@ -106,7 +80,7 @@ def read(path: Path) -> Iterator[Filled | Fault]:
 
 def _responses(where: str, row: dict[str, Any]) -> Iterator[Filled]:
     if "label.responses" in row:
-        answers, row = _submitted(row), {"fields": row, "metadata": row}
+        answers, row = submitted(row, QUESTIONS), {"fields": row, "metadata": row}
     elif row.get("_server_id") and row.get("responses"):
         raise Fault(
             where,
@@ -117,17 +91,6 @@ def _responses(where: str, row: dict[str, Any]) -> Iterator[Filled]:
         answers = _nested(row)
     for user, values in sorted(answers.items()) or [("", {})]:
         yield _filled(where, row, values, "" if user in ("", USER) else f"argilla:{user}")
-
-
-def _submitted(row: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """The answers of each user in a row of `to_list(flatten=True)`, without drafts and what was discarded."""
-    answers: dict[str, dict[str, Any]] = {}
-    for name in QUESTIONS:
-        columns = [row.get(f"{name}.responses{part}") or [] for part in ("", ".users", ".status")]
-        for value, user, status in zip(*columns, strict=True):
-            if status == "submitted":
-                answers.setdefault(str(user), {})[name] = value
-    return answers
 
 
 def _nested(row: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -158,7 +121,7 @@ def _record(item: LabelItem) -> dict[str, Any]:
     if candidate is not None:
         t = candidate.triplet
         row["metadata"] |= {"aspect": t.aspect.text, "opinion": t.opinion.text, "polarity": t.polarity}
-        row["suggestions"] = {"spans": _suggested(_spans(t.aspect.spans, t.opinion.spans), "candidate")}
+        row["suggestions"] = {"spans": suggested(_spans(t.aspect.spans, t.opinion.spans), "candidate")}
         if label is not None:
             answers = {
                 "label": label_text(label),
@@ -168,12 +131,8 @@ def _record(item: LabelItem) -> dict[str, Any]:
         answers |= {"note": label.note} if label is not None and label.note else {}
     lines = [" | ".join(given) for given in missing_of(item)] + ([NOTHING] if item.checked else [])
     answers |= {"missing": "\n".join(lines)} if lines else {}
-    row["suggestions"] |= {name: _suggested(value, LABELLED) for name, value in answers.items()}
+    row["suggestions"] |= {name: suggested(value, LABELLED) for name, value in answers.items()}
     return row | {"responses": {}, "vectors": {}}
-
-
-def _suggested(value: Any, agent: str) -> dict[str, Any]:
-    return {"value": value, "agent": agent, "score": None}
 
 
 def _spans(aspect: Iterable[Span], opinion: Iterable[Span]) -> list[dict[str, Any]]:

@@ -18,23 +18,11 @@ from typing import Any
 
 from builder.core.records import POLARITIES, VERDICTS, Span
 from builder.gold.items import UNSURE, Fault, Filled, LabelItem, Missing, each, label_text, shown, text_of
+from builder.gold.tool_fields import ASPECT, COLOURS, KEYS, OPINION
 
 NOTHING = "nothing missing"
 _MISSING = re.compile(r"MISSING-([1-9])-(POS|NEG|NEU)")
 _SAME = re.compile(r"MISSING-([1-9])-SAME-(?:ASPECT|OPINION)")
-_KEYS = {
-    "YY": "1",
-    "YN": "2",
-    "NX": "3",
-    UNSURE: "0",
-    "POS": "7",
-    "NEG": "8",
-    "NEU": "9",
-    "ASPECT": "a",
-    "OPINION": "o",
-}
-"""The key of a label in doccano."""
-_COLOURS = {"ASPECT": "#2f7ed8", "OPINION": "#d8862f", "YY": "#1a7f4b", "YN": "#a3231f", "NX": "#a3231f"}
 _OFFERED = (1, 2)
 """Numbers of missing triplets that doccano is given labels for; more are added there by hand."""
 
@@ -46,10 +34,10 @@ def write(path: Path, items: Iterable[LabelItem]) -> None:
             file.write(json.dumps(_document(item), ensure_ascii=False) + "\n")
     ends = (*POLARITIES, "SAME-ASPECT", "SAME-OPINION")
     missing = [f"MISSING-{number}-{end}" for number in _OFFERED for end in ends]
-    entities = [f"MISSING-{number}-{name}" for number in _OFFERED for name in ("ASPECT", "OPINION")]
+    entities = [f"MISSING-{number}-{name}" for number in _OFFERED for name in (ASPECT, OPINION)]
     for name, labels in (
         ("categories", [*VERDICTS, UNSURE, *POLARITIES, NOTHING, *missing]),
-        ("entities", ["ASPECT", "OPINION", *entities]),
+        ("entities", [ASPECT, OPINION, *entities]),
     ):
         rows = json.dumps([_label_type(label) for label in labels], indent=1)
         path.with_suffix(f".{name}.json").write_text(rows + "\n", encoding="utf-8")
@@ -57,8 +45,8 @@ def write(path: Path, items: Iterable[LabelItem]) -> None:
 
 def _label_type(label: str) -> dict[str, str | None]:
     """A label as doccano imports it."""
-    look = {"backgroundColor": _COLOURS.get(label, "#6b6b73"), "textColor": "#ffffff"}
-    return {"text": label, "prefixKey": None, "suffixKey": _KEYS.get(label)} | look
+    look = {"backgroundColor": COLOURS.get(label, "#6b6b73"), "textColor": "#ffffff"}
+    return {"text": label, "prefixKey": None, "suffixKey": KEYS.get(label)} | look
 
 
 def read(path: Path) -> Iterator[Filled | Fault]:
@@ -81,13 +69,13 @@ def _document(item: LabelItem) -> dict[str, Any]:
         t = candidate.triplet
         aspect, opinion = (label and label.aspect) or t.aspect.spans, (label and label.opinion) or t.opinion.spans
         row |= {"aspect": t.aspect.text, "opinion": t.opinion.text, "polarity": t.polarity}
-        row["entities"] = [[*span, "ASPECT"] for span in aspect] + [[*span, "OPINION"] for span in opinion]
+        row["entities"] = [[*span, ASPECT] for span in aspect] + [[*span, OPINION] for span in opinion]
     if label is not None:
         row["cats"] += [label_text(label), *([label.polarity] if label.polarity else [])]
-    own = {name: [entity[:2] for entity in row["entities"] if entity[2] == name] for name in ("ASPECT", "OPINION")}
+    own = {name: [entity[:2] for entity in row["entities"] if entity[2] == name] for name in (ASPECT, OPINION)}
     for number, t in enumerate(item.missing, 1):
         row["cats"].append(f"MISSING-{number}-{t.polarity}")
-        for name, spans in (("ASPECT", t.aspect.spans), ("OPINION", t.opinion.spans)):
+        for name, spans in ((ASPECT, t.aspect.spans), (OPINION, t.opinion.spans)):
             if [list(span) for span in spans] == own[name]:
                 row["cats"].append(f"MISSING-{number}-SAME-{name}")
             else:
@@ -119,8 +107,8 @@ def _filled(where: str, row: Mapping[str, Any]) -> Filled:
         text_of(row, "review"),
         label,
         polarity,
-        element("ASPECT") if label else "",
-        element("OPINION") if label else "",
+        element(ASPECT) if label else "",
+        element(OPINION) if label else "",
         text_of(row, "note"),
         tuple(_missing(cats, entities, element, repeated)),
         NOTHING in cats,
@@ -144,4 +132,4 @@ def _missing(
         return (element(name) or own[name.lower()]) if shared else element(f"MISSING-{number}-{name}")
 
     for number in sorted(polarity.keys() | drawn):
-        yield words(number, "ASPECT"), words(number, "OPINION"), polarity.get(number, "")
+        yield words(number, ASPECT), words(number, OPINION), polarity.get(number, "")

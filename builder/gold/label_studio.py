@@ -2,8 +2,8 @@
 units.
 
 The candidate's aspect and opinion are regions; an element in pieces has several. What is missing are regions of their
-own, joined by a relation that names the polarity; PART joins pieces. Read back from the full JSON export (JSON-MIN
-drops relations).
+own, joined by a relation that names the polarity; `continues` joins pieces. Read back from the full JSON export
+(JSON-MIN drops relations).
 """
 
 from __future__ import annotations
@@ -13,34 +13,31 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from builder.core.records import Span, Triplet
-from builder.gold.items import (
-    GUIDE,
-    UNSURE,
-    Fault,
-    Filled,
-    LabelItem,
-    Missing,
-    each,
-    from_utf16,
-    label_text,
-    shown,
-    text_of,
-    to_utf16,
+from builder.core.records import POLARITIES, Span, Triplet
+from builder.gold.items import GUIDE, UNSURE, Fault, Filled, LabelItem, Missing, each, label_text, shown, text_of
+from builder.gold.tool_fields import (
+    ASPECT,
+    CONTINUES,
+    MISSING_ASPECT,
+    MISSING_OPINION,
+    OPINION,
+    Json,
+    Region,
+    Relation,
+    cut,
+    drawn,
+    labels_tag,
+    pieces,
+    read_drawn,
 )
 
-Json = dict[str, Any]
 _KINDS = {"choices": "choices", "textarea": "text"}
-MISSING, NOTHING = ("Missing aspect", "Missing opinion"), "nothing missing"
+NOTHING = "nothing missing"
 CONFIG = f"""<View>
   <Header value="$question"/>
   {"".join(f'<Header size="6" value="{label}: {chinese} {english}"/>' for label, chinese, english in GUIDE)}
-  <Labels name="spans" toName="text">
-    <Label value="Aspect" background="#2f7ed8" hotkey="a"/><Label value="Opinion" background="#d8862f" hotkey="o"/>
-    <Label value="{MISSING[0]}" background="#2fa84f" hotkey="z"/>\
-<Label value="{MISSING[1]}" background="#8b5cf6" hotkey="x"/>
-  </Labels>
-  <Relations><Relation value="POS"/><Relation value="NEG"/><Relation value="NEU"/><Relation value="PART"/></Relations>
+  {labels_tag("spans", (ASPECT, OPINION, MISSING_ASPECT, MISSING_OPINION))}
+  <Relations>{"".join(f'<Relation value="{name}"/>' for name in (*POLARITIES, CONTINUES))}</Relations>
   <Text name="text" value="$text"/>
   <Choices name="label" toName="text" choice="single-radio">
     <Choice value="YY" hotkey="1"/><Choice value="YN" hotkey="2"/><Choice value="NX" hotkey="3"/>\
@@ -81,12 +78,12 @@ def _task(item: LabelItem) -> Json:
         "text": review.text,
         "question": item.question,
     }
-    drawn: list[Json] = []
+    own: list[Json] = []
     if candidate is not None:
         t = candidate.triplet
         data |= {"aspect": t.aspect.text, "opinion": t.opinion.text, "polarity": t.polarity}
         aspect, opinion = (label and label.aspect) or t.aspect.spans, (label and label.opinion) or t.opinion.spans
-        drawn = [*_regions(review.text, aspect, "Aspect", "a"), *_regions(review.text, opinion, "Opinion", "o")]
+        own = drawn(review.text, [*cut("a", ASPECT, aspect)[0], *cut("o", OPINION, opinion)[0]], (), "spans")
     results: list[Json] = []
     if label is not None:
         results.append(_choice("label", label_text(label)))
@@ -99,36 +96,17 @@ def _task(item: LabelItem) -> Json:
     for number, t in enumerate(item.missing):
         results += _missing(review.text, t, f"m{number}")
     results += [_choice("review", NOTHING)] if item.checked else []
-    task: Json = {"data": data, "predictions": [{"model_version": "candidate", "result": drawn}] if drawn else []}
+    task: Json = {"data": data, "predictions": [{"model_version": "candidate", "result": own}] if own else []}
     if results:
-        task["annotations"] = [{"result": drawn + results}]
+        task["annotations"] = [{"result": own + results}]
     return task
 
 
-def _regions(text: str, spans: Iterable[Span], name: str, prefix: str) -> list[Json]:
-    out = []
-    for number, span in enumerate(spans):
-        start, end = to_utf16(text, span)
-        value = {"start": start, "end": end, "text": text[slice(*span)], "labels": [name]}
-        out.append(
-            {"id": f"{prefix}{number}", "from_name": "spans", "to_name": "text", "type": "labels", "value": value}
-        )
-    return out
-
-
 def _missing(text: str, t: Triplet, prefix: str) -> list[Json]:
-    aspect = _regions(text, t.aspect.spans, MISSING[0], prefix + "a")
-    opinion = _regions(text, t.opinion.spans, MISSING[1], prefix + "o")
-    parts = [(regions[0]["id"], further["id"], "PART") for regions in (aspect, opinion) for further in regions[1:]]
-    joined = [(aspect[0]["id"], opinion[0]["id"], str(t.polarity)), *parts]
-    return [
-        *aspect,
-        *opinion,
-        *(
-            {"type": "relation", "from_id": a, "to_id": b, "direction": "right", "labels": [name]}
-            for a, b, name in joined
-        ),
-    ]
+    aspect, further = cut(prefix + "a", MISSING_ASPECT, t.aspect.spans)
+    opinion, more = cut(prefix + "o", MISSING_OPINION, t.opinion.spans)
+    joined = [(prefix + "a", prefix + "o", str(t.polarity)), *further, *more]
+    return drawn(text, [*aspect, *opinion], joined, "spans")
 
 
 def _choice(name: str, value: str) -> Json:
@@ -143,11 +121,11 @@ def _filled(where: str, data: Mapping[str, Any], annotation: Mapping[str, Any]) 
         for kind in (_KINDS.get(entry.get("type")),)
         if kind
     }
-    regions = {str(entry.get("id")): entry["value"] for entry in result if entry.get("type") == "labels"}
+    regions, relations = read_drawn(text, result)
 
-    def element(name: str) -> str:
-        values = [value for value in regions.values() if name in (value.get("labels") or [])]
-        return _shown(text, values) if values else ""
+    def element(part: str) -> str:
+        spans = sorted(span for _, name, span in regions if name == part)
+        return shown(text, spans) if spans else ""
 
     repeated = {name: text_of(data, name) for name in ("aspect", "opinion", "polarity")}
     label = str(chosen.get("label", [UNSURE if annotation.get("was_cancelled") and data.get("candidate") else ""])[0])
@@ -158,10 +136,10 @@ def _filled(where: str, data: Mapping[str, Any], annotation: Mapping[str, Any]) 
         text_of(data, "review"),
         label,
         str(chosen.get("polarity", [""])[0]),
-        element("Aspect") if label else "",
-        element("Opinion") if label else "",
+        element(ASPECT) if label else "",
+        element(OPINION) if label else "",
         str(chosen.get("note", [""])[0]),
-        tuple(_joined(text, regions, result)),
+        tuple(_joined(text, regions, relations)),
         NOTHING in chosen.get("review", []),
         _who(annotation.get("completed_by")),
         repeated if data.get("candidate") else {},
@@ -169,29 +147,14 @@ def _filled(where: str, data: Mapping[str, Any], annotation: Mapping[str, Any]) 
     )
 
 
-def _shown(text: str, regions: Iterable[Mapping[str, Any]]) -> str:
-    spans = sorted((value["start"], value["end"]) for value in regions)
-    return shown(text, [(start, end) for start, end in (from_utf16(text, span) for span in spans)])
-
-
-def _joined(
-    text: str, regions: Mapping[str, Mapping[str, Any]], result: Iterable[Mapping[str, Any]]
-) -> Iterator[Missing]:
-    """A missing triplet for each relation that names a polarity; its ends with the pieces that PART joins to them."""
-    relations = [
-        (str(entry["from_id"]), str(entry["to_id"]), (entry.get("labels") or [""])[0])
-        for entry in result
-        if entry.get("type") == "relation"
-    ]
-    pieces: dict[str, list[str]] = {}
+def _joined(text: str, regions: Iterable[Region], relations: list[Relation]) -> Iterator[Missing]:
+    """A missing triplet for each relation that names a polarity; its ends with the pieces that are joined to them."""
+    parts: dict[str, tuple[str, Span]] = {name: (part, span) for name, part, span in regions}
+    element = pieces(relations)
     for a, b, name in relations:
-        if name == "PART":
-            pieces.setdefault(a, []).append(b)
-            pieces.setdefault(b, []).append(a)
-    for a, b, name in relations:
-        ends = sorted((a, b), key=lambda i: MISSING[1] in regions[i]["labels"])
-        if name != "PART":
-            aspect, opinion = (_shown(text, [regions[i] for i in (end, *pieces.get(end, ()))]) for end in ends)
+        ends = sorted((a, b), key=lambda i: parts[i][0] == MISSING_OPINION)
+        if name != CONTINUES:
+            aspect, opinion = (shown(text, sorted(parts[i][1] for i in element(end))) for end in ends)
             yield aspect, opinion, name
 
 

@@ -1,36 +1,57 @@
-"""Label Studio and doccano: spans and relations for people to look at and correct. Pure, both ways.
+"""Label Studio, doccano and Argilla: the triplets of reviews for people to look at and correct. Pure, both ways.
 
-An element that is interrupted is several spans, joined by relations `continues`; a relation with a polarity leads
-from the first span of an aspect to the first of its opinion. Label Studio counts UTF-16 units, as its editor does;
-doccano counts code points.
+In Label Studio and doccano, regions and relations as `builder.gold.tool_fields` says; a relation with a polarity leads
+from the first span of an aspect to the first of its opinion. Argilla 2 has no relations between spans. So its question
+`triplets` holds a line for each triplet, with its places: `餐點@0-2 | 不鹹@2-3,4-5 | POS`; the question `spans` draws
+the same words. Both are suggestions, for a server takes responses of its own users only.
 
 What a row says beside places and polarities goes along: with a task of Label Studio in its `data`, with a record of
 doccano beside its text. `triplets` names the relation of each.
+
+What comes back is read row by row (`task`, `document`, `record`); `read_…` reads a file.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
-from itertools import accumulate
-from typing import Any
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, cast
 
 from builder.core.files import parse_json
-from builder.core.records import POLARITIES, Polarity, Span
+from builder.core.records import POLARITIES, Polarity
+from builder.gold.items import places
+from builder.gold.tool_fields import (
+    ASPECT,
+    CONTINUES,
+    OPINION,
+    Json,
+    Region,
+    Relation,
+    asked,
+    current,
+    cut,
+    dataset,
+    drawn,
+    labels_tag,
+    pieces,
+    read_drawn,
+    spans_asked,
+    submitted,
+    suggested,
+)
 from builder.release.export.records import (
     Labelled,
     Spans,
     TripletLabel,
     checked,
     review_details,
+    surface,
     triplet_details,
 )
 
-ASPECT, OPINION, CONTINUES = "ASPECT", "OPINION", "continues"
 LABELLING_CONFIG = f"""<View>
-  <Labels name="label" toName="text">
-    <Label value="{ASPECT}" background="#2f7ed8" hotkey="a"/><Label value="{OPINION}" background="#d8862f" hotkey="o"/>
-  </Labels>
+  {labels_tag("label", (ASPECT, OPINION))}
   <Relations>
     {"".join(f'<Relation value="{name}"/>' for name in (*POLARITIES, CONTINUES))}
   </Relations>
@@ -38,52 +59,43 @@ LABELLING_CONFIG = f"""<View>
 </View>
 """
 """What Label Studio wants under Settings, Labeling Interface, before it takes the tasks."""
-Node = dict[str, object]
-_Region = tuple[str, str, Span]
-"""(id, ASPECT or OPINION, span)"""
-_Relation = tuple[str, str, str]
-"""(from, to, polarity or `continues`)"""
 
 
-def _graph(labels: Iterable[TripletLabel]) -> tuple[list[_Region], list[_Relation]]:
+def _graph(labels: Iterable[TripletLabel]) -> tuple[list[Region], list[Relation]]:
     """Regions, and relations in the order of the labels where they are none of `continues`. An element that several
     triplets share is a single region.
     """
     names: dict[tuple[str, Spans], str] = {}
-    regions: list[_Region] = []
-    relations: list[_Relation] = []
+    regions: list[Region] = []
+    relations: list[Relation] = []
 
-    def first(kind: str, spans: Spans) -> str:
-        if (kind, spans) not in names:
-            names[kind, spans] = name = f"{kind[0].lower()}{len(names)}"
-            parts = [name if n == 0 else f"{name}.{n}" for n in range(len(spans))]
-            regions.extend((part, kind, span) for part, span in zip(parts, spans, strict=True))
-            relations.extend((a, b, CONTINUES) for a, b in zip(parts, parts[1:], strict=False))  # noqa: RUF007
-        return names[kind, spans]
+    def first(part: str, spans: Spans) -> str:
+        if (part, spans) not in names:
+            names[part, spans] = f"{part[0].lower()}{len(names)}"
+            new, joined = cut(names[part, spans], part, spans)
+            regions.extend(new)
+            relations.extend(joined)
+        return names[part, spans]
 
     for label in labels:
         relations.append((first(ASPECT, label.aspect), first(OPINION, label.opinion), label.polarity))
     return regions, relations
 
 
-def _labels(regions: dict[str, Span], relations: list[_Relation]) -> Iterator[TripletLabel]:
-    following = {a: b for a, b, kind in relations if kind == CONTINUES}
+def _reviewed(name: str, text: str, regions: Iterable[Region], relations: list[Relation]) -> Labelled:
+    spans = {i: span for i, _, span in regions}
+    element = pieces(relations)
 
-    def spans(name: str) -> Spans:
-        parts = [regions[name]]
-        while name in following:
-            name = following[name]
-            parts.append(regions[name])
-            if len(parts) > len(regions):
-                raise ValueError(f"{CONTINUES} leads in a circle")
-        return tuple(parts)
+    def labels() -> Iterator[TripletLabel]:
+        for a, b, kind in relations:
+            if kind != CONTINUES:
+                aspect, opinion = (tuple(sorted(spans[i] for i in element(end))) for end in (a, b))
+                yield TripletLabel(aspect, opinion, cast(Polarity, kind))
 
-    for a, b, kind in relations:
-        if kind != CONTINUES:
-            if kind not in POLARITIES:
-                raise ValueError(f"a relation {kind!r}")
-            polarity: Polarity = kind
-            yield TripletLabel(spans(a), spans(b), polarity)
+    try:
+        return checked(Labelled(name, text, tuple(labels())))
+    except KeyError as error:
+        raise ValueError(f"review {name}: a relation to {error}, which is not there") from error
 
 
 # ---- Label Studio
@@ -97,62 +109,43 @@ def label_studio(reviews: Iterable[Labelled], model: str = "builder") -> str:
     return json.dumps([_task(review, model) for review in reviews], ensure_ascii=False, indent=1) + "\n"
 
 
-def _task(review: Labelled, model: str) -> Node:
-    units = _utf16(review.text)
+def _task(review: Labelled, model: str) -> Json:
     regions, relations = _graph(review.labels)
-    result: list[Node] = [
-        {"id": name, "from_name": "label", "to_name": "text", "type": "labels",
-         "value": {"start": units[start], "end": units[end], "text": review.text[start:end], "labels": [kind]}}
-        for name, kind, (start, end) in regions
-    ]  # fmt: skip
-    result += [
-        {"type": "relation", "from_id": a, "to_id": b, "direction": "right", "labels": [kind]}
-        for a, b, kind in relations
-    ]
     judged = [(a, b) for a, b, kind in relations if kind != CONTINUES]
     triplets = [
         {"from_id": a, "to_id": b} | triplet_details(label) for (a, b), label in zip(judged, review.labels, strict=True)
     ]
     details = review_details(review) | {"triplets": triplets} if review.row else {}
-    prediction: Node = {"model_version": model} | _score(review.labels) | {"result": result}
+    prediction: Json = (
+        {"model_version": model} | _score(review.labels) | {"result": drawn(review.text, regions, relations, "label")}
+    )
     return {"data": {"id": review.id, "text": review.text} | details, "predictions": [prediction]}
 
 
-def _score(labels: Iterable[TripletLabel]) -> Node:
+def _score(labels: Iterable[TripletLabel]) -> Json:
     """How sure the least sure label is, if that is known of all."""
     sure = [label.row["confidence"] if label.row else None for label in labels]
     known = [confidence for confidence in sure if confidence is not None]
     return {"score": min(known)} if known and len(known) == len(sure) else {}
 
 
-def _utf16(text: str) -> list[int]:
-    """The UTF-16 offset of every code point and of the end."""
-    return [0, *accumulate(2 if ord(char) > 0xFFFF else 1 for char in text)]
-
-
 def read_label_studio(content: str) -> list[Labelled]:
-    """Tasks with predictions, or with annotations (the first, which go before predictions). ValueError if a text is
-    not at its offsets.
-    """
-    reviews: list[Labelled] = []
-    for task in parse_json(content):
-        text = task["data"]["text"]
-        results: list[Any] = next(
-            (versions[0]["result"] for key in ("annotations", "predictions") if (versions := task.get(key))), []
-        )
-        back = {unit: i for i, unit in enumerate(_utf16(text))}
-        regions: dict[str, Span] = {}
-        relations: list[_Relation] = []
-        for result in results:
-            if result["type"] == "relation":
-                relations.append((result["from_id"], result["to_id"], result["labels"][0]))
-            else:
-                start, end = (back.get(result["value"][key], -1) for key in ("start", "end"))
-                if start < 0 or text[start:end] != result["value"]["text"]:
-                    raise ValueError(f"{result['value']} is not in the text")
-                regions[result["id"]] = (start, end)
-        reviews.append(_reviewed(str(task["data"].get("id", len(reviews) + 1)), text, regions, relations))
-    return reviews
+    """Tasks with predictions, or with annotations. ValueError if a text is not at its offsets."""
+    return [task(row, number) for number, row in enumerate(parse_json(content), start=1)]
+
+
+def task(row: Mapping[str, Any], number: int = 1) -> Labelled:
+    """The review of a task, as its first annotation has it, or else its first prediction."""
+    text = row["data"]["text"]
+    results: list[Any] = next(
+        (versions[0]["result"] for key in ("annotations", "predictions") if (versions := row.get(key))), []
+    )
+    regions, relations = read_drawn(text, results)
+    said = [result["value"]["text"] for result in results if result["type"] == "labels"]
+    for (_, _, (start, end)), words in zip(regions, said, strict=True):
+        if text[start:end] != words:
+            raise ValueError(f"{words!r} is not in the text at {start}-{end}")
+    return _reviewed(str(row["data"].get("id", number)), text, regions, relations)
 
 
 # ---- doccano
@@ -165,7 +158,7 @@ def doccano(reviews: Iterable[Labelled]) -> str:
     return "".join(json.dumps(_record(review), ensure_ascii=False) + "\n" for review in reviews)
 
 
-def _record(review: Labelled) -> Node:
+def _record(review: Labelled) -> Json:
     regions, relations = _graph(review.labels)
     number = {name: n for n, (name, _, _) in enumerate(regions, start=1)}
     entities = [
@@ -176,7 +169,7 @@ def _record(review: Labelled) -> Node:
         {"id": n, "from_id": number[a], "to_id": number[b], "type": kind}
         for n, (a, b, kind) in enumerate(relations, start=1)
     ]
-    record: Node = {"review": review.id, "text": review.text, "entities": entities, "relations": joined}
+    record: Json = {"review": review.id, "text": review.text, "entities": entities, "relations": joined}
     if review.row is None:
         return record
     judged = [relation["id"] for relation in joined if relation["type"] != CONTINUES]
@@ -186,18 +179,98 @@ def _record(review: Labelled) -> Node:
 
 def read_doccano(content: str) -> list[Labelled]:
     """Records with entities and relations. ValueError for a relation to an entity that is not there."""
-    reviews: list[Labelled] = []
-    for line in filter(None, content.split("\n")):
-        row = parse_json(line)
-        regions = {str(entity["id"]): (entity["start_offset"], entity["end_offset"]) for entity in row["entities"]}
-        relations = [(str(edge["from_id"]), str(edge["to_id"]), edge["type"]) for edge in row["relations"]]
-        name = str(row.get("review", row.get("id", len(reviews) + 1)))
-        reviews.append(_reviewed(name, row["text"], regions, relations))
-    return reviews
+    lines = filter(None, content.split("\n"))
+    return [document(parse_json(line), number) for number, line in enumerate(lines, start=1)]
 
 
-def _reviewed(name: str, text: str, regions: dict[str, Span], relations: list[_Relation]) -> Labelled:
-    try:
-        return checked(Labelled(name, text, tuple(_labels(regions, relations))))
-    except KeyError as error:
-        raise ValueError(f"review {name}: a relation to {error}, which is not there") from error
+def document(row: Mapping[str, Any], number: int = 1) -> Labelled:
+    """The review of a record of doccano."""
+    regions = [
+        (str(one["id"]), str(one["label"]), (int(one["start_offset"]), int(one["end_offset"])))
+        for one in row["entities"]
+    ]
+    relations = [(str(edge["from_id"]), str(edge["to_id"]), current(edge["type"])) for edge in row["relations"]]
+    return _reviewed(str(row.get("review", row.get("id", number))), row["text"], regions, relations)
+
+
+# ---- Argilla
+
+AGENT = "builder"
+_PLACES = r"\d+-\d+(?:,\d+-\d+)*"
+# The first places end the aspect for good: with another try for each `@` a long line would take hours.
+_LINE = re.compile(rf"(?:(?!@{_PLACES} \| ).)*+@({_PLACES}) \| .*@({_PLACES}) \| (\w+)", re.S)
+_ASKED = "One a line: aspect@start-end | opinion@start-end | POS, NEG or NEU. Blank if there is none."
+SETTINGS = (
+    json.dumps(
+        dataset(
+            "Correct the triplets of each review.",
+            [asked("text", "Review", "text")],
+            [spans_asked("Aspects and opinions"), asked("triplets", "Triplets", "text", _ASKED)],
+            ("review",),
+        ),
+        ensure_ascii=False,
+        indent=1,
+    )
+    + "\n"
+)
+"""The field, the questions and the filter of a dataset that takes these records."""
+
+
+def argilla(reviews: Iterable[Labelled]) -> str:
+    """A JSON list of records."""
+    return json.dumps([_suggesting(review) for review in reviews], ensure_ascii=False, indent=1) + "\n"
+
+
+def _suggesting(review: Labelled) -> Json:
+    parts = dict.fromkeys(
+        (start, end, name)
+        for label in review.labels
+        for name, spans in (("aspect", label.aspect), ("opinion", label.opinion))
+        for start, end in spans
+    )
+    spans = [{"start": start, "end": end, "label": name} for start, end, name in sorted(parts)]
+    lines = "\n".join(_line(review.text, label) for label in review.labels)
+    answers = {"spans": spans, "triplets": lines} if lines else {}
+    return {
+        "id": review.id,
+        "fields": {"text": review.text},
+        "metadata": {"review": review.id},
+        "suggestions": {name: suggested(value, AGENT) for name, value in answers.items()},
+        "responses": {},
+        "vectors": {},
+    }
+
+
+def _line(text: str, label: TripletLabel) -> str:
+    """Line breaks inside of words are blanks here, for a line is a triplet; the places say what is meant."""
+    parts = [" ".join(surface(text, spans).split()) + "@" + places(spans) for spans in (label.aspect, label.opinion)]
+    return " | ".join([*parts, label.polarity])
+
+
+def read_argilla(content: str) -> list[Labelled]:
+    """Records with their triplets. ValueError for a line that is none."""
+    return [record(row) for row in parse_json(content)]
+
+
+def record(row: Mapping[str, Any]) -> Labelled:
+    """The review of a record: with the triplets that it suggests, or in a row of `to_list(flatten=True)` with those
+    that the first of its users submitted.
+    """
+    if "triplets.responses" in row:
+        name, text, users = row["review"], row["text"], submitted(row, ("triplets",))
+        lines = users[min(users)]["triplets"] if users else (row.get("triplets.suggestion") or "")
+    else:
+        name, text = row["id"], row["fields"]["text"]
+        lines = (row["suggestions"].get("triplets") or {"value": ""})["value"]
+    return checked(Labelled(str(name), text, tuple(map(_label, filter(str.strip, lines.splitlines())))))
+
+
+def _label(line: str) -> TripletLabel:
+    if not (match := _LINE.fullmatch(line)):
+        raise ValueError(f"no triplet: {line!r}")
+    aspect, opinion, polarity = match.groups()
+    return TripletLabel(_spans(aspect), _spans(opinion), cast(Polarity, polarity))
+
+
+def _spans(given: str) -> Spans:
+    return tuple((int(start), int(end)) for start, end in (place.split("-") for place in given.split(",")))

@@ -2,7 +2,8 @@
 
 JSON rows, one a line or in one array, are known by their keys: ours ({"id", "triplets"}: `extract` output, releases),
 dimABSA's ({"ID", "Triplet"} or {"ID", "Quadruplet"} of 2026, {"ID", "Aspect", "Opinion", "Intensity"} of 2024) and
-the paper's ({"id", "answer"}). Lines of text: see `answers_text`. A directory is a release: all of its
+the paper's ({"id", "answer"}). Those of Label Studio, doccano and Argilla are what `builder export` gave them, as
+people left it. Lines of text: see `answers_text`. A directory is a release: all of its
 `data/*.jsonl`. Triplets with a NULL part are left out and counted.
 """
 
@@ -17,9 +18,10 @@ from typing import Any
 from builder.core.errors import InputError
 from builder.core.files import parse_json
 from builder.gold.metrics import Answer
-from builder.release.export import answers_text
+from builder.release.export import annotation_tools, answers_text
 from builder.release.export.answers_text import Row, polarity, polarity_at
 from builder.release.export.paper import parse
+from builder.release.export.records import Labelled, surface
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +150,10 @@ def _lines(text: str, path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 _KINDS = {
+    "label-studio": {"data"},
+    "doccano": {"text", "entities", "relations"},
+    "argilla": {"fields", "suggestions"},
+    "argilla-flat": {"triplets.responses"},
     "ours": {"id", "triplets"},
     "dimabsa": {"ID", "Triplet"},
     "paper": {"id", "answer"},
@@ -184,11 +190,26 @@ def _paper(row: Any, _: str) -> Row:
     return str(row.get("review_id", row["id"])), context, [(a, o, p) for a, o, p in parse(row["answer"])]
 
 
+def _labelled(read: Callable[[Any], Labelled]) -> Callable[[Any, str], Row]:
+    def answers(row: Any, _: str) -> Row:
+        review = read(row)
+        words: list[Answer] = [
+            (surface(review.text, t.aspect), surface(review.text, t.opinion), t.polarity) for t in review.labels
+        ]
+        return review.id, review.text, words
+
+    return answers
+
+
 _READERS: Mapping[str, Callable[[Any, str], Row]] = {
     "ours": _ours,
     "dimabsa": _dimabsa,
     "dimabsa-quadruplets": _dimabsa,
     "dimabsa-2024": _dimabsa_2024,
     "paper": _paper,
+    "label-studio": _labelled(annotation_tools.task),
+    "doccano": _labelled(annotation_tools.document),
+    "argilla": _labelled(annotation_tools.record),
+    "argilla-flat": _labelled(annotation_tools.record),
     **answers_text.READERS,
 }

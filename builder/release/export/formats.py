@@ -15,7 +15,7 @@ from functools import partial
 
 from builder.core.errors import ConfigError, did_you_mean
 from builder.core.records import Span
-from builder.release.export import annotation_tools, argilla, aste, bio, gts, paper, semeval, table
+from builder.release.export import annotation_tools, aste, bio, gts, paper, semeval, table
 from builder.release.export.records import (
     Labelled,
     Opinion,
@@ -101,9 +101,9 @@ FORMATS: dict[str, Format] = {
     "argilla": Format(
         "Argilla records with suggestions, and the settings of their dataset",
         "{split}.json",
-        argilla.argilla,
-        argilla.read_argilla,
-        beside={"settings.json": argilla.SETTINGS},
+        annotation_tools.argilla,
+        annotation_tools.read_argilla,
+        beside={"settings.json": annotation_tools.SETTINGS},
     ),
 }
 """The formats of (aspect, opinion, polarity) with places."""
