@@ -16,7 +16,7 @@ from builder.cli.build_voice import TITLES, Voice
 from builder.cli.remaining import RemainingTime
 from builder.core.config import resolve
 from builder.core.settings import Config, Discriminate, SelfTrain
-from builder.pages.report.numbers import spoken_seconds
+from builder.pages.report.blocks import spoken_seconds
 from builder.pipeline import preview as previews
 from builder.pipeline.outcome import read_outcome
 from builder.pipeline.pipeline import STAGES, Done

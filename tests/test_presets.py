@@ -13,8 +13,7 @@ from test_reproduce import commands
 
 from builder.augment.bench.models.classifier_items import chosen
 from builder.augment.settings import make_settings
-from builder.cli.augment import augment
-from builder.cli.bench import bench
+from builder.cli.augment import augment, bench
 from builder.cli.main import cli
 from builder.cli.options import with_preset_options
 from builder.core.config import flat, resolve

@@ -24,11 +24,10 @@ from builder.engine import make_engine
 from builder.gold.metrics.systems import Settings
 from builder.language.lexicon.resources import load_lexicon
 from builder.language.lexicon.rules import load_rules
-from builder.pages.report import charts, glance, terminal
-from builder.pages.report.blocks import ChartBar, ChartLine, Report, ReportFigure, Table
-from builder.pages.report.collect import collect
-from builder.pages.report.page import page
-from builder.pages.report.visible import markdown, pieces, visible
+from builder.pages.report import charts, written
+from builder.pages.report.blocks import ChartBar, ChartLine, Report, ReportFigure, Table, markdown, pieces, visible
+from builder.pages.report.collect import _places, _top, collect
+from builder.pages.report.written import page
 from builder.pages.report.yardsticks import find_yardsticks, stands_for
 from builder.store import db, reviews, runs, training_sets, triplets
 from builder.store.labels import LabelCandidate, StoredLabel, pools
@@ -263,11 +262,11 @@ def test_the_first_section_says_what_is_praised_and_criticised_most_and_where(bu
 
 def test_both_scripts_of_an_aspect_and_its_words_count_as_one() -> None:
     judged = [("服務", "親切", 3), ("湯", "好喝", 4), ("服务", "亲切", 2)]
-    assert glance._top(judged, 1) == (("服務", 5, "親切 5"),)
+    assert _top(judged, 1) == (("服務", 5, "親切 5"),)
     rare_first = [("汤", "不热", 2), ("湯", "不熱", 1), ("湯", "鹹", 5)]
-    assert glance._top(rare_first, 1) == (("湯", 8, "鹹 5、不热 3"),), "the form that is written more in all"
+    assert _top(rare_first, 1) == (("湯", 8, "鹹 5、不热 3"),), "the form that is written more in all"
     places = [("甲", "汤", "POS", 2), ("乙", "湯", "POS", 3)]
-    assert [row[3] for row in glance._places(places)] == ["湯 3", "湯 2"]
+    assert [row[3] for row in _places(places)] == ["湯 3", "湯 2"]
 
 
 def label_pool(workdir: Path) -> None:
@@ -432,7 +431,7 @@ def test_the_same_database_gives_the_same_bytes(workdir: Path, html: str, report
     again = collected(workdir)
     assert again == report
     assert page(again) == html
-    assert terminal.text(again) == terminal.text(report)
+    assert written.text(again) == written.text(report)
 
 
 def test_without_gold_and_models_the_report_says_what_is_missing_and_how_to_get_it(tmp_path: Path) -> None:
@@ -453,7 +452,7 @@ def test_a_build_that_has_only_begun_has_a_report_too(tmp_path: Path) -> None:
     empty = collected(tmp_path)
     assert all(not table.rows or table.name == "signatures" for table in empty.tables())
     assert page(empty).startswith("<!DOCTYPE html>")
-    assert terminal.text(empty).startswith("# restaurant-aste")
+    assert written.text(empty).startswith("# restaurant-aste")
 
 
 def test_a_real_build_reports_itself(built: Built, here: Command, tmp_path: Path) -> None:
@@ -469,7 +468,7 @@ def test_a_real_build_reports_itself(built: Built, here: Command, tmp_path: Path
 
 
 def test_markdown_takes_every_text_literally(report: Report) -> None:
-    text = terminal.text(report)
+    text = written.text(report)
     assert "\u202e" not in text
     assert "<script>" not in text
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in text
@@ -513,7 +512,7 @@ def test_markdown_goes_to_the_terminal_and_nothing_to_the_disk(here: Command, wo
 
 def test_a_cell_that_a_spreadsheet_would_compute_is_text() -> None:
     table = Table("t", "t", ("a", "b"), (("=1+1", "-3.5 to +2"), ("@x", "\u202e+cmd|calc"), ("+x", None)))
-    assert terminal.as_csv(table).decode() == "a,b\n'=1+1,-3.5 to +2\n'@x,⟨U+202E⟩+cmd|calc\n'+x,\n"
+    assert written.as_csv(table).decode() == "a,b\n'=1+1,-3.5 to +2\n'@x,⟨U+202E⟩+cmd|calc\n'+x,\n"
 
 
 def test_report_of_nothing_and_into_nowhere_is_one_line(here: Command, workdir: Path, tmp_path: Path) -> None:

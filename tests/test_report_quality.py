@@ -8,9 +8,8 @@ import pytest
 from test_report import collected, fill, rows
 
 from builder.pages.report.blocks import Report
-from builder.pages.report.mistakes import find_mistakes
-from builder.pages.report.page import page
-from builder.pages.report.terminal import text
+from builder.pages.report.collect import find_mistakes
+from builder.pages.report.written import page, text
 from builder.pages.report.yardsticks import Answers, Yardstick
 
 GOLD: Answers = {

@@ -19,8 +19,7 @@ from builder.language.build_folders import folders_in
 from builder.language.lexicon.folders import SHIPPED
 from builder.language.lexicon.rules import load_rules, read_name, write_rule
 from builder.pages.rule_book import RuleBook
-from builder.pages.rule_page import rule_site
-from builder.pages.rule_worker import RuleWorker
+from builder.pages.rule_page import RuleWorker, rule_site
 
 OWN = """[odd-words]
 kind = "block"

@@ -34,7 +34,7 @@ from builder.core.errors import ReleaseError, install_command
 from builder.core.markup import HIDDEN
 from builder.core.reasons import ReadWord, Reasons
 from builder.core.records import Element, Polarity, Span, Triplet
-from builder.pages.serve import app, database, guard, spans
+from builder.pages.serve import app, database, plugin, spans
 from builder.store import browse, db, listing, released, reviews, runs, search, stories, training_sets, triplets, usage
 
 pytest.importorskip("datasette", reason="the extra inspect is not installed")
@@ -212,8 +212,8 @@ def test_our_pages_hold_no_script_of_theirs_and_load_nothing_from_elsewhere(serv
     parsed = check(answer.text)
     assert "style" not in parsed.tags
     assert "our &lt;title&gt;" in answer.text
-    assert answer.headers["content-security-policy"] == guard.STRICT
-    for name, value in guard.HEADERS.items():
+    assert answer.headers["content-security-policy"] == plugin.STRICT
+    for name, value in plugin.HEADERS.items():
         assert answer.headers[name] == value
 
 
@@ -225,7 +225,7 @@ def test_datasettes_pages_are_guarded_too(served: Any, path: str) -> None:
     answer = get(served, path)
     assert answer.status_code == 200
     assert Parsed(answer.text).tags <= ALLOWED
-    assert answer.headers["content-security-policy"] == guard.DATASETTE
+    assert answer.headers["content-security-policy"] == plugin.DATASETTE
     assert "window.hurt=1</script>" not in answer.text
     assert "<img src=x" not in answer.text
 

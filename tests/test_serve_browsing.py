@@ -26,9 +26,9 @@ from builder.core.records import Element, Polarity, Token, Triplet
 from builder.pages.report.blocks import Table
 from builder.pages.report.discriminator import discriminator
 from builder.pages.report.process import contribution
-from builder.pages.serve import app, comparing, database, overview, spans
+from builder.pages.serve import app, database, overview, spans
+from builder.pages.serve.answering import LONGEST, Extracting
 from builder.pages.serve.selection import Selection
-from builder.pages.serve.trying import LONGEST, Extracting
 from builder.reviews.folding import fold
 from builder.store import browse, db, listing, released, reviews, runs, search, triplets, word_pages
 
@@ -550,7 +550,7 @@ def test_a_review_that_is_new_gone_or_renamed_is_called_so() -> None:
         "9": ("test", row("麵好", ("麵", "好"))),
         "4": ("train", row("飯好", ("飯", "好"))),
     }
-    changed = {review.key: review.kinds for review in comparing.compare(before, after)}
+    changed = {review.key: review.kinds for review in database.compare(before, after)}
     assert changed == {"1": ("text",), "3": ("gone",), "4": ("new",)}, "the second has another id and is the same"
 
 

@@ -62,7 +62,7 @@ def serve(
     """
     from builder.gold.server import Place, elsewhere
     from builder.gold.server import serve as served
-    from builder.pages.annotation_site import annotation_site, find_users
+    from builder.pages.annotation_page import annotation_site, find_users
     from builder.store import pools
     from builder.teaching.labelling import opened
     from builder.teaching.taught import Teacher

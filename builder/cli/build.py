@@ -9,8 +9,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from builder.cli.build_tables import counts_text, plain_counts, stage_table
-from builder.cli.build_voice import DEFAULT_WORKDIR, Manner, Voice, voice_options
+from builder.cli.build_voice import (
+    DEFAULT_WORKDIR,
+    Manner,
+    Voice,
+    counts_text,
+    plain_counts,
+    stage_table,
+    voice_options,
+)
 from builder.cli.completion import complete_columns, complete_presets, complete_stages
 
 if TYPE_CHECKING:

@@ -1,4 +1,6 @@
-"""How a build speaks: to people in sentences, to programs in events, or not at all.
+"""Tables of stages, for `builder status` and `builder build --verbose`.
+
+How a build speaks: to people in sentences, to programs in events, or not at all.
 
 In: what happens in a build. Out: lines on the terminal. People get progress on standard error and the outcome on
 standard output; programs one JSON object a line on standard output.
@@ -11,21 +13,70 @@ import json
 import shlex
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import click
 
-from builder.cli.build_tables import counts_text, stage_table
-from builder.cli.terminal import shows_colour, styled_output
+from builder.cli.printing import shows_colour, styled_output
 from builder.core.errors import BuilderError
-from builder.pages.report.numbers import spoken_seconds
+from builder.pages.report.blocks import spoken_seconds
 
 if TYPE_CHECKING:
     from builder.core.settings import Config
     from builder.pipeline.pipeline import Done
     from builder.pipeline.preview import Preview
+
+# ---- build tables
+
+
+def stage_table(rows: Sequence[Sequence[str]], headers: list[str]) -> str:
+    """A row a stage. On a terminal the last column is wrapped to what is left of its width; a file or pipe gets a
+    line a stage.
+    """
+    import shutil
+    import sys
+
+    from tabulate import tabulate
+
+    width = None
+    if sys.stdout.isatty():
+        # tabulate gives a header two characters more than it has, and two stand between columns
+        before = sum(
+            2 + max(len(header) + 2, *map(len, cells)) for header, *cells in list(zip(headers, *rows, strict=True))[:-1]
+        )
+        width = max(20, shutil.get_terminal_size().columns - before)
+    return str(
+        tabulate(
+            rows,
+            headers=headers,
+            maxcolwidths=[*[None] * (len(headers) - 1), width],
+            disable_numparse=[len(headers) - 1],
+        )
+    )
+
+
+_PLAIN = (
+    "rows", "rejected", "duplicates", "reviews", "judged", "triplets", "POS", "NEG", "NEU", "version", "train", "valid",
+    "test", "added by LLM", "dropped by LLM",
+)  # fmt: skip
+"""Counts that need no knowledge of the method."""
+
+
+def plain_counts(counts: Mapping[str, object]) -> str:
+    """What a stage counted, in words that its users know; nothing that is 0."""
+    return counts_text({name: counts[name] for name in _PLAIN if counts.get(name)})
+
+
+def counts_text(counts: Mapping[str, object]) -> str:
+    """Counts of a stage in one line."""
+    return ", ".join(
+        f"{name} {value:,}" if isinstance(value, int) else f"{name} {value}" for name, value in counts.items()
+    )
+
+
+# ---- build voice
 
 Manner = Literal["people", "verbose", "quiet", "json"]
 DEFAULT_WORKDIR = Path("workdir")

@@ -22,41 +22,30 @@ import click
 from builder import __version__
 from builder.cli import (
     annotate,
-    audit,
     augment,
-    bench,
     build,
     completion,
-    diff,
     domain,
-    export,
     extract,
     gain,
     gold,
     inspect,
-    label,
-    lexicon,
+    look,
     model,
-    nlp,
-    plan,
-    publish,
-    release,
-    report,
-    rules,
     score,
-    serve,
     setup,
-    tables,
+    versions,
+    words,
 )
-from builder.cli.terminal import TameTerminal
+from builder.cli.printing import TameTerminal
 from builder.core.errors import BuilderError, BuilderWarning, printable, shortened
 from builder.core.machine import choose_kernels, collect_seldom
 
 FIRST: dict[str, tuple[click.Command, ...]] = {
     "Build": (build.build, build.run, build.status, build.resume),
-    "Look": (serve.serve, report.report, inspect.query, inspect.explain),
-    "Use": (extract.extract, release.verify, export.export),
-    "Augment": (augment.augment, bench.bench),
+    "Look": (look.serve, look.report, inspect.query, inspect.explain),
+    "Use": (extract.extract, versions.verify, extract.export),
+    "Augment": (augment.augment, augment.bench),
 }
 """The commands that people need first, by what they want to do, in the order of `builder --help`."""
 
@@ -68,18 +57,18 @@ def _group(name: str, about: str, *commands: click.Command) -> click.Group:
 GROUPS: tuple[click.Group, ...] = (
     _group(
         "gold", "Label reviews, judge labels, and score.", gold.pool, annotate.annotate, gold.judge,
-        label.label, audit.audit, score.score, gain.gain,
+        gold.label, score.audit, score.score, gain.gain,
     ),
-    _group("versions", "Release, compare and publish datasets.", release.release, diff.diff, publish.publish),
-    _group("words", "Lexicons, rules, and words of other domains.", lexicon.lexicon, domain.domain, rules.rules),
-    _group("db", "Search a build, and ask it in SQL.", inspect.search, inspect.sql, tables.tables, tables.schema),
+    _group("versions", "Release, compare and publish datasets.", versions.release, versions.diff, versions.publish),
+    _group("words", "Lexicons, rules, and words of other domains.", words.lexicon, domain.domain, words.rules),
+    _group("db", "Search a build, and ask it in SQL.", inspect.search, inspect.sql, inspect.tables, inspect.schema),
     _group(
-        "setup", "Settings, costs, and the installation.", setup.init, setup.config, plan.plan, setup.doctor,
+        "setup", "Settings, costs, and the installation.", setup.init, setup.config, setup.plan, setup.doctor,
         completion.completion,
     ),
 )  # fmt: skip
 """The rest, by subject. Each command is known by its own name, too, as `builder gold pool` for `builder gold pool`."""
-model.model.add_command(nlp.nlp)
+model.model.add_command(model.nlp)
 HEADINGS: dict[str, tuple[click.Command, ...]] = {**FIRST, "More, by subject": (*GROUPS, model.model)}
 """What `builder --help` shows."""
 
@@ -113,7 +102,7 @@ def cli() -> None:
 
 for _command in (
     *(command for commands in HEADINGS.values() for command in commands),
-    *(command for group in GROUPS for command in group.commands.values()), nlp.nlp,
+    *(command for group in GROUPS for command in group.commands.values()), model.nlp,
 ):  # fmt: skip
     cli.add_command(_command)
 

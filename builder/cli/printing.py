@@ -1,14 +1,56 @@
-"""Rows as a table, CSV, TSV, JSON or JSON lines, printed or written to a file. For commands that ask the database."""
+"""What commands write: colour on a terminal, and rows in a format.
+
+What a command writes to the terminal beside plain lines: colour, and only where a person sees it.
+
+Rows as a table, CSV, TSV, JSON or JSON lines, printed or written to a file. For commands that ask the database.
+"""
 
 from __future__ import annotations
 
 import io
+import os
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TextIO
 
 import click
 
 from builder.core.wording import counted
+
+# ---- terminal
+
+
+class TameTerminal:
+    """A terminal that shows what others wrote and obeys none of it: escape codes and marks that turn lines round come
+    as their codes.
+
+    Files and pipes get every byte as it is. `terminal` is the real one, for text whose every part was made safe.
+    """
+
+    def __init__(self, terminal: TextIO) -> None:
+        self.terminal = terminal
+
+    def write(self, text: str) -> int:
+        from builder.core.errors import printable
+
+        return self.terminal.write(printable(text, kept="\n\t\u3000\u200d"))
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self.terminal, name)
+
+
+def shows_colour(stream: TextIO) -> bool:
+    """Whether a stream is a terminal of a person who wants colour (https://no-color.org)."""
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def styled_output() -> TextIO:
+    """Standard output that obeys our own colour codes."""
+    return sys.stdout.terminal if isinstance(sys.stdout, TameTerminal) else sys.stdout
+
+
+# ---- printing
 
 FORMATS = ("table", "csv", "tsv", "json", "ndjson")
 FORMAT = click.option(

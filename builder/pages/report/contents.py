@@ -10,8 +10,7 @@ import sqlite3
 from collections import Counter
 
 from builder.core.wording import counted
-from builder.pages.report.blocks import Cell, ReportFigure, Section, Table
-from builder.pages.report.numbers import percent, whole_number
+from builder.pages.report.blocks import Cell, ReportFigure, Section, Table, percent, whole_number
 from builder.pages.report.yardsticks import final_systems
 from builder.reviews.script import converter
 from builder.store import browse, released, runs

@@ -10,8 +10,7 @@ import sqlite3
 from collections import defaultdict
 from pathlib import PurePath
 
-from builder.pages.report.blocks import Cell, ChartLine, ReportFigure, Section, Table
-from builder.pages.report.numbers import percent, spoken_seconds
+from builder.pages.report.blocks import Cell, ChartLine, ReportFigure, Section, Table, percent, spoken_seconds
 from builder.store import browse, runs
 from builder.store import report as asked
 

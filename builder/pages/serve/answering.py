@@ -1,18 +1,157 @@
-"""What all our pages do: ask the store through Datasette's connections, fill a template, refuse with a sentence."""
+"""What Datasette says about our tables, columns and queries.
+
+The page on which a sentence is typed and its triplets are shown, with the candidates that were weighed.
+
+In: a sentence, by its address. Out: its triplets as the rules of this build make them. Nothing is kept: not the
+sentence, not the answer. A sentence has a longest length and an answer a longest time.
+
+What all our pages do: ask the store through Datasette's connections, fill a template, refuse with a sentence.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 from urllib.parse import quote
 
 from builder.core.errors import QueryError
-from builder.pages.serve.metadata import DATABASE
+from builder.core.records import Token, Triplet
 from builder.pages.serve.selection import Selection
-from builder.pages.serve.trying import Extracting
-from builder.store import browse
+from builder.store import browse, changes, queries
+from builder.store.queries import describe_tables
+
+# ---- metadata
+
+DATABASE = "builder"
+
+_TRIPLET_LIST = (
+    "Candidates: every triplet that a source proposes, released or not. The id leads to its story, the review to its "
+    "page.",
+    {
+        "id": "Number of the triplet; leads to its story.",
+        "review": "Id of the review in the input.",
+        "aspect": "The term that is judged, as the review writes it.",
+        "opinion": "The core word with its negator: 不會鹹 of 不會太鹹.",
+        "polarity": "POS, NEG or NEU.",
+        "valence": "From 1 (bad) to 10 (good); 5 is neutral.",
+        "split": "train, valid or test.",
+        "released": "Release that holds it; empty: it was left out.",
+        "confidence": "How likely it is right, 0 to 1, by the calibrated judge.",
+        "aspect_category": "Class of the aspect in the lexicon, of released triplets.",
+        "opinion_category": "Category of the opinion in the lexicon, of released triplets.",
+        "source": "Where the review comes from.",
+        "sources": "Who says it: rules, a model (C2: variant C, round 2), the discriminator that calls it right, gold.",
+        "rule": "Pairing rule that made it.",
+        "verdict": "The judge: YY accepted, YN polarity doubted, NX pair doubted, empty: it abstains.",
+        "text": "Beginning of the review.",
+    },
+)
+"""The flat table that only the pages have; the others are described in the store."""
+_HIDDEN = (
+    "annotations", "settings", "search", "releases", "current_triplets", *browse.TABLES, *changes.TABLES,
+)  # fmt: skip
+
+
+def metadata(title: str, source: str) -> dict[str, Any]:
+    """Datasette's metadata: descriptions, facets and canned queries. `title` names the data, `source` says where it
+    came from.
+    """
+    tables: dict[str, Any] = {name: _plain(table.about, table.columns) for name, table in describe_tables().items()}
+    tables |= {browse.TABLE: _plain(*_TRIPLET_LIST)} | {name: {"hidden": True} for name in _HIDDEN}
+    tables[browse.TABLE] |= {
+        "facets": ["released", "polarity", "split", "verdict", "rule"],
+        "size": 50,
+        "sort": "id",
+        "label_column": "aspect",
+    }
+    return {
+        "title": title,
+        "databases": {
+            DATABASE: {
+                "description": source,
+                "tables": tables,
+                "queries": {name: _canned(name) for name in queries.names()},
+            }
+        },
+    }
+
+
+def _plain(about: str, columns: Mapping[str, str]) -> dict[str, Any]:
+    """Datasette shows descriptions as text: no marks of code."""
+    return {
+        "description": about.replace("`", ""),
+        "columns": {name: sentence.replace("`", "") for name, sentence in columns.items()},
+    }
+
+
+def _canned(name: str) -> dict[str, Any]:
+    query = queries.lookup(name)
+    return {
+        "sql": query.sql,
+        "title": query.title,
+        "description": query.description,
+        "params": list(query.params),
+        "hide_sql": True,
+    }
+
+
+# ---- trying
+
+LONGEST = 300
+SECONDS = 3.0
+EXAMPLE = "餐點不會太鹹，服務人員也很親切，可惜等太久"
+
+
+class Reads(Protocol):
+    """A `builder.Extractor`, by what is needed of it."""
+
+    def __call__(self, text: str) -> Sequence[Triplet]:
+        """The triplets of a text."""
+        ...
+
+    def tokens(self, text: str) -> tuple[Token, ...]:
+        """The words of a text."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ReadSentence:
+    """A sentence with its triplets and words."""
+
+    text: str
+    triplets: tuple[Triplet, ...]
+    tokens: tuple[Token, ...]
+
+
+@dataclass(slots=True)
+class Extracting:
+    """Reads sentences one after another, in a thread of its own; the extractor is made when the first one comes."""
+
+    make: Callable[[], Reads]
+    seconds: float = SECONDS
+    _thread: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, "extracting"))
+    _extractor: Reads | None = None
+
+    async def read(self, text: str) -> ReadSentence | None:
+        """What a sentence says; None where that takes too long, or where others are before it for so long."""
+        work = asyncio.get_running_loop().run_in_executor(self._thread, self._read, text)
+        try:
+            limit = self.seconds if self._extractor is not None else 20 * self.seconds  # making it takes a while
+            return await asyncio.wait_for(work, limit)
+        except TimeoutError:
+            return None
+
+    def _read(self, text: str) -> ReadSentence:
+        if self._extractor is None:
+            self._extractor = self.make()
+        return ReadSentence(text, tuple(self._extractor(text)), self._extractor.tokens(text))
+
+
+# ---- answering
 
 Answer = TypeVar("Answer")
 _KEPT = 64

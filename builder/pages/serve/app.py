@@ -20,9 +20,8 @@ from typing import Any
 
 from builder.core import markup
 from builder.core.errors import ConfigError, install_command
+from builder.pages.serve.answering import Extracting, Reads, metadata
 from builder.pages.serve.database import add_comparison, of_release, of_workdir, read_manifest
-from builder.pages.serve.metadata import metadata
-from builder.pages.serve.trying import Extracting, Reads
 from builder.store import db
 
 _PREFIX = "builder-serve-"

@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from builder.core.errors import QueryError
-from builder.pages.serve import charts, spans
+from builder.pages.serve import overview, spans
 from builder.pages.serve.answering import ask, ask_once, missing, number, page, quoted, refused, selection
 from builder.pages.serve.selection import KINDS, Selection
 from builder.reviews.folding import folded_spans
@@ -80,7 +80,7 @@ async def reviews(request: Any, datasette: Any) -> Any:
     )  # fmt: skip
 
 
-def _histogram(chosen: Selection, name: str, rows: list[tuple[str, int]], total: int, whole: str) -> charts.Histogram:
+def _histogram(chosen: Selection, name: str, rows: list[tuple[str, int]], total: int, whole: str) -> overview.Histogram:
     """The bars of a filter; all of them where it is `whole`, else the first, with a link to all."""
 
     def shown(value: str) -> str:
@@ -91,7 +91,7 @@ def _histogram(chosen: Selection, name: str, rows: list[tuple[str, int]], total:
 
     most = MOST_BARS if name == whole else listing.BARS
     more = chosen.link("/reviews", bars=name) if len(rows) > most and name != whole else ""
-    return charts.histogram(LABELS[name], rows[:most], shown, link, (chosen.value(name), total), more)
+    return overview.histogram(LABELS[name], rows[:most], shown, link, (chosen.value(name), total), more)
 
 
 def _rows_of_histograms(

@@ -1,4 +1,9 @@
-"""`builder report`: what a person reads about a build."""
+"""`builder serve` and `builder report`: a build to look at.
+
+`builder serve`: web pages over a working directory or a release.
+
+`builder report`: what a person reads about a build.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +17,51 @@ from builder.core.files import write_atomically
 from builder.core.wording import counted
 
 if TYPE_CHECKING:
+    from builder.api import Extractor
     from builder.pages.report.blocks import Report
+
+# ---- serve
+
+
+@click.command()
+@WORKDIR
+@click.option(
+    "--release", type=click.Path(path_type=Path), help="Show this release directory instead of a working directory."
+)
+@click.option(
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    help="Address to listen on; others than loopback let others read along.",
+)
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=8001, show_default=True, help="Port; 0 takes any free one."
+)
+@click.option(
+    "--compare",
+    type=click.Path(path_type=Path),
+    help="An earlier release: a page shows which triplets were added, lost or changed since.",
+)
+@click.option("--open", "opened", is_flag=True, help="Open the browser.")
+def serve(workdir: Path, release: Path | None, host: str, port: int, compare: Path | None, opened: bool) -> None:
+    """Look into a build in the browser.
+
+    Reviews, triplets and how they came about; nothing can be changed there. Needs the extra `inspect`.
+    """
+    from builder.pages.serve import app
+
+    def extractor() -> Extractor:
+        from builder.api import Extractor
+
+        return Extractor() if release is not None else Extractor.from_workdir(workdir, source="rules")
+
+    if host not in ("127.0.0.1", "localhost", "::1"):
+        click.echo(f"anyone who reaches {host} can read all of it", err=True)
+    shown = app.Shown(workdir, release, compare, extractor)
+    app.serve(shown, host, port, lambda line: click.echo(line, err=True), opened)
+
+
+# ---- report
 
 
 @click.command()
@@ -61,7 +110,7 @@ def report(workdir: Path, out: Path | None, data: Path | None, markdown: bool, s
     if data is not None:
         _data(made, workdir, data)
     if markdown:
-        from builder.pages.report.terminal import text
+        from builder.pages.report.written import text
 
         click.echo(text(made), nl=False)
     if out is not None or not (markdown or data):
@@ -69,7 +118,7 @@ def report(workdir: Path, out: Path | None, data: Path | None, markdown: bool, s
 
 
 def _page(made: Report, target: Path) -> None:
-    from builder.pages.report.page import page
+    from builder.pages.report.written import page
 
     content = page(made).encode("utf-8", "surrogatepass")
     write_atomically(target, content)
@@ -81,7 +130,7 @@ def _page(made: Report, target: Path) -> None:
 
 
 def _data(made: Report, workdir: Path, folder: Path) -> None:
-    from builder.pages.report.terminal import as_csv, cells, tables
+    from builder.pages.report.written import as_csv, cells, tables
     from builder.store import db
     from builder.store import report as store
 

@@ -1,0 +1,221 @@
+"""`builder versions …` and `builder verify`: releases made, checked, compared and published.
+
+`builder versions release` and `builder verify`: making a version, and checking one.
+
+`builder versions diff`: what changed between two releases, and what that makes of the version.
+
+`builder versions publish`: a release to a dataset repository on the Hugging Face hub, or a model to a model
+repository.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from builder.cli.build import SAME_OUT, WORKDIR
+from builder.cli.build_voice import DEFAULT_WORKDIR
+from builder.core.wording import counted
+
+if TYPE_CHECKING:
+    from builder.release.hub import UploadPlan
+
+# ---- release
+
+
+@click.command()
+@WORKDIR
+@SAME_OUT
+@click.option(
+    "--bump",
+    type=click.Choice(["auto", "patch", "minor", "major"]),
+    help="Which part of the version to raise; auto follows from the changes.",
+)
+@click.option("--version", "number", help="The version itself, MAJOR.MINOR.PATCH.")
+@click.option("--licence", "--license", help="Licence of the release, as an SPDX name.")
+@click.option("--because", "reason", help="Why this release may lose much of the last one; goes into CHANGES.md.")
+def release(
+    workdir: Path, out: Path | None, bump: str | None, number: str | None, licence: str | None, reason: str | None
+) -> None:
+    """Release what a build made.
+
+    Its version follows from what changed since the last release.
+    """
+    from dataclasses import replace
+
+    from builder.core.config import flat, resolve
+    from builder.core.errors import ConfigError
+    from builder.pipeline import builds, pipeline
+
+    made = builds.remembered(workdir, out)
+    given = {"release.bump": bump, "release.version": number, "release.licence": licence, "release.drop_reason": reason}
+    kept = {
+        key: tuple(value) if isinstance(value, list) else value for key, value in flat(made.resolved.config).items()
+    }
+    made = replace(
+        made, resolved=resolve(options=kept | {key: value for key, value in given.items() if value is not None})
+    )
+    if not made.resolved.config.release.licence:
+        raise ConfigError(
+            "no licence is stated", fix="say under which one others may use the data: --licence CC-BY-4.0"
+        )
+    done = pipeline.run(made, report=lambda line: click.echo(line, err=True))[-1]
+    counts = ", ".join(f"{name} {done.counts[name]:,}" for name in ("train", "valid", "test"))
+    click.echo(f"{done.counts['path']}: {'released' if done.ran else 'released before'}, triplets: {counts}")
+
+
+@click.command()
+@click.argument("release", type=click.Path(path_type=Path))
+def verify(release: Path) -> None:
+    """Check a RELEASE directory.
+
+    Checksums, counts, schema, spans, splits, leaks, polarities, personal data.
+    """
+    from builder.core.errors import printable
+    from builder.core.wording import counted
+    from builder.release.verify import verify as check
+
+    faults = check(release)
+    for fault in faults:
+        click.echo(printable(fault))
+    click.echo(f"{release}: {counted(len(faults), 'fault')}" if faults else f"{release}: sound")
+    if faults:
+        sys.exit(1)
+
+
+# ---- diff
+
+
+@click.command()
+@click.argument("before", type=click.Path(path_type=Path))
+@click.argument("after", type=click.Path(path_type=Path))
+@click.option(
+    "--format",
+    "shape",
+    type=click.Choice(["markdown", "json"]),
+    default="markdown",
+    show_default=True,
+    help="How to print it.",
+)
+@click.option(
+    "--samples",
+    type=click.IntRange(min=0),
+    default=5,
+    show_default=True,
+    help="At most so many samples of each change.",
+)
+@click.option(
+    "--fail-on",
+    type=click.Choice(["any", "minor", "major", "never"]),
+    default="any",
+    show_default=True,
+    help="Exit with 1 if there is any change of the data, or one that asks for such a version.",
+)
+def diff(before: Path, after: Path, shape: str, samples: int, fail_on: str) -> None:
+    """Compare the releases BEFORE and AFTER.
+
+    Counts reviews and triplets that were added, removed, edited or moved, or that changed their polarity. Names the
+    settings, signatures and versions that differ.
+
+    Exits with 0 if the data is the same (or the change is below --fail-on), else with 1.
+    """
+    import json
+
+    from builder.release.diff import LEVELS, as_json, between, markdown
+
+    difference = between(before, after, samples)
+    click.echo(
+        json.dumps(as_json(difference), ensure_ascii=False, indent=1)
+        if shape == "json"
+        else markdown(difference).rstrip("\n")
+    )
+    changed = sum(difference.counts.values())
+    made = f", made otherwise in {counted(len(difference.made), 'point')}" if difference.made else ""
+    click.echo(f"{before} to {after}: {counted(changed, 'change')}, {difference.level}{made}", err=True)
+    if (fail_on == "any" and changed) or (
+        fail_on in LEVELS and LEVELS.index(difference.level) >= LEVELS.index(fail_on)
+    ):
+        sys.exit(1)
+
+
+# ---- publish
+
+
+@click.command()
+@click.argument("release", type=click.Path(path_type=Path), required=False)
+@click.option(
+    "--model", metavar="NAME", help="Instead of a release: a model of --workdir, such as C3 (or C: its last)."
+)
+@click.option(
+    "--workdir",
+    type=click.Path(path_type=Path),
+    default=DEFAULT_WORKDIR,
+    show_default=True,
+    help="Working directory that trained --model.",
+)
+@click.option(
+    "--repo", "repository", required=True, metavar="USER/NAME", help="Repository on the hub; made if it is not there."
+)
+@click.option("--private", is_flag=True, help="Make a new repository private.")
+@click.option(
+    "--seconds", type=click.FloatRange(min=0, min_open=True), default=3600, show_default=True,
+    help="Give up after this many seconds in all.",
+)  # fmt: skip
+@click.option("--yes", is_flag=True, help="Send; without it, only show what would be sent.")
+def publish(
+    release: Path | None, model: str | None, workdir: Path, repository: str, private: bool, yes: bool, seconds: float
+) -> None:
+    """Send a release or a model to the hub.
+
+    RELEASE is a directory; --model sends a trained model with its tokenizer and a card. It goes in one commit, with a
+    tag. Needs the extra `publish`.
+    """
+    from builder.core.errors import printable
+    from builder.release import hub
+
+    if (release is None) == (model is None):
+        raise click.UsageError("name either the directory of a release, or a model: --model C3 --workdir DIR")
+    if model is None and release is not None:
+        planned = hub.plan(release, repository)
+    else:
+        from builder.pipeline.model_folder import make_model_folder
+
+        hub.check_repository(repository)
+        made = make_model_folder(workdir, str(model))
+        planned = hub.plan_model(made.path, repository, made.tag)
+        click.echo(f"{made.path}: the folder of the model", err=True)
+    if not yes:
+        _show(planned)
+        return
+    try:
+        done = hub.send_within(seconds, planned, private, report=lambda line: click.echo(line, err=True))
+    except hub.HubTimeout as error:
+        click.echo(f"builder: error: {printable(str(error))}", err=True)
+        sys.stderr.flush()
+        os._exit(2)  # an ordinary exit would wait for the requests that hang
+    what = f"{done.sent} files sent, {done.removed} removed" if done.sent or done.removed else "nothing to send"
+    click.echo(
+        f"{done.url}: {what}, tag {planned.tag} {'set' if done.tagged else 'was there'}, commit {done.commit[:12]}"
+    )
+
+
+def _show(planned: UploadPlan) -> None:
+    """What would be sent, without a question to the hub."""
+    from tabulate import tabulate
+
+    click.echo(
+        tabulate(
+            [(path, f"{size:,}") for path, size in planned.files.items()],
+            headers=["file", "bytes"],
+            colalign=("left", "right"),
+        )
+    )
+    whole = f"{counted(len(planned.files), 'file')}, {sum(planned.files.values()):,} bytes"
+    click.echo(
+        f"would send {whole} to {planned.repository} as one commit {planned.title!r} with the tag {planned.tag}; "
+        "--yes sends"
+    )
