@@ -6,11 +6,11 @@ import re
 from functools import cache
 from pathlib import Path
 
-from builder.augment.cues import Cues, chinese, english_cues
+from builder.augment.constraints import Cues, chinese, english_cues
 from builder.augment.records import Edit, Mark, Rewrite, Sentence
 from builder.core.records import POLARITIES
 from builder.language.lexicon.resources import load_lexicon
-from builder.release import package, writing
+from builder.release import package
 from builder.release.export.records import ElementRow, ReviewRow, TripletRow
 from builder.release.manifest import Facts, SplitFacts
 from builder.release.statistics import statistics
@@ -82,9 +82,9 @@ def release(folder: Path) -> Path:
     facts = Facts(
         "tiny", "0.1.0", None, "CC-BY-4.0", "0", splits, {}, {}, {}, {}, [], "2026-01-01", statistics=statistics(rows)
     )
-    with writing.building(folder) as making:
+    with package.building(folder) as making:
         data = package.data(making, {split: map(package.write_row, listed) for split, listed in rows.items()})
-        writing.write(making, folder / "v0.1.0", package.whole(facts, data, "# Changes\n"))
+        package.write(making, folder / "v0.1.0", package.whole(facts, data, "# Changes\n"))
     return folder / "v0.1.0"
 
 

@@ -10,7 +10,7 @@ from conftest import ROOT
 
 from builder.core.errors import InputError
 from builder.gold.metrics import Answer
-from builder.release.export import annotation_tools, answers, answers_complete, gts, paper, semeval
+from builder.release.export import annotation_tools, answers, gts, paper, semeval
 from builder.release.export.formats import export
 
 FORMATS: dict[str, tuple[str, str, list[Answer]]] = {
@@ -154,9 +154,9 @@ def test_what_cannot_be_read_is_named_with_its_line(tmp_path: Path, text: str, m
 def test_json_that_nobody_can_read_is_one_line(name: str, content: str, tmp_path: Path) -> None:
     path = tmp_path / name
     path.write_text(content, encoding="utf-8")
-    for annotator in answers_complete.ANNOTATORS:
+    for annotator in answers.ANNOTATORS:
         (tmp_path / annotator).write_text(content, encoding="utf-8")
-    for load, place in ((answers.load, path), (answers_complete.load_complete, tmp_path)):
+    for load, place in ((answers.load, path), (answers.load_complete, tmp_path)):
         with pytest.raises(InputError, match=r"nested too deeply|a number has over 4,300 digits") as refused:
             load(place)
         assert len(str(refused.value)) < 500

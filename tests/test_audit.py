@@ -17,8 +17,8 @@ from conftest import Built, Command
 from goldwork import triplet, work
 
 from builder.core.records import Candidate, Label, Pool, PoolReview
-from builder.gold.audit_estimates import READ, AuditSettings, describe_audit, draw_audit, measure_audit, stratum_of
-from builder.gold.metrics.sampling import Share, Stratum, ratio_share, stratified_share, wilson
+from builder.gold.agreement import READ, AuditSettings, describe_audit, draw_audit, measure_audit, stratum_of
+from builder.gold.metrics.scores import Share, Stratum, ratio_share, stratified_share, wilson
 from builder.pages.report import quality
 from builder.pipeline import builds, pipeline
 from builder.release.verify import verify

@@ -12,7 +12,7 @@ from augmenting import TRAIN, candidate, cues_of, row, sentence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builder.augment import measures
+from builder.augment import survival
 from builder.augment.constraints import CONSTRAINTS, broken, make_trial
 from builder.augment.records import (
     Changed,
@@ -312,7 +312,7 @@ def test_a_flipped_opinion_brings_its_polarity_and_valence() -> None:
 
 
 def test_kneser_ney_gives_probabilities_that_sum_to_one() -> None:
-    model = measures.fit([list("湯好喝"), list("湯好香"), list("麵好吃")])
+    model = survival.fit([list("湯好喝"), list("湯好香"), list("麵好吃")])
     vocabulary = ["湯", "好", "喝", "香", "麵", "吃", "\n"]
     for history in (("\n", "\n"), ("湯", "好"), ("喝", "湯"), ("未", "知")):
         known = sum(model._probability((*history, token)) for token in vocabulary)
@@ -323,9 +323,9 @@ def test_kneser_ney_gives_probabilities_that_sum_to_one() -> None:
 
 def test_no_text_is_judged_by_a_model_that_has_seen_its_review() -> None:
     reviews = [(f"r{n}", f"獨一無二{chr(0x5000 + n)}") for n in range(20)]
-    judge_of = measures.judge(reviews, list)
+    judge_of = survival.judge(reviews, list)
     for i, text in reviews:
-        model = judge_of.models[measures.fold_of(i)]
+        model = judge_of.models[survival.fold_of(i)]
         assert not any(text[-1] in gram for gram in model.levels[0].counts)
     assert judge_of.perplexity([]) is None
 
@@ -333,18 +333,18 @@ def test_no_text_is_judged_by_a_model_that_has_seen_its_review() -> None:
 def test_measures_of_a_run() -> None:
     source = Sentence("s", "a b c d e f", ((0, 1),), language="en")
     kept = (make_trial(source, Rewrite("s", (Edit(10, 11, "g"),)), cues_of("en")),)
-    told = measures.measures(Judgement(kept, (), 2, 1), 2, "en", [("s", "a b c"), ("t", "a b d")], lambda i: i)
+    told = survival.measures(Judgement(kept, (), 2, 1), 2, "en", [("s", "a b c"), ("t", "a b d")], lambda i: i)
     assert told["kept of candidates"] == 0.5
     assert told["distinct-1 (words)"] == {"kept": 1.0, "their sources": 1.0}
-    assert measures.distinct([["a", "a", "a"]], 2) == 0.5
+    assert survival.distinct([["a", "a", "a"]], 2) == 0.5
     bleu = told["BLEU against the source"]
     assert isinstance(bleu, dict)
     assert 50 < bleu["score"] < 100
     assert "tok:13a" in bleu["signature"]
-    assert measures.bleu([], "zh") == (None, "")
+    assert survival.bleu([], "zh") == (None, "")
 
 
 def test_missing_sacrebleu_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "sacrebleu", None)
     with pytest.raises(ConfigError, match=re.escape(install_command("augment"))):
-        measures.check()
+        survival.check()

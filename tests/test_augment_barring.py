@@ -15,8 +15,7 @@ import torch
 from augmenting import cues_of, sentence
 
 from builder.augment.barring import Bars, bars
-from builder.augment.constraints import _open, broken, make_trial, may_not_come, must_stay, too_short
-from builder.augment.cues import Cue
+from builder.augment.constraints import Cue, _open, broken, make_trial, may_not_come, must_stay, too_short
 from builder.augment.fragment_settings import MaskedSeq2SeqSettings
 from builder.augment.methods.masked_seq2seq import MaskedSeq2Seq, load
 from builder.augment.nets.beam import SearchRows, SearchRules, banned, search

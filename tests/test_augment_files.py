@@ -13,8 +13,7 @@ from conftest import Command
 
 from builder.augment import wordnet
 from builder.augment.catalog import METHODS, load
-from builder.augment.constraints import make_trial
-from builder.augment.cues import english_cues
+from builder.augment.constraints import english_cues, make_trial
 from builder.augment.methods import synonym
 from builder.augment.records import Edit, Rewrite, Sentence, applied
 from builder.augment.sentence_files import FORMATS, Language, language_of

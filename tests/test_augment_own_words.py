@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from conftest import Command
 
-from builder.augment import catalog, cues
+from builder.augment import catalog, constraints
 from builder.augment.bench.augmented import Sources, by_method, given
-from builder.augment.bench.labelled_texts import BenchRow
+from builder.augment.bench.reading import BenchRow
 from builder.augment.proposing import segmented
 from builder.augment.records import Mark, Sentence, applied
 from builder.augment.settings import Given, make_settings
@@ -44,7 +44,7 @@ def test_words_are_cut_and_known_as_the_working_directory_has_them(workdir: Path
 
     assert DISH in words(own) and OPINION in words(own)
     assert DISH not in words() and OPINION not in words()
-    assert cues.chinese(own.load_lexicon()) != cues.chinese(SHIPPED.load_lexicon())
+    assert constraints.chinese(own.load_lexicon()) != constraints.chinese(SHIPPED.load_lexicon())
 
 
 def test_synonyms_are_those_of_the_working_directory(workdir: Path) -> None:

@@ -17,8 +17,8 @@ from conftest import Command, contents
 
 from builder.augment import catalog, proposing
 from builder.augment import run_release as augment
+from builder.augment.child_release import AugmentPlan
 from builder.augment.records import Changed, Edit, Mark, Rewrite, Sentence, seeded
-from builder.augment.release_plan import AugmentPlan
 from builder.augment.settings import Given, make_settings
 from builder.augment.views import ViewUnit, units
 from builder.core.errors import ConfigError

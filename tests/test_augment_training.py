@@ -20,8 +20,7 @@ from builder.augment.nets.beam import SearchRows, SearchRules, search
 from builder.augment.records import Sentence
 from builder.augment.replacing import unit_inventory
 from builder.augment.settings import make_settings, one_thread
-from builder.augment.signatures import describe_settings
-from builder.augment.training import raw
+from builder.augment.training import describe_settings, raw
 from builder.core.errors import ConfigError, InputError
 
 TINY = {"width": 32, "epochs": 1, "corpus_epochs": 1, "least": 16, "min_count": 1, "threads": 1}

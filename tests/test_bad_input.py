@@ -34,7 +34,7 @@ from builder.gold.items import LabelItem
 from builder.pipeline import pipeline
 from builder.pipeline.builds import Build
 from builder.reviews.sources import read
-from builder.reviews.sources.rows import RawReview
+from builder.reviews.sources.cells import RawReview
 from builder.store import db
 from builder.teaching.labelling import write_items
 

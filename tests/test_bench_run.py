@@ -19,7 +19,8 @@ from conftest import LAYOUTS, Command, run_process
 from builder.augment import catalog
 from builder.augment.bench import augmented, cells, reading
 from builder.augment.bench.augmented import Sources, by_method, first, of_file, rewritten
-from builder.augment.bench.labelled_texts import (
+from builder.augment.bench.models.classifier_items import chosen
+from builder.augment.bench.reading import (
     BenchRow,
     example,
     folded,
@@ -31,7 +32,6 @@ from builder.augment.bench.labelled_texts import (
     sentences,
     share,
 )
-from builder.augment.bench.models.classifier_items import chosen
 from builder.augment.records import Edit, Mark, Rewrite, Sentence
 from builder.core.errors import InputError
 from builder.core.records import Element, Triplet

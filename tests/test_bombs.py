@@ -16,8 +16,8 @@ from conftest import ROOT, environment
 
 from builder.core.errors import InputError
 from builder.reviews.sources import delimited, opening, read, xlsx
+from builder.reviews.sources.cells import RejectedRow
 from builder.reviews.sources.parquet import read_chunks
-from builder.reviews.sources.rows import RejectedRow
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")

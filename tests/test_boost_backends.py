@@ -12,7 +12,7 @@ from random import Random
 
 import pytest
 
-from builder.augment import catalog, characters, choice
+from builder.augment import catalog, characters
 from builder.augment.methods import eda, spelling, split
 from builder.augment.records import Mark, Method, Sentence, applied, moved, seeded
 from builder.augment.settings import AugmentSettings, Given, make_settings
@@ -226,7 +226,7 @@ def test_english_words_are_split_by_a_space_and_chinese_ones_by_a_space_or_into_
 
 
 def test_every_candidate_counts_its_words_from_the_rate() -> None:
-    assert [choice.amount(0.1, words) for words in (1, 9, 10, 29, 30)] == [1, 1, 1, 2, 3]
+    assert [characters.amount(0.1, words) for words in (1, 9, 10, 29, 30)] == [1, 1, 1, 2, 3]
 
 
 def test_random_numbers_of_two_methods_differ() -> None:

@@ -22,11 +22,13 @@ from builder.augment.boost.filters import (
     Thresholds,
     against,
     counted,
+    crossed,
+    labels,
     middle,
     sifted,
     survive,
+    whole,
 )
-from builder.augment.boost.folds import crossed, labels, whole
 from builder.augment.methods import boostaug
 from builder.augment.records import Edit, Mark, Rewrite, Sentence
 from builder.augment.settings import make_settings

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 import torch
 
-from builder.augment.bench.models import encoders, inputs, posttrain, seq2seq_tagger, taggers, vectors
+from builder.augment.bench.models import encoders, inputs, seq2seq_tagger, taggers
 from builder.augment.bench.models.classifier_items import (
     MODELS,
     ClassifierConfig,
@@ -200,21 +200,21 @@ def test_attention_of_the_sequence_to_sequence_tagger_knows_the_distance() -> No
 def test_glove_files_are_read_with_their_words_and_bad_lines_are_told(tmp_path: Path) -> None:
     path = tmp_path / "glove.txt"
     path.write_text("the 1 0 0\n. . . 0 1 0\nSoup 0 0 2\n", encoding="utf-8")
-    found = vectors.read_glove(path, ["the", "soup", ". . ."])
+    found = inputs.read_glove(path, ["the", "soup", ". . ."])
     assert {word: one.tolist() for word, one in found.items()} == {
         "the": [1, 0, 0],
         ". . .": [0, 1, 0],
         "soup": [0, 0, 2],
     }
-    made = vectors.table({"the": 2, "soup": 3, "new": 4}, found, 3, seed=1)
+    made = inputs.table({"the": 2, "soup": 3, "new": 4}, found, 3, seed=1)
     assert made[2].tolist() == pytest.approx([0.75, 0, 0]), "scaled to a mean length of 1"
     assert made[0].tolist() == [0, 0, 0]
     assert 0 < made[4].norm() < 1
     path.write_text("the 1 0 0\nsoup 1 x 0\n", encoding="utf-8")
     with pytest.raises(InputError, match=r"glove.txt:2: no vector"):
-        vectors.read_glove(path, ["the", "soup"])
+        inputs.read_glove(path, ["the", "soup"])
     with pytest.raises(InputError, match="not one of the words"):
-        vectors.read_glove(path, ["zebra"])
+        inputs.read_glove(path, ["zebra"])
 
 
 def test_de_cnn_keeps_given_vectors_as_they_are(tmp_path: Path) -> None:
@@ -229,8 +229,8 @@ def test_de_cnn_keeps_given_vectors_as_they_are(tmp_path: Path) -> None:
     assert general.weight.shape[1] == 3
     assert not general.weight.requires_grad
     assert domain.weight.shape[1] == SMALL.vector_size, "made of the training text"
-    before = vectors.table(
-        model.reader.vocabulary.numbers, vectors.read_glove(path, model.reader.vocabulary.numbers), 3, 0
+    before = inputs.table(
+        model.reader.vocabulary.numbers, inputs.read_glove(path, model.reader.vocabulary.numbers), 3, 0
     )  # type: ignore[attr-defined]
     at = model.reader.vocabulary.numbers["soup"]  # type: ignore[attr-defined]
     assert general.weight[at].tolist() == before[at].tolist()
@@ -267,7 +267,7 @@ def test_masking_hides_a_piece_of_every_text_and_never_a_mark() -> None:
     reader = inputs.PieceReader.of([["soup", "is", "good"]], 1, 16)
     batch = inputs.collate([reader.read(ClassifierItem("soup is good", words_of("soup is good")), 0)] * 50)
     torch.manual_seed(1)
-    ids, gold = posttrain.masked(batch, reader)
+    ids, gold = encoders.masked(batch, reader)
     assert ((gold >= 0).sum(1) >= 1).all()
     assert (gold[:, 0] == -1).all()
     assert (gold[batch.ids == reader.end] == -1).all()
@@ -286,7 +286,7 @@ def test_a_sentence_classifier_begins_with_given_vectors_and_may_keep_them(name:
     model = fit(choice, "tc", train, [], 1, tmp_path, Means(vectors=path))
     table = model.network.embedded.table.weight  # type: ignore[attr-defined]
     numbers = model.reader.vocabulary.numbers  # type: ignore[attr-defined]
-    before = vectors.table(numbers, vectors.read_glove(path, numbers), 5, 0)
+    before = inputs.table(numbers, inputs.read_glove(path, numbers), 5, 0)
     assert table.shape[1] == 5
     assert all(torch.equal(table[numbers[word]], before[numbers[word]]) for word in words)
     loose = fit(chosen(f"{name}:width=8:epochs=1", "tc", "en"), "tc", train, [], 1, tmp_path, Means(vectors=path))

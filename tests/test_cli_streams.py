@@ -23,7 +23,7 @@ from builder.pipeline import builds, pipeline
 from builder.pipeline.builds import Build
 from builder.release.reading import shelf_of
 from builder.reviews.sources import read
-from builder.reviews.sources.rows import RawReview, RejectedRow
+from builder.reviews.sources.cells import RawReview, RejectedRow
 from builder.store import db
 
 TEXTS = '{"id": 1, "text": "湯頭很好喝"}\n{"id": 2, "text": "店員不親切"}\n'

@@ -17,8 +17,13 @@ from builder.core.errors import ResourceError
 from builder.core.records import Token, Triplet
 from builder.engine import Doc, RuleEngine, make_engine
 from builder.engine.described.mentions import (
+    AspectStep,
+    AttributeStep,
+    ConjunctionStep,
     Mention,
     MentionLexicons,
+    PolarityStep,
+    Steps,
     collect_aspects,
     collect_opinions,
     detect_aspects,
@@ -26,10 +31,15 @@ from builder.engine.described.mentions import (
     find_node,
     split_name,
 )
-from builder.engine.described.pairs import add_attributes, add_conjuncts, find_neighbours, pair_by_shortest_path
-from builder.engine.described.polarity import classify, find_negators
-from builder.engine.described.steps import AspectStep, AttributeStep, ConjunctionStep, PolarityStep, Steps
-from builder.engine.paths import Tree
+from builder.engine.described.pairs import (
+    add_attributes,
+    add_conjuncts,
+    classify,
+    find_negators,
+    find_neighbours,
+    pair_by_shortest_path,
+)
+from builder.engine.pairing import Tree
 from builder.language.lexicon.resources import OpinionEntry
 from builder.language.lexicon.rules import load_rules
 

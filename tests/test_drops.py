@@ -14,7 +14,7 @@ from test_store import new
 
 from builder.core.records import Triplet, Verdict
 from builder.pipeline import outcome
-from builder.store import db, drops, labels, queries, released, reviews, runs, stories, training_sets, triplets
+from builder.store import db, drops, labels, queries, released, reviews, runs, stories, triplets
 
 TEXT = "鹹蛋餅皮薄又香，豆漿淡，店裡燈光還行"
 CAKE = made(TEXT, (1, 3), ((4, 5),), (4, 5))
@@ -121,7 +121,7 @@ def test_variants_of_the_paper_say_what_their_judge_and_their_rounds_left_out(fi
     ids = filled.judged(1, [(CAKE, "YY", 0.9), (SCENT, "NX", 0.2)])
     late = filled.hold("C1", 1, [SOY])[0]
     test = filled.judged(2, [(CAKE, "NX", 0.1), (SOY, "YY", 0.8)])
-    training_sets.set_training(filled.connection, "C", 1, [ids[CAKE]])
+    labels.set_training(filled.connection, "C", 1, [ids[CAKE]])
     filled.release([ids[CAKE], test[SOY]])
     found = filled.drop("C", 1, None)
     assert {i: reason for i, (reason, *_) in found.items()} == {

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from builder.core.shards import footprint
+from builder.core import machine
 
 _MEASURED = """
 from builder.core.shards import footprint
@@ -34,6 +34,6 @@ def test_the_peak_is_that_since_it_began() -> None:
 
 
 def test_without_the_kernels_count_nothing_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(footprint, "_SELF", tmp_path)
-    footprint.begin()
-    assert footprint.peak() is None
+    monkeypatch.setattr(machine, "_SELF", tmp_path)
+    machine.begin()
+    assert machine.peak() is None

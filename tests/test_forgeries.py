@@ -14,7 +14,7 @@ from conftest import LAYOUTS, ROOT, Command
 from forgeries import forge, seal
 from test_export import facts, files_of, release, reviews
 
-from builder.api.release import Release
+from builder.api.building import Release
 from builder.augment.bench.reading import load
 from builder.core.errors import BuilderError
 from builder.pages.serve.database import add_comparison, of_release

@@ -9,23 +9,22 @@ import pytest
 from conftest import Command
 
 from builder.engine import make_engine
-from builder.engine.describing import is_of_opinion
+from builder.engine.deciding import is_of_opinion
 from builder.engine.reader import Recipe, extract, make_reader
 from builder.language.build_folders import folders_in
 from builder.language.lexicon.folders import Folders
 from builder.language.lexicon.rules import load_rules
 from builder.models.decision_weights import WeighedOpinion, adapt_weights
-from builder.teaching.gain import _draw
-from builder.teaching.label_sources import read_labels
+from builder.teaching.label_sources import forget, read_labels, untaught
 from builder.teaching.lessons import (
     Lessons,
+    _draw,
     collect_opinions,
     find_wrong_rules,
     learn_aspects,
     read_taught,
     write_lessons,
 )
-from builder.teaching.taught import forget, untaught
 
 DISHES = ("湯頭", "牛肉麵", "滷味", "紅茶", "水餃", "炒飯", "咖哩", "豬排")
 FIRST = WeighedOpinion((("near", "shared"), ("far", "shared")), (True, False, False))

@@ -18,8 +18,7 @@ from test_gold_page import Page
 
 from builder.core.errors import ConfigError, InputError
 from builder.core.records import Pool
-from builder.gold.passwords import NAME, read_passwords, remove_password, set_password
-from builder.gold.server import PasswordDoor, Refusal
+from builder.gold.server import NAME, PasswordDoor, Refusal, read_passwords, remove_password, set_password
 from builder.store import db, gold
 
 pytest.importorskip("uvicorn", reason="the extra annotate is not installed")

@@ -9,7 +9,7 @@ import pytest
 from goldwork import TEXTS, by_name, pooled
 
 from builder.core.records import Pool
-from builder.gold.order import BREAK, ORDERS, labels_per_hour, order_reviews, uncertainty
+from builder.gold.items import BREAK, ORDERS, labels_per_hour, order_reviews, uncertainty
 from builder.store import db, pools
 
 

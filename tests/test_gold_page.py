@@ -22,8 +22,7 @@ from devtools import Browser, needed
 from goldwork import TEXTS, by_name, pooled
 
 from builder.core.records import Label, Pool
-from builder.gold.passwords import Passwords
-from builder.gold.server import KeyDoor, LabelSite, PasswordDoor, app
+from builder.gold.server import KeyDoor, LabelSite, PasswordDoor, Passwords, app
 from builder.pages.annotation_page import DatabaseBook
 from builder.store import db, gold, pools
 from builder.teaching.labelling import opened

@@ -23,7 +23,7 @@ from builder.release.export.records import triplet as read_row
 from builder.release.exporting import export_release
 from builder.release.reading import rows
 from builder.release.verify import verify
-from builder.store import db, runs, training_sets, triplets
+from builder.store import db, labels, runs, triplets
 
 HURT = (
     "<script>alert(1)</script>", "<img src=x "
@@ -70,7 +70,7 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
         source = triplets.source_id(connection, "rules")
         assert source is not None
         ids = [one.id for split in ("train", "valid", "test") for one in triplets.proposed(connection, source, split)]
-        training_sets.set_training(connection, "C", 0, ids)
+        labels.set_training(connection, "C", 0, ids)
         runs.finish_round(connection, runs.Round("C", 0, "key", "none", 0, len(ids), 0, 0, 0, 0.0))
     return make(folder / "w", folder / "out")
 

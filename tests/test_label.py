@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from builder.core.records import Element
 from builder.gold.triplet_answers import MOST_TRIPLETS, read_answer
 from builder.gold.triplet_prompt import SHIPPED_PROMPT, Examples, LabelledExample, LabellerSetup, ask_about
-from builder.pipeline.labellers import restore_labellers
+from builder.pipeline.judging import restore_labellers
 from builder.pipeline.rule_report import RuleRow, report_labellers
 from builder.store import db, labels, queries, triplets
 

@@ -14,12 +14,10 @@ import pytest
 
 from builder.core.errors import ConfigError, InputError, ResourceError
 from builder.core.records import Token
-from builder.language.lexicon.candidate_files import COLUMNS, accept, write_candidates
 from builder.language.lexicon.categories import like_name
 from builder.language.lexicon.check import KINDS, check
-from builder.language.lexicon.importers import import_lexicon
-from builder.language.lexicon.induce import InductionSettings, induce
-from builder.language.lexicon.layouts import Options, rescaled
+from builder.language.lexicon.importers import Options, import_lexicon, rescaled
+from builder.language.lexicon.induce import COLUMNS, InductionSettings, accept, induce, write_candidates
 from builder.language.lexicon.links import gather
 from builder.language.lexicon.overlay import Overlay, write
 from builder.language.lexicon.resources import Lexicon, load_lexicon

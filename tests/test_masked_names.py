@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from builder.reviews.privacy import addresses
-from builder.reviews.privacy.dictionary import crosses, frequency, is_word
+from builder.reviews.privacy import masking
 from builder.reviews.privacy.masking import mask
-from builder.reviews.privacy.place_names import forms
+from builder.reviews.privacy.place_names import crosses, forms, frequency, is_word
 
 SENTENCES = Path(__file__).with_name("names.tsv")
 """Sentences that a language model invented, each with what must be masked in it, `|` between, in order; of a review
@@ -109,8 +108,8 @@ def test_an_address_begins_with_its_first_word_and_not_within_one(text: str, add
 
 
 def test_an_address_has_a_name_before_its_road() -> None:
-    assert addresses.spans("，路12号") == []
-    assert addresses.spans("长安路12号") == [(0, 6)]
+    assert masking.spans("，路12号") == []
+    assert masking.spans("长安路12号") == [(0, 6)]
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from builder.language import nlp
 from builder.language.nlp import conllu, crf, embedded
 from builder.language.nlp.conllu import TreebankSentence
 from builder.language.nlp.parser import repair
-from builder.language.nlp.relabel import v1_like
+from builder.language.nlp.train import v1_like
 from builder.language.nlp.treebank_scores import evaluate
 from builder.language.nlp.variants import clauses, review_like, without_final_mark
 from builder.language.nlp.words import Words, chosen

@@ -17,11 +17,9 @@ from builder.core.config import resolve
 from builder.core.errors import ConfigError, ResourceError
 from builder.core.settings import Lexicons, Rules
 from builder.language.lexicon.check import check
-from builder.language.lexicon.differences import compare_lexicons
 from builder.language.lexicon.folders import find_folders
-from builder.language.lexicon.importers import import_lexicon
-from builder.language.lexicon.layouts import Options, universal_tag
-from builder.language.lexicon.overlay import write
+from builder.language.lexicon.importers import Options, import_lexicon, universal_tag
+from builder.language.lexicon.overlay import compare_lexicons, write
 from builder.language.lexicon.packs import data_dir
 from builder.language.lexicon.resources import load_lexicon
 from builder.language.lexicon.rules import load_rules

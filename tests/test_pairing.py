@@ -19,8 +19,8 @@ from builder.engine.pairing import (
     select_pairers,
 )
 from builder.engine.patterns import CURRENT
-from builder.engine.scene import Scene, Topic
 from builder.engine.symbols import ADV, ASPECT, COP, DE, HAVE, NOUN, OPINION, PART, VERB
+from builder.engine.units import Scene, Topic
 from builder.language.lexicon.resources import OpinionEntry
 from builder.language.lexicon.rules import Rule
 

@@ -29,7 +29,8 @@ from builder.pages.report.blocks import ChartBar, ChartLine, Report, ReportFigur
 from builder.pages.report.collect import _places, _top, collect
 from builder.pages.report.written import page
 from builder.pages.report.yardsticks import find_yardsticks, stands_for
-from builder.store import db, reviews, runs, training_sets, triplets
+from builder.store import db, reviews, runs, triplets
+from builder.store import labels as training_sets
 from builder.store.labels import LabelCandidate, StoredLabel, pools
 from builder.store.report import Marked
 

@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 from builder.core.errors import ConfigError, InputError
 from builder.gold.metrics.complete import Complete, Ranged, agreement, count_optional, merge, tally_complete
 from builder.release.export import answers
-from builder.release.export.answers_complete import is_complete, load_complete
-from builder.teaching.scoring import score_files
+from builder.release.export.answers import is_complete, load_complete
+from builder.teaching.audit import score_files
 
 SHARED = Path(__file__).parents[2] / "shared"
 Triplet = dict[str, str]

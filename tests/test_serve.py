@@ -35,7 +35,7 @@ from builder.core.markup import HIDDEN
 from builder.core.reasons import ReadWord, Reasons
 from builder.core.records import Element, Polarity, Span, Triplet
 from builder.pages.serve import app, database, plugin, spans
-from builder.store import browse, db, listing, released, reviews, runs, search, stories, training_sets, triplets, usage
+from builder.store import browse, db, labels, listing, released, reviews, runs, search, stories, triplets
 
 pytest.importorskip("datasette", reason="the extra inspect is not installed")
 
@@ -108,7 +108,7 @@ def fill(workdir: Path) -> None:
         ids = triplets.propose(connection, rules, made)
         triplets.propose(connection, model, made[:1])
         triplets.judge(connection, judge, [(ids[0], "YY", 0.9), (ids[1], "YN", 0.3)])
-        training_sets.set_training(connection, "C", 0, ids[:2])
+        labels.set_training(connection, "C", 0, ids[:2])
         runs.finish_round(connection, runs.Round("C", 0, "k", "m", 2, 3, 5, 4, 3, 1.0))
         runs.set_metrics(connection, [(("rules", "test", "f1 <b>", 50.0, 45.0, 55.0), "s")])
         runs.set_release(connection, "0.1.0", "releases/v0.1.0", "digest")
@@ -122,7 +122,7 @@ def fill(workdir: Path) -> None:
         runs.finish(connection, "release", "k", {"version": "0.1.0"}, 1.0)
         left_out = reviews.Rejection(f"plain:{ids[1] & (1 << 31) - 1:08x}", "overlap", "a <b> source", 1, ids[1])
         reviews.reject_stored(connection, "release", [left_out])
-        usage.record(
+        triplets.record(
             connection, [("opinions", "鹹", "taste.salty", "opinions/<b>.tsv:1"), ("aspects", "湯", "food", "a.tsv:2")]
         )
 

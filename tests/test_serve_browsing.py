@@ -24,13 +24,12 @@ from test_serve import Running, check, get, needs_chromium, serving
 from builder.core.errors import ConfigError, ReleaseError
 from builder.core.records import Element, Polarity, Token, Triplet
 from builder.pages.report.blocks import Table
-from builder.pages.report.discriminator import discriminator
-from builder.pages.report.process import contribution
+from builder.pages.report.process import contribution, discriminator
 from builder.pages.serve import app, database, overview, spans
 from builder.pages.serve.answering import LONGEST, Extracting
 from builder.pages.serve.selection import Selection
 from builder.reviews.folding import fold
-from builder.store import browse, db, listing, released, reviews, runs, search, triplets, word_pages
+from builder.store import browse, db, listing, released, reviews, runs, search, triplets
 
 pytest.importorskip("datasette", reason="the extra inspect is not installed")
 
@@ -371,7 +370,7 @@ def test_colours_are_explained_where_they_stand(shown: Any, path: str) -> None:
 def test_a_page_of_an_aspect_has_stars_sources_opinions_and_examples(
     shown: Any, connection: sqlite3.Connection
 ) -> None:
-    word = word_pages.read(connection, "aspect", fold("服務"), "traditional")
+    word = browse.read(connection, "aspect", fold("服務"), "traditional")
     assert word is not None
     assert (word.counts, word.reviews) == ({"POS": 3, "NEG": 0, "NEU": 0}, 3)
     assert [(row["value"], row["POS"]) for row in word.by["rating"]] == [("5", 1), ("4", 1), ("1", 1)]
@@ -668,10 +667,10 @@ def test_an_example_of_a_long_review_is_quoted_around_its_triplet() -> None:
     text = "排隊排了很久。" * 30 + "湯頭好喝" + "下次再來。" * 30
     place = text.index("湯頭")
     spans = {"aspect": [(place, place + 2)], "opinion": [(place + 2, place + 4)]}
-    quote = word_pages._cut(text, spans)
+    quote = browse._cut(text, spans)
     assert quote[0] == quote[-1] == "…" and len(quote) == 122 and quote[31:35] == "湯頭好喝"
-    assert word_pages._cut("湯頭好喝", {"aspect": [(0, 2)], "opinion": [(2, 4)]}) == "湯頭好喝"
-    end = word_pages._cut(text[: place + 4], spans)
+    assert browse._cut("湯頭好喝", {"aspect": [(0, 2)], "opinion": [(2, 4)]}) == "湯頭好喝"
+    end = browse._cut(text[: place + 4], spans)
     assert end.endswith("湯頭好喝") and end.startswith("…")
 
 

@@ -17,7 +17,7 @@ from test_diff import by_id
 from test_export import review, triplet
 
 from builder.core.errors import ReleaseError
-from builder.release import parquet, writing
+from builder.release import package, parquet
 from builder.release.diff import compare
 from builder.release.export.records import ReviewRow
 from builder.release.shelf import Shelf
@@ -89,7 +89,7 @@ except ReleaseError as error:
 
 
 def test_two_processes_do_not_make_releases_in_one_place(tmp_path: Path) -> None:
-    with writing.building(tmp_path / "out") as folder:
+    with package.building(tmp_path / "out") as folder:
         (folder / "half").write_text("x")
         second = [sys.executable, "-c", SECOND, str(tmp_path / "out")]
         said = subprocess.run(second, env=environment(), capture_output=True, text=True, timeout=300, check=True).stdout
@@ -104,7 +104,7 @@ def test_what_a_killed_process_left_goes_when_the_next_begins(tmp_path: Path) ->
     found = []
 
     def stopped() -> None:
-        with writing.building(tmp_path) as folder:
+        with package.building(tmp_path) as folder:
             found.extend(folder.iterdir())
             raise RuntimeError("stop")
 

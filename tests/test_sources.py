@@ -23,8 +23,7 @@ from hypothesis import strategies as st
 
 from builder.core.errors import InputError
 from builder.reviews.sources import FORMATS, Columns, Row, digest, opening, read
-from builder.reviews.sources.cells import rating_of
-from builder.reviews.sources.rows import RawReview, RejectedRow
+from builder.reviews.sources.cells import RawReview, RejectedRow, rating_of
 
 RECORDS: list[dict[str, object]] = [
     {"review_id": "a1", "place": "鼎香園", "rating": 5, "text": "湯頭很濃，\n麵也好吃🍜"},
@@ -406,7 +405,7 @@ def test_a_broken_json_array_is_refused_with_row_and_byte(tmp_path: Path, conten
 def test_a_json_array_is_read_the_same_wherever_its_pieces_are_cut(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int
 ) -> None:
-    monkeypatch.setattr("builder.reviews.sources.encoding._CHUNK", size)
+    monkeypatch.setattr("builder.reviews.sources.opening._CHUNK", size)
     content = json.dumps(
         [{"text": "麵🍜"}, 1234567, -1.5e10, {"text": "🍜好", "rating": 4}, None, "字"], ensure_ascii=False
     )

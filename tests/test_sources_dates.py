@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from builder.reviews import sources
-from builder.reviews.sources.cells import Order, date_of, find_order
-from builder.reviews.sources.rows import RawReview
+from builder.reviews.sources.cells import Order, RawReview, date_of, find_order
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import pytest
 
 from builder.core.errors import InputError
 from builder.reviews.sources import Columns, Row, Understanding, read
-from builder.reviews.sources.rows import RawReview
+from builder.reviews.sources.cells import RawReview
 
 HEADER = ["編號", "分店", "顧客留言", "星等", "店家回覆"]
 ROWS = [

@@ -18,7 +18,7 @@ from test_sources import xlsx
 
 from builder.core.errors import InputError
 from builder.reviews.sources import Columns, Row, Understanding, read
-from builder.reviews.sources.rows import RawReview
+from builder.reviews.sources.cells import RawReview
 from builder.reviews.sources.texts import texts
 
 SOUP, RICE = "湯頭清甜，份量也夠", "飯太硬，等了很久"

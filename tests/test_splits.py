@@ -19,13 +19,13 @@ from test_pipeline import ask
 
 from builder.core.config import resolve
 from builder.core.errors import ConfigError
-from builder.pipeline import pipeline, splits
+from builder.pipeline import ingest_rows, pipeline
 from builder.pipeline.builds import Build
 from builder.release.reading import Existing
 from builder.reviews.dedup import assignment, near_duplicates, rare_pairs
 from builder.reviews.dedup.assignment import Groups, assign, by_hash, norm_hash
 from builder.reviews.dedup.near_duplicates import alike, bigrams, clusters, links, normal, pairs
-from builder.reviews.dedup.text_store import Texts
+from builder.reviews.dedup.rare_pairs import Texts
 from builder.store import db, reviews
 
 
@@ -410,7 +410,7 @@ def test_a_text_of_the_last_release_goes_before_an_id_of_it(tmp_path: Path) -> N
         lines = [json.dumps({"id": i, "text": text, "triplets": []}) + "\n" for i, text in listed]
         (tmp_path / "data" / f"{split}.jsonl").write_text("".join(lines))
     with db.reading(tmp_path / "w") as connection:
-        found = splits.released_splits(connection, Existing(tmp_path, {"version": "0.1.0", "splits": rows}))
+        found = ingest_rows.released_splits(connection, Existing(tmp_path, {"version": "0.1.0", "splits": rows}))
         assert {key: found[i] for i, key, *_ in reviews.distinct(connection)} == {"a": "test", "b": "train"}
 
 

@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 from builder.core.errors import ConfigError, QueryError, WorkdirError
 from builder.core.reasons import ReadWord, Reasons
 from builder.core.records import Element, Polarity, Span, StoredTriplet, Token, Triplet
-from builder.store import db, queries, released, reviews, runs, stories, training_sets, triplets
+from builder.store import db, queries, released, reviews, runs, stories, triplets
+from builder.store import labels as training_sets
 
 TEXTS = {
     "r1": "湯頭不會太鹹，服務很好",

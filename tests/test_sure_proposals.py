@@ -17,7 +17,7 @@ from builder.learning.task import VALENCE, Example
 from builder.models import panel as panels
 from builder.models.tagger import Proposal
 from builder.pipeline import predictions, variant_e
-from builder.pipeline.sure_proposals import FILE, load_proposals, save_proposals
+from builder.pipeline.predictions import FILE, load_proposals, save_proposals
 
 Settings = Callable[..., list[str]]
 Ask = Callable[[Iterator[Example]], Iterator[list[Proposal]]]

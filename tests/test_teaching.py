@@ -17,15 +17,15 @@ from builder.engine.reader import Recipe, make_reader
 from builder.gold.pool import PoolSettings
 from builder.language.build_folders import folders_in
 from builder.language.lexicon.candidate_scores import Endings
-from builder.language.lexicon.corrections import Lesson, add_entry, find_lessons
+from builder.language.lexicon.check import Lesson, add_entry, find_lessons
 from builder.language.lexicon.resources import load_lexicon
 from builder.language.lexicon.rules import load_rules
 from builder.pages.annotation_page import DatabaseBook
 from builder.pages.rule_book import RuleBook
 from builder.store import db, pools
+from builder.teaching.label_sources import Teacher
 from builder.teaching.labelling import opened
 from builder.teaching.pooling import make_pool
-from builder.teaching.taught import Teacher
 
 NEW = "湯頭很冰裂裂"
 

@@ -11,8 +11,7 @@ from conftest import environment
 from devtools import Browser, needed
 
 from builder.core.errors import ResourceError
-from builder.language.lexicon.candidate_files import COLUMNS, write_candidates
-from builder.language.lexicon.induce import Induced, WordCandidate
+from builder.language.lexicon.induce import COLUMNS, Induced, WordCandidate, write_candidates
 from builder.language.lexicon.resources import load_lexicon
 from builder.pages.word_page import CandidateBook
 from builder.pipeline.rule_report import quote

@@ -12,10 +12,8 @@ text as it was given, and `Release`s. The names are those of the command line: `
     服務人員 · 親切 · POS
 """
 
-from builder.api.building import BuildResult, build
-from builder.api.document import Document
-from builder.api.extractor import Extractor
-from builder.api.release import Release
+from builder.api.building import BuildResult, Release, build
+from builder.api.extractor import Document, Extractor
 from builder.core.errors import BuilderError
 from builder.core.records import Element, Token, Triplet
 

@@ -1,19 +1,148 @@
-"""`build`: review files in, a released dataset out, with what each stage counted."""
+"""`Release`: a released dataset on disk as `Document`s, as a table, verified, or compared with another.
+
+`build`: review files in, a released dataset out, with what each stage counted.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from builder.api.extractor import Extractor
-from builder.api.release import Release
+from builder.api.extractor import Document, Extractor
+from builder.core.errors import ConfigError, install_command
 from builder.core.files import PathLike
+from builder.core.records import Triplet
+from builder.release import reading
+from builder.release.diff import Diff, between
+from builder.release.export.records import ReviewRow, triplet
+from builder.release.faulty import naming_faults
 
 if TYPE_CHECKING:
+    import pandas
+
     from builder.store.runs import Counts
+
+# ---- release
+
+
+class Release:
+    """A released dataset: a directory such as `releases/sample-2.0.0`, made by `builder build` or downloaded.
+
+    Raises:
+        ReleaseError: the directory has no manifest that can be read.
+
+    >>> import builder
+    >>> release = builder.Release("releases/sample-2.0.0")
+    >>> release.version, release.splits
+    ('2.0.0', ('train', 'valid', 'test'))
+    >>> review = next(release.reviews("test"))
+    >>> review.id, review.annotation, len(review) > 0
+    ('s0002', 'gold', True)
+    """
+
+    def __init__(self, path: PathLike) -> None:
+        self.path = Path(path)
+        self._opened = reading.opened(self.path)
+
+    @property
+    def version(self) -> str:
+        """MAJOR.MINOR.PATCH."""
+        return str(self.manifest["version"])
+
+    @property
+    def name(self) -> str:
+        """The name of the dataset."""
+        return str(self.manifest.get("name", ""))
+
+    @property
+    def manifest(self) -> Mapping[str, Any]:
+        """manifest.json: files with checksums, counts, settings, signatures of what made it."""
+        return self._opened.manifest
+
+    @property
+    def splits(self) -> tuple[str, ...]:
+        """train, valid, test."""
+        return tuple(self._opened.splits)
+
+    @property
+    def layers(self) -> tuple[str, ...]:
+        """The augmentation layers, by the names that `reviews` takes: train-synonym."""
+        return tuple(self._opened.layers)
+
+    def reviews(self, split: str | None = None) -> Iterator[Document]:
+        """The reviews of a split or layer, in order; of all splits if none is named.
+
+        Raises:
+            ConfigError: the release has no such split.
+            ReleaseError: a row cannot be read; the error names the line, or leads to `verify`.
+        """
+        for _, row in self._rows(split):
+            with naming_faults(self.path):
+                named = [(triplet(kept), ", ".join(kept["sources"]) or "unknown") for kept in row["triplets"]]
+                held = [replace(made, source=source) for made, source in named]
+                document = Document(row["text"], held, id=row["id"], annotation=row["annotation"])
+            yield document
+
+    def triplets(self, split: str | None = None) -> Iterator[Triplet]:
+        """All triplets of `reviews(split)`, one after the other."""
+        for review in self.reviews(split):
+            yield from review
+
+    def to_pandas(self, split: str | None = None) -> pandas.DataFrame:
+        """A table with one triplet a row: split, id, annotation, text, and the columns of `builder extract`. Needs
+        pandas.
+
+        Reviews without a triplet have no row. Raises ConfigError where pandas is not installed.
+        """
+        try:
+            import pandas
+        except ImportError as error:
+            raise ConfigError("Release.to_pandas needs pandas", fix=install_command("pandas")) from error
+        splits = self.splits if split is None else (split,)
+        rows = [
+            {"split": name, "id": review.id, "annotation": review.annotation, "text": review.text, **row}
+            for name in splits
+            for review in self.reviews(name)
+            for row in review.rows()
+        ]
+        return pandas.DataFrame(rows)
+
+    def verify(self) -> list[str]:
+        """Every fault of the release, by file and line; empty if it is sound. See `builder verify`."""
+        from builder.release.verify import verify
+
+        return verify(self.path)
+
+    def diff(self, other: Release | PathLike, samples: int = 5) -> Diff:
+        """What changed from this release to `other`: counts of each kind of change, up to `samples` of each, the
+        version that follows.
+
+        >>> import builder
+        >>> change = builder.Release("releases/sample-1.0.0").diff("releases/sample-2.0.0")
+        >>> change.level, change.same
+        ('major', False)
+        """
+        return between(self.path, other.path if isinstance(other, Release) else Path(other), samples)
+
+    def _rows(self, split: str | None) -> Iterator[tuple[str, ReviewRow]]:
+        known = (*self.splits, *self.layers)
+        if split is not None and split not in known:
+            raise ConfigError(
+                f"the release has no split {split!r}", where=str(self.path), fix=f"it has {', '.join(known)}"
+            )
+        for name in self.splits if split is None else (split,):
+            for row in reading.rows(self.path, name):
+                yield name, row
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{name} {facts['reviews']:,}" for name, facts in self.manifest["splits"].items())
+        return f"<Release {self.name} {self.version}: reviews {counts}>"
+
+
+# ---- building
 
 Progress = Callable[[int, int, str], None]
 """Called with the number of finished stages, the number of all, and the name of the stage that begins (at the end:

@@ -14,8 +14,7 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from builder.augment.conditions import kept
-from builder.augment.constraints import may_not_come, must_stay
-from builder.augment.cues import Cue, Cues
+from builder.augment.constraints import Cue, Cues, may_not_come, must_stay
 from builder.augment.records import Sentence
 from builder.core.records import Span
 from builder.reviews.folding import fold

@@ -1,7 +1,13 @@
-"""A child release: the parent's files as they are, an augmentation layer, and what is to be said about both.
+"""What is asked of the augmentation of a release, and what comes out of it.
+
+A child release: the parent's files as they are, an augmentation layer, and what is to be said about both.
 
 The parent is another dataset (its name, version and digest are in the manifest); the child has a name and numbers of
 its own, in a directory of its own, for a build's next release must not take it for its parent.
+
+What a child release says of its new layer: a part of the manifest, and the lines of what was rejected.
+
+In: the plan, the parent, what was judged and measured. Out: the manifest's entry, and rejected/SPLIT-LAYER.jsonl.
 """
 
 from __future__ import annotations
@@ -10,14 +16,18 @@ import json
 import os
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from builder import __version__
+from builder.augment.records import Method
+from builder.augment.run import Judgement, Rejected, count_reasons
+from builder.augment.settings import AugmentSettings, relevant_settings
+from builder.augment.views import Keep, View
 from builder.core.errors import ReleaseError
-from builder.release import layers, package, writing
+from builder.release import layers, package
 from builder.release.diff import bumped
 from builder.release.figures import of_manifest
 from builder.release.layers import LayerRow
@@ -25,6 +35,57 @@ from builder.release.manifest import Content, Facts, LayerFacts, SplitFacts, sto
 from builder.release.reading import FORMAT, Existing, existing, parsed, rows, versions
 from builder.release.statistics import statistics
 from builder.release.verify import verify
+
+# ---- release plan
+
+TRAIN = "train"
+"""The split that is augmented: the others are for measuring."""
+
+
+@dataclass(frozen=True, slots=True)
+class AugmentPlan:
+    """What is asked for. `candidates` are proposed a sentence, up to `copies` kept; `limit` takes so many sentences
+    by chance (0: all). `judge`: a working directory whose models are asked which labels survived.
+    """
+
+    method: str
+    release: Path
+    out: Path
+    workdir: Path
+    settings: AugmentSettings
+    view: View = "triplets"
+    keep: Keep = "aspect+opinion"
+    copies: int = 4
+    candidates: int = 4
+    seed: int = 13
+    limit: int = 0
+    workers: int = 1
+    engine: str = "local"
+    scheduler: str = ""
+    layer: str = ""
+    version: str = ""
+    judge: Path | None = None
+
+    @property
+    def named(self) -> str:
+        return self.layer or self.method.replace("+", "-")
+
+
+@dataclass(frozen=True, slots=True)
+class ChildRelease:
+    """A child release: where, whether it was there before, its layer's rows, why candidates were rejected, what was
+    measured.
+    """
+
+    path: Path
+    before: bool
+    layer: str
+    rows: int
+    reasons: Mapping[str, int]
+    measures: Mapping[str, object] = field(default_factory=dict)
+
+
+# ---- child release
 
 _KEPT = ("data/", "parquet/", "paper/", "bio/", "rejected/")
 
@@ -49,7 +110,7 @@ def write(
     """The child's directory under `out`, and whether it held just this before. ReleaseError where a version holds
     something else.
     """
-    with writing.building(out) as folder:
+    with package.building(out) as folder:
         content = (
             _content(parent, folder)
             | package.layer(split, layer, layer_rows)
@@ -76,7 +137,7 @@ def _written(
             where=str(target),
             fix="a release is immutable: choose another --version",
         )
-    writing.write(folder, target, _files(replace(facts, version=".".join(map(str, parsed(number)))), content, parent))
+    package.write(folder, target, _files(replace(facts, version=".".join(map(str, parsed(number)))), content, parent))
     return target, False
 
 
@@ -177,3 +238,58 @@ def _holds(target: Path, files: package.Files) -> bool:
             f"this release is damaged: {faults[0]}", where=str(target), fix="remove it, and run the command again"
         )
     return True
+
+
+# ---- layer report
+
+
+def describe_layer(
+    plan: AugmentPlan,
+    parent: Existing,
+    method: Method,
+    taken: Mapping[str, object],
+    skipped: Sequence[Rejected],
+    judged: Judgement,
+    sentences: int,
+) -> dict[str, object]:
+    """The layer's entry in the manifest: all that decided it, and what was measured."""
+    return {
+        "split": TRAIN,
+        "rows": len(judged.kept),
+        "sources": sentences,
+        "view": plan.view,
+        "keep": plan.keep,
+        "method": plan.method,
+        "signature": method.signature,
+        "model_digest": getattr(method, "digest", None),
+        "seed": plan.seed,
+        "copies": plan.copies,
+        "candidates": plan.candidates,
+        "limit": plan.limit,
+        "config": relevant_settings(plan.settings, plan.method),
+        "parent": {
+            "name": parent.manifest["name"],
+            "version": parent.manifest["version"],
+            "digest": digest(parent.path),
+        },
+        "rejected": count_reasons([*skipped, *judged.rejected]),
+        "measures": dict(taken),
+    }
+
+
+def write_rejected(rejected: Sequence[Rejected]) -> bytes:
+    """The lines of rejected/SPLIT-LAYER.jsonl; what shows personal data goes without its words."""
+    return "".join(
+        json.dumps(
+            {"sentence": rejection.source, "reason": rejection.reason, "edits": _shown_edits(rejection)},
+            ensure_ascii=False,
+        )
+        + "\n"
+        for rejection in rejected
+    ).encode()
+
+
+def _shown_edits(rejection: Rejected) -> list[list[object]]:
+    if rejection.reason == "personal-data":
+        return []
+    return [[edit.start, edit.end, edit.text] for edit in rejection.edits]

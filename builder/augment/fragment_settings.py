@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from builder.augment.conditions import KINDS
-from builder.augment.signatures import LATER
-from builder.augment.training import InDomain
+from builder.augment.training import LATER, InDomain
 from builder.core.limits import Limits, among, at_least
 
 NAME = "masked-seq2seq"

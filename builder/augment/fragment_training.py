@@ -16,7 +16,7 @@ from builder.augment.conditions import bio, kept
 from builder.augment.fragment_settings import NAME, MaskedSeq2SeqSettings
 from builder.augment.mask_frag import fragment, mask_frag, starts, weight
 from builder.augment.records import Sentence
-from builder.augment.signatures import describe_training
+from builder.augment.training import describe_training
 from builder.core.errors import ModelError
 from builder.core.records import Span
 

@@ -13,8 +13,8 @@ from functools import wraps
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from builder.augment import cues, fragment_settings
-from builder.augment.cues import Cues
+from builder.augment import constraints, fragment_settings
+from builder.augment.constraints import Cues
 from builder.augment.methods import cbert, context, gpt2, masked_seq2seq, style_transfer
 from builder.augment.records import Changed, Edit, Method, Rewrite, Sentence
 from builder.augment.settings import AugmentSettings
@@ -116,7 +116,7 @@ def load_masked_seq2seq(settings: AugmentSettings) -> Method:
 
 
 def _cues(settings: AugmentSettings) -> Cues:
-    return cues.chinese(settings.given.folders.load_lexicon())
+    return constraints.chinese(settings.given.folders.load_lexicon())
 
 
 @_one_script("cbert")

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 
 from builder.augment.conditions import Conditions, free_words, kept
 from builder.augment.records import Edit, Rewrite, Sentence
-from builder.augment.signatures import sign_method
-from builder.augment.training import Training, english
+from builder.augment.training import Training, english, sign_method
 from builder.core.errors import ModelError
 
 if TYPE_CHECKING:

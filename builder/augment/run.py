@@ -14,9 +14,8 @@ from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from builder.augment import catalog, cues, proposing
-from builder.augment.constraints import Trial, bad_edits, broken, make_trial, respaced, spelt
-from builder.augment.cues import Cues
+from builder.augment import catalog, constraints, proposing
+from builder.augment.constraints import Cues, Trial, bad_edits, broken, make_trial, respaced, spelt
 from builder.augment.records import Edit, Method, Rewrite, Sentence
 from builder.augment.settings import AugmentSettings, Given
 from builder.core.shards import Crew
@@ -176,7 +175,9 @@ def judge_proposals(
             request.method, settings, method, request.candidates, request.seed, workdir, crew
         )
     words = (
-        cues.chinese(request.given.folders.load_lexicon()) if request.given.language == "zh" else cues.english_cues()
+        constraints.chinese(request.given.folders.load_lexicon())
+        if request.given.language == "zh"
+        else constraints.english_cues()
     )
     return judge(zip(sentences, proposals, strict=True), request.copies, words, request.seen, request.private)
 

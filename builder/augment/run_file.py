@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from builder import __version__
-from builder.augment import catalog, measures, proposing
+from builder.augment import catalog, proposing, survival
 from builder.augment.constraints import Trial
 from builder.augment.run import (
     Judgement,
@@ -84,7 +84,7 @@ def augment_file(plan: FilePlan, tell: Tell = lambda line: None) -> AugmentedFil
     InputError where no sentence is left; ConfigError for a format or method that is not known.
     """
     catalog.check(plan.method)
-    measures.check()
+    survival.check()
     if plan.form not in FORMATS:
         raise ConfigError(f"unknown format {plan.form!r}", fix=f"known: {', '.join(FORMATS)}")
     if plan.target.resolve() in (plan.source.resolve(), *(path.resolve() for path in plan.held_out)):
@@ -119,7 +119,7 @@ def augment_file(plan: FilePlan, tell: Tell = lambda line: None) -> AugmentedFil
     method = load_method(request)
     with shards.opened(plan.engine, plan.workers, plan.scheduler) as crew:
         judged = judge_proposals(request, method, plan.workdir, crew)
-    taken = measures.measures(
+    taken = survival.measures(
         judged, len(sentences), language, [(sentence.id, sentence.text) for sentence in sentences], lambda i: i
     )
     sources = _without(content, faults) if plan.with_source else ""

@@ -10,9 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from builder.augment import catalog, child_release, measures, proposing
-from builder.augment.layer_report import describe_layer, write_rejected
-from builder.augment.release_plan import TRAIN, AugmentPlan, ChildRelease
+from builder.augment import catalog, child_release, proposing
+from builder.augment.child_release import TRAIN, AugmentPlan, ChildRelease, describe_layer, write_rejected
 from builder.augment.run import (
     Judgement,
     Rejected,
@@ -25,7 +24,7 @@ from builder.augment.run import (
     lost,
 )
 from builder.augment.settings import Given
-from builder.augment.survival import Held, invented, judges, label_lost, survival, unconfirmed
+from builder.augment.survival import Held, check, invented, judges, label_lost, measures, survival, unconfirmed
 from builder.augment.views import ViewUnit, layer_row, parts, units
 from builder.core import shards
 from builder.core.errors import ConfigError, ReleaseError
@@ -48,7 +47,7 @@ Tell = Callable[[str], None]
 def augment_release(plan: AugmentPlan, tell: Tell = lambda line: None) -> ChildRelease:
     """Augment a release. ReleaseError if it does not verify, ConfigError for what cannot be asked for."""
     catalog.check(plan.method)
-    measures.check()
+    check()
     parent = _checked(plan)
     with uncollected(), shards.opened(plan.engine, plan.workers, plan.scheduler) as crew:
         return _run(plan, parent, crew, tell)
@@ -204,9 +203,7 @@ def _measured(
 ) -> dict[str, object]:
     """Yield, variety, distance, fluency; and of triplets, how many others still find."""
     rows_of = {unit.sentence.id: unit.row["id"] for unit in chosen}
-    taken = measures.measures(
-        judged, len(chosen), "zh", [(row["id"], row["text"]) for row in source], rows_of.__getitem__
-    )
+    taken = measures(judged, len(chosen), "zh", [(row["id"], row["text"]) for row in source], rows_of.__getitem__)
     if plan.view == "triplets" and not any(trial.relabelled for trial in judged.kept):
         taken["triplets still found"] = survival(
             _pairs(chosen, judged, layer_rows), judges(plan.judge, plan.settings.device)

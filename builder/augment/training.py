@@ -1,4 +1,9 @@
-"""What the methods that train a model share: how long, how fast, how large, and raw text of the domain to begin with.
+"""Settings as text: what a candidate depends on, and what a trained model does.
+
+A field says by its metadata what it does not change: `FREE` fields change nothing (batches, threads), `LATER` ones
+only what is written, not what is learnt.
+
+What the methods that train a model share: how long, how fast, how large, and raw text of the domain to begin with.
 
 In: settings and labelled sentences; a file of raw reviews, or the texts of the train split. Out: schedules, and the
 raw texts as sentences without labels.
@@ -8,21 +13,50 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence, Set
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import Field, dataclass, field, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from builder.augment.records import Sentence
-from builder.augment.signatures import FREE
 from builder.core.errors import ConfigError, InputError
 from builder.core.limits import Limits, at_least
 from builder.reviews.script import same_script, script_of
-from builder.reviews.sources.rows import RawReview
+from builder.reviews.sources.cells import RawReview
 from builder.reviews.text import clauses, sentences
 
 if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
     from builder.learning.obtain import Schedule
+
+# ---- signatures
+
+FREE: Mapping[str, str] = {"changes": "nothing"}
+LATER: Mapping[str, str] = {"changes": "writing"}
+
+
+def describe_settings(settings: DataclassInstance) -> str:
+    """What a candidate depends on."""
+    return _describe_fields(settings, ("nothing",))
+
+
+def describe_training(settings: DataclassInstance) -> str:
+    """What a trained model depends on."""
+    return _describe_fields(settings, ("nothing", "writing"))
+
+
+def sign_method(name: str, settings: DataclassInstance, *more: str) -> str:
+    """The signature of a method: its name with its settings and what else its output depends on, such as a model."""
+    return f"{name}({'; '.join((describe_settings(settings), *more))})"
+
+
+def _describe_fields(settings: DataclassInstance, without: tuple[str, ...]) -> str:
+    chosen: list[Field[Any]] = [field_ for field_ in fields(settings) if field_.metadata.get("changes") not in without]
+    return ", ".join(f"{field_.name}={getattr(settings, field_.name)!r}" for field_ in chosen)
+
+
+# ---- training
 
 Script = Literal["keep", "traditional", "simplified"]
 TRAIN = "train"

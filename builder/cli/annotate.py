@@ -64,8 +64,8 @@ def serve(
     from builder.gold.server import serve as served
     from builder.pages.annotation_page import annotation_site, find_users
     from builder.store import pools
+    from builder.teaching.label_sources import Teacher
     from builder.teaching.labelling import opened
-    from builder.teaching.taught import Teacher
 
     users = find_users(workdir, annotator, host, origin)
     with opened(workdir) as connection:
@@ -107,7 +107,7 @@ def password(name: str, password_env: str, remove: bool, workdir: Path) -> None:
     """
     import os
 
-    from builder.gold.passwords import remove_password, set_password
+    from builder.gold.server import remove_password, set_password
     from builder.teaching.labelling import check_name, opened
 
     with opened(workdir):

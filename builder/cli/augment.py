@@ -153,7 +153,7 @@ def _require_base(settings: AugmentSettings, method: str) -> None:
 
 
 def _release(release: Path, chosen: dict[str, Any], options: Mapping[str, Any]) -> None:
-    from builder.augment.release_plan import AugmentPlan
+    from builder.augment.child_release import AugmentPlan
     from builder.augment.run_release import augment_release
 
     keep: Any = options["keep"] or ("aspect+opinion" if options["view"] == "triplets" else "aspect")
@@ -327,7 +327,7 @@ def bench(context: click.Context, /, shift: bool, preset: str | None, **options:
 
     from builder.augment.bench import plan as planning
     from builder.augment.bench import shifts
-    from builder.augment.bench.scores import check_extra
+    from builder.augment.bench.cells import check_extra
     from builder.core.progress import ModelBar
     from builder.store.db import lock
 

@@ -18,7 +18,7 @@ from builder.cli.build_voice import (
     stage_table,
     voice_options,
 )
-from builder.cli.completion import complete_columns, complete_presets, complete_stages
+from builder.cli.options import complete_columns, complete_presets, complete_stages
 
 if TYPE_CHECKING:
     from builder.pipeline.builds import Build

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, TextIO, cast
 
 import click
 
-from builder.cli.completion import complete_columns
-from builder.cli.options import device_option
+from builder.cli.options import complete_columns, device_option
 from builder.cli.printing import shows_colour, styled_output
 from builder.core.wording import counted
 

@@ -15,9 +15,8 @@ from builder.core.wording import counted
 
 if TYPE_CHECKING:
     from builder.language.lexicon.folders import Folders
-    from builder.teaching.gain import MeasuredGain
     from builder.teaching.label_sources import LabelledRows
-    from builder.teaching.lessons import Lessons
+    from builder.teaching.lessons import Lessons, MeasuredGain
 
 _SHOWN = 5
 """Labels that are left out and shown."""
@@ -62,8 +61,8 @@ def gain(
     here.
     """
     from builder.core.errors import ConfigError
-    from builder.teaching.gain import measure_gain
     from builder.teaching.label_sources import read_labels, read_workdir
+    from builder.teaching.lessons import measure_gain
 
     if (teach or forget) and workdir is None:
         raise ConfigError("there is no working directory to teach", fix="name it with --workdir")
@@ -88,7 +87,7 @@ def gain(
 def _folders(workdir: Path | None, domain: str | None) -> Iterator[Folders]:
     from builder.core.settings import RESTAURANT
     from builder.language.lexicon.folders import Folders
-    from builder.teaching.taught import untaught
+    from builder.teaching.label_sources import untaught
 
     if workdir is None:
         yield Folders(domain=domain or RESTAURANT)
@@ -147,7 +146,7 @@ def _write(labels: LabelledRows, where: Path, folders: Folders, folder: Path, we
 
 
 def _teach(labels: LabelledRows, where: Path, workdir: Path, weighed: bool) -> None:
-    from builder.teaching.taught import teach
+    from builder.teaching.label_sources import teach
 
     lessons, paths = teach(labels.rows, where, workdir, weighed)
     click.echo(
@@ -159,7 +158,7 @@ def _teach(labels: LabelledRows, where: Path, workdir: Path, weighed: bool) -> N
 
 
 def _forget(workdir: Path) -> None:
-    from builder.teaching.taught import forget
+    from builder.teaching.label_sources import forget
 
     taken = forget(workdir)
     if not taken:

@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 
 from builder.cli.build import WORKDIR
-from builder.cli.completion import complete_queries
+from builder.cli.options import complete_queries
 from builder.cli.printing import FORMAT, LIMIT, OUTPUT, SAFE, fetched, put_rows
 from builder.core.wording import counted
 

@@ -24,7 +24,6 @@ from builder.cli import (
     annotate,
     augment,
     build,
-    completion,
     domain,
     extract,
     gain,
@@ -32,6 +31,7 @@ from builder.cli import (
     inspect,
     look,
     model,
+    options,
     score,
     setup,
     versions,
@@ -64,7 +64,7 @@ GROUPS: tuple[click.Group, ...] = (
     _group("db", "Search a build, and ask it in SQL.", inspect.search, inspect.sql, inspect.tables, inspect.schema),
     _group(
         "setup", "Settings, costs, and the installation.", setup.init, setup.config, setup.plan, setup.doctor,
-        completion.completion,
+        options.completion,
     ),
 )  # fmt: skip
 """The rest, by subject. Each command is known by its own name, too, as `builder gold pool` for `builder gold pool`."""

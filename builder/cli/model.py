@@ -162,7 +162,7 @@ def trim(
     from builder.models.paper.squad import read_squad
     from builder.models.paper.trim import trim as cut
     from builder.reviews import sources
-    from builder.reviews.sources.rows import RawReview
+    from builder.reviews.sources.cells import RawReview
     from builder.reviews.text import view
 
     if not inputs and not files:
@@ -213,7 +213,7 @@ def check(base: str, inputs: tuple[Path, ...], text_column: str, device: str) ->
     from builder.language.lexicon.resources import sample_dir
     from builder.models.base_findings import check_base
     from builder.reviews import sources
-    from builder.reviews.sources.rows import RawReview
+    from builder.reviews.sources.cells import RawReview
 
     columns = sources.Columns(text=text_column or None)
     rows = (row for path in inputs or (sample_dir() / "reviews.csv",) for row in sources.read(path, columns))

@@ -20,11 +20,10 @@ from builder.cli.build_voice import in_workdir
 from builder.core.wording import counted
 
 if TYPE_CHECKING:
-    from builder.gold.audit_estimates import AuditResult
-    from builder.gold.metrics.sampling import Share
-    from builder.gold.metrics.scores import Mode
+    from builder.gold.agreement import AuditResult
+    from builder.gold.metrics.scores import Mode, Share
     from builder.gold.metrics.systems import Asked, SystemScores
-    from builder.teaching.scoring import Scored
+    from builder.teaching.audit import Scored
 
 # ---- audit
 
@@ -52,7 +51,7 @@ def audit() -> None:
 @WORKDIR
 def draw(triplets: int, reviews: int, seed: int, sheet: Path | None, force: bool, workdir: Path) -> None:
     """Draw a stratified sample of the last release."""
-    from builder.gold.audit_estimates import AuditSettings
+    from builder.gold.agreement import AuditSettings
     from builder.teaching import audit as audits
 
     drawn = audits.draw(workdir, AuditSettings(triplets, reviews, seed), sheet, force=force)
@@ -217,7 +216,7 @@ def score(gold: Path, pred: Path, against: Path | None, **options: Any) -> None:
     those of triplets and pairs. Scores are percent, with 95% bootstrap intervals over the reviews.
     """
     from builder.gold.metrics.systems import Settings
-    from builder.teaching.scoring import score_files
+    from builder.teaching.audit import score_files
 
     asked = _ScoreOptions(**options)
     keys = ("opinion", "opinion_full") if asked.opinion == "both" else (asked.opinion,)

@@ -16,8 +16,7 @@ import click
 
 from builder.cli.build import PRESET
 from builder.cli.build_voice import DEFAULT_WORKDIR
-from builder.cli.completion import complete_presets, complete_settings
-from builder.cli.options import device_option
+from builder.cli.options import complete_presets, complete_settings, device_option
 from builder.cli.printing import shows_colour, styled_output
 from builder.core.wording import counted
 
@@ -200,7 +199,7 @@ def _measured(workdir: Path | None) -> SampleMeasure:
     from builder.core.config import resolve
     from builder.language.lexicon.resources import sample_dir
     from builder.pipeline import builds, pipeline
-    from builder.pipeline.measuring import measure
+    from builder.pipeline.planning import measure
 
     if workdir is not None:
         config = builds.remembered(workdir).resolved.config
@@ -244,8 +243,7 @@ def _plan_models(count: int, profile: str, base: str, device: str, trial: dict[s
     from builder.models import gpu_speed
     from builder.models.probing import probe_base
     from builder.models.serving import require_class
-    from builder.pipeline.model_costs import answer_share, plan_models, rows_written
-    from builder.pipeline.sample_size import measure_sample
+    from builder.pipeline.model_costs import answer_share, measure_sample, plan_models, rows_written
 
     if not base:
         raise click.UsageError("--profile needs --base: a hub name or a folder")

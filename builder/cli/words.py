@@ -58,7 +58,7 @@ def check(lexicons: Path | None, domain: str | None, workdir: Path, corpus: Path
     from builder.language.lexicon.check import check as find_faults
     from builder.language.lexicon.folders import Folders
     from builder.reviews import sources
-    from builder.reviews.sources.rows import RawReview
+    from builder.reviews.sources.cells import RawReview
 
     texts = [row.text for row in sources.read(corpus) if isinstance(row, RawReview)] if corpus else None
     folders = Folders(lexicons) if lexicons else folders_in(workdir)
@@ -95,7 +95,7 @@ def diff(before: Path | None, after: Path | None, workdir: Path) -> None:
     from collections import Counter
 
     from builder.language.build_folders import folders_in
-    from builder.language.lexicon.differences import compare_lexicons
+    from builder.language.lexicon.overlay import compare_lexicons
     from builder.language.lexicon.resources import load_lexicon
 
     def load(folder: Path) -> Lexicon:
@@ -135,8 +135,7 @@ def import_(
     from dataclasses import replace as with_values
 
     from builder.language.build_folders import folders_in
-    from builder.language.lexicon.importers import import_lexicon
-    from builder.language.lexicon.layouts import Options, read_valences
+    from builder.language.lexicon.importers import Options, import_lexicon, read_valences
     from builder.language.lexicon.overlay import write
     from builder.language.nlp import labels
 
@@ -201,8 +200,7 @@ def induce(workdir: Path, out: Path | None, support: int, text: bool) -> None:
     They come from the reviews of a working directory whose stage annotate is done.
     """
     from builder.language.build_folders import folders_in
-    from builder.language.lexicon.candidate_files import write_candidates
-    from builder.language.lexicon.induce import InductionSettings
+    from builder.language.lexicon.induce import InductionSettings, write_candidates
     from builder.language.lexicon.induce import induce as induced
     from builder.pipeline.rule_report import documents, quote_evidence, ratings
     from builder.store import db
@@ -257,7 +255,7 @@ def accept(candidates: Path, workdir: Path, confident: float | None) -> None:
     They go into the lexicon of the working directory, which its next build uses.
     """
     from builder.language.build_folders import folders_in
-    from builder.language.lexicon.candidate_files import accept as accepted
+    from builder.language.lexicon.induce import accept as accepted
 
     overlay = accepted(candidates, workdir / "lexicon", folders_in(workdir).load_lexicon(), confident)
     click.echo(

@@ -12,7 +12,7 @@ from functools import cache
 from typing import NamedTuple
 
 from builder.engine.constituents import Constituent
-from builder.engine.scene import Scene
+from builder.engine.units import Scene
 
 
 @dataclass(frozen=True, slots=True)

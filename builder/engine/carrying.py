@@ -14,8 +14,8 @@ from builder.core.records import Span, Token
 from builder.engine.constituents import ATTRIBUTES, Constituent, Term, is_thing
 from builder.engine.params import read_params
 from builder.engine.patterns import compile_pattern
-from builder.engine.scene import AspectChoice, Pairer, Scene
 from builder.engine.symbols import ADV, ASPECT, BLOCKED, DE, DEG, OPINION, symbol_set
+from builder.engine.units import AspectChoice, Pairer, Scene
 from builder.language.lexicon.rules import Rule
 
 _ADVERBIAL = symbol_set("ADV DEG NEG")

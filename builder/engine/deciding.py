@@ -1,4 +1,8 @@
-"""Which aspect an opinion is about where no construction is certain: all candidates and "none" are weighed together.
+"""What holds of a candidate for the aspect of an opinion, in features that a person can read.
+
+In: a scene and a `AspectCandidate` in it. Out: names of features, each of which a weight may belong to. Pure.
+
+Which aspect an opinion is about where no construction is certain: all candidates and "none" are weighed together.
 
 In: a scene, what the first rule proposes, and the clauses before. Out: the `Weighed` candidates, the best first. The
 score of a candidate is a sum of weights, those of its features (`describing`), and "none" has the score 0. A rule of
@@ -8,14 +12,162 @@ kind `decision` holds the weights; `tests/measure/decision.py` chooses them.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cache
 from itertools import islice
 from typing import NamedTuple
 
-from builder.engine.candidates import Before, DecisionRule, find_candidates
-from builder.engine.constituents import Constituent
-from builder.engine.describing import describe_clause, describe_earlier, describe_fit, describe_opinion, describe_same
-from builder.engine.scene import AspectChoice, Scene
+from builder.engine.candidates import AspectCandidate, Before, DecisionRule, find_candidates
+from builder.engine.constituents import Constituent, is_thing
+from builder.engine.patterns import spell_symbols
+from builder.engine.symbols import ADV, ASPECT, BLOCKED, BUT, CONJ, COP, DE, HAVE, LIST, NOUN, OPINION, PREP, PRON, VERB
+from builder.engine.units import AspectChoice, Scene
+
+# ---- describing
+
+_NAMES: Mapping[str, str] = {
+    NOUN: "a noun",
+    BLOCKED: "a noun",
+    VERB: "a verb",
+    PRON: "a pronoun",
+    DE: "的",
+    OPINION: "an opinion",
+    ASPECT: "an aspect",
+    CONJ: "a joiner",
+    LIST: "a joiner",
+    BUT: "a contrast",
+    COP: "a copula",
+    HAVE: "having",
+    PREP: "a preposition",
+}
+"""Unit -> what features call it."""
+_SUBJECTS = (NOUN, BLOCKED, VERB, PRON, ASPECT)
+"""Units before an opinion that may be what it is about instead of an aspect of an earlier clause."""
+_VIEWERS = (BLOCKED, PRON, ADV, BUT, CONJ)
+"""Units before a verb of viewing that say who views, and how."""
+_NEAR = 3
+_FAR = 5
+_FURTHEST = 4
+"""Clauses between an aspect and the opinion are counted so far."""
+_IDIOM = 4
+"""Characters of an idiom, which needs no degree word (原汁原味)."""
+_SIDES = ("same clause", "behind the opinion")
+
+
+def describe_opinion(scene: Scene, group: str) -> list[str]:
+    """Features of the opinion itself, which tell how likely it is about anything that is named."""
+    phrase = scene.opinion.phrase
+    assert phrase is not None
+    out = ["any", f"any {group}"]
+    if phrase.negators:
+        out.append("denied")
+    elif not phrase.degrees:
+        out.append("bare")
+        if len(scene.opinion.word) == _IDIOM:
+            out.append(f"four characters of {group}")
+    if len(scene.opinion.word) == 1:
+        out.append("one character")
+    after = scene.symbols[scene.at + 1 : scene.at + 2]
+    out.append(f"before {_NAMES.get(after, 'another unit')}" if after else "ends its clause")
+    return out
+
+
+def is_of_opinion(feature: str) -> bool:
+    """Whether a feature is of the opinion itself, so that all its candidates share it."""
+    return feature.startswith(("any", "before ", "four characters ")) or feature in (
+        "denied",
+        "bare",
+        "one character",
+        "ends its clause",
+    )
+
+
+def describe_clause(scene: Scene, group: str, viewing: Collection[str]) -> list[str]:
+    """Features of the opinion's clause, which tell how likely it goes on about an earlier one.
+
+    Who views it is no subject, nor is the word of `viewing` behind (我 覺得 很 特別).
+    """
+    out = ["clauses back 1", f"earlier clause of {group}"]
+    if len(scene.symbols) == 1:
+        out.append("alone in its clause")
+    else:
+        first = _find_viewed(scene.items[: scene.at], viewing)
+        out += sorted({f"behind {_NAMES[symbol]}" for symbol in scene.symbols[first : scene.at] if symbol in _SUBJECTS})
+    return out
+
+
+def _find_viewed(before: Sequence[Constituent], viewing: Collection[str]) -> int:
+    """How many units before an opinion say who views something so: 但 我 覺得; 0 where none of `viewing` is there."""
+    for i, item in enumerate(before):
+        if item.word in viewing:
+            return i + 1
+        if item.symbol not in _VIEWERS:
+            return 0
+    return 0
+
+
+def describe_earlier(candidate: AspectCandidate, before: Before, *, is_general: bool, opens: bool) -> list[str]:
+    """Features of an aspect that stands in an earlier clause than its opinion, for the decision's weights.
+
+    Args:
+        candidate: the aspect, its clause, how many clauses back it is, and how many ends of sentences lie between.
+        before: what stands before the opinion.
+        is_general: whether the aspect names what is reviewed, or the house, in general.
+        opens: whether the opinion opens its clause (檸檬茶，好喝).
+
+    Returns:
+        Names of features; one that counts twice stands twice.
+    """
+    aspect, clause, back, borders = candidate
+    out = ["further back"] * min(back - 1, _FURTHEST) + ["sentence border"] * min(borders, 2)
+    if aspect is clause[-1]:
+        out.append("ends its clause before")
+        if opens and back == 1 and len(clause) == 1:
+            out.append("a clause of its own")
+        if back == 1 and before.clauses[before.number - 1][2]:
+            out.append("label of the clause")
+    if is_general:
+        out.append("general, earlier clause")
+    if is_thing(aspect):
+        out.append("thing, earlier clause")
+    return out
+
+
+def describe_same(scene: Scene, aspect: Constituent) -> list[str]:
+    """Features of an aspect of the opinion's own clause: what stands between the two."""
+    opinion = scene.opinion
+    behind = aspect.start > opinion.start
+    start, end = (opinion.end, aspect.start) if behind else (aspect.end, opinion.start)
+    between = "".join([item.symbol for item in scene.items if start <= item.start < end])
+    out = [*_describe_between(behind, between)]
+    if start == end:
+        out.append(f"{_SIDES[behind]}, touches")
+        if not behind and scene.symbols[scene.at + 1 : scene.at + 2] == ASPECT:  # 湯濃肉硬青菜老
+            out.append("touches, before an aspect")
+    return out
+
+
+@cache
+def _describe_between(behind: bool, symbols: str) -> tuple[str, ...]:
+    """Features of the units between an aspect and the opinion: which there are, and in what order."""
+    side = _SIDES[behind]
+    out = [side, *sorted({f"{side}, over {_NAMES[symbol]}" for symbol in symbols if symbol in _NAMES})]
+    if len(symbols) <= _NEAR:
+        out.append(f"{side}, over {spell_symbols(symbols)}" if symbols else f"{side}, over nothing")
+    else:
+        out += [f"{side}, over {spell_symbols(symbols[:2])} …", f"{side}, over … {spell_symbols(symbols[-2:])}"]
+    if len(symbols) >= _FAR:
+        out.append(f"{side}, far")
+    return tuple(out)
+
+
+@cache
+def describe_fit(category: str, cls: str) -> str:
+    """What kind of opinion is said of what kind of aspect: `speed of service`."""
+    return f"{category.partition('.')[0]} of {cls.partition('.')[0] or 'no class'}"
+
+
+# ---- deciding
 
 _MANY = 3
 """Aspects between a candidate and the opinion are counted so far."""

@@ -18,33 +18,27 @@ from typing import NamedTuple
 from builder.core.reasons import ReadWord, Reasons
 from builder.core.records import Token, Triplet, polarity_of
 from builder.core.settings import Convention
-from builder.engine.adjoining import read_adjoining
-from builder.engine.barring import bar_habits, bar_places
+from builder.engine.barring import bar_habits, bar_places, drop_excepted, find_singled, is_excepted
 from builder.engine.candidates import Before
 from builder.engine.codes import add_sides, add_sizes, name_codes
 from builder.engine.comparing import bar_standards
 from builder.engine.compiled import compile_rules
-from builder.engine.constituents import Constituent, Phrase, Term, is_thing
+from builder.engine.constituents import Constituent, Phrase, Term, is_heading, is_thing
 from builder.engine.coordination import OpenList, add_listed, is_resumed, keep_kind, list_objects, open_list
 from builder.engine.deciding import Weighed, rank_candidates, weigh_candidates
-from builder.engine.elements import cut_out, find_full_start, make_element, make_opinion
-from builder.engine.excepting import drop_excepted, is_excepted
-from builder.engine.heading import is_heading
-from builder.engine.pairing import select_pairers
-from builder.engine.paths import dependency_path, last_core_token
+from builder.engine.extent import read_adjoining
+from builder.engine.pairing import dependency_path, last_core_token, select_pairers
 from builder.engine.patterns import CURRENT
 from builder.engine.phrases import read_phrases
 from builder.engine.polarity import CONTEXT_ONLY, find_context_row, judge_valence
 from builder.engine.predicates import read_predicates
 from builder.engine.quoting import drop_addresses, join_quoted
-from builder.engine.scene import AspectChoice, Pairer, Scene, Topic
-from builder.engine.singling import find_singled
 from builder.engine.symbols import ASPECT, DE, JUDGING, LIST, OPINION, PART
 from builder.engine.terms import bar_all, bar_others, bar_refused, bar_spots, join_terms
 from builder.engine.topics import next_topic, resume_list, share
-from builder.engine.units import lower_case, read_units
+from builder.engine.units import AspectChoice, Pairer, Scene, Topic, lower_case, read_units
 from builder.engine.unreal import is_unreal
-from builder.engine.weighing import Read, weigh
+from builder.engine.weighing import Read, cut_out, find_full_start, make_element, make_opinion, weigh
 from builder.language.lexicon.resources import Lexicon
 from builder.language.lexicon.rules import Rule
 from builder.reviews.text import Clause

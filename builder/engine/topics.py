@@ -11,8 +11,8 @@ from builder.engine.carrying import AddingRule
 from builder.engine.compiled import Compiled
 from builder.engine.constituents import THINGS, Constituent, is_kind, is_thing
 from builder.engine.coordination import OpenList, add_coordinated, is_gathered
-from builder.engine.scene import Topic
 from builder.engine.symbols import DE, HAVE, NEG, OPINION, symbol_set
+from builder.engine.units import Topic
 
 _REACH = 4
 """Units before an aspect among which the word that adds it stands (加 了 一 顆 梅子)."""

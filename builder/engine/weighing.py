@@ -1,4 +1,8 @@
-"""A model's pair of spans by the rules' arithmetic: lexicon, negation, degree and context decide its polarity
+"""What of a clause becomes part of a triplet: its aspects and opinions with their spans.
+
+In: constituents and phrases. Out: `Element`s in offsets of the view. Pure.
+
+A model's pair of spans by the rules' arithmetic: lexicon, negation, degree and context decide its polarity
 wherever the lexicon speaks.
 
 In: the opinions and terms that the engine reads in a document, and a triplet that a model proposes. Out: the triplet
@@ -14,10 +18,108 @@ from itertools import pairwise
 
 from builder.core.edges import shared, tidied
 from builder.core.reasons import Reasons
-from builder.core.records import Element, Triplet, polarity_of
+from builder.core.records import Element, Span, Triplet, polarity_of
 from builder.engine.constituents import Constituent, Phrase, Term
-from builder.engine.elements import cut_out
-from builder.engine.symbols import symbol_set
+from builder.engine.extent import OVER, ExtentRule
+from builder.engine.symbols import BLOCKED, DE, THAN, symbol_set
+
+# ---- elements
+
+_MODIFIERS = symbol_set("PRON NUM NOUN ADJ")
+"""What belongs to `aspect_full` right in front of an aspect."""
+_OWNERS = symbol_set("PRON NOUN ASPECT BLOCKED")
+"""What belongs to it before 的 (他們家的牛肉麵)."""
+_STANDARDS = symbol_set("ASPECT NOUN PRON NUM BLOCKED OTHER PREP")
+"""What the first word of what a thing is compared with may be."""
+
+
+def find_full_start(clause: Sequence[Constituent], aspect: Constituent, determiners: tuple[str, ...]) -> int:
+    """Where an aspect begins with its modifiers:
+    determiners, numbers, nouns, and nouns or pronouns before 的 (他們家的牛肉麵).
+    """
+    at = 0
+    while at < len(clause) and clause[at] is not aspect:
+        at += 1
+    if at == len(clause):
+        return aspect.start
+    while at > 0 and clause[at - 1].end == clause[at].start:
+        before = clause[at - 1]
+        if before.symbol in _MODIFIERS or (before.symbol == BLOCKED and before.word.startswith(determiners)):
+            at -= 1
+        elif before.symbol == DE and at > 1 and clause[at - 2].symbol in _OWNERS and clause[at - 2].end == before.start:
+            at -= 2
+        else:
+            break
+    return clause[at].start
+
+
+def make_opinion(
+    text: str, clause: Sequence[Constituent], index: int, rule: ExtentRule, aspect: Constituent | None = None
+) -> tuple[Element, Element]:
+    """The opinion at `index`, its core with its negators, and the whole stretch.
+
+    Words of stance that touch it belong to the stretch (應該 很好), particles behind an excess (太重 了), what one
+    calls it (很好 的選擇) and, where the rule says so, what it is compared with (比 上一代 輕).
+    """
+    item, first = clause[index], index
+    phrase = item.phrase
+    assert phrase is not None
+    words = rule.stance | rule.hedges if is_hedged(item, phrase, rule) else rule.stance
+    while first and clause[first - 1].word in words and clause[first - 1].end == clause[first].start:
+        first -= 1
+    if rule.compared:
+        first = find_comparison(clause, first, aspect, rule.compared)
+    start = min([clause[first].start, *(negator[0] for negator in phrase.negators[:1])])
+    tails = (*rule.finals, *rule.choices) if OVER in phrase.degrees else rule.choices
+    end = item.end + next((len(tail) for tail in tails if text.startswith(tail, item.end)), 0)
+    full = make_element(text, ((start, end),))
+    bare = not phrase.negators and phrase.core == full.spans[0]
+    return (full if bare else make_element(text, (*phrase.negators, phrase.core))), full
+
+
+def find_comparison(clause: Sequence[Constituent], first: int, aspect: Constituent | None, reach: int) -> int:
+    """Where the comparison begins that ends in front of the opinion at `first` (比 上一代 輕); `first` if none does.
+
+    What is judged is no part of it, and something that is named stands behind its first word.
+    """
+    for at in range(first - 1, max(-1, first - 1 - reach), -1):
+        if clause[at].phrase is not None or clause[at] is aspect:
+            break
+        if clause[at].symbol == THAN:
+            return at if clause[at + 1].symbol in _STANDARDS else first
+    return first
+
+
+def is_hedged(item: Constituent, phrase: Phrase, rule: ExtentRule) -> bool:
+    """Whether a word like 算 in front belongs to the opinion: it has no degree of its own."""
+    bare = phrase.core == (item.start, item.end) and not phrase.degrees
+    return bare and not phrase.entry.category.startswith(rule.unhedged)
+
+
+def cut_out(text: str, element: Element, part: Span) -> Element:
+    """The element without a stretch inside it: 沒有 上次 … 好 of 沒有 上次 味道 好, without the aspect 味道."""
+    first, last = part
+    if not any(first < end and start < last for start, end in element.spans):
+        return element
+    cut = [piece for start, end in element.spans for piece in ((start, min(end, first)), (max(start, last), end))]
+    return make_element(text, list(dict.fromkeys(piece for piece in cut if piece[0] < piece[1])))
+
+
+def make_element(text: str, spans: Sequence[Span]) -> Element:
+    """The element of `text` that covers `spans` ([start, end) in code points); spans that touch become one."""
+    if len(spans) == 1:  # nearly all of them
+        start, end = spans[0]
+        return Element(text[start:end], (spans[0],))
+    merged: list[Span] = []
+    for start, end in spans:
+        if merged and merged[-1][1] == start:
+            merged[-1] = merged[-1][0], end
+        else:
+            merged.append((start, end))
+    return Element("".join(text[start:end] for start, end in merged), tuple(merged))
+
+
+# ---- weighing
 
 NO_NAME = symbol_set("OPINION NEG DEG ADV CONJ BUT IRREALIS AUX PART PREP THAN LIST COP")
 """Units that no aspect holds."""

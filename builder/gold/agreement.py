@@ -1,18 +1,33 @@
-"""How far annotators agree on a pool: raw agreement, Cohen's and Fleiss' kappa on the labels, F1 on the triplets that
+"""How far people agree, and what an audit by people says of a release.
+
+How far annotators agree on a pool: raw agreement, Cohen's and Fleiss' kappa on the labels, F1 on the triplets that
 they stand for.
 
 Abstentions are left out and counted. Sources: Cohen (1960); Fleiss (1971).
+
+An audit of a release: which triplets and reviews people look at, and what their answers say about all of it; pure.
+
+In: the released reviews with their triplets, and later the labels. Out: a pool as any other (the page and the sheets
+know it), then `AuditResult`. Some reviews are read in full, for recall: they stand first in the pool and hold all their
+triplets. Of all other reviews single triplets are drawn, by strata of polarity and of who proposed them, for precision.
+Small strata get more than their share, and the estimate weighs each by its size.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations
 
-from builder.core.records import Label, Pool
+from builder.core.records import Candidate, Label, Pool, PoolReview
 from builder.gold.items import meant
+from builder.gold.metrics.scores import Share, Stratum, ratio_share, stratified_share
+from builder.gold.pool import ID_LENGTH, draw, name_of, shares
+
+# ---- agreement
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,3 +150,180 @@ def disputed(pool: Pool, labels: Mapping[str, Mapping[int, Label]]) -> dict[int,
             if lonely or len({label.answer for _, label in answers}) > 1:
                 out[candidate.id] = answers
     return out
+
+
+# ---- audit estimates
+
+READ = "read"
+"""The stratum of reviews that are read in full."""
+KIND = "audit"
+
+
+@dataclass(frozen=True, slots=True)
+class AuditSettings:
+    """`triplets` to judge one by one, `reviews` to read in full."""
+
+    triplets: int = 150
+    reviews: int = 30
+    seed: int = 13
+
+
+@dataclass(frozen=True, slots=True)
+class AuditResult:
+    """What people found. `precision` counts a triplet as right where its pair and polarity are; `exact` where its words
+    are not corrected either.
+
+    `recall` is over the `read` reviews that somebody marked complete, of `to_read`. `strata`: name -> precision there.
+    `answered` of `drawn` triplets.
+    """
+
+    pool: str
+    version: str
+    precision: Share | None
+    exact: Share | None
+    recall: Share | None
+    strata: Mapping[str, Share]
+    answered: int
+    drawn: int
+    read: int
+    to_read: int
+
+
+def draw_audit(reviews: Sequence[PoolReview], version: str, settings: AuditSettings) -> Pool:
+    """The pool of an audit of release `version`. Of a release with few reviews at most every second is read in full."""
+    seed = settings.seed
+    order = sorted(reviews, key=lambda review: draw(seed, "read", review.key))
+    most = min(settings.reviews, len(order) // 2)
+    read, rest = order[:most], order[most:]
+    frame = [(review, candidate) for review in rest for candidate in review.candidates]
+    sizes = Counter(stratum_of(candidate) for _, candidate in frame)
+    drawn = _draw_triplets(frame, sizes, settings)
+    chosen = [replace(review, stratum=READ) for review in read]
+    for review in sorted(rest, key=lambda review: draw(seed, review.key)):
+        candidates = tuple(
+            candidate for candidate in review.candidates if (review.key, name_of(candidate.triplet)) in drawn
+        )
+        if candidates:
+            chosen.append(replace(review, candidates=candidates))
+    config = {
+        "kind": KIND,
+        "version": version,
+        "triplets": settings.triplets,
+        "reviews": settings.reviews,
+        "strata": dict(sorted(sizes.items())),
+    }
+    return _numbered(chosen, config, seed)
+
+
+def stratum_of(candidate: Candidate) -> str:
+    """Polarity and whether the rules hold the triplet or models alone."""
+    return (
+        f"{candidate.triplet.polarity} of "
+        f"{'rules' if any(name == 'rules' for name, _ in candidate.sources) else 'models alone'}"
+    )
+
+
+def measure_audit(pool: Pool, final: Mapping[int, Label], complete: frozenset[int]) -> AuditResult:
+    """`final`: candidate id -> what people agree on; `complete`: ids of the reviews in which somebody looked for what
+    is missing.
+    """
+    sizes: Mapping[str, int] = pool.config["strata"]  # type: ignore[assignment]
+    judged: dict[str, list[Label]] = {name: [] for name in sizes}
+    drawn = 0
+    for review in pool.reviews:
+        for candidate in review.candidates if review.stratum != READ else ():
+            label = final.get(candidate.id)
+            drawn += candidate.n is not None
+            if candidate.n is not None and label is not None and label.label is not None:
+                judged[stratum_of(candidate)].append(label)
+    read = [review for review in pool.reviews if review.stratum == READ]
+    recalled = [row for review in read if (row := _recall_row(review, final, complete)) is not None]
+    right = {name: _stratum(sizes[name], labels, exact=False) for name, labels in judged.items()}
+    exact = [_stratum(sizes[name], labels, exact=True) for name, labels in judged.items()]
+    strata = {name: share for name, stratum in right.items() if (share := stratified_share([stratum])) is not None}
+    return AuditResult(
+        pool.id, str(pool.config["version"]), stratified_share(right.values()), stratified_share(exact),
+        ratio_share(recalled), strata, sum(map(len, judged.values())), drawn, len(recalled), len(read),
+    )  # fmt: skip
+
+
+def describe_audit(result: AuditResult) -> str:
+    """The result in sentences, for card, report and Croissant."""
+    if result.precision is None:
+        return ""
+    exact = f", {result.exact.value:.1f}% with every word as a person would mark it" if result.exact else ""
+    recall = ""
+    if result.recall is not None:
+        recall = (
+            f" Recall {_interval(result.recall)}, over {result.read} reviews read in full with "
+            f"{result.recall.answers} triplets to find."
+        )
+    return (
+        f"Precision {_interval(result.precision)}{exact}: "
+        f"people judged {result.precision.answers} triplets of version {result.version},"
+        f" drawn by strata of polarity and origin.{recall}"
+    )
+
+
+def _interval(share: Share) -> str:
+    return f"{share.value:.1f}% (95% interval {share.low:.1f} to {share.high:.1f})"
+
+
+def _draw_triplets(
+    frame: Sequence[tuple[PoolReview, Candidate]], sizes: Mapping[str, int], settings: AuditSettings
+) -> set[tuple[str, str]]:
+    """Half of the places go alike to all strata, the rest by their sizes."""
+    n = min(settings.triplets, len(frame))
+    least = {name: min(size, n // (2 * len(sizes))) for name, size in sizes.items()}
+    left = {name: size - least[name] for name, size in sizes.items()}
+    quota = shares(left, n - sum(least.values())) if any(left.values()) else {}
+    drawn: set[tuple[str, str]] = set()
+    for name in sizes:
+        members = [
+            (review.key, name_of(candidate.triplet)) for review, candidate in frame if stratum_of(candidate) == name
+        ]
+        members.sort(key=lambda member: draw(settings.seed, "audit", *member))
+        drawn |= set(members[: least[name] + quota.get(name, 0)])
+    return drawn
+
+
+def _numbered(reviews: Iterable[PoolReview], config: Mapping[str, object], seed: int) -> Pool:
+    """Candidates in blinded order, numbered from 1."""
+    numbered, at, digest = [], 1, hashlib.sha256(json.dumps([seed, config], sort_keys=True).encode())
+    for n, review in enumerate(reviews, 1):
+        blinded = sorted(review.candidates, key=lambda candidate: draw(seed, review.key, name_of(candidate.triplet)))
+        candidates = tuple(replace(candidate, n=place) for place, candidate in enumerate(blinded, at))
+        at += len(candidates)
+        numbered.append(replace(review, n=n, candidates=candidates))
+        digest.update(
+            json.dumps(
+                [review.key, review.text, review.stratum, [name_of(candidate.triplet) for candidate in candidates]]
+            ).encode()
+        )
+    name = digest.hexdigest()
+    return Pool(name[:ID_LENGTH], seed, "all", name, config, tuple(numbered))
+
+
+def _stratum(size: int, labels: Sequence[Label], *, exact: bool) -> Stratum:
+    right = sum(
+        label.label == "YY" and not (exact and (label.aspect is not None or label.opinion is not None))
+        for label in labels
+    )
+    return Stratum(size, len(labels), right)
+
+
+def _recall_row(review: PoolReview, final: Mapping[int, Label], complete: frozenset[int]) -> tuple[int, int] | None:
+    """(found, to find) of a review that is read and judged in full."""
+    if review.id not in complete:
+        return None
+    right_triplets, due = 0, set()
+    for candidate in review.candidates:
+        label = final.get(candidate.id)
+        if label is None or label.label is None:
+            return None
+        right = candidate.n is not None and label.label == "YY"
+        triplet = candidate.triplet if right else meant(review, candidate, label)
+        if triplet is not None:
+            due.add(triplet.key)
+            right_triplets += right
+    return right_triplets, max(right_triplets, len(due))

@@ -24,15 +24,13 @@ from typing import Any
 
 from builder.core.errors import ConfigError
 from builder.core.records import POLARITIES, VERDICTS, Candidate, Element, Label, Polarity, PoolReview, Span, Triplet
-from builder.gold.audit_estimates import READ
-from builder.gold.items import surface
+from builder.gold.agreement import READ
+from builder.gold.items import labels_per_hour, order_reviews, surface
 from builder.gold.items import triplet as added_triplet
-from builder.gold.order import labels_per_hour, order_reviews
-from builder.gold.passwords import Passwords, read_passwords
-from builder.gold.server import LOCAL, LabelSite
+from builder.gold.server import LOCAL, LabelSite, Passwords, read_passwords
 from builder.store import db, gold, pools
+from builder.teaching.label_sources import OFTEN, Teacher
 from builder.teaching.labelling import entered, undecided
-from builder.teaching.taught import OFTEN, Teacher
 
 # ---- annotation page
 

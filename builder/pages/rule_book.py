@@ -31,7 +31,7 @@ from builder.language.lexicon.resources import sample_dir
 from builder.language.lexicon.rules import Rule, edited_file, edited_rules, read_name, write_rule
 from builder.pipeline.extraction import build_settings
 from builder.reviews import sources
-from builder.reviews.sources.rows import RawReview
+from builder.reviews.sources.cells import RawReview
 from builder.store import db
 from builder.store import reviews as readings
 

@@ -24,8 +24,8 @@ from builder.language.lexicon.packs import find_pack, list_packs
 from builder.language.lexicon.resources import Lexicon, sample_dir
 from builder.models import kinds
 from builder.pipeline import judging, layers
-from builder.pipeline.labellers import digest_answers
-from builder.pipeline.taught_reviews import taught_file
+from builder.pipeline.judging import digest_answers
+from builder.pipeline.layers import taught_file
 from builder.reviews import sources
 from builder.reviews.sources.opening import check_readable
 from builder.store import db, pools, runs

@@ -2,6 +2,10 @@
 
 In: the settings of a build, how many tokens a review and its triplets have, and how fast the base is: measured
 (builder.models.probing) or by a data sheet (builder.models.gpu_speed). Out: a `ModelPlan`. Pure.
+
+How long the shipped reviews are to a base's tokenizer, and how much the rules find in them.
+
+In: a hub name or folder. Out: the `ReviewSize` that model costs are reckoned from.
 """
 
 from __future__ import annotations
@@ -9,7 +13,13 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 
 from builder.core.settings import Config
+from builder.engine.reader import Recipe, make_reader
+from builder.language.lexicon.resources import sample_dir
 from builder.models.probing import BaseSpeed
+from builder.reviews import sources
+from builder.reviews.sources.cells import RawReview
+
+# ---- model costs
 
 _QUESTION = 30
 """Tokens that a question has beside the review."""
@@ -151,3 +161,26 @@ def _rounds(config: Config) -> int:
     chosen = set(config.self_train.variants) & set("ABCD")
     first = len({variant in "AC" for variant in chosen})
     return first + len(chosen) * config.self_train.iterations
+
+
+# ---- sample size
+
+_READ = 200
+"""Reviews that are looked at."""
+
+
+def measure_sample(base: str) -> ReviewSize:
+    """Means over the first reviews of the shipped sample. ModelError where the base has no tokenizer."""
+    from builder.learning import hub
+    from builder.models.paper.templates import answer, triple_of
+
+    tokenizer = hub.load_tokenizer(base)
+    rows = sources.read(sample_dir() / "reviews.csv", sources.Columns())
+    texts = [row.text for row in rows if isinstance(row, RawReview)][:_READ]
+    extracted = make_reader(Recipe()).extract(texts)
+    answers = [answer([triple_of(triplet) for triplet in triplets], "2")[0] for triplets in extracted]
+
+    def mean_tokens(written: list[str]) -> float:
+        return sum(len(tokenizer(text).input_ids) for text in written) / len(written)
+
+    return ReviewSize(mean_tokens(texts), mean_tokens(answers), sum(map(len, extracted)) / len(texts))

@@ -1,16 +1,46 @@
-"""How long a build of so many reviews would take, and how much memory and disk.
+"""What a build will cost, and what earlier ones took.
+
+How long a build of so many reviews would take, and how much memory and disk.
 
 In: what a build took on this machine (`measuring`). Out: a `BuildPlan`. Pure. Stages that the crew works on divide by
 the workers, down to the time in which the coordinator writes their answers; one process does training and the rest.
 Everything grows with the number of reviews.
+
+What a build took on this machine, as the ground for a plan.
+
+In: a working directory with a finished or half-finished build. Out: a `SampleMeasure`; a few seconds of work are timed
+now, on samples of its reviews.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import random
+import sqlite3
+import tempfile
+import time
+import tracemalloc
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from itertools import cycle, islice, takewhile
+from pathlib import Path
+from typing import TypeVar
 
+from builder.core.errors import WorkdirError
+from builder.core.records import StoredTriplet
+from builder.core.settings import Config
 from builder.core.wording import counted
+from builder.language.build_folders import folders_in
+from builder.learning.task import Example
+from builder.pipeline.context import Context
+from builder.pipeline.ingest_rows import PLACED
+from builder.pipeline.judging import list_examples
+from builder.pipeline.release_rows import KNOWN
+from builder.reviews.dedup.assignment import HASH
+from builder.reviews.dedup.near_duplicates import HELD, links, normal, room
+from builder.reviews.dedup.rare_pairs import Texts
+from builder.store import db, reviews, runs, triplets
+
+# ---- planning
 
 SPREAD = ("annotate", "seed")
 """Stages that the crew does nearly all of; of the others it does the prediction."""
@@ -122,3 +152,186 @@ def _notes(measured: SampleMeasure, count: int) -> tuple[str, ...]:
     elif not measured.spread.get("discriminate"):
         out.append("what of discriminate is prediction was not measured (no panel): all of it counts as training")
     return (*out, "the network, machines of other speed and workers that wait for each other are left out")
+
+
+# ---- measuring
+
+Result = TypeVar("Result")
+_LOOKED_AT = 2000
+_PREDICTED = 200
+_SEARCHED = 32_000
+_MODELS = ("discriminate", "self_train")
+"""Stages whose seconds say nothing where no judge was trained."""
+
+
+def measure(workdir: Path, config: Config, what: str) -> SampleMeasure:
+    """What a finished or half-finished build took here; a few seconds are measured now.
+
+    Raises:
+        WorkdirError: the stage seed is not done.
+    """
+    process = _process(config)  # first: it looks at the most that this one ever held
+    with db.reading(workdir) as connection:
+        done = runs.runs(connection)
+        if lacking := [stage for stage in ("ingest", *SPREAD) if stage not in done]:
+            raise WorkdirError(
+                f"{lacking[0]} is not done here",
+                where=str(workdir),
+                fix="`builder resume` it, or plan without --workdir",
+            )
+        trained = "judge" not in done["discriminate"].counts if "discriminate" in done else True
+        seconds = {stage: run.seconds for stage, run in done.items() if trained or stage not in _MODELS}
+        context = Context(connection, config, workdir, (), workdir, folders_in(workdir).load_lexicon(), (), "", {})
+        count = reviews.count(connection)
+        predicted, training = _time_prediction(context, count)
+        sample = [normal(text) for *_, text in islice(reviews.distinct(connection), _LOOKED_AT)]
+        fixed = _measure_near_duplicates(sample)
+        memory = {"ingest": HELD + PLACED, "discriminate": training, "self_train": training, "release": HELD + KNOWN}
+        most = {"discriminate": config.discriminate.most, "self_train": config.self_train.most}
+        rest = {stage: process + memory.get(stage, 0.0) * min(count, most.get(stage, count)) for stage in seconds}
+        held = {stage: max(0.0, peak - rest[stage]) for stage, peak in runs.memory(connection).items() if stage in rest}
+        spread = {stage: seconds[stage] * config.workers for stage in SPREAD} | predicted
+        release = Path(str(done["release"].counts["path"])) if "release" in done else None
+        disk = {"database": _size(workdir, f"{db.NAME}*"), "models": _size(workdir / "models", "**/*")}
+        if release is not None and release.is_dir():
+            disk["release"] = _size(release, "**/*")
+        disk["temporary"] = (
+            (room(sample) + sum(len(text.encode()) + HASH for text in sample)) * count // max(1, len(sample))
+        )
+        written = _time_writing(connection, count)
+    order = [
+        stage
+        for stage in ("ingest", "annotate", "seed", "discriminate", "self_train", "evaluate", "release")
+        if stage in seconds
+    ]
+    spread = {stage: min(value, seconds[stage] * config.workers) for stage, value in spread.items() if stage in seconds}
+    return SampleMeasure(
+        what, count, config.workers, {stage: seconds[stage] for stage in order}, spread, written, disk, memory, process,
+        most, {"ingest": fixed} | held,
+    )  # fmt: skip
+
+
+def _time_prediction(context: Context, count: int) -> tuple[dict[str, float], float]:
+    """Seconds that one worker takes to predict all that a build predicts, by stage, and the bytes a review that
+    training holds in memory.
+    """
+    source = triplets.source_id(context.connection, "rules")
+    assert source is not None, "seed is done"
+    stored: list[StoredTriplet] = list(islice(triplets.proposed(context.connection, source, "train"), 4 * _PREDICTED))
+    if not stored:
+        return {}, 0.0
+    (made, _), size = _peak(lambda: _training_data(context, stored))
+    bytes_ = size / len(made)
+    folder = context.models / "panel"
+    if not (folder / "panel.json").is_file():
+        return {}, bytes_
+    from builder.models.panel import load_panel, on_one_thread
+
+    taggers = on_one_thread(load_panel(folder)).taggers
+    items = made[:_PREDICTED]
+    seconds = _timed(lambda: taggers.apart([item.id for item in items], [item.text for item in items]))
+    # discriminate asks the panel about the rules' triplets, self_train for proposals: the same reading each time
+    return dict.fromkeys(("discriminate", "self_train"), seconds / len(items) * count), bytes_
+
+
+def _training_data(context: Context, stored: list[StoredTriplet]) -> tuple[list[Example], object]:
+    """What discriminate holds of the train split: the examples, the YN and NX that are made of them, and the windows
+    that a tagger learns from.
+    """
+    from builder.learning.task import TaggerConfig
+    from builder.models.foundation import CharacterFoundation
+    from builder.models.negatives import discriminator_data
+    from builder.models.tagger import learnable
+
+    made = list_examples(context, stored)
+    judged = [discriminator_data(example, context.config.seed, hard=True) for example in made]
+    settings = TaggerConfig()
+    encoder = CharacterFoundation.of((example.text for example in made), 1).make_encoder(settings)
+    return made, (judged, [learnable(example, encoder, settings) for example in made])
+
+
+def _measure_near_duplicates(texts: Sequence[str]) -> float:
+    """Bytes that looking for near-duplicates holds for any number of reviews, beside HELD of each.
+
+    Of so many texts as a search takes in parts: those at hand, each again and again with its characters shuffled, so
+    that few are alike.
+    """
+    draw = random.Random(0)
+
+    def search() -> int:
+        with Texts("".join(draw.sample(text, len(text))) for text in islice(cycle(texts), _SEARCHED)) as drawn:
+            return len(links(drawn))
+
+    return max(0.0, _peak(search)[1] - HELD * _SEARCHED)
+
+
+def _time_writing(connection: sqlite3.Connection, count: int) -> dict[str, float]:
+    """Seconds to write the answers of annotate and seed for all reviews: a sample of them, written again elsewhere."""
+    sample = reviews.annotated(connection, 0, _LOOKED_AT)
+    source = triplets.source_id(connection, "rules")
+    assert source is not None, "seed is done"
+    last = sample[-1][0].id
+    everything = [triplets.proposed(connection, source, split) for split in ("train", "valid", "test")]
+    proposals = [
+        (stored.review, stored.triplet)
+        for proposed in everything
+        for stored in takewhile(lambda stored: stored.review <= last, proposed)
+    ]
+    with tempfile.TemporaryDirectory() as folder, db.writing(Path(folder)) as other:
+        with db.atomic(other):
+            reviews.insert(
+                other,
+                [
+                    (r.key, r.text, None, None, None, "", i, r.script, "", str(i), str(i))
+                    for i, (r, _) in enumerate(sample)
+                ],
+            )
+            made = dict(
+                zip(
+                    (r.id for r, _ in sample),
+                    sorted(reviews.ids(other, [r.key for r, _ in sample]).values()),
+                    strict=True,
+                )
+            )
+            backend = reviews.begin_annotations(other, "plan", "plan", "", anew=False)
+            rules = triplets.source(other, "rules", "rules", "")
+        words = [(made[review.id], text) for review, text in sample]
+        kept = [(made[review], triplet) for review, triplet in proposals if review in made]
+        annotate = _timed(lambda: _write(other, lambda: reviews.annotate(other, backend, words)))
+        seed = _timed(lambda: _write(other, lambda: triplets.propose(other, rules, kept)))
+    return {"annotate": annotate / len(sample) * count, "seed": seed / len(sample) * count}
+
+
+def _write(connection: sqlite3.Connection, step: Callable[[], object]) -> None:
+    with db.atomic(connection):
+        step()
+
+
+def _timed(step: Callable[[], object]) -> float:
+    """Seconds of this process: others may keep the machine busy."""
+    started = time.process_time()
+    step()
+    return time.process_time() - started
+
+
+def _peak(step: Callable[[], Result]) -> tuple[Result, int]:
+    """What a step gives, and the most bytes that it held at once."""
+    tracemalloc.start()
+    try:
+        return step(), tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def _process(config: Config) -> float:
+    """Bytes of a process with the backend loaded: this one, once it has done so."""
+    import resource
+
+    from builder.language import nlp
+
+    nlp.load(config.annotate.backend, {}, Path(config.annotate.models) if config.annotate.models else None)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024.0
+
+
+def _size(folder: Path, pattern: str) -> int:
+    return sum(path.stat().st_size for path in folder.glob(pattern) if path.is_file())

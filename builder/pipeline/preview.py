@@ -17,7 +17,7 @@ from builder.pipeline.ingest_rows import find_fault
 from builder.pipeline.stages.ingest import columns_of
 from builder.release.export.extract_output import display_width
 from builder.reviews import sources
-from builder.reviews.sources.rows import RawReview
+from builder.reviews.sources.cells import RawReview
 
 MOST_ROWS = 20_000
 """Rows that are read for a preview; how many a larger file has is estimated from its bytes."""

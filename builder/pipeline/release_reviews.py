@@ -30,9 +30,8 @@ from builder.language.lexicon.categories import Categories
 from builder.language.lexicon.folders import Folders
 from builder.language.lexicon.resources import Lexicon
 from builder.pipeline import judging
-from builder.pipeline.context import Context
+from builder.pipeline.context import ArrivedWords, Context, pack_words, unpack_words
 from builder.pipeline.judging import join_rows
-from builder.pipeline.lexicons import ArrivedWords, pack_words, unpack_words
 from builder.pipeline.rounds import accepts
 from builder.release.export.records import Judged, ReviewRow, TripletRow, triplet_row
 from builder.release.package import write_row
@@ -40,9 +39,9 @@ from builder.reviews.dedup.near_duplicates import normal
 from builder.reviews.privacy import masking as privacy
 from builder.reviews.script import language_tag, same_script
 from builder.reviews.text import hashed, read_part, repaired_view
-from builder.store import db, reviews, runs, training_sets, triplets
+from builder.store import db, reviews, runs, triplets
 from builder.store import labels as labelled
-from builder.store.labels import GOLD, SILVER, LabelledLayer
+from builder.store.labels import GOLD, SILVER, LabelledLayer, training
 from builder.store.queries import public_id
 from builder.store.released import Provenance, provenance
 from builder.store.reviews import Rejection
@@ -348,7 +347,7 @@ def _silver(context: Context, task: SplitRange) -> Iterable[StoredTriplet]:
     if variant == "E":
         return triplets.proposed(connection, model, task.split, within=task.within) if model is not None else ()
     if task.split == "train":
-        return training_sets.training(connection, variant, last, task.within)
+        return training(connection, variant, last, task.within)
     rules = triplets.source_id(connection, "rules")
     sources = [(rules, 0), *([(model, last)] if task.split == "test" else [])]
     pool = merge(

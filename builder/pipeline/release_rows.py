@@ -20,7 +20,7 @@ from builder.pipeline.release_reviews import SplitRange, make_job
 from builder.release.gates import HASHED, digest_texts
 from builder.release.package import WrittenRow
 from builder.reviews.dedup.near_duplicates import among, clusters, disputed, links
-from builder.reviews.dedup.text_store import Texts
+from builder.reviews.dedup.rare_pairs import Texts
 from builder.store import labels, reviews
 from builder.store.reviews import Rejection
 

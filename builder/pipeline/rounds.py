@@ -24,7 +24,7 @@ from builder.pipeline import judging, predictions
 from builder.pipeline.context import Context
 from builder.pipeline.judging import join_rows, list_examples
 from builder.reviews.text import View
-from builder.store import db, reviews, runs, training_sets, triplets
+from builder.store import db, labels, reviews, runs, triplets
 from builder.store.triplets import JudgedTriplet
 
 SPLITS = ("train", "valid", "test")
@@ -93,10 +93,10 @@ def finish_round(
         if rate is not None:
             rate(source)
         if result.training is None:
-            training_sets.train_on(connection, result.variant, result.number, source)
+            labels.train_on(connection, result.variant, result.number, source)
         else:
-            training_sets.set_training(connection, result.variant, result.number, result.training)
-        read, total, kept = training_sets.training_counts(connection, result.variant, result.number, rules)
+            labels.set_training(connection, result.variant, result.number, result.training)
+        read, total, kept = labels.training_counts(connection, result.variant, result.number, rules)
         counts = counts or RoundCounts(triplets.count(connection, rules, "train"), kept, total - kept)
         done = runs.Round(
             result.variant, result.number, context.key, result.digest, read, total, counts.predicted, counts.accepted,

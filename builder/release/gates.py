@@ -21,10 +21,9 @@ from builder.core.edges import edge_fault, shared
 from builder.core.records import POLARITIES, VERDICTS
 from builder.core.wording import counted
 from builder.release.export.records import ReviewRow, TripletRow, element, mismatch
-from builder.release.reading import FORMAT
-from builder.release.shape import is_bounded
+from builder.release.reading import FORMAT, is_bounded
 from builder.reviews.dedup.near_duplicates import links, normal
-from builder.reviews.dedup.text_store import Texts
+from builder.reviews.dedup.rare_pairs import Texts
 from builder.reviews.privacy import masking as privacy
 from builder.reviews.text import hashed
 

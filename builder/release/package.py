@@ -1,31 +1,40 @@
-"""All files of a release, from its rows and what is to be said of them: the data on the disk, a row at a time, the
+"""A release: all its files, and how they come to stand in their place.
+
+All files of a release, from its rows and what is to be said of them: the data on the disk, a row at a time, the
 rest in memory.
 
 metadata.json of a release: Croissant 1.1 over its Parquet files, with the responsible-AI fields. Pure.
+
+Writing a release as a whole or not at all: beside its place, verified, on the disk, then renamed.
 """
 
 from __future__ import annotations
 
+import fcntl
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import ExitStack
+import os
+import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from builder.core.errors import ReleaseError
+from builder.core.files import sync
 from builder.core.licences import is_spdx_name
+from builder.core.shards import Crew
 from builder.release import layers, origin, parquet
 from builder.release.card import HUB_SPLITS, card
-from builder.release.citation import citation, cite_as
 from builder.release.export import bio, paper
 from builder.release.export.records import ElementRow, ReviewRow, TripletRow, labelled, untokenisable
 from builder.release.export.records import triplet as released
-from builder.release.fields import LINEAGE, REVIEW, TRIPLET
 from builder.release.layers import LayerRow
 from builder.release.manifest import (
     MASKED,
     UNMASKED,
     Content,
     Facts,
+    Stored,
     checksums,
     digest_of,
     manifest,
@@ -33,7 +42,12 @@ from builder.release.manifest import (
     size_of,
     stored,
 )
+from builder.release.origin import citation, cite_as
+from builder.release.sections import LINEAGE, REVIEW, TRIPLET
 from builder.release.stated_quality import quality_sentence
+from builder.release.verify import Seen, verify
+
+# ---- package
 
 Node = dict[str, object]
 CONTEXT: Node = {
@@ -349,3 +363,71 @@ def _spanned(row: LayerRow) -> ReviewRow:
         for aspect in row["aspects"]
     ]  # fmt: skip
     return row | {"triplets": stand_in}
+
+
+# ---- writing
+
+
+@contextmanager
+def building(out: Path) -> Iterator[Path]:
+    """A folder beside the releases in which one is made, by one process at a time;
+    what is left of it in the end goes.
+    """
+    out.mkdir(parents=True, exist_ok=True)
+    held = os.open(out, os.O_RDONLY)
+    try:
+        with suppress(OSError):  # some network file systems lock nothing
+            _locked(held, out)
+        folder = out / ".release.building"
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        try:
+            yield folder
+        except OSError as error:
+            error.filename = error.filename or str(out)  # the error of a full disk names no file
+            raise
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+    finally:
+        os.close(held)
+
+
+def write(
+    folder: Path,
+    target: Path,
+    files: Mapping[str, Content],
+    crew: Crew | None = None,
+    apart: Mapping[str, str] | None = None,
+    seen: Seen | None = None,
+) -> None:
+    """A release from the folder it is made in; ReleaseError with the first fault if it does not verify, which `crew`
+    finds out. `apart` and `seen` are as in `verify`.
+    """
+    for path, content in files.items():
+        place = folder / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        if not isinstance(content, Stored):
+            place.write_bytes(content)
+        elif content.path != place:
+            shutil.copyfile(content.path, place)
+        sync(place)
+    faults = verify(folder, crew, apart, seen)
+    if faults:
+        raise ReleaseError(
+            f"the release does not verify: {faults[0]}" + (f" and {len(faults) - 1} more" if len(faults) > 1 else ""),
+            where=str(folder),
+        )
+    for inner in {folder, *(path.parent for path in folder.rglob("*"))}:
+        sync(inner)
+    os.rename(folder, target)
+    sync(target.parent)
+
+
+def _locked(held: int, out: Path) -> None:
+    """ReleaseError where another process makes a release in the same place: both would take the same number."""
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise ReleaseError(
+            "another process makes a release here", where=str(out), fix="wait for it, or use another --out"
+        ) from error

@@ -29,8 +29,7 @@ from builder.release.export.records import ReviewRow
 from builder.release.gates import RowLook, WholeRelease, row_faults, schema_fault
 from builder.release.layers import LayerRow
 from builder.release.manifest import sums
-from builder.release.reading import FORMAT, NAME, rows
-from builder.release.shape import croissant_fault, manifest_fault, parse, read_json
+from builder.release.reading import FORMAT, NAME, croissant_fault, manifest_fault, parse, read_json, rows
 
 
 def count_faults(

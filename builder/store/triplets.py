@@ -3,6 +3,8 @@
 A triplet is stored once however many sources propose it, as a row of `builder.store.triplets`.
 
 A triplet as a row of the database, and back: its id, its columns, its spans and its reasons.
+
+Which lexicon words the rules' triplets rest on: table `lexicon_use`, counted at the end of the stage seed.
 """
 
 from __future__ import annotations
@@ -17,7 +19,10 @@ from dataclasses import dataclass
 from builder.core.annotators import Annotators
 from builder.core.reasons import ReadWord, Reasons
 from builder.core.records import Element, Polarity, StoredTriplet, Triplet, Verdict
+from builder.store import db
 from builder.store.reviews import PROPOSED_FOR
+
+# ---- triplets
 
 TRIPLET_COLUMNS = (
     "t.id, t.review, t.aspect, t.aspect_full, t.owner, t.opinion, t.opinion_full, t.polarity, t.valence, t.spans"
@@ -361,3 +366,25 @@ def subset(connection: sqlite3.Connection, ids: Sequence[int], most: int | None 
 def signatures(connection: sqlite3.Connection) -> dict[str, str]:
     """Source name -> its signature, gold left out."""
     return dict(connection.execute("SELECT name, signature FROM sources WHERE kind <> 'gold' ORDER BY id"))
+
+
+# ---- usage
+
+Entry = tuple[str, str, str, str]
+"""list (aspects or opinions), word, category, place (file:line)."""
+
+
+def record(connection: sqlite3.Connection, entries: Iterable[Entry]) -> None:
+    """Replace the table by `entries`, each with the number of proposals that rest on it."""
+    with db.atomic(connection):
+        connection.execute("DELETE FROM lexicon_use")
+        used = dict(
+            connection.execute(
+                "SELECT entry, count(*) FROM (SELECT aspect_entry AS entry FROM proposals UNION ALL"
+                " SELECT opinion_entry FROM proposals) GROUP BY entry"
+            ).fetchall()
+        )
+        connection.executemany(
+            "INSERT INTO lexicon_use (list, word, category, place, triplets) VALUES (?,?,?,?,?)",
+            ((kind, word, category, place, used.get(place, 0)) for kind, word, category, place in entries),
+        )

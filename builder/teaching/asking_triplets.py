@@ -31,7 +31,7 @@ from builder.gold.triplet_prompt import (
     ask_about,
 )
 from builder.pipeline import layers
-from builder.pipeline.labellers import read_unreadable, restore
+from builder.pipeline.judging import read_unreadable, restore
 from builder.pipeline.layers import is_pool, read_finished
 from builder.store import db, gold, labels, pools, reviews, triplets
 from builder.store.triplets import JudgedTriplet

@@ -1,25 +1,40 @@
-"""`builder gold audit`: draw a sample of a release for people to judge, take their answers, and say how good the
+"""Scores: of a release by an audit, of predictions by gold.
+
+`builder gold audit`: draw a sample of a release for people to judge, take their answers, and say how good the
 release is.
 
 In: a working directory with a release. Out: a pool for the annotation page or a sheet, and `AuditResult`. The next
 `builder versions release` states the result in card, manifest and Croissant; the report shows it at once.
+
+How good predictions are against gold: what `builder gold score` shows.
+
+In: files or folders in any format that `builder.release.export.answers` knows, or gold by two annotators. Out:
+`Scored`, the metrics with their intervals and what a reader should know of gold and predictions.
 """
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from builder.core.errors import ConfigError, WorkdirError
+from builder.core.errors import ConfigError, InputError, WorkdirError
 from builder.core.records import Pool
-from builder.gold.audit_estimates import READ, AuditResult, AuditSettings, draw_audit
+from builder.core.wording import counted, describe_faults
+from builder.gold.agreement import READ, AuditResult, AuditSettings, draw_audit
 from builder.gold.file_formats import SHEETS, named
 from builder.gold.items import LabelItem, items
+from builder.gold.metrics import Answer
+from builder.gold.metrics.complete import agreement, count_optional
+from builder.gold.metrics.systems import Asked, Settings, SystemScores, measure, measure_complete, metrics
 from builder.pipeline.layers import measured
+from builder.release.export import answers
+from builder.release.export.answers import AnswersRead, File, is_complete, load_complete
 from builder.store import db, pools
 from builder.teaching.labelling import Imported, import_labels, opened, write_items
+
+# ---- audit
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,3 +117,153 @@ def _sheet_items(pool: Pool) -> Iterator[LabelItem]:
 
 def _asks_for_missing(item: LabelItem) -> bool:
     return item.review.stratum == READ and item.candidate is not None
+
+
+# ---- scoring
+
+Rows = list[tuple[str, SystemScores]]
+"""(opinion or opinion_full, a metric of it)"""
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """`counts` of reviews and triplets by name, `summary` the same in sentences, `notes` what to know before believing
+    the numbers.
+    """
+
+    rows: Rows
+    counts: dict[str, object]
+    summary: tuple[str, ...]
+    notes: tuple[str, ...] = field(default=())
+
+
+def score_files(
+    gold: Path, pred: Path, against: Path | None = None, *, asked: Asked = "all", keys: tuple[str, ...] = ("opinion",
+    "opinion_full"),
+    settings: Settings | None = None, strict: bool = False,
+) -> Scored:  # fmt: skip
+    """Score `pred`, and its difference to `against`. `keys`: which opinion of our own rows is scored. `strict`: a
+    faulty gold line is an InputError.
+    """
+    settings = settings or Settings()
+    files: Mapping[str, File] = {
+        name: answers.load(path) for name, path in (("pred", pred), ("against", against)) if path is not None
+    }
+    if is_complete(gold):
+        return _score_complete(gold, files, asked, keys, settings)
+    if asked == "complete":
+        raise ConfigError(
+            "the metric `complete` needs gold by two annotators",
+            where=str(gold),
+            fix="name a folder with A.jsonl and B.jsonl",
+        )
+    gold_file, files = _joinable(answers.load(gold), files)
+    rows: Rows = []
+    for key in keys:
+        due = gold_file.read(key, strict)
+        predicted, other = _answers_of(files, key)
+        rows += [(key, row) for row in measure(due.answers, predicted, metrics(asked, settings.mode), settings, other)]
+    due, read = gold_file.read(strict=strict), {name: file.read() for name, file in files.items()}
+    counts: dict[str, object] = {"gold": len(due.answers), "null_triplets": due.null}
+    counts |= {"without_prediction": len(due.answers.keys() - read["pred"].answers.keys())}
+    counts |= {"faulty": list(due.faults)} if due.faults else {}
+    summary = [
+        _join(
+            f"gold: {counted(len(due.answers), 'review')}, {due.null} NULL triplets left out", due.answers, read["pred"]
+        )
+    ]
+    summary += _ceiling(rows, due)
+    faults = describe_faults(due.faults, "faulty gold line", "--format json")
+    return Scored(rows, counts, tuple(summary), (*_notes(due.answers, read, settings.mode), *faults))
+
+
+def _score_complete(
+    gold: Path, files: Mapping[str, File], asked: Asked, keys: tuple[str, ...], settings: Settings
+) -> Scored:
+    if asked not in ("all", "complete"):
+        fix = "leave --metric out, or say --metric complete"
+        raise ConfigError(
+            f"gold by two annotators has core and full forms, which {asked} does not know", where=str(gold), fix=fix
+        )
+    if settings.mode != "open":
+        raise ConfigError(
+            f"gold by two annotators is scored in open mode, not {settings.mode}",
+            where=str(gold),
+            fix="leave --mode out",
+        )
+    reviews = load_complete(gold)
+    rows: Rows = []
+    hits = {}
+    for key in keys:
+        predicted, other = _answers_of(files, key)
+        hits[key] = count_optional(reviews, predicted)
+        rows += [(key, row) for row in measure_complete(reviews, predicted, settings, other)]
+    read = {name: file.read() for name, file in files.items()}
+    required, optional = (
+        sum(len(getattr(review, name)) for review in reviews.values()) for name in ("required", "optional")
+    )
+    agreed = agreement(reviews)
+    counts: dict[str, object] = {
+        "gold": len(reviews),
+        "required": required,
+        "optional": optional,
+        "agreement_f1": agreed,
+    }
+    counts |= {"optional_hit": hits, "without_prediction": len(reviews.keys() - read["pred"].answers.keys())}
+    head = (
+        f"gold: {counted(len(reviews), 'review')}, {required} required and "
+        f"{counted(optional, 'optional triplet')}; F1 of one annotator "
+        f"against the other {agreed:.1f}"
+    )
+    tail = "optional triplets hit, which count neither as right nor as wrong: " + ", ".join(
+        f"{n} by {key}" for key, n in hits.items()
+    )
+    return Scored(rows, counts, (_join(head, reviews, read["pred"]), tail), tuple(_notes(reviews, read, settings.mode)))
+
+
+def _joinable(gold: File, files: Mapping[str, File]) -> tuple[File, Mapping[str, File]]:
+    """The same files. Rows of the paper's format are known by the ids of their reviews where all of that format have
+    them, else by their numbers.
+    """
+    if not any(file.is_numbered for file in (gold, *files.values())):
+        return gold, files
+    return gold.by_number(), {name: file.by_number() for name, file in files.items()}
+
+
+def _answers_of(files: Mapping[str, File], key: str) -> tuple[dict[str, list[Answer]], dict[str, list[Answer]] | None]:
+    return files["pred"].read(key).answers, files["against"].read(key).answers if "against" in files else None
+
+
+def _join(head: str, gold: Mapping[str, object], predicted: AnswersRead) -> str:
+    missing, other = len(gold.keys() - predicted.answers.keys()), len(predicted.answers.keys() - gold.keys())
+    parts = [head]
+    parts += [f"{counted(missing, 'review')} without a prediction"] if missing else []
+    parts += [f"{counted(other, 'predicted review')} not in gold"] if other else []
+    return "; ".join(parts)
+
+
+def _ceiling(rows: Rows, due: AnswersRead) -> list[str]:
+    low = next((row.ceiling for _, row in rows if row.ceiling < 100), None)
+    if low is None:
+        return []
+    empty = sum(not triplets for triplets in due.answers.values())
+    return [f"ceiling of the paper metric: {low:.1f}, empty gold reviews count 0: {empty} of {len(due.answers):,}"]
+
+
+def _notes(gold: Mapping[str, object], read: Mapping[str, AnswersRead], mode: str) -> list[str]:
+    """What to know of the predictions; InputError where they are of other reviews."""
+    notes = []
+    for name, predictions in read.items():
+        if not predictions.answers.keys() & gold.keys():
+            ids = [next(iter(named), "") for named in (predictions.answers, gold)]
+            raise InputError(
+                f"--{name} and --gold have no id in common, for example {ids[0]!r} and {ids[1]!r}",
+                fix="score the same reviews under the same ids; lines of ASTE files, and of the paper's format without "
+                "`review_id`, are known by their numbers",
+            )
+        if predictions.given and mode == "open":
+            notes.append(
+                f"note: the questions of --{name} name the aspects: where a model was asked so, score it with --mode "
+                "given-aspects"
+            )
+    return notes

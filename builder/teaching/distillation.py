@@ -22,7 +22,7 @@ from builder.pipeline.builds import remembered
 from builder.pipeline.context import Context
 from builder.pipeline.judging import list_examples
 from builder.pipeline.rounds import readable_reviews
-from builder.release.model_card import DESCRIPTION, FORMAT
+from builder.release.card import DESCRIPTION, FORMAT
 from builder.store import db, runs, triplets
 
 if TYPE_CHECKING:

@@ -37,8 +37,8 @@ from builder.language.lexicon.resources import Lexicon, load_lexicon, sample_dir
 from builder.pipeline.rule_report import quote
 from builder.reviews import sources
 from builder.reviews.script import HAN
+from builder.reviews.sources.cells import RawReview
 from builder.reviews.sources.columns import Columns
-from builder.reviews.sources.rows import RawReview
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]*")
 _SNIPPET = 16

@@ -31,17 +31,17 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from builder.augment import cues, measures
+from builder.augment import constraints, survival
 from builder.augment.conditions import bio
 from builder.augment.constraints import broken, make_trial
 from builder.augment.fragment_settings import MaskedSeq2SeqSettings
-from builder.augment.measures import characters
 from builder.augment.methods import cbert, gpt2, masked_seq2seq, synonym
 from builder.augment.methods.cbert import CBertSettings
 from builder.augment.methods.gpt2 import Gpt2Settings
 from builder.augment.nets.transformer import padded
 from builder.augment.records import Mark, Method, Rewrite, Sentence, applied, moved
 from builder.augment.settings import make_settings
+from builder.augment.survival import characters
 from builder.augment.training import raw
 from builder.core.records import Span
 from builder.language import nlp
@@ -202,7 +202,7 @@ class Making:
 
     def __init__(self, rows: Sequence[Row], test: Sequence[Row], options: argparse.Namespace) -> None:
         lexicon = load_lexicon()
-        self.cues = cues.chinese(lexicon)
+        self.cues = constraints.chinese(lexicon)
         tokens = nlp.load("embedded", lexicon.words()).annotate([text for _, text, _ in rows])
         self.options, self.texts = options, {key: text for key, text, _ in rows}
         self.given = [
@@ -217,7 +217,7 @@ class Making:
         held = [text for _, text, _ in test]
         self.corpus = raw(options.corpus, self.given, held=held) if options.corpus else ()
         known = [one.text for one in self.corpus if one.text not in self.texts.values()] or held
-        self.fluency = measures.fit(map(characters, known))
+        self.fluency = survival.fit(map(characters, known))
 
     def sets(self, name: str, folder: Path) -> list[list[Row]]:
         """`copies` sets of new sentences with aspects in their new places."""

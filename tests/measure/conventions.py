@@ -24,7 +24,7 @@ from builder.gold.metrics import Answer
 from builder.gold.metrics.complete import tally_complete
 from builder.gold.metrics.scores import f1, share
 from builder.language.lexicon.rules import load_rules
-from builder.release.export.answers_complete import load_complete
+from builder.release.export.answers import load_complete
 from builder.release.export.paper import aspect_text
 
 Readings = Mapping[str, Reading]

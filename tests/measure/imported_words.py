@@ -20,7 +20,7 @@ from builder.language.lexicon.overlay import write
 from builder.language.lexicon.resources import load_lexicon
 from builder.language.nlp.embedded import load_segmenter
 from builder.reviews import sources
-from builder.reviews.sources.rows import RawReview
+from builder.reviews.sources.cells import RawReview
 
 ROUNDS = 3
 

@@ -17,7 +17,7 @@ from contextlib import closing
 from pathlib import Path
 
 from builder.language.lexicon.resources import load_lexicon
-from builder.store import db, queries, search, stories, usage
+from builder.store import db, queries, search, stories, triplets
 
 REPEATED = {
     "reviews": "id + :o, key || '~' || :o, text, source, place, rating, file, row, script, language, hash, norm_hash, "
@@ -61,7 +61,7 @@ def fill(source: Path, target: Path, wanted: int) -> None:
                     )
                 have = connection.execute("SELECT count(*) FROM triplets").fetchone()[0]
         lexicon = load_lexicon()
-        usage.record(
+        triplets.record(
             connection,
             [("aspects", one.word, one.cls, one.where) for one in lexicon.aspects.values()]
             + [("opinions", one.word, one.category, one.where) for one in lexicon.opinions.values()],

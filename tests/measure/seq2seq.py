@@ -85,7 +85,7 @@ def lengths_of(path: Path | None) -> list[int]:
         draw = random.Random(3)
         return [max(4, int(0.75 * draw.lognormvariate(3.3, 1.1))) for _ in range(5000)]
     from builder.reviews import sources
-    from builder.reviews.sources.rows import RawReview
+    from builder.reviews.sources.cells import RawReview
 
     return [max(4, int(0.75 * len(row.text))) for row in sources.read(path) if isinstance(row, RawReview)]
 

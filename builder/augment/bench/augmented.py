@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from builder.augment import catalog
-from builder.augment.bench.labelled_texts import BenchRow, Data, digest, language, normalised, sentences
+from builder.augment.bench.reading import BenchRow, Data, digest, language, normalised, sentences
 from builder.augment.records import Edit, Mark, applied, moved, stretched
 from builder.augment.run import Judgement, Request, Seen, judge_proposals, load_method, lost
 from builder.augment.settings import AugmentSettings, Given, make_settings

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from builder.augment.bench.augmented import NONE
-from builder.augment.bench.scores import MAIN, SHOWN
+from builder.augment.bench.cells import MAIN, SHOWN
 from builder.augment.bench.shift import Shift, ShiftPoint
 from builder.augment.bench.tables import TableLine
 from builder.augment.bench.tables import shown as shown_name

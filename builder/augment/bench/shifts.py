@@ -12,11 +12,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from builder.augment.bench import plots
-from builder.augment.bench.cells import BenchPlan, config_of
-from builder.augment.bench.labelled_texts import BenchRow, item
+from builder.augment.bench.cells import BenchPlan, Spread, config_of
 from builder.augment.bench.models.predictors import fit
 from builder.augment.bench.plan import write_files
-from builder.augment.bench.scores import Spread
+from builder.augment.bench.reading import BenchRow, item
 from builder.augment.bench.shift import Shift, analyse
 from builder.core.errors import ConfigError
 from builder.learning.task import Progress

@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from builder.augment.bench.augmented import NONE
-from builder.augment.bench.cells import Cell
-from builder.augment.bench.scores import MAIN, SHOWN, Spread, least_p, rank_sum
+from builder.augment.bench.cells import MAIN, SHOWN, Cell, Spread, least_p, rank_sum
 
 LEVEL = 0.05
 

@@ -22,8 +22,7 @@ import torch
 from torch import Tensor
 from tqdm import tqdm
 
-from builder.augment.boost.filters import SurrogateReading
-from builder.augment.boost.folds import Labels, labels
+from builder.augment.boost.filters import Labels, SurrogateReading, labels
 from builder.augment.boost.word_network import UNKNOWN, FoldVocabulary, TwoWay, TwoWayConfig, WordItem, cut, pieces
 from builder.augment.records import Edit, Sentence
 from builder.augment.settings import AugmentSettings, BoostSettings

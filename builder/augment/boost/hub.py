@@ -19,8 +19,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from builder.augment.boost.classes import bar, read_labels
-from builder.augment.boost.filters import SurrogateReading
-from builder.augment.boost.folds import Labels, labels
+from builder.augment.boost.filters import Labels, SurrogateReading, labels
 from builder.augment.boost.masked import LONGEST, ROOM, MaskedModel, load_masked, perplexity
 from builder.augment.records import Edit, Sentence
 from builder.augment.settings import AugmentSettings, BoostSettings

@@ -26,17 +26,19 @@ from typing import Any, Literal, cast
 
 from builder.augment import catalog
 from builder.augment.boost.filters import (
+    Fold,
     JudgedCandidate,
     Reference,
     Surrogate,
     SurrogateReading,
     Thresholds,
     Trainer,
+    crossed,
     middle,
     sifted,
     survive,
+    whole,
 )
-from builder.augment.boost.folds import Fold, crossed, whole
 from builder.augment.records import Changed, Edit, Mark, Method, Rewrite, Sentence, applied, moved, replaced
 from builder.augment.settings import AugmentSettings, BoostSettings
 from builder.core.code import code_digest

@@ -28,8 +28,7 @@ from builder.augment.replacing import (
     train_cloze,
     unit_inventory,
 )
-from builder.augment.signatures import LATER, describe_training
-from builder.augment.training import Training
+from builder.augment.training import LATER, Training, describe_training
 from builder.core.limits import Limits, above_0, among, at_least, share_above_0
 
 if TYPE_CHECKING:

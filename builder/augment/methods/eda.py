@@ -15,7 +15,7 @@ from functools import lru_cache
 from random import Random
 
 from builder.augment import natural
-from builder.augment.choice import amount, distinct, free, inside, replacing, some
+from builder.augment.characters import amount, distinct, free, inside, replacing, some
 from builder.augment.methods import synonym
 from builder.augment.records import Edit, Rewrite, Sentence, seeded
 from builder.augment.settings import AugmentSettings

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING
 from builder.augment.conditions import KINDS, kept
 from builder.augment.records import Edit, Mark, Rewrite, Sentence
 from builder.augment.replacing import unit_inventory
-from builder.augment.signatures import LATER, describe_training, sign_method
-from builder.augment.training import Training
+from builder.augment.training import LATER, Training, describe_training, sign_method
 from builder.core.errors import ModelError
 from builder.core.limits import Limits, among, at_least
 

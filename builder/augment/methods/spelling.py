@@ -16,7 +16,7 @@ from pathlib import Path
 from random import Random
 
 from builder.augment import characters
-from builder.augment.choice import amount, distinct, free, replacing
+from builder.augment.characters import amount, distinct, free, replacing
 from builder.augment.records import Edit, Rewrite, Sentence, seeded
 from builder.augment.settings import AugmentSettings
 from builder.core.errors import ConfigError, InputError

@@ -13,7 +13,7 @@ from functools import partial
 from random import Random
 
 from builder.augment import characters
-from builder.augment.choice import amount, distinct, free, replacing
+from builder.augment.characters import amount, distinct, free, replacing
 from builder.augment.records import Edit, Rewrite, Sentence, seeded
 from builder.augment.settings import AugmentSettings
 from builder.core.files import key_of

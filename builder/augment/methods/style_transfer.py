@@ -20,11 +20,10 @@ from typing import TYPE_CHECKING
 
 from builder.augment.conditions import Conditions, free_words, kept
 from builder.augment.methods import cbert
-from builder.augment.opposites import OPPOSITE, Opinion, head, label_of, middle, opinions_of, opposites, turned
+from builder.augment.natural import OPPOSITE, Opinion, head, label_of, middle, opinions_of, opposites, turned
 from builder.augment.records import Changed, Edit, Mark, Rewrite, Sentence
 from builder.augment.replacing import ClozeModel, Words, distinct, edited, in_turn, unit_inventory
-from builder.augment.signatures import LATER, describe_training, sign_method
-from builder.augment.training import InDomain
+from builder.augment.training import LATER, InDomain, describe_training, sign_method
 from builder.core.errors import ModelError
 from builder.core.limits import Limits, among, at_least, share_above_0
 from builder.core.records import Span

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Protocol
 
 from builder.augment import wordnet
-from builder.augment.cues import english_sets, english_words
+from builder.augment.constraints import english_sets, english_words
 from builder.augment.records import Edit, Rewrite, Sentence, seeded
 from builder.augment.settings import AugmentSettings
 from builder.augment.settings import SynonymSettings as Options

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Protocol, cast
 
-from builder.augment.choice import amount, distinct, free, replacing
+from builder.augment.characters import amount, distinct, free, replacing
 from builder.augment.records import Edit, Rewrite, Sentence, seeded
 from builder.augment.settings import AugmentSettings
 from builder.core.files import key_of

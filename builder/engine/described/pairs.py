@@ -1,6 +1,10 @@
 """Aspects and opinions paired and expanded in the dependency tree (Lu et al. 2024, section 3.2.3).
 
 In: tokens with their heads, and the sets O and A. Out: `PathPair`s, the set P of the paper, each with what led to it.
+
+The polarity of a paired opinion (Lu et al. 2024, section 3.2.4).
+
+In: an opinion with the tokens around it. Out: its negators, and its valence with the reasons.
 """
 
 from __future__ import annotations
@@ -11,10 +15,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
 
+from builder.core.reasons import Reasons
 from builder.core.records import Token
-from builder.engine.described.mentions import Mention
-from builder.engine.described.steps import AttributeStep, ConjunctionStep
-from builder.engine.paths import Tree, dependency_path, find_roots
+from builder.engine.described.mentions import AttributeStep, ConjunctionStep, Mention, PolarityStep
+from builder.engine.pairing import Tree, dependency_path, find_roots
+from builder.engine.polarity import read_opinion
+from builder.language.lexicon.resources import Lexicon, OpinionEntry
+
+# ---- pairs
 
 _Closest = dict[int, tuple[int, list[Mention]]]
 """Token -> how many arcs below it the closest aspects of a sentence are, and these, in text order."""
@@ -181,3 +189,41 @@ def _name_token(tokens: Sequence[Token], text: str, token: int) -> Mention:
 def _count_between(first: Mention, second: Mention) -> int:
     """The characters between two mentions."""
     return max(second.start - first.end, first.start - second.end)
+
+
+# ---- polarity
+
+MIDDLE = 5.0
+LOWEST = 1.0
+
+
+def find_negators(
+    text: str, tokens: Tree, opinion: Mention, lexicon: Lexicon, step: PolarityStep
+) -> list[tuple[int, str]]:
+    """The tokens in a negation relationship with an opinion (section 3.2.4), each with its relation.
+
+    That is a `neg` arc, or any arc to a negator of the lexicon before the opinion: parsers take 不會 for a modal.
+    """
+    return [
+        (number, relation)
+        for number, relation in find_neighbours(tokens, opinion)
+        if number < opinion.first
+        and (
+            (relation in step.relations and tokens[number].head != -1)
+            or lexicon.negators.get(text[tokens[number].start : tokens[number].end]) in step.kinds
+        )
+    ]
+
+
+def classify(opinion: Mention, negators: Sequence[tuple[int, str]]) -> tuple[float, Reasons]:
+    """The valence of an opinion and its reasons (section 3.2.4): that of its category, mirrored at 5 if negated.
+
+    Above 5 is positive, below negative, 5 neutral; what is neutral stays so.
+    """
+    entry = opinion.entry
+    assert isinstance(entry, OpinionEntry)
+    word = read_opinion(entry)
+    if not negators:
+        return entry.valence, Reasons(word)
+    arcs = ", ".join(relation for _, relation in negators)
+    return max(LOWEST, 2 * MIDDLE - entry.valence), Reasons(word, (("negation", f"reversed: {arcs}"),))

@@ -11,16 +11,21 @@ from dataclasses import dataclass, replace
 from builder.core.reasons import ReadWord, Reasons
 from builder.core.records import Element, Span, Token, Triplet, polarity_of
 from builder.engine.constituents import Constituent, Phrase, Term
-from builder.engine.described.mentions import Mention, MentionLexicons, detect_aspects, detect_opinions
-from builder.engine.described.pairs import PathPair, add_attributes, add_conjuncts, find_marks, pair_by_shortest_path
-from builder.engine.described.polarity import classify, find_negators
-from builder.engine.described.steps import Steps
-from builder.engine.elements import make_element
+from builder.engine.described.mentions import Mention, MentionLexicons, Steps, detect_aspects, detect_opinions
+from builder.engine.described.pairs import (
+    PathPair,
+    add_attributes,
+    add_conjuncts,
+    classify,
+    find_marks,
+    find_negators,
+    pair_by_shortest_path,
+)
 from builder.engine.engine import Doc
-from builder.engine.paths import Tree
+from builder.engine.pairing import Tree
 from builder.engine.symbols import ASPECT, OPINION
 from builder.engine.units import lower_case
-from builder.engine.weighing import Read, weigh
+from builder.engine.weighing import Read, make_element, weigh
 from builder.language.lexicon.resources import AspectEntry, Lexicon, OpinionEntry
 from builder.language.lexicon.rules import Rule
 

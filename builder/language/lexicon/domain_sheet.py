@@ -19,7 +19,7 @@ from pathlib import Path
 from builder.core.errors import ResourceError
 from builder.core.files import read_cells, write_atomically
 from builder.core.wording import counted
-from builder.language.lexicon.candidate_files import ANSWERS
+from builder.language.lexicon.induce import ANSWERS
 from builder.language.lexicon.overlay import save
 from builder.language.lexicon.packs import CARD
 from builder.language.lexicon.resources import Lexicon

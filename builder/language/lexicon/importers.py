@@ -1,4 +1,21 @@
-"""`builder words lexicon import`: lexicons in the layouts that people hold become an overlay in ours.
+"""The layouts of lexicon files that people hold, one reader a kind.
+
+In: the text of a file, the lexicon in use, and the options of the import. Out: `Entry`s, one a word, each with the
+line it stands in; a line that is no entry is one with a reason.
+
+| kind | one line is | becomes |
+|---|---|---|
+| `ehownet` | see `ehownet.py` | opinions, a category each |
+| `valence-csv` | a row with the columns Word or Phrase and Valence_Mean (CVAW) | opinions, valence to one decimal |
+| `ntusd` | a word, or words parted by commas; the file's name or an option gives the polarity | opinions, 7 or 3 |
+| `dishes` | a dish, or a table whose first column is one | aspects, food.dish unless the options name another class |
+| `words` | a word, then a tab and its category, class or part of speech | opinions, aspects, or general words |
+
+A part of speech of `words` is CKIP's or universal; a bare word is a general one. `valence-csv` takes tab or comma.
+
+E-HowNet's layouts: semantic categories with their words.
+
+`builder words lexicon import`: lexicons in the layouts that people hold become an overlay in ours.
 
 In: a file, its kind, the lexicon in use. Out: `Overlay` with entries, the categories they need, and every line that was
 refused, with its reason. Words are written as the view shows them: Traditional, width folded. The kinds: `layouts`
@@ -7,28 +24,280 @@ and `ehownet`.
 
 from __future__ import annotations
 
+import csv
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from builder.core.errors import ConfigError
-from builder.language.lexicon.layouts import (
-    Entry,
-    Options,
-    Reader,
-    read_dishes,
-    read_ehownet,
-    read_ntusd,
-    read_text,
-    read_valence_csv,
-    read_words,
-)
+from builder.core.errors import ConfigError, InputError, ResourceError
+from builder.core.wording import counted
 from builder.language.lexicon.overlay import Overlay, Refused, check_name, own
 from builder.language.lexicon.resources import Lexicon
 from builder.reviews.script import HAN, script_of
 from builder.reviews.text import view
+
+# ---- layouts
+
+POSITIVE, NEGATIVE = 7.0, 3.0
+_HEADERS = frozenset(["word", "words", "name", "dish", "title", "詞", "詞彙", "菜名", "名稱"])
+_WORD_COLUMNS, _VALENCE_COLUMNS = ("word", "phrase"), ("valence_mean", "valence")
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Settings of an import. Empty or None where the format's own default applies.
+
+    `polarity` is for ntusd; `cls` the class of words without one of their own; `category` the category of all opinions
+    in place of the file's; `scale` the lowest and highest valence of the file; `neutral` how far from the scale's
+    middle a valence is no opinion; `shortest` and `longest` words taken, in characters; `keep_known` refuses words
+    that the lexicon in use has; `encoding` where it is not UTF-8. `valences` gives categories of E-HowNet a valence,
+    `tags` parts of speech of other schemes a universal one.
+    """
+
+    name: str = ""
+    polarity: str = ""
+    cls: str = ""
+    category: str = ""
+    scale: tuple[float, float] | None = None
+    neutral: float = 0.5
+    shortest: int | None = None
+    longest: int = 12
+    keep_known: bool = True
+    encoding: str = ""
+    valences: Mapping[str, float] = field(default_factory=dict)
+    tags: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A word of a file: an opinion with its category and valence, an aspect with its class, a general word with its
+    part of speech, or a refusal.
+    """
+
+    line: int
+    word: str
+    category: str = ""
+    valence: float | None = None
+    cls: str = ""
+    pos: str = ""
+    reason: str = ""
+    detail: str = ""
+
+
+Reader = Callable[[str, Path, Lexicon, Options], Iterator[Entry]]
+
+
+def rescaled(value: float, low: float, high: float) -> float:
+    """A valence of a scale low..high on ours, 1..10, half by half so that its middle is our neutral 5 (of 1..9: 5 is
+    5, 9 is 10).
+    """
+    middle = (low + high) / 2
+    return 1 + 4 * (value - low) / (middle - low) if value <= middle else 5 + 5 * (value - middle) / (high - middle)
+
+
+def read_valence_csv(text: str, path: Path, lexicon: Lexicon, options: Options) -> Iterator[Entry]:
+    """Opinions of a table with a column of words and one of valences."""
+    low, high = options.scale or (1.0, 9.0)
+    head = text.partition("\n")[0]
+    rows = csv.reader(text.splitlines(), delimiter="\t" if "\t" in head else ",")
+    names = [name.strip().lower() for name in next(rows, [])]
+    word, value = (
+        next((names.index(name) for name in wanted if name in names), -1)
+        for wanted in (_WORD_COLUMNS, _VALENCE_COLUMNS)
+    )
+    if word < 0 or value < 0:
+        raise InputError(
+            "no column Word or Phrase, or no column Valence_Mean", where=f"{path}:1", fix=f"found: {', '.join(names)}"
+        )
+    for cells in rows:
+        line = rows.line_num
+        number = as_number(cells[value]) if len(cells) > max(word, value) else None
+        if number is None or not low <= number <= high:
+            shown = cells[word] if len(cells) > word else ""
+            yield Entry(line, shown, reason="valence", detail=f"no number from {low:g} to {high:g}")
+        elif abs(number - (low + high) / 2) < options.neutral:
+            yield Entry(line, cells[word], reason="neutral", detail=f"{number:g}")
+        else:
+            ours = round(rescaled(number, low, high), 1)
+            yield Entry(line, cells[word], f"valence_{ours:.1f}", ours)
+
+
+def read_ntusd(text: str, path: Path, lexicon: Lexicon, options: Options) -> Iterator[Entry]:
+    """Opinions of a list that is positive or negative as a whole."""
+    named = {word for word in ("positive", "negative") if word in path.stem.lower()}
+    polarity = options.polarity or (named.pop() if len(named) == 1 else "")
+    if polarity not in ("positive", "negative"):
+        raise ConfigError(
+            "an NTUSD list does not say whether its words are positive or negative",
+            where=str(path),
+            fix="give the polarity, positive or negative",
+        )
+    for line, row in numbered_lines(text):
+        for word in re.split(r"[,，]", row):
+            yield Entry(line, word.strip(), polarity, POSITIVE if polarity == "positive" else NEGATIVE)
+
+
+def read_dishes(text: str, path: Path, lexicon: Lexicon, options: Options) -> Iterator[Entry]:
+    """Aspects of a list of names, or of a table whose first column holds them."""
+    for line, row in numbered_lines(text):
+        word = row.split("\t")[0].strip()
+        if line == 1 and word.lower() in _HEADERS:
+            yield Entry(line, word, reason="header")
+        else:
+            yield Entry(line, word, cls=options.cls or lexicon.default_class)
+
+
+def read_words(text: str, path: Path, lexicon: Lexicon, options: Options) -> Iterator[Entry]:
+    """Words with a category, a class or a part of speech; bare words have that of the options, or none."""
+    for line, row in numbered_lines(text):
+        cells = [cell.strip() for cell in row.split("\t")]
+        kind = cells[1] if len(cells) == 2 else options.category or options.cls
+        if len(cells) > 2 or (len(cells) == 1 and not kind):
+            detail = (
+                f"{counted(len(cells), 'cell')} where 2 are due; for a list of bare words name a --class or --category"
+            )
+            yield Entry(line, cells[0], reason="cells", detail=detail)
+        elif line == 1 and cells[0].lower() in _HEADERS:
+            yield Entry(line, cells[0], reason="header")
+        elif kind in lexicon.categories:
+            yield Entry(line, cells[0], kind, lexicon.categories[kind])
+        elif kind in lexicon.classes:
+            yield Entry(line, cells[0], cls=kind)
+        elif tag := universal_tag(kind, options.tags):
+            yield Entry(line, cells[0], pos=tag)
+        else:
+            detail = f"{kind!r} is no category, class or part of speech"
+            yield Entry(line, cells[0], reason="unknown-kind", detail=detail)
+
+
+def universal_tag(tag: str, tags: Mapping[str, str]) -> str:
+    """The universal part of speech of a tag: by the table, else by the coarser one it belongs to (VH11 is a VH, Nab a
+    Na). Empty where the table has neither.
+    """
+    coarse = tag.rstrip("0123456789")
+    names = (tag, coarse, *(coarse[:end] for end in range(len(coarse) - 1, 1, -1) if coarse[end].islower()))
+    return next((tags[name] for name in names if name in tags), "")
+
+
+def numbered_lines(text: str) -> Iterator[tuple[int, str]]:
+    """Numbered lines without blank ones and comments."""
+    for number, line in enumerate(text.splitlines(), start=1):
+        if line.strip() and not line.startswith("#"):
+            yield number, line
+
+
+def read_text(path: Path, encoding: str) -> str:
+    """The file's text, in `encoding`, else by its byte order mark, else UTF-8. Never guessed: Big5 and GBK look
+    alike.
+    """
+    try:
+        raw = path.read_bytes()
+        marked = "utf-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+        return raw.decode(encoding or marked)
+    except (OSError, UnicodeDecodeError, LookupError) as error:
+        raise InputError(
+            f"cannot be read: {error}", where=str(path), fix="give its encoding, for example cp950 or gb18030"
+        ) from error
+
+
+def as_number(cell: str) -> float | None:
+    """The number in a cell, or None."""
+    try:
+        return float(cell)
+    except ValueError:
+        return None
+
+
+_MEMBERS = re.compile(r"[\s,，、;；]+")
+_POS = r"[A-Z][A-Za-z]*\d*"
+_TAGS = re.compile(rf"[(（]\s*{_POS}(?:\s*[,，、/]\s*{_POS})*\s*[)）]|[._/]{_POS}(?=[\s,，、;；]|$)")
+_BRANCH = re.compile(r"[\s│├└┬─┌|+`·-]*")
+_NODE = re.compile(r"(?:\{([^{}\s:：=]+)\}|([^{}()\s:：,，|]+\|[^{}()\s:：,，]+))(?=$|[\s:：])[:：]?")
+_DEFINITION = re.compile(r"(?:DEF\s*[=:]\s*)?\{\s*([^{}\s:：=]+)", re.I)
+
+
+@dataclass(slots=True)
+class _Tree:
+    """Where the reading stands in a tree of categories: (depth, name, valence) of those open, the innermost last."""
+
+    valences: Mapping[str, float]
+    branches: list[tuple[int, str, float | None]] = field(default_factory=list)
+
+    def enter(self, depth: int, category: str, valence: float | None) -> None:
+        """Open a category below those of a smaller depth; without a valence of its own it has theirs."""
+        while self.branches and self.branches[-1][0] >= depth:
+            self.branches.pop()
+        value = valence if valence is not None else find_valence(category, self.valences)
+        above = self.branches[-1][2] if self.branches else None
+        self.branches.append((depth, category, above if value is None else value))
+
+    def members(self, line: int, cells: list[str]) -> Iterator[Entry]:
+        """The words of some cells as entries of the innermost category."""
+        _, category, valence = self.branches[-1] if self.branches else (0, "", None)
+        reason = "" if valence is not None else "no-valence" if category else "no-category"
+        for member in filter(None, (part for cell in cells for part in _MEMBERS.split(_TAGS.sub(" ", cell)))):
+            yield Entry(line, member, category, valence, reason=reason, detail=category if reason else "")
+
+
+def read_ehownet(text: str, path: Path, lexicon: Lexicon, options: Options) -> Iterator[Entry]:
+    """The words of an E-HowNet file, whichever layout each line has."""
+    tree = _Tree(options.valences)
+    for line, row in numbered_lines(text):
+        branch = _BRANCH.match(row)
+        indent = branch.group() if branch else ""
+        cells = [cell.strip() for cell in row[len(indent) :].split("\t") if cell.strip()]
+        if not cells:
+            continue
+        node, definition = _NODE.match(cells[0]), _DEFINITION.match(cells[-1])
+        if len(cells) > 1 and definition and not node:
+            yield _define(line, _TAGS.sub("", cells[0]).strip(), definition[1], options.valences)
+        elif node or len(cells) > 1:
+            category = (node[1] or node[2]) if node else cells[0]
+            value = as_number(cells[1]) if len(cells) > 1 else None
+            members = [*([cells[0][node.end() :].strip()] if node else []), *cells[1 if value is None else 2 :]]
+            tree.enter(len(indent.expandtabs(4)), re.sub(r"\s+", "_", category), _on_scale(value, options))
+            if not any(members) and tree.branches[-1][2] is None and not indent:
+                yield Entry(line, cells[0], reason="no-valence", detail="a category without a valence")
+            yield from tree.members(line, members)
+        else:
+            yield from tree.members(line, cells)
+
+
+def read_valences(path: Path, options: Options) -> dict[str, float]:
+    """The file of `--valences`: `category TAB valence` lines. ResourceError with file:line for any other line."""
+    valences: dict[str, float] = {}
+    for number, row in numbered_lines(read_text(path, options.encoding)):
+        cells = [cell.strip() for cell in row.split("\t")]
+        value = _on_scale(as_number(cells[1]), options) if len(cells) == 2 else None
+        if value is None and number == 1:
+            continue  # a header
+        if value is None or not 1 <= value <= 10:
+            fix = "write a category, a tab, and its valence; --scale LOW,HIGH where that is not 1 to 10"
+            raise ResourceError(f"{row!r} gives no category a valence", where=f"{path}:{number}", fix=fix)
+        valences[cells[0].strip("{}")] = value
+    return valences
+
+
+def find_valence(category: str, valences: Mapping[str, float]) -> float | None:
+    """The valence of `good|好` by that name, else by either half of it."""
+    return next((valences[name] for name in (category, *category.split("|")) if name in valences), None)
+
+
+def _define(line: int, word: str, category: str, valences: Mapping[str, float]) -> Entry:
+    """A word of the dictionary, in the category that heads its definition."""
+    valence = find_valence(category, valences)
+    if valence is None:
+        return Entry(line, word, reason="no-valence", detail=f"{category}; give it one with --valences")
+    return Entry(line, word, category, valence)
+
+
+def _on_scale(value: float | None, options: Options) -> float | None:
+    return value if value is None or options.scale is None else rescaled(value, *options.scale)
+
+
+# ---- importers
 
 FindNouns = Callable[[Sequence[str]], list[list[str]]]
 """For each name the nouns that a segmenter finds in it."""

@@ -23,7 +23,7 @@ from builder.core.files import check_regular, read_settings
 from builder.core.records import Span, Token
 from builder.language.nlp import crf, parser
 from builder.language.nlp.conllu import TAGS_V1
-from builder.language.nlp.draft import Draft, parsed, sentence_spans
+from builder.language.nlp.features import Draft, parsed, sentence_spans
 from builder.language.nlp.words import Words, chosen, runs
 
 MODELS = Path(__file__).parent / "models" / "embedded"

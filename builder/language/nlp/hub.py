@@ -20,7 +20,7 @@ from builder.core.files import parse_toml, read_settings
 from builder.core.limits import Limits, among
 from builder.core.records import Span, Token
 from builder.language.nlp import labels as label_table
-from builder.language.nlp.draft import Draft, TreeParser, parsed, sentence_spans
+from builder.language.nlp.features import Draft, TreeParser, parsed, sentence_spans
 from builder.language.nlp.labels import Labels
 
 SETTINGS = "models.toml"

@@ -30,7 +30,7 @@ from builder.gold.metrics import Answer
 from builder.gold.metrics.scores import near_label
 from builder.gold.metrics.systems import Settings
 from builder.language.lexicon.resources import Lexicon
-from builder.pages.report import contents, discriminator, process, quality, yardsticks
+from builder.pages.report import contents, process, quality, yardsticks
 from builder.pages.report.blocks import Cell, MarkedExample, Report, Section, Table, percent, spoken_seconds
 from builder.pages.report.yardsticks import NO_GOLD, Yardstick
 from builder.pipeline.rule_report import report
@@ -309,7 +309,7 @@ def collect(
         scores,
         mistakes(measured, yardsticks.final_systems(connection), partial(_quote, connection)),
         process.growth(connection),
-        discriminator.discriminator(connection, measured),
+        process.discriminator(connection, measured),
         quality.beyond_lexicon(connection, lexicon, measured),
         process.contribution(connection, analysis),
         contents.words(connection),

@@ -12,7 +12,7 @@ from itertools import combinations
 
 from builder.core.records import VERDICTS
 from builder.gold import agreement
-from builder.gold.audit_estimates import describe_audit
+from builder.gold.agreement import describe_audit
 from builder.gold.metrics.systems import Settings
 from builder.language.lexicon.resources import Lexicon
 from builder.pages.report import scores

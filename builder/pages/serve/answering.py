@@ -21,7 +21,7 @@ from urllib.parse import quote
 from builder.core.errors import QueryError
 from builder.core.records import Token, Triplet
 from builder.pages.serve.selection import Selection
-from builder.store import browse, changes, queries
+from builder.store import browse, queries, released
 from builder.store.queries import describe_tables
 
 # ---- metadata
@@ -52,7 +52,7 @@ _TRIPLET_LIST = (
 )
 """The flat table that only the pages have; the others are described in the store."""
 _HIDDEN = (
-    "annotations", "settings", "search", "releases", "current_triplets", *browse.TABLES, *changes.TABLES,
+    "annotations", "settings", "search", "releases", "current_triplets", *browse.TABLES, *released.TABLES,
 )  # fmt: skip
 
 

@@ -25,13 +25,12 @@ from builder.pages.serve.answering import ask, number, page, selection
 from builder.release.export.records import ReviewRow, TripletRow, completed
 from builder.release.export.records import triplet as triplet_of
 from builder.release.faulty import naming_faults
-from builder.release.reading import NAME, inside, opened
-from builder.release.shape import parse, read_json
+from builder.release.reading import NAME, inside, opened, parse, read_json
 from builder.release.shelf import Shelf
 from builder.reviews.sources.parquet import read_bounded
 from builder.reviews.text import hashed
-from builder.store import browse, changes, db, released, reviews, runs, search
-from builder.store.changes import ChangedReview, Side
+from builder.store import browse, db, released, reviews, runs, search
+from builder.store.released import ChangedReview, Side
 
 # ---- comparing
 
@@ -56,7 +55,7 @@ def store_changes(connection: sqlite3.Connection, before: Path, after: Path) -> 
             )
             for release, rows in zip((old, new), sides, strict=True)
         ]  # fmt: skip
-        changes.store(connection, totals[0], totals[1], compare(*sides))
+        released.store(connection, totals[0], totals[1], compare(*sides))
 
 
 def compare(before: Rows, after: Rows) -> Iterator[ChangedReview]:
@@ -121,12 +120,12 @@ async def compared(request: Any, datasette: Any) -> Any:
     place = number(request.args.get("page") or "1", 1)
 
     def work(connection: sqlite3.Connection) -> dict[str, Any]:
-        sides = changes.sides(connection)
+        sides = released.sides(connection)
         if not sides:
             return {"sides": None}
-        counts = changes.counts(connection)
-        rows = changes.reviews(connection, kind, PAGE, (place - 1) * PAGE)
-        return {"sides": sides, "counts": counts, "total": changes.count(connection, kind), "rows": rows}
+        counts = released.counts(connection)
+        rows = released.reviews(connection, kind, PAGE, (place - 1) * PAGE)
+        return {"sides": sides, "counts": counts, "total": released.count(connection, kind), "rows": rows}
 
     context = await ask(datasette, work)
     context |= {

@@ -20,9 +20,9 @@ from builder.pages.serve import spans
 from builder.pages.serve.answering import DATABASE, ask, ask_once, missing, page, selection
 from builder.pages.serve.selection import Selection
 from builder.reviews.folding import fold
-from builder.store import browse, runs, word_pages
+from builder.store import browse, runs
+from builder.store.browse import OTHER, Role
 from builder.store.listing import NONE
-from builder.store.word_pages import OTHER, Role
 
 # ---- charts
 
@@ -260,7 +260,7 @@ def _words(connection: sqlite3.Connection, chosen: Selection) -> list[Chart]:
         ("aspect", "Aspects", "named most"),
         ("opinion", "Opinions", "used most"),
     ):
-        rows = word_pages.top(connection, role, chosen.script, _MOST)  # type: ignore[arg-type]
+        rows = browse.top(connection, role, chosen.script, _MOST)  # type: ignore[arg-type]
         links = {str(row["shown"]): chosen.link(f"/{role}", word=row["word"]) for row in rows}
         bars = by_polarity(rows, "shown", links)
         made.append(Chart(title, about, f"/{role}s", LEGEND, bars))
@@ -285,7 +285,7 @@ def page_of(role: Role) -> Page:
         given = request.args.get("word") or ""
         known = await ask(
             datasette,
-            lambda connection: word_pages.read(connection, role, fold(given), chosen.script, chosen.kinds),
+            lambda connection: browse.read(connection, role, fold(given), chosen.script, chosen.kinds),
         )
         if known is None:
             return await missing(datasette, request, QueryError(f"no triplet has the {role} {given!r}"))
@@ -301,8 +301,8 @@ def pages_of(role: Role) -> Page:
         chosen = replace(await selection(request, datasette), query="", values=())
         part = request.args.get("part") or ""
 
-        def work(connection: sqlite3.Connection) -> list[word_pages.Counts]:
-            return word_pages.like(connection, role, fold(part), chosen.script, MOST)
+        def work(connection: sqlite3.Connection) -> list[browse.Counts]:
+            return browse.like(connection, role, fold(part), chosen.script, MOST)
 
         rows = await ask(datasette, work)
         links = {str(row["shown"]): chosen.link(f"/{role}", word=row["word"]) for row in rows}
@@ -313,7 +313,7 @@ def pages_of(role: Role) -> Page:
     return words
 
 
-def _context(word: word_pages.Word, chosen: Selection) -> dict[str, Any]:
+def _context(word: browse.Word, chosen: Selection) -> dict[str, Any]:
     of_word = chosen.with_(**{word.role: word.word})
 
     def bars(name: str) -> tuple[Bar, ...]:

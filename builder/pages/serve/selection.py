@@ -12,9 +12,8 @@ from urllib.parse import urlencode
 from builder.core.errors import QueryError
 from builder.reviews.folding import fold
 from builder.store import search
-from builder.store.browse import ALL, GOLD, LEFT_OUT, MODELS, RELEASED, RULES
+from builder.store.browse import ALL, GOLD, LEFT_OUT, MODELS, RELEASED, RULES, Script
 from builder.store.listing import REVIEW_FILTERS, TRIPLET_FILTERS, WORD_FILTERS, Filters
-from builder.store.word_pages import Script
 
 KINDS: dict[str, tuple[int, str]] = {
     "released": (RELEASED, "triplets of the last release"),

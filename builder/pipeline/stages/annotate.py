@@ -16,8 +16,7 @@ from builder.core.progress import bar
 from builder.core.shards import Job, Parcel
 from builder.engine.reader import read
 from builder.language import nlp
-from builder.pipeline.context import Context
-from builder.pipeline.lexicons import ArrivedWords, pack_words, unpack_words
+from builder.pipeline.context import ArrivedWords, Context, pack_words, unpack_words
 from builder.reviews.script import Script, Variants
 from builder.store import db, reviews, runs
 

@@ -23,8 +23,8 @@ from builder.models import kinds
 from builder.pipeline import judging, predictions
 from builder.pipeline.context import Context
 from builder.pipeline.judging import KnownVerdicts, pack_examples, stream_examples
-from builder.pipeline.sure_proposals import save_proposals
-from builder.pipeline.taught_reviews import list_taught_examples
+from builder.pipeline.layers import list_taught_examples
+from builder.pipeline.predictions import save_proposals
 from builder.store import db, reviews, runs, triplets
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from builder.pipeline.context import Context, crew_of_this_machine
 from builder.pipeline.release_facts import NO_JUDGE, RULES_ALONE, gather_facts, settle_version
 from builder.pipeline.release_reviews import train_source
 from builder.pipeline.release_rows import write_drafts
-from builder.release import package, writing
+from builder.release import package
 from builder.release.figures import as_rows
 from builder.release.manifest import Facts
 from builder.release.origin import UNTRUSTED
@@ -29,7 +29,7 @@ from builder.store import db, drops, released, reviews, runs
 
 def run(context: Context) -> runs.Counts:
     """Write the release, or find it again; its version, path and counts."""
-    with uncollected(), writing.building(context.out) as folder:
+    with uncollected(), package.building(context.out) as folder:
         return _release(context, folder)
 
 
@@ -53,7 +53,7 @@ def _release(context: Context, folder: Path) -> runs.Counts:
         else:
             apart = {name: draft.digest() for name, draft in drafts.items()}
             with crew_of_this_machine(context) as crew:
-                writing.write(folder, target, files, crew, apart, writer.take)
+                package.write(folder, target, files, crew, apart, writer.take)
         writer.end()
         released.set_public_ids(connection, context.config.release.ids == "hash")
         for stage in ("release", drops.STAGE):

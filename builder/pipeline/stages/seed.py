@@ -14,9 +14,8 @@ from builder.core.shards import Job
 from builder.engine import RuleEngine, make_engine
 from builder.engine.reader import extract, restored
 from builder.language.lexicon.resources import Lexicon
-from builder.pipeline.context import Context, advance, begin
-from builder.pipeline.lexicons import ArrivedWords, pack_words, unpack_words
-from builder.store import db, reviews, runs, triplets, usage
+from builder.pipeline.context import ArrivedWords, Context, advance, begin, pack_words, unpack_words
+from builder.store import db, reviews, runs, triplets
 
 _CHUNK = 1024
 _Task = list[tuple[reviews.ReviewFields, str]]
@@ -40,11 +39,11 @@ def run(context: Context) -> runs.Counts:
                 triplets.propose_prepared(connection, source, rows)
                 advance(connection, "seed", last)
             shown.update(number)
-    usage.record(connection, _lexicon_entries(context.lexicon))
+    triplets.record(connection, _lexicon_entries(context.lexicon))
     return triplets.counts(connection, "rules")
 
 
-def _lexicon_entries(lexicon: Lexicon) -> Iterator[usage.Entry]:
+def _lexicon_entries(lexicon: Lexicon) -> Iterator[triplets.Entry]:
     yield from (("aspects", entry.word, entry.cls, entry.where) for entry in lexicon.aspects.values())
     yield from (("opinions", entry.word, entry.category, entry.where) for entry in lexicon.opinions.values())
 

@@ -23,9 +23,9 @@ from builder.models import kinds
 from builder.pipeline import judging, variant_e
 from builder.pipeline import rounds as template_models
 from builder.pipeline.context import Context
-from builder.pipeline.labellers import restore_labellers
+from builder.pipeline.judging import restore_labellers
 from builder.pipeline.rounds import RoundCounts, RoundResult, accepts, finish_round, predict_splits, train_extractor
-from builder.store import db, labels, runs, training_sets, triplets
+from builder.store import db, labels, runs, triplets
 
 
 def run(context: Context) -> runs.Counts:
@@ -75,7 +75,7 @@ def _run_round(context: Context, variant: str, number: int, judge: Judge) -> Non
     """Build S_number, train M_number on it, predict with it, judge what is new; commit all of it at once."""
     connection = context.connection
     started = time.monotonic()
-    before = [triplet.id for triplet in training_sets.training(connection, variant, number - 1)] if number else []
+    before = [triplet.id for triplet in labels.training(connection, variant, number - 1)] if number else []
     proposed = _select_proposals(context, variant, number)
     after = sorted(set(before) | set(proposed.accepted))
     if not after:

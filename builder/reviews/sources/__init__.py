@@ -12,6 +12,7 @@ from pathlib import Path
 
 from builder.core.errors import InputError
 from builder.reviews.sources import delimited, json_values, parquet, xlsx
+from builder.reviews.sources.cells import Row
 from builder.reviews.sources.columns import Columns
 from builder.reviews.sources.opening import (
     Progress,
@@ -22,7 +23,6 @@ from builder.reviews.sources.opening import (
     one_line,
     opened,
 )
-from builder.reviews.sources.rows import Row
 
 __all__ = ["FORMATS", "Columns", "Progress", "Row", "Understanding", "digest", "read"]
 

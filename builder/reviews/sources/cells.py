@@ -1,4 +1,6 @@
-"""One row's cells as a `RawReview`. In: values of any type that a file may hold. Out: a review, or why it is none.
+"""The rows of a review file: `RawReview` for one that can be used, `RejectedRow` for one that cannot.
+
+One row's cells as a `RawReview`. In: values of any type that a file may hold. Out: a review, or why it is none.
 
 When a review was written, from a cell of any type.
 """
@@ -9,13 +11,47 @@ import math
 import re
 import unicodedata
 from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from itertools import islice
 from typing import Literal
 
 from builder.reviews.sources.opening import storable, written
-from builder.reviews.sources.rows import RawReview, RejectedRow, Row
+
+# ---- rows
+
+
+@dataclass(frozen=True, slots=True)
+class RawReview:
+    """One row as a reader gives it. `row` is the 1-based data row of the file (the header not counted).
+    `date`: YYYY-MM-DD, or YYYY-MM.
+    """
+
+    row: int
+    text: str
+    id: str | None = None
+    source: str | None = None
+    place: str | None = None
+    rating: float | None = None
+    group: str | None = None
+    date: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RejectedRow:
+    """A row that cannot be used: `reason` is a short code, `detail` what a person needs to find it."""
+
+    row: int
+    reason: str
+    detail: str
+    raw: str = ""
+
+
+Row = RawReview | RejectedRow
+
+
+# ---- cells
 
 Order = Literal["month", "day"]
 """What comes first where the year comes last."""

@@ -13,13 +13,12 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 
 from builder.core.errors import InputError
+from builder.reviews.sources.cells import Row
 from builder.reviews.sources.columns import LOOK_AT, Columns
 from builder.reviews.sources.dialects import Dialect, find_dialect
-from builder.reviews.sources.encoding import Codec, DecodedLine, codec_of, lines
 from builder.reviews.sources.json_values import read_json
 from builder.reviews.sources.layouts import RawCells, read_table, roles_of
-from builder.reviews.sources.opening import Source, check_lines
-from builder.reviews.sources.rows import Row
+from builder.reviews.sources.opening import Codec, DecodedLine, Source, check_lines, codec_of, lines
 
 _JSON = re.compile(r'\s*(?:\{\s*"|\[\s*\{)')
 _CHARACTERS = 1 << 20

@@ -11,12 +11,11 @@ import re
 from collections.abc import Iterator
 
 from builder.core.errors import InputError
+from builder.reviews.sources.cells import RejectedRow, Row
 from builder.reviews.sources.columns import Columns
-from builder.reviews.sources.encoding import Codec, DecodedLine, chunks, codec_of, lines
 from builder.reviews.sources.layouts import RawObject, read_objects
 from builder.reviews.sources.nesting import DECODER
-from builder.reviews.sources.opening import Source, storable
-from builder.reviews.sources.rows import RejectedRow, Row
+from builder.reviews.sources.opening import Codec, DecodedLine, Source, chunks, codec_of, lines, storable
 
 ELEMENT_LIMIT = 64 << 20
 """Characters. A longer element is a string that never closes."""

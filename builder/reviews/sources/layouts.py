@@ -12,7 +12,7 @@ from itertools import chain, islice
 
 from builder.core.errors import InputError
 from builder.core.wording import counted
-from builder.reviews.sources.cells import Order, review
+from builder.reviews.sources.cells import Order, RejectedRow, Row, review
 from builder.reviews.sources.columns import GUESSES, LOOK_AT, Columns, Picks, Table, find_header, known_roles, resolve
 from builder.reviews.sources.nesting import (
     Path,
@@ -26,7 +26,6 @@ from builder.reviews.sources.nesting import (
     transposed,
 )
 from builder.reviews.sources.opening import Source, storable, written
-from builder.reviews.sources.rows import RejectedRow, Row
 
 _OBJECTS = 1_000
 """Objects among which columns are looked for: they may lack keys."""

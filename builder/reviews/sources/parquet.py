@@ -15,12 +15,11 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from builder.core.errors import InputError
-from builder.reviews.sources.cells import review
+from builder.reviews.sources.cells import Row, review
 from builder.reviews.sources.columns import LOOK_AT, REVIEWS, Columns, Table, known_roles, resolve
 from builder.reviews.sources.layouts import RawObject, read_objects
 from builder.reviews.sources.nesting import review_lists
 from builder.reviews.sources.opening import BOMB, RATIO, Source, check_rows, door, one_line
-from builder.reviews.sources.rows import Row
 
 _TRUE, _FALSE, _BYTE, _DOUBLE, _TEXT, _LIST, _SET, _MAP, _STRUCT = 1, 2, 3, 7, 8, 9, 10, 11, 12
 _INTEGERS = (4, 5, 6)

@@ -19,8 +19,8 @@ from pathlib import Path
 
 from builder.core.errors import ConfigError, InputError
 from builder.reviews.sources import FORMATS, Columns, read
+from builder.reviews.sources.cells import RejectedRow
 from builder.reviews.sources.columns import REVIEWS
-from builder.reviews.sources.rows import RejectedRow
 
 Text = tuple[object, str]
 STANDARD = Path("-")

@@ -15,10 +15,10 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from builder.core.errors import InputError
+from builder.reviews.sources.cells import RejectedRow, Row
 from builder.reviews.sources.columns import Columns
 from builder.reviews.sources.layouts import RawCells, read_table
 from builder.reviews.sources.opening import Source, check_size, door, one_line, opened
-from builder.reviews.sources.rows import RejectedRow, Row
 
 _ESCAPED = re.compile("_x([0-9A-Fa-f]{4})_")
 _BROKEN = (

@@ -59,9 +59,9 @@ def use(base: Path, folder: Path) -> str:
     """`builder versions publish`, with a token that must stay secret."""
     from huggingface_hub import constants
 
-    from builder.release import hub_client
+    from builder.release import hub
 
-    hub_client.PATIENCE = 1.0
+    hub.PATIENCE = 1.0
     home = folder / "home"
     with serving(folder) as url, patch.object(os, "_exit", sys.exit):  # else the case would end without an answer
         constants.ENDPOINT, constants.HF_TOKEN_PATH, constants.HF_HUB_DISABLE_XET = url, str(home / "token"), True

@@ -63,7 +63,7 @@ def read_rows(path: Path, rows: int | None) -> str:
     """`read`, `rejected rows` or `refused`; AssertionError for a row that is lost or a message of several lines."""
     from builder.core.errors import InputError
     from builder.reviews.sources import read
-    from builder.reviews.sources.rows import RawReview
+    from builder.reviews.sources.cells import RawReview
 
     count = rejected = 0
     try:

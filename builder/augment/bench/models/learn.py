@@ -26,7 +26,7 @@ from builder.augment.bench.models.classifier_items import (
     Task,
     words_of,
 )
-from builder.augment.bench.models.encoders import Small, load
+from builder.augment.bench.models.encoders import Small, load, post_train
 from builder.augment.bench.models.inputs import (
     EncoderReader,
     ItemReader,
@@ -35,11 +35,10 @@ from builder.augment.bench.models.inputs import (
     WordReader,
     collate,
     spans_of,
+    tables,
     tags,
     written,
 )
-from builder.augment.bench.models.posttrain import post_train
-from builder.augment.bench.models.vectors import tables
 from builder.learning.checkpoint import Checkpoints
 from builder.learning.devices import choose, device_of, half_precision, in_parts, place
 from builder.learning.encode import batches

@@ -15,10 +15,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from builder.augment.bench.models.classifier_items import ClassifierConfig
-from builder.augment.bench.models.inputs import BEGIN, OUTSIDE, PieceBatch
-from builder.augment.bench.models.sentences import recurrent
-from builder.augment.bench.models.taggers import TAGS, Vectors, mean, tag_loss
-from builder.augment.bench.models.vectors import Tables
+from builder.augment.bench.models.inputs import BEGIN, OUTSIDE, PieceBatch, Tables
+from builder.augment.bench.models.taggers import TAGS, Vectors, mean, recurrent, tag_loss
 
 _START = TAGS
 LABEL_SIZE = 24
