@@ -229,7 +229,7 @@ def test_an_unknown_format_of_labels_is_refused(work: Work) -> None:
 def test_sources_keep_their_proposals_when_an_older_database_is_brought_up_to_date(tmp_path: Path) -> None:
     path = tmp_path / "builder.db"
     old = sqlite3.connect(path)
-    for number, script in schema()[:10]:
+    for number, script in schema()[:1]:
         old.executescript(f"{script}; PRAGMA application_id = {db.APPLICATION_ID}; PRAGMA user_version = {number};")
     old.execute(
         "INSERT INTO reviews (id, key, text, file, row, script, language, hash, norm_hash)"

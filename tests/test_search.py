@@ -159,12 +159,13 @@ def test_an_index_that_is_missing_or_behind_is_made_when_somebody_searches(
     assert again.out == ran.out
 
 
-def test_a_database_of_the_first_schema_gets_its_index(tmp_path: Path) -> None:
-    script = dict(db.schema())[1]
+def test_a_database_without_an_index_gets_one(tmp_path: Path) -> None:
+    number, script = db.schema()[0]
     with sqlite3.connect(tmp_path / db.NAME) as old:
-        old.executescript(script + f"PRAGMA application_id = {db.APPLICATION_ID}; PRAGMA user_version = 1;")
+        old.executescript(script + f"PRAGMA application_id = {db.APPLICATION_ID}; PRAGMA user_version = {number};")
         old.execute(
-            "INSERT INTO reviews VALUES (1,'a','湯頭鮮',NULL,NULL,NULL,'f',1,'traditional','zh','h','n',NULL,NULL,NULL)"
+            "INSERT INTO reviews (id, key, text, file, row, script, language, hash, norm_hash)"
+            " VALUES (1, 'a', '湯頭鮮', 'f', 1, 'traditional', 'zh', 'h', 'n')"
         )
     old.close()
     assert search.ensure(tmp_path) == 1

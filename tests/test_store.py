@@ -161,8 +161,18 @@ def test_a_new_database_has_the_newest_schema_our_mark_and_only_strict_tables(co
     assert connection.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
 
 
-def test_schema_files_are_numbered_from_one_without_gaps() -> None:
-    assert [number for number, _ in db.schema()] == list(range(1, len(db.schema()) + 1))
+def test_schema_files_are_numbered_from_that_of_version_03_without_gaps() -> None:
+    assert [number for number, _ in db.schema()] == list(range(10, 10 + len(db.schema())))
+
+
+def test_a_database_older_than_version_03_names_the_builder_that_reads_it(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / db.NAME) as old:
+        old.executescript(f"CREATE TABLE a (b); PRAGMA application_id = {db.APPLICATION_ID}; PRAGMA user_version = 9;")
+    old.close()
+    for opened in (db.reading, db.writing):
+        message = r"schema 9, made by a builder before 0\.3\.0; builder 0\.5\.0 still"
+        with pytest.raises(WorkdirError, match=message), opened(tmp_path):
+            pass
 
 
 def test_opening_again_changes_nothing_and_keeps_what_is_there(tmp_path: Path) -> None:
@@ -839,32 +849,6 @@ def test_public_ids_are_keys_or_hashes_and_repeated_reviews_have_none(filled: sq
     assert stories.find(filled, hashed) == (1, None)
 
 
-def test_a_release_of_schema_8_has_its_ids_rules_and_verdicts_after_the_migration(tmp_path: Path) -> None:
-    old = sqlite3.connect(tmp_path / db.NAME, isolation_level=None)
-    for number, script in db.schema():
-        if number <= 8:
-            old.executescript(script)
-    old.executescript(f"PRAGMA application_id = {db.APPLICATION_ID}; PRAGMA user_version = 8;")
-    reviews.insert(old, [new("r2", "牛肉麵很好吃", 1)])
-    i = 1 << triplets.BITS | 5
-    old.execute(f"INSERT INTO triplets VALUES ({i}, 1, '牛肉麵', '牛肉麵', NULL, '好吃', '好吃', 'POS', 8, '{{}}')")
-    old.execute(
-        "INSERT INTO sources (name, kind, signature) VALUES ('rules', 'rules', 's'), ('discriminator', "
-        "'discriminator', 'd')"
-    )
-    old.execute(f"INSERT INTO proposals VALUES (1, {i}, NULL, 'subject', '[]')")
-    old.execute(f"INSERT INTO verdicts VALUES (2, {i}, 'YN', 0.4)")
-    old.execute(f"INSERT INTO released VALUES ({i}, '0.1.0', 'train', 'silver')")
-    runs.set_setting(old, "build", '{"config": {"release.ids": "keep"}}')
-    old.close()
-    with db.reading(tmp_path) as connection:
-        found = connection.execute(
-            "SELECT public_id, review_public_id, verdict, rule, confidence FROM released_triplets"
-        ).fetchall()
-        assert found == [("r2:00000005", "r2", "YN", "subject", None)]
-        assert released.totals(connection)["reviews"] == 1
-
-
 # ---- backends
 
 
@@ -899,24 +883,3 @@ def test_a_backend_under_another_key_or_anew_replaces_its_own_annotations_alone(
     reviews.begin_annotations(filled, "embedded", "embedded/2 z", key, anew=anew)
     assert (reviews.backend(filled), reviews.annotated_count(filled)) == ("embedded/2 z", 0)
     assert filled.execute("SELECT backend, review FROM annotations").fetchall() == [(other, 1)]
-
-
-def test_a_working_directory_of_schema_1_opens_with_its_annotations_for_readers_and_writers(tmp_path: Path) -> None:
-    for name, opened in (("read", db.reading), ("written", db.writing)):
-        workdir = tmp_path / name
-        workdir.mkdir()
-        old = sqlite3.connect(workdir / db.NAME, isolation_level=None)
-        old.executescript(f"{db.schema()[0][1]}; PRAGMA application_id = {db.APPLICATION_ID}; PRAGMA user_version = 1;")
-        reviews.insert(old, [new("r1", "牛肉麵很好吃", 1)])
-        old.execute("INSERT INTO settings VALUES ('annotate.key', 'k1')")
-        old.execute("INSERT INTO annotations VALUES (1, 'embedded/1 x', ?)", (reviews.dump_tokens(TOKENS),))
-        old.close()
-        with opened(workdir) as connection:
-            assert connection.execute("PRAGMA user_version").fetchone()[0] == db.schema()[-1][0]
-            assert [(review.key, load_tokens(words)) for review, words in reviews.annotated(connection, 0, 10)] == [
-                ("r1", TOKENS)
-            ]
-            assert connection.execute("SELECT name, signature, key, current FROM backends").fetchall() == [
-                ("embedded", "embedded/1 x", "k1", 1)
-            ]
-            assert connection.execute("PRAGMA foreign_key_check").fetchall() == []

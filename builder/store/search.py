@@ -21,7 +21,6 @@ from builder.reviews.folding import fold
 from builder.reviews.script import HAN, HAN_RANGES
 from builder.store import db, runs
 
-_SCHEMA = 11
 _STATE = "search.at"
 _BATCH = 1000
 _WORD = re.compile(rf"[{HAN_RANGES}]+|[^\W{HAN_RANGES}]+")
@@ -158,8 +157,6 @@ def ensure(workdir: Path) -> int:
 
 
 def _behind(connection: sqlite3.Connection) -> bool:
-    if connection.execute("PRAGMA user_version").fetchone()[0] < _SCHEMA:
-        return True
     last = connection.execute("SELECT coalesce(max(id), 0) FROM reviews").fetchone()[0]
     return int(runs.setting(connection, _STATE) or 0) < int(last)
 
