@@ -5,7 +5,7 @@ In: a scene and a `AspectCandidate` in it. Out: names of features, each of which
 Which aspect an opinion is about where no construction is certain: all candidates and "none" are weighed together.
 
 In: a scene, what the first rule proposes, and the clauses before. Out: the `Weighed` candidates, the best first. The
-score of a candidate is a sum of weights, those of its features (`describing`), and "none" has the score 0. A rule of
+score of a candidate is a sum of weights, those of its features, and "none" has the score 0. A rule of
 kind `decision` holds the weights; `tests/measure/decision.py` chooses them.
 """
 

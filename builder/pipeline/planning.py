@@ -2,7 +2,7 @@
 
 How long a build of so many reviews would take, and how much memory and disk.
 
-In: what a build took on this machine (`measuring`). Out: a `BuildPlan`. Pure. Stages that the crew works on divide by
+In: what a build took on this machine. Out: a `BuildPlan`. Pure. Stages that the crew works on divide by
 the workers, down to the time in which the coordinator writes their answers; one process does training and the rest.
 Everything grows with the number of reviews.
 
