@@ -239,7 +239,7 @@ def _check(connection: sqlite3.Connection, path: Path) -> None:
         raise WorkdirError(
             f"this working directory has schema {version}, made by a builder before 0.3.0",
             where=str(path),
-            fix="builder 0.5.0 still reads it and brings it up to date; or build in a new --workdir",
+            fix="builder 0.3.0 brings it up to date; or build in a new --workdir",
         )
     if version > newest:
         raise WorkdirError(
