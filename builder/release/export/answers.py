@@ -302,15 +302,15 @@ def _lines(text: str, path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 _KINDS = {
-    "label-studio": {"data"},
-    "doccano": {"text", "entities", "relations"},
-    "argilla": {"fields", "suggestions"},
-    "argilla-flat": {"triplets.responses"},
     "ours": {"id", "triplets"},
     "dimabsa": {"ID", "Triplet"},
     "paper": {"id", "answer"},
     "dimabsa-quadruplets": {"ID", "Quadruplet"},
     "dimabsa-2024": {"ID", "Aspect", "Opinion", "Intensity"},
+    "label-studio": {"data"},
+    "doccano": {"text", "entities", "relations"},
+    "argilla": {"fields", "suggestions"},
+    "argilla-flat": {"triplets.responses"},
 }
 
 

@@ -136,9 +136,9 @@ FINE_TUNING = {"epochs": 4, "rate": 2e-5, "dropout": 0.1, "batch_chars": 1024}
 """What replaces a kind's settings where the encoder is pretrained (Devlin et al. 2019, appendix A.3)."""
 
 MODELS: dict[str, ClassifierKind] = {
-    "lstm": ClassifierKind(("tc", "absc"), "words", "sentences:Lstm", "Yang and Li 2022, section 3.2"),
-    "cnn": ClassifierKind(("tc", "absc"), "words", "sentences:Cnn", "Kim 2014, as in Wu et al. 2019, section 4.2"),
-    "rnn": ClassifierKind(("tc", "absc"), "words", "sentences:Rnn", "Wu et al. 2019, section 4.2"),
+    "lstm": ClassifierKind(("tc", "absc"), "words", "taggers:Lstm", "Yang and Li 2022, section 3.2"),
+    "cnn": ClassifierKind(("tc", "absc"), "words", "taggers:Cnn", "Kim 2014, as in Wu et al. 2019, section 4.2"),
+    "rnn": ClassifierKind(("tc", "absc"), "words", "taggers:Rnn", "Wu et al. 2019, section 4.2"),
     "encoder": ClassifierKind(
         ("tc", "absc", "ate"), "pieces", "encoders:Pooled", "a small transformer from scratch", _SCRATCH
     ),
