@@ -11,16 +11,16 @@ import pytest
 from builder.core import machine
 
 _MEASURED = """
-from builder.core.shards import footprint
+from builder.core import machine
 
-footprint.begin()
-before = footprint.peak()
+machine.begin()
+before = machine.peak()
 held = bytearray(64 << 20)
 held[:: 1 << 12] = b"x" * len(held[:: 1 << 12])  # every page is touched
-most = footprint.peak()
+most = machine.peak()
 del held
-footprint.begin()
-print(before, most, footprint.peak())
+machine.begin()
+print(before, most, machine.peak())
 """
 
 

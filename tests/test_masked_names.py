@@ -108,8 +108,8 @@ def test_an_address_begins_with_its_first_word_and_not_within_one(text: str, add
 
 
 def test_an_address_has_a_name_before_its_road() -> None:
-    assert masking.spans("，路12号") == []
-    assert masking.spans("长安路12号") == [(0, 6)]
+    assert masking.address_spans("，路12号") == []
+    assert masking.address_spans("长安路12号") == [(0, 6)]
 
 
 @pytest.mark.parametrize(

@@ -170,7 +170,7 @@ def test_a_database_older_than_version_03_names_the_builder_that_reads_it(tmp_pa
         old.executescript(f"CREATE TABLE a (b); PRAGMA application_id = {db.APPLICATION_ID}; PRAGMA user_version = 9;")
     old.close()
     for opened in (db.reading, db.writing):
-        message = r"schema 9, made by a builder before 0\.3\.0; builder 0\.5\.0 still"
+        message = r"schema 9, made by a builder before 0\.3\.0; builder 0\.3\.0 brings"
         with pytest.raises(WorkdirError, match=message), opened(tmp_path):
             pass
 
