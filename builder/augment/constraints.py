@@ -1,18 +1,16 @@
-"""What decides a label without being one: opinion words, negators, degree words, words of contrast, and those that
-may be aspects. Pure.
+"""Constraints that a candidate must keep to, and the cues they rest on. Pure.
 
-In: the lexicons (Chinese), or the lists of `english`. Out: `Cues`, which finds them in any text of the language, in
-either script, by longest match. A source and its candidate are read the same way, so that only what differs between
-them counts.
+Cues are words that decide a label without being one: opinion words, negators, degree words, words of contrast, and
+possible aspects. In: the lexicons (Chinese), or the list of English words. Out: `Cues`, which finds them in any text of
+the language, in either script, by longest match. A source and its candidate are read the same way, so that only what
+differs between them counts.
 
-Lists of words beside the code, chinese.txt and english.txt: a kind, a colon and its words a line; lines that begin
-with # are remarks.
+Each constraint is a pure predicate that stands alone; its name is the reason code of what it rejects. In: a `Trial`, a
+candidate beside its source. Out: whether it breaks the constraint. `builder.augment.run` asks what depends on other
+sentences (duplicates, held-out texts).
 
-What a candidate must keep to, each a pure predicate that stands alone; its name is the reason code of what it
-rejects.
-
-In: a `Trial`, a candidate beside its source. Out: whether it breaks the constraint. What depends on other sentences
-(duplicates, held-out texts) is asked in `judging`.
+The lists of words are chinese.txt and english.txt in this folder. Each line holds a kind, a colon and its words; lines
+that begin with # are remarks.
 """
 
 from __future__ import annotations
@@ -32,7 +30,7 @@ from builder.language.lexicon.resources import AGAINST, Lexicon
 from builder.reviews.folding import fold
 from builder.reviews.text import clauses
 
-# ---- cues
+# ---- Cues
 
 _ENGLISH = "english.txt"
 
@@ -151,7 +149,7 @@ def _cues(table: Mapping[str, Cue], spaced: bool) -> Cues:
     return Cues(table, {first: tuple(sorted(sizes, reverse=True)) for first, sizes in lengths.items()}, spaced)
 
 
-# ---- constraints
+# ---- Constraints
 
 _WORD = re.compile(r"[^\W_]+")
 SHORTEST, LONGEST = 0.5, 2.0

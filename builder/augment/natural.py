@@ -1,14 +1,18 @@
-"""What may come and go in a Chinese review so that it still reads as one: `eda.natural`.
+"""What may change in a review so that it still reads as one: the edits of `eda.natural`, and opposite labels.
 
-Wei and Zou's insertion, swap and deletion were made for classifiers of English; of 19 Chinese rows that read badly
-all were theirs (吃得很飽, 飽得很吃), and no language model over the whole sentence saw it. Here few words move, and
-their neighbours decide: an adverb, a phrase that opens a clause or a particle that ends one is put in or taken out
-where every three characters that then stand together stand so in a training text; a synonym comes that stands in one
-with what is before it or behind it; two words change places where they are listed (豆腐、蘑菇).
+Wei and Zou's insertion, swap and deletion were made for classifiers of English. Of 19 Chinese rows that read badly, all
+were theirs (吃得很飽, 飽得很吃). No language model over the whole sentence noticed. Here few words move, and their
+neighbours decide:
+
+- An adverb, a phrase that opens a clause or a particle that ends one is put in or taken out. Every three characters
+  that then stand together must stand so in a training text.
+- A synonym must stand in a training text with what is before it or behind it.
+- Two words change places where they are listed (豆腐、蘑菇).
 
 In: training texts; a sentence with its words. Out: the edits that each operation may choose from.
 
-Labels and their opposites: of sentences, of aspects, and the opinions that training sentences have for either.
+Labels and their opposites are those of sentences and of aspects, with the opinions that training sentences have for
+either.
 """
 
 from __future__ import annotations
@@ -28,7 +32,7 @@ from builder.reviews.script import converter
 if TYPE_CHECKING:
     from builder.learning.pieces import Inventory
 
-# ---- natural
+# ---- Usage of words
 
 WORDS = {kind: tuple(words) for kind, words in read_words("chinese.txt")}
 JOINTS = frozenset(WORDS["joint"])
@@ -140,7 +144,7 @@ def of(texts: Iterable[str]) -> Usage:
     return Usage(frozenset(grams), openers, adverbs, closers, leaving)
 
 
-# ---- opposites
+# ---- Labels and their opposites
 
 OPPOSITE: Mapping[str | None, Polarity] = {"POS": "NEG", "NEG": "POS"}
 

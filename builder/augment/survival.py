@@ -1,18 +1,11 @@
-"""What is measured of a run, and of its labels.
+"""What is measured of an augmentation run: label survival, yield, variety, distance from the source, fluency.
 
-Label survival: of the triplets that an augmentation carried over, how many does somebody who knows nothing of it
-still find?
+Label survival: how many of the carried-over triplets are found by somebody who knows nothing of the augmentation? The
+rule engine is always asked. With a working directory, so are its last model and its discriminator. What they find in
+the sources is reported beside it, for they do not find everything there either. It needs models.
 
-The rule engine is always asked; with a working directory its last model and its discriminator as well. What they find
-in the sources is reported beside it, for they do not find everything there either.
-
-What is measured of every run: how much came out, how varied it is, how far from its source, how fluent. Pure, but
-for sacrebleu.
-
-Label survival needs models and is measured in the stage.
-
-How likely a text is, by a language model that took no part in making it: interpolated Kneser-Ney n-grams (Chen &
-Goodman 1998, equation 17).
+All else is pure, but for sacrebleu. Fluency is how likely a text is by a language model that took no part in making it.
+The model is interpolated Kneser-Ney n-grams (Chen & Goodman 1998, equation 17).
 """
 
 from __future__ import annotations
@@ -37,7 +30,7 @@ from builder.language.lexicon.folders import SHIPPED, Folders
 from builder.pipeline.extraction import build_settings, open_system
 from builder.reviews.text import view
 
-# ---- survival
+# ---- Label survival
 
 Held = tuple[str, Sequence[Triplet]]
 """A text and the triplets that it is said to hold."""
@@ -195,7 +188,7 @@ def _overlap(first: Sequence[Span], second: Sequence[Span]) -> bool:
     return any(a < d and c < b for a, b in first for c, d in second)
 
 
-# ---- measures
+# ---- Yield, variety and fluency
 
 ORDER = 3
 FOLDS = 2

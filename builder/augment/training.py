@@ -1,12 +1,11 @@
-"""Settings as text: what a candidate depends on, and what a trained model does.
+"""What the augmentation methods that train a model share: schedule, size, raw text of the domain, signatures.
 
-A field says by its metadata what it does not change: `FREE` fields change nothing (batches, threads), `LATER` ones
-only what is written, not what is learnt.
+In: settings and labelled sentences; a file of raw reviews, or the texts of the train split. Out: schedules, and the raw
+texts as sentences without labels.
 
-What the methods that train a model share: how long, how fast, how large, and raw text of the domain to begin with.
-
-In: settings and labelled sentences; a file of raw reviews, or the texts of the train split. Out: schedules, and the
-raw texts as sentences without labels.
+Signatures are settings as text: what a candidate depends on, and what a trained model does. A field's metadata says
+what it does not change. `FREE` fields change nothing (batches, threads). `LATER` ones change only what is written, not
+what is learnt.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 
     from builder.learning.obtain import Schedule
 
-# ---- signatures
+# ---- Settings as text
 
 FREE: Mapping[str, str] = {"changes": "nothing"}
 LATER: Mapping[str, str] = {"changes": "writing"}
@@ -56,7 +55,7 @@ def _describe_fields(settings: DataclassInstance, without: tuple[str, ...]) -> s
     return ", ".join(f"{field_.name}={getattr(settings, field_.name)!r}" for field_ in chosen)
 
 
-# ---- training
+# ---- Training
 
 Script = Literal["keep", "traditional", "simplified"]
 TRAIN = "train"

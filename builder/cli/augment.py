@@ -1,8 +1,7 @@
-"""Augmented text, and what it is worth.
+"""`builder augment` and `builder bench`: augmented text, and what it is worth.
 
-`builder augment`: more text for a release or a file, labels still true.
-
-`builder bench`: does augmented data train better models than the source alone?
+`augment` makes more text for a release or a file, with labels that still hold. `bench` asks whether augmented data
+trains better models than the source alone.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from builder.core.wording import counted
 if TYPE_CHECKING:
     from builder.augment.settings import AugmentSettings
 
-# ---- augment
+# ---- builder augment
 
 
 @click.command()
@@ -189,7 +188,7 @@ def _show_measures(measures: Mapping[str, object], reasons: Mapping[str, int]) -
     click.echo("rejected: " + (", ".join(f"{reason} {number:,}" for reason, number in reasons.items()) or "nothing"))
 
 
-# ---- bench
+# ---- builder bench
 
 _PATH = click.Path(path_type=Path)
 

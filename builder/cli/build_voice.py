@@ -1,9 +1,9 @@
-"""Tables of stages, for `builder status` and `builder build --verbose`.
-
-How a build speaks: to people in sentences, to programs in events, or not at all.
+"""How a build speaks: to people in sentences, to programs in events, or not at all.
 
 In: what happens in a build. Out: lines on the terminal. People get progress on standard error and the outcome on
-standard output; programs one JSON object a line on standard output.
+standard output. Programs get one JSON object a line on standard output.
+
+The tables of stages are those of `builder status` and `builder build --verbose`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from builder.pipeline.pipeline import Done
     from builder.pipeline.preview import Preview
 
-# ---- build tables
+# ---- Tables of stages
 
 
 def stage_table(rows: Sequence[Sequence[str]], headers: list[str]) -> str:
@@ -76,7 +76,7 @@ def counts_text(counts: Mapping[str, object]) -> str:
     )
 
 
-# ---- build voice
+# ---- Sentences and events
 
 Manner = Literal["people", "verbose", "quiet", "json"]
 DEFAULT_WORKDIR = Path("workdir")

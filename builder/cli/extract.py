@@ -1,9 +1,4 @@
-"""Triplets out: of any text, or of a release in other people's formats.
-
-`builder extract`: triplets of any text.
-
-`builder export`: a release in other people's formats.
-"""
+"""`builder extract` and `builder export`: triplets of any text, or of a release in other people's formats."""
 
 from __future__ import annotations
 
@@ -23,7 +18,7 @@ if TYPE_CHECKING:
     from builder.release.export.extract_output import Writer
     from builder.reviews.sources.texts import Text
 
-# ---- extract
+# ---- builder extract
 
 
 @click.command()
@@ -155,7 +150,7 @@ def _given_texts(given: tuple[str, ...], source: Path | None, reading: dict[str,
     return [(None, text) for text in given]
 
 
-# ---- export
+# ---- builder export
 
 
 @click.command()

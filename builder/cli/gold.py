@@ -1,8 +1,7 @@
-"""Pools, and language models that label.
+"""`builder gold pool`, `judge` and `label`: what is to be labelled, and language models that label.
 
-`builder gold pool` and `builder gold judge`: what is to be labelled, and a language model that labels it.
-
-`builder gold label`: a language model labels whole reviews, as one more source beside the rules.
+`pool` draws what is to be labelled, and `judge` has a language model label it. `label` has one label whole reviews, as
+one more source beside the rules.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from builder.teaching.judging import JudgingCounts, Limits
     from builder.teaching.pooling import PoolResult
 
-# ---- gold
+# ---- builder gold pool and builder gold judge
 
 POOL = click.option("--pool", "pool_id", help="Id of the pool, or its first characters; the latest if not given.")
 
@@ -178,7 +177,7 @@ def _judged(done: JudgingCounts, limits: Limits) -> None:
         )
 
 
-# ---- label
+# ---- builder gold label
 
 
 @click.command()

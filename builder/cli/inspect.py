@@ -1,8 +1,7 @@
-"""What a working directory holds, for those who ask in SQL or by name.
+"""`builder db …`: what a working directory holds, asked in SQL or by name.
 
-`builder db sql`, `query`, `search`, `explain`: reading a working directory. SQLite opens it read-only.
-
-`builder db tables`, `builder db schema`: what the database of a build holds.
+`sql`, `query`, `search` and `explain` read the rows; SQLite opens the database read-only. `tables` and `schema`
+describe the database of a build.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from builder.cli.options import complete_queries
 from builder.cli.printing import FORMAT, LIMIT, OUTPUT, SAFE, fetched, put_rows
 from builder.core.wording import counted
 
-# ---- inspect
+# ---- Queries and search
 
 _FILE = 16
 """How many times more an answer may hold that is written to a file."""
@@ -138,7 +137,7 @@ def explain(identifier: str, workdir: Path) -> None:
     click.echo(story)
 
 
-# ---- tables
+# ---- Tables and schema
 
 
 @click.command()

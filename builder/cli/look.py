@@ -1,8 +1,6 @@
 """`builder serve` and `builder report`: a build to look at.
 
-`builder serve`: web pages over a working directory or a release.
-
-`builder report`: what a person reads about a build.
+`serve` shows web pages over a working directory or a release. `report` writes what a person reads about a build.
 """
 
 from __future__ import annotations
@@ -20,7 +18,7 @@ if TYPE_CHECKING:
     from builder.api import Extractor
     from builder.pages.report.blocks import Report
 
-# ---- serve
+# ---- builder serve
 
 
 @click.command()
@@ -61,7 +59,7 @@ def serve(workdir: Path, release: Path | None, host: str, port: int, compare: Pa
     app.serve(shown, host, port, lambda line: click.echo(line, err=True), opened)
 
 
-# ---- report
+# ---- builder report
 
 
 @click.command()

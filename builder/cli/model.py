@@ -1,9 +1,7 @@
 """`builder model …`: models that are checked, converted, made smaller, trained.
 
-`builder model nlp train|evaluate`: the models of the embedded backend.
-
-`builder model check|convert|distil|pretrain|trim`: the base of the profiles `encoder` and `paper`, and a small model
-of a large one.
+`nlp train|evaluate` is for the models of the embedded backend. `check|convert|distil|pretrain|trim` are for the base of
+the profiles `encoder` and `paper`, and for a small model made of a large one.
 """
 
 from __future__ import annotations
@@ -19,7 +17,7 @@ from builder.core.wording import counted
 if TYPE_CHECKING:
     from builder.teaching.distillation import Distilled
 
-# ---- nlp
+# ---- builder model nlp
 
 _PATH = click.Path(path_type=Path)
 
@@ -79,7 +77,7 @@ def evaluate(treebank: Path, backend: str, models: Path | None, lexicon: bool) -
     click.echo(tabulate(list(scored(loaded, treebank).items()), headers=["score", "percent"], floatfmt=".2f"))
 
 
-# ---- model
+# ---- builder model check, convert, distil, pretrain, trim
 
 _BASE = click.option("--base", required=True, help="Hub name (google/mt5-base) or folder of the model to begin with.")
 _OUT = click.option(

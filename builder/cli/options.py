@@ -1,6 +1,7 @@
-"""`builder setup completion`, and what a shell completes: columns of a file, stages, queries, tables.
+"""Options that several commands share, and shell completion (`builder setup completion`).
 
-Options that several commands share: how a server is asked, on which device models run, what a preset changes.
+Options: how a server is asked, on which device models run, what a preset changes. A shell completes columns of a file,
+stages, queries, tables, presets and settings.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from builder.core.presets import PresetValue, preset_commands, read_preset
 if TYPE_CHECKING:
     from builder.teaching.judging import Limits
 
-# ---- completion
+# ---- Shell completion
 
 _FILES = {"bash": "~/.bashrc", "zsh": "~/.zshrc", "fish": "~/.config/fish/completions/builder.fish"}
 Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
@@ -88,7 +89,7 @@ def _items(names: list[str], begun: str) -> list[CompletionItem]:
     return [CompletionItem(name) for name in names if name.startswith(begun)]
 
 
-# ---- options
+# ---- Shared options
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 NAMES = "auto, cpu, cuda, cuda:1 or mps"

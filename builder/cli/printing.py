@@ -1,8 +1,7 @@
-"""What commands write: colour on a terminal, and rows in a format.
+"""What commands write beside plain lines: colour, and rows in a format.
 
-What a command writes to the terminal beside plain lines: colour, and only where a person sees it.
-
-Rows as a table, CSV, TSV, JSON or JSON lines, printed or written to a file. For commands that ask the database.
+Colour appears only where a person sees it. Rows are a table, CSV, TSV, JSON or JSON lines, printed or written to a
+file; commands that ask the database use them.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ import click
 
 from builder.core.wording import counted
 
-# ---- terminal
+# ---- Colour on a terminal
 
 
 class TameTerminal:
@@ -50,7 +49,7 @@ def styled_output() -> TextIO:
     return sys.stdout.terminal if isinstance(sys.stdout, TameTerminal) else sys.stdout
 
 
-# ---- printing
+# ---- Rows
 
 FORMATS = ("table", "csv", "tsv", "json", "ndjson")
 FORMAT = click.option(

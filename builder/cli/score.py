@@ -1,8 +1,7 @@
-"""How good predictions and releases are, by gold and by people.
+"""`builder gold audit` and `builder gold score`: how good releases and predictions are, by people and by gold.
 
-`builder gold audit draw|import|show`: people judge a sample of a release, and the release says how good it is.
-
-`builder gold score`: how good predictions are against gold.
+`audit draw|import|show` has people judge a sample of a release, and the release then says how good it is. `score`
+compares predictions with gold.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from builder.gold.metrics.systems import Asked, SystemScores
     from builder.teaching.audit import Scored
 
-# ---- audit
+# ---- builder gold audit
 
 _PATH = click.Path(path_type=Path)
 AUDIT = click.option(
@@ -140,7 +139,7 @@ def _cells(share: Share | None) -> tuple[str, str, str]:
     return f"{share.value:.1f}", f"{share.low:.1f} to {share.high:.1f}", f"{share.answers:,}"
 
 
-# ---- score
+# ---- builder gold score
 
 _FILE = click.Path(path_type=Path)
 

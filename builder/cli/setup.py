@@ -1,9 +1,7 @@
-"""`builder setup …`: before a build.
+"""`builder setup …`: what is done before a build.
 
-`builder setup init`, `config`, `doctor`: a settings file, what a setting means, and whether the installation is
-sound.
-
-`builder setup plan`: time, memory and disk of a build that is not begun yet.
+`init` writes a settings file, `config` says what a setting means, `doctor` whether the installation is sound. `plan`
+predicts time, memory and disk of a build that has not begun.
 """
 
 from __future__ import annotations
@@ -24,7 +22,7 @@ if TYPE_CHECKING:
     from builder.pipeline.model_costs import ModelPlan
     from builder.pipeline.planning import BuildPlan, SampleMeasure
 
-# ---- setup
+# ---- Settings and installation
 
 
 @click.command()
@@ -127,7 +125,7 @@ def doctor(workdir: Path, as_json: bool) -> None:
     sys.exit(1 if broken else 0)
 
 
-# ---- plan
+# ---- builder setup plan
 
 
 @click.command()

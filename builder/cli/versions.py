@@ -1,10 +1,7 @@
 """`builder versions …` and `builder verify`: releases made, checked, compared and published.
 
-`builder versions release` and `builder verify`: making a version, and checking one.
-
-`builder versions diff`: what changed between two releases, and what that makes of the version.
-
-`builder versions publish`: a release to a dataset repository on the Hugging Face hub, or a model to a model
+`release` makes a version and `verify` checks one. `diff` says what changed between two releases, and what that makes of
+the version. `publish` puts a release into a dataset repository on the Hugging Face hub, or a model into a model
 repository.
 """
 
@@ -24,7 +21,7 @@ from builder.core.wording import counted
 if TYPE_CHECKING:
     from builder.release.hub import UploadPlan
 
-# ---- release
+# ---- builder versions release and builder verify
 
 
 @click.command()
@@ -87,7 +84,7 @@ def verify(release: Path) -> None:
         sys.exit(1)
 
 
-# ---- diff
+# ---- builder versions diff
 
 
 @click.command()
@@ -142,7 +139,7 @@ def diff(before: Path, after: Path, shape: str, samples: int, fail_on: str) -> N
         sys.exit(1)
 
 
-# ---- publish
+# ---- builder versions publish
 
 
 @click.command()

@@ -1,10 +1,10 @@
 """`builder words lexicon …` and `builder words rules …`: the lexicons, and what rules make of them.
 
-`builder words lexicon check|diff|import|induce|accept`: the lexicons. What a user adds lies in the working
-directory, in `lexicon/`.
+`lexicon check|diff|import|induce|accept` works on the lexicons. What a user adds lies in the working directory, in
+`lexicon/`.
 
-`builder words rules` and `builder words rules edit`: what rules do on real reviews, and the page on which they are
-edited. What a user saves lies in the working directory, in `rules/`.
+`rules` shows what rules do on real reviews, and `rules edit` is the page on which they are edited. What a user saves
+lies in the working directory, in `rules/`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from builder.language.lexicon.overlay import Overlay
     from builder.language.lexicon.resources import Lexicon
 
-# ---- lexicon
+# ---- builder words lexicon
 
 _PATH = click.Path(path_type=Path)
 _SHOWN = 5
@@ -263,7 +263,7 @@ def accept(candidates: Path, workdir: Path, confident: float | None) -> None:
     )
 
 
-# ---- rules
+# ---- builder words rules
 
 
 @click.group(invoke_without_command=True)

@@ -1,10 +1,8 @@
-"""The most memory that this process held, stage by stage, from what the kernel counts (Linux; elsewhere nobody
-knows).
+"""What a process spends on this machine: peak memory, the cycle collector, free memory, matrix multiplications.
 
-What this machine spends: the cycle collector, memory that is free, and numpy's multiplications of small matrices.
-
-In: nothing. Out: collections seldom or none where a block only builds what stays, free memory given back, and one
-thread with the instructions that the processor has.
+In: nothing. Out: the most memory that this process held, stage by stage, as the kernel counts it. That is known on
+Linux only. The other functions run the cycle collector seldom or never where a block only builds what stays. They give
+free memory back, and hold numpy's small matrices to one thread with the instructions that the processor has.
 """
 
 from __future__ import annotations
@@ -18,7 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-# ---- footprint
+# ---- Peak memory
 
 _SELF = Path("/proc/self")
 
@@ -39,7 +37,7 @@ def peak() -> int | None:
     return int(line.split()[1]) * 1024 if line else None
 
 
-# ---- machine
+# ---- Cycle collector, free memory and matrix kernels
 
 _KERNELS = "OPENBLAS_CORETYPE"
 _AVX512 = frozenset({"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"})

@@ -1,17 +1,14 @@
-"""Which candidates are barred, which are excepted, and which stand alone.
+"""Which candidates the engine bars, which it excepts, and which aspects an opinion singles out. Pure.
 
-Aspects that their clause says nothing of: the place where another one is (廁所 在 二樓), and the taste of a person
-(我 口味 重).
+Barred are aspects of which their clause says nothing: the place where another one is (廁所 在 二樓), and a person's
+taste (我 口味 重). In: a clause's constituents with its opinion phrases, and the rule of terms. Out: the clause without
+them.
 
-In: a clause's constituents with its opinion phrases, and the rule of terms. Out: the clause without them. Pure.
+Singled out is what an opinion holds of above all, named in the clause behind it: 都很好吃，尤其是湯. In: the
+constituents of both clauses. Out: the aspects that the second one names.
 
-What an opinion holds of above all, named in the clause behind it: 都很好吃，尤其是湯.
-
-In: the constituents of both clauses. Out: the aspects that the second one names. Pure.
-
-Pairs of words that are no triplet, whatever rule would make one: rules of kind `exception`.
-
-In: the rules. Out: for each opinion the aspects it is never said of, by their words as triplets show them. Pure.
+Excepted are pairs of words that are no triplet, whatever rule would make one: rules of kind `exception`. In: the rules.
+Out: for each opinion the aspects it is never said of, by their words as triplets show them.
 """
 
 from __future__ import annotations
@@ -31,7 +28,7 @@ from builder.language.lexicon.rules import Rule
 if TYPE_CHECKING:
     from builder.engine.terms import TermRule
 
-# ---- barring
+# ---- Barred aspects
 
 _PLACE_UNITS = symbol_set("ASPECT NOUN BLOCKED NUM PRON DE ADJ")
 """What the name of a place is made of (商場 的 二樓)."""
@@ -107,7 +104,7 @@ def _is_had_by(before: Sequence[Constituent], persons: Collection[str]) -> bool:
     return (before[at].word in persons or whole in persons) and all(item.phrase is None for item in before)
 
 
-# ---- singling
+# ---- Singled-out aspects
 
 _ENDING = symbol_set("PART CONJ ADV OPINION")
 """Behind an opinion that ends its clause, alone or with others (好吃 且 超值)."""
@@ -129,7 +126,7 @@ def find_singled(
     return tuple([item for item in behind if item.term is not None and item.term.role in THINGS])
 
 
-# ---- excepting
+# ---- Excepted pairs
 
 _PLAIN = ExtentRule()
 """An opinion shows as its core and its negators, whatever else belongs to the whole stretch."""

@@ -1,11 +1,10 @@
-"""The lexicon of a convention: the words that a rule of kind `vocabulary` adds, takes away or values otherwise.
+"""The rules and the lexicon, compiled for one convention and checked before the first review is read.
 
-In: the lexicon as shipped, and such a rule. Out: the lexicon that the convention reads by.
+In: the lexicon as shipped, all rules (rules/*.toml), the convention. Out: `Compiled`, all that the engine needs. The
+rules of other conventions are checked too.
 
-rules/*.toml and the lexicon, compiled for one convention: what the engine needs, checked before the first review
-is read.
-
-In: the lexicon, all rules, the convention. Out: `Compiled`. The rules of other conventions are checked too.
+Rules of kind `vocabulary` change the lexicon: they add words, take them away or give them another valence. The
+convention reads by the result.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ from builder.engine.vocabulary import FunctionWordRule, UnitVocabulary, check_un
 from builder.language.lexicon.resources import AspectEntry, Lexicon, OpinionEntry
 from builder.language.lexicon.rules import Rule
 
-# ---- lexicon changes
+# ---- The lexicon of a convention
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +122,7 @@ def _keeps_aspect(word: str, changes: VocabularyRule) -> bool:
     return len(word) <= 2 or not (word.startswith(changes.no_aspect_starts) or word.endswith(changes.no_aspect_ends))
 
 
-# ---- compiled
+# ---- Compiled rules
 
 
 @dataclass(frozen=True, slots=True)

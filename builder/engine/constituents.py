@@ -1,11 +1,9 @@
-"""What rules pair: the constituents of a clause, one symbol each, some of them opinion phrases and some aspect terms.
+"""Constituents of a clause, one symbol each, which rules pair; some are opinion phrases, some aspect terms. Pure.
 
 `phrases` makes them of a clause's units, `terms` joins what is one aspect.
 
-Verdicts that stand before what they are about as a heading of its own: 推薦：牛肉麵, 必喝 紅茶.
-
-In: the constituents of two neighbouring clauses and what stands between them. Out: whether the first heads the second.
-Pure.
+A verdict may head what it is about: 推薦：牛肉麵, 必喝 紅茶. In: the constituents of two neighbouring clauses and what
+stands between them. Out: whether the first heads the second.
 """
 
 from __future__ import annotations
@@ -18,7 +16,7 @@ from builder.core.records import Span
 from builder.engine.symbols import symbol_set
 from builder.language.lexicon.resources import OpinionEntry
 
-# ---- constituents
+# ---- Constituents
 
 
 class Phrase(NamedTuple):
@@ -81,7 +79,7 @@ def is_thing(item: Constituent) -> bool:
     return item.term.role in WHOLE_THINGS
 
 
-# ---- heading
+# ---- Headings
 
 _NAME = symbol_set("ASPECT CONJ LIST NUM NOUN BLOCKED PART DE OTHER")
 """Units of a clause that names things and says nothing of them."""

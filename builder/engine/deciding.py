@@ -1,12 +1,10 @@
-"""What holds of a candidate for the aspect of an opinion, in features that a person can read.
+"""Which aspect an opinion is about where no construction is certain: all candidates and "none" are weighed together.
 
-In: a scene and a `AspectCandidate` in it. Out: names of features, each of which a weight may belong to. Pure.
+In: a scene, what the first rule proposes, and the clauses before. Out: the `Weighed` candidates, the best first.
 
-Which aspect an opinion is about where no construction is certain: all candidates and "none" are weighed together.
-
-In: a scene, what the first rule proposes, and the clauses before. Out: the `Weighed` candidates, the best first. The
-score of a candidate is a sum of weights, those of its features, and "none" has the score 0. A rule of
-kind `decision` holds the weights; `tests/measure/decision.py` chooses them.
+Each candidate is described by features that a person can read; each may have a weight. Its score is the sum of these
+weights, and "none" has the score 0. A rule of kind `decision` holds the weights; `tests/measure/decision.py` chooses
+them. Describing is pure.
 """
 
 from __future__ import annotations
@@ -23,7 +21,7 @@ from builder.engine.patterns import spell_symbols
 from builder.engine.symbols import ADV, ASPECT, BLOCKED, BUT, CONJ, COP, DE, HAVE, LIST, NOUN, OPINION, PREP, PRON, VERB
 from builder.engine.units import AspectChoice, Scene
 
-# ---- describing
+# ---- Features of a candidate
 
 _NAMES: Mapping[str, str] = {
     NOUN: "a noun",
@@ -167,7 +165,7 @@ def describe_fit(category: str, cls: str) -> str:
     return f"{category.partition('.')[0]} of {cls.partition('.')[0] or 'no class'}"
 
 
-# ---- deciding
+# ---- The decision
 
 _MANY = 3
 """Aspects between a candidate and the opinion are counted so far."""

@@ -1,13 +1,11 @@
-"""From where to where an opinion phrase reaches: its degree words and negators, also over the fillers between
-(沒有想像中好吃).
+"""The extent of an opinion phrase: how far it reaches in its clause, and what the clause beside it makes of it. Pure.
 
-In: the units of a clause and the place of an opinion. Out: the first unit of its phrase and where its text begins.
-Pure.
+A phrase takes in its degree words and negators, also over the fillers between (沒有想像中好吃). In: the units of a
+clause and the place of an opinion. Out: the first unit of its phrase and where its text begins.
 
-What the clause beside an opinion makes of it: 麵太勁道了，承受不住; 不會因為客人多，而有所怠慢.
-
-In: the constituents of a clause, the text, and where the clause before it stands. Out: the constituents, their phrases
-with a degree `unborne` or with the negator of the clause before. Pure.
+Some opinions are changed by a neighbouring clause: 麵太勁道了，承受不住; 不會因為客人多，而有所怠慢. In: the
+constituents of a clause, the text, and where the clause before it stands. Out: the constituents, their phrases with a
+degree `unborne` or with the negator of the clause before.
 """
 
 from __future__ import annotations
@@ -23,7 +21,7 @@ from builder.engine.vocabulary import Unit, entry_of
 from builder.language.lexicon.resources import Lexicon
 from builder.reviews.text import Clause
 
-# ---- extent
+# ---- Where a phrase begins
 
 _DOING = symbol_set("VERB NOUN ASPECT ADJ")
 """What is done with a result, before 得 (沒有 布置 得 很 美)."""
@@ -255,7 +253,7 @@ def is_wished(units: Sequence[Unit], first: int, k: int, lexicon: Lexicon, rule:
     return not compared and not (first and units[first - 1].word in rule.having)
 
 
-# ---- adjoining
+# ---- What the neighbouring clause changes
 
 UNBORNE = "unborne"
 """Degree of what is too much to bear."""

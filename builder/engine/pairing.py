@@ -1,13 +1,11 @@
-"""Dependency paths between two tokens, for the paper's pairing rule and for the story of a triplet.
-
-In: the tokens of a text with their heads. Out: the relations on the way, or None where two tokens stand in different
-trees.
-
-Which aspect an opinion describes: the rule kinds that pair, from the most certain construction to the last resort.
+"""Which aspect an opinion describes: the rule kinds that pair, from the most certain construction to the last resort.
 
 In: a rule. Out: a `Pairer`, which finds the aspect of an opinion in its `Scene` and says why. Each kind is a small
-function with its parameters declared beside it; rules/*.toml say in which order they run, and bring their own
+function with its parameters declared beside it. The files rules/*.toml say in which order they run, and bring their own
 examples.
+
+`Tree` finds the dependency path between two tokens, for the paper's pairing rule and for the story of a triplet. In:
+the tokens of a text with their heads. Out: the relations on the way, or None where the two stand in different trees.
 """
 
 from __future__ import annotations
@@ -29,7 +27,7 @@ from builder.engine.symbols import ASPECT, NOUN, symbol_set
 from builder.engine.units import AspectChoice, Pairer, Scene
 from builder.language.lexicon.rules import Rule
 
-# ---- paths
+# ---- Paths in the dependency tree
 
 
 class Tree(tuple[Token, ...]):
@@ -91,7 +89,7 @@ def find_roots(tokens: Sequence[Token]) -> list[int]:
     return roots
 
 
-# ---- pairing
+# ---- Kinds of pairing rules
 
 _NAME_PARTS = symbol_set("NOUN PART")
 """Units of a name that no lexicon holds."""

@@ -1,12 +1,7 @@
-"""People as a crowd: 人 很 多, 很 多 人 排隊.
+"""Words with two roles take the one that their neighbours ask for, and people may be a crowd. Pure.
 
-In: the units of a clause, and the rule that names function words. Out: whether people there are a crowd, and their
-units. Pure.
-
-Words with two roles take the one that their neighbours ask for.
-
-In: the units of a clause, the lexicon, and the rule that names function words. Out: the units with their final
-symbols. Pure.
+A crowd is 人 很 多 or 很 多 人 排隊. In: the units of a clause, the lexicon, and the rule that names function words.
+Out: the units with their final symbols, and whether people there are a crowd, with their units.
 """
 
 from __future__ import annotations
@@ -35,7 +30,7 @@ from builder.engine.symbols import (
 from builder.engine.vocabulary import FunctionWordRule, Unit, entry_of
 from builder.language.lexicon.resources import Lexicon
 
-# ---- crowds
+# ---- People as a crowd
 
 ADVERBIAL = symbol_set("ADV DEG NEG COP")
 """Between people and how many they are."""
@@ -168,7 +163,7 @@ def take_crowd_apart(unit: Unit, lexicon: Lexicon) -> list[Unit]:
     ]
 
 
-# ---- roles
+# ---- Words with two roles
 
 _TWO_ROLES = symbol_set("OPINION NEG POST")
 _STRENGTHENED = symbol_set("OPINION DEG NEG ADJ")

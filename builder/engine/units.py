@@ -1,12 +1,11 @@
-"""What a pairing rule sees of an opinion, and what it answers.
+"""Units of a clause, and the scene in which a pairing rule sees an opinion.
 
-In: the constituents of a clause and what was paired before it. Out: `Scene`, the question, and `AspectChoice`, the
-answer.
+Words become units with one symbol each, so that rules can be regular expressions over a clause. In: the view's text,
+its tokens and one clause. Out: a list of `Unit`s that tile the clause's words. The lexicon decides first (longest match
+over token edges), the part of speech second.
 
-Words of a clause become units: one symbol each, so that rules can be regular expressions over a clause.
-
-In: the view's text, its tokens and one clause. Out: a list of `Unit`s that tile the clause's words. The lexicon
-decides first (longest match over token edges), the part of speech second.
+A `Scene` is the question put to a pairing rule, an `AspectChoice` its answer. In: the constituents of a clause and what
+was paired before it.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from builder.engine.symbols import JUDGING, NOUN, OPINION, OTHER, POST
 from builder.engine.vocabulary import SYMBOL_OF_TAG, Unit, UnitVocabulary
 from builder.language.lexicon.resources import Lexicon
 
-# ---- scene
+# ---- Scenes
 
 
 class Topic(NamedTuple):
@@ -77,7 +76,7 @@ Pairer = Callable[[Scene], AspectChoice | None]
 """A rule made ready: the aspects of a scene's opinion, or None where the rule does not apply."""
 
 
-# ---- units
+# ---- Units
 
 _LATIN = re.compile("[a-zß-öø-ɏ]{3,}")
 """Names in Latin letters that no lexicon holds (espresso)."""

@@ -1,13 +1,12 @@
-"""What of a clause becomes part of a triplet: its aspects and opinions with their spans.
+"""The elements of a triplet with their spans, and a model's proposal weighed by the rules' arithmetic.
 
-In: constituents and phrases. Out: `Element`s in offsets of the view. Pure.
+Elements are a clause's aspects and opinions. In: constituents and phrases. Out: `Element`s in offsets of the view.
+Pure.
 
-A model's pair of spans by the rules' arithmetic: lexicon, negation, degree and context decide its polarity
-wherever the lexicon speaks.
-
-In: the opinions and terms that the engine reads in a document, and a triplet that a model proposes. Out: the triplet
-with trimmed spans, its negators in the opinion, and the polarity that the rules would give the pair; None where the
-words state nothing or cannot be a triplet.
+Weighing takes the opinions and terms that the engine reads in a document, and a triplet that a model proposes. Out: the
+triplet with trimmed spans, its negators in the opinion, and the polarity that the rules would give the pair. Lexicon,
+negation, degree and context decide it wherever the lexicon speaks. None where the words state nothing or cannot be a
+triplet.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from builder.engine.constituents import Constituent, Phrase, Term
 from builder.engine.extent import OVER, ExtentRule
 from builder.engine.symbols import BLOCKED, DE, THAN, symbol_set
 
-# ---- elements
+# ---- Elements
 
 _MODIFIERS = symbol_set("PRON NUM NOUN ADJ")
 """What belongs to `aspect_full` right in front of an aspect."""
@@ -119,7 +118,7 @@ def make_element(text: str, spans: Sequence[Span]) -> Element:
     return Element("".join(text[start:end] for start, end in merged), tuple(merged))
 
 
-# ---- weighing
+# ---- Proposed triplets
 
 NO_NAME = symbol_set("OPINION NEG DEG ADV CONJ BUT IRREALIS AUX PART PREP THAN LIST COP")
 """Units that no aspect holds."""

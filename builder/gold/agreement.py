@@ -1,16 +1,13 @@
-"""How far people agree, and what an audit by people says of a release.
+"""What labels by people say: how far annotators agree on a pool, and how good an audited release is. Pure.
 
-How far annotators agree on a pool: raw agreement, Cohen's and Fleiss' kappa on the labels, F1 on the triplets that
-they stand for.
-
+Agreement is raw agreement, Cohen's and Fleiss' kappa on the labels, and F1 on the triplets that they stand for.
 Abstentions are left out and counted. Sources: Cohen (1960); Fleiss (1971).
 
-An audit of a release: which triplets and reviews people look at, and what their answers say about all of it; pure.
-
-In: the released reviews with their triplets, and later the labels. Out: a pool as any other (the page and the sheets
-know it), then `AuditResult`. Some reviews are read in full, for recall: they stand first in the pool and hold all their
-triplets. Of all other reviews single triplets are drawn, by strata of polarity and of who proposed them, for precision.
-Small strata get more than their share, and the estimate weighs each by its size.
+An audit asks people about some triplets and reviews, and estimates from their answers for all of the release. In: the
+released reviews with their triplets, and later the labels. Out: a pool as any other (the page and the sheets know it),
+then `AuditResult`. Some reviews are read in full, for recall: they stand first in the pool and hold all their triplets.
+Of all other reviews single triplets are drawn, by strata of polarity and of who proposed them, for precision. Small
+strata get more than their share, and the estimate weighs each by its size.
 """
 
 from __future__ import annotations
@@ -27,7 +24,7 @@ from builder.gold.items import meant
 from builder.gold.metrics.scores import Share, Stratum, ratio_share, stratified_share
 from builder.gold.pool import ID_LENGTH, draw, name_of, shares
 
-# ---- agreement
+# ---- Agreement of annotators
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +149,7 @@ def disputed(pool: Pool, labels: Mapping[str, Mapping[int, Label]]) -> dict[int,
     return out
 
 
-# ---- audit estimates
+# ---- Audits of a release
 
 READ = "read"
 """The stratum of reviews that are read in full."""

@@ -1,17 +1,14 @@
-"""In which order a pool is labelled, and how fast a person labels. Pure.
+"""Items of a pool as people label them: their order, their mentions, and what annotation files carry both ways.
 
-In: a pool, and by how much the rules' choice of each candidate's aspect was ahead. Out: its reviews in order. The order
-of the pool is chance, so what is labelled first is a sample; `uncertain` is none, but each label says more.
+Order. In: a pool, and by how much the rules' choice of each candidate's aspect was ahead. Out: its reviews in order,
+and how fast a person labels. Pure. The pool's own order is chance, so what is labelled first is a sample. The order
+`uncertain` gives no sample, but each label says more.
 
-What goes into every annotation file and what comes back, whatever its format.
+A mention says where something stands in a review: `服務`, or `服務@12-14`, or `不鹹@3-4,6-7` for one in pieces.
 
-A `LabelItem` is a candidate of a pool (or a review without one), with the labels given so far. A `Filled` is an item
-as a file returns it, not yet checked: `builder.gold.label_checks` compares it with the pool.
-
-Where something stands in a review, as people and other tools write it: `服務`, or `服務@12-14`, or `不鹹@3-4,6-7`
-for one in pieces.
-
-JSON files of annotation tools: a list of objects, or one object a line.
+A `LabelItem` is a candidate of a pool (or a review without one), with the labels given so far. A `Filled` is an item as
+a file returns it, not yet checked: `builder.gold.label_checks` compares it with the pool. JSON files of annotation
+tools hold a list of objects, or one object a line.
 """
 
 from __future__ import annotations
@@ -29,7 +26,7 @@ from builder.core.errors import InputError
 from builder.core.files import parse_json
 from builder.core.records import Candidate, Element, Label, Polarity, Pool, PoolReview, Span, Triplet
 
-# ---- order
+# ---- Order of labelling
 
 Margins = Mapping[int, float]
 """Candidate id -> by how much the rules' choice of its aspect was ahead (`Triplet.margin`)."""
@@ -94,7 +91,7 @@ def labels_per_hour(moments: Sequence[float]) -> int | None:
     return round(3600 * len(gaps) / sum(gaps)) if len(gaps) >= _LEAST else None
 
 
-# ---- items
+# ---- Mentions
 
 _PLACED = re.compile(r"(.*)@(\d{1,7}-\d{1,7}(?:,\d{1,7}-\d{1,7})*)", re.S)
 
@@ -178,6 +175,8 @@ def _units(text: str) -> list[int]:
     """Units before each character, and before the end."""
     return [0, *accumulate(2 if ord(char) > 0xFFFF else 1 for char in text)]
 
+
+# ---- Items
 
 VALENCE: Mapping[Polarity, float] = {"POS": 8.0, "NEG": 3.0, "NEU": 5.0}
 """The valence of triplets that people add: they give a polarity only."""

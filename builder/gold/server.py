@@ -1,14 +1,12 @@
-"""The people who may sign in to the annotation page over a network, each with a password of their own.
+"""The server of our pages for people: a page, its files, and calls that answer in JSON. Needs the extra `annotate`.
 
-In: a name and a password. Out: `annotators.json` in the working directory, readable by its owner alone: a salt and a
-hash (scrypt) for each name, never a password. It lies beside the database, so that the database can be handed on.
+In: a `LabelSite` and a `Door` that says who asks. On this machine that is whoever has the key of the run; over a
+network, whoever signs in. The page builds text nodes only, and its policy allows no foreign script, since reviews are
+hostile input.
 
-The server of our pages for people: a page, its files, and calls that answer in JSON. Needs the extra `annotate`.
-
-In: a `LabelSite` and a door (`gold.doors`) that says who asks. The page builds text nodes only, and its policy allows
-no foreign script, since reviews are hostile input.
-
-Who may use a page of ours: on this machine whoever has the key of the run, over a network whoever signs in.
+Each person who may sign in has a password of their own. `annotators.json` in the working directory, readable by its
+owner alone, holds a salt and a hash (scrypt) for each name, never a password. It lies beside the database, so that the
+database can be handed on.
 """
 
 from __future__ import annotations
@@ -33,7 +31,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-# ---- passwords
+# ---- Passwords
 
 NAME = "annotators.json"
 SHORTEST = 8
@@ -95,7 +93,7 @@ def _hash(password: str, salt: bytes) -> bytes:
     return hashlib.scrypt(password.encode(), salt=salt, n=_COST, r=_BLOCK, p=_LANES)
 
 
-# ---- server
+# ---- Doors and the server
 
 COOKIE = "builder_session"
 _HOURS = 12

@@ -1,8 +1,8 @@
-"""What Label Studio, doccano and Argilla call the parts of a triplet, for pools and for releases alike, and how each
-draws words. Pure, both ways.
+"""Fields of annotation tools for a triplet, for pools and for releases alike. Pure, both ways.
 
-An element in pieces is several regions joined by relations `continues`; a triplet is a relation with its polarity.
-Label Studio counts UTF-16 units, the others code points.
+Label Studio, doccano and Argilla each name the parts of a triplet and draw words in their own way. In Label Studio and
+doccano an element in pieces is several regions joined by relations `continues`. There a triplet is a relation with its
+polarity. Label Studio counts UTF-16 units, the others code points.
 """
 
 from __future__ import annotations

@@ -1,15 +1,11 @@
-"""What the annotation page reads and writes: one annotator's labels of a pool, or one person's decisions of its
-disputes.
+"""The annotation page: labels of a pool, or decisions of its disputes, read and written for its annotators.
 
-The pool is read once; every answer is one transaction, done before the page is told.
+In: the database of a working directory and a pool. Out: a `LabelSite` with the calls that it answers, for one annotator
+or several. Every annotator has a `DatabaseBook` of their own; all use one connection, one after the other. The pool is
+read once. Every answer is one transaction, done before the page is told. On this machine the page also teaches the
+lexicon (`Teacher`); over a network nobody changes it.
 
-What the annotation page sends and shows, as values: labels, polarities and spans. Pure.
-
-The annotation page as a site: which calls it answers, for one annotator or several.
-
-In: the database of a working directory and a pool. Out: a `LabelSite`. Every annotator has a `DatabaseBook` of their
-own; all use one connection, one after the other. On this machine the page also teaches the lexicon (`Teacher`); over a
-network nobody changes it.
+What the page sends and shows are plain values: labels, polarities and spans. Reading them is pure.
 """
 
 from __future__ import annotations
@@ -32,7 +28,7 @@ from builder.store import db, gold, pools
 from builder.teaching.label_sources import OFTEN, Teacher
 from builder.teaching.labelling import entered, undecided
 
-# ---- annotation page
+# ---- Labels as the page sends and shows them
 
 Json = dict[str, Any]
 _LONGEST_NOTE = 2000
@@ -332,7 +328,7 @@ _WORK = frozenset({"label", "add", "check"})
 _ANSWERS = {name: getattr(DatabaseBook, name) for name in ("label", "clear", "add", "remove", "check", "uncheck")}
 
 
-# ---- annotation site
+# ---- The site
 
 WINDOW = 200
 """At most so many items a call."""

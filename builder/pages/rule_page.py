@@ -1,11 +1,10 @@
-"""A process that runs the rules which a person edits, so that a pattern that never ends can be stopped.
-
-In: questions for a `RuleBook`, by the name of its method. Out: its answers. A question that takes longer than its time
-ends the process; the next question starts another one, and what was saved is on the disk.
-
-The page on which a person reads the rules, edits a copy of one, and sees what that changes before it is saved.
+"""The page on which a person reads the rules, edits a copy of one, and sees what that changes before it is saved.
 
 In: a `RuleWorker`. Out: a `LabelSite`.
+
+The worker is a process of its own, so that a pattern that never ends can be stopped. In: questions for a `RuleBook`, by
+the name of its method. Out: its answers. A question that takes longer than its time ends the process. The next question
+starts another one, and what was saved is on the disk.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from builder.core.errors import BuilderError, ResourceError
 from builder.core.shards.local import begin_worker, main_left_alone
 from builder.gold.server import LabelSite
 
-# ---- rule worker
+# ---- The process that runs the rules
 
 Json = dict[str, Any]
 SECONDS = 60.0
@@ -130,7 +129,7 @@ def _questions(book: Any, pipe: Connection) -> Mapping[str, Callable[..., Json]]
     }
 
 
-# ---- rule page
+# ---- The site
 
 _LINE = re.compile(r"(?:^the rule|/([\w-]+)\.toml):(\d+)$")
 _PLACE = re.compile(r"^(.*/)?(rules/)")

@@ -1,6 +1,7 @@
-"""What every stage is handed: the database, the settings and the data; and where a broken-off stage goes on.
+"""What a stage and its workers are handed: database, settings and data; lexicon and rules for the jobs.
 
-The words and rules of a build on their way to its workers: what a job is handed, and what a worker makes of it.
+A stage gets a `Context`. A stage that commits in chunks notes how far it is, so that a broken-off run goes on from
+there. Words and rules of a build are packed for a job, and a worker unpacks them.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from builder.language.lexicon.resources import Lexicon
 from builder.language.lexicon.rules import Rule
 from builder.store import db, runs
 
-# ---- context
+# ---- The context of a stage
 
 Stored = Callable[[sqlite3.Connection], None]
 
@@ -78,7 +79,7 @@ def advance(connection: sqlite3.Connection, stage: str, at: int) -> None:
     runs.set_setting(connection, f"{stage}.at", str(at))
 
 
-# ---- lexicons
+# ---- Words and rules for workers
 
 SentFolders = tuple[Parcel, tuple[Parcel, ...], Parcel, tuple[Parcel, ...]]
 """The folders of words and of rules, the whole one and those laid over it, as they travel to workers."""

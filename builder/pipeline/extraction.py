@@ -1,13 +1,11 @@
-"""A trained model of a working directory as a folder that others can load.
+"""What finds triplets in texts outside a build: the rules, or a trained model, which may come from a published folder.
 
-In: a working directory with a release, and the name of one of its models. Out: `WORKDIR/published/NAME` with weights,
-configuration, tokenizer, a card, and a file that says which model it is. What the model wrote about reviews stays
-where it is: those are somebody's texts.
+In: texts, from any iterable. Out: their triplets in order, in offsets of the texts. The model is a variant's last one
+in a working directory, or one that was published. `extracting` does it for files.
 
-What finds triplets in texts outside a build: the rules, a variant's last model from a working directory, or a model
-that was published, from its folder.
-
-In: texts, from any iterable. Out: their triplets in order, in offsets of the texts. `extracting` does it for files.
+Publishing makes a model a folder that others can load. In: a working directory with a release, and the name of one of
+its models. Out: `WORKDIR/published/NAME` with weights, configuration, tokenizer, a card, and a file that says which
+model it is. What the model wrote about reviews stays where it is: those are somebody's texts.
 """
 
 from __future__ import annotations
@@ -34,7 +32,7 @@ from builder.reviews.script import Variants
 from builder.reviews.text import view
 from builder.store import db, runs
 
-# ---- model folder
+# ---- Models as folders
 
 _SEQ2SEQ = "paper.json"
 _LEFT = "answers-"
@@ -155,7 +153,7 @@ def _base(config: Config, manifest: Path) -> str:
     return "" if not source or is_folder(source) or Path(source).exists() else source
 
 
-# ---- extraction
+# ---- Systems
 
 _CHUNK = 8192
 SHIPPED_SOURCE = "E"

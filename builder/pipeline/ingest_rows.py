@@ -1,16 +1,12 @@
 """What the stage ingest makes of rows: what is stored, and in which split.
 
-Which split each review goes to: near-duplicates and groups together, gold to test, and every review that had one
-where it was.
+Workers prepare the rows. In: rows as a reader gives them. Out: for each an `IngestRow`, with what the search and the
+splits need of its text, or what is wrong with it.
 
-A text's place is its hash, a unit's that of its smallest hash, so most reviews would stay where they are even without
-memory. Where a new review joins two old ones of different splits, neither moves: the newcomer is left out of the
-splits, and counted.
-
-The rows of a file as ingest stores them: what the stage has workers do.
-
-In: rows as a reader gives them. Out: for each an `IngestRow`, with what the search and the splits need of its text, or
-what is wrong with it.
+Splits: near-duplicates and groups stay together, gold goes to test, and a review that had a split keeps it. A text's
+place is its hash, a unit's that of its smallest hash, so most reviews would stay where they are even without memory.
+Where a new review joins two old ones of different splits, neither moves: the newcomer is left out of the splits, and
+counted.
 """
 
 from __future__ import annotations
@@ -38,7 +34,7 @@ from builder.store import reviews, runs, search
 from builder.store.queries import public_id
 from builder.store.reviews import NewReview
 
-# ---- splits
+# ---- Splits
 
 SHARES = ("ingest.test_share", "ingest.valid_share")
 _WISHES = ("ingest.test_count", "ingest.valid_count", "input.group_column")
@@ -172,7 +168,7 @@ def _shares(config: Mapping[str, object]) -> str:
     return " ".join([*(str(config.get(name)) for name in SHARES), *given])
 
 
-# ---- ingest rows
+# ---- Rows as they are stored
 
 _ROWS, _CHARACTERS = 2_000, 200_000
 """Of a worker's task: so many rows, and fewer where they are long, for the search takes 50 bytes of a character."""

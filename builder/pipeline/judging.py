@@ -1,10 +1,11 @@
-"""Language models that label whole reviews, as sources of the build.
+"""Who judges in a build: the discriminator with its verdicts, and language models that label whole reviews.
 
-In: the answers that `builder gold label` kept. Out: their triplets as proposals of the sources `llm:MODEL@PROMPT`, what
-is no triplet among the rejected rows. Nobody is asked: a build restores them from what is kept.
+The judge: where it lies, how far it is trusted, its verdicts on stored triplets, and these as examples that models
+read.
 
-The judge of a build: where it lies, how far it is trusted, its verdicts on stored triplets, and these as examples
-that models read.
+Language models that label are sources of the build. In: the answers that `builder gold label` kept. Out: their triplets
+as proposals of the sources `llm:MODEL@PROMPT`; what is no triplet is among the rejected rows. Nobody is asked: a build
+restores them from what is kept.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from builder.pipeline.context import Context
 from builder.store import db, labels, reviews, triplets
 from builder.store.triplets import JudgedTriplet
 
-# ---- labellers
+# ---- Language models that label
 
 
 def restore_labellers(connection: sqlite3.Connection) -> dict[str, int]:
@@ -71,7 +72,7 @@ def digest_answers(connection: sqlite3.Connection) -> str:
     return json.dumps([labels.signature(connection, name) for name in labels.names(connection)])
 
 
-# ---- judging
+# ---- The judge
 
 _PAGE = 1000
 """Reviews that are fetched at a time."""

@@ -1,18 +1,15 @@
-"""The layers of the test split: gold, whoever labelled it, and silver that a language model labelled, as triplets of
-the stored texts. A wrong line, id or span is an error, never a guess.
+"""Labels that people or language models gave, as a build uses them: test layers, the last audit, taught reviews.
 
-In: what `evaluate.gold` and `evaluate.silver` name, a file or a pool. `ingest` reads files to make their reviews the
-test split, and checks all of them; a pool is drawn from a build that has its splits. `evaluate` stores each layer as
-the source of its name.
+Layers of the test split are gold, whoever labelled it, and silver that a language model labelled, as triplets of the
+stored texts. In: what `evaluate.gold` and `evaluate.silver` name: a file, or a pool (`"pool:ID"`, `"pool:ID/MODEL"`).
+`ingest` reads files to make their reviews the test split, and checks all of them. A pool is drawn from a build that has
+its splits. `evaluate` stores each layer as the source of its name. A wrong line, id or span is an error, never a guess.
 
-Layers of the test split by the labels of pools: `evaluate.gold = "pool:ID"` and `evaluate.silver = "pool:ID/MODEL"`.
+The last audit, measured, is what the stage release states of quality. Reads only.
 
-The last audit of a working directory, measured: what the stage release states of quality. Reads only.
-
-The labelled reviews that a working directory was taught (`builder gold gain --teach`).
-
-In: `WORKDIR/taught.jsonl`, rows of gold with their texts. Out: examples for the taggers, each under the key that its
-text has in the build, and the same labels for the reviews of the build.
+Taught reviews are what a working directory was taught (`builder gold gain --teach`). In: `WORKDIR/taught.jsonl`, rows
+of gold with their texts. Out: examples for the taggers, each under the key that its text has in the build, and the same
+labels for the reviews of the build.
 """
 
 from __future__ import annotations
@@ -38,7 +35,7 @@ from builder.pipeline.context import Context
 from builder.reviews.text import in_order
 from builder.store import db, gold, pools, reviews
 
-# ---- layers
+# ---- Layers of the test split and the last audit
 
 PREFIX = "pool:"
 SETTINGS = {"gold": "evaluate.gold", "silver": "evaluate.silver"}
@@ -346,7 +343,7 @@ def quality(connection: sqlite3.Connection) -> dict[str, object]:
     return {"summary": describe_audit(result), **asdict(result)}
 
 
-# ---- taught reviews
+# ---- Taught reviews
 
 FILE = "taught.jsonl"
 _NEW = -1

@@ -1,11 +1,10 @@
 """Hours and memory of the model stages of the profiles `encoder` and `paper`, before anything is trained.
 
-In: the settings of a build, how many tokens a review and its triplets have, and how fast the base is: measured
-(builder.models.probing) or by a data sheet (builder.models.gpu_speed). Out: a `ModelPlan`. Pure.
+In: the settings of a build, how many tokens a review and its triplets have, and how fast the base is. The speed is
+measured (builder.models.probing) or from a data sheet (builder.models.gpu_speed). Out: a `ModelPlan`. Pure.
 
-How long the shipped reviews are to a base's tokenizer, and how much the rules find in them.
-
-In: a hub name or folder. Out: the `ReviewSize` that model costs are reckoned from.
+`measure_sample` says how long the shipped reviews are to a base's tokenizer, and how much the rules find in them. In: a
+hub name or folder. Out: the `ReviewSize` that the costs are reckoned from.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from builder.models.probing import BaseSpeed
 from builder.reviews import sources
 from builder.reviews.sources.cells import RawReview
 
-# ---- model costs
+# ---- Costs of the model stages
 
 _QUESTION = 30
 """Tokens that a question has beside the review."""
@@ -163,7 +162,7 @@ def _rounds(config: Config) -> int:
     return first + len(chosen) * config.self_train.iterations
 
 
-# ---- sample size
+# ---- Sizes of reviews
 
 _READ = 200
 """Reviews that are looked at."""

@@ -1,15 +1,11 @@
-"""What a build will cost, and what earlier ones took.
+"""What a build of so many reviews will cost in time, memory and disk, from what earlier ones took.
 
-How long a build of so many reviews would take, and how much memory and disk.
-
-In: what a build took on this machine. Out: a `BuildPlan`. Pure. Stages that the crew works on divide by
-the workers, down to the time in which the coordinator writes their answers; one process does training and the rest.
+Predicting. In: what a build took on this machine. Out: a `BuildPlan`. Pure. Stages that the crew works on divide by the
+workers, down to the time in which the coordinator writes their answers. One process does training and the rest.
 Everything grows with the number of reviews.
 
-What a build took on this machine, as the ground for a plan.
-
-In: a working directory with a finished or half-finished build. Out: a `SampleMeasure`; a few seconds of work are timed
-now, on samples of its reviews.
+Measuring. In: a working directory with a finished or half-finished build. Out: a `SampleMeasure`. A few seconds of work
+are timed now, on samples of its reviews.
 """
 
 from __future__ import annotations
@@ -40,7 +36,7 @@ from builder.reviews.dedup.near_duplicates import HELD, links, normal, room
 from builder.reviews.dedup.rare_pairs import Texts
 from builder.store import db, reviews, runs, triplets
 
-# ---- planning
+# ---- Predicting a build
 
 SPREAD = ("annotate", "seed")
 """Stages that the crew does nearly all of; of the others it does the prediction."""
@@ -154,7 +150,7 @@ def _notes(measured: SampleMeasure, count: int) -> tuple[str, ...]:
     return (*out, "the network, machines of other speed and workers that wait for each other are left out")
 
 
-# ---- measuring
+# ---- Measuring earlier builds
 
 Result = TypeVar("Result")
 _LOOKED_AT = 2000

@@ -1,17 +1,18 @@
-"""What the panel's members surely propose for the reviews that they judged, kept beside the panel.
-
-In: reviews, each with the proposals of the members that were not trained on it. Out: a file from which variant E reads
-them again, so that it asks the panel about the other reviews alone. The first line names the taggers. Each further one
-begins with a digest of the review's key and view, so that nothing stale is ever read.
-
-Predictions and verdicts of trained models, computed by the crew in shards of `shard` reviews.
+"""Predictions and verdicts of trained models, computed by the crew in shards of `shard` reviews.
 
 In: a folder that a model was saved to, its digest, and a stream of examples. Out: a stream of answers, one for each
-example, in order; only a few shards are in memory. A worker loads the model once, on one thread, so that the answers
-do not depend on the number of workers. It refuses a model of another digest. With the engine `local`, models of the
-profile `encoder` run in the crew without a GPU, in this process with one, and in a process a GPU with several. Those of
-`paper` run in this process, or in a process a GPU with several. Workers of a cluster run all models. What a model of
-`paper` writes is kept by this process, wherever it was written.
+example, in order; only a few shards are in memory. A worker loads the model once, on one thread, so that the answers do
+not depend on the number of workers. It refuses a model of another digest.
+
+With the engine `local`, models of the profile `encoder` run in the crew without a GPU and in this process with one.
+With several GPUs there is a process for each. Those of `paper` run in this process, or with several GPUs in a process
+for each. Workers of a cluster run all models. What a model of `paper` writes is kept by this process, wherever it was
+written.
+
+Sure proposals of the panel's members, for the reviews that they judged, are kept beside the panel. In: reviews, each
+with the proposals of the members that were not trained on it. Out: a file from which variant E reads them again, so
+that it asks the panel about the other reviews alone. The first line names the taggers. Each further one begins with a
+digest of the review's key and view, so that nothing stale is ever read.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     from builder.models.panel import Panel, Shares
     from builder.models.tagger import Proposal
 
-# ---- sure proposals
+# ---- Kept proposals of the panel
 
 FILE = "proposals.jsonl"
 _DIGITS = 24
@@ -128,7 +129,7 @@ def _read_line(text: str, line: bytes) -> list[Proposal]:
     return out
 
 
-# ---- predictions
+# ---- Predictions and verdicts
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,14 +1,12 @@
-"""What the build holds, weighed with what language models propose for the same reviews (builder.models.label_model).
+"""Variant E (builder.models.cotrain): the triplets that rules and the cross-fitted panel agree on. It trains nothing.
 
-In: the triplets of variant E as a stream, and the proposals of the sources `llm:MODEL@PROMPT`. Out: the stream, in
-which reviews that a model read lose what is improbable and gain what is probable by all votes. Other reviews pass as
-they are.
+Its one training set S_0 is that of the train split. A second round with taggers trained on it adds more wrong triplets
+than right ones. Without a judge, or with one that is not trusted, it holds the rules' triplets. They carry a calibrated
+confidence where the judge is trusted, and none elsewhere.
 
-Variant E (builder.models.cotrain): the triplets that rules and the cross-fitted panel agree on. It trains nothing.
-
-Its one training set S_0 is that of the train split: a second round with taggers trained on it adds more wrong
-triplets than right ones. Without a judge, or with one that is not trusted, it holds the rules' triplets. They carry a
-calibrated confidence where the judge is trusted, and none elsewhere.
+Language models may propose for the same reviews, and all votes are weighed together (builder.models.label_model). In:
+the triplets of variant E as a stream, and the proposals of the sources `llm:MODEL@PROMPT`. Out: the stream. Reviews
+that a model read lose what is improbable by all votes and gain what is probable. Other reviews pass as they are.
 """
 
 from __future__ import annotations
@@ -49,7 +47,7 @@ from builder.store.triplets import JudgedTriplet
 if TYPE_CHECKING:
     from builder.models.panel import Panel
 
-# ---- joined votes
+# ---- Votes of language models
 
 StoredRow = tuple[int, Triplet]
 
@@ -214,7 +212,7 @@ def _answer(triplet: Triplet) -> Answer:
     return triplet.aspect.text, triplet.opinion.text, triplet.polarity
 
 
-# ---- variant e
+# ---- The round
 
 _VOTED = "self_train.voted"
 """The setting that keeps what language models changed."""

@@ -1,11 +1,9 @@
-"""Cards: README.md of a release, and of a model that is published.
+"""Cards: README.md of a release, and of a model that is published. Pure.
 
-README.md of a release: front matter for dataset hubs, then what a person needs to know before using it. Pure.
+A release's card begins with front matter for dataset hubs. Then it says what a person needs to know before using it.
 
-README.md and `builder-model.json` of a model that is published. Pure.
-
-In: `ModelFacts`, gathered from a working directory. Out: text. The card says what the model was trained on, by the
-digest of its release, how it scored, and how it is loaded again.
+A model's card comes with `builder-model.json`. In: `ModelFacts`, gathered from a working directory. Out: text. The card
+says what the model was trained on, by the digest of its release, how it scored, and how it is loaded again.
 """
 
 from __future__ import annotations
@@ -21,7 +19,7 @@ from builder.release.manifest import MASKED, MASKING, UNMASKED, Content, Facts, 
 from builder.release.stated_quality import quality_section
 from builder.release.statistics import table
 
-# ---- card
+# ---- The card of a release
 
 HUB_SPLITS = {"train": "train", "valid": "validation", "test": "test"}
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
@@ -296,7 +294,7 @@ def _ids(facts: Facts) -> str:
     return "Review ids are those of the input, where it has any."
 
 
-# ---- model card
+# ---- The card of a model
 
 DESCRIPTION = "builder-model.json"
 FORMAT = 1

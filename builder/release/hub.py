@@ -1,13 +1,11 @@
-"""The HTTP client with which a release is published: the hub's own, with limits for what a server may do.
-
-In: nothing. Out: a factory for `huggingface_hub.set_client_factory`. The hub's own client waits without end and reads
-whatever comes, so a server that hangs or never stops would hold this machine.
-
-A release or a model on the Hugging Face hub: every file in one commit, then a tag with the version.
+"""A release or a model on the Hugging Face hub: every file in one commit, then a tag with the version.
 
 In: a release directory that verifies, or the folder of a model; USER/NAME of a repository. The hub's own client reads
-the token from the environment or its login; we never see, store or print it. A run that broke off is repeated: the hub
-keeps large files that arrived, the commit is whole or not there, and a tag that is missing is set.
+the token from the environment or its login; we never see, store or print it. A run that broke off is repeated. The hub
+keeps large files that arrived, the commit is whole or not there, and a missing tag is set.
+
+`make_client` is the factory for `huggingface_hub.set_client_factory`, with limits for what a server may do. The hub's
+own client waits without end and reads whatever comes. So a server that hangs or never stops would hold this machine.
 """
 
 from __future__ import annotations
@@ -27,7 +25,7 @@ from builder.core.errors import ConfigError, ReleaseError, install_command
 from builder.core.wording import counted
 from builder.release.verify import verify
 
-# ---- hub client
+# ---- The HTTP client
 
 PATIENCE = 90.0
 """Seconds of silence, and for the whole body of an answer; the hub itself gives up after 60."""
@@ -89,7 +87,7 @@ def _read_body(response: Any) -> bytes:
     return bytes(body)
 
 
-# ---- hub
+# ---- Plans and uploads
 
 _REPOSITORY = re.compile(r"[\w.-]{1,96}/[\w.-]{1,96}", re.ASCII)
 _KEPT = frozenset({".gitattributes"})

@@ -1,12 +1,10 @@
-"""Where a release comes from: in sentences, and as CITATION.cff.
-
-Where the triplets of a release come from, in sentences that card, Croissant and citation share. Pure.
+"""Where the triplets of a release come from: sentences that card, Croissant and citation share, and CITATION.cff. Pure.
 
 In: `Facts`, of which `splits` name their sources and `panel` says what the judges did. Out: text that claims no more
 than what was done: a release of the rules alone names no model as its maker.
 
-CITATION.cff of a release (Citation File Format 1.2.0): the dataset by its makers, and as reference the paper whose
-method it follows. Pure.
+CITATION.cff (Citation File Format 1.2.0) cites the dataset by its makers. Its reference is the paper whose method the
+dataset follows.
 """
 
 from __future__ import annotations
@@ -21,7 +19,7 @@ from builder.core.settings import CORE, RESTAURANT
 from builder.core.wording import counted
 from builder.release.manifest import Facts
 
-# ---- origin
+# ---- Sentences on origin
 
 UNTRUSTED = "The panel of taggers is not trusted"
 """How `Facts.panel` begins where a judge was trained and changed nothing."""
@@ -160,7 +158,7 @@ def _method(facts: Facts) -> str:
     return "The method follows the first step of Lu et al. (LREC-COLING 2024)."
 
 
-# ---- citation
+# ---- CITATION.cff
 
 _MAIL = re.compile(r"[^@\s]+@[^@\s]+\.\w+")
 AUTHORS = (("Chia-Wen", "Lu"), ("Ching-Wen", "Yang"), ("Wei-Yun", "Ma"))

@@ -1,11 +1,10 @@
 """A release: all its files, and how they come to stand in their place.
 
-All files of a release, from its rows and what is to be said of them: the data on the disk, a row at a time, the
-rest in memory.
+In: rows, and what is to be said of them. Out: a release directory. Data go to the disk a row at a time, the rest is
+held in memory. metadata.json is Croissant 1.1 over the Parquet files, with the responsible-AI fields; making it is
+pure.
 
-metadata.json of a release: Croissant 1.1 over its Parquet files, with the responsible-AI fields. Pure.
-
-Writing a release as a whole or not at all: beside its place, verified, on the disk, then renamed.
+A release is written as a whole or not at all: beside its place, verified, on the disk, then renamed.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ from builder.release.sections import LINEAGE, REVIEW, TRIPLET
 from builder.release.stated_quality import quality_sentence
 from builder.release.verify import Seen, verify
 
-# ---- package
+# ---- Croissant and the files
 
 Node = dict[str, object]
 CONTEXT: Node = {
@@ -365,7 +364,7 @@ def _spanned(row: LayerRow) -> ReviewRow:
     return row | {"triplets": stand_in}
 
 
-# ---- writing
+# ---- Writing
 
 
 @contextmanager

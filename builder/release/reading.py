@@ -1,12 +1,10 @@
-"""The manifest of a release by its shape, and releases read back.
+"""Releases read back: which there are, what their manifests say, and their rows.
 
-The shape of manifest.json and metadata.json: which keys there are, and what kind of value each holds. Pure.
+All layouts of the manifest (`format` 1 to 3) are read, with rows as those of today.
 
-In: a value as json reads it. Out: the first thing that is not as it should be, with its path (`splits.train.reviews`),
-or None. Whoever opens a release asks this first, so that nothing behind it meets a list where an object belongs.
-
-Reading releases back: which there are, what their manifests say, their rows. All layouts of the manifest (`format`
-1 to 3), with rows as those of today.
+The shape of manifest.json and metadata.json says which keys there are, and what kind of value each holds. In: a value
+as json reads it. Out: the first thing that is not as it should be, with its path (`splits.train.reviews`), or None.
+Whoever opens a release asks this first, so that nothing behind it meets a list where an object belongs. Pure.
 """
 
 from __future__ import annotations
@@ -24,7 +22,7 @@ from builder.core.errors import ReleaseError
 from builder.core.files import parse_json
 from builder.release.export.records import ReviewRow, completed
 
-# ---- shape
+# ---- Shapes of manifest.json and metadata.json
 
 Kind = str | list[Any] | dict[str, Any]
 """The name of a leaf; a list of one kind; an object with kinds by key (`key?` may lack, `*` is every other key)."""
@@ -221,7 +219,7 @@ def _short(value: object) -> str:
     return text if len(text) <= 60 else f"{text[:60]}…"
 
 
-# ---- reading
+# ---- Reading
 
 FORMAT = 3
 """The layout that is written. 1 had no `format` key, and neither Parquet, Croissant nor the gates of verify that came

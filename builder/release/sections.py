@@ -1,7 +1,7 @@
-"""What each field of a released row means, once for card and Croissant, and one invented row. Pure.
+"""Sections of the dataset card that stand in any release, or follow from few facts. Pure.
 
-Sections of the dataset card that stand in any release, or follow from few facts: fields, making, sources, uses,
-errors, maintenance. Pure.
+They are fields, making, sources, uses, errors and maintenance. What each field of a released row means is said here
+once, for card and Croissant, with one invented row.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from builder.release.export.records import ElementRow, ReviewRow
 from builder.release.figures import interval, metric_name, system_name
 from builder.release.manifest import Facts
 
-# ---- fields
+# ---- Fields and the example
 
 REVIEW: Mapping[str, tuple[str, str]] = {
     "id": ("string", "the review's id in this dataset"),
@@ -131,7 +131,7 @@ def shown_example(judged: bool = True) -> str:
     return "{\n" + "\n".join(lines) + '\n  "triplets": [\n' + ",\n".join(triplets) + "\n  ]\n}"
 
 
-# ---- sections
+# ---- Sections
 
 REASONS = {
     "unsure": "triplets below the confidence that was asked for",

@@ -1,13 +1,11 @@
-"""What the web pages read: a consistent copy of a database, its flat table of candidates for filters and facets, and
-the overview's numbers.
+"""What the web pages read: a copy of a database, with tables that only they have, and what is told of a word.
 
-Tables that only the web pages have, made in their copy of a database so that every page is quick.
+The copy is consistent. Its own tables make every page quick: a flat one of candidates for filters and facets, and the
+overview's numbers.
 
-What the web pages tell of a word: an aspect over stars, months and sources, with its opinions and examples; the
-same for an opinion.
-
-In: a connection to the pages' copy, a role and a folded word. Out: counts of released triplets, or of those of the
-kinds that are asked for.
+Words. In: a connection to the pages' copy, a role and a folded word. Out: counts of released triplets, or of those of
+the kinds that are asked for. An aspect is told over stars, months and sources, with its opinions and examples; an
+opinion likewise.
 """
 
 from __future__ import annotations
@@ -29,7 +27,7 @@ from builder.reviews.script import converter, script_of
 from builder.store import db, queries, released, runs, triplets
 from builder.store.triplets import RULES_REPEATED
 
-# ---- browse
+# ---- The pages' copy
 
 RELEASED, RULES, MODELS, GOLD, LEFT_OUT = (1 << bit for bit in range(5))
 """Bits of `triplet_facets.kinds`: the last release holds it; rules, a model, a person propose it; the release left it
@@ -265,7 +263,7 @@ def is_review(connection: sqlite3.Connection, i: int) -> bool:
     return connection.execute("SELECT 1 FROM reviews WHERE id = ?", (i,)).fetchone() is not None
 
 
-# ---- word pages
+# ---- Words
 
 Role = Literal["aspect", "opinion"]
 OTHER: dict[Role, Role] = {"aspect": "opinion", "opinion": "aspect"}

@@ -1,7 +1,9 @@
-"""Training sets: which triplets each variant trains on, round by round.
+"""Labels, and the triplets that variants train on.
 
-Labels as the report and the layers of the test split read them: of pools, of reviews labelled in full, and the
-answers of language models about whole reviews. A working directory from before there were pools has none.
+Training sets say which triplets each variant trains on, round by round.
+
+The report and the layers of the test split read labels: of pools, of reviews labelled in full, and answers of language
+models about whole reviews. A working directory from before there were pools has none.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from builder.core.annotators import Annotators
 from builder.core.records import Span, StoredTriplet
 from builder.store.triplets import BITS, EVERY, HASH, TRIPLET_COLUMNS, restore, source_id
 
-# ---- training sets
+# ---- Training sets
 
 
 def set_training(connection: sqlite3.Connection, variant: str, round_: int, ids: Iterable[int]) -> None:
@@ -59,7 +61,7 @@ def training(
     yield from map(restore, rows)
 
 
-# ---- labels
+# ---- Labels
 
 Spans = dict[str, tuple[Span, ...]]
 

@@ -1,15 +1,12 @@
-"""What the last release says of its reviews and triplets: tables `released_reviews` and `released`, and the public
-ids of reviews.
+"""What the last release says of its reviews and triplets, and what differs between two releases.
 
-The view `released_triplets` shows all of it. A reader of release files finds a triplet here by `public_id`, a review
-by `reviews.public_id`.
+The tables are `released_reviews` and `released`, with the public ids of reviews. The view `released_triplets` shows all
+of it. A reader of release files finds a triplet here by `public_id`, a review by `reviews.public_id`.
+`verdicts.confidence` says how likely a triplet is right, by the judge's calibrated score. It is NULL where the judge is
+not calibrated.
 
-How likely a triplet is right, by the judge's calibrated score: `verdicts.confidence`, NULL where the judge is not
-calibrated.
-
-What differs between two releases, in the web pages' copy: a row a review with its triplets.
-
-In: `ChangedReview`s. Out: the same by kind, page by page. The tables are there only where releases were compared.
+Differences stand in the web pages' copy, a row a review with its triplets. In: `ChangedReview`s. Out: the same by kind,
+page by page. Their tables are there only where releases were compared.
 """
 
 from __future__ import annotations
@@ -29,7 +26,7 @@ from builder.core.records import Polarity, Verdict
 from builder.store.queries import public_id
 from builder.store.triplets import BITS, HASH
 
-# ---- released
+# ---- The last release
 
 Rating = Callable[[Verdict | None, float, str, Polarity, float], float]
 """Label and score of a judge, and the rule of a triplet ("": the judge alone or a longer aspect than the rules'), its
@@ -311,7 +308,7 @@ def by_rule(connection: sqlite3.Connection) -> dict[str, int]:
     return dict(rows.fetchall())
 
 
-# ---- changes
+# ---- Changes between two releases
 
 Change = tuple[str, str, str, str, str]
 """kind, aspect, opinion, polarity, what it was before ("" where it was not, or is no more)"""

@@ -1,10 +1,9 @@
-"""Triplets, proposals and verdicts: writing and streaming.
+"""Triplets, proposals and verdicts, written and streamed.
 
-A triplet is stored once however many sources propose it, as a row of `builder.store.triplets`.
+A triplet is stored once however many sources propose it. Its row has its id, its columns, its spans and its reasons.
 
-A triplet as a row of the database, and back: its id, its columns, its spans and its reasons.
-
-Which lexicon words the rules' triplets rest on: table `lexicon_use`, counted at the end of the stage seed.
+The table `lexicon_use` says which lexicon words the rules' triplets rest on. It is counted at the end of the stage
+seed.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from builder.core.records import Element, Polarity, StoredTriplet, Triplet, Verd
 from builder.store import db
 from builder.store.reviews import PROPOSED_FOR
 
-# ---- triplets
+# ---- Triplets
 
 TRIPLET_COLUMNS = (
     "t.id, t.review, t.aspect, t.aspect_full, t.owner, t.opinion, t.opinion_full, t.polarity, t.valence, t.spans"
@@ -368,7 +367,7 @@ def signatures(connection: sqlite3.Connection) -> dict[str, str]:
     return dict(connection.execute("SELECT name, signature FROM sources WHERE kind <> 'gold' ORDER BY id"))
 
 
-# ---- usage
+# ---- Use of the lexicon
 
 Entry = tuple[str, str, str, str]
 """list (aspects or opinions), word, category, place (file:line)."""

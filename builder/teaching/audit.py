@@ -1,14 +1,10 @@
-"""Scores: of a release by an audit, of predictions by gold.
+"""How good a release is by an audit, and predictions by gold: `builder gold audit` and `builder gold score`.
 
-`builder gold audit`: draw a sample of a release for people to judge, take their answers, and say how good the
-release is.
+Audit: draw a sample of a release for people to judge, take their answers, and say how good the release is. In: a
+working directory with a release. Out: a pool for the annotation page or a sheet, and `AuditResult`. The next `builder
+versions release` states the result in card, manifest and Croissant; the report shows it at once.
 
-In: a working directory with a release. Out: a pool for the annotation page or a sheet, and `AuditResult`. The next
-`builder versions release` states the result in card, manifest and Croissant; the report shows it at once.
-
-How good predictions are against gold: what `builder gold score` shows.
-
-In: files or folders in any format that `builder.release.export.answers` knows, or gold by two annotators. Out:
+Score. In: files or folders in any format that `builder.release.export.answers` knows, or gold by two annotators. Out:
 `Scored`, the metrics with their intervals and what a reader should know of gold and predictions.
 """
 
@@ -34,7 +30,7 @@ from builder.release.export.answers import AnswersRead, File, is_complete, load_
 from builder.store import db, pools
 from builder.teaching.labelling import Imported, import_labels, opened, write_items
 
-# ---- audit
+# ---- Audits of a release
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +115,7 @@ def _asks_for_missing(item: LabelItem) -> bool:
     return item.review.stratum == READ and item.candidate is not None
 
 
-# ---- scoring
+# ---- Scores against gold
 
 Rows = list[tuple[str, SystemScores]]
 """(opinion or opinion_full, a metric of it)"""

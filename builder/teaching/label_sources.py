@@ -1,15 +1,14 @@
-"""Where labelled reviews come from: a gold file, a user's own table, or pools and audits of a working directory.
+"""Where labelled reviews come from, and what they have taught a working directory.
 
-In: a path. Out: rows with `id`, `text` and `triplets` with their spans; a row of a review that nobody read in full has
-`wrong`, too: the triplets that people refused there. A label that cannot be placed in its review is left out with the
-reason. Its review then no longer counts as read in full.
+Sources are a gold file, a user's own table, or pools and audits of a working directory. In: a path. Out: rows with
+`id`, `text` and `triplets` with their spans. A row of a review that nobody read in full has `wrong`, too: the triplets
+that people refused there. A label that cannot be placed in its review is left out with the reason. Its review then no
+longer counts as read in full.
 
-What labels and corrections have taught a working directory: words, rules and exceptions that its next build uses.
-
-In: labelled rows and a working directory. Out: `WORKDIR/rules/NAME.toml`, aspects in `WORKDIR/lexicon`,
-`WORKDIR/taught.json`, which names them, and the labels themselves in `WORKDIR/taught.jsonl`. Teaching again starts from
-the rules and words without what was taught, so that no label counts twice. Entries that a correction asks for are
-tried out before they are added.
+Teaching gives words, rules and exceptions that the next build uses. In: labelled rows and a working directory. Out:
+`WORKDIR/rules/NAME.toml`, aspects in `WORKDIR/lexicon`, `WORKDIR/taught.json`, which names them, and the labels
+themselves in `WORKDIR/taught.jsonl`. Teaching again starts from the rules and words without what was taught, so that no
+label counts twice. Entries that a correction asks for are tried out before they are added.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ from builder.store import gold, pools
 from builder.teaching.labelling import opened
 from builder.teaching.lessons import LABELS, Lessons, Rows, learn, read_taught, write_lessons
 
-# ---- label sources
+# ---- Sources of labels
 
 COLUMNS = ("text", "aspect", "opinion", "polarity")
 TABLES = (".csv", ".tsv")
@@ -208,7 +207,7 @@ def _unique(triplets: Sequence[Triplet]) -> list[Row]:
     return [triplet_row(triplet) for triplet in ordered]
 
 
-# ---- taught
+# ---- What was taught
 
 RECORD = "taught.json"
 _WORDS = Path("lexicon", "aspects", f"imported_{LABELS}.tsv")

@@ -1,16 +1,14 @@
-"""What labelled reviews teach the rules. In: reviews with their triplets, single triplets that people judged, and the
-lexicon and rules so far. Out: the weights of the decision, aspects that the lexicon lacks, and rules that are wrong
-here.
+"""What labelled reviews teach the rules, and what is gained by it.
 
-Labels move the weights that they start from (builder.models.decision_weights). An aspect is learnt where labels of
-several reviews name it; opinions are not, since those of so few reviews hardly come again. A rule is switched off
-where even the upper end of the interval of its precision lies below half of F1: below that, its triplets lower F1.
+In: reviews with their triplets, single triplets that people judged, and the lexicon and rules so far. Out: the weights
+of the decision, aspects that the lexicon lacks, and rules that are wrong here. Labels move the weights that they start
+from (builder.models.decision_weights). An aspect is learnt where labels of several reviews name it. Opinions are not
+learnt, since those of so few reviews hardly come again. A rule is switched off where even the upper end of the interval
+of its precision lies below half of F1: below that, its triplets lower F1.
 
-`builder gold gain`: what labelled reviews teach the rules, by cross-validation.
-
-In: labelled reviews (builder.teaching.label_sources) and the folders of words and rules. Out: precision, recall and F1
-on reviews that taught nothing, before and after so many labels. Triplets of an audit that people judged one by one
-teach along with every size; they are never scored.
+`builder gold gain` measures it by cross-validation. In: labelled reviews (builder.teaching.label_sources) and the
+folders of words and rules. Out: precision, recall and F1 on reviews that taught nothing, before and after so many
+labels. Triplets of an audit that people judged one by one teach along with every size; they are never scored.
 """
 
 from __future__ import annotations
@@ -47,7 +45,7 @@ from builder.reviews.folding import fold
 from builder.reviews.script import HAN
 from builder.reviews.text import view
 
-# ---- lessons
+# ---- Lessons
 
 LABELS = "labels"
 """The name of what labels teach among the imported words."""
@@ -322,7 +320,7 @@ def _switch_off(rule: Rule) -> Rule:
     return replace(rule, params=MappingProxyType({**rule.params, "enabled": False}))
 
 
-# ---- gain
+# ---- Gain by cross-validation
 
 SIZES = (25, 50, 100, 200)
 SPLITS = 5

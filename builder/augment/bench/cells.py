@@ -1,9 +1,8 @@
-"""Scores of a cell in percent, and what many cells say together: mean, deviation, rank-sum test. Pure.
+"""Cells of a bench: each is one training with its scores, and many of them make a mean and a test.
 
-The cells of a bench: one training and its scores each, kept as a file under the digest of all that goes in, so
-that a killed run goes on.
-
-In: a `BenchPlan` with rows. Out: `Cell`s with their scores, in the order of the plan.
+In: a `BenchPlan` with rows. Out: `Cell`s with their scores, in the order of the plan. Each is kept as a file under the
+digest of all that goes in, so that a killed run goes on. Several cells give a mean, a deviation and a rank-sum test.
+Scores and statistics are pure.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from builder.core.wording import counted
 from builder.gold.metrics import Answer, micro
 from builder.learning.task import Progress, TaggerConfig, sized
 
-# ---- scores
+# ---- Scores in percent
 
 MAIN = {"tc": "accuracy", "absc": "accuracy", "ate": "f1", "aste": "f1"}
 """The score that tests and curves are about."""
@@ -119,7 +118,7 @@ def least_p(seeds: int) -> float:
     return 2 / comb(2 * seeds, seeds)
 
 
-# ---- cells
+# ---- Cells
 
 TAGGER = "tagger"
 """The model of the task aste: the project's own (builder.models.tagger)."""

@@ -1,13 +1,11 @@
-"""What the bench trains and tests on: labelled texts of one task, and what they are to classifiers, taggers and
-augmentation methods. Pure.
+"""What the bench trains and tests on: files and releases read as labelled texts of one task.
 
-Tasks: `tc` a class of the text, `absc` the polarity of one aspect, `ate` the aspects, `aste` the triplets.
+Tasks: `tc` the class of a text, `absc` the polarity of one aspect, `ate` the aspects, `aste` the triplets. `BenchRow`s
+are turned into what classifiers, taggers and augmentation methods take; that part is pure.
 
-Files and releases as rows of a task.
-
-Known by their look: a release (directory), JSON lines of ours, of a layer of a release, or `{"text", "label"}`;
-dimABSA's JSON; TSV with the columns sentence and label; three-line aspect files with `$T$`; ATEPC and BIO columns.
-What a row says of another task is left out, and counted.
+In: a path; its format is recognised by its look. A directory is a release. JSON lines are ours, those of a layer of a
+release, or `{"text", "label"}`. Other formats: dimABSA's JSON; TSV with the columns sentence and label; three-line
+aspect files with `$T$`; ATEPC and BIO columns. What a row says of another task is left out, and counted.
 """
 
 from __future__ import annotations
@@ -42,7 +40,7 @@ from builder.reviews.folding import fold
 from builder.reviews.script import HAN
 from builder.reviews.text import view
 
-# ---- labelled texts
+# ---- Labelled texts
 
 Task = Literal["tc", "absc", "ate", "aste"]
 
@@ -167,7 +165,7 @@ def example(row: BenchRow) -> Example:
     return Example(row.id, shown.text, tuple(triplet for triplet in moved if triplet is not None))
 
 
-# ---- reading
+# ---- Files and releases
 
 KNOWN = "a release, .jsonl, dimABSA .json, .tsv (sentence, label), .apc (three lines with $T$), .atepc, .bio"
 _VIEWS: dict[Task, Any] = {"tc": "sentence", "absc": "aspect", "ate": "ate", "aste": "triplets"}

@@ -1,22 +1,22 @@
-"""Cross-boosting: who trains, who validates, and whose candidates are judged (BoostAug, Algorithm 1, lines 1 to 7).
+"""BoostAug's folds and filters: which surrogate model judges which candidates, and which of them survive.
 
-In: sentences. Out: k folds of indices. Sentences with one text (one a labelled aspect) stay in one fold, since a
-surrogate that was trained on a text is sure of its copies; labels are spread evenly; which fold validates is drawn by
-the seed. Order changes nothing.
+Folds are those of cross-boosting (Algorithm 1, lines 1 to 7): who trains, who validates, and whose candidates are
+judged. In: sentences. Out: k folds of indices. Sentences of the same text (one a labelled aspect) stay in one fold: a
+surrogate is sure of copies of what it was trained on. Labels are spread evenly, and the seed draws which fold
+validates. The order of the sentences changes nothing.
 
-BoostAug's three filters (Yang and Li 2022, section 2.3), as pure functions of what a surrogate model says of a
-candidate.
+Filters (Yang and Li 2022, section 2.3) are pure functions of what a surrogate says of a candidate. The paper's text
+names its thresholds "alpha = 0.99 and beta = 5". Its formulas drop perplexity >= alpha and confidence <= beta, which
+together would drop everything. The meaning is confidence 0.99 and perplexity 5, and so they are called here.
 
-The paper's text names its thresholds "alpha = 0.99 and beta = 5", its formulas drop perplexity >= alpha and
-confidence <= beta: taken together they would drop everything. The meaning is confidence 0.99 and perplexity 5, and so
-they are called here.
+Those thresholds fit a large pre-trained model, which is 99% sure of whatever looks like its training data. A small one
+is not. So a threshold is a share (confidence) or a multiple (perplexity) of a reference:
 
-They are the thresholds of a large pre-trained model, which is 99% sure of whatever looks like its training data. A
-small one is not, so a threshold is a share (confidence) or a multiple (perplexity) of a reference: `absolute`: of 1,
-the paper's reading; `source`: of what the surrogate says of the very sentence that the candidate was made of, and the
-label that it gives that one, right or wrong, is as good as the gold one: asked is whether the edits changed anything;
-`valid`: of the median sentence of the validation fold. A small surrogate is unsure of whole classes: on 846 examples
-of laptop14 `valid` kept nothing of three sentences in five, and of no neutral one anything.
+- `absolute`: of 1, the paper's reading.
+- `source`: of what the surrogate says of the very sentence that the candidate was made of. Its own label of that
+  sentence, right or wrong, is as good as the gold one: what is asked is whether the edits changed anything.
+- `valid`: of the median sentence of the validation fold. A small surrogate is unsure of whole classes: on 846 examples
+  of laptop14, `valid` kept no candidate of three sentences in five, and of no neutral one.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from typing import Literal, Protocol
 from builder.augment.records import Edit, Rewrite, Sentence, seeded
 from builder.core.errors import ConfigError
 
-# ---- folds
+# ---- Folds
 
 Labels = tuple[str, ...]
 
@@ -109,7 +109,7 @@ def several(sentences: Sequence[Sentence], train: Sequence[int], where: str) -> 
         )
 
 
-# ---- filters
+# ---- Filters
 
 Reason = Literal["perplexity", "confidence", "label", "rank", "marks"]
 """Why a candidate is dropped.

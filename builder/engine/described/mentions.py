@@ -1,10 +1,10 @@
-"""The steps of section 3.2 as rules: what each kind of rule declares, and all of them made ready.
+"""The paper's steps as rules, and the words that its lexicons find in a review (Lu et al. 2024, section 3.2).
 
-In: the rules in force in convention `described`. Out: `Steps`. A step without its rule, or with two, is an error.
+Steps: what each kind of rule of section 3.2 declares. In: the rules in force in convention `described`. Out: `Steps`. A
+step without its rule, or with two, is an error.
 
-Words of a review that stand in the opinion lexicon or the aspect lexicon (Lu et al. 2024, sections 3.2.1, 3.2.2).
-
-In: tokens of a view, and the lexicons. Out: `Mention`s in text order, the sets O and A of the paper.
+Mentions (sections 3.2.1, 3.2.2): words that stand in the opinion lexicon or the aspect lexicon. In: tokens of a view,
+and the lexicons. Out: `Mention`s in text order, the sets O and A of the paper.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from builder.engine.vocabulary import MAX_WORD, SYMBOL_OF_TAG
 from builder.language.lexicon.resources import AspectEntry, Lexicon, OpinionEntry
 from builder.language.lexicon.rules import Rule
 
-# ---- steps
+# ---- The steps as rules
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +143,7 @@ def _choose_rule(rules: Sequence[Rule], kind: str) -> Rule | None:
     )
 
 
-# ---- mentions
+# ---- Mentions
 
 
 class Mention(NamedTuple):

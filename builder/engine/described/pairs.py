@@ -1,10 +1,9 @@
-"""Aspects and opinions paired and expanded in the dependency tree (Lu et al. 2024, section 3.2.3).
+"""The paper's pairs of aspect and opinion in the dependency tree, and their polarity (Lu et al. 2024, 3.2.3, 3.2.4).
 
-In: tokens with their heads, and the sets O and A. Out: `PathPair`s, the set P of the paper, each with what led to it.
+Pairing and expansion (section 3.2.3). In: tokens with their heads, and the sets O and A. Out: `PathPair`s, the set P of
+the paper, each with what led to it.
 
-The polarity of a paired opinion (Lu et al. 2024, section 3.2.4).
-
-In: an opinion with the tokens around it. Out: its negators, and its valence with the reasons.
+Polarity (section 3.2.4). In: an opinion with the tokens around it. Out: its negators, and its valence with the reasons.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from builder.engine.pairing import Tree, dependency_path, find_roots
 from builder.engine.polarity import read_opinion
 from builder.language.lexicon.resources import Lexicon, OpinionEntry
 
-# ---- pairs
+# ---- Pairs in the dependency tree
 
 _Closest = dict[int, tuple[int, list[Mention]]]
 """Token -> how many arcs below it the closest aspects of a sentence are, and these, in text order."""
@@ -191,7 +190,7 @@ def _count_between(first: Mention, second: Mention) -> int:
     return max(second.start - first.end, first.start - second.end)
 
 
-# ---- polarity
+# ---- Polarity of a pair
 
 MIDDLE = 5.0
 LOWEST = 1.0

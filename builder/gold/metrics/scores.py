@@ -1,18 +1,16 @@
-"""Shares estimated from samples, with 95% intervals that stay honest near 0 and 100 percent; pure.
+"""Scores of predictions against gold, and shares estimated from samples with their intervals. Pure.
 
-In: counts of a stratified sample, or of whole reviews. Out: `Share` in percent. The interval is Wilson's score
-interval (Wilson 1927) at the effective sample size of the design, share * (1 - share) / variance (Korn and Graubard
-1998), which Franco et al. (2019) find to cover best among those of complex samples. The variance of a stratified share
-is the usual sum over strata (Cochran 1977, 5.3), with one right and one wrong answer added to each stratum, so that a
-stratum without an error does not count as certain. No correction for finite populations: the intervals are a little
-wide.
+A metric counts per review (a tally); sums of tallies give precision, recall, F1 and accuracy. A tally row is (right,
+predicted, gold) for micro metrics and (right, matched) for polarity. For the paper's it is (accuracy, precision,
+recall, F1) of one review. Keeping the reviews apart is what lets `intervals` draw them again. Matching says when a
+predicted triplet, pair, aspect or opinion counts as the gold one.
 
-The metrics: per review counts (a tally), and what sums of them make of precision, recall, F1 and accuracy. Pure.
-
-A tally row is (right, predicted, gold) for micro metrics, (right, matched) for polarity, (accuracy, precision, recall,
-F1) of one review for the paper's. Keeping the reviews apart is what lets `intervals` draw them again.
-
-When a predicted triplet, pair, aspect or opinion counts as the gold one; a review at a time, pure.
+A `Share` has a 95% interval that stays honest near 0 and 100 percent. In: counts of a stratified sample, or of whole
+reviews. Out: `Share` in percent. The interval is Wilson's score interval (Wilson 1927) at the effective sample size of
+the design. That size is share * (1 - share) / variance (Korn and Graubard 1998). Franco et al. (2019) find it to cover
+best among those of complex samples. The variance of a stratified share is the usual sum over strata (Cochran 1977,
+5.3). One right and one wrong answer are added to each stratum, so that a stratum without an error does not count as
+certain. There is no correction for finite populations: the intervals are a little wide.
 """
 
 from __future__ import annotations
@@ -24,7 +22,7 @@ from typing import Literal
 
 from builder import __version__
 
-# ---- sampling
+# ---- Shares with intervals
 
 Z = 1.959963984540054
 """The normal quantile of 95%."""
@@ -91,7 +89,7 @@ def ratio_share(rows: Sequence[tuple[int, int]]) -> Share | None:
     return Share(100 * share, 100 * low, 100 * high, due)
 
 
-# ---- scores
+# ---- Tallies and metrics
 
 Answer = tuple[str, str, str]
 """aspect, opinion, polarity (POS, NEG, NEU)"""

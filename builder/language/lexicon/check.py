@@ -1,16 +1,13 @@
-"""`builder words lexicon check`: what is wrong, contradictory or dead in a lexicon.
+"""What a lexicon has wrong, contradictory or dead, and which entries it lacks by people's corrections.
 
-In: the root of a lexicon (it may be broken: everything that can be read is checked), optionally a corpus and a
-    segmenter.
-Out: findings with file:line, in the order of KINDS. Only the categories' valences say what contradicts what; no text
-    is labelled.
+`builder words lexicon check`. In: the root of a lexicon, optionally a corpus and a segmenter. The lexicon may be
+broken: everything that can be read is checked. Out: findings with file:line, in the order of KINDS. Only the
+categories' valences say what contradicts what; no text is labelled. Dead are words that never occur in the corpus, and
+words that the segmenter cuts.
 
-Entries that cannot or do not act: words that never occur in a corpus, and words that the segmenter cuts.
-
-What a person's correction teaches the lexicon: the entries that the rules lacked. Pure but for `add_entry`.
-
-In: a lexicon and a triplet that people say is there. Out: `Lesson`s; those that are accepted become entries of the
-overlay `corrections` in the working directory's own lexicon.
+Corrections. In: a lexicon and a triplet that people say is there. Out: `Lesson`s, the entries that the rules lacked.
+Those that are accepted become entries of the overlay `corrections` in the working directory's own lexicon. Pure but for
+`add_entry`.
 """
 
 from __future__ import annotations
@@ -32,7 +29,7 @@ from builder.language.lexicon.tsv_rows import Finding, LexiconRow, read, read_pa
 from builder.reviews.script import Variants, script_of
 from builder.reviews.text import view
 
-# ---- check
+# ---- Findings in a lexicon
 
 _CARRIERS: Mapping[str, tuple[str, ...]] = {
     "opinions": ("環境很{}，", "覺得{}的店"),
@@ -340,7 +337,7 @@ def _line(where: str) -> int:
     return int(digits) if digits.isdigit() else 0
 
 
-# ---- corrections
+# ---- Lessons of corrections
 
 _THINGS = ("thing", "kind", "generic")
 Table = Literal["opinion", "aspect", "exception", "pair"]

@@ -1,25 +1,21 @@
-"""The layouts of lexicon files that people hold, one reader a kind.
+"""Lexicons in the layouts that people hold become an overlay in ours: `builder words lexicon import`.
 
-In: the text of a file, the lexicon in use, and the options of the import. Out: `Entry`s, one a word, each with the
-line it stands in; a line that is no entry is one with a reason.
+In: a file, its kind, the lexicon in use, and the options of the import. Out: `Overlay` with entries, the categories
+they need, and every line that was refused, with its reason. Words are written as the view shows them: Traditional,
+width folded.
+
+There is one reader a kind. It gives `Entry`s, one a word, each with the line it stands in. A line that is no entry is
+one with a reason.
 
 | kind | one line is | becomes |
 |---|---|---|
-| `ehownet` | see `ehownet.py` | opinions, a category each |
+| `ehownet` | a category, its words or both; or a word with its definition | opinions, a category each |
 | `valence-csv` | a row with the columns Word or Phrase and Valence_Mean (CVAW) | opinions, valence to one decimal |
 | `ntusd` | a word, or words parted by commas; the file's name or an option gives the polarity | opinions, 7 or 3 |
 | `dishes` | a dish, or a table whose first column is one | aspects, food.dish unless the options name another class |
 | `words` | a word, then a tab and its category, class or part of speech | opinions, aspects, or general words |
 
 A part of speech of `words` is CKIP's or universal; a bare word is a general one. `valence-csv` takes tab or comma.
-
-E-HowNet's layouts: semantic categories with their words.
-
-`builder words lexicon import`: lexicons in the layouts that people hold become an overlay in ours.
-
-In: a file, its kind, the lexicon in use. Out: `Overlay` with entries, the categories they need, and every line that was
-refused, with its reason. Words are written as the view shows them: Traditional, width folded. The kinds: `layouts`
-and `ehownet`.
 """
 
 from __future__ import annotations
@@ -38,7 +34,7 @@ from builder.language.lexicon.resources import Lexicon
 from builder.reviews.script import HAN, script_of
 from builder.reviews.text import view
 
-# ---- layouts
+# ---- Readers of files
 
 POSITIVE, NEGATIVE = 7.0, 3.0
 _HEADERS = frozenset(["word", "words", "name", "dish", "title", "詞", "詞彙", "菜名", "名稱"])
@@ -210,6 +206,8 @@ def as_number(cell: str) -> float | None:
         return None
 
 
+# ---- E-HowNet
+
 _MEMBERS = re.compile(r"[\s,，、;；]+")
 _POS = r"[A-Z][A-Za-z]*\d*"
 _TAGS = re.compile(rf"[(（]\s*{_POS}(?:\s*[,，、/]\s*{_POS})*\s*[)）]|[._/]{_POS}(?=[\s,，、;；]|$)")
@@ -297,7 +295,7 @@ def _on_scale(value: float | None, options: Options) -> float | None:
     return value if value is None or options.scale is None else rescaled(value, *options.scale)
 
 
-# ---- importers
+# ---- The import
 
 FindNouns = Callable[[Sequence[str]], list[list[str]]]
 """For each name the nouns that a segmenter finds in it."""

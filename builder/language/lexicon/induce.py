@@ -1,16 +1,14 @@
-"""`builder words lexicon induce`: grow the lexicon from raw reviews, without labels.
+"""Induction: grow the lexicon from raw reviews, without labels (`builder words lexicon induce`).
 
-In: annotated reviews, the lexicon, settings. Out: candidate opinions and aspects with scores and evidence. Double
-propagation (Qiu et al. 2011): known opinions vouch for the nouns they describe, known aspects for the words that
-describe them, and what is accepted in a round vouches in the next. What the paper decides by rules is weighed here by
-a regression that the lexicon's own words calibrate (`fit`): frequency, association, context purity, company and
+In: annotated reviews, the lexicon, settings. Out: candidate opinions and aspects with scores and evidence. The method
+is double propagation (Qiu et al. 2011). Known opinions vouch for the nouns they describe, known aspects for the words
+that describe them. What is accepted in a round vouches in the next. What the paper decides by rules is weighed here by
+a regression that the lexicon's own words calibrate (`fit`). Frequency, association, context purity, company and
 spelling make the confidence that a word is an opinion or an aspect.
 
-Candidate files: what induction proposes, for a person to accept or drop, and the overlay that becomes of it.
-
-In: `Induced`. Out: a TSV with an empty column `accept`; filled with yes and no it becomes an overlay. The evidence is
-sentences; or places (index of the review : offset in its view), so that the file can be shown to people who may not see
-the reviews.
+Candidate files are for a person to accept or drop. In: `Induced`. Out: a TSV with an empty column `accept`; filled with
+yes and no it becomes an overlay. The evidence is sentences, or places (index of the review : offset in its view). With
+places the file can be shown to people who may not see the reviews.
 """
 
 from __future__ import annotations
@@ -31,7 +29,7 @@ from builder.language.lexicon.overlay import Overlay, Refused, own, save, write
 from builder.language.lexicon.resources import Lexicon
 from builder.reviews.script import HAN, script_of
 
-# ---- induce
+# ---- Induction
 
 Kind = Literal["opinion", "aspect"]
 _TAGS: Mapping[Kind, frozenset[str]] = {
@@ -212,7 +210,7 @@ def _unfit(word: str, use: Uses, lexicon: Lexicon, settings: InductionSettings) 
     return "name" if like_name(word, use.tags["PROPN"] / use.count, lexicon) else ""
 
 
-# ---- candidate files
+# ---- Candidate files
 
 COLUMNS = ("kind", "word", "meaning", "confidence", "support", "association", "purity", "evidence", "accept")
 BETWEEN = " ／ "

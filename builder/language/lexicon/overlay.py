@@ -1,15 +1,14 @@
-"""Overlays: folders of opinions, aspects and their categories that are laid on top of the shipped lexicon.
+"""Overlays: opinions, aspects and categories laid on top of the shipped lexicon; and how two lexicons differ.
 
-In: entries under a name. Out: `opinion_categories.tsv`, `opinions/imported_NAME.tsv`, `aspects/imported_NAME.tsv`,
-`general/imported_NAME.tsv` and, so that nothing vanishes, `refused/NAME.txt` (no .tsv: it is no part of the lexicon's
-digest). Writing the same name again replaces what it wrote before and touches no other name's entries.
+An overlay is a folder. In: entries under a name. Out: `opinion_categories.tsv`, `opinions/imported_NAME.tsv`,
+`aspects/imported_NAME.tsv` and `general/imported_NAME.tsv`. So that nothing vanishes, refused lines go to
+`refused/NAME.txt` (no .tsv: it is no part of the lexicon's digest). Writing the same name again replaces what it wrote
+before and touches no other name's entries.
 
-The exceptions of a working directory: pairs of words that people refused, as a rule of kind `exception`.
+The exceptions of a working directory are pairs of words that people refused, kept as a rule of kind `exception`.
 
-`builder words lexicon diff`: what one lexicon says otherwise than another.
-
-In: two loaded lexicons. Out: a `WordDifference` for each word of each table that was added, removed or changed, in the
-order of TABLES and of the words.
+`builder words lexicon diff`. In: two loaded lexicons. Out: a `WordDifference` for each word of each table that was
+added, removed or changed, in the order of TABLES and of the words.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from builder.language.lexicon.resources import AspectEntry, Lexicon, OpinionEntr
 from builder.language.lexicon.rules import Rule, RuleExample, edited_file, write_rule
 from builder.language.lexicon.tsv_rows import read_rows
 
-# ---- overlay
+# ---- Overlays and exceptions
 
 _NAME = re.compile(r"[\w-]+")
 
@@ -146,7 +145,7 @@ def add_exception(workdir: Path, rules: Sequence[Rule], pair: str, example: Rule
     return file
 
 
-# ---- differences
+# ---- Differences of two lexicons
 
 Change = Literal["added", "removed", "changed"]
 

@@ -1,15 +1,13 @@
-"""What the segmenter sees of a text: for every character a handful of atoms (strings), in named streams.
+"""What the segmenter sees of a text, and how its words become tokens with trees.
 
-In: chains, stretches of text without whitespace. Out: per stream one atom a character, over all chains laid end to
-end with separators between them, so that a model looks atoms up once and shifts the columns for its window. The atoms
-are the characters and their n-grams, character types, and the words and tags of rjieba's dictionary on the Simplified
-view (issue 3: the dictionary is worth 2 points of F1 on news and much more on reviews).
+Features. In: chains, stretches of text without whitespace. Out: named streams with one atom (a string) a character,
+over all chains laid end to end with separators between them. So a model looks atoms up once and shifts the columns for
+its window. The atoms are the characters and their n-grams, character types, and the words and tags of rjieba's
+dictionary on the Simplified view. By issue 3 the dictionary is worth 2 points of F1 on news and much more on reviews.
 
-A text while its tokens come together: words and tags first, trees after.
-
-In: the words of a text with their tags and the sentence of each, and a parser. Out: tokens that tile the text.
-Backends differ in how they find words; what makes a parse unit, and that whitespace stands outside every tree, is the
-same for all of them and lives here.
+Tokens: words and tags first, trees after. In: the words of a text with their tags and the sentence of each, and a
+parser. Out: tokens that tile the text. Backends differ in how they find words. What makes a parse unit, and that
+whitespace stands outside every tree, is the same for all of them and lives here.
 """
 
 from __future__ import annotations
@@ -24,7 +22,7 @@ from builder.core.records import Span, Token
 from builder.reviews.script import converter
 from builder.reviews.text import clauses, sentences
 
-# ---- features
+# ---- Features of the segmenter
 
 PAD = "\n\n"
 """Between chains, and at both ends: no window reaches from one chain into another."""
@@ -146,7 +144,7 @@ def _dictionary(text: str) -> tuple[list[str], list[str], list[str], list[str], 
     return edge, [line[i : i + 2] for i in range(len(line))], word, before, after
 
 
-# ---- draft
+# ---- Tokens of a text
 
 _UNIT_WORDS = 60
 _SHORTEST_PART = 8

@@ -1,17 +1,16 @@
-"""UD v2 trees written in the labels of GSD v1, so that film subtitles and learners' essays can teach the parser too.
+"""Training of the embedded models from UD treebanks: `train(treebanks, out, seed)`.
 
-In: v2 sentences and, as the model, v1 sentences. Out: trees with v1 tags, relations and, where the two differ in
-shape, v1 arcs. GSD is encyclopaedic: 很 modifies an adjective 24 times in its 98,000 words and 92 times in the 17,000
-of HK and CFL; reviews are full of it. Adverbs and function words get the tag and relation that GSD gives them most
-often (也 is mark, 不 is neg there), the rest follows the tables. Sentences whose clauses are joined by parataxis, which
-GSD does not have, are taken clause by clause.
+In: CoNLL-U files, by role. Out: segmenter.safetensors, parser.safetensors and config.json with their digests in `out`.
+The segmenter is fitted by CRFsuite (L-BFGS), the parser by the visible loop in `fit_parser`. Both see sentences made
+more like reviews: without the final mark, cut at commas. Where there is raw text, a larger parser is fitted first. The
+small one that is written learns from its trees of that text as well.
 
-Training of the embedded models from UD treebanks: `train(treebanks, out, seed)`.
-
-In: CoNLL-U files, by role. Out: segmenter.safetensors, parser.safetensors and config.json with their digests in
-`out`. The segmenter is fitted by CRFsuite (L-BFGS), the parser by the visible loop in `fit_parser`. Both see
-sentences made more like reviews: without the final mark, cut at commas. Where there is raw text, a larger parser is
-fitted first, and the small one that is written learns from its trees of that text as well.
+UD v2 trees are rewritten in the labels of GSD v1, so that film subtitles and learners' essays can teach the parser too.
+In: v2 sentences and, as the model, v1 sentences. Out: trees with v1 tags, relations and, where the two differ in shape,
+v1 arcs. GSD is encyclopaedic, reviews are not: 很 modifies an adjective 24 times in its 98,000 words, and 92 times in
+the 17,000 of HK and CFL. Adverbs and function words get the tag and relation that GSD gives them most often (也 is
+mark, 不 is neg there). The rest follows the tables. Sentences whose clauses are joined by parataxis, which GSD does not
+have, are taken clause by clause.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ from builder.language.nlp.variants import clauses, keep, without_final_mark
 from builder.language.nlp.words import Words
 from builder.reviews.script import converter, script_of
 
-# ---- relabel
+# ---- UD v2 trees in the labels of v1
 
 _ASPECT = frozenset("了著過")
 _CLOSED = frozenset(("ADP", "ADV", "AUX", "CONJ", "DET", "PART", "PRON"))
@@ -128,7 +127,7 @@ def _relation(word: str, tag: str, rel: str, relations: Mapping[str, str]) -> st
     return _RELATIONS.get(rel, rel)
 
 
-# ---- train
+# ---- Training
 
 _VECTORS = 10_000
 _VECTOR_SIZE = 64

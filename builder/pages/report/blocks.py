@@ -1,12 +1,10 @@
-"""Numbers of the database as people read them.
+"""The blocks of a report, whatever it is written as: sections with tables, figures and examples.
 
-Texts of other people made safe and visible: reviews are hostile input. Pure.
+They are values only, no markup. Numbers are spelt as people read them.
 
-Characters that turn the line round, hide or control something are shown as their code, ⟨U+202E⟩; Markdown's own marks
-are escaped. HTML's are escaped by the template engine.
-
-What a report is made of, whatever it is written as: sections with tables, figures and examples. Values only, no
-markup.
+Texts of other people are made safe and visible, since reviews are hostile input. Characters that turn the line round,
+hide or control something are shown as their code, ⟨U+202E⟩. Markdown's own marks are escaped; the template engine
+escapes HTML's. Pure.
 """
 
 from __future__ import annotations
@@ -19,7 +17,7 @@ from typing import Literal
 
 from builder.store.report import Marked
 
-# ---- numbers
+# ---- Numbers
 
 
 def whole_number(value: object) -> int:
@@ -40,7 +38,7 @@ def spoken_seconds(seconds: float) -> str:
     return f"{hours} h {minutes:02} min" if hours else f"{minutes} min {rest:02} s" if minutes else f"{rest} s"
 
 
-# ---- visible
+# ---- Texts of other people
 
 _HIDDEN = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
 _KEPT = "\u200d\ufe0f"
@@ -93,7 +91,7 @@ def _shown(char: str) -> str:
     return f"⟨U+{ord(char):04X}⟩" if char not in _KEPT and unicodedata.category(char) in _HIDDEN else char
 
 
-# ---- blocks
+# ---- Sections, tables and figures
 
 Cell = str | int | float | None
 Look = Literal["plain", "bars", "polarity", "matrix", "signatures", "examples"]

@@ -1,17 +1,15 @@
-"""The first section, for whoever runs the place: what customers like, what they complain about, and where.
+"""The whole report of a working directory, section by section.
 
-In: the open database. Out: a section of tables. Both scripts of a word count as one, under the form that is written
-more.
+In: the open database, the lexicon, how to draw, and how to quote a review. Out: `Report`. Reads only.
 
-What goes wrong, by kind, with examples: only where there is gold.
+The first section is for whoever runs the place: what customers like, what they complain about, and where. Both scripts
+of a word count as one, under the form that is written more.
 
-In: yardsticks, and how to quote a review. Out: a section of tables. An answer counts as right by the lenient match, as
-in the scores.
+The section of mistakes shows what goes wrong, by kind, with examples. It is there only where there is gold. An answer
+counts as right by the lenient match, as in the scores.
 
-The whole report of a working directory, section by section. In: an open database, the lexicon, how to draw. Out:
-`Report`. Reads only.
-
-How the pairing rules share their work, as Snorkel's analysis of labelling functions shows it (Ratner et al. 2017).
+The pairing rules' share of the work is shown as Snorkel's analysis shows that of labelling functions (Ratner et al.
+2017).
 """
 
 from __future__ import annotations
@@ -41,7 +39,7 @@ from builder.store import released, reviews, runs
 from builder.store import report as asked
 from builder.store.queries import public_id
 
-# ---- glance
+# ---- What customers say
 
 _MOST_WORDS = 3
 _LEAST_PLACES, _MOST_PLACES = 2, 30
@@ -120,7 +118,7 @@ def _listing(counted: Counter[str]) -> str:
     return "、".join(f"{word} {times:,}" for word, times in ordered)
 
 
-# ---- mistakes
+# ---- Mistakes
 
 KINDS = {
     "polarity": "right pair, wrong polarity",
@@ -220,7 +218,7 @@ def _written(answer: Answer | None) -> str:
     return "–" if answer is None else f"({', '.join(map(str, answer))})"
 
 
-# ---- collect
+# ---- The report
 
 _READ = 2000
 """Annotated reviews that the engine reads again."""

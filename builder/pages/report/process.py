@@ -1,12 +1,8 @@
 """Sections on how the dataset was made, and by which judge.
 
-Sections on how the dataset was made: self-training, rules and lexicons, times, settings and signatures.
-
-In: the open database. Out: sections of tables and figures.
-
-The section on the discriminator: its data, its verdicts, and how right these are (Tables 1 and 4, Figure 6).
-
-In: the open database, and yardsticks. Out: a section of tables.
+In: the open database, and yardsticks. Out: sections of tables and figures. They show self-training, rules and lexicons,
+times, settings and signatures. The section on the discriminator shows its data, its verdicts, and how right these are
+(Tables 1 and 4, Figure 6).
 """
 
 from __future__ import annotations
@@ -23,7 +19,7 @@ from builder.store import browse, labels, runs
 from builder.store import report as asked
 from builder.store.labels import LabelPool
 
-# ---- process
+# ---- Self-training, rules, times and settings
 
 _KEPT_SETTINGS = ("seed", "rules.convention", "annotate.backend", "discriminate.", "self_train.", "ingest.", "release.")
 
@@ -177,7 +173,7 @@ def describe_counts(counts: runs.Counts) -> str:
     )
 
 
-# ---- discriminator
+# ---- The discriminator
 
 NO_JUDGE = (
     "No discriminator was trained: there are too few reviews for one (`discriminate.least`), the profile is "

@@ -1,9 +1,7 @@
 """A report as people keep it: HTML, Markdown, CSV, rows of SQLite.
 
-A report as one HTML page that needs nothing else: styles and figures inside, no script, no network. Same report,
-same bytes.
-
-A report as Markdown, for the terminal and for pull requests; and its tables as CSV and as rows of SQLite. Pure.
+The HTML page needs nothing else: styles and figures are inside, no script, no network. Same report, same bytes.
+Markdown is for the terminal and for pull requests. CSV and the rows of SQLite hold its tables. Making these is pure.
 """
 
 from __future__ import annotations
@@ -22,7 +20,7 @@ from builder.pages.report.charts import svg
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-# ---- page
+# ---- HTML
 
 
 def page(report: Report) -> str:
@@ -92,7 +90,7 @@ def _shade(table: Table, row: tuple[Cell, ...], cell: Cell) -> float:
     return cell if isinstance(cell, float) else 0
 
 
-# ---- terminal
+# ---- Markdown, CSV and rows
 
 _NUMBER = re.compile(r"[+-][\d.]+( to [+-]?[\d.]+)?$")
 

@@ -1,11 +1,10 @@
-"""What Datasette says about our tables, columns and queries.
+"""What all our pages over Datasette do: ask the store, fill a template, refuse with a sentence.
 
-The page on which a sentence is typed and its triplets are shown, with the candidates that were weighed.
+They ask through Datasette's connections. `metadata` is what Datasette says about our tables, columns and queries.
 
-In: a sentence, by its address. Out: its triplets as the rules of this build make them. Nothing is kept: not the
-sentence, not the answer. A sentence has a longest length and an answer a longest time.
-
-What all our pages do: ask the store through Datasette's connections, fill a template, refuse with a sentence.
+A typed sentence is shown with its triplets and the candidates that were weighed. In: a sentence, by its address. Out:
+its triplets as the rules of this build make them. Nothing is kept: not the sentence, not the answer. A sentence has a
+longest length and an answer a longest time.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from builder.pages.serve.selection import Selection
 from builder.store import browse, queries, released
 from builder.store.queries import describe_tables
 
-# ---- metadata
+# ---- Descriptions of tables, columns and queries
 
 DATABASE = "builder"
 
@@ -99,7 +98,7 @@ def _canned(name: str) -> dict[str, Any]:
     }
 
 
-# ---- trying
+# ---- Typed sentences
 
 LONGEST = 300
 SECONDS = 3.0
@@ -151,7 +150,7 @@ class Extracting:
         return ReadSentence(text, tuple(self._extractor(text)), self._extractor.tokens(text))
 
 
-# ---- answering
+# ---- Answers of our pages
 
 Answer = TypeVar("Answer")
 _KEPT = 64

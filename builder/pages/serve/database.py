@@ -1,11 +1,9 @@
-"""What the web pages read: the immutable SQLite file, and two releases side by side.
+"""What the web pages read: an immutable SQLite file, and in it two releases side by side.
 
-Two releases side by side: which triplets of which reviews were added, lost or changed.
+The file is a copy of a working directory's, or made of a release's rows.
 
-In: the directories of two releases, read when the server starts. Out: rows of the table `release_changes`, and the
-page that shows them.
-
-The immutable SQLite file behind the web pages: a copy of a working directory's, or one made of a release's rows.
+The comparison says which triplets of which reviews were added, lost or changed. In: the directories of two releases,
+read when the server starts. Out: rows of the table `release_changes`, and the page that shows them.
 """
 
 from __future__ import annotations
@@ -32,7 +30,7 @@ from builder.reviews.text import hashed
 from builder.store import browse, db, released, reviews, runs, search
 from builder.store.released import ChangedReview, Side
 
-# ---- comparing
+# ---- Two releases side by side
 
 PAGE = 20
 Rows = Mapping[str, tuple[str, ReviewRow]]
@@ -139,7 +137,7 @@ async def compared(request: Any, datasette: Any) -> Any:
     return await page(datasette, request, "compare.html", context)
 
 
-# ---- database
+# ---- The database of the pages
 
 _SCRIPTS = {"zh-Hant": "traditional", "zh-Hans": "simplified"}
 _BATCH = 2000

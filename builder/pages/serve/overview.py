@@ -1,10 +1,9 @@
 """Pages that sum up: the first one with its charts, and those of words.
 
-Bar charts of the overview: rows of a label, a bar in inline SVG that stretches with the page, and numbers. Pure.
+The first page says what was released, where it comes from, its scores, and what was left out. Its charts are bar
+charts: rows of a label, a bar in inline SVG that stretches with the page, and numbers. Charts are pure.
 
-The first page: what was released, charts of where it comes from, scores, what was left out.
-
-Pages of words: the aspects and the opinions of a build as lists, and each of them with what is said beside it.
+Pages of words list the aspects and the opinions of a build, and show each of them with what is said beside it.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from builder.store import browse, runs
 from builder.store.browse import OTHER, Role
 from builder.store.listing import NONE
 
-# ---- charts
+# ---- Charts
 
 Row = Mapping[str, object]
 
@@ -185,7 +184,7 @@ def number(value: object) -> float:
     return float(value) if isinstance(value, int | float) else 0.0
 
 
-# ---- overview
+# ---- The first page
 
 _QUERIES = ("summary", "growth", "rejects-by-round", "by-rule", "rejected")
 _MOST = 15
@@ -271,7 +270,7 @@ def _query(name: str) -> str:
     return f"/{DATABASE}/{name}"
 
 
-# ---- words
+# ---- Pages of words
 
 MOST = 100
 Page = Callable[[Any, Any], Awaitable[Any]]

@@ -1,15 +1,11 @@
-"""What Datasette serves for us: pages by their addresses, links in its tables, the guard around everything.
+"""The Datasette plugin: our pages as routes, links in its tables, the guard around everything.
 
-What stands between a browser and the pages: a check of who asks and under which name, and headers that keep
-everything local. Pure ASGI.
+It is registered once a process; what it shows of an instance hangs on that instance (`Site`). The pages: overview,
+reviews, review, triplet, words, comparison, a typed sentence, queries. Each asks the store through Datasette's own
+connections and fills a template.
 
-Our pages by their addresses: overview, reviews, review, triplet, words, comparison, a typed sentence, queries.
-
-Each asks the store through Datasette's own connections and fills a template.
-
-The Datasette plugin: our pages as routes, links in its tables, the guard around everything.
-
-Registered once a process; what it shows of an instance hangs on that instance (`Site`).
+The guard stands between a browser and the pages. It checks who asks and under which name, and sets headers that keep
+everything local. It is pure ASGI.
 """
 
 from __future__ import annotations
@@ -43,7 +39,7 @@ from builder.pages.serve.spans import plain
 from builder.reviews.sources.opening import one_line
 from builder.store import browse, queries
 
-# ---- guard
+# ---- The guard
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -141,7 +137,7 @@ async def _refuse(send: Send, status: int, message: str) -> None:
     await send({"type": "http.response.body", "body": text})
 
 
-# ---- pages
+# ---- Pages by their addresses
 
 _STATIC = Path(__file__).parent / "static"
 _TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8"}
@@ -227,7 +223,7 @@ ROUTES: tuple[tuple[str, Callable[..., Any]], ...] = (
 )
 
 
-# ---- plugin
+# ---- Hooks of Datasette
 
 hookimpl = HookimplMarker("datasette")
 

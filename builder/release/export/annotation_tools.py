@@ -1,11 +1,13 @@
 """Label Studio, doccano and Argilla: the triplets of reviews for people to look at and correct. Pure, both ways.
 
-In Label Studio and doccano, regions and relations as `builder.gold.tool_fields` says; a relation with a polarity leads
-from the first span of an aspect to the first of its opinion. Argilla 2 has no relations between spans. So its question
-`triplets` holds a line for each triplet, with its places: `餐點@0-2 | 不鹹@2-3,4-5 | POS`; the question `spans` draws
-the same words. Both are suggestions, for a server takes responses of its own users only.
+In Label Studio and doccano, regions and relations are as `builder.gold.tool_fields` says. A relation with a polarity
+leads from the first span of an aspect to the first of its opinion.
 
-What a row says beside places and polarities goes along: with a task of Label Studio in its `data`, with a record of
+Argilla 2 has no relations between spans. So its question `triplets` holds a line for each triplet, with its places:
+`餐點@0-2 | 不鹹@2-3,4-5 | POS`. The question `spans` draws the same words. Both are suggestions, for a server takes
+responses of its own users only.
+
+What a row says beside places and polarities goes along. A task of Label Studio has it in its `data`, a record of
 doccano beside its text. `triplets` names the relation of each.
 
 What comes back is read row by row (`task`, `document`, `record`); `read_…` reads a file.

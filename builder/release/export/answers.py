@@ -1,25 +1,25 @@
-"""Answers in files of text lines: dimABSA's truth files of 2024 and the ASTE files that write triplets behind `####`.
-Pure.
+"""Answers for `builder gold score`: gold and predictions, other people's and ours.
 
-dimABSA: `ID (aspect,category,opinion,valence#arousal)(…)`. ASTE-Data-V2: `tokens####[([16, 17], [15], 'POS')]` with
-every token index of a span; Span-ASTE: `tokens#### #### ####[([16, 17], [15], 'POS')]` with first and last index;
-PyABSA: `tokens####[((0, 1), (2, 5), 'NEU')]` with inclusive ranges, -1 for an implicit part. The review's id is the
-number of its line.
+In: a file or a folder. Out: (aspect, opinion, polarity) per review id. Triplets with a NULL part are left out and
+counted. A directory is a release: all of its `data/*.jsonl`.
 
-Gold and predictions of other people and ours as (aspect, opinion, polarity) per review id, for `builder gold score`.
+JSON rows, one a line or in one array, are known by their keys. Ours have {"id", "triplets"}: `extract` output,
+releases. dimABSA's have {"ID", "Triplet"} or {"ID", "Quadruplet"} of 2026, {"ID", "Aspect", "Opinion", "Intensity"} of
+2024. The paper's have {"id", "answer"}. Those of Label Studio, doccano and Argilla are what `builder export` gave them,
+as people left it.
 
-JSON rows, one a line or in one array, are known by their keys: ours ({"id", "triplets"}: `extract` output, releases),
-dimABSA's ({"ID", "Triplet"} or {"ID", "Quadruplet"} of 2026, {"ID", "Aspect", "Opinion", "Intensity"} of 2024) and
-the paper's ({"id", "answer"}). Those of Label Studio, doccano and Argilla are what `builder export` gave them, as
-people left it. Lines of text: see `answers_text`. A directory is a release: all of its
-`data/*.jsonl`. Triplets with a NULL part are left out and counted.
+Text lines are dimABSA's truth files of 2024, or ASTE files that write triplets behind `####`. Reading them is pure.
 
-Gold by two annotators who gave every triplet of a review: a folder with `A.jsonl` and `B.jsonl`, for `builder
-score`.
+- dimABSA: `ID (aspect,category,opinion,valence#arousal)(…)`.
+- ASTE-Data-V2: `tokens####[([16, 17], [15], 'POS')]` with every token index of a span.
+- Span-ASTE: `tokens#### #### ####[([16, 17], [15], 'POS')]` with first and last index.
+- PyABSA: `tokens####[((0, 1), (2, 5), 'NEU')]` with inclusive ranges, -1 for an implicit part.
 
-In: rows {"id", "triplets": [{aspect, aspect_full, opinion, opinion_full, polarity}]}, the same reviews in both files. A
-`texts.jsonl` beside them is for people. Out: per review what is required and what is optional
-(`builder.gold.metrics.complete`).
+In ASTE files the review's id is the number of its line.
+
+Gold by two annotators who gave every triplet of a review is a folder with `A.jsonl` and `B.jsonl`. In: rows {"id",
+"triplets": [{aspect, aspect_full, opinion, opinion_full, polarity}]}, the same reviews in both files. A `texts.jsonl`
+beside them is for people. Out: per review what is required and what is optional (`builder.gold.metrics.complete`).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from builder.release.export import annotation_tools
 from builder.release.export.paper import NAMES, parse
 from builder.release.export.records import Labelled, parse_triplets, surface
 
-# ---- answers text
+# ---- Files of text lines
 
 Row = tuple[str, str | None, list[Answer]]
 """Review id, its text if the file has it, its answers."""
@@ -173,7 +173,7 @@ READERS: Mapping[str, Callable[[Any, str], Row]] = {
 }
 
 
-# ---- answers
+# ---- Files and releases
 
 
 @dataclass(frozen=True, slots=True)
@@ -367,7 +367,7 @@ _READERS: Mapping[str, Callable[[Any, str], Row]] = {
 }
 
 
-# ---- answers complete
+# ---- Gold by two annotators
 
 ANNOTATORS = ("A.jsonl", "B.jsonl")
 _PARTS = ("aspect", "aspect_full", "opinion", "opinion_full")

@@ -1,9 +1,7 @@
-"""Many texts to look into, in a temporary file instead of memory.
+"""Which texts have two rare bigrams in common: the groups that the join of near-duplicates looks inside.
 
-Which texts have two rare bigrams in common: the groups that the join of near-duplicates looks inside.
-
-A pair of bigrams that two texts share is found by sorting, on the disk: with every text's pairs in memory a million
-reviews would take a gigabyte.
+A pair of bigrams that two texts share is found by sorting, on the disk. With every text's pairs in memory a million
+reviews would take a gigabyte. `Texts` holds the texts themselves in a temporary file instead of memory, too.
 """
 
 from __future__ import annotations
@@ -21,7 +19,7 @@ from typing import IO, overload
 import numpy as np
 from numpy.typing import NDArray
 
-# ---- text store
+# ---- Texts on disk
 
 _BLOCK = 1 << 18
 """Bytes that are read at a time, or one text where it is longer."""
@@ -106,7 +104,7 @@ class Texts(Sequence[str]):
         self._waiting = False
 
 
-# ---- rare pairs
+# ---- Rare pairs
 
 Ints = NDArray[np.int64]
 Words = NDArray[np.uint64]

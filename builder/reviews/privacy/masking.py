@@ -1,14 +1,13 @@
-"""Addresses that stand in a review: 台中市西區公益路68號2樓, 延吉街137巷, 葵花園二區6號樓.
-
-In: a text of Simplified script. Out: spans. A pattern finds the road and what is behind it; a dictionary finds where
-the address begins, so that no district and no road is cut (位於中和區景平路634號).
-
-What a release must not show: phone numbers, e-mail addresses, URLs, handles, addresses, people's names and the
-place's own, masked with an offset map.
+"""What a release must not show, masked with an offset map: contact details, addresses, and names of people and places.
 
 In: a stored text and the names of its place. Out: `Masked`, the text with [電話] [信箱] [網址] [帳號] [地址] [人名]
-[店名] in their stead, where they stood, and `to_masked`, which moves spans of the stored text. Masking goes on until
-nothing more is found, so that masking a masked text changes nothing.
+[店名]. They stand for phone numbers, e-mail addresses, URLs, handles, addresses, people's names and the place's own.
+Its `to_masked` moves spans of the stored text. Masking goes on until nothing more is found, so that masking a masked
+text changes nothing.
+
+Addresses are like 台中市西區公益路68號2樓, 延吉街137巷, 葵花園二區6號樓. In: a text of Simplified script. Out: spans. A
+pattern finds the road and what is behind it. A dictionary finds where the address begins, so that no district and no
+road is cut (位於中和區景平路634號).
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from builder.reviews.privacy import person_names, place_names
 from builder.reviews.privacy.place_names import tagged
 from builder.reviews.script import converter
 
-# ---- addresses
+# ---- Addresses
 
 _NUMBER = "[0-9一二三四五六七八九十百]{1,5}"
 _ROAD = "(?:大?道(?<![味知地厚公力渠管跑霸人茶门报频]道)|大?[路街])"
@@ -85,7 +84,7 @@ def _beginning(text: str, at: int, tail: str) -> int:
     return start if _BARE.sub("", text[start:at]) else at
 
 
-# ---- masking
+# ---- Masking
 
 Kind = Literal["url", "email", "handle", "phone", "address", "person", "place"]
 REPLACEMENTS: dict[Kind, str] = {

@@ -1,13 +1,12 @@
-"""What the dictionary of words says of a piece of text in Simplified script: whether it is a word, how frequent, of
-which kind, and whether a word stands across a place.
+"""The forms in which a review may write the name of its place, and names that a review says are a shop's.
 
-In: strings. Out: answers, kept for the strings asked last. rjieba's dictionary has 349,000 words with counts.
+In: the name as the place column has it, often with a branch, brackets and advertising. Out: the forms worth masking:
+鼎香園-台北信義店 is also 鼎香園. None is so short or so common that it would hit other words. `masking` looks for them
+in texts.
 
-The forms in which a review may write the name of its place: 鼎香園-台北信義店 is also 鼎香園; and names that a
-review says are a shop's.
-
-In: the name as the place column has it, often with a branch, brackets and advertising. Out: the forms worth masking,
-none of them so short or so common that it would hit other words. Used by `privacy`, which looks for them in texts.
+rjieba's dictionary of 349,000 words with counts decides what is a word. It says how frequent a piece of text in
+Simplified script is, of which kind, and whether a word stands across a place. Answers are kept for the strings asked
+last.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from itertools import pairwise
 from builder.core.records import Span
 from builder.reviews.script import HAN, converter
 
-# ---- dictionary
+# ---- The dictionary
 
 _LONGEST = 4
 
@@ -64,7 +63,7 @@ def crosses(text: str, at: int) -> bool:
     )
 
 
-# ---- place names
+# ---- Forms of a name
 
 
 def is_area(name: str) -> bool:

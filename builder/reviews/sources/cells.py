@@ -1,8 +1,7 @@
-"""The rows of a review file: `RawReview` for one that can be used, `RejectedRow` for one that cannot.
+"""One row's cells as a review: `RawReview` for one that can be used, `RejectedRow` for one that cannot.
 
-One row's cells as a `RawReview`. In: values of any type that a file may hold. Out: a review, or why it is none.
-
-When a review was written, from a cell of any type.
+In: values of any type that a file may hold. Out: a review, or why it is none. When a review was written is read from a
+cell of any type.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from typing import Literal
 
 from builder.reviews.sources.opening import storable, written
 
-# ---- rows
+# ---- Reviews and rejected rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +50,7 @@ class RejectedRow:
 Row = RawReview | RejectedRow
 
 
-# ---- cells
+# ---- Cells
 
 Order = Literal["month", "day"]
 """What comes first where the year comes last."""

@@ -1,12 +1,12 @@
-"""Opening a file of reviews: plain or gzip, with the bytes read reported. Every failure of the file system or of gzip
-is an `InputError`.
+"""Opening a file of reviews, plain or gzip, and its bytes as text.
 
-From bytes to text: which encoding, and lines or chunks whose invalid bytes are known to the byte.
+Bytes read are reported. Every failure of the file system or of gzip is an `InputError`. Out: lines or chunks whose
+invalid bytes are known to the byte.
 
-A file is UTF-8 (with or without BOM), UTF-16 or UTF-32 with BOM, or what the user names; never a guess, because Big5
-and GB18030 decode each other's files to wrong characters without an error. A file of which most is invalid is an
-`InputError` that names the likely encodings. Single invalid bytes come through as lone surrogates, so that a reader
-can reject just their row.
+A file is UTF-8 (with or without BOM), UTF-16 or UTF-32 with BOM, or what the user names. It is never guessed, because
+Big5 and GB18030 decode each other's files to wrong characters without an error. A file of which most is invalid is an
+`InputError` that names the likely encodings. Single invalid bytes come through as lone surrogates, so that a reader can
+reject just their row.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from builder.core.errors import InputError, printable
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
-# ---- opening
+# ---- Opening
 
 Progress = Callable[[int], object]
 """Called with the bytes of the file read since the last call (compressed bytes of a .gz); `tqdm.update` is one."""
@@ -232,7 +232,7 @@ class _Counted(io.FileIO):
         return count
 
 
-# ---- encoding
+# ---- Encodings
 
 LINE_LIMIT = 64 << 20
 """Bytes. A text file without line ends would otherwise be read into memory whole."""

@@ -1,14 +1,12 @@
-"""Models over an encoder: a pretrained one of transformers (hub name or folder), or a small one from scratch. Heads
-for labels and for tags.
+"""Models of the bench over an encoder: heads for labels and for tags, and BERT-PT's post-training.
 
-Shapes: B items, P pieces, T words, D the encoder's width. An encoder gives `hidden` [B, P, D], and, where it was made
-for it, `scores` [B, P, pieces] of a masked language model.
+The encoder is a pretrained one of transformers (hub name or folder), or a small one from scratch. Shapes: B items, P
+pieces, T words, D the encoder's width. An encoder gives `hidden` [B, P, D]. Where it was made for it, it also gives
+`scores` [B, P, pieces] of a masked language model.
 
-BERT-PT's post-training (Xu et al. 2019): domain knowledge by masked language modelling, task knowledge by reading
-comprehension.
-
-In: an encoder with a masked-LM head, domain texts as words, questions in the SQuAD layout. Out: the same encoder,
-further trained; one optimisation with both losses, batches of either kind as they come.
+Post-training (Xu et al. 2019) teaches domain knowledge by masked language modelling, and task knowledge by reading
+comprehension. In: an encoder with a masked-LM head, domain texts as words, questions in the SQuAD layout. Out: the same
+encoder, further trained. It is one optimisation with both losses; batches of either kind are taken as they come.
 """
 
 from __future__ import annotations
@@ -34,7 +32,7 @@ from builder.learning.obtain import TrainingRun
 from builder.learning.task import seed_of
 from builder.models.paper.squad import SquadQuestion, read_squad
 
-# ---- encoders
+# ---- Encoders and their heads
 
 MOST = 512
 HEADS = ("cls", "lm_head")
@@ -237,7 +235,7 @@ def local_weights(inside: Tensor, words: Tensor, srd: int) -> Tensor:
     return weights * words
 
 
-# ---- posttrain
+# ---- Post-training
 
 MASKED = 0.15
 """The share of pieces that are predicted: of ten 8 are masked, 1 replaced, 1 left (Devlin et al. 2019, section 3.1)."""

@@ -1,11 +1,10 @@
-"""Word vectors for the taggers: read from files in GloVe's format, or made of the domain's own text.
+"""What the models of the bench read: items as tensors in padded batches, and tables of word vectors.
 
-In: the words that occur, files, texts. Out: tables [words, size], each with whether it was known beforehand.
+Two readers turn items into `PieceRow`s. `WordReader` has its own vocabulary, a number per word. `EncoderReader` uses an
+encoder's tokens, with the first piece of each word known.
 
-Items as tensors: what a reader makes of an item, and padded batches.
-
-Two readers: `WordReader` (own vocabulary, a number per word) and `EncoderReader` (an encoder's tokens, with the first
-piece of each word known). Both give `PieceRow`s.
+Word vectors come from files in GloVe's format, or are made of the domain's own text. In: the words that occur, files,
+texts. Out: tables [words, size], each with whether it was known beforehand.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from builder.language.nlp.word_vectors import word_vectors
 from builder.learning.encode import PAD, SPECIAL, UNK, padded
 from builder.learning.pieces import TokenVocabulary
 
-# ---- vectors
+# ---- Word vectors
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -120,7 +119,7 @@ def tables(
     return Tables(tuple(tables), tuple(covered))
 
 
-# ---- inputs
+# ---- Items as tensors
 
 OUTSIDE, BEGIN, INSIDE = 0, 1, 2
 IGNORED = -100

@@ -1,12 +1,9 @@
-"""Sentence classifiers over word embeddings: LSTM, RNN and CNN. For aspect polarity a word also says whether it
-belongs to the aspect.
+"""Models of the bench over word vectors: sentence classifiers (LSTM, RNN, CNN) and aspect taggers (BiLSTM-CRF, DE-CNN).
 
-Shapes: B items, T words, D the width, C classes. `pooled` gives [B, features], `forward` [B, C].
+For aspect polarity, a word also tells a classifier whether it belongs to the aspect.
 
-Aspect taggers over word vectors: BiLSTM-CRF and DE-CNN.
-
-Shapes: B items, T words, D a width, 3 tags (O, B, I). `tags` gives the tags of each item, `pooled` [B, D] the mean of
-what the tag layer reads.
+Shapes: B items, T words, D the width, C classes, 3 tags (O, B, I). Classifiers: `pooled` gives [B, features], `forward`
+[B, C]. Taggers: `tags` gives the tags of each item, `pooled` [B, D] the mean of what the tag layer reads.
 """
 
 from __future__ import annotations
@@ -22,7 +19,7 @@ from builder.augment.bench.models.classifier_items import ClassifierConfig
 from builder.augment.bench.models.inputs import IGNORED, INSIDE, OUTSIDE, PieceBatch, Tables
 from builder.learning.encode import PAD, UNK
 
-# ---- sentences
+# ---- Sentence classifiers
 
 
 class WordEmbedding(nn.Module):
@@ -127,7 +124,7 @@ def recurrent(layer: nn.LSTM | nn.GRU, x: Tensor, mask: Tensor) -> Tensor:
     return states
 
 
-# ---- taggers
+# ---- Aspect taggers
 
 TAGS = 3
 _NEVER = -1e4
