@@ -79,9 +79,9 @@ SECOND = """
 import sys
 from pathlib import Path
 from builder.core.errors import ReleaseError
-from builder.release import writing
+from builder.release import package
 try:
-    with writing.building(Path(sys.argv[1])):
+    with package.building(Path(sys.argv[1])):
         print("made one too")
 except ReleaseError as error:
     print(error)

@@ -21,14 +21,14 @@ from typing import Any
 _SELF = Path("/proc/self")
 
 
-def begin() -> None:
+def begin_peak() -> None:
     """Count from here on. Where the kernel does not let us, the most since the process began counts."""
     with suppress(OSError):
         (_SELF / "clear_refs").write_text("5", encoding="ascii")
 
 
-def peak() -> int | None:
-    """The most bytes resident since `begin`."""
+def read_peak() -> int | None:
+    """The most bytes resident since `begin_peak`."""
     try:
         status = (_SELF / "status").read_text(encoding="utf-8", errors="replace")
     except OSError:

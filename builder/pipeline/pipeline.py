@@ -256,7 +256,7 @@ def _run(stage: Stage, context: Context, forced: bool, check: Callable[[], None]
     """
     started, connection = time.monotonic(), context.connection
     module = importlib.import_module(stage.module)
-    machine.begin()
+    machine.begin_peak()
     # The first stage is one transaction, this included: a file that turns out to be unusable voids nothing that was
     # made before.
     with db.atomic(connection) if stage is STAGES[0] else nullcontext():
@@ -273,7 +273,7 @@ def _run(stage: Stage, context: Context, forced: bool, check: Callable[[], None]
     seconds = time.monotonic() - started
     with db.atomic(connection):
         runs.finish(connection, stage.name, context.key, counts, seconds)
-        runs.set_memory(connection, stage.name, machine.peak())
+        runs.set_memory(connection, stage.name, machine.read_peak())
     return Done(stage.name, counts, seconds, ran=True)
 
 

@@ -13,14 +13,14 @@ from builder.core import machine
 _MEASURED = """
 from builder.core import machine
 
-machine.begin()
-before = machine.peak()
+machine.begin_peak()
+before = machine.read_peak()
 held = bytearray(64 << 20)
 held[:: 1 << 12] = b"x" * len(held[:: 1 << 12])  # every page is touched
-most = machine.peak()
+most = machine.read_peak()
 del held
-machine.begin()
-print(before, most, machine.peak())
+machine.begin_peak()
+print(before, most, machine.read_peak())
 """
 
 
@@ -35,5 +35,5 @@ def test_the_peak_is_that_since_it_began() -> None:
 
 def test_without_the_kernels_count_nothing_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(machine, "_SELF", tmp_path)
-    machine.begin()
-    assert machine.peak() is None
+    machine.begin_peak()
+    assert machine.read_peak() is None
