@@ -334,8 +334,8 @@ def _find_denial(
         return None
     if not adjoining.result.fullmatch(text, clause.start, first.start):
         return None
-    found = adjoining.denied.search(text, before.start, before.end)
-    return found.span("negator") if found else None
+    denial = adjoining.denied.search(text, before.start, before.end)
+    return denial.span("negator") if denial else None
 
 
 def _is_fault(phrase: Phrase) -> bool:

@@ -74,12 +74,12 @@ def pieces(relations: Iterable[Relation]) -> Callable[[str], list[str]]:
             beside.setdefault(b, []).append(a)
 
     def of(name: str) -> list[str]:
-        found, waiting = {name: None}, [name]
+        joined, waiting = {name: None}, [name]
         while waiting:
-            new = [other for other in beside.get(waiting.pop(), ()) if other not in found]
-            found |= dict.fromkeys(new)
+            new = [other for other in beside.get(waiting.pop(), ()) if other not in joined]
+            joined |= dict.fromkeys(new)
             waiting += new
-        return list(found)
+        return list(joined)
 
     return of
 

@@ -76,14 +76,14 @@ def build_row(
         origin = known.get(candidate.id, _UNKNOWN)
         id_ = f"{key}:{candidate.id & (1 << triplets.BITS) - 1:08x}"
         doubt = None if labelled else _doubt(context, origin)
-        found = candidate.triplet if shown.text == review.text else to_view(candidate.triplet, shown)
-        released = doubt or (_release(shown.text, found, annotation, masked, text) if found else _UNSEEN)
+        placed = candidate.triplet if shown.text == review.text else to_view(candidate.triplet, shown)
+        released = doubt or (_release(shown.text, placed, annotation, masked, text) if placed else _UNSEEN)
         reason = released if isinstance(released, tuple) else _conflict(kept, released)
         if reason is not None:
             decided = _decision(context, origin) if reason is doubt else (None, None, None)
             dropped.append(Rejection(id_, *reason, review.id, candidate.id, *decided))
         elif isinstance(released, Triplet):
-            judged = _judgement(categories, found or candidate.triplet, origin, annotation)
+            judged = _judgement(categories, placed or candidate.triplet, origin, annotation)
             kept.append((released, triplet_row(id_, released, origin.sources, origin.rules, judged)))
     rows = sorted((row for _, row in kept), key=lambda row: (row["opinion"]["spans"], row["aspect"]["spans"]))
     row: ReviewRow = {

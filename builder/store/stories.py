@@ -38,20 +38,20 @@ def outcomes(connection: sqlite3.Connection, review: int) -> dict[int, Outcome]:
     """
     first = review << triplet_rows.BITS
     ids = first, first | triplet_rows.HASH
-    found = [i for (i,) in connection.execute("SELECT id FROM triplets WHERE id BETWEEN ? AND ?", ids)]
+    known = [i for (i,) in connection.execute("SELECT id FROM triplets WHERE id BETWEEN ? AND ?", ids)]
     last = connection.execute("SELECT version FROM releases ORDER BY rowid DESC LIMIT 1").fetchone()
     if last is None:
         return dict.fromkeys(
-            found, Outcome(None, "this build is not released yet; `builder versions release` does that")
+            known, Outcome(None, "this build is not released yet; `builder versions release` does that")
         )
     if connection.execute("SELECT 1 FROM released LIMIT 1").fetchone() is None:
         return dict.fromkeys(
-            found, Outcome(None, f"v{last[0]} keeps no list of its triplets here; `builder resume` makes one")
+            known, Outcome(None, f"v{last[0]} keeps no list of its triplets here; `builder resume` makes one")
         )
     stale = "release" not in runs.runs(connection)
     due = "this build has changed since" if stale else "its builder did not keep why"
     text = f"not in v{last[0]}, and {due}; `builder resume` goes on"
-    ends = dict.fromkeys(found, Outcome(None if stale else False, text))
+    ends = dict.fromkeys(known, Outcome(None if stale else False, text))
     if not stale:
         rows = connection.execute(
             "SELECT triplet, reason, detail FROM rejected WHERE triplet BETWEEN ? AND ? ORDER BY id", ids

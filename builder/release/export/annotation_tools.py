@@ -143,8 +143,8 @@ def task(row: Mapping[str, Any], number: int = 1) -> Labelled:
         (versions[0]["result"] for key in ("annotations", "predictions") if (versions := row.get(key))), []
     )
     regions, relations = read_drawn(text, results)
-    said = [result["value"]["text"] for result in results if result["type"] == "labels"]
-    for (_, _, (start, end)), words in zip(regions, said, strict=True):
+    named = [result["value"]["text"] for result in results if result["type"] == "labels"]
+    for (_, _, (start, end)), words in zip(regions, named, strict=True):
         if text[start:end] != words:
             raise ValueError(f"{words!r} is not in the text at {start}-{end}")
     return _reviewed(str(row["data"].get("id", number)), text, regions, relations)
