@@ -15,7 +15,7 @@ from builder.cli.build import build
 from builder.cli.build_voice import TITLES, Voice
 from builder.cli.remaining import RemainingTime
 from builder.core.config import resolve
-from builder.core.settings import Config, Discriminate, SelfTrain
+from builder.core.settings import Config, Discriminate, Rules, SelfTrain
 from builder.pages.report.blocks import spoken_seconds
 from builder.pipeline import preview as previews
 from builder.pipeline.outcome import read_outcome
@@ -227,8 +227,10 @@ def test_an_estimate_follows_the_pace_of_this_machine_and_whether_a_judge_is_tra
     assert left([]) is None
     pace = (134 + 44) / (67 + 4 + 22 + 0.5)
     assert left(big) == pytest.approx(pace * (346 + 106 + 1 + 30.5))
-    assert left(big, Config()) == pytest.approx(pace * (96 + 45 + 1 + 30.5)), "the domain's model judges"
-    assert left(small, Config(domain="none")) == left(small), "without a model so few reviews have no judge"
+    assert left(big, Config()) == pytest.approx(pace * (96 + 45 + 1 + 30.5)), "the shipped model judges"
+    assert left(small, Config(domain="none")) == left(small, Config()), "it judges reviews of anything"
+    other = Config(rules=Rules(convention="paper"))
+    assert left(small, other) == left(small), "without a model so few reviews have no judge"
     assert left(big, Config(profile="rules")) == pytest.approx(pace * (5 + 5 + 1 + 30.5))
     assert left(big, Config(profile="encoder")) is None
     assert left(big, Config(self_train=SelfTrain(variants=("A", "E")))) is None

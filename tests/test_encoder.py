@@ -22,15 +22,16 @@ from builder.cli.main import cli
 from builder.core.config import resolve
 from builder.core.errors import ConfigError, ModelError, OutputError
 from builder.core.settings import EncoderSettings
-from builder.learning import devices
-from builder.learning.encode import PLACES, average_tokens, collate, padded
+from builder.learning import devices, hub
+from builder.learning.encode import PLACES, Vocabulary, average_tokens, collate, padded
 from builder.learning.encode import batches as make_batches
 from builder.learning.loop import TrainingStep, course_of, decayed_groups, scope
 from builder.learning.task import EncoderTuning, Example, TaggerConfig
 from builder.models import kinds
+from builder.models.bert import Bert, is_plain
 from builder.models.cotrain import load_taggers, train_taggers
 from builder.models.discriminator import train_discriminator
-from builder.models.encoder import EncoderFoundation, EncoderTrunk, check_characters, load_encoder
+from builder.models.encoder import EncoderFoundation, EncoderTrunk, check_characters, keep_layers, load_encoder
 from builder.models.negatives import discriminator_data
 from builder.models.saved import load, save
 from builder.models.tagger import Tagger, train_tagger
@@ -115,6 +116,58 @@ def test_a_text_longer_than_the_encoder_reads_is_read_in_rows(kind: str, bases: 
 def test_the_characters_of_one_token_know_their_place_in_it(bases: Callable[[str], Path]) -> None:
     rows = foundation(bases("bert")).make_tokens()("x" * 12)
     assert rows.place.tolist() == [*range(1, PLACES), *[PLACES] * 5]
+
+
+def test_characters_that_the_tokenizer_does_not_know_are_told_apart(bases: Callable[[str], Path]) -> None:
+    plain = foundation(bases("bert"))
+    known = replace(plain, vocabulary=Vocabulary.of(["膻羶"], 1))
+    config = replace(CONFIG, bigram_buckets=1)
+    for base, apart in ((plain, False), (known, True)):
+        with scope(1, 1), torch.no_grad():
+            trunk, encode = base.make_trunk(config).eval(), base.make_encoder(config)
+            first, second = (trunk(collate([encode(f"湯頭{char}")]))[0, 2] for char in "膻羶")
+        assert torch.equal(first, second) != apart
+
+
+def test_the_lowest_layers_of_an_encoder_serve_alone(bases: Callable[[str], Path], tmp_path: Path) -> None:
+    base = foundation(bases("bert"))
+    lower = keep_layers(base, 1)
+    assert lower.mark != base.mark and len(lower.weights or {}) < len(base.weights or {})
+    tagger = train_tagger(TRAIN, [], replace(CONFIG, epochs=1), 1, tmp_path / "t", foundation=lower)
+    save(tagger, tmp_path / "m")
+    assert load(tmp_path / "m", "cpu").digest == tagger.digest
+
+
+@pytest.mark.parametrize("changed", [{}, {"type_vocab_size": 1, "layer_norm_eps": 1e-3}])
+def test_our_bert_reads_as_that_of_transformers(changed: dict[str, Any], tmp_path: Path) -> None:
+    base = foundation(make_encoder(tmp_path, "bert", TEXTS, **changed))
+    assert base.weights is not None
+    ours, theirs = Bert(base.config), hub.make_network("AutoModel", base.config, "bert")
+    ours.load_state_dict(dict(base.weights))
+    theirs.load_state_dict(dict(base.weights), strict=False)
+    ids = torch.arange(40).view(2, 20) % int(base.config["vocab_size"])
+    mask = torch.arange(20) < torch.tensor([[20], [7]])
+    with torch.no_grad():
+        own, other = (
+            network.eval()(input_ids=ids, attention_mask=mask.long()).last_hidden_state for network in (ours, theirs)
+        )
+    assert torch.allclose(own[mask], other[mask], atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"hidden_act": "relu"},
+        {"position_embedding_type": "relative_key"},
+        {"is_decoder": True},
+        {"num_attention_heads": 5},
+    ],
+)
+def test_what_our_bert_does_not_read_is_left_to_transformers(
+    changed: dict[str, Any], bases: Callable[[str], Path]
+) -> None:
+    config = foundation(bases("bert")).config
+    assert is_plain(config) and not is_plain({**config, **changed})
 
 
 # Learning
@@ -268,18 +321,23 @@ def test_each_setting_of_the_encoder_reaches_its_training() -> None:
 
 
 def test_gradient_checkpointing_changes_no_gradient(bases: Callable[[str], Path]) -> None:
-    gradients = []
+    gradients, config, first = [], replace(CONFIG, dropout=0.0), None
     for checkpointing in (False, True):
         base = replace(foundation(bases("bert")), tuning=replace(TUNING, gradient_checkpointing=checkpointing))
-        torch.manual_seed(3)
-        network = TaggerNetwork(base, CONFIG)
+        base = replace(base, config={**base.config, "hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0})
+        network = TaggerNetwork(base, config)
         base.begin(network.trunk, 1)
-        tagger = Tagger(network, base, CONFIG)
-        torch.manual_seed(4)
+        first = first or network.state_dict()
+        network.load_state_dict(first, strict=False)  # transformers' own layers count positions, too
+        tagger = Tagger(network, base, config)
         network.train().loss(_windows(tagger, TRAIN[0])).backward()  # type: ignore[arg-type, no-untyped-call]
         gradients.append({name: p.grad for name, p in network.named_parameters() if p.grad is not None})
     assert gradients[0].keys() == gradients[1].keys()
-    assert all(torch.allclose(gradients[0][name], grad, atol=1e-6) for name, grad in gradients[1].items())
+    worst = max(
+        float((gradients[0][name] - grad).abs().max() / (grad.abs().max() + 1e-3))
+        for name, grad in gradients[1].items()
+    )
+    assert worst < 1e-4
 
 
 def test_a_batch_that_the_memory_does_not_hold_is_taken_in_parts(
@@ -412,7 +470,7 @@ def test_a_build_with_an_encoder_ends_in_a_release_and_extract_uses_its_models(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     with (ROOT / "builder" / "sample" / "reviews.csv").open(encoding="utf-8", newline="") as file:
-        rows = list(csv.reader(file))[:41]
+        rows = list(csv.reader(file))[:101]
     with (tmp_path / "reviews.csv").open("w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows(rows)
     base = make_encoder(tmp_path / "base", "bert", [" ".join("".join(row)) for row in rows])
@@ -425,7 +483,7 @@ def test_a_build_with_an_encoder_ends_in_a_release_and_extract_uses_its_models(
         "threads": "1",
         "discriminate.least": "0",
         "discriminate.epochs": "1",
-        "self_train.epochs": "1",
+        "self_train.epochs": "6",
         "self_train.iterations": "1",
         "self_train.variants": '["E", "D"]',
         "ingest.valid_share": "0.2",

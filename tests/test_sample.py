@@ -230,7 +230,7 @@ def build_sample(folder: Path) -> Path:
     done = subprocess.run(
         [sys.executable, "-m", "builder", *map(str, words)],
         cwd=folder,
-        env=environment(),
+        env=environment() | {"BUILDER_PRECISION": "fp32"},
         stdout=subprocess.PIPE,
         text=True,
         check=True,

@@ -120,7 +120,7 @@ class Extractor:
         domain: what the texts are about: `restaurant` or `laptop`, the folder of a domain pack, or `none` for the
             words and rules of any review.
         device: where the models of `ckip` and `hub` run: `auto`, `cpu`, `cuda`, `cuda:1` or `mps`.
-        source: `rules`, or `E`: the rules with the model that the domain ships, which judges what they find and adds
+        source: `rules`, or `E`: the rules with the model that builder ships, which judges what they find and adds
             what they miss. `E` is slower, and right more often.
 
     Raises:

@@ -12,78 +12,111 @@ import signal
 import sys
 import threading
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from importlib import import_module
 from itertools import pairwise
-from typing import NoReturn, TextIO, cast
+from typing import Any, NoReturn, TextIO, cast
 
 import click
 
 from builder import __version__
-from builder.cli import (
-    annotate,
-    augment,
-    build,
-    domain,
-    extract,
-    gain,
-    gold,
-    inspect,
-    look,
-    model,
-    options,
-    score,
-    setup,
-    versions,
-    words,
-)
 from builder.cli.printing import TameTerminal
 from builder.core.errors import BuilderError, BuilderWarning, printable, shortened
 from builder.core.machine import choose_kernels, collect_seldom
 
-FIRST: dict[str, tuple[click.Command, ...]] = {
-    "Build": (build.build, build.run, build.status, build.resume),
-    "Look": (look.serve, look.report, inspect.query, inspect.explain),
-    "Use": (extract.extract, versions.verify, extract.export),
-    "Augment": (augment.augment, augment.bench),
-}
-"""The commands that people need first, by what they want to do, in the order of `builder --help`."""
+
+class _Group(click.Group):
+    """A group whose commands are imported when they are asked for. `places`: of each its module in builder.cli and its
+    name there, or the command itself.
+    """
+
+    def __init__(self, places: Mapping[str, str | click.Command], **settings: Any) -> None:
+        self.places = dict(places)
+        super().__init__(**settings)
+
+    def add_command(self, cmd: click.Command, name: str | None = None) -> None:
+        self.places[name or cmd.name or ""] = cmd
+
+    @property
+    def commands(self) -> dict[str, click.Command]:
+        """All of them, imported."""
+        return {name: self._load(place) for name, place in self.places.items()}
+
+    @commands.setter
+    def commands(self, _: object) -> None:
+        """click sets what it was given, which is nothing."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(self.places)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        return self._load(self.places[cmd_name]) if cmd_name in self.places else None
+
+    @staticmethod
+    def _load(place: str | click.Command) -> click.Command:
+        if isinstance(place, click.Command):
+            return place
+        module, _, name = place.partition(".")
+        command: click.Command = getattr(import_module(f"builder.cli.{module}"), name)
+        return command
 
 
-def _group(name: str, about: str, *commands: click.Command) -> click.Group:
-    return click.Group(name, {command.name or "": command for command in commands}, help=about)
+def _group(name: str, about: str, *places: str) -> _Group:
+    return _Group({place.partition(".")[2]: place for place in places}, name=name, help=about)
 
 
-GROUPS: tuple[click.Group, ...] = (
+GROUPS: tuple[_Group, ...] = (
     _group(
-        "gold", "Label reviews, judge labels, and score.", gold.pool, annotate.annotate, gold.judge,
-        gold.label, score.audit, score.score, gain.gain,
+        "gold", "Label reviews, judge labels, and score.", "gold.pool", "annotate.annotate", "gold.judge", "gold.label",
+        "score.audit", "score.score", "gain.gain",
     ),
-    _group("versions", "Release, compare and publish datasets.", versions.release, versions.diff, versions.publish),
-    _group("words", "Lexicons, rules, and words of other domains.", words.lexicon, domain.domain, words.rules),
-    _group("db", "Search a build, and ask it in SQL.", inspect.search, inspect.sql, inspect.tables, inspect.schema),
     _group(
-        "setup", "Settings, costs, and the installation.", setup.init, setup.config, setup.plan, setup.doctor,
-        options.completion,
+        "versions", "Release, compare and publish datasets.", "versions.release", "versions.diff", "versions.publish",
+    ),
+    _group("words", "Lexicons, rules, and words of other domains.", "words.lexicon", "domain.domain", "words.rules"),
+    _group(
+        "db", "Search a build, and ask it in SQL.", "inspect.search", "inspect.sql", "inspect.tables", "inspect.schema"
+    ),
+    _group(
+        "setup", "Settings, costs, and the installation.", "setup.init", "setup.config", "setup.plan", "setup.doctor",
+        "options.completion",
     ),
 )  # fmt: skip
-"""The rest, by subject. Each command is known by its own name, too, as `builder gold pool` for `builder gold pool`."""
-model.model.add_command(model.nlp)
-HEADINGS: dict[str, tuple[click.Command, ...]] = {**FIRST, "More, by subject": (*GROUPS, model.model)}
+"""Commands by subject. Each is known by its own name, too, as `builder gold pool` for `builder pool`."""
+FIRST = {
+    "Build": ("build.build", "build.run", "build.status", "build.resume"),
+    "Look": ("look.serve", "look.report", "inspect.query", "inspect.explain"),
+    "Use": ("extract.extract", "versions.verify", "extract.export"),
+    "Augment": ("augment.augment", "augment.bench"),
+}
+"""The commands that people need first, by what they want to do, in the order of `builder --help`."""
+HEADINGS = {
+    **{heading: tuple(place.partition(".")[2] for place in places) for heading, places in FIRST.items()},
+    "More, by subject": (*(str(group.name) for group in GROUPS), "model"),
+}
 """What `builder --help` shows."""
 
 
-class _Commands(click.Group):
+class _Commands(_Group):
     """A group that shows first what people need first. Whatever stands in a group of `GROUPS` is known without it."""
 
+    def __init__(self, **settings: Any) -> None:
+        first = (place for places in FIRST.values() for place in places)
+        places: dict[str, str | click.Command] = {place.partition(".")[2]: place for place in first}
+        places |= {str(group.name): group for group in GROUPS} | {"model": "model.model", "nlp": "model.nlp"}
+        for group in GROUPS:
+            places |= group.places
+        super().__init__(places, **settings)
+
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [command.name or "" for commands in HEADINGS.values() for command in commands]
+        return [name for names in HEADINGS.values() for name in names]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        for heading, commands in HEADINGS.items():
+        for heading, names in HEADINGS.items():
             with formatter.section(heading):
                 formatter.write_dl(
-                    [(command.name or "", command.get_short_help_str(_SUMMARY)) for command in commands], col_max=12
+                    [(name, self._load(self.places[name]).get_short_help_str(_SUMMARY)) for name in names], col_max=12
                 )
 
 
@@ -98,13 +131,6 @@ def cli() -> None:
 
     `builder build` alone runs the whole job on the shipped sample.
     """
-
-
-for _command in (
-    *(command for commands in HEADINGS.values() for command in commands),
-    *(command for group in GROUPS for command in group.commands.values()), model.nlp,
-):  # fmt: skip
-    cli.add_command(_command)
 
 
 def main() -> None:

@@ -90,6 +90,9 @@ def model() -> None:
     """Prepare base models, and distil trained ones."""
 
 
+model.add_command(nlp)
+
+
 @model.command()
 @click.option(
     "--drcd",

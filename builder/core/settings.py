@@ -24,8 +24,9 @@ class Discriminate:
     """The judge that says YY, YN or NX about each triplet of the rules."""
 
     mode: Literal["auto", "cross-fit", "paper"] = "auto"
-    """`auto`: the model that the domain's pack ships, `cross-fit` where it ships none; `cross-fit`: taggers are trained
-    on the build's reviews, and none judges what it was trained on; `paper`: the classifier of section 3.3.2.
+    """`auto`: the model that builder ships, `cross-fit` where there is none for such words and rules; `cross-fit`:
+    taggers are trained on the build's reviews, and none judges what it was trained on; `paper`: the classifier of
+    section 3.3.2.
     """
     folds: int = 2
     """Parts into which `cross-fit` divides the reviews."""

@@ -121,16 +121,6 @@ class Engine:
         """The triplets of a review in text order of their opinions, each once."""
         return self._extract(doc, self._read_clauses(doc))
 
-    def extract_with_items(self, doc: Doc) -> tuple[tuple[Triplet, ...], list[Constituent]]:
-        """The triplets of a review, and all constituents of its clauses in order."""
-        read = self._read_clauses(doc)
-        return self._extract(doc, read), [item for clause in read for item in clause.items]
-
-    def value_phrase(self, phrase: Phrase) -> float | None:
-        """What an opinion is worth whatever it is about; None where the lexicon does not say without an aspect."""
-        weight = self._weight(phrase, Term(""), "")
-        return None if weight is None else weight[0]
-
     def _extract(self, doc: Doc, read: list[_Clause]) -> tuple[Triplet, ...]:
         out: dict[object, Triplet] = {}
         for scene, pairing, unreal in self._pair_all(doc, read):
@@ -211,8 +201,8 @@ class Engine:
 
     def _blames(self, phrase: Phrase) -> bool:
         """Whether an opinion blames, whatever it is about."""
-        value = self.value_phrase(phrase)
-        return value is not None and polarity_of(value) == "NEG"
+        weight = self._weight(phrase, Term(""), "")
+        return weight is not None and polarity_of(weight[0]) == "NEG"
 
     def _pair_all(self, doc: Doc, read: list[_Clause]) -> Iterator[tuple[Scene, Pairing | None, bool]]:
         """Each opinion in text order with its aspects, and whether something takes these out of what is stated."""

@@ -28,6 +28,8 @@ from builder.core.records import Triplet
 
 BEST = "best.safetensors"
 _STEPS = "step-*.safetensors"
+_LARGE, _INT8, _SCALE = 1 << 14, 127, ".scale"
+"""Numbers of a matrix that is packed in 8 bits, the largest of these, and what the name of its scales ends in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +95,31 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
     if metadata.get("digest") != tensor_digest(tensors):
         raise ModelError("the tensors are not those that were written (digest differs)", where=str(path))
     return tensors, metadata
+
+
+def pack_weights(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Weights for shipping: of large matrices 8 bits a number with a scale for each row, of the others 16 bits."""
+    out = {}
+    for name, tensor in weights.items():
+        if tensor.dim() == 2 and tensor.numel() >= _LARGE:
+            scale = tensor.float().abs().amax(1).clamp_min(torch.finfo(torch.float32).tiny) / _INT8
+            out[name] = (tensor.float() / scale[:, None]).round().to(torch.int8)
+            out[name + _SCALE] = scale
+        else:
+            out[name] = tensor.half()
+    return out
+
+
+def unpack_weights(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """What `pack_weights` packed, and other weights as they are."""
+    out = {}
+    for name, tensor in tensors.items():
+        scale = tensors.get(name + _SCALE) if tensor.dtype == torch.int8 else None
+        if scale is not None:
+            out[name] = tensor.float() * scale[:, None]
+        elif not name.endswith(_SCALE):
+            out[name] = tensor
+    return out
 
 
 @dataclass(frozen=True, slots=True)

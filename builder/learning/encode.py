@@ -5,8 +5,6 @@ bigrams keep telling it from others, since they are hashed from code points. A t
 brings its tokens along.
 
 The tokens of a pretrained encoder beside the characters of a text: which tokens stand for which character.
-
-What the rules read in a text as arrays, beside its characters.
 """
 
 from __future__ import annotations
@@ -16,7 +14,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Protocol, runtime_checkable
 
 import numpy as np
 import torch
@@ -96,58 +93,6 @@ def average_tokens(vectors: Tensor, tokens: TokenBatch) -> Tensor:
 
 
 IntArray = NDArray[np.int32]
-FloatArray = NDArray[np.float32]
-CHANNELS = 7
-"""Numbers that the rules have for a pair."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class RuleRows:
-    """A text of n characters: labels [n, kinds]; the number of the rules' aspect and opinion that each character is
-    part of [n], 0 where of none; cells [k, 3] (aspect, opinion, channel) and their values [k].
-    """
-
-    labels: IntArray
-    aspect: IntArray
-    opinion: IntArray
-    cells: IntArray
-    values: FloatArray
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class RuleBatch:
-    """Padded texts: labels [B, T, kinds], aspect and opinion [B, T], and the numbers of their pairs [B, A, O,
-    channels], 0 where the rules say nothing.
-    """
-
-    labels: Tensor
-    aspect: Tensor
-    opinion: Tensor
-    pairs: Tensor
-
-    def to(self, device: torch.device) -> RuleBatch:
-        """The same on a device."""
-        return RuleBatch(*(tensor.to(device) for tensor in (self.labels, self.aspect, self.opinion, self.pairs)))
-
-    def look_up(self, row: Tensor, aspect_at: Tensor, opinion_at: Tensor) -> Tensor:
-        """What the rules say of pairs, by a character of each aspect and of each opinion. [P, channels]"""
-        return self.pairs[row, self.aspect[row, aspect_at], self.opinion[row, opinion_at]]
-
-
-def collate_rules(texts: Sequence[RuleRows], longest: int) -> RuleBatch:
-    """The rows of all texts, padded to `longest` characters."""
-    kinds = texts[0].labels.shape[1]
-    labels = np.zeros((len(texts), longest, kinds), np.int64)
-    aspect, opinion = (np.zeros((len(texts), longest), np.int64) for _ in range(2))
-    sizes = [1 + max((int(text.cells[:, side].max(initial=0)) for text in texts), default=0) for side in (0, 1)]
-    pairs = np.zeros((len(texts), *sizes, CHANNELS), np.float32)
-    for number, text in enumerate(texts):
-        n = len(text.labels)
-        labels[number, :n], aspect[number, :n], opinion[number, :n] = text.labels, text.aspect, text.opinion
-        pairs[number, text.cells[:, 0], text.cells[:, 1], text.cells[:, 2]] = text.values
-    return RuleBatch(*(torch.from_numpy(array) for array in (labels, aspect, opinion, pairs)))
-
-
 PAD, UNK = 0, 1
 SPECIAL = 2
 
@@ -172,7 +117,7 @@ class Vocabulary:
 @dataclass(frozen=True, slots=True, eq=False)
 class Encoded:
     """A text of n characters: ids [n], bigrams [n + 1] (before each character, and after the last), clause and
-    sentence numbers [n]. `tokens` are those of a pretrained encoder, `rules` what the rules read.
+    sentence numbers [n]. `tokens` are those of a pretrained encoder.
     """
 
     ids: IntArray
@@ -180,7 +125,6 @@ class Encoded:
     clause: IntArray
     sentence: IntArray
     tokens: TokenRows | None = None
-    rules: RuleRows | None = None
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -196,7 +140,6 @@ class Batch:
     sentence: Tensor
     mask: Tensor
     tokens: TokenBatch | None = None
-    rules: RuleBatch | None = None
 
     def to(self, device: torch.device) -> Batch:
         """The same on a device."""
@@ -205,25 +148,11 @@ class Batch:
         ids, bigrams, clause, sentence, mask = (
             tensor.to(device) for tensor in (self.ids, self.bigrams, self.clause, self.sentence, self.mask)
         )
-        tokens, rules = (part.to(device) if part else None for part in (self.tokens, self.rules))
-        return Batch(ids, bigrams, clause, sentence, mask, tokens, rules)  # type: ignore[arg-type]
+        tokens = self.tokens.to(device) if self.tokens else None
+        return Batch(ids, bigrams, clause, sentence, mask, tokens)
 
 
 TextEncoder = Callable[[str], Encoded]
-
-
-@runtime_checkable
-class BatchEncoder(Protocol):
-    """An encoder that is faster with many texts at once."""
-
-    def encode_all(self, texts: Sequence[str]) -> list[Encoded]:
-        """The arrays of texts."""
-        ...
-
-
-def encode_all(encoder: TextEncoder, texts: Sequence[str]) -> list[Encoded]:
-    """The arrays of texts, together where the encoder can."""
-    return encoder.encode_all(texts) if isinstance(encoder, BatchEncoder) else [encoder(text) for text in texts]
 
 
 class Encoder:
@@ -308,7 +237,6 @@ def collate(texts: Sequence[Encoded]) -> Batch:
         )
     tensor = torch.from_numpy(ids)
     rows = [text.tokens for text in texts if text.tokens is not None]
-    read = [text.rules for text in texts if text.rules is not None]
     return Batch(
         tensor,
         torch.from_numpy(bigrams),
@@ -316,7 +244,6 @@ def collate(texts: Sequence[Encoded]) -> Batch:
         torch.from_numpy(sentence),
         tensor != PAD,
         collate_tokens(rows, longest) if rows else None,
-        collate_rules(read, longest) if read else None,
     )
 
 

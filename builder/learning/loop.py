@@ -206,6 +206,7 @@ def course_of(
     seed: int,
     weigh: Callable[[list[int]], float] = len,
     team: Team = ALONE,
+    save_steps: int = 0,
 ) -> Course[list[int]]:
     """The course of an embedded model; lengths that are drawn are drawn before every epoch. `loss` is a mean over what
     `weigh` counts: a batch is taken in parts of that weight where the device has no memory for it, or a `team` trains.
@@ -228,6 +229,8 @@ def course_of(
         return total
 
     def gradient(chosen: list[int], step: TrainingStep) -> float:
+        if save_steps and step.index and step.index % save_steps == 0:  # where a killed run goes on
+            torch.manual_seed(seed_of(seed, "dropout", step.epoch, step.index) + team.number)
         parts, whole = [own] if (own := team.own(chosen)) else [], weigh(chosen)
         while (value := devices.attempt(partial(backward, parts, whole))) is None:
             longest = max(parts, key=len)
@@ -247,6 +250,7 @@ def course_of(
         validate=evaluate,
         size=lambda chosen: sum(now[i] for i in chosen),
         expected=config.epochs * sum(now),
+        save_steps=save_steps,
         around=lambda epoch: scope(
             config.threads, seed_of(seed, "dropout", epoch) + team.number, devices.device_of(network)
         ),

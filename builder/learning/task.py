@@ -125,12 +125,14 @@ class NetworkConfig:
 @dataclass(frozen=True, slots=True)
 class TaggerConfig(NetworkConfig):
     """A tagger reads a text in windows of at most `window` characters, finds spans of at most `max_span`, and pairs
-    those with at most `max_gap` characters between them (of 10 gaps 9 are below 20).
+    those with at most `max_gap` characters between them (of 10 gaps 9 are below 20). The pair scorer tells up to
+    `max_clauses` clauses between the two apart.
     """
 
     window: int = 256
     max_span: int = 20
     max_gap: int = 96
+    max_clauses: int = 4
 
 
 @dataclass(frozen=True, slots=True)

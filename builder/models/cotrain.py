@@ -26,11 +26,9 @@ from builder.core.files import read_settings, write_atomically
 from builder.core.machine import give_back
 from builder.core.records import Triplet
 from builder.engine import Doc, RuleEngine
-from builder.language.lexicon.folders import Folders
 from builder.learning.processes import helped, launched, rank, spread
 from builder.learning.task import Example, PackedExamples, Progress, TaggerConfig
 from builder.models.foundation import Foundation
-from builder.models.informed import InformedFoundation
 from builder.models.saved import load, save
 from builder.models.tagger import Proposal, Tagger, in_place, propose, settle, train_tagger
 from builder.models.trust import WIDEN, TrustLimits
@@ -64,24 +62,18 @@ class Taggers:
     def digest(self) -> str:
         return hashlib.sha256(" ".join(member.digest for member in self.members).encode()).hexdigest()[:16]
 
-    def informed_by(self, folders: Folders) -> Taggers:
-        """The same; members that read what the rules read take words and rules from these folders."""
-        members = [
-            replace(member, foundation=replace(member.foundation, folders=folders))
-            if isinstance(member.foundation, InformedFoundation)
-            else member
-            for member in self.members
-        ]
-        return replace(self, members=tuple(members))
-
     def proposals(self, texts: Sequence[str], progress: Progress | None = None) -> list[list[Proposal]]:
         """What all together propose for texts that none was trained on."""
-        every = [_proposals(member, texts, progress) for member in self.members]
+        every = self.each(texts, progress)
         out = [together(proposals) for proposals in zip(*every, strict=True)]
         for i, text in enumerate(texts if self.taught else ()):
             if (fold := self.taught.get(digest_text(text))) is not None:
                 out[i] = every[fold][i]
         return out
+
+    def each(self, texts: Sequence[str], progress: Progress | None = None) -> list[list[list[Proposal]]]:
+        """What each tagger proposes, by tagger and text."""
+        return [_proposals(member, texts, progress) for member in self.members]
 
     def apart(
         self, keys: Sequence[str], texts: Sequence[str], progress: Progress | None = None
@@ -289,9 +281,14 @@ def held(
     proposals: Sequence[Proposal],
     limits: TrustLimits,
 ) -> tuple[Triplet, ...]:
-    """As `merged`, with every proposal as the engine weighs it. What the release holds and what `extract` finds are
-    made here.
+    """As `merged`, with every proposal as the engine weighs it, or as it is where the panel `overrules` the engine.
+    What the release holds and what `extract` finds are made here.
     """
     weighed = engine.weigh(doc, [triplet for _, triplet in proposals])
-    sound = [(chance, triplet) for (chance, _), triplet in zip(proposals, weighed, strict=True) if triplet is not None]
+    sound = []
+    for (chance, triplet), stated in zip(proposals, weighed, strict=True):
+        if stated is None and limits.overrules:
+            sound.append((chance, triplet))
+        elif stated is not None:
+            sound.append((chance, stated))
     return merged(rules, stays, sound, limits)

@@ -14,7 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +41,8 @@ from builder.learning.encode import (
 )
 from builder.learning.hub import require_plain
 from builder.learning.task import EncoderTuning, NetworkConfig
+from builder.models.bert import Bert, is_plain
+from builder.models.network import Trunk, base_weights
 from builder.models.serving import WANTED_ENCODER, require_class
 
 TOKENIZER = "tokenizer.json"
@@ -87,28 +89,27 @@ class CharacterTokens:
                 yield (begin + start, begin + end), encoding
 
 
-class EncoderTrunk(nn.Module):
-    """A pretrained encoder with a projection to the width of the heads: Batch -> [B, T, D]."""
+class EncoderTrunk(Trunk):
+    """A pretrained encoder, and beside its tokens the characters, of which a token may hold several and which it may
+    not know: Batch -> [B, T, D].
+    """
 
-    def __init__(self, encoder: Any, config: NetworkConfig, tuning: EncoderTuning) -> None:
-        super().__init__()
-        self.project = nn.Linear(int(encoder.config.hidden_size), config.width)
-        self.place = nn.Embedding(PLACES + 1, config.width)
+    def __init__(self, encoder: Any, vocabulary: Vocabulary, config: NetworkConfig, tuning: EncoderTuning) -> None:
+        width = int(encoder.config.hidden_size)
+        super().__init__(vocabulary, config, beside=width)
+        self.place = nn.Embedding(PLACES + 1, width)
         nn.init.normal_(self.place.weight, std=0.02)
-        self.norm = nn.LayerNorm(config.width)
-        self.dropout = nn.Dropout(config.dropout)
         self.tuning, self.rate = tuning, config.rate
         self.encoder = encoder
 
     def forward(self, batch: Batch) -> Tensor:
         tokens = batch.tokens
         assert tokens is not None, "the foundation's own encoder made the batch"
-        half = devices.takes_bf16(self.tuning.precision, tokens.ids.device)
-        with torch.autocast(tokens.ids.device.type, torch.bfloat16) if half else nullcontext():
+        device = tokens.ids.device
+        half = devices.takes_bf16(self.tuning.precision, device) and (self.training or devices.has_fast_bf16(device))
+        with torch.autocast(device.type, torch.bfloat16) if half else nullcontext():
             hidden = call(self.encoder, input_ids=tokens.ids, attention_mask=tokens.mask).last_hidden_state
-        vectors = average_tokens(self.project(hidden.float()), tokens)
-        out: Tensor = self.dropout(self.norm(vectors + self.place(tokens.place))) * batch.mask[:, :, None]
-        return out
+        return self.read(batch, average_tokens(hidden.float(), tokens) + self.place(tokens.place))
 
     def rate_scales(self) -> dict[str, float]:
         """Of each parameter of the encoder, by its name, its learning rate as a share of that of the heads."""
@@ -134,6 +135,7 @@ class EncoderFoundation:
     config: Mapping[str, Any]
     tokenizer: str
     tuning: EncoderTuning
+    vocabulary: Vocabulary = field(default_factory=lambda: Vocabulary(()))
     chosen_device: str = "auto"
     processes: int = 0
     compiled: bool = False
@@ -151,7 +153,10 @@ class EncoderFoundation:
     @property
     def settings(self) -> Mapping[str, object]:
         digest = hashlib.sha256(self.tokenizer.encode()).hexdigest()
-        return {"encoder": dict(self.config), "tokenizer": digest, "tuning": asdict(self.tuning)}
+        known = list(self.vocabulary.codes)
+        return {
+            "encoder": dict(self.config), "tokenizer": digest, "tuning": asdict(self.tuning), "vocabulary": known
+        }  # fmt: skip
 
     @property
     def device(self) -> torch.device:
@@ -160,10 +165,6 @@ class EncoderFoundation:
     @property
     def training_processes(self) -> int:
         return self.processes or max(1, devices.count_gpus(self.chosen_device))
-
-    @property
-    def pair_numbers(self) -> int:
-        return 0
 
     def make_tokens(self) -> CharacterTokens:
         """What cuts texts into this encoder's tokens."""
@@ -181,24 +182,28 @@ class EncoderFoundation:
         return CharacterTokens(tokenizer, int(self.config.get("pad_token_id") or 0), min(_READ_AT_ONCE, room))
 
     def make_encoder(self, config: NetworkConfig) -> TextEncoder:
-        marks, tokens = Encoder(Vocabulary(()), 1), self.make_tokens()
+        characters, tokens = Encoder(self.vocabulary, config.bigram_buckets), self.make_tokens()
 
         def encode(text: str) -> Encoded:
-            return replace(marks(text), tokens=tokens(text))
+            return replace(characters(text), tokens=tokens(text))
 
         return encode
 
     def make_trunk(self, config: NetworkConfig) -> nn.Module:
-        encoder = hub.make_network("AutoModel", self.config, "encoder.base")
+        if is_plain(self.config) and not self.tuning.gradient_checkpointing:
+            encoder: Any = Bert(self.config)
+        else:
+            encoder = _without_pooler(hub.make_network("AutoModel", self.config, "encoder.base"))
         if self.tuning.gradient_checkpointing:
             enable = getattr(encoder, "activation_checkpointing_enable", encoder.gradient_checkpointing_enable)
             enable({"use_reentrant": False})
         if self.compiled:
             compile_network(encoder)
-        return EncoderTrunk(_without_pooler(encoder).float(), config, self.tuning)
+        return EncoderTrunk(encoder.float(), self.vocabulary, config, self.tuning)
 
     def begin(self, trunk: nn.Module, seed: int) -> None:
         assert isinstance(trunk, EncoderTrunk) and self.weights is not None, "trained from a loaded encoder"
+        base_weights(trunk, self.vocabulary, seed)
         load_weights(trunk.encoder, self.weights, Path("encoder.base"))
 
     def write_files(self, folder: Path) -> None:
@@ -225,8 +230,20 @@ def load_encoder(source: str, tuning: EncoderTuning, device: str = "auto") -> En
     kept = json.loads(network.config.to_json_string(use_diff=False))
     kept = {key: value for key, value in sorted(kept.items()) if key not in _UNSTABLE}
     weights = weights_of(network)
-    made = EncoderFoundation(kept, backend.to_str(), tuning, device, weights=weights)
+    made = EncoderFoundation(kept, backend.to_str(), tuning, chosen_device=device, weights=weights)
     return replace(made, mark=" " + tensor_digest(weights, json.dumps(made.settings, sort_keys=True)))
+
+
+def keep_layers(foundation: EncoderFoundation, count: int) -> EncoderFoundation:
+    """The foundation with the lowest `count` layers of its encoder alone."""
+    assert foundation.weights is not None, "a loaded encoder"
+    kept = {
+        name: tensor
+        for name, tensor in foundation.weights.items()
+        if not (match := _LAYER.search(name)) or int(match[1]) < count
+    }
+    config = {**foundation.config, "num_hidden_layers": count}
+    return replace(foundation, config=config, weights=kept, mark=f"{foundation.mark} {count} layers")
 
 
 def read_encoder(settings: Mapping[str, Any], folder: Path) -> EncoderFoundation:
@@ -237,7 +254,8 @@ def read_encoder(settings: Mapping[str, Any], folder: Path) -> EncoderFoundation
     except (OSError, ValueError) as error:
         raise ModelError(f"no readable tokenizer: {error}", where=str(path), fix="train the model again") from error
     require_plain(settings["encoder"], str(folder / "config.json"), known=True)
-    made = EncoderFoundation(settings["encoder"], tokenizer, EncoderTuning(**settings["tuning"]))
+    vocabulary = Vocabulary(tuple(int(code) for code in settings["vocabulary"]))
+    made = EncoderFoundation(settings["encoder"], tokenizer, EncoderTuning(**settings["tuning"]), vocabulary)
     if made.settings["tokenizer"] != settings["tokenizer"]:
         raise ModelError("the tokenizer is another model's", where=str(path), fix="train the model again")
     return made

@@ -1,7 +1,7 @@
 """What tagger and judge stand on: how a text becomes arrays, and the trunk that makes vectors of its characters.
 
-There are three: characters learnt from nothing (the profile `embedded`, here), the same with what the rules read
-(builder.models.informed), and a pretrained encoder (builder.models.encoder). The heads above do not know which.
+There are two: characters learnt from nothing (here), and a pretrained encoder (builder.models.encoder). The heads above
+do not know which.
 """
 
 from __future__ import annotations
@@ -48,11 +48,6 @@ class Foundation(Protocol):
     @property
     def training_processes(self) -> int:
         """How many processes train networks on it: each one of its own, or all together one."""
-        ...
-
-    @property
-    def pair_numbers(self) -> int:
-        """How many numbers a pair of spans has from elsewhere than the text."""
         ...
 
     def make_encoder(self, config: NetworkConfig) -> TextEncoder:
@@ -102,10 +97,6 @@ class CharacterFoundation:
     @property
     def training_processes(self) -> int:
         return 1  # a training takes all CPU threads that it is given
-
-    @property
-    def pair_numbers(self) -> int:
-        return 0
 
     def make_encoder(self, config: NetworkConfig) -> TextEncoder:
         return Encoder(self.vocabulary, config.bigram_buckets)

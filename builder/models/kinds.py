@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
+from itertools import tee
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
@@ -24,6 +25,7 @@ from builder.learning.task import (
     JudgedReview,
     NetworkConfig,
     Progress,
+    TaggerConfig,
     TripletModel,
     sized,
 )
@@ -143,17 +145,20 @@ def check(config: Config) -> None:
 
 
 def load_foundation(config: Config, texts: Iterable[str]) -> Foundation | None:
-    """The encoder that the models of the profile `encoder` stand on, checked to know the characters of `texts`; None
-    for `embedded`, whose models stand on the characters of their training texts.
+    """The encoder that the models of the profile `encoder` stand on, beside the characters of `texts`, which it is
+    checked to know; None for `embedded`, whose models stand on the characters of their training texts.
     """
     if config.profile != "encoder":
         return None
+    from builder.learning.encode import Vocabulary
     from builder.models.encoder import check_characters, load_encoder
 
     foundation = load_encoder(config.encoder.base, tuning_of(config), config.device)
-    foundation = replace(foundation, processes=config.encoder.processes, compiled=config.encoder.compile)
+    texts, again = tee(texts)
     check_characters(foundation, texts, config.encoder.base)
-    return foundation
+    vocabulary = Vocabulary.of(again, TaggerConfig().min_count)
+    processes, compiled = config.encoder.processes, config.encoder.compile
+    return replace(foundation, vocabulary=vocabulary, processes=processes, compiled=compiled)
 
 
 def tuning_of(config: Config) -> EncoderTuning:

@@ -17,8 +17,8 @@ from builder.learning.encode import PAD, SPECIAL, Batch, Vocabulary
 from builder.learning.task import NetworkConfig
 
 DILATIONS = (1, 2, 4, 8)
-DISTANCES = (0, 1, 2, 3, 4, 6, 8, 11, 15, 20, 28, 40)
-MOST_CLAUSES = 4
+DISTANCES = (0, 1, 2, 3, 4, 6, 8, 11, 15, 20, 28, 40, 60, 90, 130)
+"""Characters between the ends of a pair from which the pair scorer knows it as more distant."""
 
 
 class ResidualConvolution(nn.Module):
@@ -128,19 +128,24 @@ class PairScorer(nn.Module):
     grows in steps; clause and sentence boundaries between the two are counted.
     """
 
-    def __init__(self, width: int, size: int, extra: int, dropout: float) -> None:
+    def __init__(self, width: int, size: int, extra: int, dropout: float, reach: int = 96, clauses: int = 4) -> None:
+        """`reach`: twice the distance from which all are alike; `clauses`: as many between the two count, in each
+        direction.
+        """
         super().__init__()
+        steps = [step for step in DISTANCES if step <= reach // 2]
+        self.most_clauses = clauses
         self.aspect, self.opinion = SpanVector(width, size), SpanVector(width, size)
         self.between = nn.Linear(width, size)
-        self.distance = nn.Embedding(2 * (len(DISTANCES) + 1), size)
-        self.clauses = nn.Embedding(2 * MOST_CLAUSES + 1, size)
+        self.distance = nn.Embedding(2 * (len(steps) + 1), size)
+        self.clauses = nn.Embedding(2 * clauses + 1, size)
         self.sentence = nn.Embedding(2, size)
         self.product = nn.Linear(size, size)
         self.extra = nn.Linear(max(1, extra), size)
         self.mix = nn.Linear(size, size)
         self.dropout = nn.Dropout(dropout)
         self.out = nn.Linear(size, 4)
-        self.register_buffer("steps", torch.tensor(DISTANCES), persistent=False)
+        self.register_buffer("steps", torch.tensor(steps), persistent=False)
 
     def forward(
         self, context: TextContext, aspects: Spans, opinions: Spans, index: tuple[Tensor, Tensor], extra: Tensor
@@ -161,12 +166,13 @@ class PairScorer(nn.Module):
         step = torch.bucketize(high - low, steps, right=True)
         clause, sentence = context.batch.clause, context.batch.sentence
         clauses = (clause[opinions.row, opinions.start] - clause[aspects.row, aspects.start]).clamp(
-            -MOST_CLAUSES, MOST_CLAUSES
+            -self.most_clauses, self.most_clauses
         )
         apart = (sentence[opinions.row, opinions.start] != sentence[aspects.row, aspects.start]).long()
-        placed: Tensor = self.distance(2 * step + before) + self.clauses(clauses + MOST_CLAUSES) + self.sentence(apart)
+        placed: Tensor = self.distance(2 * step + before) + self.clauses(clauses + self.most_clauses)
         between: Tensor = self.between(context.mean(aspects.row, low, high))
-        return placed + between
+        out: Tensor = placed + self.sentence(apart) + between
+        return out
 
 
 def gap(aspects: Spans, opinions: Spans) -> tuple[Tensor, Tensor]:

@@ -24,6 +24,7 @@ from builder.core.errors import ModelError
 from builder.core.files import read_settings, write_atomically
 from builder.core.records import VERDICTS, Triplet, Verdict
 from builder.learning.task import Example, JudgedReview, Progress
+from builder.models.combiner import Combiner
 from builder.models.cotrain import Taggers, load_taggers
 from builder.models.tagger import Proposal
 from builder.models.trust import Calibration, TrustLimits, read_calibration, to_kept
@@ -42,7 +43,7 @@ class Panel:
     rejected.
 
     `trust`, from 0 to 1, is how far variant E follows it: 0 where the panel has learnt too little (see `trusted`).
-    `own_limits` and `own_calibration` are those of a model that was measured before it was shipped.
+    `own_limits`, `own_calibration` and `combiner` are those of a model that was measured before it was shipped.
     """
 
     taggers: Taggers
@@ -50,6 +51,7 @@ class Panel:
     trust: float
     own_limits: TrustLimits | None = None
     own_calibration: Calibration | None = None
+    combiner: Combiner | None = None
 
     @property
     def limits(self) -> TrustLimits:
@@ -59,14 +61,23 @@ class Panel:
     @property
     def digest(self) -> str:
         own = [asdict(self.own_limits)] if self.own_limits else []
+        own += [self.combiner.kept] if self.combiner else []
         return hashlib.sha256(json.dumps([self.taggers.digest, self.cut, self.trust, *own]).encode()).hexdigest()[:16]
 
     def classify(
         self, items: Sequence[Example], progress: Progress | None = None
     ) -> list[tuple[tuple[Verdict | None, float], ...]]:
         """The verdicts of all members together, for reviews that none was trained on."""
-        proposals = self.taggers.proposals([item.text for item in items], progress)
-        return [self.verdicts(shares) for shares in map(seen, [item.triplets for item in items], proposals)]
+        return [self.verdicts(shares) for shares, _ in self.read(items, progress)]
+
+    def read(self, items: Sequence[Example], progress: Progress | None = None) -> list[tuple[Shares, list[Proposal]]]:
+        """Of each item's triplets the probabilities of YY, YN, NX [n, 3], and what all members propose beside them."""
+        texts, triplets = [item.text for item in items], [item.triplets for item in items]
+        if self.combiner is None:
+            proposals = self.taggers.proposals(texts, progress)
+            return list(zip(map(seen, triplets, proposals), proposals, strict=True))
+        each = zip(*self.taggers.each(texts, progress), strict=True)
+        return list(map(self.combiner.read_review, triplets, each))
 
     def apart(
         self, items: Sequence[Example], progress: Progress | None = None
@@ -148,6 +159,8 @@ def save_panel(panel: Panel, folder: Path) -> None:
         settings["limits"] = asdict(panel.own_limits)
     if panel.own_calibration:
         settings["calibration"] = to_kept(panel.own_calibration)
+    if panel.combiner:
+        settings["combiner"] = panel.combiner.kept
     write_atomically(folder / "panel.json", (json.dumps(settings, sort_keys=True) + "\n").encode())
 
 
@@ -164,9 +177,11 @@ def load_panel(folder: Path, device: str = "auto") -> Panel:
         cut, trust, digest = float(settings["cut"]), float(settings["trust"]), settings["digest"]
         limits = TrustLimits.read(settings["limits"]) if "limits" in settings else None
         calibration = read_calibration(settings["calibration"]) if "calibration" in settings else None
+        combiner = Combiner.read(settings["combiner"]) if "combiner" in settings else None
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise ModelError(f"no readable panel: {error!r}", where=str(path), fix=fix) from error
-    panel = replace(load_members(folder, device), cut=cut, trust=trust, own_limits=limits, own_calibration=calibration)
+    members = load_members(folder, device)
+    panel = replace(members, cut=cut, trust=trust, own_limits=limits, own_calibration=calibration, combiner=combiner)
     if panel.digest != digest:
         raise ModelError("the members are not those of this panel", where=str(folder), fix=fix)
     return panel

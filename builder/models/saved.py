@@ -17,13 +17,12 @@ from torch import nn
 
 from builder.core.errors import BuilderError, ModelError
 from builder.core.files import read_settings, refusals, write_atomically
-from builder.learning.checkpoint import claimed_shapes, read_tensors, write_tensors
+from builder.learning.checkpoint import claimed_shapes, read_tensors, unpack_weights, write_tensors
 from builder.learning.encode import Vocabulary
 from builder.learning.loop import scope
 from builder.learning.task import Config, DiscriminatorConfig, TaggerConfig
 from builder.models.discriminator import Discriminator, DiscriminatorNetwork
 from builder.models.foundation import CharacterFoundation, Foundation
-from builder.models.informed import InformedFoundation
 from builder.models.tagger import Tagger
 from builder.models.tagger_network import TaggerNetwork
 
@@ -90,8 +89,7 @@ def _settings(path: Path) -> dict[str, Any]:
 
 def _foundation(settings: dict[str, Any], folder: Path, device: str) -> Foundation:
     if "encoder" not in settings:
-        vocabulary = Vocabulary(tuple(int(code) for code in settings["vocabulary"]))
-        return InformedFoundation(vocabulary) if settings.get("informed") else CharacterFoundation(vocabulary)
+        return CharacterFoundation(Vocabulary(tuple(int(code) for code in settings["vocabulary"])))
     from builder.models.encoder import read_encoder
 
     return replace(read_encoder(settings, folder), chosen_device=device)
@@ -120,7 +118,7 @@ def _filled(
     """A network with the weights of a file. It is made once it is known to be as large as these: a config may claim
     what no memory holds.
     """
-    tensors, _ = read_tensors(path)
+    tensors = unpack_weights(read_tensors(path)[0])
     other = ModelError("the weights belong to another model", where=str(path), fix="train the model again")
     if config.layers > len(tensors):
         raise other

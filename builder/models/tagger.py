@@ -21,7 +21,7 @@ from builder.core.records import POLARITIES, Element, Polarity, Span, Triplet
 from builder.core.wording import counted
 from builder.learning.checkpoint import Checkpoints, fingerprint, tensor_digest
 from builder.learning.devices import device_of, in_parts
-from builder.learning.encode import Encoded, TextEncoder, batches, collate, encode_all, windows
+from builder.learning.encode import Encoded, TextEncoder, batches, collate, windows
 from builder.learning.loop import course_of, optimizer_of, scope
 from builder.learning.loop import train as learn
 from builder.learning.processes import ALONE, Team
@@ -31,6 +31,8 @@ from builder.models.network import Spans, TextContext
 from builder.models.tagger_network import ASPECT, OPINION, Candidates, TaggerNetwork, Window
 
 THRESHOLDS = tuple(round(0.2 + 0.05 * i, 2) for i in range(13))
+_SAVE_STEPS = 500
+"""Steps of an epoch after which a checkpoint is written."""
 Proposal = tuple[float, Triplet]
 Key = tuple[tuple[Span, ...], tuple[Span, ...], Polarity]
 
@@ -73,7 +75,7 @@ def propose(
     """
     encoder, device = foundation.make_encoder(config), foundation.device
     pieces = [(i, piece) for i, text in enumerate(texts) for piece in windows(text, config.window)]
-    encoded = encode_all(encoder, [texts[i][start:end] for i, (start, end) in pieces])
+    encoded = [encoder(texts[i][start:end]) for i, (start, end) in pieces]
     out: list[list[Proposal]] = [[] for _ in texts]
     done, total = 0, sum(len(text) for text in encoded)
     network.to(device).eval()
@@ -180,9 +182,10 @@ def train_tagger(
     progress: Progress | None = None,
     foundation: Foundation | None = None,
     team: Team = ALONE,
+    start: Tagger | None = None,
 ) -> Tagger:
-    """Train from the base weights of `seed`; the epoch and the threshold with the best exact micro triplet F1 on
-    `valid` win. Of a `team` every process is given the same and returns the same.
+    """Train from the base weights of `seed`, or on from those of `start`; the epoch and the threshold with the best
+    exact micro triplet F1 on `valid` win. Of a `team` every process is given the same and returns the same.
 
     Without `valid` the last epoch is taken at threshold 0.5. Without a `foundation` the tagger stands on the
     characters of its training texts. Raises ModelError where there is nothing to learn.
@@ -196,7 +199,10 @@ def train_tagger(
     base = foundation or CharacterFoundation.of((example.text for example in train), config.min_count)
     with scope(config.threads, seed_of(seed, "base")):
         network = TaggerNetwork(base, config)
-        base.begin(network.trunk, seed)
+        if start is None:
+            base.begin(network.trunk, seed)
+        else:
+            network.load_state_dict(start.network.state_dict())
     network.to(base.device)
     encoder = base.make_encoder(config)
     cut = [learnable(example, encoder, config) for example in train]
@@ -215,9 +221,10 @@ def train_tagger(
         return network.loss([items[i] for i in chosen])
 
     data = ((len(part), ((item.text, [(t, "") for t in item.triplets]) for item in part)) for part in (train, valid))
-    unique = fingerprint(f"tagger{base.mark}", config, seed, *data)
+    origin = f" on {start.digest}" if start else ""
+    unique = fingerprint(f"tagger{base.mark}{origin}", config, seed, *data)
     lengths = [len(item.text) for item in items]
-    course = course_of(network, lengths, loss, lambda: reach()[1], config, seed, team=team)
+    course = course_of(network, lengths, loss, lambda: reach()[1], config, seed, team=team, save_steps=_SAVE_STEPS)
     place = Checkpoints(checkpoints, unique, main=team.main, meet=team.meet)
     fitted = learn(network, optimizer_of(network, config), course, place, progress)
     facts = {

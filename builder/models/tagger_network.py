@@ -114,7 +114,9 @@ class TaggerNetwork(nn.Module):
         super().__init__()
         self.max_span, self.max_gap = config.max_span, config.max_gap
         self.table = SpanTable(config.width, 64, config.max_span)
-        self.pairs = PairScorer(config.width, config.pair_size, EXTRA + foundation.pair_numbers, config.dropout)
+        self.pairs = PairScorer(
+            config.width, config.pair_size, EXTRA, config.dropout, config.max_gap, config.max_clauses
+        )
         self.cores = CoreBits(config.width, 64, config.max_span)
         self.trunk = foundation.make_trunk(config)
 
@@ -132,8 +134,7 @@ class TaggerNetwork(nn.Module):
             chosen = chosen | gold
         aspects, opinions = (_spans(chosen[:, layer]) for layer in (ASPECT, OPINION))
         index = _near(aspects, opinions, self.max_gap)
-        own, read = _extra(scores, aspects, opinions, index), _read_by_rules(context, aspects, opinions, index)
-        extra = torch.cat([own, *read], -1)
+        extra = _extra(scores, aspects, opinions, index)
         pair, polarity = self.pairs(context, aspects, opinions, index, extra)
         return Candidates(aspects, opinions, index, pair, polarity)
 
@@ -210,18 +211,6 @@ def _extra(scores: Tensor, aspects: Spans, opinions: Spans, index: tuple[Tensor,
     after = begins[row, ASPECT, (right + 12).clamp(max=edge)] - begins[row, ASPECT, right]
     near = [torch.log1p(side.clamp(min=0)) for side in (before, after)]
     return torch.stack([*own, *rivals, *near], -1)
-
-
-def _read_by_rules(context: TextContext, aspects: Spans, opinions: Spans, index: tuple[Tensor, Tensor]) -> list[Tensor]:
-    """What the rules say of each pair, by the last characters of both spans and by the first ones; nothing where the
-    text was read without them.
-    """
-    rules = context.batch.rules
-    if rules is None:
-        return []
-    first, second = aspects.at(index[0]), opinions.at(index[1])
-    ends = ((first.end - 1, second.end - 1), (first.start, second.start))
-    return [rules.look_up(first.row, aspect, opinion) for aspect, opinion in ends]
 
 
 def _gold(windows: Sequence[Window], device: torch.device) -> Gold:

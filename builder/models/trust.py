@@ -45,7 +45,7 @@ class TrustLimits:
     It never drops a triplet for its polarity, nor one that the rules prefer by `firm` or more to any other, nor a
     neutral one, of which it finds fewer than the rules. `judged`: the rules whose triplets it may drop, since it is
     right more often than they are where it rejects one; None: all. `add_unread`: as `add`, for opinions that the rules
-    do not read.
+    do not read. Where it `overrules`, a proposal stands that the rules read otherwise, or as a wish.
     """
 
     drop: float
@@ -54,6 +54,7 @@ class TrustLimits:
     firm: float = FIRM
     add_unread: float = ADD
     judged: tuple[str, ...] | None = None
+    overrules: bool = False
 
     @classmethod
     def of(cls, trust: float) -> TrustLimits:
@@ -70,6 +71,7 @@ class TrustLimits:
         return cls(
             **{name: float(kept[name]) for name in ("drop", "add", "widen", "firm", "add_unread")},
             judged=None if judged is None else tuple(map(str, judged)),
+            overrules=bool(kept.get("overrules")),
         )
 
     @property

@@ -157,7 +157,7 @@ def _base(config: Config, manifest: Path) -> str:
 
 _CHUNK = 8192
 SHIPPED_SOURCE = "E"
-"""Without a working directory: rules and the model that the domain's pack ships."""
+"""Without a working directory: rules and the model that builder ships."""
 Predict = Callable[[Sequence[str]], list[Triplets]]
 """Views to triplets of views."""
 
@@ -252,7 +252,7 @@ def open_system(
 
 
 def open_shipped(recipe: Recipe) -> System:
-    """The rules of a recipe with the model that the domain's pack ships; ConfigError where it ships none."""
+    """The rules of a recipe with the model that builder ships; ConfigError where it ships none for them."""
     return ModelSystem(SHIPPED_SOURCE, shipped_holder(recipe), recipe.folders.load_lexicon().variants)
 
 

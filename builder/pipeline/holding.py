@@ -18,12 +18,12 @@ from builder.core.records import Triplet
 from builder.core.settings import ReleaseSettings
 from builder.engine import Doc, RuleEngine
 from builder.engine.reader import Recipe, make_reader
+from builder.learning.task import Example
 from builder.models.trust import Standing
 from builder.store import db, runs, triplets
 
 if TYPE_CHECKING:
-    from builder.models.panel import Panel
-    from builder.models.tagger import Proposal
+    from builder.models.panel import Panel, Shares
     from builder.models.trust import Calibration
 
 Triplets = tuple[Triplet, ...]
@@ -57,20 +57,13 @@ def shipped_holder(recipe: Recipe) -> Callable[[Sequence[str]], list[Triplets]]:
             f"no model is shipped for the domain {recipe.folders.domain} and the convention {recipe.convention}",
             fix="take the source rules, or name a working directory that was built",
         )
-    panel = open_model(folder, recipe.folders)
+    panel = open_model(folder)
     assert panel.own_calibration is not None, "a shipped model was measured"
     return _holding(recipe, Rated(panel, panel.own_calibration, recipe.convention), ReleaseSettings().min_confidence)
 
 
 def _holding(recipe: Recipe, rated: Rated | None, least: float) -> Callable[[Sequence[str]], list[Triplets]]:
     reader = make_reader(recipe)
-    if rated is not None:
-        from builder.models.informed import share_words
-
-        if recipe.backend == "embedded":
-            share_words(recipe.folders, reader.lexicon, reader.backend)
-        taggers = rated.panel.taggers.informed_by(recipe.folders)
-        rated = replace(rated, panel=replace(rated.panel, taggers=taggers))
 
     def predict(views: Sequence[str]) -> list[Triplets]:
         docs = [Doc.of(text, tokens) for text, tokens in zip(views, reader.backend.annotate(views), strict=True)]
@@ -114,31 +107,25 @@ def hold(
 ) -> list[Triplets]:
     """What rules and panel hold together of each document, less what has a lower confidence than `least`."""
     from builder.models.cotrain import held
-
-    limits = rated.panel.limits
-    proposals = rated.panel.taggers.proposals([doc.text for doc in docs])
-    likely = [[pair for pair in pairs if pair[0] >= limits.least] for pairs in proposals]
-    stays = [
-        [standing != "rejected" for standing, _ in _place(rated, own, pairs)]
-        for own, pairs in zip(ruled, proposals, strict=True)
-    ]
-    both = [held(engine, *parts, limits) for parts in zip(docs, ruled, stays, likely, strict=True)]
-    return [
-        tuple(
-            replace(triplet, confidence=sure)
-            for triplet, placed in zip(kept, _place(rated, kept, pairs), strict=True)
-            if (sure := rated.calibration.rate(*placed)) >= least
-        )
-        for kept, pairs in zip(both, proposals, strict=True)
-    ]
-
-
-def _place(rated: Rated, proposed: Triplets, proposals: Sequence[Proposal]) -> list[tuple[Standing, float]]:
-    """How the panel stands to each triplet, with its probability of YY as the database keeps it."""
     from builder.models.panel import seen
 
+    limits, out = rated.panel.limits, []
+    items = [Example("", doc.text, own) for doc, own in zip(docs, ruled, strict=True)]
+    for doc, own, (shares, proposals) in zip(docs, ruled, rated.panel.read(items), strict=True):
+        placed = {triplet.key: place for triplet, place in zip(own, _place(rated, own, shares), strict=True)}
+        stays = [placed[triplet.key][0] != "rejected" for triplet in own]
+        kept = held(engine, doc, own, stays, [pair for pair in proposals if pair[0] >= limits.least], limits)
+        new = [triplet for triplet in kept if triplet.key not in placed]
+        placed |= {t.key: place for t, place in zip(new, _place(rated, new, seen(new, proposals)), strict=True)}
+        rating = [(triplet, rated.calibration.rate(*placed[triplet.key])) for triplet in kept]
+        out.append(tuple(replace(triplet, confidence=sure) for triplet, sure in rating if sure >= least))
+    return out
+
+
+def _place(rated: Rated, proposed: Sequence[Triplet], shares: Shares) -> list[tuple[Standing, float]]:
+    """How the panel stands to each triplet, with its probability of YY as the database keeps it."""
     weighed, out = rated.convention == "natural", list[tuple[Standing, float]]()
-    for triplet, (label, score) in zip(proposed, rated.panel.verdicts(seen(proposed, proposals)), strict=True):
+    for triplet, (label, score) in zip(proposed, rated.panel.verdicts(shares), strict=True):
         margin = triplet.margin if weighed else 0.0
         standing = rated.panel.limits.place(label, score, triplet.rule or "", triplet.polarity, margin)
         out.append(("model" if triplet.source != "rules" else standing, round(score, 6)))

@@ -167,7 +167,7 @@ def load_judge(context: Context) -> Judge | None:
 
 
 def find_shipped_model(config: Config, folders: Folders) -> Path | None:
-    """The folder of the model that judges a build, where the domain's pack ships one and nothing is to be trained.
+    """The folder of the model that judges a build, where one is shipped and nothing is to be trained.
 
     It knows the convention `natural` alone.
     """

@@ -34,7 +34,6 @@ from builder.core.records import Triplet, Verdict
 from builder.core.settings import Config
 from builder.core.shards import Crew, Job, Parcel
 from builder.core.shards.local import LocalCrew
-from builder.language.lexicon.folders import Folders
 from builder.learning.task import VALENCE, Example, Judge, TripletModel, element
 from builder.models import kinds
 from builder.models.trust import WIDEN
@@ -203,7 +202,7 @@ def propose_sure(
 
 def _spread(
     context: Context,
-    prepare: Callable[[Path, str, str, Folders], State],
+    prepare: Callable[[Path, str, str], State],
     folder: Path,
     digest: str,
     work: Callable[[State, list[Example]], list[Answer]],
@@ -211,7 +210,7 @@ def _spread(
     progress: CharacterProgress,
     note: str,
 ) -> Iterator[Answer]:
-    job = Job(prepare, (Parcel.of(folder, *_FILES), digest, context.config.device, context.folders), work)
+    job = Job(prepare, (Parcel.of(folder, *_FILES), digest, context.config.device), work)
     done, asked = 0, deque[int]()
 
     def shards() -> Iterator[list[Example]]:
@@ -270,36 +269,36 @@ def answer_pairs(
         yield waiting.popleft(), answer
 
 
-def _judge(folder: Path, digest: str, device: str, folders: Folders) -> Judge:
+def _judge(folder: Path, digest: str, device: str) -> Judge:
     """The panel or the one discriminator of the folder, on one thread: the number of threads may change the last
     digit of a score.
     """
     from builder.models.discriminator import Discriminator
 
     if (folder / "panel.json").is_file():
-        return _panel(folder, digest, device, folders)
+        return _panel(folder, digest, device)
     judge = kinds.load_judge(folder, device)
     _check_digest(judge.digest, digest, folder)
     return replace(judge, config=replace(judge.config, threads=1)) if isinstance(judge, Discriminator) else judge
 
 
-def _panel(folder: Path, digest: str, device: str, folders: Folders) -> Panel:
+def _panel(folder: Path, digest: str, device: str) -> Panel:
     from builder.models.panel import load_panel, on_one_thread
 
     panel = load_panel(folder, device)
     _check_digest(panel.digest, digest, folder)
-    return on_one_thread(replace(panel, taggers=panel.taggers.informed_by(folders)))
+    return on_one_thread(panel)
 
 
-def _members(folder: Path, digest: str, device: str, folders: Folders) -> Panel:
+def _members(folder: Path, digest: str, device: str) -> Panel:
     from builder.models.panel import load_members, on_one_thread
 
     panel = load_members(folder, device)
     _check_digest(panel.digest, digest, folder)
-    return on_one_thread(replace(panel, taggers=panel.taggers.informed_by(folders)))
+    return on_one_thread(panel)
 
 
-def _extractor(folder: Path, digest: str, device: str, folders: Folders) -> TripletModel:
+def _extractor(folder: Path, digest: str, device: str) -> TripletModel:
     from builder.models.tagger import Tagger
 
     model = kinds.load_extractor(folder, device, keep=False)
@@ -333,30 +332,25 @@ def _answer(model: TripletModel, items: list[Example]) -> list[tuple[str, float]
 
 
 def _shares(panel: Panel, items: list[Example]) -> list[tuple[Shares, list[Proposal]]]:
-    return _judge_proposals(panel, items, panel.taggers.apart([item.id for item in items], [i.text for i in items]))
+    from builder.models.panel import seen
+
+    proposals = panel.taggers.apart([item.id for item in items], [item.text for item in items])
+    return [(seen(item.triplets, own), _keep_certain(panel, own)) for item, own in zip(items, proposals, strict=True)]
 
 
 def _shares_together(panel: Panel, items: list[Example]) -> list[tuple[Shares, list[Proposal]]]:
-    return _judge_proposals(panel, items, panel.taggers.proposals([item.text for item in items]))
-
-
-def _judge_proposals(
-    panel: Panel, items: list[Example], proposals: list[list[Proposal]]
-) -> list[tuple[Shares, list[Proposal]]]:
-    from builder.models.panel import seen
-
-    shares = [seen(item.triplets, own) for item, own in zip(items, proposals, strict=True)]
-    return list(zip(shares, _keep_certain(panel, proposals), strict=True))
+    return [(shares, _keep_certain(panel, proposals)) for shares, proposals in panel.read(items)]
 
 
 def _sure(panel: Panel, items: list[Example]) -> list[list[Proposal]]:
-    return _keep_certain(panel, panel.taggers.proposals([item.text for item in items]))
+    return [_keep_certain(panel, proposals) for _, proposals in panel.read(items)]
 
 
 def _sure_apart(panel: Panel, items: list[Example]) -> list[list[Proposal]]:
-    return _keep_certain(panel, panel.taggers.apart([item.id for item in items], [item.text for item in items]))
+    proposals = panel.taggers.apart([item.id for item in items], [item.text for item in items])
+    return [_keep_certain(panel, own) for own in proposals]
 
 
-def _keep_certain(panel: Panel, proposals: list[list[Proposal]]) -> list[list[Proposal]]:
+def _keep_certain(panel: Panel, proposals: list[Proposal]) -> list[Proposal]:
     least = panel.limits.least if panel.trust else WIDEN  # before it is measured, a panel is trusted by nothing
-    return [[proposal for proposal in review if proposal[0] >= least] for review in proposals]
+    return [proposal for proposal in proposals if proposal[0] >= least]

@@ -23,10 +23,10 @@ from builder.release.manifest import Facts
 
 UNTRUSTED = "The panel of taggers is not trusted"
 """How `Facts.panel` begins where a judge was trained and changed nothing."""
-SHIPPED_JUDGE = "The judge is the model that the domain ships, a tagger trained on annotated reviews of others"
+SHIPPED_JUDGE = "The judge is the model that builder ships, a reader taught by annotated reviews of others"
 """How `Facts.panel` begins where that model is the judge."""
 SHIPPED = "shipped model"
-"""What the source of a split calls the model that the domain's pack ships."""
+"""What the source of a split calls the model that builder ships."""
 WEIGHED = "weighed with "
 """What stands before the names of language models in the source of a split."""
 GOLD_FITTED = "on gold reviews"

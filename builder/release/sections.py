@@ -223,7 +223,7 @@ def made(facts: Facts) -> str:
             "`S_n` is a variant's training set in round n."
         )
     if origin.has_shipped_model(facts):
-        terms.append("The *shipped model* is a tagger that comes with the domain's pack, trained on other reviews.")
+        terms.append("The *shipped model* is a reader that comes with builder, taught by other reviews.")
         terms += ["`E0` is what rules and shipped model hold together."] * ("E0" in named or "together" in named)
     elif "panel" in named or "E0" in named:
         terms.append("The *panel* is the taggers of cross-fitting: each rates reviews that it was not trained on.")

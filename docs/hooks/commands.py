@@ -17,8 +17,9 @@ def describe_commands() -> str:
 
 def walk_commands(group: click.Group, prefix: str = "") -> Iterator[tuple[str, click.Command]]:
     """Name and command, groups before their commands."""
+    commands = group.commands
     for name in group.list_commands(click.Context(group)):
-        command = group.commands[name]
+        command = commands[name]
         yield prefix + name, command
         if isinstance(command, click.Group):
             yield from walk_commands(command, f"{prefix}{name} ")

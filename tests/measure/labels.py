@@ -4,15 +4,12 @@ The folders and the script are those of decision.py. Weights before teaching are
 the rules alone, for the shipped ones were chosen on COMPLETE_DIR. In each split 100 whole reviews teach and 120
 others are scored. Prints mean precision, recall and F1: with no labels, with weights that labels moved (by the
 firmness of the prior), with the words of the labels that the lexicon lacks, with both, and with what `builder gold gain
---teach` keeps; behind them the least and the most that F1 rose in a split. The last rows are of variant E by the
-shipped model: without labels, with weights that they moved, and with limits that they chose, compared with its own
-first row.
+--teach` keeps; behind them the least and the most that F1 rose in a split.
 """
 
 from __future__ import annotations
 
 import argparse
-import itertools
 import json
 import random
 import tempfile
@@ -22,7 +19,6 @@ from pathlib import Path
 from types import ModuleType
 
 from decision import Case, Text, answer, collect, fit, load_scorer, read_examples, read_sentences, read_whole
-from pack_model import ReadReview, hold, to_answer
 
 from builder.engine.engine import Engine
 from builder.engine.reader import Reader, Recipe, extract, make_reader
@@ -31,19 +27,11 @@ from builder.language.lexicon.overlay import Overlay, own, write
 from builder.language.lexicon.rules import load_rules
 from builder.models import decision_weights
 from builder.models.decision_weights import WeighedOpinion, adapt_weights
-from builder.models.shipped import open_model
-from builder.models.tagger import Proposal
-from builder.models.trust import TrustLimits
 from builder.release.export.records import extracted
 from builder.teaching.label_sources import read_labels
 from builder.teaching.lessons import change_weights, lay_aspects, learn, read_taught
 
 TEACH, PRIORS = 100, (2.0, 5.0, 10.0)
-MOVED = 5.0
-"""The prior of the weights that variant E is measured with."""
-MODEL = "variant E"
-CHOICES = [TrustLimits(*values) for values in itertools.product((0.1, 0.15, 0.2), (0.4, 0.5, 0.6), (0.5,), (1.0, 2.0))]
-"""The limits among which labels choose."""
 VALENCE = {"POS": 8.0, "NEG": 3.0, "NEU": 5.0}
 
 
@@ -108,36 +96,6 @@ def teach_all(
         }
 
 
-def score_model(
-    ordered: Sequence[str],
-    whole: Mapping[str, Text],
-    weights: Mapping[str, float],
-    proposed: tuple[Mapping[str, Sequence[Proposal]], TrustLimits],
-    reader: Reader,
-    scorer: ModuleType,
-) -> dict[str, Mapping[str, float]]:
-    """Scores of variant E by the shipped model in the reviews behind the first half."""
-    teach, test = ordered[:TEACH], sorted(ordered[len(ordered) // 2 :])
-    moved = move(weights, collect([whole[key] for key in teach], reader), MOVED)
-    proposals, limits = proposed
-
-    def score(own_weights: Mapping[str, float], limits: TrustLimits, keys: Sequence[str]) -> Mapping[str, float]:
-        engine, answers = Engine(reader.lexicon, change_weights(load_rules(), own_weights)), {}
-        for key in keys:
-            doc = whole[key].reading.doc
-            read = ReadReview({}, whole[key].reading, engine.extract(doc), proposals[key])
-            answers[key] = [to_answer(triplet, read) for _, triplet in hold(engine, read, doc, limits)]
-        scored: Mapping[str, float] = scorer.score(answers, True, sorted(keys))
-        return scored
-
-    chosen = max(CHOICES, key=lambda limits: score(weights, limits, teach)["F1"])
-    return {
-        MODEL: score(weights, limits, test),
-        f"{MODEL}, weights, prior {MOVED:g}": score(moved, limits, test),
-        f"{MODEL}, limits": score(weights, chosen, test),
-    }
-
-
 def write_required(path: Path, texts: Mapping[str, str], required: Mapping[str, Sequence[Mapping[str, str]]]) -> None:
     """The required triplets as labels without spans."""
     keys = ("aspect", "opinion", "polarity")
@@ -160,9 +118,6 @@ def main() -> None:
     whole, (required, _) = read_whole(options.complete, scorer, reader), scorer.gold()
     rows = map(json.loads, (options.complete / "texts.jsonl").read_text(encoding="utf-8").splitlines())
     texts = {row["id"]: row["text"] for row in rows}
-    model = open_model(Recipe().folders.model or Path(), Recipe().folders)
-    proposals = model.taggers.proposals([text.reading.view.text for text in whole.values()])
-    proposed = dict(zip(whole, proposals, strict=True)), model.limits
     scores: dict[str, list[Mapping[str, float]]] = {}
     for split in range(options.splits):
         ordered = sorted(whole)
@@ -182,13 +137,11 @@ def main() -> None:
             first = {key: whole[key] for key in test}
             taught = teach_all(ordered[:TEACH], first, weights, reader, Path(folder) / "gold.jsonl")
             result["what `gain --teach` keeps"] = scorer.score(taught, True, test)
-        result |= score_model(ordered, whole, weights, proposed, reader, scorer)
         for name, score in result.items():
             scores.setdefault(name, []).append(score)
     for name, own_scores in scores.items():
         means = [sum(score[part] for score in own_scores) / len(own_scores) for part in ("P", "R", "F1")]
-        start = scores[MODEL if name.startswith(MODEL) else "nothing"]
-        gains = [score["F1"] - before["F1"] for score, before in zip(own_scores, start, strict=True)]
+        gains = [score["F1"] - before["F1"] for score, before in zip(own_scores, scores["nothing"], strict=True)]
         spread = f"{min(gains):+.1f} to {max(gains):+.1f}"
         print(f"| {name} | {' | '.join(f'{mean:.1f}' for mean in means)} | {spread} |")
 

@@ -77,7 +77,7 @@ def read_texts(path: Path, taggers: Taggers) -> list[ReadText]:
 
 def held(read: ReadText, limits: TrustLimits) -> list[Triplet]:
     """The text's triplets by these limits, in its own offsets, with the panel's score for a confidence."""
-    placed = zip(read.ruled, place(limits, read.ruled, read.proposals), strict=True)
+    placed = zip(read.ruled, place(limits, read.ruled, seen(read.ruled, read.proposals)), strict=True)
     kept = widened([triplet for triplet, (standing, _) in placed if standing != "rejected"], read.weighed, limits.widen)
     every = sorted(kept + fresh(kept, read.weighed, limits), key=in_place)
     scores = seen(every, read.proposals)[:, YY]

@@ -1,13 +1,11 @@
-"""Make the model that the restaurant's pack ships: `python tests/measure/pack_model.py train OUT ANNOTATION...` and
-`python tests/measure/pack_model.py measure MODEL ANNOTATION [--choose] [--write]`.
+"""How rules and the shipped reader are weighed: `python tests/measure/pack_model.py MODEL ANNOTATION... [--fit]`.
 
 An annotation is a file of JSON lines, a review each: `id`, `text`, and all `triplets` with `aspect`, `aspect_full`,
 `opinion`, `opinion_full` and `polarity`; or with `sha256` and spans in place of texts, which are then looked up in
-the CSV file `--texts`. `train` fits a tagger that reads what the rules read, a member of the model for each seed.
-`measure` scores rules, model and both on reviews that the model has not seen, and says for each rule how often the
-triplets are right in which the model finds no pair. `--choose` says which limits of variant E are best, `--limits` sets
-some, and `--write` puts those, the rules that the model may judge and the curves of confidence into the model's folder.
-What chose them is no test of them.
+the CSV file `--texts`. Scores rules, and both together, on reviews that the reader has not seen, and says for each rule
+how often the triplets are right in which the reader finds no pair. `--fit` fits the weights of both and the curves of
+confidence, chooses the limit by cross-validation, and writes all that into the model's folder. What chose them is no
+test of them.
 """
 
 from __future__ import annotations
@@ -18,7 +16,6 @@ import gzip
 import hashlib
 import itertools
 import json
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -27,37 +24,31 @@ from typing import Any
 import numpy as np
 import torch
 from decision import load_scorer
-from safetensors.torch import load_file
 from sklearn.isotonic import IsotonicRegression
+from sklearn.linear_model import LogisticRegression
 
 from builder.core.records import POLARITIES, Element, Span, Triplet
-from builder.engine import Engine
+from builder.engine import RuleEngine
 from builder.engine.reader import Reader, Reading, Recipe, make_reader, to_text
-from builder.language.lexicon.rules import load_rules
-from builder.learning.checkpoint import write_tensors
-from builder.learning.task import VALENCE, Example, TaggerConfig
-from builder.models.cotrain import Taggers, held, load_taggers, save_taggers
-from builder.models.informed import InformedFoundation
-from builder.models.panel import Panel, seen
+from builder.language.lexicon.folders import Folders
+from builder.language.lexicon.packs import JUDGE, list_members
+from builder.learning.checkpoint import pack_weights, unpack_weights, write_tensors
+from builder.learning.task import VALENCE, Example
+from builder.models.combiner import Combiner, describe, likely
+from builder.models.cotrain import WIDEN, Taggers, held, together, widened
+from builder.models.panel import Panel, Shares, seen
 from builder.models.saved import load, save
-from builder.models.shipped import open_model
-from builder.models.tagger import Proposal, Tagger, train_tagger
+from builder.models.shipped import open_members, open_model
+from builder.models.tagger import Proposal, Tagger
 from builder.models.trust import STANDINGS, Calibration, Curve, Standing, TrustLimits, to_kept
 from builder.reviews.script import Variants
 from builder.reviews.text import view
 
-CONFIG = TaggerConfig(width=192, char_size=96, bigram_buckets=4096, epochs=5, dropout=0.35, batch_chars=1536, threads=1)
-DROPS, FIRMS = (0.03, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3), (0.6, 1.0, 2.0, 99.0)
-ADDS, UNREADS, WIDENS = (0.4, 0.5, 0.6, 0.7), (0.5, 0.7, 0.8, 0.9, 1.01), (0.4, 0.5, 0.7)
+SHRINK, FOLDS, HELDS, NEVER = 1.0, 5, (0.3, 0.35, 0.4, 0.45, 0.5), 99.0
 STEPS = 12
 """Knots of a curve."""
-LEAST, EVEN_ODDS = 40, 0.5
-"""Triplets that a curve of several knots needs; the share right at which a rejection is as often wrong as right."""
-UNTAUGHT = ("absent-object", "left-out-object", "mistaken-object", "awaited")
-"""Rules that find complaints told as facts (少送了一碗飯). The annotation leaves most of these out, so the model was
-never taught them, and the annotation cannot tell who is right. Of 36 that it rejected, read by a language model, 30
-were right.
-"""
+LEAST, LOW = 40, 0.03
+"""Triplets that a curve of several knots needs; scores below are those of no pair."""
 ELEMENTS = ("aspect", "aspect_full", "opinion", "opinion_full")
 Row = Mapping[str, Any]
 
@@ -69,6 +60,8 @@ class ReadReview:
     row: Row
     reading: Reading
     ruled: tuple[Triplet, ...]
+    members: Sequence[Sequence[Proposal]]
+    shares: Shares
     proposals: Sequence[Proposal]
 
 
@@ -150,59 +143,83 @@ def make_example(row: Row, variants: Variants) -> Example:
     return Example(str(row["id"]), shown, tuple(placed))
 
 
-def train(rows: Sequence[Row], out: Path, seed: int, config: TaggerConfig) -> None:
-    """Train on all rows and save in half precision."""
-    variants = make_reader(Recipe()).lexicon.variants
-    examples = [make_example(row, variants) for row in rows]
-    held_labels, labels = sum(len(e.triplets) for e in examples), sum(len(row["triplets"]) for row in rows)
-    print(f"{len(examples):,} reviews, {held_labels:,} of {labels:,} triplets", flush=True)
-    foundation = InformedFoundation.of((example.text for example in examples), config.min_count)
-
-    def report(done: int, total: int, note: str) -> None:
-        if np.random.default_rng(done).random() < 0.01:
-            print(f"{done / total:.0%} {note}", flush=True)
-
-    with tempfile.TemporaryDirectory() as checkpoints:
-        tagger = train_tagger(examples, [], config, seed, Path(checkpoints), report, foundation)
-    save_half(tagger, out / str(seed))
-    members = [load(path) for path in sorted(path for path in out.iterdir() if path.name.isdigit())]
-    save_taggers(Taggers(tuple(member for member in members if isinstance(member, Tagger))), out)
-
-
-def save_half(tagger: Tagger, out: Path) -> None:
-    """Save a tagger with weights of half precision, and the digest of what is then loaded."""
-    for parameter in tagger.network.parameters():
-        parameter.data = parameter.data.half().float()
+def save_packed(tagger: Tagger, out: Path) -> None:
+    """Save a tagger with packed weights, and the digest of what is then loaded."""
+    packed = pack_weights(tagger.network.state_dict())
+    tagger.network.load_state_dict(unpack_weights(packed))
     save(tagger, out)
-    weights = {name: tensor.half() for name, tensor in load_file(out / "weights.safetensors").items()}
-    write_tensors(out / "weights.safetensors", weights, {})
-    assert load(out).digest == tagger.digest, "half precision holds what was saved"
+    write_tensors(out / "weights.safetensors", packed, {})
+    assert load(out).digest == tagger.digest, "the packed weights hold what was saved"
 
 
 def read_all(rows: Sequence[Row], taggers: Taggers, reader: Reader) -> list[ReadReview]:
     """The reviews as rules and model read them."""
     readings = reader.read([row["text"] for row in rows])
-    texts = [reading.view.text for reading in readings]
-    proposals = taggers.proposals(texts)
+    each = zip(*taggers.each([reading.view.text for reading in readings]), strict=True)
     ruled = [reader.engine.extract(reading.doc) for reading in readings]
-    return [ReadReview(*parts) for parts in zip(rows, readings, ruled, proposals, strict=True)]
+    read = [ReadReview(*parts, np.zeros((0, 3)), ()) for parts in zip(rows, readings, ruled, each, strict=True)]
+    return weigh_all(read, None)
 
 
-def hold(engine: Engine, read: ReadReview, limits: TrustLimits) -> list[tuple[Standing, float, Triplet]]:
+def weigh_all(reads: Sequence[ReadReview], combiner: Combiner | None) -> list[ReadReview]:
+    """The same with what the readers say together: by a combiner, or on average."""
+    out = []
+    for read in reads:
+        if combiner:
+            shares, proposals = combiner.read_review(read.ruled, read.members)
+        else:
+            proposals = together(read.members)
+            shares = seen(read.ruled, proposals)
+        out.append(replace(read, shares=shares, proposals=proposals))
+    return out
+
+
+def fit_combiner(scorer: Any, reads: Sequence[ReadReview]) -> Combiner:
+    """The weights that tell right triplets of rules and readers from wrong ones."""
+    described, right = [], []
+    for read in reads:
+        proposals = together(read.members)
+        ruled = widened(read.ruled, proposals)
+        keys = {triplet.key for triplet in ruled}
+        for triplet in (*ruled, *(t for t in likely(proposals) if t.key not in keys)):
+            described.append(describe(triplet, triplet.polarity, read.members, ruled=triplet.key in keys))
+            right.append(is_right(scorer, read, triplet))
+    fitted = LogisticRegression(C=SHRINK, max_iter=1000).fit(np.array(described), np.array(right))
+    return Combiner(tuple(map(float, fitted.coef_[0].round(4))), round(float(fitted.intercept_[0]), 4))
+
+
+def combine(scorer: Any, engine: RuleEngine, reads: Sequence[ReadReview], near: float) -> tuple[Combiner, TrustLimits]:
+    """A combiner, and the limits with the best F1 on reviews that it was not fitted on; of those that
+    are as good but for `near` points, those that drop least.
+    """
+    crossed = list[ReadReview]()
+    for fold in range(FOLDS):
+        combiner = fit_combiner(scorer, [read for i, read in enumerate(reads) if i % FOLDS != fold])
+        crossed += weigh_all(reads[fold::FOLDS], combiner)
+    judged = tuple(sorted({t.rule or "" for read in reads for t in read.ruled}))
+    tried = [TrustLimits(least, least, WIDEN, NEVER, least, judged, overrules=True) for least in HELDS]
+    scores = [score_limits(scorer, engine, crossed, limits)[2] for limits in tried]
+    print("limits:", *(f"{limits.add} {f1:.2f}" for limits, f1 in zip(tried, scores, strict=True)), flush=True)
+    lowest = next(limits for limits, f1 in zip(tried, scores, strict=True) if f1 >= max(scores) - near)
+    return fit_combiner(scorer, reads), lowest
+
+
+def hold(engine: RuleEngine, read: ReadReview, limits: TrustLimits) -> list[tuple[Standing, float, Triplet]]:
     """What variant E holds of a review, with how the model stands to each triplet and its score of it."""
-    placed = place(limits, read.ruled, read.proposals)
+    placed = place(limits, read.ruled, read.shares)
     likely = [pair for pair in read.proposals if pair[0] >= limits.least]
     stays = [standing != "rejected" for standing, _ in placed]
     kept = held(engine, read.reading.doc, read.ruled, stays, likely, limits)
-    return [(*where, triplet) for where, triplet in zip(place(limits, kept, read.proposals), kept, strict=True)]
+    known = {triplet.key: where for triplet, where in zip(read.ruled, placed, strict=True)}
+    new = [triplet for triplet in kept if triplet.key not in known]
+    known |= {t.key: where for t, where in zip(new, place(limits, new, seen(new, read.proposals)), strict=True)}
+    return [(*known[triplet.key], triplet) for triplet in kept]
 
 
-def place(
-    limits: TrustLimits, triplets: Sequence[Triplet], proposals: Sequence[Proposal]
-) -> list[tuple[Standing, float]]:
+def place(limits: TrustLimits, triplets: Sequence[Triplet], shares: Shares) -> list[tuple[Standing, float]]:
     """How the model stands to triplets, and its scores of them."""
     panel, out = Panel(Taggers(()), limits.drop, 1.0, limits), list[tuple[Standing, float]]()
-    for triplet, (label, score) in zip(triplets, panel.verdicts(seen(triplets, proposals)), strict=True):
+    for triplet, (label, score) in zip(triplets, panel.verdicts(shares), strict=True):
         standing = limits.place(label, score, triplet.rule or "", triplet.polarity, triplet.margin)
         out.append(("model" if triplet.source != "rules" else standing, score))
     return out
@@ -230,7 +247,7 @@ def score(scorer: Any, answered: Sequence[tuple[Row, Sequence[Mapping[str, str]]
 
 
 def score_limits(
-    scorer: Any, engine: Engine, reads: Sequence[ReadReview], limits: TrustLimits
+    scorer: Any, engine: RuleEngine, reads: Sequence[ReadReview], limits: TrustLimits
 ) -> tuple[float, float, float]:
     held_all = [hold(engine, read, limits) for read in reads]
     answers = [[to_answer(t, read) for *_, t in own] for read, own in zip(reads, held_all, strict=True)]
@@ -248,7 +265,7 @@ def judge_rules(scorer: Any, reads: Sequence[ReadReview], drop: float) -> dict[s
     counts: dict[str, list[int]] = {}
     limits = TrustLimits(drop, 1.0, 1.0, firm=99.0)
     for read in reads:
-        placed = place(limits, read.ruled, read.proposals)
+        placed = place(limits, read.ruled, read.shares)
         for triplet, (standing, _) in zip(read.ruled, placed, strict=True):
             if standing in ("rejected", "spared"):
                 own = counts.setdefault(triplet.rule or "", [0, 0])
@@ -263,29 +280,13 @@ def wilson(right: int, n: int, z: float = 1.645) -> tuple[float, float]:
     return (middle - half) / (1 + spread), (middle + half) / (1 + spread)
 
 
-def list_judged(by_rule: Mapping[str, tuple[int, int, float, float]]) -> tuple[str, ...]:
-    """The rules whose triplets are wrong more often than right where the model finds no pair, for sure."""
-    return tuple(rule for rule, (*_, high) in by_rule.items() if high < EVEN_ODDS and rule not in UNTAUGHT)
-
-
-def choose_limits(scorer: Any, engine: Engine, reads: Sequence[ReadReview]) -> TrustLimits:
-    """The limits with the best F1, one after the other, each with the best of the others so far."""
-    best = TrustLimits(0.1, 0.5, 0.5, 2.0, judged=list_judged(judge_rules(scorer, reads, 0.1)))
-    tries = (("drop", DROPS), ("firm", FIRMS), ("add", ADDS), ("add_unread", UNREADS), ("widen", WIDENS))
-    for _ in range(2):
-        for name, values in tries:
-            tried = [replace(best, **{name: value}) for value in values]
-            best = max(tried, key=lambda limits: score_limits(scorer, engine, reads, limits)[2])
-    return best
-
-
 def fit_calibration(
-    scorer: Any, engine: Engine, reads: Sequence[ReadReview], limits: TrustLimits, source: str
+    scorer: Any, engine: RuleEngine, reads: Sequence[ReadReview], limits: TrustLimits, source: str
 ) -> Calibration:
     """For each standing the share right by score: of what variant E holds, and of what it drops."""
     pairs: dict[Standing, list[tuple[float, bool]]] = {standing: [] for standing in STANDINGS}
     for read in reads:
-        placed = place(limits, read.ruled, read.proposals)
+        placed = place(limits, read.ruled, read.shares)
         dropped = [(*p, t) for p, t in zip(placed, read.ruled, strict=True) if p[0] == "rejected"]
         for standing, chance, triplet in (*hold(engine, read, limits), *dropped):
             pairs[standing].append((chance, is_right(scorer, read, triplet)))
@@ -295,16 +296,17 @@ def fit_calibration(
 def fit_curve(pairs: Sequence[tuple[float, bool]], source: str) -> Curve:
     """The share right by score, rising; level where there are few, or where the score is that of no pair."""
     scores, right = np.array([chance for chance, _ in pairs]), np.array([good for _, good in pairs], float)
-    if len(pairs) < LEAST or np.quantile(scores, 0.75) < min(DROPS):
+    if len(pairs) < LEAST or np.quantile(scores, 0.75) < LOW:
         return Curve(((0.0, round(float(right.mean()) if len(pairs) else 0.5, 4)),), source)
     fitted = IsotonicRegression(out_of_bounds="clip").fit(scores, right)
     knots = np.unique(np.quantile(scores, np.linspace(0, 1, min(STEPS, len(pairs) // 20))).round(4))
     return Curve(tuple((float(at), round(float(fitted.predict([at])[0]), 4)) for at in knots), source)
 
 
-def recall(scorer: Any, reads: Sequence[ReadReview], polarity: str, limits: TrustLimits | None) -> float:
+def recall(
+    scorer: Any, engine: RuleEngine, reads: Sequence[ReadReview], polarity: str, limits: TrustLimits | None
+) -> float:
     """The share of a polarity's labels that the rules find, or with `limits` variant E, in percent."""
-    engine = Engine(make_reader(Recipe()).lexicon, load_rules())
     hits = due = 0
     for read in reads:
         own = read.ruled if limits is None else [triplet for *_, triplet in hold(engine, read, limits)]
@@ -315,62 +317,53 @@ def recall(scorer: Any, reads: Sequence[ReadReview], polarity: str, limits: Trus
     return 100 * hits / max(1, due)
 
 
-def measure(
-    folder: Path, rows: Sequence[Row], scorer: Any, given: TrustLimits | None, *, choose: bool, write: bool
-) -> None:
-    """Print the scores of rules and of both, by limits that are given, chosen, or those of the model."""
-    reader = make_reader(Recipe())
-    reads = read_all(rows, load_taggers(folder), reader)
-    engine = Engine(reader.lexicon, load_rules())
-    if choose:
-        print("best:", choose_limits(scorer, engine, reads), flush=True)
-    limits = given or open_model(folder, Recipe().folders).limits
+def measure(folder: Path, domain: str, rows: Sequence[Row], scorer: Any, *, fit: bool, near: float) -> None:
+    """Print the scores of rules and of both; with `fit`, weigh them anew before, and write that down."""
+    reader = make_reader(Recipe(folders=Folders(domain=domain)))
+    taggers = open_members(list_members(folder))
+    reads, engine = read_all(rows, taggers, reader), reader.engine
+    if fit:
+        combiner, limits = combine(scorer, engine, reads, near)
+    else:
+        model = open_model(folder)
+        combiner, limits = model.combiner, model.limits
+    print(combiner, limits, flush=True)
+    reads = weigh_all(reads, combiner)
     by_rule = judge_rules(scorer, reads, limits.drop)
-    if given:
-        limits = replace(limits, judged=list_judged(by_rule))
     print("| rule | no pair by the model | right | 90% |\n|---|---|---|---|")
     for rule, (n, right, low, high) in sorted(by_rule.items(), key=lambda item: -item[1][0]):
-        may = ", judged" if rule in (limits.judged or ()) else ", untaught" if rule in UNTAUGHT else ""
-        print(f"| {rule}{may} | {n} | {right / n:.0%} | {low:.0%} to {high:.0%} |")
+        print(f"| {rule} | {n} | {right / n:.0%} | {low:.0%} to {high:.0%} |")
     ruled = score(scorer, [(read.row, [to_answer(t, read) for t in read.ruled]) for read in reads])
     both = score_limits(scorer, engine, reads, limits)
-    for name, values in (("rules", ruled), (f"rules and model, {limits}", both)):
+    for name, values in (("rules", ruled), ("rules and model", both)):
         print(f"| {name} | {' / '.join(f'{value:.1f}' for value in values)} |", flush=True)
     for polarity in POLARITIES:
-        shares = [recall(scorer, reads, polarity, own) for own in (None, limits)]
+        shares = [recall(scorer, engine, reads, polarity, own) for own in (None, limits)]
         print(f"recall of {polarity}: rules {shares[0]:.1f}, both {shares[1]:.1f}", flush=True)
-    if write:
+    if fit:
         source = f"{len(rows):,} reviews annotated by a language model"
         calibration = fit_calibration(scorer, engine, reads, limits, source)
-        judge = {"limits": asdict(limits), "calibration": to_kept(calibration)}
-        (folder / "judge.json").write_text(json.dumps(judge, indent=1) + "\n", encoding="utf-8")
+        judge = {"limits": asdict(limits), "calibration": to_kept(calibration), "combiner": combiner.kept}
+        judge |= {"members": taggers.digest}
+        (folder / JUDGE).write_text(json.dumps(judge, indent=1) + "\n", encoding="utf-8")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    commands = parser.add_subparsers(dest="command", required=True)
-    training, measuring = commands.add_parser("train"), commands.add_parser("measure")
-    for command in (training, measuring):
-        command.add_argument("folder", type=Path)
-        command.add_argument("annotations", type=Path, nargs="+")
-        command.add_argument("--texts", type=Path)
-    training.add_argument("--seed", type=int, default=0, help="also the number of the member")
-    training.add_argument("--epochs", type=int, default=CONFIG.epochs)
-    measuring.add_argument("--scorer", type=Path, required=True)
-    measuring.add_argument("--choose", action="store_true")
-    measuring.add_argument("--limits", type=float, nargs=5, metavar=("DROP", "ADD", "WIDEN", "FIRM", "ADD_UNREAD"))
-    measuring.add_argument("--write", action="store_true")
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("annotations", type=Path, nargs="+")
+    parser.add_argument("--texts", type=Path)
+    parser.add_argument("--domain", default="restaurant")
+    parser.add_argument("--scorer", type=Path, required=True)
+    parser.add_argument("--fit", action="store_true")
+    parser.add_argument("--near", type=float, default=0.0, help="what one annotator missed counts as wrong: drop less")
     options = parser.parse_args()
     csv.field_size_limit(10**9)
     texts = read_texts(options.texts)
     rows = [row for path in options.annotations for row in read_annotation(path, texts)]
     torch.set_num_threads(1)
-    if options.command == "train":
-        train(rows, options.folder, options.seed, replace(CONFIG, epochs=options.epochs))
-    else:
-        given = TrustLimits(*options.limits) if options.limits else None
-        scorer = load_scorer(options.scorer, options.scorer.parent)
-        measure(options.folder, rows, scorer, given, choose=options.choose, write=options.write)
+    scorer = load_scorer(options.scorer, options.scorer.parent)
+    measure(options.folder, options.domain, rows, scorer, fit=options.fit, near=options.near)
 
 
 if __name__ == "__main__":

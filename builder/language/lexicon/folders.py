@@ -13,7 +13,7 @@ from pathlib import Path
 from builder.core.errors import ConfigError
 from builder.core.settings import RESTAURANT, Lexicons
 from builder.core.settings import Rules as RuleSettings
-from builder.language.lexicon.packs import COMMON, Pack, data_dir, find_pack, list_layers
+from builder.language.lexicon.packs import COMMON, JUDGE, Pack, data_dir, find_model, find_pack, list_layers
 from builder.language.lexicon.resources import Lexicon, load_lexicon, overlays
 from builder.language.lexicon.rules import Rule, edited_rules, load_rules, rule_folders, rules_digest
 from builder.language.lexicon.tsv_rows import folder_digest
@@ -62,15 +62,15 @@ class Folders:
 
     @property
     def model(self) -> Path | None:
-        """The folder of the model that the domain's pack ships, if it does. It has learnt from the shipped words and
-        rules, and is no judge of others in their place.
+        """The folder of the model that is shipped for the domain. It was measured with the shipped words and rules, and
+        is no judge of others in their place.
         """
-        return self.pack.model if self.pack and not self.lexicons and not self.rules else None
+        return None if self.lexicons or self.rules else find_model(self.domain)
 
     @property
     def model_digest(self) -> str:
-        """The digest of the pack's model by its settings, which hold that of the weights; empty where it has none."""
-        return folder_digest(self.model, "*.json") if self.model else ""
+        """The digest of the model by its settings, which hold that of the weights; empty where there is none."""
+        return folder_digest(self.model, JUDGE) if self.model else ""
 
     def load_lexicon(self) -> Lexicon:
         """The lexicon of all folders."""

@@ -12,12 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from builder.core.errors import ConfigError, ResourceError
-from builder.core.settings import CORE
+from builder.core.settings import CORE, RESTAURANT
 from builder.language.lexicon.tsv_rows import folder_digest
 
 CARD = "README.md"
 COMMON = "_common"
 """The folder of the words that reviews of anything use, beside the packs."""
+JUDGE = "judge.json"
+"""What weighs rules and model together, in the folder `model` of a domain."""
 _WITHOUT_COMMON = "no-common-words"
 _PACKAGE = Path(__file__).parents[2]
 
@@ -49,9 +51,9 @@ class Pack:
 
     @property
     def model(self) -> Path | None:
-        """The folder of the model that judges its rules' triplets, if there is one."""
+        """The folder of the model that was measured with its words and rules, if there is one."""
         folder = self.path / "model"
-        return folder if (folder / "judge.json").is_file() else None
+        return folder if (folder / JUDGE).is_file() else None
 
     @property
     def digest(self) -> str:
@@ -65,6 +67,22 @@ def list_packs() -> dict[str, Path]:
     """The packs that come with builder, by name."""
     folders = sorted(path for path in data_dir("domains").iterdir() if path.is_dir())
     return {path.name: path for path in folders if path.name != COMMON}
+
+
+def find_model(domain: str) -> Path | None:
+    """The folder of the model for a domain: its pack's; else, where words of a pack make the rules as strong as the
+    restaurant's, the restaurant's, and without a pack the one for reviews of anything.
+    """
+    pack = find_pack(domain)
+    if pack and pack.model:
+        return pack.model
+    return Pack("", data_dir("domains") / (RESTAURANT if pack else COMMON)).model
+
+
+def list_members(model: Path) -> list[Path]:
+    """The folders of a model's taggers: its own, by number, and the reader of any review."""
+    own = sorted((path for path in model.iterdir() if path.name.isdigit()), key=lambda path: int(path.name))
+    return [*own, data_dir("domains") / COMMON / "model" / "reader"]
 
 
 def list_layers(domain: str) -> tuple[Pack, ...]:

@@ -1,4 +1,4 @@
-"""discriminate: judge the rules' triplets as YY, YN or NX, by a model that the domain's pack ships or by one that is
+"""discriminate: judge the rules' triplets as YY, YN or NX, by the model that builder ships or by one that is
 trained on them (paper, section 3.3.2).
 
 Mode `auto` takes the pack's model where there is one; it was trained on annotated reviews. Mode `paper`: one
@@ -83,7 +83,7 @@ def _run_without_judge(context: Context, reason: str) -> runs.Counts:
 
 
 def _judge_by_shipped_model(context: Context, model: Path, rules: int, shown: ModelBar) -> runs.Counts:
-    """Judge all triplets of the rules by the model of the domain's pack, and keep what it proposes beside them.
+    """Judge all triplets of the rules by the shipped model, and keep what it proposes beside them.
 
     Labels of the user do not tune it: its decisions were no better for 100 to 2,000 of them (docs/results/models.md).
     """
@@ -91,7 +91,7 @@ def _judge_by_shipped_model(context: Context, model: Path, rules: int, shown: Mo
 
     connection, folder = context.connection, context.models / "panel"
     context.crew.rest()  # the workers hold words and rules of stages that are done
-    panel = copy_model(model, folder, context.folders)
+    panel = copy_model(model, folder)
     source = -1
 
     def judge() -> Iterator[tuple[Example, list[Proposal]]]:

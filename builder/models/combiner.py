@@ -1,0 +1,109 @@
+"""How likely a triplet is right, by all that rules and readers say of it (stacked generalisation, Wolpert 1992).
+
+In: the rules' triplets of a review, and what each tagger proposes of it. Out: the chances of the rules' triplets, and
+the proposals of all taggers with theirs. It is a logistic regression over a handful of numbers, fitted on reviews that
+no tagger was trained on.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from builder.core.edges import overlap
+from builder.core.records import POLARITIES, Polarity, Triplet
+from builder.models.cotrain import FLOOR, together, widened
+from builder.models.tagger import Proposal
+
+_LEAST = 0.05
+"""Proposals whose mean chance is below are not weighed."""
+_OF_MEMBER = ("pair", "exact", "polarity", "other aspect", "other opinion")
+Numbers = NDArray[np.float64]
+Members = Sequence[Sequence[Proposal]]
+"""What each tagger proposes of a review."""
+
+
+@dataclass(frozen=True, slots=True)
+class Combiner:
+    """A weight for each number of `describe`, and an offset."""
+
+    weights: tuple[float, ...]
+    offset: float
+
+    @classmethod
+    def read(cls, kept: Mapping[str, float]) -> Combiner:
+        """A combiner from what a file holds of it; KeyError, TypeError or ValueError where it holds none."""
+        members = (len(kept) - 2 - len(POLARITIES)) // len(_OF_MEMBER)
+        return cls(tuple(float(kept[name]) for name in names(members)), float(kept["offset"]))
+
+    @property
+    def kept(self) -> dict[str, float]:
+        """What a file holds of it."""
+        members = (len(self.weights) - 1 - len(POLARITIES)) // len(_OF_MEMBER)
+        return {"offset": self.offset, **dict(zip(names(members), self.weights, strict=True))}
+
+    def read_review(self, ruled: Sequence[Triplet], members: Members) -> tuple[Numbers, list[Proposal]]:
+        """Of the rules' triplets the chances of YY, YN and NX [n, 3], and the proposals with their chances."""
+        proposals = together(members)
+        shares = np.zeros((len(ruled), 3))
+        for row, triplet in enumerate(ruled):
+            triplet = widened([triplet], proposals)[0]
+            turned = [label for label in POLARITIES if label != triplet.polarity]
+            told = [describe(triplet, label, members, ruled=True) for label in (triplet.polarity, *turned)]
+            right, *others = self._chances(told)
+            shares[row, :2] = right, min(1 - right, max(others))
+        shares[:, 2] = 1 - shares[:, 0] - shares[:, 1]
+        if not (triplets := likely(proposals)):
+            return shares, []
+        chances = self._chances([describe(t, t.polarity, members, ruled=False) for t in triplets]).tolist()
+        return shares, [(c, replace(t, confidence=round(c, 4))) for c, t in zip(chances, triplets, strict=True)]
+
+    def _chances(self, described: Sequence[Sequence[float]]) -> Numbers:
+        odds = np.array(described) @ np.array(self.weights) + self.offset
+        return np.asarray(1 / (1 + np.exp(-odds)), np.float64)
+
+
+def names(members: int) -> tuple[str, ...]:
+    """What the numbers of `describe` are called."""
+    return ("ruled", *POLARITIES, *(f"{name} {member}" for member in range(members) for name in _OF_MEMBER))
+
+
+def likely(proposals: Sequence[Proposal]) -> list[Triplet]:
+    """The proposals that are weighed."""
+    return [triplet for chance, triplet in proposals if chance >= _LEAST]
+
+
+def describe(triplet: Triplet, polarity: Polarity, members: Members, *, ruled: bool) -> list[float]:
+    """Whether the rules have it, its polarity, and of each tagger: the log-odds of its pair, whether that has the same
+    spans, the share of the polarity in it, and the log-odds of the likeliest pairs of its opinion with another aspect
+    and of its aspect with another opinion.
+    """
+    out = [float(ruled), *(float(polarity == label) for label in POLARITIES)]
+    spans = triplet.aspect_full.spans, triplet.opinion_full.spans
+    for proposals in members:
+        pair, other_aspect, other_opinion, best = FLOOR, FLOOR, FLOOR, None
+        for chance, other in proposals:
+            same_aspect = overlap(triplet.aspect_full, other.aspect_full)
+            if overlap(triplet.opinion_full, other.opinion_full):
+                if not same_aspect:
+                    other_aspect = max(other_aspect, chance)
+                elif chance > pair:
+                    pair, best = chance, other
+            elif same_aspect:
+                other_opinion = max(other_opinion, chance)
+        share, exact = 0.5, False
+        if best is not None:
+            sure = min(1.0, (best.confidence or 0.0) / pair)
+            share = sure if best.polarity == polarity else (1 - sure) / 2
+            exact = (best.aspect_full.spans, best.opinion_full.spans) == spans
+        out += [_log_odds(pair), float(exact), share, _log_odds(other_aspect), _log_odds(other_opinion)]
+    return out
+
+
+def _log_odds(chance: float) -> float:
+    sure = min(chance, 1 - FLOOR)
+    return math.log(sure / (1 - sure))

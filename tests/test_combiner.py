@@ -1,0 +1,90 @@
+"""Rules and several readers weighed together: each number, the chances made of them, and what a file keeps."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from test_model import triplet
+
+from builder.core.records import Triplet
+from builder.models.combiner import Combiner, describe, likely, names
+from builder.models.cotrain import FLOOR, Taggers, together
+from builder.models.panel import Panel
+
+TEXT = "湯頭很香，麵條難吃"
+SOUP = triplet(TEXT, (0, 2), [(2, 4)], "POS")
+NOODLE = triplet(TEXT, (5, 7), [(7, 9)], "NEG")
+SOUP_BAD = triplet(TEXT, (0, 2), [(7, 9)], "NEG")
+NOODLE_GOOD = triplet(TEXT, (5, 7), [(2, 4)], "POS")
+
+
+def sure(one: Triplet, chance: float, share: float = 1.0) -> tuple[float, Triplet]:
+    """A proposal that gives a share of its chance to its polarity."""
+    return chance, replace(one, confidence=chance * share)
+
+
+def odds(chance: float) -> Any:
+    return pytest.approx(math.log(chance / (1 - chance)))
+
+
+def weigh(**weights: float) -> Combiner:
+    """Weights of two taggers, 0 where none is named."""
+    named = {key.replace("_", " "): value for key, value in weights.items()}
+    return Combiner(tuple(named.get(name, 0.0) for name in names(2)), named.get("offset", 0.0))
+
+
+def test_a_triplet_is_described_by_rules_and_readers() -> None:
+    first = [sure(SOUP, 0.8, 0.75), sure(SOUP_BAD, 0.3), sure(NOODLE_GOOD, 0.4)]
+    told = dict(zip(names(2), describe(SOUP, "POS", [first, []], ruled=True), strict=True))
+    assert (told["ruled"], told["POS"], told["NEG"], told["NEU"]) == (1.0, 1.0, 0.0, 0.0)
+    assert (told["pair 0"], told["polarity 0"], told["exact 0"]) == (odds(0.8), pytest.approx(0.75), 1.0)
+    assert told["other aspect 0"] == odds(0.4), "the noodles are good, too"
+    assert told["other opinion 0"] == odds(0.3), "the soup is bad, too"
+    assert told["pair 1"] == odds(FLOOR) and told["polarity 1"] == 0.5, "the second reader says nothing"
+    turned = dict(zip(names(2), describe(SOUP, "NEG", [first, []], ruled=False), strict=True))
+    assert turned["polarity 0"] == pytest.approx(0.125), "what is left is shared by the other two"
+    assert turned["ruled"] == 0
+
+
+def test_chances_rise_with_the_weight_of_what_is_said() -> None:
+    combiner = weigh(offset=-1.0, pair_1=1.0)
+    low, high = (combiner.read_review([SOUP], [[], [sure(SOUP, chance)]])[0][0, 0] for chance in (0.3, 0.7))
+    assert 0 < low < high < 1
+    assert high == pytest.approx(1 / (1 + math.exp(1 - math.log(0.7 / 0.3))))
+
+
+def test_what_the_rules_have_is_likelier_by_its_weight() -> None:
+    combiner = weigh(offset=-1.0, ruled=2.0, polarity_0=2.0)
+    shares, proposals = combiner.read_review([SOUP, NOODLE], [[sure(SOUP, 0.9, 0.1)], [sure(NOODLE, 0.2)]])
+    assert shares.sum(1) == pytest.approx([1.0, 1.0]) and (shares >= 0).all()
+    assert shares[0, 0] == pytest.approx(1 / (1 + math.exp(-1.2))), "a tenth of the pair is for its polarity"
+    assert shares[0, 1] == pytest.approx(1 - shares[0, 0]), "no more than is left goes to the other polarities"
+    chances = [1 / (1 + math.exp(0.8)), 0.5]
+    assert [chance for chance, _ in proposals] == pytest.approx(chances), "without the weight of the rules"
+    assert [one.confidence for _, one in proposals] == [round(chance, 4) for chance in chances]
+    assert combiner.read_review([], [[], []])[1] == []
+
+
+def test_the_rules_aspect_is_weighed_as_long_as_the_readers_take_it() -> None:
+    text = "牛肉湯頭很香"
+    short, long = triplet(text, (2, 4), [(5, 6)], "POS"), triplet(text, (0, 4), [(5, 6)], "POS")
+    combiner = weigh(exact_0=3.0)
+    (same,), (wider,) = (combiner.read_review([short], [[sure(own, 0.9)]] * 2)[0] for own in (short, long))
+    assert same[0] == wider[0] == pytest.approx(1 / (1 + math.exp(-3)))
+
+
+def test_what_is_improbable_for_all_is_not_weighed() -> None:
+    assert likely(together([[sure(SOUP, 0.09)], []])) == []
+    assert [one.key for one in likely(together([[sure(SOUP, 0.11)], []]))] == [SOUP.key]
+
+
+def test_a_combiner_comes_back_from_what_a_file_keeps_and_belongs_to_its_panel() -> None:
+    combiner = weigh(offset=1.0, ruled=0.5, polarity_0=2.0, pair_1=0.25)
+    assert Combiner.read(combiner.kept) == combiner
+    with pytest.raises(KeyError):
+        Combiner.read({"offset": 1.0, "POS": 1.0})
+    plain = Panel(Taggers(()), 0.2, 1.0)
+    assert replace(plain, combiner=combiner).digest != plain.digest
