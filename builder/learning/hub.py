@@ -186,12 +186,10 @@ def load_tokenizer(source: str, auto: str = "AutoTokenizer") -> Any:
 
 def parse_tokenizer(text: str, source: str) -> Any:
     """A tokenizer of the library tokenizers from its JSON; ModelError where it is none."""
-    try:
-        from tokenizers import Tokenizer
+    from tokenizers import Tokenizer
 
+    try:
         return Tokenizer.from_str(text)
-    except ModuleNotFoundError as error:
-        raise ModelError(f"models of a hub need {error.name}", fix=install_command("paper")) from error
     except Exception as error:  # the library raises nothing more special
         fix = "add the model's tokenizer files"
         raise ModelError(f"no tokenizer can be loaded: {_first_line(error)}", where=source, fix=fix) from error

@@ -53,8 +53,8 @@ class Combiner:
         for row, triplet in enumerate(ruled):
             triplet = widened([triplet], proposals)[0]
             turned = [label for label in POLARITIES if label != triplet.polarity]
-            told = [describe(triplet, label, members, ruled=True) for label in (triplet.polarity, *turned)]
-            right, *others = self._chances(told)
+            described = [describe(triplet, label, members, ruled=True) for label in (triplet.polarity, *turned)]
+            right, *others = self._chances(described)
             shares[row, :2] = right, min(1 - right, max(others))
         shares[:, 2] = 1 - shares[:, 0] - shares[:, 1]
         if not (triplets := likely(proposals)):

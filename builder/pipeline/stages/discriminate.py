@@ -1,7 +1,7 @@
 """discriminate: judge the rules' triplets as YY, YN or NX, by the model that builder ships or by one that is
 trained on them (paper, section 3.3.2).
 
-Mode `auto` takes the pack's model where there is one; it was trained on annotated reviews. Mode `paper`: one
+Mode `auto` takes the shipped model where there is one; it was taught by annotated reviews. Mode `paper`: one
 classifier, trained on the reviews of the train split, which then judges the very triplets that it was taught to be
 right. Mode `cross-fit`: a panel (builder.models.panel) of which no member judges what it was trained on; below
 `discriminate.least` reviews it would learn too little to be trusted and is not trained. There is no judge then, nor
@@ -85,7 +85,7 @@ def _run_without_judge(context: Context, reason: str) -> runs.Counts:
 def _judge_by_shipped_model(context: Context, model: Path, rules: int, shown: ModelBar) -> runs.Counts:
     """Judge all triplets of the rules by the shipped model, and keep what it proposes beside them.
 
-    Labels of the user do not tune it: its decisions were no better for 100 to 2,000 of them (docs/results/models.md).
+    Labels of the user do not tune it; they calibrate its confidence.
     """
     from builder.models.shipped import copy_model
 
