@@ -16,11 +16,11 @@ from conftest import ROOT, Command, small_input
 from builder import Extractor
 from builder.core.errors import ConfigError, ModelError
 from builder.language.lexicon.folders import SHIPPED, Folders
-from builder.language.lexicon.packs import list_members
+from builder.language.lexicon.packs import reader_folder
 from builder.learning.checkpoint import pack_weights, read_tensors, unpack_weights
 from builder.learning.devices import has_fast_bf16
 from builder.models.panel import load_panel
-from builder.models.shipped import copy_model, open_members, open_model
+from builder.models.shipped import copy_model, open_model, open_reader
 from builder.models.trust import Calibration, Curve, TrustLimits, load_calibration, to_kept
 from builder.store import db, runs, triplets
 from builder.store import reviews as stored
@@ -49,14 +49,14 @@ def test_a_pack_may_bring_its_own_limits_and_other_words_have_no_model(pack: Pat
     copied = copy_model(pack / "model", tmp_path)
     again = load_panel(tmp_path)
     assert again.digest == copied.digest and again.own_calibration == copied.own_calibration and again.limits == LIMITS
-    assert again.combiner == panel.combiner and len(again.taggers.members) == len(list_members(pack / "model"))
+    assert again.combiner == panel.combiner and again.taggers.digest == open_reader().digest
 
 
 @pytest.mark.parametrize(("domain", "weighed"), [("none", "_common"), ("laptop", "restaurant")])
 def test_a_domain_without_a_model_of_its_own_is_weighed_by_how_strong_its_words_are(domain: str, weighed: str) -> None:
     model = Folders(domain=domain).model
     assert model == ROOT / "domains" / weighed / "model"
-    assert open_model(model).taggers.digest == open_members(list_members(model)).digest
+    assert open_model(model).taggers.digest == open_reader().digest
 
 
 def test_limits_that_were_measured_with_other_members_are_refused(pack: Path, tmp_path: Path) -> None:
@@ -67,8 +67,7 @@ def test_limits_that_were_measured_with_other_members_are_refused(pack: Path, tm
 
 
 def test_packed_weights_are_near_what_they_were_and_pack_alike_again() -> None:
-    (reader,) = list_members(SHIPPED.model or Path())
-    packed, _ = read_tensors(reader / "weights.safetensors")
+    packed, _ = read_tensors(reader_folder() / "weights.safetensors")
     weights = unpack_weights(packed)
     assert sum(tensor.numel() for tensor in weights.values()) > 10_000_000
     again = unpack_weights(pack_weights(weights))

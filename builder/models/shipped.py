@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from builder.core.errors import ModelError
 from builder.core.files import read_settings, write_atomically
-from builder.language.lexicon.packs import JUDGE, list_members
+from builder.language.lexicon.packs import JUDGE, reader_folder
 from builder.models.combiner import Combiner
 from builder.models.cotrain import Taggers, save_taggers
 from builder.models.panel import Panel, save_panel
@@ -35,25 +33,25 @@ def open_model(folder: Path) -> Panel:
         digest = settings["members"]
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ModelError(f"no readable limits: {error!r}", where=str(path), fix="reinstall builder") from error
-    taggers = open_members(list_members(folder))
+    taggers = open_reader()
     if taggers.digest != digest:
         raise ModelError("these limits were measured with other members", where=str(path), fix="reinstall builder")
     return Panel(taggers, limits.drop, 1.0, limits, calibration, combiner)
 
 
-def open_members(paths: Sequence[Path]) -> Taggers:
-    """The taggers of these folders together."""
-    members: list[Any] = [load(path) for path in paths]
-    return Taggers(tuple(member for member in members if isinstance(member, Tagger)))
+def open_reader() -> Taggers:
+    """The reader of any review; ModelError where it is broken."""
+    reader = load(reader_folder())
+    assert isinstance(reader, Tagger), "the reader finds triplets"
+    return Taggers((reader,))
 
 
 def copy_model(folder: Path, panel_folder: Path) -> Panel:
     """Lay the model of a domain into the folder of a panel."""
     panel = open_model(folder)
     shutil.rmtree(panel_folder / "taggers", ignore_errors=True)
-    for number, member in enumerate(list_members(folder)):
-        for file in sorted(member.iterdir()):
-            write_atomically(panel_folder / "taggers" / str(number) / file.name, file.read_bytes())
+    for file in sorted(reader_folder().iterdir()):
+        write_atomically(panel_folder / "taggers" / "0" / file.name, file.read_bytes())
     save_taggers(panel.taggers, panel_folder / "taggers")
     save_panel(panel, panel_folder)
     return panel

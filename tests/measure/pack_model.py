@@ -31,14 +31,14 @@ from builder.core.records import POLARITIES, Element, Span, Triplet
 from builder.engine import RuleEngine
 from builder.engine.reader import Reader, Reading, Recipe, make_reader, to_text
 from builder.language.lexicon.folders import Folders
-from builder.language.lexicon.packs import JUDGE, list_members
+from builder.language.lexicon.packs import JUDGE
 from builder.learning.checkpoint import pack_weights, unpack_weights, write_tensors
 from builder.learning.task import VALENCE, Example
 from builder.models.combiner import Combiner, describe, likely
 from builder.models.cotrain import WIDEN, Taggers, held, together, widened
 from builder.models.panel import Panel, Shares, seen
 from builder.models.saved import load, save
-from builder.models.shipped import open_members, open_model
+from builder.models.shipped import open_model, open_reader
 from builder.models.tagger import Proposal, Tagger
 from builder.models.trust import STANDINGS, Calibration, Curve, Standing, TrustLimits, to_kept
 from builder.reviews.script import Variants
@@ -320,7 +320,7 @@ def recall(
 def measure(folder: Path, domain: str, rows: Sequence[Row], scorer: Any, *, fit: bool, near: float) -> None:
     """Print the scores of rules and of both; with `fit`, weigh them anew before, and write that down."""
     reader = make_reader(Recipe(folders=Folders(domain=domain)))
-    taggers = open_members(list_members(folder))
+    taggers = open_reader()
     reads, engine = read_all(rows, taggers, reader), reader.engine
     if fit:
         combiner, limits = combine(scorer, engine, reads, near)

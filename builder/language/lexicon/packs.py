@@ -79,10 +79,9 @@ def find_model(domain: str) -> Path | None:
     return Pack("", data_dir("domains") / (RESTAURANT if pack else COMMON)).model
 
 
-def list_members(model: Path) -> list[Path]:
-    """The folders of a model's taggers: its own, by number, and the reader of any review."""
-    own = sorted((path for path in model.iterdir() if path.name.isdigit()), key=lambda path: int(path.name))
-    return [*own, data_dir("domains") / COMMON / "model" / "reader"]
+def reader_folder() -> Path:
+    """The folder of the reader of any review, which all models weigh."""
+    return data_dir("domains") / COMMON / "model" / "reader"
 
 
 def list_layers(domain: str) -> tuple[Pack, ...]:
