@@ -454,7 +454,7 @@ def test_card_croissant_and_citation_claim_what_was_done_and_no_more(
     assert [word for word in denied if word in shown] == []
     by = {
         "rules and panel together": "rules and taggers",
-        "rules and shipped model together": "rules and a shipped tagger",
+        "rules and shipped model together": "rules and the shipped model",
     }
     by = by.get(source, "rules")
     assert metadata["description"].endswith(f"found by {by}.") and f"found by {by}." in files["CITATION.cff"].decode()

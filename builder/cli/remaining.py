@@ -19,7 +19,7 @@ _RULES = {"ingest": 8.0, "annotate": 67.0, "seed": 22.0, "evaluate": 1.0, "relea
 _MODELS = {"discriminate": 346.0, "self_train": 106.0}
 _SHIPPED = {"discriminate": 96.0, "self_train": 45.0}
 _NO_JUDGE = {"discriminate": 5.0, "self_train": 5.0}
-"""Seconds of its stages. Of the stages with models: with a judge that is trained, with the model of the domain's pack,
+"""Seconds of its stages. Of the stages with models: with a judge that is trained, with the shipped model,
 and with none.
 """
 _START = {"annotate": 4.0, "seed": 0.5, "release": 0.5}

@@ -218,8 +218,8 @@ def open_system(
     those that the rules find in it where none are given.
 
     `source`: `rules`, the last model of a variant (`C`), that of a round (`C2`), or of the last round of all ("").
-    The rules are a part of variant E. Without a working directory, `E` is the rules with the model that the domain's
-    pack ships. A path with a separator is the folder of a published model.
+    The rules are a part of variant E. Without a working directory, `E` is the rules with the model that builder
+    ships. A path with a separator is the folder of a published model.
 
     ConfigError where the working directory has no such model, or where a model is wanted without one; and where
     `aspects` are given to a system that is not asked about any.

@@ -45,9 +45,9 @@ def holder(workdir: Path, recipe: Recipe, device: str = "auto") -> Callable[[Seq
 
 
 def shipped_holder(recipe: Recipe) -> Callable[[Sequence[str]], list[Triplets]]:
-    """Views to the triplets that rules and the model of the domain's pack hold together, without a working directory.
+    """Views to the triplets that rules and the shipped model hold together, without a working directory.
 
-    ConfigError where the pack ships no model, or the convention is another than `natural`.
+    ConfigError where no model is shipped for words and rules, or the convention is another than `natural`.
     """
     from builder.models.shipped import open_model
 

@@ -63,7 +63,7 @@ def _holds_with(judge: str, facts: Facts) -> bool:
 
 
 def has_shipped_model(facts: Facts) -> bool:
-    """Whether the model of the domain's pack judged."""
+    """Whether the shipped model judged."""
     return facts.panel.startswith(SHIPPED_JUDGE) or _holds_with(SHIPPED, facts)
 
 
@@ -98,7 +98,7 @@ def makers(facts: Facts) -> str:
     if is_tagged(facts):
         machine = "rules and taggers" if _has_panel(facts) or not is_judged(facts) else "rules, a judge and taggers"
     if _holds_with(SHIPPED, facts):
-        machine = "rules and a shipped tagger"
+        machine = "rules and the shipped model"
     if labellers(facts):
         machine += " and language models"
     if not facts.gold:
