@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import sentence
@@ -59,6 +60,22 @@ def test_the_join_finds_all_pairs_among_longer_texts_with_small_edits() -> None:
     assert pairs(texts) == due
     assert clusters(len(texts), links(texts)) == clusters(len(texts), due)
     assert len(due) > 60
+
+
+def test_long_reviews_in_the_same_few_words_are_compared_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They share nearly all their rare pairs: a text was compared with each other one in every group of such a pair."""
+    rng, rows, compared = random.Random(3), list[int](), near_duplicates._compare
+    words = ["湯頭", "座位", "滷蛋", "很香", "太鹹", "乾淨", "普通"]
+    texts = ["".join(rng.choices(words, k=60)) for _ in range(200)]
+
+    def count(group: rare_pairs.Ints, *rest: Any) -> None:
+        rows.append(len(group))
+        compared(group, *rest)
+
+    monkeypatch.setattr(near_duplicates, "_compare", count)
+    due = [(a, b) for a, b in combinations(range(len(texts)), 2) if alike(bigrams(texts[a]), bigrams(texts[b]))]
+    assert pairs(texts) == due and len(due) > 100
+    assert sum(rows) <= len(texts)
 
 
 @pytest.mark.parametrize("long", [3, 20, 60])

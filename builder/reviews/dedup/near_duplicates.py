@@ -34,7 +34,7 @@ _MANY = 32
 _LONG = 2000
 """Bigrams of a text whose pairs are too many to be looked up."""
 _WORDS, _WIDE = 4, 64
-"""Numbers of 64 bits in a sketch, and in that of a long text."""
+"""Numbers of 64 bits in a sketch, and in that of a text that is compared with many others."""
 _NO_LETTER = re.compile(r"[\W_]+")
 """What is neither letter nor digit; as fast for a text as `str.isalnum` is for some of its characters."""
 _HELD = 1 << 10
@@ -104,10 +104,12 @@ def _join(texts: Sequence[str], every: bool) -> list[tuple[int, int]]:
             if forest.open(first, second):
                 near(first, second)
 
+    def compare_all(group: Ints) -> None:
+        _compare(group, _sketches([texts[i] for i in group.tolist()], _WIDE), forest, near)
+
     sizes = sketches[:, -1].astype(np.int64)
     if (sizes > _LONG).any():  # few: each with each that may be alike
-        long = np.flatnonzero(TEN * sizes > SEVEN * _LONG)
-        _compare(long, _sketches([texts[i] for i in long.tolist()], _WIDE), forest, near)
+        compare_all(np.flatnonzero(TEN * sizes > SEVEN * _LONG))
     for who, start, end in groups(texts, sizes, _LONG):
         if not every:
             # Copies of a text share most pairs: neighbours connect them, and what is connected is not compared again.
@@ -117,8 +119,13 @@ def _join(texts: Sequence[str], every: bool) -> list[tuple[int, int]]:
         few = end - start <= _MANY
         for firsts, seconds in _pairs(who, start[few], end[few], sketches, forest):
             compare(firsts, seconds)
-        for first, last in zip(start[~few].tolist(), end[~few].tolist(), strict=True):
-            _compare(who[first:last], sketches[who[first:last]], forest, near)
+        start, end = start[~few], end[~few]
+        union = np.unique(who[ranges(start, end)])
+        if int(((end - start) ** 2).sum()) > len(union) ** 2:  # reviews of the same few words share many pairs
+            compare_all(union)
+        else:
+            for first, last in zip(start.tolist(), end.tolist(), strict=True):
+                _compare(who[first:last], sketches[who[first:last]], forest, near)
     return sorted(near_pairs)
 
 
@@ -177,7 +184,9 @@ def _sifted(first: Ints, second: Ints, sketches: Words, forest: _Forest) -> tupl
         apart = forest.roots(first) != forest.roots(second)
         first, second = first[apart], second[apart]
     count = len(forest.parent)
-    pair = np.unique(first * count + second)
+    pair = first * count + second
+    pair.sort()  # twice as fast as `np.unique`, and more among many
+    pair = pair[np.diff(pair, prepend=-1) > 0]
     first, second = pair // count, pair % count
     likely = _likely(sketches[first], sketches[second])
     return first[likely], second[likely]
