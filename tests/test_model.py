@@ -24,7 +24,7 @@ from builder.models.discriminator import Discriminator, train_discriminator
 from builder.models.negatives import discriminator_data
 from builder.models.network import Spans, TextContext
 from builder.models.saved import load, save
-from builder.models.tagger import Tagger, learnable, runs, settle, train_tagger
+from builder.models.tagger import Tagger, learnable, propose, runs, settle, train_tagger
 
 SMALL = {
     "width": 48,
@@ -349,6 +349,16 @@ def test_nothing_to_learn_is_an_error(tmp_path: Path) -> None:
         replace(TINY, epochs=0)
 
 
+def test_what_overlapping_windows_both_find_is_said_once(tagger: Tagger) -> None:
+    text = "湯頭濃郁。麵條難吃。店員普通。" * 20
+    found = tagger.predict([text])[0]
+    assert len({t.aspect.start for t in found}) == len(found) > 50
+    assert sum(end - start for start, end in windows(text, 48, 12)) > len(text)
+    floor = propose(tagger.network, tagger.foundation, TINY, [text], 0.0)[0]
+    spans = [(t.aspect.spans, t.opinion.spans) for _, t in floor]
+    assert len(set(spans)) == len(spans)
+
+
 def test_empty_odd_and_very_long_texts_are_answered(tagger: Tagger, judge: Discriminator) -> None:
     long = "湯頭濃郁，" * 1200
     answers = tagger.predict(["", " ", "\U0001f600\U00020000", "x", long])
@@ -394,6 +404,17 @@ def test_windows_cover_the_text_and_cut_after_sentences_where_they_can() -> None
     assert text[: cut[0][1]] == "湯頭濃郁，好喝。麵條很香，份量多。"
     assert windows("", 20) == []
     assert windows("湯", 20) == [(0, 1)]
+
+
+def test_windows_that_overlap_begin_with_a_sentence_of_the_one_before_and_none_is_cut() -> None:
+    text = "湯頭濃郁，好喝。麵條很香。份量多。" * 5 + "啊" * 40
+    starts = {0, *(i + 1 for i, char in enumerate(text) if char == "。")}
+    cut = windows(text, 20, 8)
+    for (start, end), (following, _) in itertools.pairwise(cut):
+        assert end - 8 <= following <= end and start < following
+        assert {i for i in starts if end - 8 <= i < end and i > start} <= set(range(following, end))
+    assert any(following < end for (_, end), (following, _) in itertools.pairwise(cut))
+    assert cut[-1][1] == len(text) and all(0 < end - start <= 20 for start, end in cut)
 
 
 def test_batches_hold_every_item_once_within_the_budget_and_change_with_the_epoch() -> None:

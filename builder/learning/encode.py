@@ -191,9 +191,10 @@ def _numbers(text: str) -> tuple[IntArray, IntArray]:
     return clause, sentence
 
 
-def windows(text: str, limit: int) -> list[Span]:
+def windows(text: str, limit: int, overlap: int = 0) -> list[Span]:
     """[start, end) pieces of at most `limit` characters that cover `text`: cut after a sentence, else after a clause,
-    else anywhere.
+    else anywhere. A piece begins with the first sentence that starts among the last `overlap` characters of the one
+    before, where there is one.
     """
     if len(text) <= limit:
         return [(0, len(text))] if text else []
@@ -204,7 +205,7 @@ def windows(text: str, limit: int) -> list[Span]:
     while len(text) - start > limit:
         end = _last_cut(ends_sentence, start, limit) or _last_cut(ends_clause, start, limit) or start + limit
         out.append((start, end))
-        start = end
+        start = min((cut for cut in ends_sentence if max(start, end - overlap - 1) < cut < end), default=end)
     return [*out, (start, len(text))]
 
 

@@ -1,8 +1,8 @@
 """The embedded extractor: training from rule triplets, prediction, and what is kept of it.
 
-A text longer than the config's window is read in pieces cut after sentences (builder.learning.encode.windows); a
-training triplet that lies across a cut, a span longer than `max_span` and a gap longer than `max_gap` cannot be
-learnt: `Tagger.facts` counts them.
+A text longer than the config's window is read in pieces of whole sentences that overlap (builder.learning.encode). In
+training they do not; a triplet that lies across a cut, a span longer than `max_span` and a gap longer than `max_gap`
+cannot be learnt: `Tagger.facts` counts them.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -74,7 +75,8 @@ def propose(
     probability.
     """
     encoder, device = foundation.make_encoder(config), foundation.device
-    pieces = [(i, piece) for i, text in enumerate(texts) for piece in windows(text, config.window)]
+    shared = config.window // 4
+    pieces = [(i, piece) for i, text in enumerate(texts) for piece in windows(text, config.window, shared)]
     encoded = [encoder(texts[i][start:end]) for i, (start, end) in pieces]
     out: list[list[Proposal]] = [[] for _ in texts]
     done, total = 0, sum(len(text) for text in encoded)
@@ -90,7 +92,17 @@ def propose(
             done += sum(len(encoded[i]) for i in chosen)
             if progress:
                 progress(done, total, "tagging")
-    return out
+    several = {i for (i, _), (j, _) in pairwise(pieces) if i == j}
+    return [_best_of_each(own) if i in several else own for i, own in enumerate(out)]
+
+
+def _best_of_each(proposals: Sequence[Proposal]) -> list[Proposal]:
+    """Of what windows that overlap both propose the surer one."""
+    best: dict[object, Proposal] = {}
+    for proposal in proposals:
+        key = proposal[1].aspect.spans, proposal[1].opinion.spans
+        best[key] = max(proposal, best.get(key, proposal), key=lambda one: one[0])
+    return list(best.values())
 
 
 def _decode(
