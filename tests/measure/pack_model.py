@@ -47,6 +47,7 @@ from builder.reviews.text import view
 SHRINK, FOLDS, HELDS, NEVER = 1.0, 5, (0.3, 0.35, 0.4, 0.45, 0.5), 99.0
 STEPS = 12
 """Knots of a curve."""
+BINS = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9)
 LEAST, LOW = 40, 0.03
 """Triplets that a curve of several knots needs; scores below are those of no pair."""
 ELEMENTS = ("aspect", "aspect_full", "opinion", "opinion_full")
@@ -294,13 +295,29 @@ def fit_calibration(
 
 
 def fit_curve(pairs: Sequence[tuple[float, bool]], source: str) -> Curve:
-    """The share right by score, rising; level where there are few, or where the score is that of no pair."""
+    """The share right by bin of scores, rising; level where there are few, or where the score is that of no pair."""
     scores, right = np.array([chance for chance, _ in pairs]), np.array([good for _, good in pairs], float)
     if len(pairs) < LEAST or np.quantile(scores, 0.75) < LOW:
         return Curve(((0.0, round(float(right.mean()) if len(pairs) else 0.5, 4)),), source)
-    fitted = IsotonicRegression(out_of_bounds="clip").fit(scores, right)
-    knots = np.unique(np.quantile(scores, np.linspace(0, 1, min(STEPS, len(pairs) // 20))).round(4))
-    return Curve(tuple((float(at), round(float(fitted.predict([at])[0]), 4)) for at in knots), source)
+    parts = np.array_split(np.argsort(scores, kind="stable"), min(STEPS, len(pairs) // 20))
+    at, share = (np.array([values[part].mean() for part in parts]) for values in (scores, right))
+    rising = IsotonicRegression().fit_transform(at, share)
+    return Curve(tuple(zip(at.round(4).tolist(), rising.round(4).tolist(), strict=True)), source)
+
+
+def bin_confidence(
+    scorer: Any, engine: RuleEngine, reads: Sequence[ReadReview], limits: TrustLimits, calibration: Calibration
+) -> Iterator[tuple[float, int, float, float]]:
+    """Of what variant E holds, for each bin of confidence: where it begins, triplets, mean confidence, share right."""
+    bins: dict[float, list[tuple[float, bool]]] = {}
+    for read in reads:
+        for standing, chance, triplet in hold(engine, read, limits):
+            confidence = calibration.rate(standing, chance)
+            first = max(edge for edge in BINS if edge <= confidence)
+            bins.setdefault(first, []).append((confidence, is_right(scorer, read, triplet)))
+    for first, own in sorted(bins.items()):
+        stated, right = np.mean(own, axis=0).tolist()
+        yield first, len(own), stated, right
 
 
 def recall(
@@ -322,11 +339,10 @@ def measure(folder: Path, domain: str, rows: Sequence[Row], scorer: Any, *, fit:
     reader = make_reader(Recipe(folders=Folders(domain=domain)))
     taggers = open_reader()
     reads, engine = read_all(rows, taggers, reader), reader.engine
+    model = open_model(folder)
+    combiner, limits, calibration = model.combiner, model.limits, model.own_calibration
     if fit:
         combiner, limits = combine(scorer, engine, reads, near)
-    else:
-        model = open_model(folder)
-        combiner, limits = model.combiner, model.limits
     print(combiner, limits, flush=True)
     reads = weigh_all(reads, combiner)
     by_rule = judge_rules(scorer, reads, limits.drop)
@@ -340,6 +356,8 @@ def measure(folder: Path, domain: str, rows: Sequence[Row], scorer: Any, *, fit:
     for polarity in POLARITIES:
         shares = [recall(scorer, engine, reads, polarity, own) for own in (None, limits)]
         print(f"recall of {polarity}: rules {shares[0]:.1f}, both {shares[1]:.1f}", flush=True)
+    for first, many, stated, share in bin_confidence(scorer, engine, reads, limits, calibration) if calibration else ():
+        print(f"| from {first} | {many} | stated {stated:.1%} | right {share:.1%} |", flush=True)
     if fit:
         source = f"{len(rows):,} reviews annotated by a language model"
         calibration = fit_calibration(scorer, engine, reads, limits, source)
