@@ -24,7 +24,8 @@ from builder.models.discriminator import Discriminator, train_discriminator
 from builder.models.negatives import discriminator_data
 from builder.models.network import Spans, TextContext
 from builder.models.saved import load, save
-from builder.models.tagger import Tagger, learnable, propose, runs, settle, train_tagger
+from builder.models.tagger import Tagger, is_torn, learnable, propose, runs, settle, train_tagger
+from builder.models.tagger_network import ASPECT, OPINION, TaggerNetwork
 
 SMALL = {
     "width": 48,
@@ -195,7 +196,6 @@ def test_training_leaves_the_random_state_and_the_settings_of_torch_alone(tmp_pa
 
 def test_a_character_starts_from_the_same_vector_whatever_the_vocabulary() -> None:
     from builder.models.foundation import CharacterFoundation
-    from builder.models.tagger_network import TaggerNetwork
 
     states = []
     for text in ("湯頭好", "他家的湯真好"):
@@ -347,6 +347,28 @@ def test_nothing_to_learn_is_an_error(tmp_path: Path) -> None:
         train_discriminator([JudgedReview("a", "沒有", ())], [], TINY_JUDGE, 1, tmp_path)
     with pytest.raises(ConfigError, match="epochs = 0 is not at least 1"):
         replace(TINY, epochs=0)
+
+
+def test_no_aspect_is_interrupted_and_no_opinion_by_much() -> None:
+    """待人 of 接待的人; 不好 of 不太好; 很 and 差 of two clauses."""
+    assert is_torn([(1, 2), (3, 4)], ASPECT)
+    assert not is_torn([(1, 4)], ASPECT)
+    assert not is_torn([(0, 1), (2, 3)], OPINION)
+    assert not is_torn([(0, 1), (7, 8)], OPINION)
+    assert is_torn([(0, 1), (8, 9)], OPINION)
+
+
+@pytest.mark.parametrize("layer", [ASPECT, OPINION])
+def test_the_core_of_what_is_torn_is_the_whole_phrase(
+    layer: int, tagger: Tagger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The bits of every second character tear each core."""
+    bits = torch.tensor([1.0, -1.0] * (TINY.max_span // 2))
+    monkeypatch.setattr(tagger.network.cores, "forward", lambda context, spans, of: bits.expand(len(spans.row), -1))
+    monkeypatch.setattr("builder.models.tagger.LONGEST_GAP", 0)
+    found = [t for said in tagger.predict([example.text for example in VALID]) for t in said]
+    cores = [(t.aspect, t.aspect_full) if layer == ASPECT else (t.opinion, t.opinion_full) for t in found]
+    assert len(cores) > 50 and all(len(core.spans) == 1 for core, _ in cores)
 
 
 def test_what_overlapping_windows_both_find_is_said_once(tagger: Tagger) -> None:

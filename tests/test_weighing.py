@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 
@@ -62,21 +61,6 @@ def test_where_the_lexicon_is_silent_the_models_polarity_stays(weigh: Weigh) -> 
 def test_a_word_that_the_rules_do_not_read_here_has_the_lexicons_value_all_the_same(weigh: Weigh) -> None:
     out = weigh("老闆是一般人", "老闆", "一般", "POS")
     assert out is not None and (out.polarity, out.valence, out.evidence) == ("NEU", 5.0, ())
-
-
-def test_an_interrupted_aspect_and_an_opinion_in_parts_far_apart_are_no_triplets() -> None:
-    """待人 of 接待的人; 很 and 差 of two clauses."""
-    text = "接待的人都很客氣，杯子有點舊可是座位差"
-    whole = proposed(text, "人", "客氣", "POS")
-    torn, far = Element("待人", ((1, 2), (3, 4))), Element("很差", ((5, 6), (18, 19)))
-    assert [text[start:end] for one in (torn, far) for start, end in one.spans] == ["待", "人", "很", "差"]
-    asked = [
-        whole,
-        replace(whole, aspect=torn, aspect_full=torn),
-        replace(whole, opinion=far, opinion_full=far),
-    ]
-    kept, *others = Engine(load_lexicon(), load_rules()).weigh(Doc.of(text, ()), asked)
-    assert kept is not None and others == [None, None]
 
 
 def test_what_is_wished_for_is_no_triplet(weigh: Weigh) -> None:

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 from builder.core.edges import shared, tidied
 from builder.core.reasons import Reasons
@@ -122,8 +121,6 @@ def make_element(text: str, spans: Sequence[Span]) -> Element:
 
 NO_NAME = symbol_set("OPINION NEG DEG ADV CONJ BUT IRREALIS AUX PART PREP THAN LIST COP")
 """Units that no aspect holds."""
-LONGEST_GAP = 6
-"""Characters that an opinion's parts may lie apart: models join parts of two opinions over more."""
 Valued = Callable[[Phrase, Term, str], tuple[float, Reasons] | None]
 """Phrase, term and word of the aspect -> valence and reasons as the rules have them; None where the lexicon does not
 speak.
@@ -151,11 +148,11 @@ def weigh(text: str, read: Read, triplet: Triplet, valued: Valued) -> Triplet | 
         valued: gives valence and reasons of a phrase about an aspect; None where it has none.
 
     Returns:
-        None for what the rules know to be no triplet: aspects that name too much or are interrupted (待人 of 接待的人),
-        opinions that are not asserted, of emoji alone, or in parts too far apart.
+        None for what the rules know to be no triplet: aspects that name too much, opinions that are not asserted, or
+        of emoji alone.
     """
     tidy = tidied(text, triplet)
-    if tidy is None or _names_too_much(read, tidy.aspect_full) or _is_torn(tidy):
+    if tidy is None or _names_too_much(read, tidy.aspect_full):
         return None
     judging = _judging(read, tidy.opinion)
     if judging is None:
@@ -172,12 +169,6 @@ def weigh(text: str, read: Read, triplet: Triplet, valued: Valued) -> Triplet | 
         whole = cut_out(text, opinion_full, (tidy.aspect.start, tidy.aspect.end))
         tidy = replace(tidy, opinion=opinion, opinion_full=whole)
     return replace(tidy, polarity=polarity_of(value), valence=round(value, 2), reasons=reasons)
-
-
-def _is_torn(triplet: Triplet) -> bool:
-    """Whether an aspect is interrupted, or an opinion by too much."""
-    gaps = (behind[0] - before[1] for before, behind in pairwise(triplet.opinion.spans))
-    return len(triplet.aspect.spans) > 1 or any(gap > LONGEST_GAP for gap in gaps)
 
 
 def _names_too_much(read: Read, aspect: Element) -> bool:

@@ -20,7 +20,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from builder.core.edges import clashes, shared
+from builder.core.edges import clashes, shared, tidied
 from builder.core.errors import ModelError
 from builder.core.files import read_settings, write_atomically
 from builder.core.machine import give_back
@@ -288,7 +288,7 @@ def held(
     sound = []
     for (chance, triplet), stated in zip(proposals, weighed, strict=True):
         if stated is None and limits.overrules:
-            sound.append((chance, triplet))
-        elif stated is not None:
+            stated = tidied(doc.text, triplet)
+        if stated is not None:
             sound.append((chance, stated))
     return merged(rules, stays, sound, limits)

@@ -34,6 +34,8 @@ from builder.models.tagger_network import ASPECT, OPINION, Candidates, TaggerNet
 THRESHOLDS = tuple(round(0.2 + 0.05 * i, 2) for i in range(13))
 _SAVE_STEPS = 500
 """Steps of an epoch after which a checkpoint is written."""
+LONGEST_GAP = 6
+"""Characters that an opinion's parts may lie apart: parts of two opinions are joined over more."""
 Proposal = tuple[float, Triplet]
 Key = tuple[tuple[Span, ...], tuple[Span, ...], Polarity]
 
@@ -144,7 +146,7 @@ def _elements(
     pieces: list[tuple[int, Span]],
     texts: Sequence[str],
 ) -> list[tuple[Element, Element]]:
-    """Core and full element of each chosen span, in offsets of the whole text."""
+    """Core and full element of each chosen span, in offsets of the text; a torn core is made whole."""
     used, back = torch.unique(index, return_inverse=True)
     spans: Spans = (candidates.aspects, candidates.opinions)[layer].at(used)
     bits = (network.cores(context, spans, layer) > 0).tolist()
@@ -152,7 +154,8 @@ def _elements(
     for row, start, end, core in zip(spans.row.tolist(), spans.start.tolist(), spans.end.tolist(), bits, strict=True):
         text, shift = texts[pieces[row][0]], pieces[row][1][0]
         full = (start + shift, end + shift)
-        made.append((element(text, runs(core[: end - start], full)), element(text, [full])))
+        parts = runs(core[: end - start], full)
+        made.append((element(text, [full] if is_torn(parts, layer) else parts), element(text, [full])))
     return [made[i] for i in back.tolist()]
 
 
@@ -165,6 +168,12 @@ def runs(bits: Sequence[bool], full: Span) -> list[Span]:
         elif bit:
             out.append((i, i + 1))
     return out or [full]
+
+
+def is_torn(parts: Sequence[Span], layer: int) -> bool:
+    """Whether the parts of an element lie apart as no aspect does (待人 of 接待的人), or further than an opinion's."""
+    gaps = [behind[0] - before[1] for before, behind in pairwise(parts)]
+    return bool(gaps) if layer == ASPECT else any(gap > LONGEST_GAP for gap in gaps)
 
 
 def settle(triplets: Sequence[Triplet]) -> tuple[Triplet, ...]:
