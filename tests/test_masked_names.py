@@ -5,10 +5,14 @@ where a name is masked.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
+from builder.core.records import Span, Triplet
+from builder.learning.task import element
+from builder.pipeline.release_reviews import _mask
 from builder.reviews.privacy import masking
 from builder.reviews.privacy.masking import mask
 from builder.reviews.privacy.place_names import crosses, forms, frequency, is_word
@@ -85,6 +89,20 @@ def test_what_is_judged_is_the_role_beside_a_masked_name_or_nothing(text: str, a
     start = text.index(aspect)
     span = masked.judged((start, start + len(aspect)))
     assert (span and masked.text[slice(*span)]) == judged
+
+
+@pytest.mark.parametrize(
+    ("spans", "judged"),
+    [(((0, 1), (2, 4), (5, 7)), "[店名]味道"), (((0, 2), (4, 5)), "[店名]"), (((5, 6), (6, 7)), "味道")],
+)
+def test_parts_of_an_aspect_that_one_mask_holds_are_one_part(spans: tuple[Span, ...], judged: str) -> None:
+    """People may label an aspect in parts; in a release they stand in order."""
+    source = "鼎香園牛排味道很好"
+    masked = mask(source, ["鼎香園牛排台北店"])
+    aspect, opinion = element(source, spans), element(source, [(8, 9)])
+    moved = _mask(Triplet(aspect, aspect, opinion, opinion, "POS", 8.0), masked, source, masked.text)
+    assert moved is not None and moved.aspect.text == judged
+    assert all(before[1] <= behind[0] for before, behind in pairwise(moved.aspect.spans))
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 from builder.core.edges import shared, tidied
 from builder.core.machine import uncollected
-from builder.core.records import Element, Review, StoredTriplet, Triplet
+from builder.core.records import Element, Review, Span, StoredTriplet, Triplet
 from builder.core.settings import Config
 from builder.core.shards import Job
 from builder.engine.reader import to_view
@@ -171,9 +171,15 @@ def _mask(triplet: Triplet, masked: privacy.Masked, source: str, text: str) -> T
         return None
 
     def move(element: Element) -> Element | None:
-        spans = [masked.judged(span) for span in element.spans]
-        whole = tuple(dict.fromkeys(span for span in spans if span is not None))
-        return Element("".join(text[start:end] for start, end in whole), whole) if None not in spans else None
+        whole: list[Span] = []
+        for span in element.spans:
+            if (moved := masked.judged(span)) is None:
+                return None
+            if whole and moved[0] < whole[-1][1]:  # both belong to the same name
+                moved = min(moved[0], whole[-1][0]), max(moved[1], whole[-1][1])
+                whole.pop()
+            whole.append(moved)
+        return Element("".join(text[start:end] for start, end in whole), tuple(whole))
 
     return triplet.mapped(move)
 
