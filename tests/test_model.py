@@ -17,7 +17,7 @@ import torch
 
 from builder.core.errors import ConfigError, ModelError, OutputError
 from builder.core.records import POLARITIES, Polarity, Span, Triplet
-from builder.learning import checkpoint
+from builder.learning import checkpoint, loop
 from builder.learning.encode import Encoder, Vocabulary, batches, collate, windows
 from builder.learning.task import DiscriminatorConfig, Example, JudgedReview, TaggerConfig, element, sized
 from builder.models.discriminator import Discriminator, train_discriminator
@@ -157,7 +157,10 @@ def kill_in(epoch: int) -> object:
 
 
 @pytest.mark.parametrize("damage", ["none", "cut", "flip"])
-def test_a_killed_training_resumes_to_identical_weights(judge: Discriminator, tmp_path: Path, damage: str) -> None:
+def test_a_killed_training_resumes_to_identical_weights(
+    judge: Discriminator, tmp_path: Path, damage: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loop, "SAVE_STEPS", 1)
     with pytest.raises(Killed):
         train_discriminator(JUDGED, JUDGED_VALID, TINY_JUDGE, 1, tmp_path, kill_in(4))  # type: ignore[arg-type]
     best, _, newest = sorted(tmp_path.iterdir())
@@ -173,6 +176,21 @@ def test_a_killed_training_resumes_to_identical_weights(judge: Discriminator, tm
         JUDGED, JUDGED_VALID, TINY_JUDGE, 1, tmp_path, lambda done, total, note: seen.append(note)
     )
     assert seen[0].startswith("epoch 4/8" if damage == "none" else "epoch 3/8")
+    assert (weights(resumed), resumed.facts) == (weights(judge), judge.facts)
+
+
+def test_short_epochs_share_a_checkpoint_and_a_killed_training_goes_on_from_it(
+    judge: Discriminator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The epoch that scored best may lie before it, unwritten till then."""
+    monkeypatch.setattr(loop, "SAVE_STEPS", 24)  # three epochs
+    with pytest.raises(Killed):
+        train_discriminator(JUDGED, JUDGED_VALID, TINY_JUDGE, 1, tmp_path, kill_in(6))  # type: ignore[arg-type]
+    seen: list[str] = []
+    resumed = train_discriminator(
+        JUDGED, JUDGED_VALID, TINY_JUDGE, 1, tmp_path, lambda done, total, note: seen.append(note)
+    )
+    assert not seen[0].startswith(("epoch 1/8", "epoch 6/8"))
     assert (weights(resumed), resumed.facts) == (weights(judge), judge.facts)
 
 

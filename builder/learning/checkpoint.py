@@ -135,17 +135,24 @@ class Checkpoints:
     kept: int = 2
     main: bool = True
     meet: Callable[[], object] = lambda: None
+    best: dict[int, dict[str, Tensor]] = field(default_factory=dict)
+    """The weights that scored best, by their epoch, until they are written."""
+
+    def keep_best(self, place: TrainingPlace, network: nn.Module) -> None:
+        """Keep the weights for the next `write` if the last epoch scored best (last of equals)."""
+        if self.main and place.scores[-1] == max(place.scores):
+            self.best.clear()
+            self.best[place.epoch] = {n: tensor.to("cpu", copy=True) for n, tensor in weights_of(network).items()}
 
     def write(self, place: TrainingPlace, network: nn.Module, optimizer: torch.optim.Optimizer) -> None:
-        """Write the checkpoint at `place`; before it the best weights, where an epoch scored best (last of equals)."""
+        """Write the checkpoint at `place`; before it the best weights, where they are not written yet."""
         self.meet()
         if not self.main:
             return
-        weights = weights_of(network)
-        scores = place.scores
-        if not place.step and not any(earlier > scores[-1] for earlier in scores[:-1]):
-            write_tensors(self.folder / BEST, weights, {"fingerprint": self.fingerprint, "epoch": str(place.epoch)})
-        tensors = {f"network.{name}": tensor for name, tensor in weights.items()}
+        while self.best:
+            epoch, weights = self.best.popitem()
+            write_tensors(self.folder / BEST, weights, {"fingerprint": self.fingerprint, "epoch": str(epoch)})
+        tensors = {f"network.{name}": tensor for name, tensor in weights_of(network).items()}
         for name, parameter in network.named_parameters():
             tensors |= {
                 f"{key}.{name}": torch.as_tensor(value) for key, value in optimizer.state.get(parameter, {}).items()

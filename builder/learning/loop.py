@@ -34,6 +34,10 @@ Lengths = Sequence[int] | Callable[[int], Sequence[int]]
 """The lengths of the items, the same in every epoch, or a function that draws the items of an epoch (from 0)."""
 
 
+SAVE_STEPS = 50
+"""Steps at least between checkpoints after epochs: of small data an epoch is a few steps, and writing took longer."""
+
+
 @dataclass(frozen=True, slots=True)
 class Fitted:
     """What training reached: the best score, the epoch (from 1) whose weights the network now has, the score of every
@@ -70,9 +74,10 @@ class Course(Generic[Batch]):
     `gradient` puts the gradient of a batch into the network and returns its loss. `rate` is the learning rate of a
     step. `validate` scores the network after an epoch, in evaluation mode: the highest wins, the last of equals.
     `size` is a batch in the units of the progress, `expected` the whole training. `patience` ends it after so many
-    epochs without a better score (0: never). A checkpoint is written after every epoch and, inside one, every
-    `save_steps` steps (0: none). `around` is entered for the steps of an epoch. `state` are numbers of the gradient's
-    own that checkpoints hold too. `setting` names the learning rate to the user.
+    epochs without a better score (0: never). A checkpoint is written after the first epoch that ends SAVE_STEPS steps
+    or more behind the one before, after the last epoch and, inside one, every `save_steps` steps (0: none). `around`
+    is entered for the steps of an epoch. `state` are numbers of the gradient's own that checkpoints hold too.
+    `setting` names the learning rate to the user.
     """
 
     epochs: int
@@ -134,6 +139,7 @@ def train(
     place = checkpoints.resume(network, optimizer) if checkpoints else TrainingPlace()
     scores, losses, before = list(place.scores), list[float](), place.steps - place.step
     course.state.update(place.state)
+    written = before
     for epoch in range(place.epoch, course.epochs):
         if course.patience and scores and len(scores) - 1 - scores.index(max(scores)) >= course.patience:
             break
@@ -168,12 +174,19 @@ def train(
                         network,
                         optimizer,
                     )
+                    written = step.number + 1
         before += len(order)
         network.eval()
         scores.append(course.validate())
+        place = TrainingPlace(epoch + 1, 0, before, tuple(scores), course.state)
         if checkpoints:
-            checkpoints.write(TrainingPlace(epoch + 1, 0, before, tuple(scores), course.state), network, optimizer)
+            checkpoints.keep_best(place, network)
+            if before - written >= SAVE_STEPS:
+                checkpoints.write(place, network, optimizer)
+                written = before
     if checkpoints:
+        if written < before:
+            checkpoints.write(place, network, optimizer)
         checkpoints.read_best(network)
     network.eval()
     top = max(scores)
