@@ -33,6 +33,7 @@ from builder.augment.nets.transformer import TwoWayReading
 from builder.augment.records import Edit, Mark, Sentence, applied, moved
 from builder.augment.settings import make_settings
 from builder.core.errors import ConfigError, InputError, ModelError
+from builder.learning import loop
 from builder.learning.checkpoint import Checkpoints
 from builder.learning.obtain import Measure, Phase, Schedule, TrainingRun, train_phase
 from builder.learning.pieces import BOS, MASK, SPECIAL, Units
@@ -372,7 +373,10 @@ def test_the_same_data_and_settings_find_the_model_again_and_others_train_anew(t
         load(settings, sentences[1:], tmp_path)
 
 
-def test_a_training_that_was_cut_off_goes_on_to_the_same_weights(tmp_path: Path) -> None:
+def test_a_training_that_was_cut_off_goes_on_to_the_same_weights(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loop, "SAVE_STEPS", 1)
     sentences = tiny_hub.chinese()
     due = load(TINY, sentences, tmp_path / "whole").digest
     seen = 0
