@@ -71,7 +71,7 @@ def test_text_with_every_odd_character_survives() -> None:
 
     rule = load_rules()[0]
     odd = 'a"b\\c\n\t\x7f\x01\U0001f35c'
-    written = write_rule(replace(rule, about=odd, params=MappingProxyType({"words": (odd,), "k": True, "n": 0.5})))
+    written = write_rule(replace(rule, about=odd, written=MappingProxyType({"words": (odd,), "k": True, "n": 0.5})))
     body = tomllib.loads(written)[rule.name]
     assert (body["about"], body["words"], body["k"], body["n"]) == (odd, [odd], True, 0.5)
 

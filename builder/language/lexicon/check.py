@@ -316,7 +316,7 @@ def _spelling(lists: _Lists, longest: int) -> Iterator[Finding]:
                 yield Finding(
                     "simplified", row.word, row.where, f"{''.join(strange)} is written in Simplified script only"
                 )
-            if len(row.word) > longest:
+            if len(row.word) > longest and row.word[0] != "@":
                 yield Finding(
                     "too-long", row.word, row.where, f"{len(row.word)} characters; the engine looks for {longest}"
                 )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TypeVar
@@ -97,7 +97,7 @@ class Lexicon:
     classes: Mapping[str, str]
     digest: str
     overridden: tuple[str, ...] = ()
-    word_classes: Classes = MappingProxyType({})
+    word_classes: Classes = field(default_factory=dict)
 
     def knows(self, opinion: str) -> bool:
         """Whether an opinion of a stored text, in whatever script, stands in the opinion lexicon, with or without a

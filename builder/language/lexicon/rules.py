@@ -12,7 +12,7 @@ import json
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 
@@ -82,7 +82,10 @@ def load_rules(
         lexicons = [folder for pack in list_layers(domain) for folder in pack.lexicons]
     classes = load_word_classes((data_dir("lexicons"), *lexicons))
     ordered = sorted(rules.values(), key=lambda rule: (rule.order, rule.name))
-    return tuple(name_words(rule, classes) for rule in ordered)
+    return tuple(
+        replace(rule, params=name_words(rule.params, classes, rule.name, rule.at), written=rule.params)
+        for rule in ordered
+    )
 
 
 def rule_folders(directory: Path | None = None, domain: str = RESTAURANT) -> tuple[Path, ...]:

@@ -7,17 +7,12 @@ have them. Out: the rules with the words in place of the names. Pure but for rea
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 from builder.core.errors import ResourceError, did_you_mean
 from builder.language.lexicon.tsv_rows import read_rows, table_files
-
-if TYPE_CHECKING:
-    from builder.language.lexicon.rules import Rule
 
 Classes = Mapping[str, tuple[str, ...]]
 """Class -> its words, as lists of rules write them: words, classes of aspects (`@staff`), endings (`…味`)."""
@@ -52,21 +47,23 @@ def load_word_classes(folders: Sequence[Path]) -> Classes:
     return MappingProxyType({name: tuple(words) for name, words in classes.items()})
 
 
-def name_words(rule: Rule, classes: Classes) -> Rule:
-    """A rule as its file has it, with the words of classes in place of their names.
+def name_words(
+    params: Mapping[str, object], classes: Classes, rule: str, at: Callable[[str], str]
+) -> Mapping[str, object]:
+    """The parameters of a rule as its file has them, with the words of classes in place of their names.
 
-    ResourceError names a class that is not there, and a word that is taken away where there is none.
+    ResourceError names `rule` and where (`at`) it names a class that is not there, or takes away a word where there is
+    none.
     """
-    params = {key: _expand(value, rule, key, classes) for key, value in rule.params.items()}
-    return replace(rule, params=MappingProxyType(params), written=rule.params)
+    return MappingProxyType({key: _expand(value, classes, rule, at(key)) for key, value in params.items()})
 
 
-def _expand(value: object, rule: Rule, key: str, classes: Classes) -> object:
+def _expand(value: object, classes: Classes, rule: str, where: str) -> object:
     """A list with the words of its classes, in the order of the list, less what `-word` takes away; a table of lists
     so too. A list that names no class is as it was.
     """
     if isinstance(value, Mapping):
-        return {name: _expand(cell, rule, key, classes) for name, cell in value.items()}
+        return {name: _expand(cell, classes, rule, where) for name, cell in value.items()}
     if not isinstance(value, list) or not any(isinstance(item, str) and _NAME.fullmatch(item) for item in value):
         return value
     words: dict[object, None] = {}
@@ -74,12 +71,12 @@ def _expand(value: object, rule: Rule, key: str, classes: Classes) -> object:
         if name := _NAME.fullmatch(str(item)):
             if name[1] not in classes:
                 fix = f"{did_you_mean(name[1], classes)}correct it, or add it to word_classes.tsv of a lexicon"
-                raise ResourceError(f"rule {rule.name!r}: no class of words is {item}", where=rule.at(key), fix=fix)
+                raise ResourceError(f"rule {rule!r}: no class of words is {item}", where=where, fix=fix)
             words |= dict.fromkeys(classes[name[1]])
         elif taken := _TAKES.fullmatch(str(item)):
             if taken[1] not in words:
-                message = f"rule {rule.name!r}: {item!r} takes away a word that does not stand before it"
-                raise ResourceError(message, where=rule.at(key), fix="write it behind a class that has the word")
+                message = f"rule {rule!r}: {item!r} takes away a word that does not stand before it"
+                raise ResourceError(message, where=where, fix="write it behind a class that has the word")
             del words[taken[1]]
         else:
             words[item] = None
