@@ -20,6 +20,7 @@ from builder.language.lexicon.resources import load_lexicon
 from builder.language.lexicon.rules import load_rules, rules_digest, write_rule
 from builder.language.lexicon.tsv_rows import read_rows
 from builder.language.lexicon.word_classes import load_word_classes
+from builder.reviews.text import view
 
 LINE = 120
 """Characters of a line of a rule file at most."""
@@ -237,6 +238,15 @@ def test_words_are_sorted_by_class_and_every_class_has_some(layer: str) -> None:
         names = [cells[0] for cells, _ in read_rows(folder / "word_classes.tsv", 2)]
         assert names == sorted(names)
         assert set(names) <= used
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+def test_words_are_written_as_the_view_of_a_text_shows_them(layer: str) -> None:
+    variants = load_lexicon().variants
+    words = {word for listed in load_word_classes([data_dir("lexicons"), LAYERS[layer][0]]).values() for word in listed}
+    words |= {word for _, entries in read_lists(layer) for word in entries if word[0] not in "<-"}
+    plain = {word.removeprefix("…") for word in words if word[0] != "@"}
+    assert not [word for word in sorted(plain) if view(word, variants).text.lower() != word]
 
 
 @pytest.mark.parametrize("path", RULE_FILES, ids=lambda path: f"{path.parent.parent.name}-{path.name}")
