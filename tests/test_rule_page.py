@@ -115,6 +115,15 @@ def test_examples_run_live_and_say_where_they_do_not_hold(book: RuleBook) -> Non
     assert [example["well"] for example in off["examples"] if example["text"] == "價格便宜的餐廳"] == [False]
 
 
+def test_the_words_of_the_classes_that_a_rule_names_stand_beside_it(book: RuleBook) -> None:
+    opened = book.open_rule("house-forgot")
+    assert 'HOUSE = ["<house>"]' in opened["text"]
+    assert [name for name, _ in opened["classes"]] == ["<forget>", "<house>"]
+    assert {"@staff", "店家"} <= set(dict(opened["classes"])["<house>"])
+    edited = book.try_rule(opened["text"].replace('["<house>"]', '["店家"]'))
+    assert [name for name, _ in edited["classes"]] == ["<forget>"]
+
+
 def test_examples_of_a_rule_for_another_convention_run_in_that(book: RuleBook) -> None:
     for row in book.list_rules()["rules"]:
         if not row["counts"]:
@@ -158,7 +167,7 @@ def test_a_saved_rule_is_read_by_all_that_reads_the_working_directory_and_can_be
     assert "odd-words" not in names
     assert book.open_rule("odd-words") | {"examples": ()} == {
         "name": "odd-words", "text": OWN, "edited": True, "origin": "rules edited in the working directory",
-        "where": "rules/odd-words.toml:1", "counts": True, "kind": "block", "examples": (),
+        "where": "rules/odd-words.toml:1", "counts": True, "kind": "block", "examples": (), "classes": [],
         "about": "In these reviews these words judge nothing.",
     }  # fmt: skip
     assert book.compare(OWN, hear)["counts"] == {}

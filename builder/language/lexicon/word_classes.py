@@ -58,6 +58,14 @@ def name_words(
     return MappingProxyType({key: _expand(value, classes, rule, at(key)) for key, value in params.items()})
 
 
+def list_classes(params: Mapping[str, object]) -> tuple[str, ...]:
+    """The names of the classes that the parameters of a rule name as its file has them, each once."""
+    tables = [cells for cells in params.values() if isinstance(cells, Mapping)]
+    lists = [*params.values(), *(cell for cells in tables for cell in cells.values())]
+    items = (item for cell in lists if isinstance(cell, list) for item in cell if isinstance(item, str))
+    return tuple(dict.fromkeys(name[1] for item in items if (name := _NAME.fullmatch(item))))
+
+
 def _expand(value: object, classes: Classes, rule: str, where: str) -> object:
     """A list with the words of its classes, in the order of the list, less what `-word` takes away; a table of lists
     so too. A list that names no class is as it was.
