@@ -28,6 +28,7 @@ GENERATED: Mapping[str, Callable[[], str]] = {
     "export formats": catalogs.describe_export_formats,
     "augmentation methods": catalogs.describe_methods,
     "rules": catalogs.describe_rules,
+    "word classes": catalogs.describe_word_classes,
     "rooms": catalogs.describe_rooms,
 }
 _GENERATE = re.compile(r"^<!-- generate: ([a-z ]+) -->$", re.M)
