@@ -9,18 +9,16 @@ from __future__ import annotations
 import random
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from builder.core.edges import clashes
 from builder.core.errors import ConfigError, InputError
 from builder.core.records import Triplet
 from builder.core.settings import CORE
-from builder.core.wording import counted
 from builder.engine.reader import Reader, Reading, Recipe, extract, make_reader
 from builder.language.lexicon.domain_sheet import (
-    Proposal,
     find_slips,
     read_sheet,
     write_card,
@@ -29,16 +27,14 @@ from builder.language.lexicon.domain_sheet import (
     write_sheet,
 )
 from builder.language.lexicon.folders import Folders
-from builder.language.lexicon.induce import InductionSettings, WordCandidate, induce
-from builder.language.lexicon.links import Uses, gather
-from builder.language.lexicon.noun_compounds import PIECE, NounCompound, cluster_words, find_noun_compounds
 from builder.language.lexicon.packs import list_packs
-from builder.language.lexicon.resources import Lexicon, load_lexicon, sample_dir
-from builder.pipeline.rule_report import quote
+from builder.language.lexicon.resources import load_lexicon, sample_dir
+from builder.learning.task import Progress
 from builder.reviews import sources
 from builder.reviews.script import HAN
 from builder.reviews.sources.cells import RawReview
 from builder.reviews.sources.columns import Columns
+from builder.teaching.word_proposals import blank_repeated, find_by_model, propose_words
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]*")
 _SNIPPET = 16
@@ -46,19 +42,8 @@ _MARKUP = re.compile(
     r"<(script|style)\b[^<>]*>[^<]*</\1\s*>|</?[A-Za-z][^<>]{0,1000}>|<!--.{0,1000}?-->|&(?:[A-Za-z]{2,8}|#x?[0-9A-Fa-f]{1,6});",
     re.DOTALL,
 )
-_FREE, _OWN = 1.0, 0.7
-"""Bits of branching entropy, and contrast, from which on a compound looks like a name of the domain."""
-_LATIN = 0.45
-"""Words of Latin letters are asked about and never taken unanswered: makers, parts and smileys look alike."""
 _MANY = 500
 """From so many reviews on, a word that stands in two of them says little."""
-_ALIKE = 5
-"""So many known aspects that end alike speak for the role of another one."""
-_GUESSED = frozenset(["person", "price", "attribute", "part"])
-_HEADED, _DESCRIBED, _SHARE = 3, 5, 0.3
-"""A noun of one character is proposed if it ends so many names and is described so often, in this share of its uses."""
-_HEAD = 0.6
-"""The confidence of such a noun."""
 _CONTENT = frozenset(["NOUN", "PROPN", "ADJ", "VERB"])
 
 
@@ -114,7 +99,12 @@ _BY_GUESS = HowToRead()
 
 
 def make_pack(
-    name: str, files: Sequence[Path], folder: Path, support: int | None = None, how: HowToRead = _BY_GUESS
+    name: str,
+    files: Sequence[Path],
+    folder: Path,
+    support: int | None = None,
+    how: HowToRead = _BY_GUESS,
+    progress: Progress | None = None,
 ) -> NewPack:
     """Induce words from reviews and write a pack of them, with a sheet to answer. A word stands in `support` reviews or
     more; if not given, in 2, or in 3 where the reviews are many.
@@ -132,8 +122,9 @@ def make_pack(
     if len(texts) < support:
         raise InputError(f"too few reviews: {len(texts)}", where=str(files[0]), fix="give some hundred or more")
     reader = make_reader(Recipe(folders=Folders(domain=CORE)))
-    readings = reader.read([blank_markup(text) for text in texts])
-    proposals = propose_words(name, readings, reader.lexicon, stars, support)
+    readings = reader.read(blank_repeated([blank_markup(text) for text in texts]))
+    found = find_by_model(readings, reader.lexicon, progress)
+    proposals = propose_words(readings, reader.lexicon, stars, support, _read_sample(), found)
     folder.mkdir(parents=True, exist_ok=True)
     write_sheet(folder, proposals)
     write_card(folder, name, len(texts), ", ".join(path.name for path in files))
@@ -194,114 +185,6 @@ def check_domain(
 def _part_new(own: Sequence[Triplet], other: Sequence[Triplet]) -> list[Triplet]:
     """The triplets of a reading that speak of no place of which another reading speaks."""
     return [triplet for triplet in own if not any(clashes(triplet, known) for known in other)]
-
-
-def propose_words(
-    name: str, readings: Sequence[Reading], lexicon: Lexicon, stars: Mapping[int, float], support: int
-) -> list[Proposal]:
-    """Opinions and aspects that the core does not hold, with classes from clusters named after a member."""
-    docs = [reading.doc for reading in readings]
-    induced = induce(iter(docs), lexicon, InductionSettings(support=support, ratings=stars))
-    uses = gather(iter(docs), lexicon, stars)
-    compounds = find_noun_compounds(docs, lexicon, _read_sample(), support)
-    opinions = {candidate.word for candidate in induced.opinions}
-    names = {compound.word: compound for compound in compounds if compound.word not in opinions}
-    reviews = {candidate.word: candidate.support for candidate in induced.aspects}
-    reviews |= {word: compound.reviews for word, compound in names.items()}
-    heads = find_heads(reviews.keys() - opinions, uses, lexicon)
-    reviews |= {word: uses[word].reviews for word in heads}
-    clusters = cluster_words(reviews, {word: uses[word].describing for word in reviews if word in uses})
-    sizes = Counter(clusters.values())
-    guesses = {word: _guess_role(word, lexicon) for word in clusters}
-    classes = {
-        word: f"{name}.{head if sizes[head] > 1 else 'other' if guesses[word] == 'thing' else guesses[word]}"
-        for word, head in clusters.items()
-    }
-    votes = {cls: Counter(guesses[word] for word in classes if classes[word] == cls) for cls in set(classes.values())}
-    by_word = {candidate.word: candidate for candidate in induced.aspects}
-    out = [_propose_opinion(candidate, readings) for candidate in induced.opinions]
-    for word in reviews:
-        if word in heads:
-            proposal = _propose_head(word, heads[word], classes[word], uses[word], readings)
-        else:
-            proposal = _propose_aspect(by_word.get(word), names.get(word), classes[word], uses.get(word), readings)
-        out.append(replace(proposal, role=votes[classes[word]].most_common(1)[0][0]))
-    return out
-
-
-def find_heads(names: Iterable[str], uses: Mapping[str, Uses], lexicon: Lexicon) -> dict[str, int]:
-    """Nouns of one character that end several names and are described themselves (鏡 behind 墨鏡 and 泳鏡), with
-    how many names they end. A measure word ends few (台, 顆).
-    """
-    names = list(names)
-    ends = Counter(word[-1] for word in names if len(word) > 1)
-    known = lexicon.words()
-    out = {}
-    for word, count in sorted(ends.items()):
-        use = uses.get(word)
-        if use is None or count < _HEADED or word in known or word in names or use.tags["NOUN"] * 2 < use.count:
-            continue
-        described = sum(number for other, number in use.describing.items() if other in lexicon.opinions)
-        if described >= _DESCRIBED and described >= _SHARE * use.count:
-            out[word] = count
-    return out
-
-
-def _propose_head(word: str, ended: int, cls: str, use: Uses, readings: Sequence[Reading]) -> Proposal:
-    sentence = _quote(use.snippets[0], word, readings) if use.snippets else ""
-    return Proposal("aspect", word, cls, _HEAD, use.reviews, f"ends {counted(ended, 'name')}", sentence)
-
-
-def _guess_role(word: str, lexicon: Lexicon) -> str:
-    """The role that most known aspects have that end as the word does; `thing` where nothing is known."""
-    roles = [lexicon.classes[entry.cls] for known, entry in lexicon.aspects.items() if known[1:].endswith(word[-1])]
-    role, count = Counter(roles).most_common(1)[0] if roles else ("thing", 0)
-    return role if count >= _ALIKE and 2 * count > len(roles) and role in _GUESSED else "thing"
-
-
-def _propose_opinion(candidate: WordCandidate, readings: Sequence[Reading]) -> Proposal:
-    evidence = f"association {candidate.association:g}, purity {candidate.purity:g}"
-    sentence = _quote(candidate.evidence[0], candidate.word, readings) if candidate.evidence else ""
-    meaning = f"{candidate.valence or 5.0:g}"
-    return Proposal("opinion", candidate.word, meaning, candidate.confidence, candidate.support, evidence, sentence)
-
-
-def _propose_aspect(
-    candidate: WordCandidate | None,
-    compound: NounCompound | None,
-    cls: str,
-    use: Uses | None,
-    readings: Sequence[Reading],
-) -> Proposal:
-    """One word of both sources: what induction is sure of, or what frequency, freedom and contrast say."""
-    confidence, evidence = (candidate.confidence, []) if candidate else (0.0, [])
-    if candidate:
-        evidence.append(f"association {candidate.association:g}, purity {candidate.purity:g}")
-    if compound:
-        described = bool(use and sum(use.describing.values()))
-        signs = (compound.entropy >= _FREE, compound.contrast >= _OWN, described)
-        confidence = max(confidence, 0.2 + 0.12 * sum(signs[:2]) + 0.35 * signs[2])
-        if compound.entropy < PIECE:
-            confidence = min(confidence, 0.1)
-        if compound.word.isascii():
-            confidence = min(confidence, _LATIN)
-        values = f"C-value {compound.cvalue:g}, entropy {compound.entropy:g}, contrast {compound.contrast:g}"
-        evidence.append(values)
-    word, reviews = (candidate.word, candidate.support) if candidate else ("", 0)
-    if compound:
-        word, reviews = compound.word, max(reviews, compound.reviews)
-    place = candidate.evidence[0] if candidate and candidate.evidence else compound.place if compound else (0, 0)
-    sentence = _quote(place, word, readings)
-    return Proposal("aspect", word, cls, round(confidence, 3), reviews, "; ".join(evidence), sentence)
-
-
-def _quote(place: tuple[int, int], word: str, readings: Sequence[Reading]) -> str:
-    """The sentence of a word as its review writes it, in its own script; the word stands in 【】."""
-    index, at = place
-    view, text = readings[index].view, readings[index].text
-    if view.text[at : at + len(word)].lower() != word.lower():  # it stands there in another form
-        return _cut_snippet(text, view.starts[at])
-    return " ".join(quote(text, *view.to_source((at, at + len(word)))).split())
 
 
 def _cut_snippet(text: str, at: int) -> str:
