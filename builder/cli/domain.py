@@ -96,20 +96,30 @@ def review(folder: Path, port: int) -> None:
 
 @domain.command()
 @click.argument("folder", type=_PATH)
-def accept(folder: Path) -> None:
+@click.option("--reviews", "files", type=_PATH, multiple=True, help="Reviews to try the words on (repeatable).")
+@_TEXT_COLUMN
+@_ENCODING
+@click.option("--keep-losing", is_flag=True, help="Also take words that lose more than they add in --reviews.")
+def accept(
+    folder: Path, files: tuple[Path, ...], text_column: str | None, encoding: str | None, keep_losing: bool
+) -> None:
     """Take the answers of a sheet into a pack.
 
-    FOLDER is that of the pack. Rows that you added count like the others. Tables of your own stay as they are.
+    FOLDER is that of the pack. Rows that you added count like the others. Tables of your own stay as they are. With
+    --reviews it shows what each word adds, drops, shortens or turns there, and leaves out those that lose.
     """
-    from builder.teaching.domain_packs import take_answers
+    from builder.teaching.domain_packs import HowToRead, take_answers
 
-    made = take_answers(folder)
+    made = take_answers(folder, files, HowToRead(text_column, encoding=encoding), keep_losing=keep_losing)
+    for effect in made.effects:
+        left_out = effect.loses and not keep_losing
+        click.echo(f"{effect}{'; left out' if left_out else ''}")
     click.echo(
         f"{folder}: {counted(made.aspects, 'aspect')} and {counted(made.opinions, 'opinion')} of "
         f"{counted(made.proposals, 'proposal')}"
     )
     if made.neutral:
-        click.echo(f"neutral: {', '.join(made.neutral)}; if one praises or blames, write 1 to 10 into its meaning")
+        click.echo(f"neutral: {', '.join(made.neutral)}; if one praises or blames, write POS or NEG into its meaning")
     if made.classes:
         click.echo(f"new classes: {', '.join(f'{name} ({role})' for name, role in made.classes.items())}")
     for name, known in made.slips.items():
@@ -124,15 +134,22 @@ def accept(folder: Path) -> None:
 @_ENCODING
 @click.option("--draw", default=50, show_default=True, type=click.IntRange(0), help="How many triplets are shown.")
 @click.option("--seed", default=13, show_default=True, help="Seed of the draw.")
+@click.option("--to-sheet", is_flag=True, help="Put the unknown words into the sheet of the pack, to be answered.")
 def check(
-    name: str, files: tuple[Path, ...], text_column: str | None, encoding: str | None, draw: int, seed: int
+    name: str,
+    files: tuple[Path, ...],
+    text_column: str | None,
+    encoding: str | None,
+    draw: int,
+    seed: int,
+    to_sheet: bool,
 ) -> None:
     """Show what the domain NAME finds in reviews.
 
     NAME is a domain that builder brings or the folder of a pack. Shown are the yield, what the pack adds to words that
     any review uses, triplets drawn at random, and words of two reviews or more that no lexicon holds.
     """
-    from builder.teaching.domain_packs import HowToRead, check_domain
+    from builder.teaching.domain_packs import HowToRead, add_to_sheet, check_domain
 
     report = check_domain(name, files, draw, seed, HowToRead(text_column, encoding=encoding))
     triplets = sum(report.polarities.values())
@@ -151,5 +168,9 @@ def check(
             click.echo(f"fewer: {triplet.aspect.text}\t{triplet.opinion_full.text}\t{triplet.polarity}\t{snippet}")
     for triplet, snippet in report.drawn:
         click.echo(f"{triplet.aspect.text}\t{triplet.opinion_full.text}\t{triplet.polarity}\t{snippet}")
-    words = ", ".join(f"{word} {number:,}" for word, number in report.unknown)
+    words = ", ".join(f"{row.word} {row.reviews:,}" for row in report.unknown)
     click.echo(f"unknown words, by reviews: {words or 'none stands in two reviews'}")
+    if to_sheet:
+        click.echo(
+            f"{name}: {counted(add_to_sheet(Path(name), report.unknown), 'word')} to answer are new in its sheet"
+        )

@@ -19,7 +19,9 @@ from builder.core.records import Triplet
 from builder.core.settings import CORE
 from builder.engine.reader import Reader, Reading, Recipe, extract, make_reader
 from builder.language.lexicon.domain_sheet import (
+    Proposal,
     find_slips,
+    read_as_lexicon,
     read_sheet,
     write_card,
     write_lexicons,
@@ -28,13 +30,15 @@ from builder.language.lexicon.domain_sheet import (
 )
 from builder.language.lexicon.folders import Folders
 from builder.language.lexicon.packs import list_packs
-from builder.language.lexicon.resources import load_lexicon, sample_dir
+from builder.language.lexicon.resources import Lexicon, load_lexicon, sample_dir
 from builder.learning.task import Progress
+from builder.pipeline.rule_report import quote
 from builder.reviews import sources
 from builder.reviews.script import HAN
 from builder.reviews.sources.cells import RawReview
 from builder.reviews.sources.columns import Columns
-from builder.teaching.word_proposals import blank_repeated, find_by_model, propose_words
+from builder.teaching.word_effects import WordEffect, measure_words
+from builder.teaching.word_proposals import blank_repeated, find_by_model, guess_class, propose_words
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]*")
 _SNIPPET = 16
@@ -52,7 +56,8 @@ class NewPack:
     """What `make_pack` and `take_answers` wrote.
 
     `rated`: reviews with a rating; `neutral`: the opinions taken that say neither praise nor blame; `classes`: those
-    that the pack adds, with their roles; `slips`: of these the ones that are nearly called as a known one.
+    that the pack adds, with their roles; `slips`: of these the ones that are nearly called as a known one; `effects`:
+    what words change in reviews.
     """
 
     folder: Path
@@ -64,6 +69,7 @@ class NewPack:
     neutral: Sequence[str] = ()
     classes: Mapping[str, str] = field(default_factory=dict)
     slips: Mapping[str, str] = field(default_factory=dict)
+    effects: Sequence[WordEffect] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +87,7 @@ class DomainReport:
     lost: Sequence[tuple[Triplet, str]]
     changed: int
     drawn: Sequence[tuple[Triplet, str]]
-    unknown: Sequence[tuple[str, int]]
+    unknown: Sequence[Proposal]
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,15 +144,27 @@ def blank_markup(text: str) -> str:
     return _MARKUP.sub(lambda match: " " * len(match[0]), text)
 
 
-def take_answers(folder: Path) -> NewPack:
-    """Write the lexicons of a pack anew from its sheet."""
-    proposals, core = read_sheet(folder), load_lexicon(domain=CORE)
-    made = write_lexicons(folder, folder.resolve().name, proposals, core)
+def take_answers(
+    folder: Path, files: Sequence[Path] = (), how: HowToRead = _BY_GUESS, *, keep_losing: bool = False
+) -> NewPack:
+    """Write the lexicons of a pack anew from its sheet. With `files` of reviews, words that lose more readings there
+    than they add are left out, unless `keep_losing`.
+    """
+    proposals, core, name = read_sheet(folder), load_lexicon(domain=CORE), folder.resolve().name
+    made = write_lexicons(folder, name, proposals, core)
+    effects: list[WordEffect] = []
+    if files:
+        words = {read_as_lexicon(row, name, core).word for row in proposals if row.is_taken}
+        effects = measure_words(_read_reviews(files, how)[0], words, folder)
+        losing = {effect.word for effect in effects if effect.loses and not keep_losing}
+        kept = [row for row in proposals if read_as_lexicon(row, name, core).word not in losing]
+        made = write_lexicons(folder, name, kept, core)
     neutral = [proposal.word for proposal in proposals if proposal.is_taken and proposal.is_neutral]
     slips = find_slips(proposals, core)
     return NewPack(
-        folder, 0, len(proposals), made.aspects, made.opinions, neutral=neutral, classes=made.classes, slips=slips
-    )
+        folder, 0, len(proposals), made.aspects, made.opinions, neutral=neutral, classes=made.classes, slips=slips,
+        effects=effects,
+    )  # fmt: skip
 
 
 def check_domain(
@@ -208,20 +226,42 @@ def _read_sample() -> list[str]:
     return _read_reviews([sample_dir() / "reviews.csv"])[0]
 
 
-def _count_unknown(readings: Sequence[Reading], reader: Reader, shown: int = 40) -> list[tuple[str, int]]:
-    """The content words of most reviews, two at least, that no table of the lexicon and no triplet holds."""
+def add_to_sheet(folder: Path, words: Sequence[Proposal]) -> int:
+    """Put words into the sheet of a pack, to be answered; those that stand there stay as they are. How many are new."""
+    rows, core, name = read_sheet(folder), load_lexicon(domain=CORE), folder.resolve().name
+    known = {read_as_lexicon(row, name, core).word for row in rows}
+    new = [word for word in words if read_as_lexicon(word, name, core).word not in known]
+    write_sheet(folder, [*rows, *new])
+    return len(new)
+
+
+def _count_unknown(readings: Sequence[Reading], reader: Reader, shown: int = 40) -> list[Proposal]:
+    """The content words of most reviews, two at least, that no table of the lexicon and no triplet holds, as rows of a
+    sheet that nobody has answered: nouns as aspects, others as opinions.
+    """
     known = reader.lexicon.words()
     counts: Counter[str] = Counter()
+    first: dict[str, tuple[str, str, str]] = {}
     for reading in readings:
         doc = reading.doc
         triplets = reader.engine.extract(doc)
         parts = [part for triplet in triplets for part in (triplet.aspect_full, triplet.opinion_full)]
         read = {place for part in parts for start, end in part.spans for place in range(start, end)}
         words = {
-            doc.text[token.start : token.end].lower()
+            doc.text[token.start : token.end].lower(): token
             for token in doc.tokens
             if token.pos in _CONTENT and token.start not in read
         }
-        counts.update(word for word in words if len(word) > 1 and word not in known and HAN.search(word))
+        new = {word: token for word, token in words.items() if len(word) > 1 and word not in known and HAN.search(word)}
+        counts.update(new.keys())
+        for word, token in new.items():
+            if word not in first:
+                start, end = reading.view.to_source((token.start, token.end))
+                first[word] = (token.pos, reading.text[start:end], " ".join(quote(reading.text, start, end).split()))
     often = sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:shown]
-    return [(word, number) for word, number in often if number > 1]
+    return [_propose_unknown(word, number, *first[word], reader.lexicon) for word, number in often if number > 1]
+
+
+def _propose_unknown(word: str, reviews: int, pos: str, shown: str, sentence: str, lexicon: Lexicon) -> Proposal:
+    kind, meaning = ("aspect", guess_class(word, lexicon)) if pos in ("NOUN", "PROPN") else ("opinion", "NEU")
+    return Proposal(kind, shown, meaning, 0.0, reviews, "unknown", sentence)

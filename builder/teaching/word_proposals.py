@@ -28,7 +28,7 @@ _SENTENCE = re.compile(r"[^。！？!?；;：:\n\[\]【】()（）]+")
 _DIGITS = re.compile(r"[0-9０-９]+")
 _REPEATED = 8
 """A sentence of so many characters is blanked where it came before."""
-_FLOOR = 0.1
+_FLOOR = 0.3
 """Less probable words are not asked about."""
 _LONGEST = 6
 _ALIKE = 5

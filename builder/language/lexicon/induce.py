@@ -1,10 +1,11 @@
 """Induction: grow the lexicon from raw reviews, without labels (`builder words lexicon induce`).
 
 In: annotated reviews, the lexicon, settings, what a model finds in some of the reviews. Out: candidate opinions and
-aspects with scores and evidence. The method is double propagation (Qiu et al. 2011). Known opinions vouch for the nouns they describe, known aspects for the words
-that describe them. What is accepted in a round vouches in the next. What the paper decides by rules is weighed here by
-a regression that the lexicon's own words calibrate (`fit`). Frequency, association, context purity, company and
-spelling make the confidence that a word is an opinion or an aspect, and so does how often the model takes it for one.
+aspects with scores and evidence. The method is double propagation (Qiu et al. 2011). Known opinions vouch for the nouns
+they describe, known aspects for the words that describe them. What is accepted in a round vouches in the next. What the
+paper decides by rules is weighed here by a regression that the lexicon's own words calibrate (`fit`). Frequency,
+association, context purity, company and spelling make the confidence that a word is an opinion or an aspect, and so
+does how often the model takes it for one.
 
 Candidate files are for a person to accept or drop. In: `Induced`. Out: a TSV with an empty column `accept`; filled with
 yes and no it becomes an overlay. The evidence is sentences, or places (index of the review : offset in its view). With
