@@ -325,6 +325,12 @@ class ReleaseSettings:
     """`hash` replaces review ids that lead back to a site."""
     train_source: str = ""
     """Variant that the train split is taken from; empty: the first of `self_train.variants`."""
+    whole_products: Literal["keep", "drop"] = "keep"
+    """Triplets whose aspect is what is reviewed as a whole (電腦, 東西, 這家店): keep them, or drop them where your
+    labels name no such aspect. What people labelled stays."""
+    passable: Literal["keep", "POS", "NEU"] = "keep"
+    """The polarity of what is just good enough (還可以, 還行, 夠了): as it was found, or always the same. What people
+    labelled stays."""
     min_confidence: float = 0.0
     """Leave out triplets of a lower calibrated confidence; those without a confidence stay. Variant E has left out by
     then what does not pay for F1; more makes a release more precise, and smaller."""
