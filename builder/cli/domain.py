@@ -1,4 +1,4 @@
-"""`builder words domain new|review|accept|check`: words for another domain."""
+"""`builder words domain start|new|review|accept|check`: labels and words for another domain."""
 
 from __future__ import annotations
 
@@ -25,6 +25,55 @@ _ENCODING = click.option("--encoding", help="Encoding of the files, if it is not
 @click.group()
 def domain() -> None:
     """Make and check the words of another domain."""
+
+
+@domain.command()
+@click.argument("name")
+@click.argument("files", type=_PATH, nargs=-1, required=True, metavar="REVIEWS...")
+@_TEXT_COLUMN
+@_ENCODING
+@click.option("--label", default=100, show_default=True, type=click.IntRange(20, 1000), help="Reviews to label.")
+@click.option("--look", default=30, show_default=True, type=click.IntRange(0), help="Reviews to show first.")
+@click.option("--annotator", default="you", show_default=True, help="Who labels.")
+@click.option("--workdir", type=_PATH, help="Working directory; NAME-work in this folder if not given.")
+@click.option("--page/--no-page", default=True, help="Open the page for labels, or only prepare it.")
+@click.pass_context
+def start(
+    ctx: click.Context,
+    name: str,
+    files: tuple[Path, ...],
+    text_column: str | None,
+    encoding: str | None,
+    label: int,
+    look: int,
+    annotator: str,
+    workdir: Path | None,
+    page: bool,
+) -> None:
+    """Begin a domain NAME with labels: look at REVIEWS, then label some.
+
+    It reads some of the reviews with the domain `none` and the model that comes along, shows what they find, and opens
+    the page for labels, the most useful first, with what was found filled in. Run it again to go on.
+    """
+    from builder.cli.annotate import serve
+    from builder.teaching.domain_packs import HowToRead
+    from builder.teaching.domain_start import start_domain
+
+    folder = workdir or Path(f"{name}-work")
+    started = start_domain(
+        files, folder, label, HowToRead(text_column, encoding=encoding), lambda line: click.echo(line, err=True)
+    )
+    for text, found in started.describe_reviews(look):
+        click.echo(f"{' '.join(text.split())}\n    {found or 'nothing found'}")
+    click.echo(
+        f"{folder}: {counted(started.read, 'review')} read, {counted(len(started.pool.reviews), 'review')} to label"
+    )
+    if page:
+        ctx.invoke(serve, annotator=annotator, order="uncertain", workdir=folder)
+    else:
+        click.echo(f"label: `builder gold annotate serve --annotator {annotator} --order uncertain --workdir {folder}`")
+    click.echo(f"then see what labels bring: `builder gold gain --workdir {folder} --domain {CORE}`, and add --teach")
+    click.echo(f"words come after: `builder words domain new {name} --reviews {files[0]}`")
 
 
 @domain.command()

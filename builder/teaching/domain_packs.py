@@ -123,7 +123,7 @@ def make_pack(
         raise ConfigError(f"{name!r} is a domain that comes with builder", fix=f"choose another name: my-{name}")
     if folder.exists() and any(folder.iterdir()):
         raise ConfigError("this folder is not empty", where=str(folder), fix="choose another --out, or delete it")
-    texts, stars = _read_reviews(files, how)
+    texts, stars = read_reviews(files, how)
     support = support or (3 if len(texts) >= _MANY else 2)
     if len(texts) < support:
         raise InputError(f"too few reviews: {len(texts)}", where=str(files[0]), fix="give some hundred or more")
@@ -155,7 +155,7 @@ def take_answers(
     effects: list[WordEffect] = []
     if files:
         words = {read_as_lexicon(row, name, core).word for row in proposals if row.is_taken}
-        effects = measure_words(_read_reviews(files, how)[0], words, folder)
+        effects = measure_words(read_reviews(files, how)[0], words, folder)
         losing = {effect.word for effect in effects if effect.loses and not keep_losing}
         kept = [row for row in proposals if read_as_lexicon(row, name, core).word not in losing]
         made = write_lexicons(folder, name, kept, core)
@@ -174,7 +174,7 @@ def check_domain(
     domain.
     """
     reader = make_reader(Recipe(folders=Folders(domain=domain)))
-    texts, _ = _read_reviews(files, how)
+    texts, _ = read_reviews(files, how)
     readings = reader.read(texts)
     by_text = [extract(reader.engine, reading) for reading in readings]
     triplets = [(triplet, reading) for reading, own in zip(readings, by_text, strict=True) for triplet in own]
@@ -209,7 +209,8 @@ def _cut_snippet(text: str, at: int) -> str:
     return " ".join(text[max(0, at - _SNIPPET) : at + _SNIPPET].split())
 
 
-def _read_reviews(files: Sequence[Path], how: HowToRead = _BY_GUESS) -> tuple[list[str], dict[int, float]]:
+def read_reviews(files: Sequence[Path], how: HowToRead = _BY_GUESS) -> tuple[list[str], dict[int, float]]:
+    """The texts of files, and the ratings by index of the text."""
     texts: list[str] = []
     stars: dict[int, float] = {}
     for path in files:
@@ -223,7 +224,7 @@ def _read_reviews(files: Sequence[Path], how: HowToRead = _BY_GUESS) -> tuple[li
 
 def _read_sample() -> list[str]:
     """The shipped reviews, as what other reviews say."""
-    return _read_reviews([sample_dir() / "reviews.csv"])[0]
+    return read_reviews([sample_dir() / "reviews.csv"])[0]
 
 
 def add_to_sheet(folder: Path, words: Sequence[Proposal]) -> int:
