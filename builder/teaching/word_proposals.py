@@ -68,10 +68,10 @@ def find_by_model(
     step = -(-sum(map(len, texts)) // _READ) or 1
     chosen = range(0, len(texts), step)
     read = open_reader().members[0].predict([texts[at] for at in chosen], progress)
-    return {at: _locate(triplets, lexicon) for at, triplets in zip(chosen, read, strict=True)}
+    return {at: locate(triplets, lexicon) for at, triplets in zip(chosen, read, strict=True)}
 
 
-def _locate(triplets: Sequence[Triplet], lexicon: Lexicon) -> list[Found]:
+def locate(triplets: Sequence[Triplet], lexicon: Lexicon) -> list[Found]:
     """Aspects and opinions of triplets; an opinion that begins with a negator is what stands behind it."""
     out = []
     for triplet in triplets:
