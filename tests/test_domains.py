@@ -64,7 +64,7 @@ def reviews(tmp_path: Path) -> Path:
 
 
 def test_every_shipped_pack_has_a_card_and_lexicons_that_load_over_the_core() -> None:
-    assert {"laptop", "restaurant"} <= list_packs().keys()
+    assert {"hotels", "laptop", "restaurant"} <= list_packs().keys()
     for name, folder in list_packs().items():
         card = (folder / "README.md").read_text(encoding="utf-8")
         assert "licence" in card and "source" in card and "figures" in card, name
@@ -130,10 +130,42 @@ def test_a_domain_reads_its_own_things_and_what_any_review_says() -> None:
     text = "鍵盤手感很好，客服很親切"
     found = [str(triplet) for triplet in Extractor(domain="laptop")(text)]
     assert found == ["鍵盤手感 · 好 · POS", "客服 · 親切 · POS"]
+    found = [str(triplet) for triplet in Extractor(domain="hotels")("豪華海景房很寬敞，枕頭太高")]
+    assert found == ["豪華海景房 · 寬敞 · POS", "枕頭 · 高 · NEG"]
     assert [str(triplet) for triplet in Extractor(domain="none")("價格很便宜，服務很差")] == [
         "價格 · 便宜 · POS",
         "服務 · 差 · NEG",
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("内存大，玩游戏不卡", ["内存 · 大 · POS", "玩游戏 · 不卡 · POS"]),
+        ("硬盘小，携带方便", ["硬盘 · 小 · NEG", "携带 · 方便 · POS"]),
+        ("办公够用，看视频很流畅", ["办公 · 够用 · POS", "看视频 · 流畅 · POS"]),
+        ("键盘声音大，发热量大", ["键盘声音 · 大 · NEG", "发热量 · 大 · NEG"]),
+    ],
+)
+def test_laptops_of_either_shore_are_read(text: str, found: list[str]) -> None:
+    assert [str(triplet) for triplet in Extractor(domain="laptop")(text)] == found
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("愚蠢的規定", "規定 · 愚蠢 · NEG"),
+        ("古老的沙發", "沙發 · 古老 · NEG"),
+        ("古老的建築", "建築 · 古老 · POS"),
+        ("鍵盤有點澀", "鍵盤 · 澀 · NEG"),
+        ("面膜很貼臉", "面膜 · 貼臉 · POS"),
+        ("鈴聲響亮", "鈴聲 · 響亮 · POS"),
+        ("枕頭偏軟", "枕頭 · 偏軟 · NEG"),
+        ("上網很快", "上網 · 快 · POS"),
+    ],
+)
+def test_the_common_words_read_what_any_goods_are_called(text: str, found: str) -> None:
+    assert [str(triplet) for triplet in Extractor(domain="none")(text)] == [found]
 
 
 def test_common_words_serve_every_domain_but_those_that_do_without(tmp_path: Path) -> None:
@@ -225,7 +257,7 @@ def test_a_pack_states_what_the_core_takes_for_a_wish() -> None:
     assert Extractor(domain="none")("建議買效能好的筆電") == ()
 
 
-@pytest.mark.parametrize("name", ["laptop", "none"])
+@pytest.mark.parametrize("name", ["hotels", "laptop", "none"])
 def test_rules_hold_to_their_examples_in_their_own_domain(name: str) -> None:
     """Those of the restaurant are tested in test_rules."""
     below = {} if name == "none" else {rule.name: rule.examples for rule in load_rules(domain="none")}
@@ -364,7 +396,6 @@ def test_the_page_of_a_pack_is_worked_by_key_and_hides_no_character(reviews: Pat
     command("new", "pet", "--reviews", reviews, "--out", pack, "--support", 2)
     sheet = pack / "candidates.csv"
     rows = list(csv.DictReader(sheet.read_text(encoding="utf-8-sig").splitlines()))
-    rows[0]["word"] += "\u202e"
     rows[0]["sentence"] = f"【<b>很</b>】\u202e{rows[0]['word']}\u2066\x07好"
     with sheet.open("w", encoding="utf-8-sig", newline="") as file:
         writer = csv.DictWriter(file, rows[0])
@@ -378,7 +409,6 @@ def test_the_page_of_a_pack_is_worked_by_key_and_hides_no_character(reviews: Pat
         try:
             browser.open(process.stdout.readline().split()[1])
             shown = browser.text(f"#w{place}")
-            assert rows[0]["word"].replace("\u202e", "\u2426") in shown
             assert "【<b>很</b>】\u2426" in shown and "\u2426\u2407好" in shown
             assert not {"\u202e", "\u2066", "\x07"} & set(browser.text("body"))
             browser.press("y", "n", "ArrowUp", "ArrowUp", "n")
@@ -444,7 +474,7 @@ def test_runs_that_say_something_are_no_names() -> None:
 
 @pytest.mark.parametrize(
     ("word", "meaning"),
-    [("魚塘經理", "staff"), ("水族館大廳", "place.room"), ("鱗", "thing"), ("koi", "thing")],
+    [("魚塘經理", "staff"), ("水族館大廳", "place.generic"), ("鱗", "thing"), ("koi", "thing")],
 )
 def test_an_aspect_is_offered_a_known_class_by_its_ending_or_else_a_role(word: str, meaning: str) -> None:
     assert guess_class(word, load_lexicon(domain="none")) == meaning
@@ -469,22 +499,22 @@ def test_words_of_a_sheet_in_simplified_script_are_read_as_lexicons_write_them(t
 
 
 def test_what_words_change_in_reviews_is_shown_and_those_that_lose_are_left_out(tmp_path: Path) -> None:
-    write_rows(tmp_path / "pond", "aspect;珊瑚;thing;;;;;;", "aspect;魚池速;thing;;;;;;")
+    write_rows(tmp_path / "pond", "aspect;珊瑚缸;thing;;;;;;", "opinion;漂亮;NEG;;;;;;")
     path = tmp_path / "reviews.csv"
-    path.write_text("text\n珊瑚很漂亮\n魚池速度很快\n", encoding="utf-8")
+    path.write_text("text\n珊瑚缸很乾淨\n房間很漂亮\n", encoding="utf-8")
     lines = command("accept", tmp_path / "pond", "--reviews", path).splitlines()
-    assert lines[:2] == ["魚池速: 1 dropped; left out", "珊瑚: 1 added"]
+    assert lines[:2] == ["漂亮: 1 turned; left out", "珊瑚缸: 1 added"]
     lexicon = load_lexicon(domain=str(tmp_path / "pond"))
-    assert "珊瑚" in lexicon.aspects and "魚池速" not in lexicon.aspects
-    command("accept", tmp_path / "pond", "--reviews", path, "--keep-losing")
-    assert "魚池速" in load_lexicon(domain=str(tmp_path / "pond")).aspects
+    assert "珊瑚缸" in lexicon.aspects and lexicon.opinions["漂亮"].valence > 5
+    assert "left out" not in command("accept", tmp_path / "pond", "--reviews", path, "--keep-losing")
+    assert load_lexicon(domain=str(tmp_path / "pond")).opinions["漂亮"].valence < 5
 
 
 def test_what_a_page_says_is_read_once_and_what_a_person_says_every_time() -> None:
-    texts = ["[補充點評 2024-05-06] 房間好。服務親切又周到！", "[補充點評 2023-11-12] 服務親切又周到！房間好。"]
+    texts = ["[補充點評 2024-05-06] 房間好。服務親切又周到極了！", "[補充點評 2023-11-12] 服務親切又周到極了！房間好。"]
     first, second = blank_repeated(texts)
     assert first == texts[0]
-    assert second == "[" + " " * 15 + "] " + " " * 7 + "！房間好。" and len(second) == len(texts[1])
+    assert second == "[" + " " * 15 + "] " + " " * 9 + "！房間好。" and len(second) == len(texts[1])
 
 
 def test_places_times_and_function_words_are_no_candidates() -> None:
@@ -527,7 +557,7 @@ def test_unknown_words_go_into_the_sheet_to_be_answered(tmp_path: Path) -> None:
     command("accept", tmp_path / "pond")
     path = tmp_path / "reviews.csv"
     path.write_text("text\n服務親切，海葵在缸裡\n海葵在缸裡\n", encoding="utf-8")
-    for new in ("1 word", "0 words"):
+    for new in ("2 words", "0 words"):
         told = command("check", tmp_path / "pond", "--reviews", path, "--to-sheet")
         assert f"{new} to answer" in told
     (row,) = [row for row in read_sheet(tmp_path / "pond") if row.word == "海葵"]
@@ -547,7 +577,7 @@ def test_a_domain_starts_with_labels_by_one_command(tmp_path: Path, monkeypatch:
     path.write_text("text\n" + "\n".join(texts) + "\n", encoding="utf-8")
     told = command("start", "pond", path, "--no-page", "--label", 20, "--look", 5)
     assert "40 reviews read, 20 reviews to label" in told and "builder gold annotate serve" in told
-    assert told.count("\n    ") == 5 and "服務 好 POS" in command("start", "pond", path, "--no-page", "--label", 20)
+    assert told.count("\n    ") == 5 and " POS" in command("start", "pond", path, "--no-page", "--label", 20)
 
 
 def test_reviews_without_a_new_word_say_so(tmp_path: Path) -> None:

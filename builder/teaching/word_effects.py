@@ -2,8 +2,7 @@
 
 In: texts, the folder of a pack. Out: a `WordEffect` for each word that changes something. The rules read the texts with
 and without the pack, and a difference counts for every word of the pack that stands in it. A word whose readings are
-more often lost, shortened or turned than gained does harm, however right it is by itself: 取景 as an aspect makes
-速度 of 取景速度.
+more often lost, shortened or turned than gained does harm, however right it is by itself.
 """
 
 from __future__ import annotations
