@@ -54,6 +54,7 @@ _LEAST, _SHARE = 2, 0.1
 docs/results/rules.md.
 """
 Rows = Sequence[Mapping[str, Any]]
+KnownReadings = dict[tuple[str, frozenset[str]], Reading]
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,13 +158,18 @@ def _locate_labels(rows: Rows, reviews: Sequence[Review], where: Path, name: str
     return out
 
 
-def read_again(taught: Sequence[TaughtReview], reader: Reader, words: Collection[str]) -> list[TaughtReview]:
-    """The same reviews as a reader reads them that knows these words besides: only where one stands, words change."""
-    changed = [
-        at for at, review in enumerate(taught) if any(word in review.reading.view.text.lower() for word in words)
-    ]
-    readings = dict(zip(changed, reader.read([taught[at].reading.text for at in changed]), strict=True))
-    return [replace(review, reading=readings.get(at, review.reading)) for at, review in enumerate(taught)]
+def read_again(
+    taught: Sequence[TaughtReview], reader: Reader, words: Collection[str], known: KnownReadings | None = None
+) -> list[TaughtReview]:
+    """The same reviews as a reader reads them that knows these words besides: only where one stands, words change.
+    `known` keeps readings by text and by the words that stand in it.
+    """
+    known = {} if known is None else known
+    present = [frozenset(filter(review.reading.view.text.lower().__contains__, words)) for review in taught]
+    keys = [(review.reading.text, own) for review, own in zip(taught, present, strict=True)]
+    new = list(dict.fromkeys(key for key in keys if key[1] and key not in known))
+    known.update(zip(new, reader.read([text for text, _ in new]), strict=True))
+    return [replace(review, reading=known.get(key, review.reading)) for review, key in zip(taught, keys, strict=True)]
 
 
 def learn_aspects(taught: Sequence[TaughtReview], lexicon: Lexicon) -> dict[str, str]:
@@ -398,11 +404,12 @@ def measure_gain(rows: Rows, where: Path, folders: Folders, splits: int = SPLITS
     sizes = [size for size in SIZES if size < half] + [half]
     orders = [sorted(whole, key=lambda review: _draw(split, review.reading.text)) for split in range(splits)]
     before = [_score(ordered[half:], reader, rules) for ordered in orders]
+    known: KnownReadings = {}
 
     def measure(size: int, modes: Sequence[bool]) -> list[GainRow]:
         """A row for each mode, with moved weights or without."""
         after = [
-            _score_taught([*ordered[:size], *partial], ordered[half:], reader, folders, rules, modes)
+            _score_taught([*ordered[:size], *partial], ordered[half:], reader, folders, rules, modes, known)
             for ordered in orders
         ]
         return [_row(size, list(zip(before, scores, strict=True))) for scores in zip(*after, strict=True)]
@@ -421,11 +428,12 @@ def _score_taught(
     folders: Folders,
     rules: Sequence[Rule],
     modes: Sequence[bool],
+    known: KnownReadings,
 ) -> list[MeanScore]:
     """The scores of reviews after lessons from others, with moved weights and without, as `modes` say."""
     aspects = learn_aspects(taught, reader.lexicon)
     with lay_aspects(aspects, folders, reader) as wider:
-        taught, scored = read_again(taught, wider, aspects), read_again(scored, wider, aspects)
+        taught, scored = (read_again(reviews, wider, aspects, known) for reviews in (taught, scored))
         lessons = [_learn_rules(taught, wider, rules, aspects, weighed) for weighed in modes]
         return [_score(scored, wider, own.change_rules(rules)) for own in lessons]
 
