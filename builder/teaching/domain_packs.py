@@ -129,7 +129,7 @@ def make_pack(
         raise InputError(f"too few reviews: {len(texts)}", where=str(files[0]), fix="give some hundred or more")
     reader = make_reader(Recipe(folders=Folders(domain=CORE)))
     readings = reader.read(blank_repeated([blank_markup(text) for text in texts]))
-    found = find_by_model(readings, reader.lexicon, progress)
+    found = find_by_model([reading.view.text for reading in readings], reader.lexicon, progress)
     proposals = propose_words(readings, reader.lexicon, stars, support, _read_sample(), found)
     folder.mkdir(parents=True, exist_ok=True)
     write_sheet(folder, proposals)

@@ -58,13 +58,10 @@ def blank_repeated(texts: Sequence[str]) -> list[str]:
     return out
 
 
-def find_by_model(
-    readings: Sequence[Reading], lexicon: Lexicon, progress: Progress | None = None
-) -> dict[int, list[Found]]:
-    """What the shipped model finds, by index of the review, in reviews of `_READ` characters altogether."""
+def find_by_model(texts: Sequence[str], lexicon: Lexicon, progress: Progress | None = None) -> dict[int, list[Found]]:
+    """What the shipped model finds, by index of the text, in views of `_READ` characters altogether."""
     from builder.models.shipped import open_reader
 
-    texts = [reading.view.text for reading in readings]
     step = -(-sum(map(len, texts)) // _READ) or 1
     chosen = range(0, len(texts), step)
     read = open_reader().members[0].predict([texts[at] for at in chosen], progress)
