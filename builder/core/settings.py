@@ -362,7 +362,7 @@ class Config:
     profile: Literal["embedded", "rules", "encoder", "paper"] = "embedded"
     """`embedded` models run anywhere; `rules` trains none; `encoder` and `paper` fine-tune pretrained models."""
     domain: str = RESTAURANT
-    """What the reviews are about: a domain pack that builder brings (`restaurant`, `laptop`), the folder of your own,
+    """What the reviews are about: a domain pack that builder brings (`restaurant`, `laptop`, `hotels`), the folder of your own,
     or `none` for the words and rules of any review."""
     device: str = "auto"
     """Where pretrained models run: `auto` (a GPU if there is one), `cpu`, `cuda`, `cuda:1` or `mps`. The small networks
