@@ -362,8 +362,8 @@ class Config:
     profile: Literal["embedded", "rules", "encoder", "paper"] = "embedded"
     """`embedded` models run anywhere; `rules` trains none; `encoder` and `paper` fine-tune pretrained models."""
     domain: str = RESTAURANT
-    """What the reviews are about: a domain pack that builder brings (`restaurant`, `laptop`, `hotels`), the folder of your
-    own, or `none` for the words and rules of any review."""
+    """What the reviews are about: a domain pack that builder brings (`restaurant`, `laptop`, `hotels`), the folder of
+    your own, or `none` for the words and rules of any review."""
     device: str = "auto"
     """Where pretrained models run: `auto` (a GPU if there is one), `cpu`, `cuda`, `cuda:1` or `mps`. The small networks
     of `embedded` run on the CPU."""
