@@ -50,9 +50,9 @@ def start(
     workdir: Path | None,
     page: bool,
 ) -> None:
-    """Begin a domain NAME with labels: look at REVIEWS, then label some.
+    """Begin a domain NAME with labels.
 
-    It reads some of the reviews with the domain `none` and the model that comes along, shows what they find, and opens
+    It reads some of the REVIEWS with the domain `none` and the model that comes along, shows what they find, and opens
     the page for labels, the most useful first, with what was found filled in. Run it again to go on.
     """
     from builder.cli.annotate import serve
