@@ -7,7 +7,7 @@ import csv
 import re
 import subprocess
 import sys
-from collections import Counter
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -20,19 +20,21 @@ from builder import Extractor
 from builder.cli.domain import domain
 from builder.core.config import resolve
 from builder.core.errors import ConfigError, InputError, ResourceError
-from builder.core.records import Token
+from builder.core.records import Element, Token, Triplet
 from builder.engine import Doc, make_engine
 from builder.engine.reader import Recipe, extract, make_reader
-from builder.language.lexicon.domain_sheet import read_sheet
+from builder.language.lexicon.domain_sheet import Proposal, order_proposals, read_sheet
 from builder.language.lexicon.folders import Folders
-from builder.language.lexicon.links import Uses
-from builder.language.lexicon.noun_compounds import cluster_words, find_noun_compounds
+from builder.language.lexicon.induce import induce
+from builder.language.lexicon.links import Found, gather
+from builder.language.lexicon.noun_compounds import find_noun_compounds
 from builder.language.lexicon.packs import find_pack, list_layers, list_packs
 from builder.language.lexicon.resources import load_lexicon
 from builder.language.lexicon.rules import load_rules
 from builder.pages.word_page import SheetBook
 from builder.release.origin import name_reviews
-from builder.teaching.domain_packs import blank_markup, find_heads
+from builder.teaching.domain_packs import blank_markup
+from builder.teaching.word_proposals import blank_repeated, guess_class, locate
 
 HOTEL = [
     "櫃檯人員很親切，可惜魚缸很髒",
@@ -62,7 +64,7 @@ def reviews(tmp_path: Path) -> Path:
 
 
 def test_every_shipped_pack_has_a_card_and_lexicons_that_load_over_the_core() -> None:
-    assert {"laptop", "restaurant"} <= list_packs().keys()
+    assert {"hotels", "laptop", "restaurant"} <= list_packs().keys()
     for name, folder in list_packs().items():
         card = (folder / "README.md").read_text(encoding="utf-8")
         assert "licence" in card and "source" in card and "figures" in card, name
@@ -128,10 +130,42 @@ def test_a_domain_reads_its_own_things_and_what_any_review_says() -> None:
     text = "鍵盤手感很好，客服很親切"
     found = [str(triplet) for triplet in Extractor(domain="laptop")(text)]
     assert found == ["鍵盤手感 · 好 · POS", "客服 · 親切 · POS"]
+    found = [str(triplet) for triplet in Extractor(domain="hotels")("豪華行政大床房很寬敞，枕頭太高")]
+    assert found == ["豪華行政大床房 · 寬敞 · POS", "枕頭 · 高 · NEG"]
     assert [str(triplet) for triplet in Extractor(domain="none")("價格很便宜，服務很差")] == [
         "價格 · 便宜 · POS",
         "服務 · 差 · NEG",
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("内存大，玩游戏不卡", ["内存 · 大 · POS", "玩游戏 · 不卡 · POS"]),
+        ("硬盘小，携带方便", ["硬盘 · 小 · NEG", "携带 · 方便 · POS"]),
+        ("办公够用，看视频很流畅", ["办公 · 够用 · POS", "看视频 · 流畅 · POS"]),
+        ("键盘声音大，发热量大", ["键盘声音 · 大 · NEG", "发热量 · 大 · NEG"]),
+    ],
+)
+def test_laptops_of_either_shore_are_read(text: str, found: list[str]) -> None:
+    assert [str(triplet) for triplet in Extractor(domain="laptop")(text)] == found
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("愚蠢的規定", "規定 · 愚蠢 · NEG"),
+        ("古老的沙發", "沙發 · 古老 · NEG"),
+        ("古老的建築", "建築 · 古老 · POS"),
+        ("鍵盤有點澀", "鍵盤 · 澀 · NEG"),
+        ("面膜很貼臉", "面膜 · 貼臉 · POS"),
+        ("鈴聲響亮", "鈴聲 · 響亮 · POS"),
+        ("枕頭偏軟", "枕頭 · 偏軟 · NEG"),
+        ("上網很快", "上網 · 快 · POS"),
+    ],
+)
+def test_the_common_words_read_what_any_goods_are_called(text: str, found: str) -> None:
+    assert [str(triplet) for triplet in Extractor(domain="none")(text)] == [found]
 
 
 def test_common_words_serve_every_domain_but_those_that_do_without(tmp_path: Path) -> None:
@@ -223,7 +257,7 @@ def test_a_pack_states_what_the_core_takes_for_a_wish() -> None:
     assert Extractor(domain="none")("建議買效能好的筆電") == ()
 
 
-@pytest.mark.parametrize("name", ["laptop", "none"])
+@pytest.mark.parametrize("name", ["hotels", "laptop", "none"])
 def test_rules_hold_to_their_examples_in_their_own_domain(name: str) -> None:
     """Those of the restaurant are tested in test_rules."""
     below = {} if name == "none" else {rule.name: rule.examples for rule in load_rules(domain="none")}
@@ -250,20 +284,13 @@ def test_rules_hold_to_their_examples_in_their_own_domain(name: str) -> None:
 # ---- a new domain
 
 
-def test_words_that_are_spoken_of_alike_or_end_alike_are_one_cluster() -> None:
-    described = {"床墊": {"軟": 3}, "枕頭": {"軟": 2}, "早餐": {"豐富": 4}}
-    clusters = cluster_words({"床墊": 9, "枕頭": 5, "早餐": 7}, described)
-    assert clusters == {"床墊": "床墊", "早餐": "早餐", "枕頭": "床墊"}
-    assert cluster_words({"停車場": 3, "游泳場": 2}, {}) == {"停車場": "停車場", "游泳場": "停車場"}
-
-
 def test_a_pack_is_made_answered_and_used_from_raw_reviews_alone(reviews: Path, tmp_path: Path) -> None:
     pack = tmp_path / "hotel"
     told = command("new", "hotel", "--reviews", reviews, "--out", pack, "--support", 2)
     assert "proposals from 6 reviews" in told
     proposals = {row.word: row for row in read_sheet(pack)}
     assert {"魚缸", "珊瑚", "海葵"} <= proposals.keys()
-    assert proposals["魚缸"].kind == "aspect" and "C-value" in proposals["魚缸"].evidence
+    assert proposals["魚缸"].kind == "aspect" and "association" in proposals["魚缸"].evidence
     assert "魚缸" in proposals["魚缸"].sentence
     sheet = pack / "candidates.csv"
     with sheet.open(encoding="utf-8-sig", newline="") as file:
@@ -292,15 +319,6 @@ def test_a_new_pack_composes_the_names_of_its_classes(reviews: Path, tmp_path: P
     assert "hotel." in names.params["composed"]
 
 
-def test_one_character_is_a_name_if_it_ends_names_and_is_described() -> None:
-    lexicon = load_lexicon(domain="none")
-    uses = {word: Uses(count=10, reviews=9, tags=Counter(NOUN=10)) for word in "鰓鰭鱗"}
-    uses["鰓"].describing["漂亮"] = uses["鱗"].describing["漂亮"] = 6
-    uses["鰭"].describing["漂亮"] = 2
-    names = [first + last for last in "鰓鰭" for first in "紅白黑"] + ["紅鱗"]
-    assert find_heads(names, uses, lexicon) == {"鰓": 3}
-
-
 def test_an_opinion_near_five_is_neutral_and_taken_by_answer_alone(tmp_path: Path) -> None:
     pack = tmp_path / "hotel"
     pack.mkdir()
@@ -311,7 +329,7 @@ def test_an_opinion_near_five_is_neutral_and_taken_by_answer_alone(tmp_path: Pat
     )
     lines = command("accept", pack).splitlines()
     assert lines[0].endswith("0 aspects and 2 opinions of 3 proposals")
-    assert lines[1] == "neutral: 斑駁; if one praises or blames, write 1 to 10 into its meaning"
+    assert lines[1] == "neutral: 斑駁; if one praises or blames, write POS or NEG into its meaning"
     valences = {word: entry.valence for word, entry in load_lexicon(domain=str(pack)).opinions.items()}
     assert (valences["斑駁"], valences["雅致"]) == (5.0, 7.5)
 
@@ -340,9 +358,9 @@ def test_a_pack_quotes_reviews_in_their_own_script_and_proposes_no_markup(tmp_pa
     )
     command("new", "pet", "--reviews", file, "--out", tmp_path / "pet", "--support", 2)
     proposals = {row.word: row for row in read_sheet(tmp_path / "pet")}
-    assert "魚缸" in proposals and not any(word.isascii() for word in proposals)
-    assert proposals["魚缸"].sentence == "这个【鱼缸】很干净，水草 漂亮"
-    (row,) = [row for row in SheetBook(tmp_path / "pet").list()["rows"] if row["word"] == "魚缸"]
+    assert "鱼缸" in proposals and not any(word.isascii() for word in proposals)
+    assert proposals["鱼缸"].sentence == "这个【鱼缸】很干净，水草 漂亮"
+    (row,) = [row for row in SheetBook(tmp_path / "pet").list()["rows"] if row["word"] == "鱼缸"]
     assert row["evidence"] == ["这个【鱼缸】很干净，水草 漂亮"]
 
 
@@ -378,7 +396,6 @@ def test_the_page_of_a_pack_is_worked_by_key_and_hides_no_character(reviews: Pat
     command("new", "pet", "--reviews", reviews, "--out", pack, "--support", 2)
     sheet = pack / "candidates.csv"
     rows = list(csv.DictReader(sheet.read_text(encoding="utf-8-sig").splitlines()))
-    rows[0]["word"] += "\u202e"
     rows[0]["sentence"] = f"【<b>很</b>】\u202e{rows[0]['word']}\u2066\x07好"
     with sheet.open("w", encoding="utf-8-sig", newline="") as file:
         writer = csv.DictWriter(file, rows[0])
@@ -392,7 +409,6 @@ def test_the_page_of_a_pack_is_worked_by_key_and_hides_no_character(reviews: Pat
         try:
             browser.open(process.stdout.readline().split()[1])
             shown = browser.text(f"#w{place}")
-            assert rows[0]["word"].replace("\u202e", "\u2426") in shown
             assert "【<b>很</b>】\u2426" in shown and "\u2426\u2407好" in shown
             assert not {"\u202e", "\u2066", "\x07"} & set(browser.text("body"))
             browser.press("y", "n", "ArrowUp", "ArrowUp", "n")
@@ -456,14 +472,112 @@ def test_runs_that_say_something_are_no_names() -> None:
     assert [name.word for name in find_noun_compounds(docs, lexicon, [])] == ["水族魚池"]
 
 
-def test_endings_of_known_aspects_guess_the_role_of_a_new_class(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("word", "meaning"),
+    [("魚塘經理", "staff"), ("水族館大廳", "place.generic"), ("鱗", "thing"), ("koi", "thing")],
+)
+def test_an_aspect_is_offered_a_known_class_by_its_ending_or_else_a_role(word: str, meaning: str) -> None:
+    assert guess_class(word, load_lexicon(domain="none")) == meaning
+
+
+def test_a_role_becomes_one_class_of_the_pack_that_rules_read_as_the_core_s(tmp_path: Path) -> None:
+    write_rows(tmp_path / "pond", *(f"aspect;珊瑚{word};{role};;;;;;" for word, role in ROLED.items()))
+    told = command("accept", tmp_path / "pond")
+    assert "new classes: part.pond (part), pond.thing (thing), quality.pond (attribute), staff.pond (person)" in told
+    lexicon = load_lexicon(domain=str(tmp_path / "pond"))
+    assert {word: lexicon.role(f"珊瑚{word}") for word in ROLED} == ROLED
+
+
+ROLED = {"輪": "part", "魚": "thing", "度": "attribute", "員": "person"}
+
+
+def test_words_of_a_sheet_in_simplified_script_are_read_as_lexicons_write_them(tmp_path: Path) -> None:
+    write_rows(tmp_path / "pond", "aspect;珊瑚轮;part;;;;;;", "opinion;莹亮;pos;;;;;;")
+    command("accept", tmp_path / "pond")
+    lexicon = load_lexicon(domain=str(tmp_path / "pond"))
+    assert "珊瑚輪" in lexicon.aspects and lexicon.opinions["瑩亮"].valence == 7.5
+
+
+def test_what_words_change_in_reviews_is_shown_and_those_that_lose_are_left_out(tmp_path: Path) -> None:
+    write_rows(tmp_path / "pond", "aspect;珊瑚缸;thing;;;;;;", "opinion;漂亮;NEG;;;;;;")
     path = tmp_path / "reviews.csv"
-    rows = ["馴獸人員很親切", "馴獸人員很熱情", "魚缸很乾淨", "魚缸很舒服"]
-    path.write_text("text\n" + "\n".join(rows) + "\n", encoding="utf-8")
-    command("new", "circus", "--reviews", path, "--out", tmp_path / "circus")
-    proposals = {row.word: row for row in read_sheet(tmp_path / "circus")}
-    assert (proposals["馴獸人員"].meaning, proposals["馴獸人員"].role) == ("circus.person", "person")
-    assert (proposals["魚缸"].meaning, proposals["魚缸"].role) == ("circus.other", "thing")
+    path.write_text("text\n珊瑚缸很乾淨\n房間很漂亮\n", encoding="utf-8")
+    lines = command("accept", tmp_path / "pond", "--reviews", path).splitlines()
+    assert lines[:2] == ["漂亮: 1 turned; left out", "珊瑚缸: 1 added"]
+    lexicon = load_lexicon(domain=str(tmp_path / "pond"))
+    assert "珊瑚缸" in lexicon.aspects and lexicon.opinions["漂亮"].valence > 5
+    assert "left out" not in command("accept", tmp_path / "pond", "--reviews", path, "--keep-losing")
+    assert load_lexicon(domain=str(tmp_path / "pond")).opinions["漂亮"].valence < 5
+
+
+def test_what_a_page_says_is_read_once_and_what_a_person_says_every_time() -> None:
+    texts = ["[補充點評 2024-05-06] 房間好。服務親切又周到極了！", "[補充點評 2023-11-12] 服務親切又周到極了！房間好。"]
+    first, second = blank_repeated(texts)
+    assert first == texts[0]
+    assert second == "[" + " " * 15 + "] " + " " * 9 + "！房間好。" and len(second) == len(texts[1])
+
+
+def test_places_times_and_function_words_are_no_candidates() -> None:
+    lexicon = load_lexicon(domain="none")
+    words = {"上海": "PROPN", "夜裡": "NOUN", "此時": "NOUN", "珊瑚": "NOUN"}
+    docs = [
+        Doc.of(f"{word}很乾淨", (Token(0, len(word), pos, len(word) + 1, "nsubj"),
+                               Token(len(word), len(word) + 1, "ADV", 2, "advmod"),
+                               Token(len(word) + 1, len(word) + 3, "ADJ", 2, "root")))
+        for word, pos in words.items() for _ in range(3)
+    ]  # fmt: skip
+    counts = induce(docs, lexicon).counts
+    assert (counts["name"], counts["time"], counts["function"]) == (1, 1, 1)
+
+
+def test_a_model_s_findings_speak_for_words_and_turn_with_a_negator() -> None:
+    lexicon = load_lexicon(domain="none")
+    aspect, opinion = Element("珊瑚", ((0, 2),)), Element("不瑩亮", ((3, 6),))
+    made = Triplet(aspect, aspect, opinion, opinion, "NEG", 2.5)
+    assert locate((made,), lexicon) == [Found(0, 2, False), Found(4, 6, True, 1)]
+    fixed = Element("無可挑剔", ((3, 7),))
+    whole = locate((Triplet(aspect, aspect, fixed, fixed, "POS", 8.0),), lexicon)
+    assert whole[1] == Found(3, 7, True, 1), "挑剔 in it says nothing"
+    doc = Doc.of(
+        "珊瑚很瑩亮", (Token(0, 2, "NOUN", 2, "nsubj"), Token(2, 3, "ADV", 2, "advmod"), Token(3, 5, "ADJ", 2, "root"))
+    )
+    found = {0: [Found(0, 2, False), Found(3, 5, True, 1)]}
+    uses = gather([doc], lexicon, {}, found)
+    assert (uses["珊瑚"].named, uses["瑩亮"].judging, uses["瑩亮"].praise) == (1, 1, 1)
+
+
+def test_every_third_proposal_is_an_opinion() -> None:
+    rows = [Proposal("aspect", f"珊瑚{n}", "thing", 0.9, 9, "", "") for n in range(6)]
+    rows += [Proposal("opinion", f"瑩{n}", "POS", 0.5, 2, "", "") for n in range(3)]
+    assert [row.kind for row in order_proposals(rows)] == ["aspect", "aspect", "opinion"] * 3
+
+
+def test_unknown_words_go_into_the_sheet_to_be_answered(tmp_path: Path) -> None:
+    write_rows(tmp_path / "pond", "aspect;珊瑚;thing;;;;;;")
+    command("accept", tmp_path / "pond")
+    path = tmp_path / "reviews.csv"
+    path.write_text("text\n服務親切，海葵在缸裡\n海葵在缸裡\n", encoding="utf-8")
+    for new in ("2 words", "0 words"):
+        told = command("check", tmp_path / "pond", "--reviews", path, "--to-sheet")
+        assert f"{new} to answer" in told
+    (row,) = [row for row in read_sheet(tmp_path / "pond") if row.word == "海葵"]
+    assert (row.kind, row.confidence, row.is_taken, row.reviews) == ("aspect", 0.0, False, 2)
+
+
+def test_a_domain_starts_with_labels_by_one_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "pond.csv"
+    path.write_text("text\n珊瑚很漂亮\n", encoding="utf-8")
+    with pytest.raises(InputError, match="too few reviews: 1"):
+        command("start", "pond", path, "--no-page")
+    texts = [
+        f"第{n}次來，{a}很{o}"
+        for n, (a, o) in enumerate(product(["魚缸", "服務", "價格", "環境"], "好差貴髒新舊大小香亮"))
+    ]
+    path.write_text("text\n" + "\n".join(texts) + "\n", encoding="utf-8")
+    told = command("start", "pond", path, "--no-page", "--label", 20, "--look", 5)
+    assert "40 reviews read, 20 reviews to label" in told and "builder gold annotate serve" in told
+    assert told.count("\n    ") == 5 and " POS" in command("start", "pond", path, "--no-page", "--label", 20)
 
 
 def test_reviews_without_a_new_word_say_so(tmp_path: Path) -> None:
@@ -550,9 +664,12 @@ def test_a_new_class_that_is_nearly_a_known_one_is_asked_about(tmp_path: Path) -
     [
         ("thing;泳池;stay.pool;;;;;;", "'thing' in the column kind; write aspect or opinion"),
         ("aspect;;stay.pool;;;;;;", "'' in the column word; write the word"),
-        ("aspect;泳池;two words;;;;;;", "'two words' in the column meaning; write the class of the aspect: one word"),
-        ("opinion;療癒;11;;;;;;", "'11' in the column meaning; write the valence of the opinion: a number from 1"),
-        ("opinion;療癒;NEG;;;;;;", "'NEG' in the column meaning"),
+        (
+            "aspect;泳池;two words;;;;;;",
+            "'two words' in the column meaning; write a role such as thing or part, or a class: one word",
+        ),
+        ("opinion;療癒;11;;;;;;", "'11' in the column meaning; write the polarity of the opinion: POS, NEG or NEU"),
+        ("opinion;療癒;good;;;;;;", "'good' in the column meaning"),
         ("opinion;療癒;nan;;;;;;", "'nan' in the column meaning"),
         ("opinion;療癒;8;much;;;;;", "'much' in the column confidence; leave it as it was"),
         ("opinion;療癒;8;;;;;;part", "'part' in the column role; for an aspect one of"),

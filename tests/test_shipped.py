@@ -59,6 +59,11 @@ def test_a_domain_without_a_model_of_its_own_is_weighed_by_how_strong_its_words_
     assert open_model(model).taggers.digest == open_reader().digest
 
 
+def test_hotels_are_weighed_as_reviews_of_anything_are() -> None:
+    own, common = (ROOT / "domains" / name / "model" / "judge.json" for name in ("hotels", "_common"))
+    assert own.read_bytes() == common.read_bytes() and Folders(domain="hotels").model == own.parent
+
+
 def test_limits_that_were_measured_with_other_members_are_refused(pack: Path, tmp_path: Path) -> None:
     judge = json.loads((pack / "model" / "judge.json").read_text(encoding="utf-8"))
     (tmp_path / "judge.json").write_text(json.dumps(judge | {"members": "0" * 16}), encoding="utf-8")

@@ -75,7 +75,7 @@ def test_inducing_again_keeps_every_answer(tmp_path: Path) -> None:
     assert write_candidates(Induced((*again.opinions, fresh), (), 1, 0.9, {}), path) == 2
     assert [(row["word"], row["meaning"], row["accept"]) for row in cells(path)] == [
         ("冰裂裂", "2.5", "yes"),
-        ("亮閃閃", "7.0", ""),
+        ("亮閃閃", "POS", ""),
         ("紫炁飯", "food.dish", "no"),
     ]
     assert write_candidates(again, path) == 2
@@ -105,7 +105,7 @@ def test_a_file_that_holds_no_candidates_is_not_written_over(tmp_path: Path) -> 
 def test_an_answer_that_cannot_be_changes_nothing(answer: dict[str, object], tmp_path: Path) -> None:
     path = written(tmp_path)
     before = path.read_bytes()
-    with pytest.raises(ValueError, match=r"answer|valence|class|place"):
+    with pytest.raises(ValueError, match=r"answer|polarity|class|place"):
         CandidateBook(path, tmp_path).answer(answer)
     assert path.read_bytes() == before
 

@@ -56,8 +56,8 @@ SET = click.option(
 DOMAIN = click.option(
     "--domain",
     metavar="NAME",
-    help="What the reviews are about: restaurant (default), laptop, none (the words of any review), or the folder of a "
-    "domain pack.",
+    help="What the reviews are about: restaurant (default), laptop, hotels, none (the words of any review), or the "
+    "folder of a domain pack.",
 )
 ENGINE = click.option(
     "--engine",

@@ -1,4 +1,4 @@
-"""`builder words domain new|review|accept|check`: words for another domain."""
+"""`builder words domain start|new|review|accept|check`: labels and words for another domain."""
 
 from __future__ import annotations
 
@@ -25,6 +25,55 @@ _ENCODING = click.option("--encoding", help="Encoding of the files, if it is not
 @click.group()
 def domain() -> None:
     """Make and check the words of another domain."""
+
+
+@domain.command()
+@click.argument("name")
+@click.argument("files", type=_PATH, nargs=-1, required=True, metavar="REVIEWS...")
+@_TEXT_COLUMN
+@_ENCODING
+@click.option("--label", default=100, show_default=True, type=click.IntRange(20, 1000), help="Reviews to label.")
+@click.option("--look", default=30, show_default=True, type=click.IntRange(0), help="Reviews to show first.")
+@click.option("--annotator", default="you", show_default=True, help="Who labels.")
+@click.option("--workdir", type=_PATH, help="Working directory; NAME-work in this folder if not given.")
+@click.option("--page/--no-page", default=True, help="Open the page for labels, or only prepare it.")
+@click.pass_context
+def start(
+    ctx: click.Context,
+    name: str,
+    files: tuple[Path, ...],
+    text_column: str | None,
+    encoding: str | None,
+    label: int,
+    look: int,
+    annotator: str,
+    workdir: Path | None,
+    page: bool,
+) -> None:
+    """Begin a domain NAME with labels.
+
+    It reads some of the REVIEWS with the domain `none` and the model that comes along, shows what they find, and opens
+    the page for labels, the most useful first, with what was found filled in. Run it again to go on.
+    """
+    from builder.cli.annotate import serve
+    from builder.teaching.domain_packs import HowToRead
+    from builder.teaching.domain_start import start_domain
+
+    folder = workdir or Path(f"{name}-work")
+    started = start_domain(
+        files, folder, label, HowToRead(text_column, encoding=encoding), lambda line: click.echo(line, err=True)
+    )
+    for text, found in started.describe_reviews(look):
+        click.echo(f"{' '.join(text.split())}\n    {found or 'nothing found'}")
+    click.echo(
+        f"{folder}: {counted(started.read, 'review')} read, {counted(len(started.pool.reviews), 'review')} to label"
+    )
+    if page:
+        ctx.invoke(serve, annotator=annotator, order="uncertain", workdir=folder)
+    else:
+        click.echo(f"label: `builder gold annotate serve --annotator {annotator} --order uncertain --workdir {folder}`")
+    click.echo(f"then see what labels bring: `builder gold gain --workdir {folder} --domain {CORE}`, and add --teach")
+    click.echo(f"words come after: `builder words domain new {name} --reviews {files[0]}`")
 
 
 @domain.command()
@@ -96,20 +145,30 @@ def review(folder: Path, port: int) -> None:
 
 @domain.command()
 @click.argument("folder", type=_PATH)
-def accept(folder: Path) -> None:
+@click.option("--reviews", "files", type=_PATH, multiple=True, help="Reviews to try the words on (repeatable).")
+@_TEXT_COLUMN
+@_ENCODING
+@click.option("--keep-losing", is_flag=True, help="Also take words that lose more than they add in --reviews.")
+def accept(
+    folder: Path, files: tuple[Path, ...], text_column: str | None, encoding: str | None, keep_losing: bool
+) -> None:
     """Take the answers of a sheet into a pack.
 
-    FOLDER is that of the pack. Rows that you added count like the others. Tables of your own stay as they are.
+    FOLDER is that of the pack. Rows that you added count like the others. Tables of your own stay as they are. With
+    --reviews it shows what each word adds, drops, shortens or turns there, and leaves out those that lose.
     """
-    from builder.teaching.domain_packs import take_answers
+    from builder.teaching.domain_packs import HowToRead, take_answers
 
-    made = take_answers(folder)
+    made = take_answers(folder, files, HowToRead(text_column, encoding=encoding), keep_losing=keep_losing)
+    for effect in made.effects:
+        left_out = effect.loses and not keep_losing
+        click.echo(f"{effect}{'; left out' if left_out else ''}")
     click.echo(
         f"{folder}: {counted(made.aspects, 'aspect')} and {counted(made.opinions, 'opinion')} of "
         f"{counted(made.proposals, 'proposal')}"
     )
     if made.neutral:
-        click.echo(f"neutral: {', '.join(made.neutral)}; if one praises or blames, write 1 to 10 into its meaning")
+        click.echo(f"neutral: {', '.join(made.neutral)}; if one praises or blames, write POS or NEG into its meaning")
     if made.classes:
         click.echo(f"new classes: {', '.join(f'{name} ({role})' for name, role in made.classes.items())}")
     for name, known in made.slips.items():
@@ -124,15 +183,22 @@ def accept(folder: Path) -> None:
 @_ENCODING
 @click.option("--draw", default=50, show_default=True, type=click.IntRange(0), help="How many triplets are shown.")
 @click.option("--seed", default=13, show_default=True, help="Seed of the draw.")
+@click.option("--to-sheet", is_flag=True, help="Put the unknown words into the sheet of the pack, to be answered.")
 def check(
-    name: str, files: tuple[Path, ...], text_column: str | None, encoding: str | None, draw: int, seed: int
+    name: str,
+    files: tuple[Path, ...],
+    text_column: str | None,
+    encoding: str | None,
+    draw: int,
+    seed: int,
+    to_sheet: bool,
 ) -> None:
     """Show what the domain NAME finds in reviews.
 
     NAME is a domain that builder brings or the folder of a pack. Shown are the yield, what the pack adds to words that
     any review uses, triplets drawn at random, and words of two reviews or more that no lexicon holds.
     """
-    from builder.teaching.domain_packs import HowToRead, check_domain
+    from builder.teaching.domain_packs import HowToRead, add_to_sheet, check_domain
 
     report = check_domain(name, files, draw, seed, HowToRead(text_column, encoding=encoding))
     triplets = sum(report.polarities.values())
@@ -151,5 +217,9 @@ def check(
             click.echo(f"fewer: {triplet.aspect.text}\t{triplet.opinion_full.text}\t{triplet.polarity}\t{snippet}")
     for triplet, snippet in report.drawn:
         click.echo(f"{triplet.aspect.text}\t{triplet.opinion_full.text}\t{triplet.polarity}\t{snippet}")
-    words = ", ".join(f"{word} {number:,}" for word, number in report.unknown)
+    words = ", ".join(f"{row.word} {row.reviews:,}" for row in report.unknown)
     click.echo(f"unknown words, by reviews: {words or 'none stands in two reviews'}")
+    if to_sheet:
+        click.echo(
+            f"{name}: {counted(add_to_sheet(Path(name), report.unknown), 'word')} to answer are new in its sheet"
+        )

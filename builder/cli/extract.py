@@ -62,8 +62,8 @@ if TYPE_CHECKING:
 @click.option(
     "--domain",
     metavar="NAME",
-    help="What the texts are about: restaurant, laptop, none (the words of any review), or a domain pack's folder; "
-    "as the build's in --workdir if not given, else restaurant.",
+    help="What the texts are about: restaurant, laptop, hotels, none (the words of any review), or a domain pack's "
+    "folder; as the build's in --workdir if not given, else restaurant.",
 )
 @click.option(
     "--aspects",

@@ -194,7 +194,10 @@ def _report_import(overlay: Overlay, path: Path, folder: Path, show: int) -> Non
 @click.option("--out", type=_PATH, help="Candidate file; WORKDIR/candidates.tsv if not given.")
 @click.option("--support", default=2, show_default=True, help="A candidate stands in at least so many reviews.")
 @click.option("--text/--no-text", default=True, help="Quote sentences as evidence, or name places alone.")
-def induce(workdir: Path, out: Path | None, support: int, text: bool) -> None:
+@click.option(
+    "--model/--no-model", default=True, help="Let the model that comes along read some reviews, two or three minutes."
+)
+def induce(workdir: Path, out: Path | None, support: int, text: bool, model: bool) -> None:
     """Find words that no lexicon holds.
 
     They come from the reviews of a working directory whose stage annotate is done.
@@ -204,13 +207,14 @@ def induce(workdir: Path, out: Path | None, support: int, text: bool) -> None:
     from builder.language.lexicon.induce import induce as induced
     from builder.pipeline.rule_report import documents, quote_evidence, ratings
     from builder.store import db
+    from builder.teaching.word_proposals import find_by_model
 
     target = out or workdir / "candidates.tsv"
     known = folders_in(workdir).load_lexicon()
     with db.reading(workdir) as connection:
-        induction = induced(
-            documents(connection, known), known, InductionSettings(support=support, ratings=ratings(connection))
-        )
+        found = find_by_model([doc.text for doc in documents(connection, known)], known) if model else {}
+        settings = InductionSettings(support=support, ratings=ratings(connection))
+        induction = induced(documents(connection, known), known, settings, found)
         sentences = quote_evidence(connection, known, induction) if text else None
     kept = write_candidates(induction, target, sentences)
     for candidate in (*induction.opinions[:_SHOWN], *induction.aspects[:_SHOWN]) if sentences else ():

@@ -325,6 +325,12 @@ class ReleaseSettings:
     """`hash` replaces review ids that lead back to a site."""
     train_source: str = ""
     """Variant that the train split is taken from; empty: the first of `self_train.variants`."""
+    whole_products: Literal["keep", "drop"] = "keep"
+    """Triplets whose aspect is what is reviewed as a whole (電腦, 東西, 這家店): keep them, or drop them where your
+    labels name no such aspect. What people labelled stays."""
+    passable: Literal["keep", "POS", "NEU"] = "keep"
+    """The polarity of what is just good enough (還可以, 還行, 夠了): as it was found, or always the same. What people
+    labelled stays."""
     min_confidence: float = 0.0
     """Leave out triplets of a lower calibrated confidence; those without a confidence stay. Variant E has left out by
     then what does not pay for F1; more makes a release more precise, and smaller."""
@@ -356,8 +362,8 @@ class Config:
     profile: Literal["embedded", "rules", "encoder", "paper"] = "embedded"
     """`embedded` models run anywhere; `rules` trains none; `encoder` and `paper` fine-tune pretrained models."""
     domain: str = RESTAURANT
-    """What the reviews are about: a domain pack that builder brings (`restaurant`, `laptop`), the folder of your own,
-    or `none` for the words and rules of any review."""
+    """What the reviews are about: a domain pack that builder brings (`restaurant`, `laptop`, `hotels`), the folder of
+    your own, or `none` for the words and rules of any review."""
     device: str = "auto"
     """Where pretrained models run: `auto` (a GPU if there is one), `cpu`, `cuda`, `cuda:1` or `mps`. The small networks
     of `embedded` run on the CPU."""

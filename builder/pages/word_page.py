@@ -24,7 +24,7 @@ from builder.language.lexicon.domain_sheet import (
     write_lexicons,
     write_sheet,
 )
-from builder.language.lexicon.induce import ANSWERS, BETWEEN, COLUMNS, accept, read_cells, write_cells
+from builder.language.lexicon.induce import ANSWERS, BETWEEN, COLUMNS, accept, read_cells, read_valence, write_cells
 from builder.language.lexicon.resources import load_lexicon
 from builder.language.lexicon.tsv_rows import ROLES
 
@@ -88,8 +88,8 @@ class CandidateBook:
         return {"opinions": len(overlay.opinions), "aspects": len(overlay.aspects)}
 
     def _check(self, kind: str, meaning: str) -> None:
-        if kind == "opinion" and not 1 <= float(meaning) <= 10:
-            raise ValueError("a valence is a number from 1 to 10")
+        if kind == "opinion":
+            read_valence(meaning)
         if kind == "aspect" and meaning not in self._lexicon.classes:
             raise ValueError(f"no class {meaning!r}")
 
@@ -108,12 +108,12 @@ class SheetBook:
 
     def list(self) -> Json:
         """Every proposal, the classes of its aspects with their roles, and the roles there are."""
-        mine = choose_roles(self._rows, self._core)
+        mine = choose_roles((row for row in self._rows if row.meaning not in ROLES), self._core)
         own_classes = [
             {"name": name, "role": self._core.classes.get(name, role), "known": name in self._core.classes}
             for name, role in sorted(mine.items())
         ]
-        classes = sorted({*mine, *self._core.classes})
+        classes = [*ROLES, *sorted({*mine, *self._core.classes})]
         return {
             "rows": [self._row(place) for place in range(len(self._rows))],
             "classes": classes,
@@ -129,13 +129,13 @@ class SheetBook:
         if answer not in ANSWERS:
             raise ValueError("the answer is yes or no, or empty")
         row = self._rows[place]
-        if row.kind == "opinion" and not 1 <= float(meaning) <= 10:
-            raise ValueError("a valence is a number from 1 to 10")
+        if row.kind == "opinion":
+            read_valence(meaning)
         role = row.role
         if row.kind == "aspect":
             _check_name(meaning)
             known = choose_roles((other for other in self._rows if other is not row), self._core)
-            role = self._core.classes.get(meaning) or known.get(meaning, row.role)
+            role = "" if meaning in ROLES else self._core.classes.get(meaning) or known.get(meaning, row.role)
         self._rows[place] = replace(row, answer=answer, meaning=meaning, role=role)
         write_sheet(self._folder, self._rows)
         return self._row(place)

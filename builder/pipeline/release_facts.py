@@ -44,6 +44,7 @@ from builder.store.labels import GOLD, SILVER, LabelledLayer
 
 REASONS = (
     "unsure",
+    "whole",
     "masked",
     "span",
     "contradiction",

@@ -13,7 +13,7 @@ One review as a release shows it: repaired, masked, in the wanted script, one op
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from heapq import merge
 from itertools import groupby
 from pathlib import Path
@@ -51,6 +51,12 @@ _UNSEEN = "span", "a part of it is nothing that is seen"
 _Kept = list[tuple[Triplet, TripletRow]]
 
 
+_WHOLES = ("generic", "kind")
+"""Roles of words for what is reviewed as a whole."""
+_PASSABLE = "ordinary.passable"
+_PASSABLE_VALENCES = {"POS": 6.0, "NEU": 5.0}
+
+
 def build_row(
     context: Context,
     categories: Categories,
@@ -75,8 +81,9 @@ def build_row(
     for candidate in sorted(stored, key=lambda triplet: _precedence(triplet, known)):
         origin = known.get(candidate.id, _UNKNOWN)
         id_ = f"{key}:{candidate.id & (1 << triplets.BITS) - 1:08x}"
-        doubt = None if labelled else _doubt(context, origin)
-        placed = candidate.triplet if shown.text == review.text else to_view(candidate.triplet, shown)
+        doubt = None if labelled else _doubt(context, origin) or _whole(context, categories, candidate.triplet, origin)
+        said = candidate.triplet if labelled else _as_wanted(context, categories, candidate.triplet, origin)
+        placed = said if shown.text == review.text else to_view(said, shown)
         released = doubt or (_release(shown.text, placed, annotation, masked, text) if placed else _UNSEEN)
         reason = released if isinstance(released, tuple) else _conflict(kept, released)
         if reason is not None:
@@ -113,6 +120,24 @@ def _doubt(context: Context, origin: Provenance) -> tuple[str, str] | None:
     if origin.confidence is None or origin.confidence >= least:
         return None
     return "unsure", f"its confidence is {origin.confidence:.2f}, below release.min_confidence {least:g}"
+
+
+def _whole(context: Context, categories: Categories, triplet: Triplet, origin: Provenance) -> tuple[str, str] | None:
+    """The (reason, detail) why a triplet of the product as a whole is left out; None where it is wanted."""
+    if context.config.release.whole_products == "keep":
+        return None
+    category = origin.aspect_category or categories.aspect(triplet.aspect.text)
+    if context.lexicon.classes.get(category or "") not in _WHOLES:
+        return None
+    return "whole", f"{triplet.aspect.text} is the product as a whole"
+
+
+def _as_wanted(context: Context, categories: Categories, triplet: Triplet, origin: Provenance) -> Triplet:
+    """The triplet with the polarity that `release.passable` wants for what is just good enough."""
+    wanted = context.config.release.passable
+    if wanted == "keep" or (origin.opinion_category or categories.opinion(triplet.opinion.text)) != _PASSABLE:
+        return triplet
+    return replace(triplet, polarity=wanted, valence=_PASSABLE_VALENCES[wanted])
 
 
 def _decision(context: Context, origin: Provenance) -> tuple[str, float | None, float]:

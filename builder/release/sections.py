@@ -135,6 +135,7 @@ def shown_example(judged: bool = True) -> str:
 
 REASONS = {
     "unsure": "triplets below the confidence that was asked for",
+    "whole": "triplets of the product as a whole",
     "masked": "triplets that overlap what is masked",
     "span": "triplets whose aspect and opinion overlap or hold stray marks",
     "contradiction": "triplets that a better source contradicts",

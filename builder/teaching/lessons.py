@@ -16,11 +16,10 @@ from __future__ import annotations
 import hashlib
 import json
 import tempfile
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from itertools import product
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -55,6 +54,7 @@ _LEAST, _SHARE = 2, 0.1
 docs/results/rules.md.
 """
 Rows = Sequence[Mapping[str, Any]]
+KnownReadings = dict[tuple[str, frozenset[str]], Reading]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,11 +108,15 @@ def learn(
     """What these reviews teach the rules of the folders; without `weighed` the weights stay as they are."""
     aspects = learn_aspects(taught, reader.lexicon)
     with lay_aspects(aspects, folders, reader) as wider:
-        if wider is not reader:
-            taught, reader = read_again(taught, wider), wider
-        weights = teach_weights(taught, reader, rules) if weighed else _weights(rules)
-        moved = change_weights(rules, weights)
-        return Lessons(weights, aspects, find_wrong_rules(taught, reader, moved))
+        return _learn_rules(read_again(taught, wider, aspects), wider, rules, aspects, weighed)
+
+
+def _learn_rules(
+    taught: Sequence[TaughtReview], reader: Reader, rules: Sequence[Rule], aspects: Mapping[str, str], weighed: bool
+) -> Lessons:
+    """The lessons of reviews whose aspects are learnt, and which are read with these."""
+    weights = teach_weights(taught, reader, rules) if weighed else _weights(rules)
+    return Lessons(weights, aspects, find_wrong_rules(taught, reader, change_weights(rules, weights)))
 
 
 def write_lessons(lessons: Lessons, rules: Sequence[Rule], rule_folder: Path, lexicon_folder: Path) -> list[Path]:
@@ -154,10 +158,18 @@ def _locate_labels(rows: Rows, reviews: Sequence[Review], where: Path, name: str
     return out
 
 
-def read_again(taught: Sequence[TaughtReview], reader: Reader) -> list[TaughtReview]:
-    """The same reviews as another reader reads them."""
-    readings = reader.read([review.reading.text for review in taught])
-    return [replace(review, reading=reading) for review, reading in zip(taught, readings, strict=True)]
+def read_again(
+    taught: Sequence[TaughtReview], reader: Reader, words: Collection[str], known: KnownReadings | None = None
+) -> list[TaughtReview]:
+    """The same reviews as a reader reads them that knows these words besides: only where one stands, words change.
+    `known` keeps readings by text and by the words that stand in it.
+    """
+    known = {} if known is None else known
+    present = [frozenset(filter(review.reading.view.text.lower().__contains__, words)) for review in taught]
+    keys = [(review.reading.text, own) for review, own in zip(taught, present, strict=True)]
+    new = list(dict.fromkeys(key for key in keys if key[1] and key not in known))
+    known.update(zip(new, reader.read([text for text, _ in new]), strict=True))
+    return [replace(review, reading=known.get(key, review.reading)) for review, key in zip(taught, keys, strict=True)]
 
 
 def learn_aspects(taught: Sequence[TaughtReview], lexicon: Lexicon) -> dict[str, str]:
@@ -390,18 +402,40 @@ def measure_gain(rows: Rows, where: Path, folders: Folders, splits: int = SPLITS
         )
     half = len(whole) // 2
     sizes = [size for size in SIZES if size < half] + [half]
-    pairs: dict[tuple[bool, int], list[tuple[MeanScore, MeanScore]]] = defaultdict(list)
-    for split in range(splits):
-        ordered = sorted(whole, key=lambda review: _draw(split, review.reading.text))
-        before = _score(ordered[half:], reader, rules)
-        for weighed, size in product((True, False), sizes):
-            lessons = learn([*ordered[:size], *partial], reader, folders, rules, weighed)
-            with lay_aspects(lessons.aspects, folders, reader) as wider:
-                scored = ordered[half:] if wider is reader else read_again(ordered[half:], wider)
-                pairs[weighed, size].append((before, _score(scored, wider, lessons.change_rules(rules))))
-    with_weights, without = ([_row(size, pairs[weighed, size]) for size in sizes] for weighed in (True, False))
-    by_weights = with_weights[-1].after.f1 - without[-1].after.f1
-    return MeasuredGain(tuple(with_weights if by_weights >= 0 else without), len(whole), len(partial), by_weights)
+    orders = [sorted(whole, key=lambda review: _draw(split, review.reading.text)) for split in range(splits)]
+    before = [_score(ordered[half:], reader, rules) for ordered in orders]
+    known: KnownReadings = {}
+
+    def measure(size: int, modes: Sequence[bool]) -> list[GainRow]:
+        """A row for each mode, with moved weights or without."""
+        after = [
+            _score_taught([*ordered[:size], *partial], ordered[half:], reader, folders, rules, modes, known)
+            for ordered in orders
+        ]
+        return [_row(size, list(zip(before, scores, strict=True))) for scores in zip(*after, strict=True)]
+
+    moved, kept = measure(half, (True, False))
+    by_weights = moved.after.f1 - kept.after.f1
+    weighed = by_weights >= 0
+    rows_by_size = [row for size in sizes[:-1] for row in measure(size, (weighed,))]
+    return MeasuredGain((*rows_by_size, moved if weighed else kept), len(whole), len(partial), by_weights)
+
+
+def _score_taught(
+    taught: Sequence[TaughtReview],
+    scored: Sequence[TaughtReview],
+    reader: Reader,
+    folders: Folders,
+    rules: Sequence[Rule],
+    modes: Sequence[bool],
+    known: KnownReadings,
+) -> list[MeanScore]:
+    """The scores of reviews after lessons from others, with moved weights and without, as `modes` say."""
+    aspects = learn_aspects(taught, reader.lexicon)
+    with lay_aspects(aspects, folders, reader) as wider:
+        taught, scored = (read_again(reviews, wider, aspects, known) for reviews in (taught, scored))
+        lessons = [_learn_rules(taught, wider, rules, aspects, weighed) for weighed in modes]
+        return [_score(scored, wider, own.change_rules(rules)) for own in lessons]
 
 
 def _score(taught: Sequence[TaughtReview], reader: Reader, rules: Sequence[Rule]) -> MeanScore:

@@ -1,12 +1,12 @@
 """A domain's words and rules against gold: `python tests/measure/domain.py GOLD DOMAIN… [--new
-TEXTS] [--errors N]`.
+TEXTS] [--errors N] [--ids START]`.
 
 GOLD holds sentences as JSON lines with `Text` and `Triplet` (dimABSA 2026), or whole reviews with `text` and `triplets`
 (tests/measure/annotation), gzipped or not. DOMAIN is a name or the folder of a pack. Prints for each domain micro
 scores, lenient against `opinion` and exact against `opinion_full`, NULL parts left out; with --new also those of a pack
 that `builder words domain new` makes of the texts alone of TEXTS, a file as GOLD, without an answer; with --errors N
-that many sentences of the last domain with what is wrong there. Of whole reviews exact compares the longest forms of
-aspect and opinion.
+that many sentences of the last domain with what is wrong there; with --ids only texts whose id begins so. Of whole
+reviews exact compares the longest forms of aspect and opinion.
 """
 
 from __future__ import annotations
@@ -58,10 +58,11 @@ def main() -> None:
     parser.add_argument("domains", nargs="+")
     parser.add_argument("--new", type=Path)
     parser.add_argument("--errors", type=int, default=0)
+    parser.add_argument("--ids", default="")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         made = [str(induce_pack(options.new, Path(folder)))] if options.new else []
-        measure(options.gold, [*made, *options.domains], options.errors)
+        measure(options.gold, [*made, *options.domains], options.errors, options.ids)
 
 
 def induce_pack(labelled: Path, folder: Path) -> Path:
@@ -72,10 +73,12 @@ def induce_pack(labelled: Path, folder: Path) -> Path:
     return make_pack("induced", [raw], folder / "induced").folder
 
 
-def measure(labelled: Path, domains: Sequence[str], errors: int) -> None:
-    """Print a row of scores for each domain, and some sentences of the last one."""
-    texts, gold, longest = read_gold(labelled)
-    aspect = attrgetter("aspect" if longest is gold else "aspect_full")
+def measure(labelled: Path, domains: Sequence[str], errors: int, start: str = "") -> None:
+    """Print a row of scores for each domain, and some sentences of the last one; of ids that begin with `start`."""
+    texts, gold, longest = (
+        {key: value for key, value in rows.items() if key.startswith(start)} for rows in read_gold(labelled)
+    )
+    aspect = attrgetter("aspect" if longest == gold else "aspect_full")
     short: Answers = {}
     for domain in domains:
         reader = make_reader(Recipe(folders=Folders(domain=domain)))

@@ -144,7 +144,7 @@ def score_taught_rules(split: Split, taggers: Taggers, reader: Reader) -> dict[s
     lessons = learn(split.lessons, reader, Folders(), split.rules)
     with lay_aspects(lessons.aspects, Folders(), reader) as wider:
         rules = lessons.change_rules(split.rules)
-        texts = read_reviews(read_again(split.test, wider), taggers, wider, rules)
+        texts = read_reviews(read_again(split.test, wider, lessons.aspects), taggers, wider, rules)
         return {f"as built, with taught rules, added from {add:g}": answer(texts, add) for add in (ADD, 0.5)}
 
 

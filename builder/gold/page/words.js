@@ -21,13 +21,14 @@ function sentence(text, word) {
   else line.append(visible(text.slice(0, quoted.index)), element("mark", quoted[1], "o"), visible(text.slice(quoted.index + quoted[0].length)));
   return line;
 }
+// A polarity, or the number that stood in its place.
+const choices = (row) => row.kind === "aspect" ? classes : [...new Set(["POS", "NEG", "NEU", row.meaning])];
 function meaning(row) {
   const free = roles.length > 0;
-  const field = document.createElement(row.kind === "aspect" && !free ? "select" : "input");
+  const field = document.createElement(row.kind === "aspect" && free ? "input" : "select");
   if (row.kind === "aspect" && free) field.setAttribute("list", "known");
-  else if (row.kind === "aspect") field.replaceChildren(...classes.map((name) => element("option", name)));
-  else { field.type = "number"; field.min = 1; field.max = 10; field.step = 0.1; }
-  field.value = row.meaning; field.setAttribute("aria-label", row.kind === "aspect" ? "class" : "valence");
+  else field.replaceChildren(...choices(row).map((name) => element("option", name)));
+  field.value = row.meaning; field.setAttribute("aria-label", row.kind === "aspect" ? "class" : "polarity");
   field.addEventListener("change", () => perform(() => answer(row.place, row.accept, field.value)));
   return field;
 }

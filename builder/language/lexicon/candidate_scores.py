@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -132,6 +132,8 @@ def opinion(word: str, uses: Uses, opinions: Mapping[str, float], association: f
         float(len(word) == 1),
         float(len(word) == 2),
         float(len(word) == 3),
+        _share(uses.judging, uses.read),
+        _share(uses.named, uses.read),
     ]
 
 
@@ -157,6 +159,8 @@ def aspect(
         ending,
         float(len(word) == 1),
         float(len(word) == 2),
+        _share(uses.named, uses.read),
+        _share(uses.judging, uses.read),
     ]
 
 
@@ -167,7 +171,7 @@ def valence(uses: Uses, valences: Mapping[str, float], written: float, stars: fl
     return [
         _mean(uses.near, valences), _mean(uses.far, valences), _mean(uses.peers, valences), written,
         (uses.stars - stars * uses.rated) / (uses.rated + SMOOTH),
-        _share(uses.negated, uses.count), _share(uses.degree, uses.count),
+        _share(uses.negated, uses.count), _share(uses.degree, uses.count), _share(uses.praise, uses.judging),
     ]  # fmt: skip
 
 
@@ -208,6 +212,8 @@ def _share(part: float, whole: float) -> float:
 
 
 _RELIABLE = 3.0
+_RARELY = 20
+"""Most uses of an aspect judge nothing: a model that names it in one of so many uses says enough."""
 _SINGLE_OPINION, _SINGLE_ASPECT = (0.5, -np.inf), (0.65, 1.0)
 """The purity and the association from which on one character is a candidate: 台 and 位 count what is described."""
 
@@ -248,7 +254,7 @@ def opinion_scores(
     for word in pool:
         use = uses[word]
         describing = _shared(use.described, aspects) if use.tags["ADJ"] else 0
-        votes[word] = max(use.degree, use.graded) + _shared(use.peers, opinions) + describing
+        votes[word] = max(use.degree, use.graded, use.judging) + _shared(use.peers, opinions) + describing
     return _scored(pool, examples, uses, row, association, votes, _SINGLE_OPINION)
 
 
@@ -279,8 +285,16 @@ def aspect_scores(
             word, uses[word], aspects, association[word], spelling.mean(word, own), spelling.ending(word, own)
         )
 
-    votes = {word: _shared(uses[word].describing, opinions) + _shared(uses[word].peers, aspects) for word in pool}
-    return _scored(pool, examples, uses, row, association, votes, _SINGLE_ASPECT)
+    votes = {
+        word: max(_shared(uses[word].describing, opinions), uses[word].named) + _shared(uses[word].peers, aspects)
+        for word in pool
+    }
+    scores = _scored(pool, examples, uses, row, association, votes, _SINGLE_ASPECT)
+    for word in pool:
+        named, known = uses[word].named, scores.get(word, WordScore(0.0, association[word], 0.0))
+        if len(word) > 1 and named * _RARELY >= max(1, uses[word].read):
+            scores[word] = replace(known, confidence=max(known.confidence, 1 - 0.5**named))
+    return scores
 
 
 def _shared(links: Mapping[str, int], partners: Collection[str]) -> int:

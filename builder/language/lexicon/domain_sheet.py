@@ -12,24 +12,23 @@ import io
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from difflib import get_close_matches
 from pathlib import Path
 
 from builder.core.errors import ResourceError
 from builder.core.files import read_cells, write_atomically
 from builder.core.wording import counted
-from builder.language.lexicon.induce import ANSWERS
+from builder.language.lexicon.induce import ANSWERS, name_polarity, read_valence
 from builder.language.lexicon.overlay import save
 from builder.language.lexicon.packs import CARD
 from builder.language.lexicon.resources import Lexicon
 from builder.language.lexicon.tsv_rows import ROLES
+from builder.reviews.text import view
 
 SHEET = "candidates.csv"
 CONFIDENT = 0.5
 """An unanswered proposal of at least this confidence is taken."""
-_CLEAR = 0.5
-"""How far from 5 the valence of an opinion is that says something; of others it says nothing, or is neutral."""
 _LEVELS = (
     (8.5, "great", 8.8), (6.8, "good", 7.5), (5.0, "fair", 6.2), (3.6, "poor", 4.0), (2.3, "bad", 2.8),
     (1.0, "terrible", 1.8),
@@ -38,6 +37,9 @@ _LEVELS = (
 _WORDS = "candidates.tsv"
 """The table of the words that are taken, in aspects/ and in opinions/."""
 _GENERAL = ("generic", "overall")
+_BEGINNINGS = {"part": "part", "attribute": "quality", "person": "staff", "price": "price"}
+"""How a pack's class of a role begins, so that rules read it as they do the core's; others begin with the pack's name.
+"""
 _MARK = "induced from reviews"
 """How the gloss of a class or category begins that comes from the sheet."""
 _MEMBERS = 3
@@ -60,9 +62,10 @@ class WrittenWords:
 class Proposal:
     """A word that may be an aspect or an opinion of a domain.
 
-    `meaning`: the class of an aspect, the valence (1 to 10) of an opinion; `evidence`: why it is proposed; `sentence`:
-    where it stands; `answer`: yes, no or nothing; `role`: what the class of an aspect is to the rules. A row that a
-    person adds needs kind, word and meaning.
+    `word`: as the reviews write it; `meaning`: a known class of an aspect, a role (`thing`, `part` …) or a new class
+    that a person names; of an opinion its polarity; `evidence`: why it is proposed; `sentence`: where it stands;
+    `answer`: yes, no or nothing; `role`: what a new class is to the rules. A row that a person adds needs kind, word
+    and meaning.
     """
 
     kind: str
@@ -77,8 +80,8 @@ class Proposal:
 
     @property
     def value(self) -> float:
-        """What an answer is worth: how often the word is used, and how little is known about it."""
-        return self.reviews * (1 - abs(2 * self.confidence - 1) / 2)
+        """In how many reviews it may serve."""
+        return self.reviews * self.confidence
 
     @property
     def is_taken(self) -> bool:
@@ -93,8 +96,8 @@ class Proposal:
 
     @property
     def is_neutral(self) -> bool:
-        """Whether it is an opinion whose valence says neither praise nor blame."""
-        return self.kind == "opinion" and abs(float(self.meaning) - 5) < _CLEAR
+        """Whether it is an opinion that says neither praise nor blame."""
+        return self.kind == "opinion" and name_polarity(read_valence(self.meaning)) == "NEU"
 
 
 COLUMNS = tuple(field.name for field in fields(Proposal))
@@ -113,8 +116,11 @@ def write_sheet(folder: Path, proposals: Sequence[Proposal]) -> Path:
 
 
 def order_proposals(proposals: Iterable[Proposal]) -> list[Proposal]:
-    """The most valuable first."""
-    return sorted(proposals, key=lambda row: (-row.value, row.kind, row.word))
+    """The most valuable first, every third an opinion as long as there are any."""
+    ordered = sorted(proposals, key=lambda row: (-row.value, row.kind, row.word))
+    aspects, opinions = ([row for row in ordered if row.kind == kind] for kind in ("aspect", "opinion"))
+    places = [(2 * at + 1.5, row) for at, row in enumerate(opinions)] + [(at, row) for at, row in enumerate(aspects)]
+    return [row for _, row in sorted(places, key=lambda place: place[0])]
 
 
 def read_sheet(folder: Path) -> list[Proposal]:
@@ -151,9 +157,9 @@ def _read_row(row: Sequence[str], where: str) -> Proposal:
         raise refuse("word", "write the word on one line, or delete the row")
     is_aspect = cells["kind"] == "aspect"
     if is_aspect and not is_class_name(cells["meaning"]):
-        raise refuse("meaning", "write the class of the aspect: one word, such as hotel.room")
-    if not is_aspect and not 1 <= (_read_number(cells["meaning"]) or 0) <= 10:
-        raise refuse("meaning", "write the valence of the opinion: a number from 1 (worst) to 10 (best), such as 7.5")
+        raise refuse("meaning", "write a role such as thing or part, or a class: one word, such as place.room")
+    if not is_aspect and not _is_valence(cells["meaning"]):
+        raise refuse("meaning", "write the polarity of the opinion: POS, NEG or NEU")
     for column in ("confidence", "reviews"):
         if cells[column] and _read_number(cells[column]) is None:
             raise refuse(column, "leave it as it was; in a row of your own leave it empty")
@@ -163,8 +169,14 @@ def _read_row(row: Sequence[str], where: str) -> Proposal:
         raise refuse("role", f"for an aspect one of {', '.join(ROLES)}; for an opinion nothing")
     confidence, reviews = _read_number(cells["confidence"]), _read_number(cells["reviews"])
     numbers = {"confidence": 1.0 if confidence is None else confidence, "reviews": int(reviews or 0)}
-    meaning = cells["meaning"] if is_aspect else cells["meaning"].replace(",", ".")
-    return Proposal(**{**cells, **numbers, "meaning": meaning})  # type: ignore[arg-type]
+    return Proposal(**{**cells, **numbers})  # type: ignore[arg-type]
+
+
+def _is_valence(cell: str) -> bool:
+    try:
+        return bool(read_valence(cell))
+    except ValueError:
+        return False
 
 
 def _read_number(cell: str) -> float | None:
@@ -186,9 +198,9 @@ def write_lexicons(folder: Path, name: str, proposals: Sequence[Proposal], core:
 
     Other tables of the pack, and other rows of its classes and categories, stay as they are.
     """
-    taken = choose_taken(proposals)
+    taken = choose_taken(read_as_lexicon(row, name, core) for row in proposals)
     aspects = {row.word: row.meaning for row in taken if row.kind == "aspect"}
-    valences = {row.word: float(row.meaning) for row in taken if row.kind == "opinion"}
+    valences = {row.word: read_valence(row.meaning) for row in taken if row.kind == "opinion"}
     steps = {word: _level(value) for word, value in valences.items()}
     categories = {word: f"{name}.{level}" for word, (level, _) in steps.items()}
     lexicons = folder / "lexicons"
@@ -204,6 +216,18 @@ def write_lexicons(folder: Path, name: str, proposals: Sequence[Proposal], core:
     save(lexicons / "aspects" / _WORDS, "word\tclass", sorted(aspects.items()))
     save(lexicons / "opinions" / _WORDS, "word\tcategory", sorted(categories.items()))
     return WrittenWords(len(aspects), len(valences), {cls: role for cls, role, _ in new})
+
+
+def read_as_lexicon(proposal: Proposal, name: str, core: Lexicon) -> Proposal:
+    """A proposal of the pack `name` with its word as lexicons write it, and in place of a role the pack's class of that
+    role: part.hotel is read as the parts of the core are, hotel.thing is new.
+    """
+    word = view(proposal.word, core.variants).text.strip().lower()
+    if proposal.kind != "aspect" or proposal.meaning not in ROLES:
+        return replace(proposal, word=word)
+    beginning = _BEGINNINGS.get(proposal.meaning)
+    cls = f"{beginning}.{name}" if beginning else f"{name}.{proposal.meaning}"
+    return replace(proposal, word=word, meaning=cls, role=proposal.meaning)
 
 
 def choose_taken(proposals: Iterable[Proposal]) -> list[Proposal]:
@@ -247,7 +271,7 @@ def find_slips(proposals: Iterable[Proposal], core: Lexicon) -> dict[str, str]:
     """New class -> the known one that it may be a slip of, or one that more words of the sheet have."""
     words = Counter(row.meaning for row in choose_taken(proposals) if row.kind == "aspect")
     out = {}
-    for cls in sorted(words.keys() - core.classes.keys()):
+    for cls in sorted(words.keys() - core.classes.keys() - set(ROLES)):
         known = [*core.classes, *(other for other, count in words.items() if count > words[cls])]
         if close := get_close_matches(cls, known, 1, _ALIKE):
             out[cls] = close[0]
@@ -299,6 +323,6 @@ def write_rules(folder: Path, name: str) -> None:
 
 def _level(value: float) -> tuple[str, float]:
     """The category that an opinion of a valence goes into, and its own valence."""
-    if abs(value - 5) < _CLEAR:
+    if name_polarity(value) == "NEU":
         return "neutral", 5.0
     return next((name, own) for least, name, own in _LEVELS if value >= least)

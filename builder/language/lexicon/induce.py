@@ -1,10 +1,11 @@
 """Induction: grow the lexicon from raw reviews, without labels (`builder words lexicon induce`).
 
-In: annotated reviews, the lexicon, settings. Out: candidate opinions and aspects with scores and evidence. The method
-is double propagation (Qiu et al. 2011). Known opinions vouch for the nouns they describe, known aspects for the words
-that describe them. What is accepted in a round vouches in the next. What the paper decides by rules is weighed here by
-a regression that the lexicon's own words calibrate (`fit`). Frequency, association, context purity, company and
-spelling make the confidence that a word is an opinion or an aspect.
+In: annotated reviews, the lexicon, settings, what a model finds in some of the reviews. Out: candidate opinions and
+aspects with scores and evidence. The method is double propagation (Qiu et al. 2011). Known opinions vouch for the nouns
+they describe, known aspects for the words that describe them. What is accepted in a round vouches in the next. What the
+paper decides by rules is weighed here by a regression that the lexicon's own words calibrate (`fit`). Frequency,
+association, context purity, company and spelling make the confidence that a word is an opinion or an aspect, and so
+does how often the model takes it for one.
 
 Candidate files are for a person to accept or drop. In: `Induced`. Out: a TSV with an empty column `accept`; filled with
 yes and no it becomes an overlay. The evidence is sentences, or places (index of the review : offset in its view). With
@@ -24,10 +25,11 @@ from builder.core.errors import ResourceError
 from builder.core.wording import counted
 from builder.language.lexicon.candidate_scores import Endings, WordScore, aspect_scores, opinion_scores, valences
 from builder.language.lexicon.categories import like_name
-from builder.language.lexicon.links import ParsedReview, Uses, gather
+from builder.language.lexicon.links import NOTHING_FOUND, Found, ParsedReview, Uses, gather
 from builder.language.lexicon.overlay import Overlay, Refused, own, save, write
 from builder.language.lexicon.resources import Lexicon
-from builder.reviews.script import HAN, script_of
+from builder.reviews.privacy.place_names import tagged
+from builder.reviews.script import HAN, converter, script_of
 
 # ---- Induction
 
@@ -36,6 +38,10 @@ _TAGS: Mapping[Kind, frozenset[str]] = {
     "opinion": frozenset({"ADJ", "VERB", "NOUN", "PROPN", "X", "PHRASE"}),
     "aspect": frozenset({"NOUN", "PROPN"}),
 }
+
+
+_NO_CANDIDATES = {"ns": "name", "t": "time", "c": "function", "d": "function", "p": "function", "r": "function"}
+"""What the dictionary calls places, times, and words that neither name nor judge."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +96,16 @@ class Induced:
 
 
 def induce(
-    docs: Iterable[ParsedReview], lexicon: Lexicon, settings: InductionSettings = InductionSettings()
+    docs: Iterable[ParsedReview],
+    lexicon: Lexicon,
+    settings: InductionSettings = InductionSettings(),
+    found: Mapping[int, Sequence[Found]] = NOTHING_FOUND,
+    joined: Mapping[str, str] = MappingProxyType({}),
 ) -> Induced:
-    """Candidates that no lexicon holds. Deterministic: the same documents give the same answer."""
+    """Candidates that no lexicon holds. Deterministic: the same documents give the same answer. By index of the review
+    `found` is what a model finds in those that it read; `joined` are words to count beside those of the lexicon, with
+    their tag, NOUN or PHRASE.
+    """
     reviews = 0
 
     def counted() -> Iterator[ParsedReview]:
@@ -101,8 +114,8 @@ def induce(
             reviews += 1
             yield doc
 
-    uses = gather(counted(), lexicon, settings.ratings)
-    pools, counts = _pools(uses, lexicon, settings)
+    uses = gather(counted(), lexicon, settings.ratings, found, joined)
+    pools, counts = _pools(uses, lexicon, settings, joined)
     opinions = {word: entry.valence for word, entry in lexicon.opinions.items()}
     aspects = {word: entry.cls for word, entry in lexicon.aspects.items()}
     endings = Endings.of(lexicon)
@@ -160,13 +173,13 @@ def _candidate(word: str, score: WordScore, uses: Uses, valence: float | None, c
 
 
 def _pools(
-    uses: Mapping[str, Uses], lexicon: Lexicon, settings: InductionSettings
+    uses: Mapping[str, Uses], lexicon: Lexicon, settings: InductionSettings, joined: Mapping[str, str]
 ) -> tuple[dict[Kind, list[str]], dict[str, int]]:
     """The words that may become candidates of each kind; how many words did not, by reason."""
     pools: dict[Kind, list[str]] = {"opinion": [], "aspect": []}
     counts: Counter[str] = Counter()
     for word, use in sorted(uses.items()):
-        reason = _unfit(word, use, lexicon, settings)
+        reason = _unfit(word, use, lexicon, settings, joined)
         tag = max(sorted(use.tags), key=lambda name: use.tags[name])
         kinds: list[Kind] = [kind for kind, tags in _TAGS.items() if not reason and tag in tags]
         for kind in kinds:
@@ -175,7 +188,7 @@ def _pools(
     return pools, counts
 
 
-def _unfit(word: str, use: Uses, lexicon: Lexicon, settings: InductionSettings) -> str:
+def _unfit(word: str, use: Uses, lexicon: Lexicon, settings: InductionSettings, joined: Mapping[str, str]) -> str:
     """Why a word cannot be a candidate, or the empty string."""
     tables = (
         lexicon.opinions,
@@ -188,7 +201,7 @@ def _unfit(word: str, use: Uses, lexicon: Lexicon, settings: InductionSettings) 
     )
     if any(word in table for table in tables):
         return "known"
-    if not all(HAN.match(char) for char in word) or script_of(word) == "simplified":
+    if word not in joined and (not all(HAN.match(char) for char in word) or script_of(word) == "simplified"):
         return "script"
     if len(word) > settings.longest:
         return "length"
@@ -207,7 +220,10 @@ def _unfit(word: str, use: Uses, lexicon: Lexicon, settings: InductionSettings) 
         for i in range(1, len(word))
     ):
         return "composed"
-    return "name" if like_name(word, use.tags["PROPN"] / use.count, lexicon) else ""
+    if like_name(word, use.tags["PROPN"] / use.count, lexicon):
+        return "name"
+    kinds = [kind for _, kind in tagged(converter("t2s")(word))]
+    return _NO_CANDIDATES.get(kinds[0], "") if len(kinds) == 1 else ""
 
 
 # ---- Candidate files
@@ -218,7 +234,10 @@ BETWEEN = " ／ "
 Sentences = Mapping[tuple[int, int], str]
 """(index of the review, offset in its view) -> the sentence there, the word in 【】."""
 ANSWERS = {"yes": True, "y": True, "no": False, "n": False, "": None}
+_POLARITIES = {"POS": 7.5, "NEU": 5.0, "NEG": 2.8}
+"""The valence of an opinion of which only its polarity is said."""
 _CLEAR = 0.5
+"""How far from 5 the valence of an opinion is that praises or blames."""
 _FIX = "write candidates with `builder words lexicon induce` and change only the columns meaning and accept"
 
 
@@ -234,18 +253,36 @@ class _CandidateLine:
     answer: bool | None
 
     def sure(self, confident: float) -> bool:
-        return self.confidence >= confident and (self.kind == "aspect" or abs(float(self.meaning) - 5) >= _CLEAR)
+        clear = self.kind == "aspect" or name_polarity(read_valence(self.meaning)) != "NEU"
+        return clear and self.confidence >= confident
+
+
+def name_polarity(valence: float) -> str:
+    """The polarity that an opinion of a valence (1 to 10) has."""
+    return "NEU" if abs(valence - 5) < _CLEAR else "POS" if valence > 5 else "NEG"
+
+
+def read_valence(meaning: str) -> float:
+    """The valence that an opinion has by its polarity, or by a number that stands in its place. ValueError for neither
+    a polarity nor a number from 1 to 10.
+    """
+    valence = _POLARITIES.get(meaning.upper()) or float(meaning.replace(",", "."))
+    if not 1 <= valence <= 10:
+        raise ValueError(f"{meaning!r} is no polarity: write POS, NEG or NEU")
+    return valence
 
 
 def write_candidates(induced: Induced, path: Path, sentences: Sentences | None = None) -> int:
-    """Write the candidates, opinions first, most confident first. `meaning` is a valence (1 to 10) or a class of
-    aspects. `sentences`: what stands at the places of the evidence, if texts may be shown.
+    """Write the candidates, opinions first, most confident first. `meaning` is a polarity or a class of aspects.
+    `sentences`: what stands at the places of the evidence, if texts may be shown.
 
     What people answered in an earlier file stays, with its meaning: at its word, or behind the others. Returns how many
     answers. ResourceError where `path` is no file of candidates.
     """
     answered = _read_answered(path)
-    rows = [_cells("opinion", candidate, f"{candidate.valence}", sentences) for candidate in induced.opinions]
+    rows = [
+        _cells("opinion", candidate, name_polarity(candidate.valence or 5), sentences) for candidate in induced.opinions
+    ]
     rows += [_cells("aspect", candidate, candidate.cls, sentences) for candidate in induced.aspects]
     kept = [answered.pop((row[0], row[1]), None) for row in rows]
     count = len(answered) + sum(old is not None for old in kept)
@@ -276,7 +313,7 @@ def accept(
     """Write the accepted candidates of `path` into the overlay `directory` and return them.
 
     Accepted is what a person answered with yes. With `confident`, so is what nobody answered and has that confidence
-    or more, opinions only if their valence is clear (0.5 or more from 5). A no always stands, and is kept among the
+    or more, opinions only if they praise or blame. A no always stands, and is kept among the
     refused. ResourceError with file:line for a broken line, and if nothing is accepted.
     """
     rows = list(_read(path, lexicon))
@@ -289,7 +326,7 @@ def accept(
             where=str(path),
             fix="write yes into the column accept, or say from which confidence on to take them",
         )
-    opinions = {row.word: float(row.meaning) for row in taken if row.kind == "opinion"}
+    opinions = {row.word: read_valence(row.meaning) for row in taken if row.kind == "opinion"}
     overlay = Overlay(
         name,
         tuple((word, own(name, f"valence_{value:.1f}")) for word, value in opinions.items()),
@@ -374,12 +411,12 @@ def _parse_line(number: int, cells: list[str], where: str, classes: Collection[s
     if kind not in ("opinion", "aspect") or not word:
         raise ResourceError(f"kind {kind!r} of the word {word!r}", where=where, fix=_FIX)
     try:
-        valid = 1 <= float(meaning) <= 10 if kind == "opinion" else meaning in classes
+        valid = bool(read_valence(meaning)) if kind == "opinion" else meaning in classes
         certain = float(confidence)
     except ValueError:
         valid, certain = False, 0.0
     if not valid:
-        wanted = "a valence from 1 to 10" if kind == "opinion" else "one of the classes of aspect_classes.tsv"
+        wanted = "POS, NEG or NEU" if kind == "opinion" else "one of the classes of aspect_classes.tsv"
         raise ResourceError(
             f"meaning {meaning!r} with confidence {confidence!r}",
             where=where,

@@ -3,7 +3,8 @@
 In: documents. Out: `Uses` by word. The links are those of double propagation (Qiu, Liu, Bu & Chen 2011, Computational
 Linguistics 37(1), table 1: opinion-target, opinion-opinion and target-target relations), read from the dependency
 tree and, because reviews are short and parsers err on them, from the order of words in a clause (ASPECT DEGREE word;
-word 的 ASPECT). Memory grows with the vocabulary, not with the corpus; of the texts only (review, offset) is kept.
+word 的 ASPECT). Beside them count the aspects and opinions that a model found in some of the reviews (`Found`). Memory
+grows with the vocabulary, not with the corpus; of the texts only (review, offset) is kept.
 
 An annotated review as induction reads it: clauses of slots, each with the role that the lexicon or its tag gives it.
 """
@@ -56,6 +57,22 @@ class ParsedReview(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Found:
+    """An aspect or an opinion that a model finds: [start, end) of the view, an opinion without its negator. `sign` is
+    what the opinion says of its aspect without that negator: 1, -1 or 0 for neither.
+    """
+
+    start: int
+    end: int
+    is_opinion: bool
+    sign: int = 0
+
+
+NOTHING_FOUND: Mapping[int, Sequence[Found]] = {}
+"""Where no model read along."""
+
+
+@dataclass(frozen=True, slots=True)
 class Slot:
     """A word of a clause: [start, end) of the view, lower-case word, role, tag, and the tokens first..last."""
 
@@ -73,8 +90,10 @@ class Slot:
         return self.role in ("aspect", "noun") or (self.role == "known" and self.pos in ("NOUN", "PROPN"))
 
 
-def clauses(doc: ParsedReview, lexicon: Lexicon) -> Iterator[tuple[Clause, list[Slot]]]:
-    """The slots of each clause; marks and spaces have none."""
+def clauses(doc: ParsedReview, lexicon: Lexicon, joined: Mapping[str, str] = {}) -> Iterator[tuple[Clause, list[Slot]]]:
+    """The slots of each clause; marks and spaces have none. `joined`: words beside those of the lexicon that are one
+    slot, with their tag: NOUN, or PHRASE of an expression that judges.
+    """
     at = 0
     for clause in doc.clauses:
         while at < len(doc.tokens) and doc.tokens[at].start < clause.start:
@@ -82,11 +101,11 @@ def clauses(doc: ParsedReview, lexicon: Lexicon) -> Iterator[tuple[Clause, list[
         stop = at
         while stop < len(doc.tokens) and doc.tokens[stop].end <= clause.end:
             stop += 1
-        yield clause, [slot for slot in _slots(doc, at, stop, lexicon) if slot.role != "mark"]
+        yield clause, [slot for slot in _slots(doc, at, stop, lexicon, joined) if slot.role != "mark"]
         at = stop
 
 
-def _slots(doc: ParsedReview, first: int, stop: int, lexicon: Lexicon) -> Iterator[Slot]:
+def _slots(doc: ParsedReview, first: int, stop: int, lexicon: Lexicon, joined: Mapping[str, str]) -> Iterator[Slot]:
     i = first
     while i < stop:
         start = doc.tokens[i].start
@@ -97,11 +116,14 @@ def _slots(doc: ParsedReview, first: int, stop: int, lexicon: Lexicon) -> Iterat
         while role is None:
             word = doc.text[start : doc.tokens[last].end].lower()
             role = _find_role(word, lexicon)
-            if role is None and last == i:
+            if role is None and word in joined:
+                role = _ROLES.get(joined[word], "verb")
+            elif role is None and last == i:
                 role = _ROLES.get(doc.tokens[i].pos, "other")
             elif role is None:
                 last -= 1
-        yield Slot(start, doc.tokens[last].end, word, role, doc.tokens[last].pos, i, last)
+        pos = doc.tokens[last].pos if role not in ("noun", "verb") else joined.get(word, doc.tokens[last].pos)
+        yield Slot(start, doc.tokens[last].end, word, role, pos, i, last)
         i = last + 1
 
 
@@ -174,7 +196,8 @@ class Uses:
     `counted`: behind a number. `described` are the nouns that it may describe, `describing` (of a noun) the words
     that may describe it, `peers` what it is coordinated with. `near` and `far` sum, by opinion word, the signs under
     which that one stands in the same and in a neighbouring clause (negators and contrast turn a sign). `rated`
-    reviews with `stars` in sum use it.
+    reviews with `stars` in sum use it. A model read `read` of its uses; in `named` of them it found an aspect that ends
+    in the word, in `judging` an opinion that is the word, whose signs add up to `praise`.
     """
 
     count: int = 0
@@ -195,21 +218,33 @@ class Uses:
     rated: int = 0
     stars: float = 0.0
     snippets: list[tuple[int, int]] = field(default_factory=list)
+    read: int = 0
+    named: int = 0
+    judging: int = 0
+    praise: int = 0
 
 
-def gather(docs: Iterable[ParsedReview], lexicon: Lexicon, ratings: Mapping[int, float]) -> dict[str, Uses]:
-    """The uses of every content word and of every candidate phrase in the corpus. `ratings` are stars by index of the
-    review.
+def gather(
+    docs: Iterable[ParsedReview],
+    lexicon: Lexicon,
+    ratings: Mapping[int, float],
+    found: Mapping[int, Sequence[Found]] = NOTHING_FOUND,
+    joined: Mapping[str, str] = {},
+) -> dict[str, Uses]:
+    """The uses of every content word and of every candidate phrase in the corpus. By index of the review `ratings` are
+    stars, `found` is what a model finds in those that it read; `joined` as in `clauses`.
     """
     uses: dict[str, Uses] = {}
     against = openers(lexicon)
     for index, doc in enumerate(docs):
         before: list[tuple[Slot, int]] = []
         sentence = -1
-        for clause, read_slots in clauses(doc, lexicon):
-            slots = _with_phrases(_with_compounds(read_slots, doc.text, lexicon), doc.text)
+        for clause, read_slots in clauses(doc, lexicon, joined):
+            slots = _with_phrases(_with_compounds(read_slots, doc.text, lexicon, joined), doc.text)
             for slot in slots:
                 _count(uses, slot, index, ratings.get(index))
+                if index in found:
+                    _count_found(uses[slot.word], slot, found[index])
             _order(uses, slots, index)
             _tree(uses, slots, doc)
             signs = _signs(slots)
@@ -224,7 +259,7 @@ def gather(docs: Iterable[ParsedReview], lexicon: Lexicon, ratings: Mapping[int,
     return uses
 
 
-def _with_compounds(slots: list[Slot], text: str, lexicon: Lexicon) -> list[Slot]:
+def _with_compounds(slots: list[Slot], text: str, lexicon: Lexicon, joined: Mapping[str, str]) -> list[Slot]:
     """Neighbouring nouns of which one is unknown become one slot, should they be one name (石鍋 + 肥牛)."""
     out: list[Slot] = []
     for slot in slots:
@@ -234,6 +269,8 @@ def _with_compounds(slots: list[Slot], text: str, lexicon: Lexicon) -> list[Slot
             or last.end != slot.start
             or last.role == slot.role == "aspect"
             or slot.end - last.start > _LONGEST
+            or last.word in joined
+            or slot.word in joined
         ):
             out.append(slot)
             continue
@@ -301,6 +338,14 @@ def _count(uses: dict[str, Uses], slot: Slot, index: int, stars: float | None) -
             use.stars += stars
         if len(use.snippets) < SNIPPETS:
             use.snippets.append((index, slot.start))
+
+
+def _count_found(use: Uses, slot: Slot, found: Sequence[Found]) -> None:
+    use.read += 1
+    use.named += any(not one.is_opinion and one.start <= slot.start and one.end == slot.end for one in found)
+    signs = [one.sign for one in found if one.is_opinion and (one.start, one.end) == (slot.start, slot.end)]
+    use.judging += bool(signs)
+    use.praise += signs[0] if signs else 0
 
 
 def _order(uses: dict[str, Uses], slots: Sequence[Slot], index: int) -> None:
