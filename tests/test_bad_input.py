@@ -251,8 +251,8 @@ def test_a_file_given_three_times_loses_no_row(tmp_path: Path) -> None:
     assert (counts["rows"], counts["duplicates"], counts["reviews"]) == (15, 10, 5)
     assert ask(tmp_path / "w", "SELECT key FROM reviews WHERE row = 1 ORDER BY id") == [
         ("r0",),
-        ("r0~in.csv:1",),
-        ("r0~in.csv:1~2",),
+        ("r0~1",),
+        ("r0~1~2",),
     ]
 
 

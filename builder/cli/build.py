@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import click
 
 from builder.cli.build_voice import (
-    DEFAULT_WORKDIR,
     Manner,
     Voice,
     counts_text,
@@ -19,6 +18,7 @@ from builder.cli.build_voice import (
     voice_options,
 )
 from builder.cli.options import complete_columns, complete_presets, complete_stages
+from builder.core.settings import DEFAULT_WORKDIR, Config
 
 if TYPE_CHECKING:
     from builder.pipeline.builds import Build
@@ -99,7 +99,8 @@ def _column_options(command: click.decorators.FC) -> click.decorators.FC:
 @_column_options
 @click.option("--encoding", help="Encoding of the input, if it is not Unicode.")
 @click.option("--sheet", help="Sheet of a workbook, by its name or its number from 1; the first if not given.")
-@click.option("--licence", help="Licence of the release, as an SPDX name.")
+@click.option("--name", help="Name of the dataset; that of the working directory or file if not given.")
+@click.option("--licence", "--license", help="Licence of the release, as an SPDX name.")
 @click.option(
     "--profile",
     type=click.Choice(["embedded", "rules", "encoder", "paper"]),
@@ -230,6 +231,7 @@ def _build(
     from builder.pipeline.builds import new_build
 
     names = {
+        "name": "release.name",
         "licence": "release.licence",
         "profile": "profile",
         "domain": "domain",
@@ -245,16 +247,24 @@ def _build(
 
 
 def _settings(sets: tuple[str, ...]) -> dict[str, object]:
-    """KEY=VALUE pairs with values as TOML writes them; a bare word is a string."""
-    from builder.core.config import toml_value
+    """KEY=VALUE pairs with values as TOML writes them; words need no quotation marks, nor brackets where there may be
+    several.
+    """
+    from builder.core.config import flat, toml_value
     from builder.core.errors import ConfigError
 
     out: dict[str, object] = {}
+    defaults = flat(Config())
     for setting in sets:
-        key, equals, value = setting.partition("=")
+        key, equals, text = setting.partition("=")
         if not equals:
             raise ConfigError(
                 f"{setting!r} is no KEY=VALUE", where="--set", fix="for example --set self_train.iterations=1"
             )
-        out[key.strip()] = toml_value(value)
+        key, value = key.strip(), toml_value(text)
+        if isinstance(defaults.get(key), str) and not isinstance(value, str):
+            value = text.strip()
+        elif isinstance(defaults.get(key), list) and isinstance(value, str):
+            value = [word.strip() for word in value.split(",")]
+        out[key] = value
     return out

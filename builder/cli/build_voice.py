@@ -21,6 +21,7 @@ import click
 
 from builder.cli.printing import shows_colour, styled_output
 from builder.core.errors import BuilderError
+from builder.core.settings import DEFAULT_WORKDIR
 from builder.pages.report.blocks import spoken_seconds
 
 if TYPE_CHECKING:
@@ -79,7 +80,6 @@ def counts_text(counts: Mapping[str, object]) -> str:
 # ---- Sentences and events
 
 Manner = Literal["people", "verbose", "quiet", "json"]
-DEFAULT_WORKDIR = Path("workdir")
 TITLES = {
     "ingest": "reading the reviews",
     "annotate": "finding words and grammar",

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from builder.cli.build import PRESET
-from builder.cli.build_voice import DEFAULT_WORKDIR
 from builder.cli.options import complete_presets, complete_settings, device_option
 from builder.cli.printing import shows_colour, styled_output
+from builder.core.settings import DEFAULT_WORKDIR
 from builder.core.wording import counted
 
 if TYPE_CHECKING:
