@@ -21,7 +21,7 @@ from builder.cli.options import complete_columns, complete_presets, complete_sta
 from builder.core.settings import DEFAULT_WORKDIR, Config
 
 if TYPE_CHECKING:
-    from builder.pipeline.builds import Build
+    from builder.pipeline.dataset import Build
     from builder.pipeline.preview import Preview
 
 WORKDIR = click.option(

@@ -197,6 +197,7 @@ def _measured(workdir: Path | None) -> SampleMeasure:
     from builder.core.config import resolve
     from builder.language.lexicon.resources import sample_dir
     from builder.pipeline import builds, pipeline
+    from builder.pipeline.dataset import Build
     from builder.pipeline.planning import measure
 
     if workdir is not None:
@@ -205,9 +206,7 @@ def _measured(workdir: Path | None) -> SampleMeasure:
         return measure(workdir, config, f"{workdir}{learnt}")
     click.echo("measuring on the shipped sample, some seconds", err=True)
     with tempfile.TemporaryDirectory() as folder:
-        build = builds.Build(
-            Path(folder), Path(folder), (sample_dir() / "reviews.csv",), resolve(options={"workers": 1})
-        )
+        build = Build(Path(folder), Path(folder), (sample_dir() / "reviews.csv",), resolve(options={"workers": 1}))
         pipeline.run(build, until="seed")
         return measure(Path(folder), build.resolved.config, "the shipped sample")
 

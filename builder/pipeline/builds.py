@@ -12,49 +12,22 @@ import os
 import re
 import sqlite3
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
-from builder.core.config import Resolved, flat, resolve
+from builder.core.config import flat, resolve
 from builder.core.errors import ConfigError, ReleaseError, WorkdirError
 from builder.core.settings import Config
-from builder.language.lexicon.folders import Folders, find_folders
 from builder.language.lexicon.packs import find_pack, list_packs
 from builder.language.lexicon.resources import Lexicon, sample_dir
 from builder.models import kinds
 from builder.pipeline import judging, layers
+from builder.pipeline.dataset import Build, find_path, keep_path, named
 from builder.pipeline.judging import digest_answers
 from builder.pipeline.layers import taught_file
-from builder.pipeline.names import find_path, keep_path, named
 from builder.reviews import sources
 from builder.reviews.sources.opening import check_readable
 from builder.store import db, pools, runs
-
-
-@dataclass(frozen=True, slots=True)
-class Build:
-    """What a build is made from; `inputs` and `config` are kept in the working directory for `resume`.
-
-    `owner`: the working directory whose releases `out` holds, where this one is a copy of it and no other folder was
-    named.
-    """
-
-    workdir: Path
-    out: Path
-    inputs: tuple[Path, ...]
-    resolved: Resolved
-    owner: Path | None = None
-
-    @property
-    def name(self) -> str:
-        """The name of its dataset."""
-        return self.resolved.config.release.name
-
-    @property
-    def folders(self) -> Folders:
-        """The folders of its words and rules."""
-        config = self.resolved.config
-        return find_folders(config.lexicons, config.rules, self.workdir, config.domain)
 
 
 def new_build(

@@ -23,7 +23,6 @@ from builder.core.errors import ConfigError, did_you_mean
 from builder.core.machine import give_back
 from builder.language.lexicon.resources import Lexicon
 from builder.pipeline.builds import (
-    Build,
     check_build,
     check_unchanged,
     data_digests,
@@ -32,7 +31,14 @@ from builder.pipeline.builds import (
     remembered,
 )
 from builder.pipeline.context import Context
-from builder.pipeline.names import dataset_of, refuse_other_dataset, refuse_other_shelf, refuse_taken_name
+from builder.pipeline.dataset import (
+    Build,
+    dataset_of,
+    named,
+    refuse_other_dataset,
+    refuse_other_shelf,
+    refuse_taken_name,
+)
 from builder.release.reading import shelf_of
 from builder.store import db, runs
 
@@ -159,6 +165,7 @@ def run(
     """
     for name in (until, *force):
         known_stage(name)
+    build = named(build)
     check_build(build)
     lexicon, rules = build.folders.load_lexicon(), build.folders.load_rules()
     config = build.resolved.config

@@ -300,7 +300,19 @@ def _matching(context: Context, folder: Path, facts: Facts, digest: str) -> Iter
             yield _Numbering(version, parent, _diff(parent, version, folder, facts), date, reason)
 
 
-_OF_MAKING = ("builder", "config", "signatures", "folders", "files", "version", "parent", "date", "reason", "change")
+_OF_MAKING = (
+    "builder",
+    "config",
+    "signatures",
+    "folders",
+    "files",
+    "version",
+    "parent",
+    "parent_name",
+    "date",
+    "reason",
+    "change",
+)
 """Keys of a manifest that say how and when a release was made; the others say what its data are."""
 
 

@@ -26,7 +26,6 @@ from builder.release.reading import rows
 from builder.release.statistics import Tally
 from builder.store import db, drops, released, reviews, runs
 
-
 UNCHANGED = "unchanged"
 """The count of a stage that found its release made already."""
 

@@ -1,4 +1,5 @@
-"""Which dataset a build makes: its name, what its working directory holds, and the shelf of its releases.
+"""What a build is made from, and which dataset it makes: its name, what its working directory holds, and the shelf of
+its releases.
 
 In: a `Build`. Out: the same with a name; a line of refusal where it would mix two datasets. A name that nobody gave is
 that of the working directory or of the file, and never that of other reviews.
@@ -10,13 +11,14 @@ import json
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from builder.core.config import Resolved
 from builder.core.errors import ReleaseError, WorkdirError
 from builder.core.settings import DEFAULT_WORKDIR
+from builder.language.lexicon.folders import Folders, find_folders
 from builder.pipeline.stages.ingest import columns_of
 from builder.release.reading import existing, rows
 from builder.reviews import sources
@@ -25,8 +27,32 @@ from builder.reviews.dedup.near_duplicates import normal
 from builder.reviews.sources.cells import RawReview
 from builder.store import db, runs
 
-if TYPE_CHECKING:
-    from builder.pipeline.builds import Build
+
+@dataclass(frozen=True, slots=True)
+class Build:
+    """What a build is made from; `inputs` and `config` are kept in the working directory for `resume`.
+
+    `owner`: the working directory whose releases `out` holds, where this one is a copy of it and no other folder was
+    named.
+    """
+
+    workdir: Path
+    out: Path
+    inputs: tuple[Path, ...]
+    resolved: Resolved
+    owner: Path | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of its dataset."""
+        return self.resolved.config.release.name
+
+    @property
+    def folders(self) -> Folders:
+        """The folders of its words and rules."""
+        config = self.resolved.config
+        return find_folders(config.lexicons, config.rules, self.workdir, config.domain)
+
 
 # ---- Paths that move with a working directory
 
