@@ -151,7 +151,7 @@ def build(
 
     if dry_run:
         check_build(made)
-    voice.preview(read_inputs, dry_run)
+    voice.preview(read_inputs, made, dry_run)
     if not dry_run:
         voice.ended(
             pipeline.run(

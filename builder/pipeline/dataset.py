@@ -20,7 +20,7 @@ from builder.core.errors import ReleaseError, WorkdirError
 from builder.core.settings import DEFAULT_WORKDIR
 from builder.language.lexicon.folders import Folders, find_folders
 from builder.pipeline.stages.ingest import columns_of
-from builder.release.reading import existing, rows
+from builder.release.reading import existing, rows, shelf_of
 from builder.reviews import sources
 from builder.reviews.dedup.assignment import norm_hash
 from builder.reviews.dedup.near_duplicates import normal
@@ -118,6 +118,14 @@ def _shares_files(kept: Mapping[str, Any], build: Build) -> bool:
     places = (build.workdir, Path(kept["workdir"]))
     read = {str(find_path(path, place)) for path in kept["inputs"] for place in places}
     return bool(read & {str(path.resolve()) for path in build.inputs})
+
+
+def describe_dataset(build: Build) -> str:
+    """In a sentence: the name of the dataset, where its releases lie, and the last of them."""
+    shelf = shelf_of(build.out, build.name)
+    last = [f"v{release.manifest['version']}" for release in existing(shelf, build.name)][-1:]
+    hint = "" if has_given_name(build) else " (--name gives another name)"
+    return f"Dataset {build.name}{hint} in {shelf}: {f'the last version is {last[0]}' if last else 'no version yet'}."
 
 
 def has_given_name(build: Build) -> bool:
