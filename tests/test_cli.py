@@ -59,7 +59,7 @@ def test_build_ends_with_a_table_of_what_went_in_what_came_out_and_how_long_it_t
 
 def test_build_names_each_stage_and_draws_no_progress_bar_where_there_is_no_terminal(built: Built) -> None:
     lines = built.ran.err.splitlines()
-    assert re.findall(r"^(\d)/7 (\w+): ", built.ran.err, re.M) == [(str(n), name) for n, name in enumerate(STAGES, 1)]
+    assert re.findall(r"^(\d)/7 (\w+)  ", built.ran.err, re.M) == [(str(n), name) for n, name in enumerate(STAGES, 1)]
     assert lines[0] == "reviews.csv: 35 rows, UTF-8"
     assert not any("%" in line for line in lines)
 
@@ -72,7 +72,7 @@ def test_a_second_build_does_nothing(built: Built, here: Command, fast: Callable
     assert ran.code == 0, ran.err
     assert re.findall(r"^(\w+) +kept ", ran.out, re.M) == STAGES
     assert not re.search(r"^\d/7", ran.err, re.M), "no stage runs"
-    assert "Nothing has changed since the last build." in ran.out
+    assert "Nothing has changed: v0.1.0 is kept as it is." in ran.out
     assert contents(built.out) == before
     assert dump(built.workdir) == rows
 

@@ -167,6 +167,13 @@ def main() -> None:
     except _Terminated:
         click.echo(err=True)  # a progress bar may hold the line; click does the same for Ctrl-C
         _stopped(signal.SIGTERM)
+    except ModuleNotFoundError as error:
+        from builder.core.errors import install_command
+        from builder.pipeline.diagnosis import find_extra
+
+        if not (extra := find_extra(error.name or "")):
+            raise
+        _fail(f"this needs {error.name}, which is not installed", f"; `{install_command(extra)}` installs it")
     except BrokenPipeError:
         sys.exit(0)
     except OSError as error:

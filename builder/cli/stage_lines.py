@@ -59,17 +59,16 @@ WIDTH = 28
 
 _REFERENCE = 47_850
 """Distinct reviews of the reference build; its seconds grow with their number."""
-_RULES = {"ingest": 8.0, "annotate": 67.0, "seed": 22.0, "evaluate": 1.0, "release": 30.0}
+_RULES = {"ingest": 15.0, "annotate": 26.0, "seed": 29.0, "evaluate": 1.0, "release": 27.0}
 _MODELS: Mapping[JudgeKind, Mapping[str, float]] = {
-    "trained": {"discriminate": 346.0, "self_train": 106.0},
-    "shipped": {"discriminate": 96.0, "self_train": 45.0},
-    "none": {"discriminate": 5.0, "self_train": 5.0},
+    "trained": {"discriminate": 315.0, "self_train": 97.0},
+    "shipped": {"discriminate": 155.0, "self_train": 40.0},
+    "none": {"discriminate": 2.5, "self_train": 2.5},
 }
 """Seconds of its stages. Those with models by who judges."""
-_START = {"annotate": 4.0, "seed": 0.5, "release": 0.5}
-"""Seconds that stages take however few the reviews: processes start, and libraries are loaded."""
-_START_OF_MODEL = 6.0
-"""The same of the stages with the shipped model."""
+_START = {"ingest": 0.6, "annotate": 2.0, "seed": 0.8, "release": 1.7}
+_START_OF_MODELS = {"discriminate": 8.0, "self_train": 4.5}
+"""Seconds that stages take however few the reviews: processes start, and libraries and the shipped model are loaded."""
 _WITH_TRIPLETS = 0.83
 """Share of reviews with triplets, before the rules have said it."""
 
@@ -89,7 +88,7 @@ class RemainingTime:
         reference = self._reference()
         if reference is None or not all(stage in reference for stage in coming):
             return None
-        words = self._pace(reference, ("annotate", "seed"), 1.0)
+        words = self._pace(reference, ("ingest", "annotate", "seed"), 1.0)
         models = self._pace(reference, ("discriminate",), words)
         return sum(reference[stage] * (models if stage in _MODELS["none"] else words) for stage in coming)
 
@@ -114,6 +113,6 @@ class RemainingTime:
         judge = find_judge(self.config)
         if judge == "trained" and int(counts["ingest"]["train"]) * share < self.config.discriminate.least:
             judge = "none"
-        start = _START | (dict.fromkeys(_MODELS[judge], _START_OF_MODEL) if judge == "shipped" else {})
+        start = _START | (_START_OF_MODELS if judge == "shipped" else {})
         seconds = _RULES | dict(_MODELS[judge])
         return {stage: start.get(stage, 0.0) + number / _REFERENCE * seconds[stage] for stage in seconds}

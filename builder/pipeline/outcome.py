@@ -186,10 +186,8 @@ def list_next_commands(path: Path, place: str) -> Iterator[tuple[str, str]]:
         (f"builder gold audit draw{place}", "have people check a sample, which measures quality", ()),
         (f'datasets.load_dataset("{path}")', "use it in Python", ("datasets",)),
     )
-    runs = [all(map(find_spec, modules)) for *_, modules in known]
-    if not all(runs):
-        lacking = [
-            command.partition("(")[0].partition(" --")[0] for (command, *_), able in zip(known, runs) if not able
-        ]
-        yield install_command("app"), f"for {' and '.join(lacking)}, which are not installed yet"
-    yield from ((command, purpose) for (command, purpose, _), able in zip(known, runs, strict=True) if able)
+    lacking = [command for command, _, modules in known if not all(map(find_spec, modules))]
+    if lacking:
+        names = " and ".join(command.partition("(")[0].partition(" --")[0] for command in lacking)
+        yield install_command("app"), f"for {names}, which cannot run yet"
+    yield from ((command, purpose) for command, purpose, _ in known if command not in lacking)
