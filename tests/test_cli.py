@@ -411,7 +411,17 @@ def test_explain_tells_rule_lexicon_entry_path_and_negator(built: Built, here: C
     assert re.search(r"^  rules +opinion +鹹 \S+ [\d.]+ \(opinions/\w+\.tsv:\d+\)$", salty, re.M), salty
     assert re.search(r"^  rules +negator +不會$", salty, re.M), salty
     assert re.search(r"^  rules +(path|pattern) +\S", salty, re.M), salty
-    assert re.search(r"^  discriminator +verdict +(YY|YN|NX|abstains) [01]\.\d{3}$", salty, re.M), salty
+    numbers = r"raw score [01]\.\d{3}(, calibrated confidence [01]\.\d{3})?"
+    assert re.search(rf"^  discriminator +verdict +(YY|YN|NX|abstains), {numbers}$", salty, re.M), salty
+    _, marked, pair, polarity, verdict = salty.splitlines()[:5]
+    assert marked == "  [餐點]«不會»太«鹹»，服務人員也很親切"
+    assert pair.startswith(
+        "  不會鹹 is about 餐點 by the rule subject (環境很乾淨: the nearest aspect before the opinion"
+    )
+    assert re.match(
+        r"  It is positive, [\d.]+ of 10: 鹹 counts [\d.]+ of 10 in the lexicon, .*不會 turns it round", polarity
+    )
+    assert re.match(rf"  The panel that this build trained (finds|does) .*: {numbers}\.$", verdict), verdict
 
 
 def test_explain_names_the_lexicon_line_that_holds_the_word(built: Built, here: Command) -> None:
