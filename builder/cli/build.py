@@ -18,6 +18,7 @@ from builder.cli.build_voice import (
     voice_options,
 )
 from builder.cli.options import complete_columns, complete_presets, complete_stages
+from builder.cli.printing import FORMAT, put_rows
 from builder.core.settings import DEFAULT_WORKDIR, Config
 
 if TYPE_CHECKING:
@@ -186,7 +187,8 @@ def run(
 @click.command()
 @WORKDIR
 @click.option("--verbose", is_flag=True, help="Show all that the stages counted.")
-def status(workdir: Path, verbose: bool) -> None:
+@FORMAT
+def status(workdir: Path, verbose: bool, shape: str | None) -> None:
     """Show which stages are done, stale or due."""
     from builder.pipeline import pipeline
 
@@ -195,7 +197,11 @@ def status(workdir: Path, verbose: bool) -> None:
         (s.name, state, f"{done.seconds:.1f}" if done else "", describe(done.counts) if done else s.about)
         for s, state, done in pipeline.status(workdir)
     ]
-    click.echo(stage_table(rows, ["stage", "state", "seconds", "counts"]))
+    headers = ["stage", "state", "seconds", "counts"]
+    if shape is None:
+        click.echo(stage_table(rows, headers))
+    else:
+        put_rows(headers, rows, shape)
 
 
 @click.command()

@@ -14,7 +14,7 @@ import click
 
 from builder.cli.build import PRESET
 from builder.cli.options import complete_presets, complete_settings, device_option
-from builder.cli.printing import shows_colour, styled_output
+from builder.cli.printing import json_option, shows_colour, styled_output
 from builder.core.settings import DEFAULT_WORKDIR
 from builder.core.wording import counted
 
@@ -161,6 +161,7 @@ def doctor(workdir: Path, as_json: bool) -> None:
     show_default=True,
     help="How to print it.",
 )
+@json_option("form")
 def plan(
     count: int, workers: int, workdir: Path | None, form: str, profile: str | None, base: str, device: str, **trial: Any
 ) -> None:  # fmt: skip

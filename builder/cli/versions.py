@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import click
 
 from builder.cli.build import SAME_OUT, WORKDIR
+from builder.cli.printing import json_option
 from builder.core.settings import DEFAULT_WORKDIR
 from builder.core.wording import counted
 
@@ -100,6 +101,7 @@ def verify(release: Path) -> None:
     show_default=True,
     help="How to print it.",
 )
+@json_option()
 @click.option(
     "--samples",
     type=click.IntRange(min=0),
