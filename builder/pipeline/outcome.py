@@ -130,7 +130,9 @@ def _quality(manifest: Mapping[str, Any]) -> str:
     near = {figure["figure"].partition(",")[0]: figure for figure in manifest["figures"] if "near" in figure["figure"]}
     if "F1" in near:
         parts = ", ".join(f"{name} {near[name]['value']:.1f}" for name in ("precision", "recall", "F1") if name in near)
-        sentences.append(f"Quality on {near['F1']['by']}: {parts} percent; a longer or shorter aspect or opinion counts as right.")
+        sentences.append(
+            f"Quality on {near['F1']['by']}: {parts} percent; a longer or shorter aspect or opinion counts as right."
+        )
         if NOT_STATED in near["F1"]["by"]:
             sentences.append("Say who labelled them with `--set evaluate.gold_annotators=…`.")
     return " ".join(sentences)
