@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +15,7 @@ from builder.pipeline.builds import new_build
 from builder.pipeline.outcome import examples, list_next_commands
 from builder.release import reading
 from builder.release.reading import opened
-from builder.store import db
+from builder.store import db, released, report
 
 Build = Callable[..., Ran]
 
@@ -150,3 +151,16 @@ def test_words_among_settings_need_no_quotation_marks(here: Command) -> None:
     shown = here("build", *words, "--set", "discriminate.mode=paper", "--show-config").out
     for line in ('date = "2026-01-02"', 'name = "2024"', 'variants = ["A", "C"]'):
         assert line in shown
+
+
+def test_pages_and_report_count_a_word_in_both_scripts_once() -> None:
+    connection = sqlite3.connect(":memory:")
+    connection.executescript(
+        "CREATE TABLE released_reviews (review, unverified_negative); INSERT INTO released_reviews VALUES (1, 0);"
+        "CREATE TABLE triplets (id, review, aspect, opinion); CREATE TABLE released (triplet);"
+        "INSERT INTO triplets VALUES (1, 1, '湯頭', '濃郁'), (2, 1, '汤头', '浓郁'), (3, 1, '服務', '濃郁');"
+        "INSERT INTO released SELECT id FROM triplets;"
+    )
+    numbers = released.totals(connection)
+    assert (numbers["triplets"], numbers["aspects"], numbers["opinions"]) == (3, 2, 1)
+    assert report.totals(connection) == (3, 2, 1, 1)
