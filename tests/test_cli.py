@@ -413,7 +413,7 @@ def test_explain_tells_rule_lexicon_entry_path_and_negator(built: Built, here: C
     numbers = r"raw score [01]\.\d{3}(, calibrated confidence [01]\.\d{3})?"
     assert re.search(rf"^  discriminator +verdict +(YY|YN|NX|abstains), {numbers}$", salty, re.M), salty
     _, marked, pair, polarity, verdict = salty.splitlines()[:5]
-    assert marked == "  [餐點]«不會»太«鹹»，服務人員也很親切"
+    assert marked == "  【餐點】《不會》太《鹹》，服務人員也很親切"
     assert pair.startswith(
         "  不會鹹 is about 餐點 by the rule subject (環境很乾淨: the nearest aspect before the opinion"
     )

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from builder.core.records import Element, StoredTriplet, Triplet
-from builder.pages.plain_story import explain_pair, explain_polarity, explain_verdict, mark_text
+from builder.pages.plain_story import explain_pair, explain_polarity, explain_verdict
 from builder.store.stories import JudgeVerdict, Outcome, Step, TripletStory
 
 TEXT = "湯不會\n太鹹"
@@ -24,11 +22,6 @@ ENDS = Outcome(True, "in v0.1.0, train, silver")
 def told(*steps: tuple[str, str], sources: tuple[str, ...] = ("rules",), triplet: Triplet = SALTY) -> TripletStory:
     made = tuple(Step(sources[0], kind, detail) for kind, detail in steps)
     return TripletStory(StoredTriplet(1, 1, triplet), "r:1", sources, made, ENDS)
-
-
-def test_a_sentence_is_marked_on_one_line_where_its_aspect_and_opinion_stand() -> None:
-    assert mark_text(TEXT, SALTY) == "[湯]«不會» 太«鹹»"
-    assert mark_text("\x1b" + TEXT, replace(SALTY, aspect=Element("\x1b", ((0, 1),)))).startswith("[\\x1b]«湯不»會")
 
 
 def test_a_pair_is_explained_by_its_rule_or_by_who_found_it() -> None:

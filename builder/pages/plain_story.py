@@ -13,7 +13,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 
 from builder.core.errors import printable
-from builder.core.records import Triplet
+from builder.gold.sheet import marked
 from builder.store import runs, stories
 from builder.store.stories import JudgeVerdict, Story, TripletStory
 
@@ -62,20 +62,12 @@ def tell_story(connection: sqlite3.Connection, identifier: str, rules: Mapping[s
 def _tell(story: Story, told: TripletStory, rules: Mapping[str, str], judge: str) -> Iterator[str]:
     triplet = told.stored.triplet
     yield f"{told.public}  ({triplet.aspect.text}, {triplet.opinion.text}, {triplet.polarity})"
-    yield f"  {mark_text(story.text, triplet)}"
+    yield "  " + printable(" ".join(marked(story.text, triplet).split("\n")), kept="\u3000\u200d")
     yield f"  {explain_pair(told, rules)}"
     yield f"  {explain_polarity(told)}"
     yield from (f"  {explain_verdict(told, verdict, judge)}" for verdict in told.verdicts)
     yield ""
     yield from _list_details(story, told)
-
-
-def mark_text(text: str, triplet: Triplet) -> str:
-    """A text on one line, its aspect in [ ] and its opinion in « »."""
-    opens = {start: sign for part, sign in ((triplet.aspect, "["), (triplet.opinion, "«")) for start, _ in part.spans}
-    ends = {end: sign for part, sign in ((triplet.aspect, "]"), (triplet.opinion, "»")) for _, end in part.spans}
-    marked = "".join(f"{ends.get(at, '')}{opens.get(at, '')}{sign}" for at, sign in enumerate([*text, ""]))
-    return printable(" ".join(marked.split("\n")), kept="\u3000\u200d")
 
 
 def explain_pair(told: TripletStory, rules: Mapping[str, str]) -> str:
@@ -159,5 +151,5 @@ def _list_details(story: Story, told: TripletStory) -> Iterable[str]:
 
 def _list_legend(text: str) -> list[str]:
     """What the signs of a story mean, of those that stand in it."""
-    lines = ["[aspect] «opinion»", *(line for pattern, line in _LEGEND if re.search(pattern, text))]
+    lines = ["【aspect】《opinion》", *(line for pattern, line in _LEGEND if re.search(pattern, text))]
     return ["", *(f"{'' if n else 'Signs: '}{line}" if not n else f"       {line}" for n, line in enumerate(lines))]
