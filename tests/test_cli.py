@@ -158,9 +158,9 @@ def test_a_command_of_a_group_is_known_by_its_own_name_and_shown_once(here: Comm
 def test_help_version_and_a_bare_call_are_answered(here: Command) -> None:
     shown = here("--help")
     assert shown.code == 0
-    headings = ["Options", "Build", "Look", "Use", "Augment", "More, by subject"]
+    headings = ["Options", "Build", "Look", "Use", "More, by subject"]
     assert re.findall(r"^(\w[\w, ]*):$", shown.out, re.M) == headings
-    assert re.findall(r"^  (\w+) ", shown.out.split("Build:")[1], re.M)[:4] == ["build", "run", "status", "resume"]
+    assert re.findall(r"^  (\w+) ", shown.out.split("Build:")[1], re.M)[:3] == ["build", "resume", "status"]
     assert "..." not in shown.out.partition("Options:")[2], "no summary is cut"
     from builder import __version__
 

@@ -66,7 +66,6 @@ def _tell(story: Story, told: TripletStory, rules: Mapping[str, str], judge: str
     yield f"  {explain_pair(told, rules)}"
     yield f"  {explain_polarity(told)}"
     yield from (f"  {explain_verdict(told, verdict, judge)}" for verdict in told.verdicts)
-    yield ""
     yield from _list_details(story, told)
 
 
