@@ -155,7 +155,7 @@ def refuse_other_dataset(build: Build) -> None:
     raise WorkdirError(
         f"holds the build of another dataset ({kept['name']}, from {files})",
         where=str(build.workdir),
-        fix="choose another --workdir, give both the same release.name, or replace it with --force",
+        fix="choose another --workdir, give both the same --name, or replace it with --force",
     )
 
 
