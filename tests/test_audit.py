@@ -174,6 +174,8 @@ def test_answers_become_precision_by_stratum_and_recall_over_reviews_that_are_co
     due = sum(len(one.candidates) for one in read) + 1
     assert result.recall.value == pytest.approx(100 * (due - 1) / due)
     assert (result.answered, result.drawn, result.read, result.to_read) == (120, 120, 10, 10)
+    questions = 120 + due - 1 + sum(not one.candidates for one in read)
+    assert (result.decided, result.asked) == (questions, questions), "a review without a triplet is a question too"
     unread = measure_audit(pool, final, complete - {missed.id})
     assert unread.recall is not None and unread.recall.value == 100
     assert unread.read == 9, "a review that nobody marked complete says nothing about recall"
@@ -184,7 +186,7 @@ def test_abstentions_and_open_answers_count_for_nothing() -> None:
     pool = identified(draw_audit(REVIEWS, "1.0.0", AuditSettings(10, 0)))
     ids = [candidate.id for one in pool.reviews for candidate in one.candidates]
     result = measure_audit(pool, {ids[0]: Label("YY"), ids[1]: Label(None)}, frozenset())
-    assert result.answered == 1
+    assert (result.answered, result.decided, result.asked) == (1, 2, 10), "an unsure answer is one"
     assert (result.recall, result.to_read) == (None, 0)
     assert describe_audit(measure_audit(pool, {}, frozenset())) == ""
 

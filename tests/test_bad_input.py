@@ -32,7 +32,7 @@ from builder.core.records import PoolReview
 from builder.gold.file_formats import FORMATS, named
 from builder.gold.items import LabelItem
 from builder.pipeline import pipeline
-from builder.pipeline.builds import Build
+from builder.pipeline.dataset import Build
 from builder.reviews.sources import read
 from builder.reviews.sources.cells import RawReview
 from builder.store import db
@@ -251,8 +251,8 @@ def test_a_file_given_three_times_loses_no_row(tmp_path: Path) -> None:
     assert (counts["rows"], counts["duplicates"], counts["reviews"]) == (15, 10, 5)
     assert ask(tmp_path / "w", "SELECT key FROM reviews WHERE row = 1 ORDER BY id") == [
         ("r0",),
-        ("r0~in.csv:1",),
-        ("r0~in.csv:1~2",),
+        ("r0~1",),
+        ("r0~1~2",),
     ]
 
 

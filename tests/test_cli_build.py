@@ -6,17 +6,18 @@ import json
 import re
 import shutil
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from conftest import Built, Command
 
 from builder.cli.build import build
-from builder.cli.build_voice import TITLES, Voice
-from builder.cli.remaining import RemainingTime
+from builder.cli.build_voice import Voice
+from builder.cli.stage_lines import WIDTH, RemainingTime, describe_stage
 from builder.core.config import resolve
-from builder.core.settings import Config, Discriminate, Rules, SelfTrain
-from builder.pages.report.blocks import spoken_seconds
+from builder.core.settings import Config, Discriminate, Evaluate, Rules, SelfTrain
+from builder.pages.report.blocks import roughly_spoken, spoken_seconds
 from builder.pipeline import preview as previews
 from builder.pipeline.outcome import read_outcome
 from builder.pipeline.pipeline import STAGES, Done
@@ -53,6 +54,8 @@ def test_a_dry_run_says_what_was_understood_and_writes_nothing(here: Command, tm
         "  not usable: 1 without a text, 1 without a Chinese character",
         "  “湯頭很濃郁，服務人員也很親切”",
         "  “等了快一個小時才上菜，不會再來”",
+        f"Dataset w (--name gives another name) in {tmp_path / 'r'}: no version yet.",
+        "",
         "Nothing was built (--dry-run).",
     ]
     assert list(tmp_path.iterdir()) == [source]
@@ -71,13 +74,13 @@ def test_columns_that_nothing_takes_are_named_with_the_options_that_would(tmp_pa
     source.write_text(json.dumps(rows, ensure_ascii=False), encoding="utf-8")
     seen = preview(source, resolve().config)
     assert seen.unused == ("key", "meta.when")
-    assert "  unused    key, meta.when; --id-column, --rating-column, --date-column would take one" in seen.lines()
+    assert "  unused  key, meta.when; --id-column, --rating-column, --date-column would take one" in seen.lines()
     options = {name for option in build.params for name in option.opts}
     assert {"--id-column", "--rating-column", "--date-column"} <= options
     assert preview(source, resolve(options={"input.date_column": "meta.when"}).config).columns["date"] == "meta.when"
     wide = write(tmp_path, ",".join(["text", *(f"c{n}" for n in range(30))]) + "\n湯很好喝" + "," * 30 + "\n")
     line = next(line for line in preview(wide, resolve().config).lines() if "unused" in line)
-    assert line.startswith("  unused    c0, c1, c2, c3, c4, c5, c6, c7 and 22 more; --id-column")
+    assert line.startswith("  unused  c0, c1, c2, c3, c4, c5, c6, c7 and 22 more; --id-column")
 
 
 def test_a_place_column_is_named_and_nothing_is_said_of_masking(tmp_path: Path) -> None:
@@ -112,7 +115,7 @@ def test_a_build_ends_with_counts_quality_examples_and_what_to_do_next(built: Bu
     ran = here("resume", "--workdir", built.workdir)
     lines = ran.out.splitlines()
     made = read_outcome(built.release)
-    assert lines[0] == "Nothing has changed since the last build."
+    assert lines[0] == "Nothing has changed: v0.1.0 is kept as it is."
     assert lines[1].startswith(f"{made.triplets} triplets in {made.labelled} of {made.reviews} reviews: ")
     assert lines[2] == "Of 35 rows, 4 could not be used and 2 repeat another review."
     assert any(
@@ -145,7 +148,7 @@ def test_without_gold_it_says_that_quality_is_not_measured(here: Command, tmp_pa
     assert (
         f"It states no licence; `builder versions release --licence CC-BY-4.0 --workdir {workdir}` makes one" in ran.out
     )
-    assert re.findall(r"^\d/7 (\w+): ", ran.err, re.M) == [stage.name for stage in STAGES]
+    assert re.findall(r"^\d/7 (\w+)  ", ran.err, re.M) == [stage.name for stage in STAGES]
     quiet = here("build", source, "--workdir", workdir, "--out", tmp_path / "r", "--set", "workers=1", "--quiet")
     assert (quiet.out, quiet.err) == (f"{tmp_path / 'r' / 'v0.1.0'}\n", "")
 
@@ -190,59 +193,88 @@ def test_a_stage_says_how_long_the_rest_takes(capsys: pytest.CaptureFixture[str]
     voice = Voice("people", tmp_path, Config(discriminate=Discriminate(mode="cross-fit")))
     voice.progress(0, 7, "ingest")
     voice.report("ingest: reviews")
-    voice.stage_ended(Done("ingest", {"reviews": 47_850, "train": 38_000}, 8.0, ran=True))
+    voice.stage_ended(Done("ingest", {"reviews": 47_850, "train": 38_000}, 15.6, ran=True))
     voice.progress(1, 7, "annotate")
     voice.report("annotate: words")
     assert capsys.readouterr().err.splitlines() == [
-        "1/7 ingest: reading the reviews",
-        "2/7 annotate: finding words and grammar (0 s so far, about 9 min 37 s left)",
+        "1/7 ingest        reading the reviews",
+        "2/7 annotate      finding words and grammar    0 s, about 8 min left",
     ]
-    assert TITLES.keys() == {stage.name for stage in STAGES}
 
 
 def test_a_stage_with_less_than_a_second_to_come_is_nearly_done(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     voice = Voice("people", tmp_path, Config())
-    voice._remaining.before = dict.fromkeys(TITLES, 0.05)
+    voice._remaining.before = {stage.name: 0.05 for stage in STAGES}
     voice.progress(6, 7, "release")
     voice.report("release: files")
-    assert capsys.readouterr().err == "7/7 release: writing the dataset (0 s so far, nearly done)\n"
+    assert capsys.readouterr().err == "7/7 release       writing the dataset          0 s, nearly done\n"
+
+
+def test_a_stage_says_no_more_than_what_happens_in_it() -> None:
+    shipped, trained = Config(), Config(discriminate=Discriminate(mode="cross-fit"))
+    rules, rounds = Config(profile="rules"), replace(trained, self_train=SelfTrain(variants=("C",)))
+    gold = replace(rules, evaluate=Evaluate(gold="gold.jsonl"))
+
+    def described(config: Config) -> list[str]:
+        lines = [describe_stage(stage.name, config) for stage in STAGES]
+        assert max(map(len, lines)) <= WIDTH
+        return lines[3:6]
+
+    assert described(shipped) == [
+        "judging them by the model", "adding what the model finds", "comparing rules and model",
+    ]  # fmt: skip
+    assert described(trained)[0] == "training a judge"
+    assert described(rounds)[1] == "training on them, in rounds"
+    assert described(rules) == ["no model judges them", "keeping what the rules found", "no labels to score by"]
+    assert described(gold)[2] == "scoring by the labels given"
 
 
 def test_an_estimate_follows_the_pace_of_this_machine_and_whether_a_judge_is_trained() -> None:
     names = [stage.name for stage in STAGES]
     big = [
-        Done("ingest", {"reviews": 47_850, "train": 38_000}, 8.0, ran=True),
-        Done("annotate", {}, 134.0, ran=True),
-        Done("seed", {"reviews": 40_000}, 44.0, ran=True),
+        Done("ingest", {"reviews": 47_850, "train": 38_000}, 2 * 15.6, ran=True),
+        Done("annotate", {}, 2 * 28.0, ran=True),
+        Done("seed", {"reviews": 40_000}, 2 * 29.8, ran=True),
     ]
-    small = [Done("ingest", {"reviews": 4_785, "train": 3_800}, 1.0, ran=True), Done("annotate", {}, 6.7, ran=True)]
-
+    small = [Done("ingest", {"reviews": 4_785, "train": 3_800}, 2.1, ran=True)]
     default = Config(discriminate=Discriminate(mode="cross-fit"))
 
     def left(done: list[Done], config: Config = default, before: Mapping[str, float] | None = None) -> float | None:
         return RemainingTime(config, before or {}, done).seconds(names[len(done) :])
 
     assert left([]) is None
-    pace = (134 + 44) / (67 + 4 + 22 + 0.5)
-    assert left(big) == pytest.approx(pace * (346 + 106 + 1 + 30.5))
-    assert left(big, Config()) == pytest.approx(pace * (96 + 45 + 1 + 30.5)), "the shipped model judges"
+    assert left(big) == pytest.approx(2 * (315 + 97 + 1 + 28.7)), "this machine takes twice as long"
+    assert left(big, Config()) == pytest.approx(2 * (163 + 44.5 + 1 + 28.7)), "the shipped model judges"
+    judged = [*big, Done("discriminate", {}, 3 * 163.0, ran=True)]
+    assert left(judged, Config()) == pytest.approx(3 * 44.5 + 2 * (1 + 28.7)), "and models have a pace of their own"
     assert left(small, Config(domain="none")) == left(small, Config()), "it judges reviews of anything"
     other = Config(rules=Rules(convention="paper"))
     assert left(small, other) == left(small), "without a model so few reviews have no judge"
-    assert left(big, Config(profile="rules")) == pytest.approx(pace * (5 + 5 + 1 + 30.5))
+    assert left(big, Config(profile="rules")) == pytest.approx(2 * (2.5 + 2.5 + 1 + 28.7))
     assert left(big, Config(profile="encoder")) is None
     assert left(big, Config(self_train=SelfTrain(variants=("A", "E")))) is None
-    small_pace = 6.7 / (4 + 6.7)
-    assert left(small) == pytest.approx(small_pace * ((22 + 5 + 5 + 1 + 30) / 10 + 0.5 + 0.5))
-    few = [Done("ingest", {"reviews": 3, "train": 3}, 0.1, ran=True)]
-    assert left(few) == pytest.approx(5, abs=0.1), "processes start however few the reviews are"
-    assert left(small, before=dict.fromkeys(names, 2.0)) == 10.0, "what it took here before says more"
-    kept = [*small[:1], Done("annotate", {}, 6.7, ran=False)]
-    assert left(kept) == pytest.approx((22 + 5 + 5 + 1 + 30) / 10 + 1), (
-        "a stage that did not run says nothing of the pace"
-    )
+    assert left(small) == pytest.approx((26 + 29 + 2.5 + 2.5 + 1 + 27) / 10 + 2 + 0.8 + 1.7)
+    assert left(small, before=dict.fromkeys(names, 2.0)) == 12.0, "what it took here before says more"
+    kept = [Done("ingest", {"reviews": 4_785, "train": 3_800}, 99.0, ran=False)]
+    assert left(kept) == left(small), "a stage that did not run says nothing of the pace"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shown"),
+    [
+        (0.4, "0 s"),
+        (8.2, "8 s"),
+        (42, "40 s"),
+        (58, "1 min"),
+        (200, "3 min"),
+        (7_830, "2 h 10 min"),
+        (3_590, "1 h 00 min"),
+    ],
+)
+def test_an_estimate_is_no_more_exact_than_it_can_be(seconds: float, shown: str) -> None:
+    assert roughly_spoken(seconds) == shown
 
 
 def test_a_program_hears_of_a_stage_as_soon_as_it_is_done(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from builder.core.config import flat, resolve
 from builder.core.errors import InputError, WorkdirError
 from builder.language.lexicon.resources import load_lexicon, overlays
 from builder.pipeline import builds, pipeline
-from builder.pipeline.builds import Build
+from builder.pipeline.dataset import Build
 from builder.release.reading import shelf_of
 from builder.reviews.sources import read
 from builder.reviews.sources.cells import RawReview, RejectedRow
@@ -193,15 +193,15 @@ def test_a_build_of_another_dataset_does_not_replace_what_a_folder_holds(
     ran = here("build", other, "--workdir", workdir, "--out", out)
     assert ran.code == 2
     assert ran.error == (
-        f"{workdir}: holds the build of another dataset (restaurant-aste, from {built.reviews.name}); "
-        "choose another --workdir, give both the same release.name, or replace it with --force"
+        f"{workdir}: holds the build of another dataset (reviews, from {built.reviews.name}); "
+        "choose another --workdir, give both the same --name, or replace it with --force"
     )
     assert builds.remembered(workdir).inputs == before.inputs
     named = Build(
         workdir,
         out,
         (other,),
-        resolve(options=flat(before.resolved.config) | {"release.name": "restaurant-aste", "evaluate.gold": ""}),
+        resolve(options=flat(before.resolved.config) | {"release.name": "reviews", "evaluate.gold": ""}),
     )
     pipeline.run(named, until="ingest")
     unnamed = Build(workdir, out, (built.reviews,), resolve())
@@ -220,7 +220,7 @@ def test_files_may_be_added_to_a_dataset(built: Built, tmp_path: Path) -> None:
 
 
 def test_datasets_that_share_a_folder_have_versions_of_their_own(built: Built, tmp_path: Path) -> None:
-    assert shelf_of(built.out, "restaurant-aste") == built.out
+    assert shelf_of(built.out, "reviews") == built.out
     assert shelf_of(built.out, "my / drinks") == built.out / "my-drinks"
     assert shelf_of(tmp_path / "nothing", "my drinks") == tmp_path / "nothing"
     workdir = built.copy(tmp_path)

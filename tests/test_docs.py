@@ -85,6 +85,16 @@ def test_the_readme_is_one_screen_with_a_picture_and_the_two_commands_that_ci_ru
     assert "](docs/assets/triplets.svg)" in text
 
 
+def test_the_row_in_the_readme_is_one_of_the_published_sample() -> None:
+    (text,) = re.findall(r"^```json\n(.+)\n```$", (ROOT / "README.md").read_text(encoding="utf-8"), re.M)
+    shown = json.loads(text)
+    lines = (ROOT / "releases" / "sample-2.0.0" / "data" / "test.jsonl").read_text(encoding="utf-8").split("\n")
+    (row,) = (row for row in map(json.loads, filter(None, lines)) if row["id"] == shown["id"])
+    (triplet,) = shown.pop("triplets")
+    assert shown.items() <= row.items()
+    assert any(all(kept[key] == value for key, value in triplet.items()) for kept in row["triplets"])
+
+
 def test_the_picture_is_what_the_tool_finds_today() -> None:
     assert picture.TARGET.read_text(encoding="utf-8") == picture.draw(picture.TEXT, picture.extract(picture.TEXT))
 

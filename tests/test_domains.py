@@ -18,7 +18,6 @@ from reading import written
 
 from builder import Extractor
 from builder.cli.domain import domain
-from builder.core.config import resolve
 from builder.core.errors import ConfigError, InputError, ResourceError
 from builder.core.records import Element, Token, Triplet
 from builder.engine import Doc, make_engine
@@ -199,12 +198,10 @@ def test_a_domain_that_is_unknown_or_no_pack_is_an_error_that_names_the_known_on
         find_pack(str(tmp_path / "empty"))
 
 
-def test_folders_name_the_domain_with_its_digest_and_releases_are_named_after_it(tmp_path: Path) -> None:
+def test_folders_name_the_domain_with_its_digest(tmp_path: Path) -> None:
     roles = [folder.role for folder in Folders(domain="laptop").describe()]
     assert "lexicons of the domain laptop" in roles and "rules of the domain laptop" in roles
     assert len({Folders(domain=name).files_digest for name in ("laptop", "none", "restaurant")}) == 3
-    assert resolve(options={"domain": "laptop"}).config.release.name == "laptop-aste"
-    assert resolve(options={}).config.release.name == "restaurant-aste"
 
 
 def test_a_rule_that_extends_adds_lists_tables_and_examples_to_the_one_below(tmp_path: Path) -> None:

@@ -13,8 +13,9 @@ from test_export import triplet as made
 from test_store import new
 
 from builder.core.records import Triplet, Verdict
+from builder.pages.plain_story import tell_story
 from builder.pipeline import outcome
-from builder.store import db, drops, labels, queries, released, reviews, runs, stories, triplets
+from builder.store import db, drops, labels, queries, released, reviews, runs, triplets
 
 TEXT = "鹹蛋餅皮薄又香，豆漿淡，店裡燈光還行"
 CAKE = made(TEXT, (1, 3), ((4, 5),), (4, 5))
@@ -90,7 +91,7 @@ def test_what_the_judge_dropped_or_replaced_says_so_with_score_and_limit(filled:
             (ids[LIGHT], "replaced", "rules"),
         )
     )
-    told = stories.text(filled.connection, str(ids[SCENT]))
+    told = tell_story(filled.connection, str(ids[SCENT]), {})
     assert "judged_no_pair: opinion and aspect do not belong together; discriminator gives it 0.040 (NX)" in told
     assert "below its limit of 0.15" in told
 
@@ -114,7 +115,7 @@ def test_all_candidates_are_released_or_dropped_once_and_the_query_adds_them_up(
     counts = {(row[0], row[2]): row[columns.index("triplets")] for row in rows}
     assert counts.pop(("found", None)) == 4 == sum(counts.values())
     assert counts[("released", None)] == counts[("dropped", "unsure")] == 1
-    assert "unsure: its confidence" in stories.text(filled.connection, "k2"), "its own reason, not that of its review"
+    assert "unsure: its confidence" in tell_story(filled.connection, "k2", {}), "its own reason, not that of its review"
 
 
 def test_variants_of_the_paper_say_what_their_judge_and_their_rounds_left_out(filled: Filled) -> None:
@@ -136,7 +137,9 @@ def test_a_review_that_was_labelled_drops_what_its_labels_do_not_say(filled: Fil
     labels.put(filled.connection, gold, [2])
     filled.release(said)
     assert filled.drop() == {ids[CAKE]: ("labelled", None, None, None)}
-    assert "this review is labelled, and its labels do not say this" in stories.text(filled.connection, str(ids[CAKE]))
+    assert "this review is labelled, and its labels do not say this" in tell_story(
+        filled.connection, str(ids[CAKE]), {}
+    )
 
 
 def test_a_build_gives_every_candidate_an_end_and_explains_it(here: Command, tmp_path: Path) -> None:

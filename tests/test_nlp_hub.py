@@ -19,7 +19,7 @@ from builder.language import nlp
 from builder.language.nlp.hub import SETTINGS, HubBackend, load, plain_tag, word_spans
 from builder.learning.devices import device_of
 from builder.pipeline import pipeline
-from builder.pipeline.builds import Build
+from builder.pipeline.dataset import Build
 from builder.pipeline.extraction import open_build_system
 
 TEXTS = ["湯頭很濃郁，牛肉麵好吃！", "Wi-Fi 很慢 服務普通", "老闆人很好。店裡有點吵，\n下次再來", "\U0002000b好吃"]

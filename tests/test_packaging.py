@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import runpy
 import sys
 import tomllib
-from importlib.metadata import metadata
+from importlib.metadata import metadata, packages_distributions
 from pathlib import Path
 from types import ModuleType
+from typing import Any, cast
 
 import pytest
 import yaml
@@ -18,8 +20,12 @@ from packaging.requirements import Requirement
 from pins import HEAD, brought, canonical, pinned
 
 from builder import __version__
+from builder.cli import main
 from builder.core import errors
 from builder.core.errors import DISTRIBUTION, install_command
+from builder.gold import server
+from builder.pipeline import diagnosis
+from builder.pipeline.diagnosis import find_extra
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS = PROJECT["optional-dependencies"]
@@ -77,6 +83,57 @@ def test_code_asks_only_for_extras_that_there_are_and_only_through_the_one_funct
         assert path.name == "errors.py" or not re.search(r"pip install ['\"]?\w+\[|builder\[", source), path
     assert len(asked) > 8
     assert asked <= EXTRAS.keys()
+
+
+def imported_by(node: ast.AST) -> list[str]:
+    """The modules that a statement imports, but those of the same package."""
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    return [str(node.module)] if isinstance(node, ast.ImportFrom) and not node.level else []
+
+
+def test_a_module_that_an_extra_brings_is_known_with_it_and_no_other_is_imported() -> None:
+    """So `builder` answers a missing one with one line, and never with a traceback."""
+    imported = {
+        name.partition(".")[0]
+        for path in (ROOT / "builder").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for name in imported_by(node)
+    }
+    others = imported - set(sys.stdlib_module_names) - {"builder"}
+    brought_by = packages_distributions()
+    core = {canonical(Requirement(line).name) for line in PROJECT["dependencies"]}
+    unknown = {name for name in others if not find_extra(name)}
+    strange = {name for name in unknown if not core & set(map(canonical, brought_by.get(name, [])))}
+    assert strange == {"_typeshed"}, "it is there for mypy alone"
+    for extra, (modules, _) in diagnosis.EXTRAS.items():
+        asked = {canonical(Requirement(line).name) for line in EXTRAS[extra]}
+        assert asked & set(map(canonical, brought_by[modules[0]])), f"{extra} brings {modules[0]}"
+
+
+@pytest.mark.parametrize("module", [module for modules, _ in diagnosis.EXTRAS.values() for module in modules])
+def test_a_module_that_is_not_installed_is_one_line_that_installs_it(
+    module: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(**_: object) -> None:
+        raise ModuleNotFoundError(f"No module named '{module}.part'", name=f"{module}.part")
+
+    monkeypatch.setattr(main.cli, "main", fail)
+    monkeypatch.setattr(main, "choose_kernels", lambda: None)
+    with pytest.raises(SystemExit, match="2"):
+        main.main()
+    extra = find_extra(module)
+    missing = f"builder: error: this needs {module}.part, which is not installed; "
+    assert capsys.readouterr().err == f"{missing}`{install_command(str(extra))}` installs it\n"
+
+
+@pytest.mark.parametrize("module", ["starlette", "uvicorn"])
+def test_the_annotation_page_without_its_libraries_says_which_extra_brings_them(
+    module: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(errors.ConfigError, match=r"need uvicorn and starlette; pip install .*\[app\]'"):
+        server.serve(cast(Any, None), "ann", server.Place(), print)
 
 
 def test_the_extra_dev_brings_every_other_extra() -> None:

@@ -24,8 +24,8 @@ from builder.core.errors import ConfigError, ReleaseError
 from builder.language.lexicon.resources import load_lexicon
 from builder.language.lexicon.rules import load_rules
 from builder.pipeline import pipeline
-from builder.pipeline.builds import Build
 from builder.pipeline.context import Context
+from builder.pipeline.dataset import Build
 from builder.pipeline.stages import release as stage
 from builder.release import gates, package, parquet
 from builder.release.card import HUB_SPLITS
@@ -94,6 +94,7 @@ def make(source: Path, out: Path, **settings: object) -> Path:
         "threads": 1,
         "ingest.test_share": 0.2,
         "ingest.valid_share": 0.2,
+        "release.name": "restaurant-aste",
         "release.licence": "CC-BY-4.0",
         "release.min_confidence": 0.4,
     }
@@ -230,7 +231,8 @@ def test_a_release_keeps_old_reviews_in_their_splits_for_a_new_working_directory
         "id,text,place\n" + "".join(f"{key},{said},鼎香園-台北信義店\n" for key, said in texts.items()),
         encoding="utf-8",
     )
-    chosen = resolve(options={"workers": 1, "ingest.test_share": 0.2, "ingest.valid_share": 0.2})
+    shares = {"ingest.test_share": 0.2, "ingest.valid_share": 0.2}
+    chosen = resolve(options={"workers": 1, "release.name": "restaurant-aste"} | shares)
     pipeline.run(Build(out.parent / "w", out, (source,), chosen), until="ingest")
     with db.reading(out.parent / "w") as connection:
         now = dict(connection.execute("SELECT key, split FROM reviews"))

@@ -30,7 +30,7 @@ REPORT = Report(
                 Table("dislikes", "What customers criticise", _BARS, _LIKED, look="bars"),
                 Table("places", "Place by place", ("place", "triplets", "positive %", "liked", "criticised"), _PLACES),
             ),
-            part="For whoever runs the place",
+            part="For the owner",
         ),
     ),
     "made by builder",

@@ -66,8 +66,8 @@ def test_mistakes_are_counted_and_quoted_where_there_is_gold(with_gold: Report) 
 
 def test_without_gold_nothing_is_called_quality(without: Report) -> None:
     titles = {section.name: section.title for section in without.sections}
-    assert titles["scores"] == "How alike the models are to the rules, which is not quality"
-    assert titles["sharing"] == "How alike the sources are, which is not quality"
+    assert titles["scores"] == "Agreement of models and rules, which is not quality"
+    assert titles["sharing"] == "Agreement of the sources, which is not quality"
     assert not next(table for table in without.tables() if table.name == "mistakes").rows
     assert "nobody knows which triplets are wrong" in text(without)
 
@@ -80,11 +80,11 @@ def test_a_chart_of_one_dot_is_not_drawn(with_gold: Report, without: Report) -> 
 
 def test_the_page_for_the_place_comes_before_that_for_the_data(with_gold: Report) -> None:
     assert [(section.name, section.part) for section in with_gold.sections if section.part] == [
-        ("glance", "For whoever runs the place"),
+        ("glance", "For the owner"),
         ("in-and-out", "For whoever uses the data"),
     ]
     written = page(with_gold)
-    assert written.index("For whoever runs the place") < written.index('id="glance"') < written.index('id="in-and-out"')
+    assert written.index("For the owner") < written.index('id="glance"') < written.index('id="in-and-out"')
 
 
 def test_rules_stand_side_by_side_with_accuracy_where_gold_knows_it(

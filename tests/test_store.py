@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from builder.core.errors import ConfigError, QueryError, WorkdirError
 from builder.core.reasons import ReadWord, Reasons
 from builder.core.records import Element, Polarity, Span, StoredTriplet, Token, Triplet
+from builder.pages.plain_story import tell_story
 from builder.store import db, queries, released, reviews, runs, stories, triplets
 from builder.store import labels as training_sets
 
@@ -796,28 +797,27 @@ def test_an_unknown_query_lists_the_known_ones_and_a_missing_parameter_is_named(
 
 def test_a_triplet_is_explained_by_row_id_by_release_id_and_by_review(filled: sqlite3.Connection) -> None:
     i = triplets.triplet_id(1, SALT)
-    told = stories.text(filled, str(i))
-    assert told == stories.text(filled, f"r1:{i & 2**triplets.BITS - 1:08x}")
+    told = tell_story(filled, str(i), {})
+    assert told == tell_story(filled, f"r1:{i & 2**triplets.BITS - 1:08x}", {})
     for said in (
         "(湯頭, 不會鹹, POS)",
-        TEXTS["r1"],
         "不會太鹹",
         "subject",
         "opinions/food_taste.tsv:1",
         "negator",
-        "YY 0.900",
+        "YY, raw score 0.900",
         "S_0",
     ):
         assert said in told, said
-    whole = stories.text(filled, "r1")
-    assert told in whole
+    whole = tell_story(filled, "r1", {})
+    assert told.partition("\n\n")[0] in whole, "its signs are explained once, at the end"
     assert "(服務, 好, POS)" in whole
     assert "0.750" in whole
     with pytest.raises(
         QueryError,
         match=r"no triplet or review 'r99'; reviews have ids such as '.+'; `builder db sql .SELECT review_key, id FROM",
     ):
-        stories.text(filled, "r99")
+        tell_story(filled, "r99", {})
 
 
 def test_the_released_triplets_have_both_ids_and_what_the_files_say_and_the_current_ones_are_the_same(

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import click
 
 from builder.cli.build_voice import (
-    DEFAULT_WORKDIR,
     Manner,
     Voice,
     counts_text,
@@ -19,9 +18,11 @@ from builder.cli.build_voice import (
     voice_options,
 )
 from builder.cli.options import complete_columns, complete_presets, complete_stages
+from builder.cli.printing import FORMAT, put_rows
+from builder.core.settings import DEFAULT_WORKDIR, Config
 
 if TYPE_CHECKING:
-    from builder.pipeline.builds import Build
+    from builder.pipeline.dataset import Build
     from builder.pipeline.preview import Preview
 
 WORKDIR = click.option(
@@ -99,7 +100,8 @@ def _column_options(command: click.decorators.FC) -> click.decorators.FC:
 @_column_options
 @click.option("--encoding", help="Encoding of the input, if it is not Unicode.")
 @click.option("--sheet", help="Sheet of a workbook, by its name or its number from 1; the first if not given.")
-@click.option("--licence", help="Licence of the release, as an SPDX name.")
+@click.option("--name", help="Name of the dataset; that of the working directory or file if not given.")
+@click.option("--licence", "--license", help="Licence of the release, as an SPDX name.")
 @click.option(
     "--profile",
     type=click.Choice(["embedded", "rules", "encoder", "paper"]),
@@ -150,7 +152,7 @@ def build(
 
     if dry_run:
         check_build(made)
-    voice.preview(read_inputs, dry_run)
+    voice.preview(read_inputs, made, dry_run)
     if not dry_run:
         voice.ended(
             pipeline.run(
@@ -185,7 +187,8 @@ def run(
 @click.command()
 @WORKDIR
 @click.option("--verbose", is_flag=True, help="Show all that the stages counted.")
-def status(workdir: Path, verbose: bool) -> None:
+@FORMAT
+def status(workdir: Path, verbose: bool, shape: str | None) -> None:
     """Show which stages are done, stale or due."""
     from builder.pipeline import pipeline
 
@@ -194,7 +197,11 @@ def status(workdir: Path, verbose: bool) -> None:
         (s.name, state, f"{done.seconds:.1f}" if done else "", describe(done.counts) if done else s.about)
         for s, state, done in pipeline.status(workdir)
     ]
-    click.echo(stage_table(rows, ["stage", "state", "seconds", "counts"]))
+    headers = ["stage", "state", "seconds", "counts"]
+    if shape is None:
+        click.echo(stage_table(rows, headers))
+    else:
+        put_rows(headers, rows, shape)
 
 
 @click.command()
@@ -230,6 +237,7 @@ def _build(
     from builder.pipeline.builds import new_build
 
     names = {
+        "name": "release.name",
         "licence": "release.licence",
         "profile": "profile",
         "domain": "domain",
@@ -245,16 +253,24 @@ def _build(
 
 
 def _settings(sets: tuple[str, ...]) -> dict[str, object]:
-    """KEY=VALUE pairs with values as TOML writes them; a bare word is a string."""
-    from builder.core.config import toml_value
+    """KEY=VALUE pairs with values as TOML writes them; words need no quotation marks, nor brackets where there may be
+    several.
+    """
+    from builder.core.config import flat, toml_value
     from builder.core.errors import ConfigError
 
     out: dict[str, object] = {}
+    defaults = flat(Config())
     for setting in sets:
-        key, equals, value = setting.partition("=")
+        key, equals, text = setting.partition("=")
         if not equals:
             raise ConfigError(
                 f"{setting!r} is no KEY=VALUE", where="--set", fix="for example --set self_train.iterations=1"
             )
-        out[key.strip()] = toml_value(value)
+        key, value = key.strip(), toml_value(text)
+        if isinstance(defaults.get(key), str) and not isinstance(value, str):
+            value = text.strip()
+        elif isinstance(defaults.get(key), list) and isinstance(value, str):
+            value = [word.strip() for word in value.split(",")]
+        out[key] = value
     return out

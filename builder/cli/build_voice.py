@@ -21,10 +21,12 @@ import click
 
 from builder.cli.printing import shows_colour, styled_output
 from builder.core.errors import BuilderError
-from builder.pages.report.blocks import spoken_seconds
+from builder.core.settings import DEFAULT_WORKDIR
+from builder.pages.report.blocks import roughly_spoken, spoken_seconds
 
 if TYPE_CHECKING:
     from builder.core.settings import Config
+    from builder.pipeline.dataset import Build
     from builder.pipeline.pipeline import Done
     from builder.pipeline.preview import Preview
 
@@ -79,17 +81,6 @@ def counts_text(counts: Mapping[str, object]) -> str:
 # ---- Sentences and events
 
 Manner = Literal["people", "verbose", "quiet", "json"]
-DEFAULT_WORKDIR = Path("workdir")
-TITLES = {
-    "ingest": "reading the reviews",
-    "annotate": "finding words and grammar",
-    "seed": "finding triplets with rules",
-    "discriminate": "judging the triplets",
-    "self_train": "learning from them",
-    "evaluate": "measuring against gold labels",
-    "release": "writing the dataset",
-}
-"""What a stage does, for people who know no name of ours."""
 
 
 def voice_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -122,9 +113,9 @@ class Voice:
     """Speaks of one build in a manner."""
 
     def __init__(self, manner: Manner, workdir: Path, config: Config) -> None:
-        from builder.cli.remaining import RemainingTime
+        from builder.cli.stage_lines import RemainingTime
 
-        self.manner, self.workdir = manner, workdir
+        self.manner, self.workdir, self.config = manner, workdir, config
         self._remaining = RemainingTime(config, seconds_before(workdir))
         self._started = time.monotonic()
         self._number, self._total, self._name = 0, 0, ""
@@ -133,8 +124,10 @@ class Voice:
 
             hide_bars()
 
-    def preview(self, read: Callable[[], Sequence[Preview]], dry: bool = False) -> None:
-        """Say what was understood of the input; `read` looks at it."""
+    def preview(self, read: Callable[[], Sequence[Preview]], build: Build, dry: bool = False) -> None:
+        """Say what was understood of the input, which `read` looks at, and which dataset is made of it."""
+        from builder.pipeline.dataset import describe_dataset
+
         if self.manner == "quiet" and not dry:
             return
         for seen in read():
@@ -142,6 +135,8 @@ class Voice:
                 self._event("input", **seen.as_json())
             else:
                 click.echo("\n".join(seen.lines()), err=not dry)
+        if self.manner != "json":
+            click.echo(f"{describe_dataset(build)}\n", err=not dry)
         if dry and self.manner != "json":
             click.echo("Nothing was built (--dry-run).")
 
@@ -155,18 +150,23 @@ class Voice:
         """A stage begins to run."""
         if self.manner not in ("people", "verbose"):
             return
-        what = line.partition(": ")[2] if self.manner == "verbose" else TITLES[self._name]
-        click.echo(f"{self._number}/{self._total} {self._name}: {what}{self._clock()}", err=True)
+        from builder.cli.stage_lines import WIDTH, describe_stage
+
+        what = line.partition(": ")[2] if self.manner == "verbose" else describe_stage(self._name, self.config)
+        stage = f"{self._number}/{self._total} {self._name:<13} {what:<{WIDTH}} {self._clock()}"
+        click.echo(stage.rstrip(), err=True)
 
     def _clock(self) -> str:
         """How long it has taken, and how long the rest will take."""
+        from builder.pipeline.pipeline import STAGES
+
         elapsed = time.monotonic() - self._started
-        coming = list(TITLES)[self._number - 1 : self._total]
-        parts = [f"{spoken_seconds(elapsed)} so far"] if self._number > 1 else []
+        coming = [stage.name for stage in STAGES[self._number - 1 : self._total]]
+        parts = [spoken_seconds(elapsed)] if self._number > 1 else []
         left = self._remaining.seconds(coming)
         if left is not None:
-            parts.append(f"about {spoken_seconds(left)} left" if round(left) else "nearly done")
-        return f" ({', '.join(parts)})" if parts else ""
+            parts.append(f"about {roughly_spoken(left)} left" if round(left) else "nearly done")
+        return ", ".join(parts)
 
     def stage_ended(self, stage: Done) -> None:
         """A stage is done, now or since an earlier build; a program hears of it."""
@@ -191,6 +191,7 @@ class Voice:
 
     def _released(self, done: list[Done]) -> None:
         from builder.pipeline import outcome
+        from builder.pipeline.stages.release import UNCHANGED
 
         path = Path(str(done[-1].counts["path"]))
         if self.manner == "quiet":
@@ -201,8 +202,8 @@ class Voice:
             self._event("end", **made.as_json(), silenced_rules=[rule.rule for rule in silenced])
             return
         self._tables(done)
-        if not any(stage.ran for stage in done):
-            click.echo("Nothing has changed since the last build.")
+        if UNCHANGED in done[-1].counts or not done[-1].ran:
+            click.echo(f"Nothing has changed: v{made.version} is kept as it is.")
         counts = next((stage.counts for stage in done if stage.stage == "self_train"), {})
         click.echo("\n".join([*made.lines(counts), *map(str, silenced)]))
         self._examples(path)
@@ -213,7 +214,7 @@ class Voice:
                 "does."
             )
         click.echo("\nNext:")
-        commands = list(outcome.next_commands(path, self.workdir, DEFAULT_WORKDIR))
+        commands = list(outcome.list_next_commands(path, self._place()))
         width = max(len(command) for command, _ in commands)
         for command, purpose in commands:
             click.echo(f"  {command:<{width}}  {purpose}")

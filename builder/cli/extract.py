@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TextIO, cast
 import click
 
 from builder.cli.options import complete_columns, device_option
-from builder.cli.printing import shows_colour, styled_output
+from builder.cli.printing import json_option, shows_colour, styled_output
 from builder.core.wording import counted
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     type=click.Choice(["jsonl", "csv", "table"]),
     help="How to write it: by default as the ending of --output says, and without --output a table.",
 )
+@json_option(value="jsonl")
 @click.option("--text-column", shell_complete=complete_columns, help="Column with the text; guessed if not given.")
 @click.option(
     "--id-column",

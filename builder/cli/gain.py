@@ -56,9 +56,9 @@ def gain(
 ) -> None:
     """Measure what labelled reviews teach the rules.
 
-    Half of the reviews teach, the other half is scored; aspect or opinion may be longer or shorter. Labels move the
-    weights by which rules choose an aspect, teach aspects that the lexicon lacks, and switch off rules that are wrong
-    here.
+    Half of the reviews teach, the other half is scored; a longer or shorter aspect or opinion counts as right. Labels
+    move the weights by which rules choose an aspect, teach aspects that the lexicon lacks, and switch off rules that
+    are wrong here.
     """
     from builder.core.errors import ConfigError
     from builder.teaching.label_sources import read_labels, read_workdir

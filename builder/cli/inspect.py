@@ -130,10 +130,13 @@ def explain(identifier: str, workdir: Path) -> None:
 
     ID is a triplet's, or a review's for all of its triplets.
     """
-    from builder.store import db, stories
+    from builder.language.build_folders import folders_in
+    from builder.pages.plain_story import tell_story
+    from builder.store import db
 
+    rules = {rule.name: rule.about for rule in folders_in(workdir).load_rules()}
     with db.reading(workdir) as connection:
-        story = stories.text(connection, identifier)
+        story = tell_story(connection, identifier, rules)
     click.echo(story)
 
 

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 def serve(workdir: Path, release: Path | None, host: str, port: int, compare: Path | None, opened: bool) -> None:
     """Look into a build in the browser.
 
-    Reviews, triplets and how they came about; nothing can be changed there. Needs the extra `inspect`.
+    Reviews, triplets and how they came about; nothing can be changed there. Needs the extra `app`.
     """
     from builder.pages.serve import app
 

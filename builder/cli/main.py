@@ -76,7 +76,8 @@ GROUPS: tuple[_Group, ...] = (
     ),
     _group("words", "Lexicons, rules, and words of other domains.", "words.lexicon", "domain.domain", "words.rules"),
     _group(
-        "db", "Search a build, and ask it in SQL.", "inspect.search", "inspect.sql", "inspect.tables", "inspect.schema"
+        "db", "Search a build, and ask it in SQL.", "inspect.search", "inspect.query", "inspect.sql", "inspect.tables",
+        "inspect.schema",
     ),
     _group(
         "setup", "Settings, costs, and the installation.", "setup.init", "setup.config", "setup.plan", "setup.doctor",
@@ -85,15 +86,16 @@ GROUPS: tuple[_Group, ...] = (
 )  # fmt: skip
 """Commands by subject. Each is known by its own name, too, as `builder gold pool` for `builder pool`."""
 FIRST = {
-    "Build": ("build.build", "build.run", "build.status", "build.resume"),
-    "Look": ("look.serve", "look.report", "inspect.query", "inspect.explain"),
-    "Use": ("extract.extract", "versions.verify", "extract.export"),
-    "Augment": ("augment.augment", "augment.bench"),
+    "Build": ("build.build", "build.resume", "build.status"),
+    "Look": ("look.serve", "look.report", "inspect.explain"),
+    "Use": ("extract.extract", "extract.export", "versions.verify", "augment.augment"),
 }
 """The commands that people need first, by what they want to do, in the order of `builder --help`."""
+_LATER = {"run": "build.run", "bench": "augment.bench"}
+"""Commands of no group that few need."""
 HEADINGS = {
     **{heading: tuple(place.partition(".")[2] for place in places) for heading, places in FIRST.items()},
-    "More, by subject": (*(str(group.name) for group in GROUPS), "model"),
+    "More, by subject": (*(str(group.name) for group in GROUPS), "model", *_LATER),
 }
 """What `builder --help` shows."""
 
@@ -105,6 +107,7 @@ class _Commands(_Group):
         first = (place for places in FIRST.values() for place in places)
         places: dict[str, str | click.Command] = {place.partition(".")[2]: place for place in first}
         places |= {str(group.name): group for group in GROUPS} | {"model": "model.model", "nlp": "model.nlp"}
+        places |= _LATER
         for group in GROUPS:
             places |= group.places
         super().__init__(places, **settings)
@@ -167,6 +170,13 @@ def main() -> None:
     except _Terminated:
         click.echo(err=True)  # a progress bar may hold the line; click does the same for Ctrl-C
         _stopped(signal.SIGTERM)
+    except ModuleNotFoundError as error:
+        from builder.core.errors import install_command
+        from builder.pipeline.diagnosis import find_extra
+
+        if not (extra := find_extra(error.name or "")):
+            raise
+        _fail(f"this needs {error.name}, which is not installed", f"; `{install_command(extra)}` installs it")
     except BrokenPipeError:
         sys.exit(0)
     except OSError as error:

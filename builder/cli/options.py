@@ -58,9 +58,9 @@ def complete_columns(ctx: click.Context, _: click.Parameter, begun: str) -> list
 
 def complete_stages(_ctx: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:
     """The stages of a build."""
-    from builder.cli.build_voice import TITLES
+    from builder.pipeline.pipeline import STAGES
 
-    return [CompletionItem(name, help=title) for name, title in TITLES.items() if name.startswith(begun)]
+    return [CompletionItem(stage.name, help=stage.about) for stage in STAGES if stage.name.startswith(begun)]
 
 
 def complete_queries(_ctx: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:

@@ -6,12 +6,13 @@ file; commands that ask the database use them.
 
 from __future__ import annotations
 
+import functools
 import io
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO, TypeVar, cast
 
 import click
 
@@ -52,9 +53,28 @@ def styled_output() -> TextIO:
 # ---- Rows
 
 FORMATS = ("table", "csv", "tsv", "json", "ndjson")
-FORMAT = click.option(
-    "--format", "shape", type=click.Choice(FORMATS), help="How to print the rows; a table if not given."
-)
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+
+def json_option(name: str = "shape", value: str = "json") -> Callable[[Decorated], Decorated]:
+    """`--json`, beside a `--format` whose value is the parameter `name`: it stands for `value`."""
+
+    def decorate(command: Decorated) -> Decorated:
+        @functools.wraps(command)
+        def with_json(*, json: bool, **options: Any) -> Any:
+            return command(**(options | ({name: value} if json else {})))
+
+        return cast(Decorated, click.option("--json", is_flag=True, help=f"The same as --format {value}.")(with_json))
+
+    return decorate
+
+
+def FORMAT(command: Decorated) -> Decorated:
+    """`--format` of rows, and `--json`."""
+    about = "How to print the rows; a table if not given."
+    return click.option("--format", "shape", type=click.Choice(FORMATS), help=about)(json_option()(command))
+
+
 SAFE = click.option(
     "--safe",
     is_flag=True,

@@ -16,6 +16,7 @@ import click
 from builder.cli.annotate import FORCE, report_import
 from builder.cli.build import WORKDIR
 from builder.cli.build_voice import in_workdir
+from builder.cli.printing import json_option
 from builder.core.wording import counted
 
 if TYPE_CHECKING:
@@ -95,6 +96,7 @@ def import_(path: Path, annotator: str, pool_id: str | None, workdir: Path) -> N
     show_default=True,
     help="How to print it.",
 )
+@json_option()
 @WORKDIR
 def show(pool_id: str | None, shape: str, workdir: Path) -> None:
     """Show precision and recall by the answers so far."""
@@ -127,8 +129,8 @@ def _show(result: AuditResult, shape: str) -> None:
         )
     )
     click.echo(
-        f"audit {result.pool} of version {result.version}: {result.answered:,} of "
-        f"{counted(result.drawn, 'triplet')} judged, {result.read:,} of "
+        f"audit {result.pool} of version {result.version}: {result.decided:,} of {counted(result.asked, 'question')} "
+        f"answered; {result.answered:,} of {counted(result.drawn, 'triplet')} judged one by one, {result.read:,} of "
         f"{counted(result.to_read, 'review')} read in full"
     )
 
@@ -207,6 +209,7 @@ class _ScoreOptions:
     show_default=True,
     help="How to print the scores.",
 )
+@json_option()
 @click.option("--strict", is_flag=True, help="Refuse gold with a faulty line; else the line is named and left out.")
 def score(gold: Path, pred: Path, against: Path | None, **options: Any) -> None:
     """Score predictions against gold.

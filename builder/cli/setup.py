@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from builder.cli.build import PRESET
-from builder.cli.build_voice import DEFAULT_WORKDIR
 from builder.cli.options import complete_presets, complete_settings, device_option
-from builder.cli.printing import shows_colour, styled_output
+from builder.cli.printing import json_option, shows_colour, styled_output
+from builder.core.settings import DEFAULT_WORKDIR
 from builder.core.wording import counted
 
 if TYPE_CHECKING:
@@ -161,6 +161,7 @@ def doctor(workdir: Path, as_json: bool) -> None:
     show_default=True,
     help="How to print it.",
 )
+@json_option("form")
 def plan(
     count: int, workers: int, workdir: Path | None, form: str, profile: str | None, base: str, device: str, **trial: Any
 ) -> None:  # fmt: skip
@@ -197,6 +198,7 @@ def _measured(workdir: Path | None) -> SampleMeasure:
     from builder.core.config import resolve
     from builder.language.lexicon.resources import sample_dir
     from builder.pipeline import builds, pipeline
+    from builder.pipeline.dataset import Build
     from builder.pipeline.planning import measure
 
     if workdir is not None:
@@ -205,9 +207,7 @@ def _measured(workdir: Path | None) -> SampleMeasure:
         return measure(workdir, config, f"{workdir}{learnt}")
     click.echo("measuring on the shipped sample, some seconds", err=True)
     with tempfile.TemporaryDirectory() as folder:
-        build = builds.Build(
-            Path(folder), Path(folder), (sample_dir() / "reviews.csv",), resolve(options={"workers": 1})
-        )
+        build = Build(Path(folder), Path(folder), (sample_dir() / "reviews.csv",), resolve(options={"workers": 1}))
         pipeline.run(build, until="seed")
         return measure(Path(folder), build.resolved.config, "the shipped sample")
 

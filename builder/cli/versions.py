@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 import click
 
 from builder.cli.build import SAME_OUT, WORKDIR
-from builder.cli.build_voice import DEFAULT_WORKDIR
+from builder.cli.printing import json_option
+from builder.core.settings import DEFAULT_WORKDIR
 from builder.core.wording import counted
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ def release(
     from builder.core.config import flat, resolve
     from builder.core.errors import ConfigError
     from builder.pipeline import builds, pipeline
+    from builder.pipeline.stages.release import UNCHANGED
 
     made = builds.remembered(workdir, out)
     given = {"release.bump": bump, "release.version": number, "release.licence": licence, "release.drop_reason": reason}
@@ -62,7 +64,8 @@ def release(
         )
     done = pipeline.run(made, report=lambda line: click.echo(line, err=True))[-1]
     counts = ", ".join(f"{name} {done.counts[name]:,}" for name in ("train", "valid", "test"))
-    click.echo(f"{done.counts['path']}: {'released' if done.ran else 'released before'}, triplets: {counts}")
+    state = f"unchanged, v{done.counts['version']} kept" if UNCHANGED in done.counts or not done.ran else "released"
+    click.echo(f"{done.counts['path']}: {state}, triplets: {counts}")
 
 
 @click.command()
@@ -98,6 +101,7 @@ def verify(release: Path) -> None:
     show_default=True,
     help="How to print it.",
 )
+@json_option()
 @click.option(
     "--samples",
     type=click.IntRange(min=0),

@@ -22,7 +22,7 @@ from builder.core.files import parse_toml, read_settings
 from builder.core.licences import by_source, canonical
 from builder.core.limits import check_limits
 from builder.core.presets import PresetValue, read_preset
-from builder.core.settings import CORE, Config
+from builder.core.settings import Config
 
 _SPELLINGS = {"release.license": "release.licence"}
 PROFILES: Mapping[str, Mapping[str, object]] = {
@@ -73,10 +73,6 @@ def resolve(path: Path | None = None, options: Mapping[str, object] | None = Non
     for key, (_, where) in values.items():
         _check_key(key, known, where)
     profile = str(values.get("profile", (Config().profile, ""))[0])
-    domain = str(values.get("domain", (Config().domain, ""))[0])
-    if domain != Config().domain:
-        name = f"{'review' if domain == CORE else Path(domain).name}-aste"
-        values = {"release.name": (name, f"domain {domain}")} | values
     values = {key: (value, f"profile {profile}") for key, value in PROFILES.get(profile, {}).items()} | values
     config = _build(Config, "", values)
     origin = {key: where for key, (_, where) in values.items()}

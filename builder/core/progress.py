@@ -17,9 +17,11 @@ def hide_bars() -> None:
 def bar(total: int | None, note: str, unit: str = " reviews") -> tqdm[None]:
     """A progress bar on stderr, silent where that is no terminal or bars are hidden."""
     hidden = True if os.environ.get(_HIDDEN) else None
+    shape = "  {desc}: {percentage:3.0f}% |{bar:20}| {remaining} left" if total is not None else None
     return tqdm(
-        total=total, desc=note, unit=unit, disable=hidden, leave=False, dynamic_ncols=True, unit_scale=unit == "B"
-    )
+        total=total, desc=note, unit=unit, disable=hidden, leave=False, dynamic_ncols=True, unit_scale=unit == "B",
+        bar_format=shape,
+    )  # fmt: skip
 
 
 class ModelBar:
@@ -27,7 +29,7 @@ class ModelBar:
 
     def __init__(self, note: str, unit: str = " chars") -> None:
         self._note = note
-        self._bar = bar(None, note, unit=unit)
+        self._bar = bar(0, note, unit=unit)
 
     def __call__(self, done: int, total: int, note: str) -> None:
         if self._bar.total != total or done < self._bar.n:

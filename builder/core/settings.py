@@ -11,12 +11,14 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from datetime import date
+from pathlib import Path
 from typing import Literal
 
 from builder.core.annotators import Annotators
 from builder.core.limits import Limits, above_0, at_least, from_0_to_1
 
 VARIANTS = "ABCDE"
+DEFAULT_WORKDIR = Path("workdir")
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,8 +297,9 @@ class Evaluate:
 class ReleaseSettings:
     """What is written under releases/."""
 
-    name: str = "restaurant-aste"
-    """Name of the dataset; versions are counted for each name."""
+    name: str = ""
+    """Name of the dataset, whose versions are counted; empty: that of the working directory, or of the first file where
+    it is `workdir`."""
     version: str = ""
     """The version itself; empty: 0.1.0, or what follows from the changes."""
     bump: Bump = "auto"

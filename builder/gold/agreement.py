@@ -171,7 +171,8 @@ class AuditResult:
     are not corrected either.
 
     `recall` is over the `read` reviews that somebody marked complete, of `to_read`. `strata`: name -> precision there.
-    `answered` of `drawn` triplets.
+    `answered` of `drawn` triplets that are judged one by one; `decided` of `asked` questions of the whole pool,
+    those of reviews read in full and unsure answers included.
     """
 
     pool: str
@@ -184,6 +185,8 @@ class AuditResult:
     drawn: int
     read: int
     to_read: int
+    decided: int
+    asked: int
 
 
 def draw_audit(reviews: Sequence[PoolReview], version: str, settings: AuditSettings) -> Pool:
@@ -233,6 +236,9 @@ def measure_audit(pool: Pool, final: Mapping[int, Label], complete: frozenset[in
             drawn += candidate.n is not None
             if candidate.n is not None and label is not None and label.label is not None:
                 judged[stratum_of(candidate)].append(label)
+    asked = [candidate for review in pool.reviews for candidate in review.candidates if candidate.n is not None]
+    bare = [review for review in pool.reviews if not review.candidates]
+    decided = sum(candidate.id in final for candidate in asked) + sum(review.id in complete for review in bare)
     read = [review for review in pool.reviews if review.stratum == READ]
     recalled = [row for review in read if (row := _recall_row(review, final, complete)) is not None]
     right = {name: _stratum(sizes[name], labels, exact=False) for name, labels in judged.items()}
@@ -241,6 +247,7 @@ def measure_audit(pool: Pool, final: Mapping[int, Label], complete: frozenset[in
     return AuditResult(
         pool.id, str(pool.config["version"]), stratified_share(right.values()), stratified_share(exact),
         ratio_share(recalled), strata, sum(map(len, judged.values())), drawn, len(recalled), len(read),
+        decided, len(asked) + len(bare),
     )  # fmt: skip
 
 

@@ -395,9 +395,10 @@ def serve(site: LabelSite, user: str | Passwords, place: Place, announce: Callab
     the address once it can be opened.
     """
     try:
+        import starlette  # noqa: F401
         import uvicorn
     except ImportError as error:
-        raise ConfigError("pages for people need uvicorn and starlette", fix=install_command("annotate")) from error
+        raise ConfigError("pages for people need uvicorn and starlette", fix=install_command("app")) from error
     sock = _bind(place)
     number = sock.getsockname()[1]
     address = f"http://{LOCAL if place.host in _ALL else place.host}:{number}/"

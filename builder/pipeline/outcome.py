@@ -9,15 +9,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from builder.core.annotators import NOT_STATED
+from builder.core.errors import install_command
 from builder.core.wording import counted
 from builder.release import reading
 from builder.release.export.extract_output import AnsweredText, laid_out
-from builder.release.export.records import triplet
+from builder.release.export.records import ReviewRow, triplet
 from builder.release.origin import WEIGHED
 from builder.store import db, report
 from builder.store.labels import ADDED, DROPPED
@@ -128,7 +130,9 @@ def _quality(manifest: Mapping[str, Any]) -> str:
     near = {figure["figure"].partition(",")[0]: figure for figure in manifest["figures"] if "near" in figure["figure"]}
     if "F1" in near:
         parts = ", ".join(f"{name} {near[name]['value']:.1f}" for name in ("precision", "recall", "F1") if name in near)
-        sentences.append(f"Quality on {near['F1']['by']}: {parts} percent; aspect or opinion may be longer or shorter.")
+        sentences.append(
+            f"Quality on {near['F1']['by']}: {parts} percent; a longer or shorter aspect or opinion counts as right."
+        )
         if NOT_STATED in near["F1"]["by"]:
             sentences.append("Say who labelled them with `--set evaluate.gold_annotators=…`.")
     return " ".join(sentences)
@@ -158,18 +162,34 @@ def find_silenced_rules(workdir: Path) -> list[SilencedRule]:
 
 def examples(path: Path, colour: bool = False) -> Iterator[str]:
     """Short reviews of a release with their triplets, laid out for people."""
-    answers = []
-    for split in reading.opened(path).splits:
-        rows = [row for row in islice(reading.rows(path, split), _LOOK_AT) if row["triplets"]]
-        rows.sort(key=lambda row: (len(row["text"]) not in _SHORT, len(row["triplets"]) < 2))
-        answers += [AnsweredText(None, row["text"], tuple(map(triplet, row["triplets"]))) for row in rows[:_EXAMPLES]]
-    yield from laid_out(answers[:_EXAMPLES], colour=colour)
+    release = reading.opened(path)
+    seen = (row for split in release.splits for row in islice(reading.rows(path, split), _LOOK_AT) if row["triplets"])
+    rows = sorted(seen, key=_rank_example)[:_EXAMPLES]
+    answers = [AnsweredText(None, row["text"], tuple(map(triplet, row["triplets"]))) for row in rows]
+    yield from laid_out(answers, colour=colour)
 
 
-def next_commands(path: Path, workdir: Path, default: Path) -> Iterator[tuple[str, str]]:
-    """Commands that make sense now, and what each is for."""
-    place = "" if workdir == default else f" --workdir {workdir}"
-    yield f"builder serve{place}", "look at it in a browser"
-    yield f"builder report{place}", "one page: what came out, how good it is"
-    yield f"builder gold audit draw{place}", "have people check a sample, which measures quality"
-    yield f'datasets.load_dataset("{path}")', "use it in Python"
+def _rank_example(row: ReviewRow) -> tuple[bool, bool, float]:
+    """Short reviews with several triplets first, of these the one whose least sure triplet is the surest."""
+    least = min(kept["confidence"] or 0.0 for kept in row["triplets"])
+    return len(row["text"]) not in _SHORT, len(row["triplets"]) < 2, -least
+
+
+def list_next_commands(path: Path, place: str) -> Iterator[tuple[str, str]]:
+    """Commands that make sense now and run as this builder is installed, and what each is for; where some lack their
+    libraries, the command that installs them comes first.
+
+    Args:
+        place: the option that names the working directory, or nothing.
+    """
+    known = (
+        (f"builder serve{place}", "look at it in a browser", ("datasette",)),
+        (f"builder report{place}", "one page: what came out, how good it is", ("jinja2", "matplotlib")),
+        (f"builder gold audit draw{place}", "have people check a sample, which measures quality", ()),
+        (f'datasets.load_dataset("{path}")', "use it in Python", ("datasets",)),
+    )
+    lacking = [command for command, _, modules in known if not all(map(find_spec, modules))]
+    if lacking:
+        names = " and ".join(command.partition("(")[0].partition(" --")[0] for command in lacking)
+        yield install_command("app"), f"for {names}, which cannot run yet"
+    yield from ((command, purpose) for command, purpose, _ in known if command not in lacking)

@@ -23,18 +23,22 @@ from builder.core.errors import ConfigError, did_you_mean
 from builder.core.machine import give_back
 from builder.language.lexicon.resources import Lexicon
 from builder.pipeline.builds import (
-    Build,
     check_build,
     check_unchanged,
     data_digests,
-    dataset_of,
     file_states,
-    refuse_other_dataset,
-    refuse_other_shelf,
     remember_build,
     remembered,
 )
 from builder.pipeline.context import Context
+from builder.pipeline.dataset import (
+    Build,
+    dataset_of,
+    named,
+    refuse_other_dataset,
+    refuse_other_shelf,
+    refuse_taken_name,
+)
 from builder.release.reading import shelf_of
 from builder.store import db, runs
 
@@ -161,21 +165,23 @@ def run(
     """
     for name in (until, *force):
         known_stage(name)
+    build = named(build)
     check_build(build)
     lexicon, rules = build.folders.load_lexicon(), build.folders.load_rules()
     config = build.resolved.config
     due = STAGES[: 1 + [stage.name for stage in STAGES].index(until)]
+    out_folder = shelf_of(build.out, build.name)
     if due[-1] is STAGES[-1]:
         refuse_other_shelf(build)
+        refuse_taken_name(build, out_folder)
     with (
         db.lock(build.workdir),
         db.writing(build.workdir) as connection,
         shards.opened(config.engine, config.workers, config.scheduler) as crew,
     ):
         if not overwrite:
-            refuse_other_dataset(connection, build)
+            refuse_other_dataset(build)
         remember_build(connection, build)
-        out_folder = shelf_of(build.out, config.release.name)
         began, keys = file_states(build), stage_keys(build, lexicon)
         finished: list[Done] = []
         for stage in due:

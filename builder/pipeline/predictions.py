@@ -133,10 +133,11 @@ def _read_line(text: str, line: bytes) -> list[Proposal]:
 
 @dataclass(frozen=True, slots=True)
 class CharacterProgress:
-    """A progress bar that counts characters, and about how many there are in all."""
+    """A progress bar that counts characters: about how many there are in all, and how many are done `before`."""
 
     shown: ModelBar
     characters: int
+    before: int = 0
 
 
 Verdicts = tuple[tuple[Verdict | None, float], ...]
@@ -222,7 +223,7 @@ def _spread(
     with _crew(context) as crew:
         for answers in crew.map(job, shards()):
             done += asked.popleft()
-            progress.shown(done, max(done, progress.characters), note)
+            progress.shown(progress.before + done, max(progress.before + done, progress.characters), note)
             yield from answers
 
 

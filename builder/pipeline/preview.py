@@ -13,7 +13,8 @@ from pathlib import Path
 
 from builder.core.errors import printable
 from builder.core.settings import Config
-from builder.pipeline.ingest_rows import find_fault
+from builder.core.wording import counted
+from builder.pipeline.ingest_rows import NUMBERED, find_fault
 from builder.pipeline.stages.ingest import columns_of
 from builder.release.export.extract_output import display_width
 from builder.reviews import sources
@@ -44,7 +45,8 @@ class Preview:
     """`rows` is an estimate unless `exact`. `columns`: role to the file's name for it, None where it has none.
 
     `by_content`: the text column is known by what it holds. `unused`: columns that no role took. `unusable`: rows
-    that will be set aside, by reason, of those that were looked at. `samples`: the first usable texts.
+    that will be set aside, by reason, of those that were looked at. `samples`: the first usable texts. `reused_ids`:
+    usable rows whose id an earlier one has.
     """
 
     file: str
@@ -56,6 +58,7 @@ class Preview:
     unused: tuple[str, ...]
     unusable: dict[str, int]
     samples: tuple[str, ...]
+    reused_ids: int = 0
 
     def as_json(self) -> dict[str, object]:
         """As plain values."""
@@ -69,9 +72,13 @@ class Preview:
         hints = {"text": " (known by its content; --text-column names another)"} if self.by_content else {}
         if (place := self.columns.get("place")) is not None and self.columns.get("group") is None:
             hints["place"] = f" (in several splits; --group-column {shlex.quote(printable(place))} keeps each in one)"
+        if self.reused_ids:
+            hints["id"] = f" ({counted(self.reused_ids, 'row')} with the id of another: `ID~ROW` in the dataset)"
         for role, name in self.columns.items():
             if name is not None:
                 yield f"  {role:<7} ← {printable(name)}{hints.get(role, '')}"
+        if self.columns.get("id") is None:
+            yield f"  id      none: reviews are called {NUMBERED}1, {NUMBERED}2 … by their rows"
         if self.columns.get("place") is None:
             yield "  place   none: names of places will NOT be masked; --place-column names the column"
         if self.unused:
@@ -79,7 +86,7 @@ class Preview:
             names = ", ".join(printable(name) for name in self.unused[:_NAMED])
             options = ", ".join(f"--{role}-column" for role in _ROLES if self.columns.get(role) is None)
             hint = f"; {options} would take one" if options else ""
-            yield f"  unused    {names}{f' and {more:,} more' if more > 0 else ''}{hint}"
+            yield f"  unused  {names}{f' and {more:,} more' if more > 0 else ''}{hint}"
         if self.unusable:
             reasons = ", ".join(f"{count:,} {_REASONS.get(name, name)}" for name, count in self.unusable.items())
             seen = "" if self.exact else f" of the first {MOST_ROWS:,}"
@@ -103,7 +110,7 @@ def preview(path: Path, config: Config) -> Preview:
     items = sources.read(
         path, columns_of(settings), settings.encoding or None, count_bytes, settings.sheet or None, understood
     )
-    exact, samples = True, list[str]()
+    exact, samples, ids, reused = True, list[str](), set[str](), 0
     rejected = Counter[str]()
     for rows, item in enumerate(items, start=1):
         if rows > MOST_ROWS:
@@ -111,15 +118,17 @@ def preview(path: Path, config: Config) -> Preview:
             break
         if fault := find_fault(item, config.ingest.max_chars):
             rejected[fault.reason] += 1
-        elif isinstance(item, RawReview) and len(samples) < _SAMPLES:
-            samples.append(item.text)
+        elif isinstance(item, RawReview):
+            samples += [item.text] if len(samples) < _SAMPLES else []
+            reused += item.id in ids
+            ids |= {item.id} if item.id else set()
     if not exact:
         rows = _rounded(used[0] * path.stat().st_size / used[1]) if all(used) else MOST_ROWS
     taken = understood.columns.values()
     unused = tuple(name for name in understood.names if name not in taken)
     return Preview(
         path.name, understood.encoding, rows, exact, dict(understood.columns), understood.by_content, unused,
-        dict(rejected.most_common()), tuple(samples),
+        dict(rejected.most_common()), tuple(samples), reused,
     )  # fmt: skip
 
 

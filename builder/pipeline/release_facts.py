@@ -35,7 +35,7 @@ from builder.release.diff import LEVELS, Diff, bumped, changes, compare, compare
 from builder.release.figures import QualityFigure, metric_name
 from builder.release.manifest import Facts, LayerFacts, SplitFacts, making, manifest, sha256
 from builder.release.origin import SHIPPED, SHIPPED_JUDGE, UNTRUSTED, WEIGHED
-from builder.release.reading import Existing, existing, parsed, versions
+from builder.release.reading import Existing, existing, parse, parsed, versions
 from builder.release.shelf import Shelf
 from builder.release.statistics import Tally
 from builder.release.verify import verify
@@ -260,11 +260,13 @@ class _Numbering:
 def settle_version(
     context: Context, folder: Path, content: package.Files, facts: Facts
 ) -> tuple[Path, package.Files, str]:
-    """Where the release goes, with all its files: the directory that holds just these already, or a version that is
-    free.
+    """Where the release goes, with all its files: the directory that holds just these already, the last one where it
+    holds these data and says the same of them, or a version that is free.
     """
-    asked = context.config.release.version
-    for numbering in _matching(context, folder, facts, package.digest(content)):
+    settings = context.config.release
+    asked, ours = settings.version, existing(context.out, settings.name)
+    matching = list(_matching(context, folder, facts, package.digest(content)))
+    for numbering in matching:
         target, files = context.out / f"v{numbering.version}", _list_files(facts, content, numbering)
         if _holds(target, files):
             return target, files, numbering.version
@@ -274,6 +276,9 @@ def settle_version(
                 where=str(target),
                 fix="a release is immutable: set release.version to a new one",
             )
+    is_last = bool(matching) and matching[-1].version == _name(ours[-1])
+    if is_last and not asked and settings.bump == "auto" and _states_the_same(ours[-1], facts, content):
+        return ours[-1].path, {}, matching[-1].version
     numbering = _next(context, folder, facts)
     _refuse_drop(context, numbering)
     undated = replace(facts, version=numbering.version, parent=_name(numbering.parent))
@@ -294,6 +299,28 @@ def _matching(context: Context, folder: Path, facts: Facts, digest: str) -> Iter
             parent = ours[n - 1] if n else None
             date, reason = (str(release.manifest.get(key, "")) for key in ("date", "reason"))
             yield _Numbering(version, parent, _diff(parent, version, folder, facts), date, reason)
+
+
+_OF_MAKING = (
+    "builder",
+    "config",
+    "signatures",
+    "folders",
+    "files",
+    "version",
+    "parent",
+    "parent_name",
+    "date",
+    "reason",
+    "change",
+)
+"""Keys of a manifest that say how and when a release was made; the others say what its data are."""
+
+
+def _states_the_same(release: Existing, facts: Facts, content: package.Files) -> bool:
+    """Whether a release of the same data says of them what this one would."""
+    before, now = dict(release.manifest), parse(manifest(facts, content))
+    return all(before.get(key) == now.get(key) for key in {*before, *now} - set(_OF_MAKING))
 
 
 def _next(context: Context, folder: Path, facts: Facts) -> _Numbering:

@@ -160,7 +160,7 @@ spans are half-open code-point offsets into the review's `text`, several where t
 """
 _SCOPE = """## Out of scope
 
-- Judging single houses, goods or people, or ranking them: labels are too often wrong one by one.
+- Judging or ranking a single restaurant, product or person: labels are too often wrong one by one.
 - Estimating what customers think at large: the reviews are no sample of any population.
 - Test scores on silver reviews: they measure agreement with the method, not truth. {gold}
 - Taking an `unverified_negative` review as proof that nothing is judged in it.
@@ -177,7 +177,7 @@ nothing |
 | wrong span | an aspect is cut short or holds a word too many | 滷肉 for 滷肉飯 |
 | wrong pair | the opinion belongs to another aspect of the sentence | 湯 takes what is said of the 麵 |
 | not a judgement | a wish, a question, hearsay or a comparison is taken for the speaker's view | 希望可以再便宜 |
-| polarity | irony; words whose worth hangs on the dish; negation over a distance | 真是「好」服務 |
+| polarity | irony; words that praise one dish and blame another; negation over a distance | 真是「好」服務 |
 | false negative | `unverified_negative` is true, but something is judged | a review of one slang word |"""
 
 

@@ -31,10 +31,17 @@ def schema() -> list[tuple[int, str]]:
     return [(int(item.name.split("_")[0]), item.read_text(encoding="utf-8")) for item in scripts]
 
 
+def make_folder(workdir: Path) -> None:
+    """Make a working directory that git ignores: raw reviews lie in it. A folder with files keeps its own rules."""
+    workdir.mkdir(parents=True, exist_ok=True)
+    if not any(workdir.iterdir()):
+        (workdir / ".gitignore").write_text("*\n", encoding="utf-8")
+
+
 @contextmanager
 def lock(workdir: Path) -> Iterator[None]:
     """Hold the build lock of a working directory; WorkdirError names the process that has it."""
-    workdir.mkdir(parents=True, exist_ok=True)
+    make_folder(workdir)
     with (workdir / "build.lock").open("a+", encoding="utf-8") as handle:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -63,7 +70,7 @@ def writing(workdir: Path) -> Iterator[sqlite3.Connection]:
     """The database for writing, created or migrated; WorkdirError if it is not ours, newer, damaged, or the disk is
     full.
     """
-    workdir.mkdir(parents=True, exist_ok=True)
+    make_folder(workdir)
     path = workdir / NAME
     with _explained(path), closing(sqlite3.connect(path, isolation_level=None)) as connection:
         _check(connection, path)

@@ -23,6 +23,7 @@ from operator import attrgetter
 from typing import Any
 
 from builder.core.records import Polarity, Verdict
+from builder.reviews.folding import fold
 from builder.store.queries import public_id
 from builder.store.triplets import BITS, HASH
 
@@ -275,13 +276,15 @@ def layers(connection: sqlite3.Connection) -> list[tuple[str, str, int, int]]:
 
 def totals(connection: sqlite3.Connection) -> dict[str, int]:
     """Numbers of the last release: reviews, those with a triplet, triplets, different aspects and opinions; all 0
-    without one.
+    without one. A word in both scripts is one, as in the list of words.
     """
+    connection.create_function("fold", 1, fold, deterministic=True)
     reviews, negatives = connection.execute(
         "SELECT count(*), total(unverified_negative) FROM released_reviews"
     ).fetchone()
     triplets, covered, aspects, opinions = connection.execute(
-        "SELECT count(*), count(DISTINCT t.review), count(DISTINCT t.aspect), count(DISTINCT t.opinion)"
+        "SELECT count(*), count(DISTINCT t.review), count(DISTINCT fold(t.aspect)),"
+        " count(DISTINCT fold(t.opinion))"
         " FROM released e JOIN triplets t ON t.id = e.triplet"
     ).fetchone()
     return {

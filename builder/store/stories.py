@@ -1,7 +1,7 @@
 """All that is known about a review and its triplets: who found each, by which rule and path, who judged it how, what
 became of it.
 
-In: a read-only connection and an id. Out: records for the review page and `builder explain`, and the same as text.
+In: a read-only connection and an id. Out: records for the review page and `builder explain`.
 
 How a triplet's story ends: the split of the last release that holds it, or why none does.
 """
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from builder.core.errors import QueryError
-from builder.core.records import StoredTriplet
+from builder.core.records import StoredTriplet, Verdict
 from builder.store import runs, triplets
 from builder.store import triplets as triplet_rows
 from builder.store.queries import public_id
@@ -64,7 +64,6 @@ def outcomes(connection: sqlite3.Connection, review: int) -> dict[int, Outcome]:
 
 
 _PUBLIC = re.compile("[0-9a-f]{16}")
-_ENDS = {True: "released", False: "left out", None: "unknown"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,14 +76,34 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
+class JudgeVerdict:
+    """What a judge says of a triplet. `score`: its own, from 0 to 1; `confidence`: how often triplets of such a score
+    are right, None where the judge is not calibrated.
+    """
+
+    source: str
+    label: Verdict | None
+    score: float
+    confidence: float | None
+
+    def numbers(self) -> str:
+        """Both numbers by their names."""
+        calibrated = "" if self.confidence is None else f", calibrated confidence {self.confidence:.3f}"
+        return f"raw score {self.score:.3f}{calibrated}"
+
+
+@dataclass(frozen=True, slots=True)
 class TripletStory:
-    """A triplet, its id in a release, every step of its story in order, and what became of it in the release."""
+    """A triplet, its id in a release, every step of its story in order, what became of it in the release, and what
+    judges say of it.
+    """
 
     stored: StoredTriplet
     public: str
     sources: tuple[str, ...]
     steps: tuple[Step, ...]
     outcome: Outcome
+    verdicts: tuple[JudgeVerdict, ...] = ()
 
     def details(self, kind: str) -> list[str]:
         """The details of the steps of a kind."""
@@ -181,46 +200,6 @@ def _example_of(connection: sqlite3.Connection) -> str:
     return f"; reviews have ids such as {row[0]!r}" if row else ""
 
 
-def text(connection: sqlite3.Connection, identifier: str) -> str:
-    """The story of a triplet, or of each triplet of a review, for a terminal. `identifier` as `find` takes it."""
-    i, wanted = find(connection, identifier)
-    story = review(connection, i)
-    chosen = [triplet for triplet in story.triplets if wanted in (None, triplet.stored.id)]
-    if not chosen:
-        what = f"repeats {story.first}: see there" if story.first else "no source finds a triplet"
-        what += "; released as an unverified negative" if story.negative else ""
-        return f"{story.key}  {what}\n  text      {story.text}"
-    return "\n\n".join("\n".join(_lines(story, triplet)) for triplet in chosen)
-
-
-def _lines(story: Story, triplet_story: TripletStory) -> Iterable[str]:
-    triplet = triplet_story.stored.triplet
-    yield (
-        f"{triplet_story.public}  ({triplet.aspect.text}, {triplet.opinion.text}, {triplet.polarity})"
-        f"  valence {triplet.valence:g}, split {story.split}"
-    )
-    yield f"  text      {story.text}"
-    if story.facts:
-        yield "  review    " + ", ".join(f"{name} {value}" for name, value in story.facts)
-    spans = {
-        "aspect": triplet.aspect,
-        "aspect_full": triplet.aspect_full,
-        "opinion": triplet.opinion,
-        "opinion_full": triplet.opinion_full,
-    }
-    shown = {name: element.spans for name, element in spans.items()} | (
-        {"owner": triplet.owner.spans} if triplet.owner else {}
-    )
-    yield "  spans     " + json.dumps(shown, separators=(",", ":"))
-    if triplet.opinion_full.text != triplet.opinion.text:
-        yield f"  full      {triplet.opinion_full.text}"
-    if triplet.owner:
-        yield f"  owner     {triplet.owner.text}"
-    for step in triplet_story.steps:
-        yield f"  {step.source:<13} {step.kind:<12} {step.detail}"
-    yield f"  {'release':<13} {_ENDS[triplet_story.outcome.released]:<12} {triplet_story.outcome.text}"
-
-
 def _tell_triplets(
     connection: sqlite3.Connection, review: int, key: str, stored: list[StoredTriplet]
 ) -> Iterable[TripletStory]:
@@ -238,15 +217,19 @@ def _tell_triplets(
         sources[i].append(name)
         steps[i] += [Step(name, what, detail) for what, detail in json.loads(story)]
         if kind != "rules":
-            late.append((i, Step(name, "proposed", "" if confidence is None else f"confidence {confidence:.3f}")))
-    for i, name, label, score in _of(
+            late.append((i, Step(name, "proposed", "" if confidence is None else f"raw score {confidence:.3f}")))
+    judge = "model" if runs.judge(connection) == "shipped model" else ""
+    verdicts: dict[int, list[JudgeVerdict]] = {triplet.id: [] for triplet in stored}
+    for i, name, label, score, confidence in _of(
         connection,
-        "v.triplet, s.name, v.label, v.score FROM verdicts v JOIN sources s ON s.id = v.source",
+        "v.triplet, s.name, v.label, v.score, v.confidence FROM verdicts v JOIN sources s ON s.id = v.source",
         "v",
         "s.id",
         stored,
     ):
-        steps[i].append(Step(name, "verdict", f"{label or 'abstains'} {score:.3f}"))
+        verdict = JudgeVerdict(judge or name, label, score, confidence)
+        verdicts[i].append(verdict)
+        steps[i].append(Step(verdict.source, "verdict", f"{label or 'abstains'}, {verdict.numbers()}"))
     for i, variant, number in _of(
         connection, "x.triplet, x.variant, x.round FROM training_sets x", "x", "x.variant, x.round", stored
     ):
@@ -256,7 +239,10 @@ def _tell_triplets(
     ends = outcomes(connection, review)
     for triplet in sorted(stored, key=lambda row: (row.triplet.opinion.start, row.triplet.aspect.start, row.id)):
         public = f"{key}:{triplet.id & triplet_rows.HASH:08x}"
-        yield TripletStory(triplet, public, tuple(sources[triplet.id]), tuple(steps[triplet.id]), ends[triplet.id])
+        yield TripletStory(
+            triplet, public, tuple(sources[triplet.id]), tuple(steps[triplet.id]), ends[triplet.id],
+            tuple(verdicts[triplet.id]),
+        )  # fmt: skip
 
 
 def _of(

@@ -52,7 +52,7 @@ def _matplotlib() -> tuple[ModuleType, ModuleType]:
         import matplotlib.figure
     except ImportError as error:
         raise ConfigError(
-            "the HTML report needs matplotlib", fix=f"{install_command('report')}, or use --markdown or --data"
+            "the HTML report needs matplotlib", fix=f"{install_command('app')}, or use --markdown or --data"
         ) from error
     return matplotlib, matplotlib.figure
 

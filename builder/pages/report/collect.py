@@ -73,7 +73,7 @@ def likes_and_dislikes(connection: sqlite3.Connection, quality: str = "", most: 
         else ""
     )
     lead = f"{counts}Machines read the reviews: single numbers may be wrong. {quality}".strip()
-    return Section("glance", "At a glance", lead, tuple(tables), part="For whoever runs the place")
+    return Section("glance", "At a glance", lead, tuple(tables), part="For the owner")
 
 
 def _top(rows: Iterable[tuple[str, str, int]], most: int) -> tuple[tuple[Cell, ...], ...]:

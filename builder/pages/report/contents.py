@@ -257,7 +257,7 @@ def sharing(connection: sqlite3.Connection) -> Section:
     )
     return Section(
         "sharing",
-        "How alike the sources are, which is not quality",
+        "Agreement of the sources, which is not quality",
         "Models learn from the rules or hold their triplets too, so agreement with these says little about quality; "
         "agreement with gold does.",
         (table,),

@@ -76,7 +76,7 @@ def scored(
     lead = "Percent, with 95% bootstrap intervals over the reviews. " + (
         "" if quality else f"These scores say how alike the models are to the rules, not how good they are. {NO_GOLD}"
     )
-    title = "How good it is, by gold" if quality else "How alike the models are to the rules, which is not quality"
+    title = "How good it is, by gold" if quality else "Agreement of models and rules, which is not quality"
     return Section("scores", title, lead.strip(), tuple(tables), tuple(figures)), head
 
 

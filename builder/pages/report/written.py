@@ -40,7 +40,7 @@ def _environment() -> Environment:
         import jinja2
     except ImportError as error:
         raise ConfigError(
-            "the HTML report needs jinja2", fix=f"{install_command('report')}, or use --markdown or --data"
+            "the HTML report needs jinja2", fix=f"{install_command('app')}, or use --markdown or --data"
         ) from error
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True

@@ -114,7 +114,7 @@ def _library() -> Any:
         import datasette.handle_exception
         import datasette.plugins
     except ImportError as error:
-        raise ConfigError(f"the web pages need Datasette ({error})", fix=install_command("inspect")) from error
+        raise ConfigError(f"the web pages need Datasette ({error})", fix=install_command("app")) from error
     datasette.handle_exception.rich = None  # where rich is installed, it prints every unknown path with a traceback
     return datasette
 

@@ -95,8 +95,11 @@ def _judge_by_shipped_model(context: Context, model: Path, rules: int, shown: Mo
     source = -1
 
     def judge() -> Iterator[tuple[Example, list[Proposal]]]:
-        for split in ("train", "valid", "test"):
-            progress = predictions.CharacterProgress(shown, reviews.characters(connection, split, rules))
+        sizes = {split: reviews.characters(connection, split, rules) for split in ("train", "valid", "test")}
+        before = 0
+        for split, size in sizes.items():
+            progress = predictions.CharacterProgress(shown, sum(sizes.values()), before)
+            before += size
             ask = partial(predictions.score, context, panel, folder, progress)
             stored = stream_examples(context, triplets.proposed(connection, rules, split))
             pairs = ((example, (example, ids)) for example, ids in stored)

@@ -87,7 +87,7 @@ def columns_of(settings: Input) -> sources.Columns:
 def _ingest(context: Context, path: Path, stored: StoredTexts) -> None:
     settings = context.config.input
     rows = sources.read(path, columns_of(settings), settings.encoding or None, sheet=settings.sheet or None)
-    job = make_job(path.name, path.stem, context.config.ingest.max_chars)
+    job = make_job(path.name, context.config.ingest.max_chars)
     with bar(None, f"ingest {one_line(path.name)}", unit=" rows") as shown:
         for answers in context.crew.map(job, make_tasks(rows)):
             kept = [row for row in answers if isinstance(row, IngestRow)]
@@ -127,9 +127,9 @@ def _write(context: Context, rows: Sequence[IngestRow], stored: StoredTexts) -> 
 
 
 def _free_key(context: Context, row: reviews.NewReview, taken: set[str]) -> str:
-    """The key with file and row, and a number where that is taken too (a file given three times)."""
+    """The key with the number of its row, and another number where that is taken too, by a row of another file."""
     for number in itertools.count(1):
-        key = f"{row[0]}~{row[5]}:{row[6]}" + (f"~{number}" if number > 1 else "")
+        key = f"{row[0]}~{row[6]}" + (f"~{number}" if number > 1 else "")
         if key not in taken and not reviews.keys_taken(context.connection, [key]):
             return key
     raise AssertionError("numbers do not end")

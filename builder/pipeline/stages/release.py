@@ -26,6 +26,9 @@ from builder.release.reading import rows
 from builder.release.statistics import Tally
 from builder.store import db, drops, released, reviews, runs
 
+UNCHANGED = "unchanged"
+"""The count of a stage that found its release made already."""
+
 
 def run(context: Context) -> runs.Counts:
     """Write the release, or find it again; its version, path and counts."""
@@ -46,7 +49,7 @@ def _release(context: Context, folder: Path) -> runs.Counts:
     with db.atomic(connection):
         released.clear(connection)
         writer = released.RowWriter(connection, version, {name: draft.released_ids() for name, draft in drafts.items()})
-        if target.exists():
+        if unchanged := target.exists():
             for name in drafts:
                 for row in rows(target, name):
                     writer.take(name, row)
@@ -64,7 +67,7 @@ def _release(context: Context, folder: Path) -> runs.Counts:
         runs.set_setting(connection, "release.figures", json.dumps(as_rows(facts.figures)))
         runs.set_release(connection, version, str(target), package.digest(content))
     counts: dict[str, int | float | str] = {"version": version, "path": str(target)}
-    counts |= {split.name: split.triplets for split in facts.splits}
+    counts |= {split.name: split.triplets for split in facts.splits} | ({UNCHANGED: "yes"} if unchanged else {})
     silent = (
         (UNTRUSTED, "not trusted; releasing what the rules hold"),
         (NO_JUDGE, f"none: {judging.TOO_FEW}"),

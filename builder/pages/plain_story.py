@@ -1,0 +1,154 @@
+"""A triplet's story for a terminal: the marked sentence, why this aspect and this polarity in plain words, what the
+model thought, and then every step by its name.
+
+In: a story as `builder.store.stories` tells it, and what the rules are about. Out: lines of text, with a legend of the
+signs that they hold.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping
+
+from builder.core.errors import printable
+from builder.gold.sheet import marked
+from builder.store import runs, stories
+from builder.store.stories import JudgeVerdict, Story, TripletStory
+
+_ENDS = {True: "released", False: "left out", None: "unknown"}
+_POLARITIES = {"POS": "positive", "NEG": "negative", "NEU": "neutral"}
+_JUDGES = {
+    "shipped model": "The model that comes with builder",
+    "panel": "The panel that this build trained",
+    "discriminator": "The judge that this build trained",
+}
+_SAYS = {
+    "YY": "finds the pair too, and the same polarity",
+    "YN": "finds the pair too, but another polarity",
+    "NX": "does not find this pair",
+    None: "does not say whether it finds this pair",
+}
+_LEGEND = (
+    (r"[↑↓]", "path: steps of grammar from the opinion to the aspect, ↑ to the head, ↓ to a dependent"),
+    (r"\b(CURRENT|BLOCKED|ASPECT)\b", "pairing: kinds of words from one to the other; CURRENT is this opinion"),
+    (r"\bE0 ", "E0: rules and model together, whose triplets are released"),
+    (r"\bnone -?[\d.]+", "candidates: aspects with their scores, of which the highest wins; none is no triplet"),
+    (r"verdict +(YY|YN|NX)", "verdict: YY right pair and polarity, YN right pair alone, NX no pair"),
+    (r"\bS_\d", "training set: S_0 is what the first model of a variant learnt from, S_1 the second"),
+)
+_ENTRY = re.compile(r"(?P<word>.+) (?P<category>\S+) (?P<value>-?[\d.]+) \((?P<where>\S+)\)")
+_VALUED = re.compile(r".+ of (?P<of>.+) (?P<value>[\d.]+)")
+
+
+def tell_story(connection: sqlite3.Connection, identifier: str, rules: Mapping[str, str]) -> str:
+    """The story of a triplet, or of each triplet of a review. `identifier` as `stories.find` takes it.
+
+    Args:
+        rules: what each rule is about, by its name.
+    """
+    i, wanted = stories.find(connection, identifier)
+    story, judge = stories.review(connection, i), runs.judge(connection)
+    chosen = [triplet for triplet in story.triplets if wanted in (None, triplet.stored.id)]
+    if not chosen:
+        what = f"repeats {story.first}: see there" if story.first else "no source finds a triplet"
+        what += "; released as an unverified negative" if story.negative else ""
+        return f"{story.key}  {what}\n  text      {story.text}"
+    text = "\n\n".join("\n".join(_tell(story, triplet, rules, judge)) for triplet in chosen)
+    return "\n".join([text, *_list_legend(text)])
+
+
+def _tell(story: Story, told: TripletStory, rules: Mapping[str, str], judge: str) -> Iterator[str]:
+    triplet = told.stored.triplet
+    yield f"{told.public}  ({triplet.aspect.text}, {triplet.opinion.text}, {triplet.polarity})"
+    yield "  " + printable(" ".join(marked(story.text, triplet).split("\n")), kept="\u3000\u200d")
+    yield f"  {explain_pair(told, rules)}"
+    yield f"  {explain_polarity(told)}"
+    yield from (f"  {explain_verdict(told, verdict, judge)}" for verdict in told.verdicts)
+    yield from _list_details(story, told)
+
+
+def explain_pair(told: TripletStory, rules: Mapping[str, str]) -> str:
+    """Why this opinion is about this aspect, in a sentence."""
+    aspect, opinion = told.stored.triplet.aspect.text, told.stored.triplet.opinion.text
+    names = told.details("rule")
+    if names:
+        about = rules.get(names[0], "").partition(". ")[0].rstrip(".")
+        return f"{opinion} is about {aspect} by the rule {names[0]}{f' ({about})' if about else ''}."
+    models = [source for source in told.sources if source[:1] in "ABCDE" and source[1:].isdigit()]
+    if models:
+        return f"No rule pairs {opinion} with {aspect}: the model found the pair by itself."
+    return f"Neither rules nor model pair {opinion} with {aspect}: it comes from {' and '.join(told.sources)}."
+
+
+def explain_polarity(told: TripletStory) -> str:
+    """Why this polarity, in a sentence."""
+    triplet = told.stored.triplet
+    reasons = [
+        f"{entry['word']} counts {entry['value']} of 10 in the lexicon" for entry in _entries(told, "opinion", _ENTRY)
+    ]
+    for found in _entries(told, "context", _VALUED):
+        of = found["of"]
+        what = f"aspects of the class {of[1:]}" if of.startswith("@") else of
+        reasons.append(f"beside {what} it counts {found['value']}")
+    if told.details("excess"):
+        reasons.append("a degree word says that it is too much or too little")
+    negators = " ".join(told.details("negator"))
+    reasons += [_NEGATIONS.get(kind, kind).format(negators or "a negator") for kind in told.details("negation")]
+    verdict = f"{_POLARITIES[triplet.polarity]}, {triplet.valence:g} of 10"
+    if not reasons:
+        return f"It is {verdict}; no entry of the lexicon says so."
+    return f"It is {verdict}: {', '.join(dict.fromkeys(reasons))}."
+
+
+_NEGATIONS = {
+    "flip": "{} turns it round",
+    "lack": "{} says that it is lacking",
+    "a degree denied": "{} denies the degree alone",
+}
+
+
+def explain_verdict(told: TripletStory, verdict: JudgeVerdict, judge: str) -> str:
+    """What the model or judge thought of a triplet, in a sentence with its numbers by their names."""
+    name = _JUDGES.get(judge, f"The judge {verdict.source}")
+    alone = not told.details("rule") and verdict.label == "YY" and judge == "shipped model"
+    says = "proposes it" if alone else _SAYS[verdict.label]
+    return f"{name} {says}: {verdict.numbers()}."
+
+
+def _entries(told: TripletStory, kind: str, pattern: re.Pattern[str]) -> Iterator[Mapping[str, str]]:
+    """What the details of a kind hold, of those that a pattern reads; each once."""
+    for detail in dict.fromkeys(told.details(kind)):
+        if found := pattern.fullmatch(detail):
+            yield found.groupdict()
+
+
+def _list_details(story: Story, told: TripletStory) -> Iterable[str]:
+    """Every step of a story by its name."""
+    triplet = told.stored.triplet
+    review = [f"id {story.key}", f"split {story.split}", *(f"{name} {value}" for name, value in story.facts)]
+    yield "  review    " + ", ".join(review)
+    spans = {
+        "aspect": triplet.aspect,
+        "aspect_full": triplet.aspect_full,
+        "opinion": triplet.opinion,
+        "opinion_full": triplet.opinion_full,
+    }
+    shown = {name: element.spans for name, element in spans.items()} | (
+        {"owner": triplet.owner.spans} if triplet.owner else {}
+    )
+    yield "  spans     " + json.dumps(shown, separators=(",", ":"))
+    if triplet.opinion_full.text != triplet.opinion.text:
+        yield f"  full      {triplet.opinion_full.text}"
+    if triplet.owner:
+        yield f"  owner     {triplet.owner.text}"
+    for step in told.steps:
+        yield f"  {step.source:<13} {step.kind:<12} {step.detail}".rstrip()
+    yield f"  {'release':<13} {_ENDS[told.outcome.released]:<12} {told.outcome.text}"
+
+
+def _list_legend(text: str) -> list[str]:
+    """What the signs of a story mean, of those that stand in it."""
+    lines = ["【aspect】《opinion》", *(line for pattern, line in _LEGEND if re.search(pattern, text))]
+    return ["", *(f"{'' if n else 'Signs: '}{line}" if not n else f"       {line}" for n, line in enumerate(lines))]
