@@ -351,21 +351,6 @@ def test_a_split_or_release_that_is_not_there_is_named_with_those_that_are(tmp_p
         Release(tmp_path)
 
 
-def test_a_release_becomes_a_table_of_triplets() -> None:
-    pytest.importorskip("pandas", reason="the extra pandas is not installed")
-    table = Release(SHIPPED).to_pandas("test")
-    assert len(table) == sum(1 for _ in Release(SHIPPED).triplets("test"))
-    assert {"split", "id", "text", "aspect", "opinion", "polarity", "valence", "source"} <= set(table.columns)
-    assert set(table["split"]) == {"test"}
-    assert len(Release(SHIPPED).to_pandas()) == sum(1 for _ in Release(SHIPPED).triplets())
-
-
-def test_without_pandas_the_message_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(ConfigError, match=r"Release\.to_pandas needs pandas; pip install .*\[pandas\]'"):
-        Release(SHIPPED).to_pandas()
-
-
 def test_a_build_in_python_is_the_build_of_the_command_line(tmp_path: Path) -> None:
     heard: list[tuple[int, int, str]] = []
     reviews = tmp_path / "reviews.csv"
