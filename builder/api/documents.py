@@ -73,7 +73,7 @@ class Document(tuple[Triplet, ...]):
         >>> from builder import Extractor
         >>> (row,) = Extractor()("湯頭不會太鹹").rows()
         >>> row["aspect"], row["opinion"], row["opinion_full"], row["opinion_spans"], row["aspect_category"]
-        ('湯頭', '不會鹹', '不會太鹹', [[2, 4], [5, 6]], 'food.soup')
+        ('湯頭', '不會鹹', '不會太鹹', [[2, 4], [5, 6]], 'food.part')
         """
         return [extracted(held) for held in self]
 
