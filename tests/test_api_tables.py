@@ -59,8 +59,8 @@ def test_rows_hold_the_columns_of_an_exported_table_and_the_source_of_the_comman
 
 def test_rows_are_a_gold_file() -> None:
     text = TEXTS[2]
-    rows = [{"id": "r", "triplets": EXTRACT(text).rows()}]
-    read = labelled(rows, [Review(1, "r", text, "traditional")], "gold.jsonl")  # type: ignore[list-item]
+    rows: list[dict[str, object]] = [{"id": "r", "triplets": EXTRACT(text).rows()}]
+    read = labelled(rows, [Review(1, "r", text, "traditional")], "gold.jsonl")
     parts = [(triplet.aspect, triplet.aspect_full, triplet.opinion, triplet.opinion_full) for _, triplet in read]
     found = EXTRACT(text)
     assert parts == [(one.aspect, one.aspect_full, one.opinion, one.opinion_full) for one in found]
@@ -193,10 +193,12 @@ def test_a_stream_passes_what_is_missing_and_carries_ids() -> None:
     assert documents[0] == EXTRACT(TEXTS[0])
     named = list(EXTRACT.stream(column.dropna().items(), with_ids=True))
     assert [(document.id, document.text) for document in named] == [(3, TEXTS[0]), (9, TEXTS[2])]
-    assert next(EXTRACT.stream([("a", float("nan"))], with_ids=True)).id == "a"
-    for wrong in ("湯", ("a",), 5):
+    missing: Any = [("a", float("nan"))]
+    assert next(EXTRACT.stream(missing, with_ids=True)).id == "a"
+    wrong: Any
+    for wrong in (["湯"], [("a",)], [5]):
         with pytest.raises(TypeError, match="pairs of an id and a text"):
-            list(EXTRACT.stream([wrong], with_ids=True))  # type: ignore[list-item]
+            list(EXTRACT.stream(wrong, with_ids=True))
     with pytest.raises(TypeError, match="a text is a string, not int"):
         list(EXTRACT.stream(pandas.Series([5])))
 
@@ -216,8 +218,8 @@ def test_without_the_library_the_message_says_what_to_install(
 # ---- Tables in
 
 
-def build(data: object, folder: Path) -> Any:
-    return builder.build(data, workdir=folder, out=folder / "out", until="seed", workers=1)  # type: ignore[arg-type]
+def build(data: Any, folder: Path) -> Any:
+    return builder.build(data, workdir=folder, out=folder / "out", until="seed", workers=1)
 
 
 RECORDS = [
