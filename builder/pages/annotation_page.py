@@ -141,7 +141,7 @@ class DatabaseBook:
 
     def _count_team(self) -> dict[str, int]:
         """How many candidates each annotator has labelled; nobody where disputes are decided."""
-        labels = {} if self._adjudicate else gold.of_pool(self._connection, self._pool.id)
+        labels = {} if self._adjudicate else gold.of_pool(self._connection, self._pool.id, "human")
         proposed = {
             candidate.id for review in self._order for candidate in review.candidates if candidate.n is not None
         }
