@@ -72,7 +72,7 @@ def _numeric(table: Table) -> list[bool]:
     ]  # fmt: skip
 
 
-_HALF, _GAP, _DRAWN = 80, 2, 16
+_HALF, _GAP, _DRAWN = 90, 2, 16
 """Latin letters that fit into half of the page, those between two columns, and those that a drawn column takes."""
 
 
