@@ -120,6 +120,40 @@ print(calls_of(load)[0], gc.isenabled(), "builder.pipeline.builds" in sys.module
     assert (collecting, builds) == ("True", "False")
 
 
+def test_a_compiled_lexicon_is_ready_in_a_fifth_of_the_calls(tmp_path: Path) -> None:
+    code = (
+        COUNTING
+        + f"""
+import os
+os.environ["BUILDER_CACHE"] = {str(tmp_path)!r}
+from builder.language.lexicon.folders import Folders
+
+def load():
+    Folders().load_lexicon().words()
+
+print(calls_of(load)[0], calls_of(load)[0])
+"""
+    )
+    tables, compiled = map(int, fresh(code).split())
+    assert compiled < tables / 5
+
+
+def test_a_sentence_on_the_command_line_loads_no_build_no_database_and_no_torch() -> None:
+    code = """
+import sys
+from builder.cli.main import main
+
+sys.argv = ["builder", "extract", "湯頭濃郁"]
+try:
+    main()
+except SystemExit:
+    pass
+unwanted = "torch transformers pandas sqlite3 builder.pipeline.builds builder.store.db builder.release.card".split()
+print([name for name in unwanted if name in sys.modules])
+"""
+    assert fresh(code).splitlines() == ["湯頭濃郁", "  湯頭  濃郁  POS", "[]"]
+
+
 def test_a_sentence_takes_few_calls_from_the_first_one_on() -> None:
     """A thousand calls take about a millisecond."""
     code = (
