@@ -14,7 +14,8 @@ from builder.pages.report.blocks import Report, Section, Table
 from builder.pages.report.written import page
 
 _LIKED = tuple((f"湯{n}", 30 - n, "好喝 3、濃郁 2、香 1") for n in range(10))
-_PLACES = tuple((f"店{n}", 90 - n, 60.0, "紅燒牛肉麵 3、小籠湯包 2、冰糖紅豆豆花 1", "服務 3、等候時間 1") for n in range(8))
+_WORDS = ("紅燒牛肉麵 3、小籠湯包 2、冰糖紅豆豆花 1", "服務 3、等候時間 1")
+_PLACES = tuple((f"店{n}", 90 - n, 60.0, *_WORDS) for n in range(8))
 _BARS = ("aspect", "times", "in these words")
 REPORT = Report(
     "a dataset",
