@@ -15,6 +15,7 @@ import os
 import stat
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import fields
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -22,7 +23,6 @@ from typing import Any
 from builder.core.errors import OutputError
 from builder.core.files import write_atomically
 from builder.language.lexicon.resources import AspectEntry, Lexicon, OpinionEntry
-from builder.language.lexicon.tsv_rows import PLAIN
 from builder.reviews.script import Variants
 
 FOLDER = "BUILDER_CACHE"
@@ -30,7 +30,8 @@ FOLDER = "BUILDER_CACHE"
 _KEPT = 6
 """So many lexicons are kept, those used last."""
 _LARGEST = 1 << 26
-_PLAIN = (*PLAIN, "categories", "classes")
+_ENTRIES: dict[str, type[OpinionEntry] | type[AspectEntry]] = {"opinions": OpinionEntry, "aspects": AspectEntry}
+"""Fields of a lexicon that hold entries by their word."""
 
 
 def cache_folder() -> Path | None:
@@ -87,28 +88,28 @@ def _path(folder: Path, key: str) -> Path:
 
 
 def _pack(lexicon: Lexicon) -> dict[str, Any]:
-    return {
-        "opinions": [[e.word, e.category, e.valence, e.where] for e in lexicon.opinions.values()],
-        "aspects": [[e.word, e.cls, e.where] for e in lexicon.aspects.values()],
-        "context": dict(lexicon.context),
-        "plain": {name: dict(getattr(lexicon, name)) for name in _PLAIN},
-        "variants": dict(lexicon.variants.table),
-        "digest": lexicon.digest,
-        "overridden": lexicon.overridden,
-        "words": lexicon.words(),
-    }  # fmt: skip
+    """Every field of a lexicon as JSON has it, and its words."""
+    packed = {field.name: getattr(lexicon, field.name) for field in fields(lexicon) if field.init}
+    packed = {name: dict(value) if isinstance(value, Mapping) else value for name, value in packed.items()}
+    for name, kind in _ENTRIES.items():
+        columns = [field.name for field in fields(kind)]
+        packed[name] = [[getattr(entry, column) for column in columns] for entry in packed[name].values()]
+    return packed | {"variants": dict(lexicon.variants.table), "words": lexicon.words()}
 
 
-def _unpack(kept: Mapping[str, Any]) -> Lexicon:
-    context = {word: tuple((aspect, valence) for aspect, valence in rows) for word, rows in kept["context"].items()}
-    lexicon = Lexicon(
-        opinions=MappingProxyType({entry[0]: OpinionEntry(*entry) for entry in kept["opinions"]}),
-        aspects=MappingProxyType({entry[0]: AspectEntry(*entry) for entry in kept["aspects"]}),
-        context=MappingProxyType(context),
-        variants=Variants(kept["variants"]),
-        digest=kept["digest"],
-        overridden=tuple(kept["overridden"]),
-        **{name: MappingProxyType(kept["plain"][name]) for name in _PLAIN},
-    )
-    lexicon.know_words(kept["words"])
+def _unpack(packed: dict[str, Any]) -> Lexicon:
+    words, variants = packed.pop("words"), Variants(packed.pop("variants"))
+    entries: dict[str, Any] = {
+        name: MappingProxyType({entry[0]: kind(*entry) for entry in packed.pop(name)})
+        for name, kind in _ENTRIES.items()
+    }
+    lexicon = Lexicon(variants=variants, **entries, **{name: _freeze(value) for name, value in packed.items()})
+    lexicon.know_words(words)
     return lexicon
+
+
+def _freeze(value: Any) -> Any:
+    """A mapping or list of JSON as a lexicon holds it."""
+    if isinstance(value, dict):
+        return MappingProxyType({key: _freeze(cell) if type(cell) is list else cell for key, cell in value.items()})
+    return tuple(map(_freeze, value)) if isinstance(value, list) else value
