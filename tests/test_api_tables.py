@@ -176,6 +176,16 @@ def test_the_triplets_of_a_frame_bear_the_labels_of_its_rows() -> None:
     assert list(series["triplet_id"].index) == list(found.index)
     assert list(EXTRACT.frame([{"text": TEXTS[0]}]).index) == [0, 0]
     assert EXTRACT.frame(frame[3:], text="評論").empty
+    wrong: Any
+    for wrong in ("湯頭濃郁", 5, None, {"text": ["湯"]}, ["湯頭濃郁"]):
+        with pytest.raises(TypeError, match="frame takes a DataFrame, a Series, a Dataset or a list of dictionaries"):
+            EXTRACT.frame(wrong)
+
+
+def test_a_dataset_is_read_as_a_frame() -> None:
+    datasets = pytest.importorskip("datasets", reason="datasets is not installed")
+    found = EXTRACT.frame(datasets.Dataset.from_list([{"text": text} for text in TEXTS]))
+    assert list(found.index) == [0, 0, 2]
 
 
 def test_a_column_that_is_not_there_is_named_with_those_that_are() -> None:

@@ -192,7 +192,7 @@ class Extractor:
         """The triplets of a table of texts as a table with one triplet a row. Needs pandas.
 
         Args:
-            data: a pandas.DataFrame or Series, or what `pandas.DataFrame` takes.
+            data: a pandas.DataFrame or Series, a datasets.Dataset, or a list of dictionaries.
             text: the column with the texts; `text` if not given.
             workers: as in `stream`.
 
@@ -203,7 +203,7 @@ class Extractor:
 
         Raises:
             ConfigError: `data` has no such column, or pandas is not installed.
-            TypeError: something in the column is no string.
+            TypeError: `data` is no table, or something in the column is no string.
 
         >>> import pandas
         >>> from builder import Extractor
@@ -212,10 +212,7 @@ class Extractor:
         >>> list(zip(found.index, found["aspect"], found["polarity"]))
         [('a', '湯頭', 'POS'), ('a', '服務', 'NEG')]
         """
-        tables.check_pandas("Extractor.frame")
-        import pandas
-
-        table = data if tables.is_from(data, "pandas") else pandas.DataFrame(data)
+        table = tables.as_frame(data)
         return tables.found_frame(self.stream(tables.text_column(table, text), workers), table.index)
 
     def tokens(self, text: str) -> tuple[Token, ...]:

@@ -120,6 +120,21 @@ def present_texts(texts: Iterable[object]) -> Iterator[object]:
         yield from ("" if _is_nan(text) else text for text in texts)
 
 
+def as_frame(data: object) -> Any:
+    """A table as a data frame; a Series stays one. TypeError for what is no table."""
+    check_pandas("Extractor.frame")
+    import pandas
+
+    if is_from(data, "pandas"):
+        return data
+    if is_from(data, "datasets") and hasattr(data, "to_pandas") and not isinstance(data, Mapping):
+        return data.to_pandas()
+    if isinstance(data, Sequence) and all(isinstance(row, Mapping) for row in data):
+        return pandas.DataFrame(data)
+    given = type(data).__name__
+    raise TypeError(f"frame takes a DataFrame, a Series, a Dataset or a list of dictionaries, not {given}")
+
+
 def text_column(frame: Any, name: str | None) -> Any:
     """The column of texts of a frame, or a Series itself; ConfigError with the columns that there are."""
     if not hasattr(frame, "columns"):
