@@ -20,6 +20,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -42,6 +43,7 @@ def pytest_configure() -> None:
     """A shell lets its background jobs ignore Ctrl-C, and their children inherit that: some tests press it."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # test files run beside each other
+    os.environ["BUILDER_CACHE"] = str(Path(tempfile.gettempdir()) / f"builder-tests-{os.getuid()}")
 
 
 ROOT = Path(__file__).parent.parent

@@ -120,6 +120,40 @@ print(calls_of(load)[0], gc.isenabled(), "builder.pipeline.builds" in sys.module
     assert (collecting, builds) == ("True", "False")
 
 
+def test_a_compiled_lexicon_is_ready_in_a_fifth_of_the_calls(tmp_path: Path) -> None:
+    code = (
+        COUNTING
+        + f"""
+import os
+os.environ["BUILDER_CACHE"] = {str(tmp_path)!r}
+from builder.language.lexicon.folders import Folders
+
+def load():
+    Folders().load_lexicon().words()
+
+print(calls_of(load)[0], calls_of(load)[0])
+"""
+    )
+    tables, compiled = map(int, fresh(code).split())
+    assert compiled < tables / 5
+
+
+def test_a_sentence_on_the_command_line_loads_no_build_no_database_and_no_torch() -> None:
+    code = """
+import sys
+from builder.cli.main import main
+
+sys.argv = ["builder", "extract", "湯頭濃郁"]
+try:
+    main()
+except SystemExit:
+    pass
+unwanted = "torch transformers pandas sqlite3 builder.pipeline.builds builder.store.db builder.release.card".split()
+print([name for name in unwanted if name in sys.modules])
+"""
+    assert fresh(code).splitlines() == ["湯頭濃郁", "  湯頭  濃郁  POS", "[]"]
+
+
 def test_a_sentence_takes_few_calls_from_the_first_one_on() -> None:
     """A thousand calls take about a millisecond."""
     code = (
@@ -349,21 +383,6 @@ def test_a_split_or_release_that_is_not_there_is_named_with_those_that_are(tmp_p
         list(Release(SHIPPED).reviews("dev"))
     with pytest.raises(ReleaseError, match=r"no manifest\.json here"):
         Release(tmp_path)
-
-
-def test_a_release_becomes_a_table_of_triplets() -> None:
-    pytest.importorskip("pandas", reason="the extra pandas is not installed")
-    table = Release(SHIPPED).to_pandas("test")
-    assert len(table) == sum(1 for _ in Release(SHIPPED).triplets("test"))
-    assert {"split", "id", "text", "aspect", "opinion", "polarity", "valence", "source"} <= set(table.columns)
-    assert set(table["split"]) == {"test"}
-    assert len(Release(SHIPPED).to_pandas()) == sum(1 for _ in Release(SHIPPED).triplets())
-
-
-def test_without_pandas_the_message_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(ConfigError, match=r"Release\.to_pandas needs pandas; pip install .*\[pandas\]'"):
-        Release(SHIPPED).to_pandas()
 
 
 def test_a_build_in_python_is_the_build_of_the_command_line(tmp_path: Path) -> None:

@@ -186,7 +186,9 @@ def test_an_extracted_triplet_has_the_keys_of_the_command_line() -> None:
     assert extracted(SALT) == {
         "aspect": "湯頭", "aspect_full": "湯頭", "aspect_spans": [[10, 12]], "opinion": "不會鹹",
         "opinion_full": "不會太鹹", "opinion_spans": [[12, 14], [15, 16]], "polarity": "POS", "valence": 7.8,
-        "source": "rules", "rules": ["subject"],
+        "source": "rules", "rules": ["subject"], "aspect_full_spans": [[10, 12]], "aspect_category": None,
+        "owner": None, "owner_spans": None, "opinion_full_spans": [[12, 16]], "opinion_category": None,
+        "confidence": None, "verdict": None, "sources": ["rules"], "triplet_id": None,
     }  # fmt: skip
 
 

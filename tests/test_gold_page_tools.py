@@ -243,3 +243,56 @@ def test_the_pace_is_told_after_some_labels(tmp_path: Path, monkeypatch: pytest.
         places = [row["place"] for row in book.items(0, 11) if row["candidate"]]
         paces = [book.answer(place, {"op": "label", "label": "YY"})["per_hour"] for place in places[:7]]
     assert paces == [None] * 5 + [180, 180]
+
+
+def test_one_key_says_that_all_open_candidates_of_a_review_are_right_and_takes_it_back(
+    tmp_path: Path, browser: Browser
+) -> None:
+    workdir, pool = pooled(tmp_path)
+    review, wrong = by_name(pool, TEXTS[1], "=湯")
+    others = {candidate.id for candidate in review.candidates} - {wrong.id}
+    for page in served(workdir, pool):
+        browser.open(page.address)
+        _walk_to(browser, pool, "=湯")
+        browser.press("3")
+        _walk_to(browser, pool, "=湯")
+        assert "all open ones of this review" in browser.text("#all")
+        browser.press("y")
+        assert browser.run("item.key") != review.key
+        assert page.said() == {wrong.id: Label("NX")} | dict.fromkeys(others, Label("YY"))
+        browser.press("u")
+        assert page.said() == {wrong.id: Label("NX")}
+        assert browser.run("item.key") == review.key
+
+
+def test_what_was_skipped_comes_back_behind_the_last_one(tmp_path: Path, browser: Browser) -> None:
+    workdir, pool = pooled(tmp_path)
+    for page in served(workdir, pool):
+        browser.open(page.address)
+        total = browser.run("head.total")
+        browser.press("ArrowRight")
+        for _ in range(total - 1):
+            browser.press("1" if browser.run("!!item.candidate") else "Enter")
+        assert browser.run("item.place") == 0
+        assert "still open" in browser.text("#done")
+        browser.press("1" if browser.run("!!item.candidate") else "Enter")
+        assert "done" in browser.text("#count")
+        assert len(page.said()) == pool.size
+
+
+def test_the_guideline_is_in_the_page_and_the_head_says_who_did_how_many(tmp_path: Path, browser: Browser) -> None:
+    workdir, pool = pooled(tmp_path)
+    with opened(workdir) as connection:
+        bo = DatabaseBook(connection, pool.id, "bo")
+        for place in [place for place, (_, candidate) in enumerate(bo._places) if candidate][:3]:
+            bo.answer(place, {"op": "label", "label": "YY"})
+        assert bo.head()["team"] == {"bo": 3}
+    for page in served(workdir, pool):
+        browser.open(page.address)
+        assert browser.text("#who") == f"amy 0 · bo 3 · pool {pool.id}"
+        assert browser.run("document.querySelector('#guide').open") is False
+        browser.press("g")
+        assert "An opinion is the shortest words that judge it" in browser.text("#guide")
+        assert browser.run("document.querySelectorAll('#guide li').length") >= 6
+        browser.press("g")
+        assert browser.run("document.querySelector('#guide').open") is False

@@ -18,7 +18,7 @@ from builder.core.config import resolve
 from builder.core.errors import ModelError
 from builder.pipeline import pipeline
 from builder.pipeline.dataset import Build
-from builder.pipeline.extraction import make_model_folder
+from builder.pipeline.model_folders import make_model_folder
 from builder.store import db, runs
 
 __all__ = ["server"]

@@ -14,7 +14,8 @@ from builder.pages.report.blocks import Report, Section, Table
 from builder.pages.report.written import page
 
 _LIKED = tuple((f"湯{n}", 30 - n, "好喝 3、濃郁 2、香 1") for n in range(10))
-_PLACES = tuple((f"店{n}", 90 - n, 60.0, "紅燒牛肉麵 3、小籠湯包 2、豆花 1", "服務 3、等候時間 1") for n in range(8))
+_WORDS = ("紅燒牛肉麵 3、小籠湯包 2、冰糖紅豆豆花 1", "服務 3、等候時間 1")
+_PLACES = tuple((f"店{n}", 90 - n, 60.0, *_WORDS) for n in range(8))
 _BARS = ("aspect", "times", "in these words")
 REPORT = Report(
     "a dataset",
@@ -63,3 +64,22 @@ def test_what_a_manager_reads_is_one_sheet_of_paper(browser: Browser) -> None:
     browser.call("Emulation.setEmulatedMedia", media="print")
     tops = browser.run("['likes', 'dislikes'].map(id => document.getElementById(id).getBoundingClientRect().top)")
     assert tops[0] == tops[1]
+
+
+@pytest.mark.parametrize(("width", "beside"), [(1400, True), (1220, True), (1000, False), (390, False)])
+def test_narrow_tables_stand_beside_each_other_where_there_is_room(width: int, beside: bool, browser: Browser) -> None:
+    """Likes beside dislikes, and nothing wider than the screen; the wide table of places has the whole line."""
+    browser.call("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
+    likes, dislikes, places, section = browser.run(
+        "['likes', 'dislikes', 'places', 'glance'].map(id => document.getElementById(id).getBoundingClientRect())"
+        ".map(box => [box.top, box.left, box.width])"
+    )
+    assert (likes[0] == dislikes[0] and likes[1] < dislikes[1]) is beside
+    assert places[0] > dislikes[0] and (places[2] == section[2] or not beside)
+    assert browser.run("document.documentElement.scrollWidth") <= width
+
+
+def test_only_tables_that_fit_into_half_of_the_page_are_narrow() -> None:
+    pytest.importorskip("jinja2", reason="the extra report is not installed")
+    narrow = re.findall(r'class="block half" id="(\w+)"', page(REPORT))
+    assert narrow == ["likes", "dislikes"]

@@ -143,6 +143,25 @@ def test_an_extractor_with_the_model_has_confidences_and_one_without_a_model_say
         Extractor(source="F")  # type: ignore[arg-type]
 
 
+def test_few_texts_are_read_on_one_thread_and_many_give_the_same_triplets(monkeypatch: pytest.MonkeyPatch) -> None:
+    threads: list[int] = []
+    before = torch.set_num_threads
+    monkeypatch.setattr(torch, "set_num_threads", lambda count: (threads.append(count), before(count))[1])
+    extract = Extractor(source="E")
+    texts = [f"湯頭很濃郁，可是服務態度不好，第{number}次來了" for number in range(20)]
+    threads.clear()
+    alone = [extract(text) for text in texts]
+    assert threads[::2] == [1] * len(texts)
+    threads.clear()
+    together = list(extract.stream(texts))
+    assert threads[0] > 1
+    assert [[str(one) for one in document] for document in alone] == [
+        [str(one) for one in document] for document in together
+    ]
+    sure = [[one.confidence for document in given for one in document] for given in (alone, together)]
+    assert sure[0] == pytest.approx(sure[1], abs=0.02)
+
+
 def test_labels_of_the_user_leave_the_packs_model_as_it_is_and_move_its_confidence(
     pack: Path, here: Command, tmp_path: Path
 ) -> None:

@@ -13,7 +13,8 @@ text as it was given, and `Release`s. The names are those of the command line: `
 """
 
 from builder.api.building import BuildResult, Release, build
-from builder.api.extractor import Document, Extractor
+from builder.api.documents import Document
+from builder.api.extractor import Extractor
 from builder.core.errors import BuilderError
 from builder.core.records import Element, Token, Triplet
 

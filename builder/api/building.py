@@ -1,27 +1,31 @@
 """`build` makes a release of review files; `Release` reads one from disk.
 
-In: review files and settings, or the folder of a release. Out: a `BuildResult` with what each stage counted, or a
-`Release`. A `Release` gives its reviews as `Document`s or as a table. It can be verified, and compared with another.
+In: review files or a table, and settings, or the folder of a release. Out: a `BuildResult` with what each stage
+counted, or a `Release`. A `Release` gives its reviews as `Document`s, as a table or as a dataset. It can be verified,
+and compared with another.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from builder.api.extractor import Document, Extractor
-from builder.core.errors import ConfigError, install_command
-from builder.core.files import PathLike
+from builder.api import tables
+from builder.api.documents import Document
+from builder.api.extractor import Extractor
+from builder.core.errors import ConfigError
+from builder.core.files import PathLike, write_atomically
 from builder.core.records import Triplet
 from builder.release import reading
 from builder.release.diff import Diff, between
-from builder.release.export.records import ReviewRow, triplet
+from builder.release.export.records import ReviewRow
 from builder.release.faulty import naming_faults
 
 if TYPE_CHECKING:
+    import datasets
     import pandas
 
     from builder.store.runs import Counts
@@ -80,11 +84,7 @@ class Release:
             ConfigError: the release has no such split.
             ReleaseError: a row cannot be read; the error names the line, or leads to `verify`.
         """
-        for _, row in self._rows(split):
-            with naming_faults(self.path):
-                named = [(triplet(kept), ", ".join(kept["sources"]) or "unknown") for kept in row["triplets"]]
-                held = [replace(made, source=source) for made, source in named]
-                document = Document(row["text"], held, id=row["id"], annotation=row["annotation"])
+        for _, document in self._documents(split):
             yield document
 
     def triplets(self, split: str | None = None) -> Iterator[Triplet]:
@@ -93,23 +93,22 @@ class Release:
             yield from review
 
     def to_pandas(self, split: str | None = None) -> pandas.DataFrame:
-        """A table with one triplet a row: split, id, annotation, text, and the columns of `builder extract`. Needs
-        pandas.
+        """A table with one triplet a row, and a row for each review without any. Needs pandas.
 
-        Reviews without a triplet have no row. Raises ConfigError where pandas is not installed.
+        Columns: `split`, then those of `builder export --format csv`: the review's, where `source` says where it comes
+        from, and the triplet's, where `sources` say who found it. Lists are lists. Raises ConfigError where pandas is
+        not installed.
         """
-        try:
-            import pandas
-        except ImportError as error:
-            raise ConfigError("Release.to_pandas needs pandas", fix=install_command("pandas")) from error
-        splits = self.splits if split is None else (split,)
-        rows = [
-            {"split": name, "id": review.id, "annotation": review.annotation, "text": review.text, **row}
-            for name in splits
-            for review in self.reviews(name)
-            for row in review.rows()
-        ]
-        return pandas.DataFrame(rows)
+        return tables.release_frame(self._documents(split))
+
+    def to_dataset(self, split: str | None = None) -> datasets.Dataset | datasets.DatasetDict:
+        """The rows of `data/SPLIT.jsonl` as a dataset of the library `datasets`, one review a row; all splits as a
+        `DatasetDict` if none is named. The columns are those of the Parquet files.
+
+        Raises:
+            ConfigError: the release has no such split, or `datasets` is not installed.
+        """
+        return tables.make_datasets(self._rows, self.splits, split, self.layers)
 
     def verify(self) -> list[str]:
         """Every fault of the release, by file and line; empty if it is sound. See `builder verify`."""
@@ -127,6 +126,12 @@ class Release:
         ('major', False)
         """
         return between(self.path, other.path if isinstance(other, Release) else Path(other), samples)
+
+    def _documents(self, split: str | None) -> Iterator[tuple[str, Document]]:
+        for name, row in self._rows(split):
+            with naming_faults(self.path):
+                document = Document.of_row(row)
+            yield name, document
 
     def _rows(self, split: str | None) -> Iterator[tuple[str, ReviewRow]]:
         known = (*self.splits, *self.layers)
@@ -172,8 +177,12 @@ class BuildResult:
         return Extractor.from_workdir(self.workdir, source)
 
 
+_TABLE = "reviews.jsonl"
+"""Where the rows of a table stand in the working directory."""
+
+
 def build(
-    inputs: PathLike | Sequence[PathLike] = (),
+    inputs: PathLike | Sequence[PathLike] | tables.Table = (),
     *,
     workdir: PathLike = "workdir",
     out: PathLike = "releases",
@@ -183,11 +192,13 @@ def build(
     progress: Progress | None = None,
     **settings: object,
 ) -> BuildResult:
-    """Turn review files into a released dataset: `builder build`. What an earlier call in `workdir` finished is not
-    done again.
+    """Turn reviews into a released dataset: `builder build`. What an earlier call in `workdir` finished is not done
+    again.
 
     Args:
-        inputs: CSV, TSV, JSON lines, JSON, Parquet or XLSX files (.gz too); the shipped sample if there are none.
+        inputs: CSV, TSV, JSON lines, JSON, Parquet or XLSX files (.gz too); the shipped sample if there are none. Or a
+            table with a review a row: a pandas.DataFrame, a datasets.Dataset, or a list of dictionaries. Its rows are
+            kept in the working directory as `reviews.jsonl`; its columns are guessed or named as those of a file.
         workdir: the working directory; made if it is not there.
         out: where releases go, each in a directory of its own.
         config: a TOML file with settings.
@@ -199,7 +210,7 @@ def build(
             (`**{"self_train.iterations": 1}`).
 
     Raises:
-        ConfigError: an unknown setting or stage, or a value outside its range.
+        ConfigError: an unknown setting or stage, or a value outside its range; a table that holds no rows.
         InputError: a file cannot be used; the error says where.
         WorkdirError: another build runs there, it holds another dataset, or what it read changed meanwhile.
         ReleaseError: releases cannot be written to `out`, or one would lose much of the last.
@@ -213,9 +224,8 @@ def build(
     """
     from builder.pipeline import builds, pipeline
 
-    given = [inputs] if isinstance(inputs, (str, os.PathLike)) else inputs
     made = builds.new_build(
-        tuple(Path(path) for path in given), Path(workdir), Path(out), Path(config) if config else None, _flat(settings)
+        _find_files(inputs, Path(workdir)), Path(workdir), Path(out), Path(config) if config else None, _flat(settings)
     )
     done = pipeline.run(
         made, until=until, overwrite=overwrite, progress=progress or (lambda finished, total, note: None)
@@ -227,6 +237,17 @@ def build(
         {stage.stage: stage.seconds for stage in done},
         Release(str(last.counts["path"])) if last.stage == "release" else None,
     )
+
+
+def _find_files(inputs: object, workdir: Path) -> tuple[Path, ...]:
+    """The files to read; the rows of a table are written to one first."""
+    if isinstance(inputs, (str, os.PathLike)):
+        return (Path(inputs),)
+    rows = tables.write_rows(inputs)
+    if rows is None:
+        return tuple(Path(path) for path in inputs)  # type: ignore[attr-defined]
+    write_atomically(workdir / _TABLE, rows)
+    return (workdir / _TABLE,)
 
 
 def _flat(settings: Mapping[str, object], prefix: str = "") -> dict[str, object]:

@@ -9,98 +9,21 @@ import os
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, overload
 
-from builder.core import markup
+from builder.api import tables
+from builder.api.documents import Document
 from builder.core.errors import ConfigError
 from builder.core.files import PathLike
 from builder.core.machine import uncollected
-from builder.core.records import Token, Triplet
+from builder.core.records import Token
 from builder.core.settings import RESTAURANT, Convention
-from builder.release.export.records import extracted
 
 if TYPE_CHECKING:
+    import pandas
+
     from builder.engine.reader import Recipe
     from builder.pipeline.extraction import System
-
-# ---- Documents
-
-
-class Document(tuple[Triplet, ...]):
-    """The triplets of a text, in the order of their opinions: a tuple that knows its text.
-
-    Attributes:
-        text: the text as it was given; all offsets are code points of it.
-        id: the review's id in a release, else None.
-        annotation: in a release the layer, `gold` or `silver` or the name of an augmentation; else empty.
-
-    In a notebook it renders as the text with its triplets marked.
-
-    >>> from builder import Extractor
-    >>> document = Extractor()("湯頭濃郁")
-    >>> document
-    Document('湯頭濃郁', [湯頭 · 濃郁 · POS])
-    >>> document[0].aspect.spans, document[0].valence, document[0].rule
-    (((0, 2),), 7.7, 'subject')
-    """
-
-    text: str
-    id: str | None
-    annotation: str
-
-    def __new__(
-        cls, text: str, triplets: Iterable[Triplet] = (), *, id: str | None = None, annotation: str = ""
-    ) -> Document:
-        made = super().__new__(cls, triplets)
-        made.text, made.id, made.annotation = text, id, annotation
-        return made
-
-    def __getnewargs_ex__(self) -> tuple[tuple[object, ...], dict[str, object]]:
-        return (self.text, tuple(self)), {"id": self.id, "annotation": self.annotation}
-
-    def rows(self) -> list[dict[str, object]]:
-        """The triplets as `builder extract` writes them, ready for `json.dumps`."""
-        return [dict(extracted(held)) for held in self]
-
-    def explain(self) -> list[dict[str, object]]:
-        """The story of each triplet: its row, and how it came about.
-
-        Returns:
-            For each triplet its row with `rule` (None without one), `path` (the steps from aspect to opinion in the
-            dependency tree) and `evidence`: (kind, detail) pairs in the order of the decisions, with the lexicon
-            entries by file and line.
-
-        >>> from builder import Extractor
-        >>> (story,) = Extractor()("湯頭不會太鹹").explain()
-        >>> story["rule"], story["path"]
-        ('subject', ['↑nsubj'])
-        >>> [detail for kind, detail in story["evidence"] if kind == "negator"]
-        ['不會']
-        """
-        return [
-            {
-                **extracted(held),
-                "rule": held.rule,
-                "path": list(held.path),
-                "evidence": [list(step) for step in held.evidence],
-            }
-            for held in self
-        ]
-
-    def _repr_html_(self) -> str:
-        marks = [mark for number, held in enumerate(self) for mark in held.marks(number)]
-        triplets = "".join(f"<li>{held.html()}</li>" for held in self)
-        shown = markup.marked(self.text, marks, numbers=True)
-        return markup.boxed(
-            f'<p class="text" lang="zh">{shown}</p>'
-            + (f"<ol>{triplets}</ol>" if triplets else "<p><i>no triplet</i></p>")
-        )
-
-    def __repr__(self) -> str:
-        return f"Document({self.text!r}, [{', '.join(map(str, self))}])"
-
-
-# ---- Extractors
 
 
 class Extractor:
@@ -219,30 +142,78 @@ class Extractor:
         """
         return Document(text, self._system.extract((_checked(text),))[0])
 
-    def stream(self, texts: Iterable[str], workers: int = 1) -> Iterator[Document]:
+    @overload
+    def stream(
+        self, texts: Iterable[str], workers: int = 1, *, with_ids: Literal[False] = False
+    ) -> Iterator[Document]: ...
+
+    @overload
+    def stream(
+        self, texts: Iterable[tuple[object, str]], workers: int = 1, *, with_ids: Literal[True]
+    ) -> Iterator[Document]: ...
+
+    def stream(self, texts: Iterable[object], workers: int = 1, *, with_ids: bool = False) -> Iterator[Document]:
         """The documents of many texts, in order, as they are ready. `texts` may be endless: it is read some batches
         ahead.
 
         Args:
-            texts: any iterable of strings.
+            texts: any iterable of strings, such as a column of a table. One that is missing (NaN) gives an empty
+                document.
             workers: processes that read; the answers do not depend on it. Fewer than 1,025 texts are read in this
                 process.
+            with_ids: whether `texts` are pairs of an id and a string, as `Series.items()` gives them. The id becomes
+                that of the document.
+
+        Raises:
+            TypeError: something in `texts` is no string, or no pair.
 
         >>> from builder import Extractor
         >>> list(Extractor().stream(["湯頭濃郁", "服務很差"]))
         [Document('湯頭濃郁', [湯頭 · 濃郁 · POS]), Document('服務很差', [服務 · 差 · NEG])]
+        >>> [document.id for document in Extractor().stream([("a7", "湯頭濃郁")], with_ids=True)]
+        ['a7']
         """
         if isinstance(texts, str):
             raise TypeError("stream takes an iterable of texts; call the extractor with a single one")
-        waiting = deque[str]()
+        waiting = deque[tuple[object, str]]()
 
         def remembered() -> Iterator[str]:
-            for text in texts:
-                waiting.append(_checked(text))
+            pairs = map(_checked_pair, texts) if with_ids else ((None, text) for text in tables.present_texts(texts))
+            for key, given in pairs:
+                text = _checked(given)
+                waiting.append((key, text))
                 yield text
 
         for triplets in self._system.stream(remembered(), workers):
-            yield Document(waiting.popleft(), triplets)
+            key, text = waiting.popleft()
+            yield Document(text, triplets, id=key)
+
+    def frame(self, data: tables.Table, text: str | None = None, workers: int = 1) -> pandas.DataFrame:
+        """The triplets of a table of texts as a table with one triplet a row. Needs pandas.
+
+        Args:
+            data: a pandas.DataFrame or Series, a datasets.Dataset, or a list of dictionaries.
+            text: the column with the texts; `text` if not given.
+            workers: as in `stream`.
+
+        Returns:
+            The columns of a triplet as `Release.to_pandas` has them. The index holds the label of the row that the
+            triplet stands in, so that `data.join(extract.frame(data))` puts both side by side, texts without a triplet
+            as well.
+
+        Raises:
+            ConfigError: `data` has no such column, or pandas is not installed.
+            TypeError: `data` is no table, or something in the column is no string.
+
+        >>> import pandas
+        >>> from builder import Extractor
+        >>> table = pandas.DataFrame({"評論": ["湯頭濃郁，服務很差", None]}, index=["a", "b"])
+        >>> found = Extractor().frame(table, text="評論")
+        >>> list(zip(found.index, found["aspect"], found["polarity"]))
+        [('a', '湯頭', 'POS'), ('a', '服務', 'NEG')]
+        """
+        table = tables.as_frame(data)
+        return tables.found_frame(self.stream(tables.text_column(table, text), workers), table.index)
 
     def tokens(self, text: str) -> tuple[Token, ...]:
         """The words of a text with universal tags, heads and dependency relations, as the rules read them.
@@ -294,6 +265,13 @@ def _make_recipe(
     overlays = tuple(folder for folder in folders if folder not in whole)
     added = Folders(whole[0] if whole else None, overlays, Path(rules) if rules else None, domain=str(domain))
     return Recipe(convention, added, backend, Path(models) if models else None, device)
+
+
+def _checked_pair(pair: object) -> tuple[object, object]:
+    if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+        raise TypeError(f"with_ids takes pairs of an id and a text, not {type(pair).__name__}")
+    key, text = pair
+    return key, next(tables.present_texts([text]))
 
 
 def _checked(text: object) -> str:

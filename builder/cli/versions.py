@@ -183,7 +183,7 @@ def publish(
     if model is None and release is not None:
         planned = hub.plan(release, repository)
     else:
-        from builder.pipeline.extraction import make_model_folder
+        from builder.pipeline.model_folders import make_model_folder
 
         hub.check_repository(repository)
         made = make_model_folder(workdir, str(model))

@@ -71,13 +71,25 @@ class Element:
 
 
 @dataclass(frozen=True, slots=True)
+class Released:
+    """What a release says of a triplet beside its parts: its id, who says it, the judge's verdict, the categories."""
+
+    id: str | None
+    sources: tuple[str, ...]
+    verdict: Verdict | None = None
+    aspect_category: str | None = None
+    opinion_category: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Triplet:
     """(aspect, opinion, polarity) with its places in the text.
 
     `aspect` is the term, `aspect_full` the term with its modifiers; `opinion` the core word with its negator (不會鹹
     from 不會太鹹), `opinion_full` the contiguous phrase. `owner` is set where the aspect is an attribute of something
     named in the text: 餐點 for 餐點口感, written 餐點[口感] in the paper's format. `valence` runs from 1 to 10 (paper,
-    section 3.2.4). `reasons`: what decided on it; None where neither rules nor lexicons did.
+    section 3.2.4). `reasons`: what decided on it; None where neither rules nor lexicons did. `released`: what a release
+    says of it; None outside of one.
     """
 
     aspect: Element
@@ -91,6 +103,7 @@ class Triplet:
     rules: tuple[str, ...] = ()
     confidence: float | None = None
     reasons: Reasons | None = None
+    released: Released | None = None
 
     @property
     def key(self) -> tuple[tuple[Span, ...], tuple[Span, ...], Polarity]:
@@ -113,6 +126,30 @@ class Triplet:
     def evidence(self) -> tuple[Step, ...]:
         """The reasons as (kind, detail) in the order of the decisions: lexicon entries, negators, candidates, path."""
         return self.reasons.steps if self.reasons else ()
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Who says it: `rules`, models, `discriminator`, `gold`; outside of a release `source` alone."""
+        return self.released.sources if self.released else (self.source,)
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """The judge's verdict in a release; None where it abstains or there is none."""
+        return self.released.verdict if self.released else None
+
+    @property
+    def aspect_category(self) -> str | None:
+        """The class of the aspect in the lexicon, such as food.soup; None for a word that it does not hold."""
+        if self.released:
+            return self.released.aspect_category
+        return self.reasons.aspect.category if self.reasons and self.reasons.aspect else None
+
+    @property
+    def opinion_category(self) -> str | None:
+        """The category of the opinion in the lexicon, such as taste.salty; None for a word that it does not hold."""
+        if self.released:
+            return self.released.opinion_category
+        return self.reasons.opinion.category if self.reasons and self.reasons.opinion else None
 
     @property
     def margin(self) -> float:
@@ -153,7 +190,7 @@ class Triplet:
             return None
         return Triplet(
             aspect, aspect_full, opinion, opinion_full, self.polarity, self.valence, owner, self.source, self.rules,
-            self.confidence, self.reasons,
+            self.confidence, self.reasons, self.released,
         )  # fmt: skip
 
     def shifted(self, by: int) -> Triplet:

@@ -12,13 +12,14 @@ from pathlib import Path
 from builder.core.config import filled
 from builder.core.settings import RESTAURANT, Lexicons, Rules
 from builder.language.lexicon.folders import Folders, find_folders
-from builder.store import db, runs
 
 
 def folders_in(workdir: Path | None) -> Folders:
     """The folders of a working directory's words and rules. ConfigError where one of them is gone."""
     if workdir is None:
         return Folders()
+    from builder.store import db, runs
+
     domain = RESTAURANT
     settings: dict[str, dict[str, object]] = {"lexicons": {}, "rules": {}}
     if (workdir / db.NAME).is_file():

@@ -17,7 +17,7 @@ from torch import nn
 
 from builder.core.errors import BuilderError, ModelError
 from builder.core.files import read_settings, refusals, write_atomically
-from builder.learning.checkpoint import claimed_shapes, read_tensors, unpack_weights, write_tensors
+from builder.learning.checkpoint import Undrawn, claimed_shapes, read_tensors, unpack_weights, write_tensors
 from builder.learning.encode import Vocabulary
 from builder.learning.loop import scope
 from builder.learning.task import Config, DiscriminatorConfig, TaggerConfig
@@ -126,7 +126,8 @@ def _filled(
         held = {name: tuple(value.shape) for name, value in tensors.items()}
         if claimed_shapes(lambda: kind(foundation, config)) != held:
             raise other
-        network = kind(foundation, config)
+        with Undrawn():  # every weight comes from the file
+            network = kind(foundation, config)
         network.load_state_dict(tensors)
     except (RuntimeError, OverflowError, TypeError, ValueError) as error:  # of sizes that are none, too
         raise other from error

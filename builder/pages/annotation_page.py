@@ -136,7 +136,16 @@ class DatabaseBook:
             "done": self._done,
             "per_hour": labels_per_hour(self._moments),
             "next": first,
+            "team": self._count_team(),
         }
+
+    def _count_team(self) -> dict[str, int]:
+        """How many candidates each annotator has labelled; nobody where disputes are decided."""
+        labels = {} if self._adjudicate else gold.of_pool(self._connection, self._pool.id, "human")
+        proposed = {
+            candidate.id for review in self._order for candidate in review.candidates if candidate.n is not None
+        }
+        return {name: len(proposed & said.keys()) for name, said in labels.items()}
 
     def items(self, start: int, count: int) -> list[Json]:
         return [self._item(place) for place in range(start, min(start + count, len(self._places)))]

@@ -20,6 +20,7 @@ from builder.engine import Doc, RuleEngine
 from builder.engine.reader import Recipe, make_reader
 from builder.learning.task import Example
 from builder.models.trust import Standing
+from builder.reviews.script import Variants
 from builder.store import db, runs, triplets
 
 if TYPE_CHECKING:
@@ -38,13 +39,19 @@ class Rated:
     convention: str
 
 
-def holder(workdir: Path, recipe: Recipe, device: str = "auto") -> Callable[[Sequence[str]], list[Triplets]]:
+Holder = tuple[Callable[[Sequence[str]], list[Triplets]], Variants]
+"""Views to triplets, and the variants of words by which a text becomes a view."""
+_FEW = 16
+"""So many texts are read on one thread: a second one would wait for the first longer than it works."""
+
+
+def holder(workdir: Path, recipe: Recipe, device: str = "auto") -> Holder:
     """Views to the triplets that a release of the working directory would hold of them."""
     rated, least = rated_panel(workdir, device), least_confidence(workdir)
     return _holding(recipe, rated, least)
 
 
-def shipped_holder(recipe: Recipe) -> Callable[[Sequence[str]], list[Triplets]]:
+def shipped_holder(recipe: Recipe) -> Holder:
     """Views to the triplets that rules and the shipped model hold together, without a working directory.
 
     ConfigError where no model is shipped for words and rules, or the convention is another than `natural`.
@@ -62,15 +69,19 @@ def shipped_holder(recipe: Recipe) -> Callable[[Sequence[str]], list[Triplets]]:
     return _holding(recipe, Rated(panel, panel.own_calibration, recipe.convention), ReleaseSettings().min_confidence)
 
 
-def _holding(recipe: Recipe, rated: Rated | None, least: float) -> Callable[[Sequence[str]], list[Triplets]]:
+def _holding(recipe: Recipe, rated: Rated | None, least: float) -> Holder:
+    from builder.models.panel import on_one_thread
+
     reader = make_reader(recipe)
+    alone = rated and replace(rated, panel=on_one_thread(rated.panel))
 
     def predict(views: Sequence[str]) -> list[Triplets]:
         docs = [Doc.of(text, tokens) for text, tokens in zip(views, reader.backend.annotate(views), strict=True)]
         ruled = [reader.engine.extract(doc) for doc in docs]
-        return ruled if rated is None else hold(rated, reader.engine, docs, ruled, least)
+        chosen = alone if len(views) <= _FEW else rated
+        return ruled if chosen is None else hold(chosen, reader.engine, docs, ruled, least)
 
-    return predict
+    return predict, reader.lexicon.variants
 
 
 def least_confidence(workdir: Path) -> float:

@@ -100,6 +100,11 @@ class Variants:
             "|".join(sorted(_by_telling(word, read) for word, read in table.items() if word != read))
         )
 
+    @property
+    def table(self) -> Mapping[str, str]:
+        """Variant -> what is read instead."""
+        return self._table
+
     def canonical(self, text: str) -> str:
         """`text` with its variants replaced; most texts have none, which `_anywhere` finds out ten times faster."""
         if not self._table or not self._anywhere.search(text):

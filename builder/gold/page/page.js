@@ -41,7 +41,8 @@ function progress() {
   $("count").textContent = `${head.done.toLocaleString()} / ${head.total.toLocaleString()} (${Math.floor(100 * share)}%)` + (left ? "" : " 完成 done");
   const minutes = head.per_hour && left ? Math.ceil(60 * left / head.per_hour) : 0;
   $("pace").textContent = head.per_hour ? `每小時 ${head.per_hour.toLocaleString()} 個 an hour` + (minutes ? ` · 還要 ${minutes} 分 min left` : "") : "";
-  $("who").textContent = `${head.annotator} · pool ${head.pool}`;
+  const others = Object.entries(head.team).filter(([name]) => name !== head.annotator).map(([name, count]) => ` · ${visible(name)} ${count.toLocaleString()}`);
+  $("who").textContent = `${visible(head.annotator)}${others.length ? " " + head.done.toLocaleString() : ""}${others.join("")} · pool ${head.pool}`;
 }
 function show() {
   progress();
@@ -55,7 +56,7 @@ function show() {
   asked(candidate, label, aspect, opinion);
   $("said").textContent = item.said ? "他們說 they said: " + visible(item.said) : "";
   $("labels").hidden = !candidate; $("none").hidden = !!candidate;
-  for (const button of document.querySelectorAll("#more button")) button.hidden = !offered(button.dataset.key);
+  for (const button of document.querySelectorAll("#more button, #all button")) button.hidden = !offered(button.dataset.key);
   for (const button of document.querySelectorAll("#labels button")) button.setAttribute("aria-pressed", String(!!label && label.label === button.querySelector("b").textContent));
   $("none").firstElementChild.setAttribute("aria-pressed", String(item.checked));
   $("missing").replaceChildren(...item.missing.map(added));
@@ -109,7 +110,8 @@ function asked(candidate, label, aspect, opinion) {
   if (label && label.label === null) note.textContent = "不確定 unsure";
 }
 // A review without a candidate has nothing to correct, to note or to be unsure of, and a decision is no "unsure".
-const offered = (key) => !("c0t".includes(key) && !(item && item.candidate)) && !(key === "0" && head.mode === "adjudicate") && !(key === "l" && !lesson);
+const open_here = () => siblings().filter((other) => other.candidate && !other.label);
+const offered = (key) => !(key === "y" && open_here().length < 2) && !("c0t".includes(key) && !(item && item.candidate)) && !(key === "0" && head.mode === "adjudicate") && !(key === "l" && !lesson);
 
 async function answer(at, body) {
   const content = await call("/api/answer", { place: at, ...body });
@@ -126,18 +128,35 @@ async function label(given) {
   drafts.delete(at);
   undo.push({ at, body: before ? { op: "label", ...before } : { op: "clear" } });
   if (given.label === "NX" && !given.aspect) learn(at, { wrong: true });
-  if (at + 1 < head.total) await go(at + 1); else show();
+  await onward(at + 1);
+}
+// The next place; behind the last one what was skipped comes back.
+async function onward(to) {
+  if (to < head.total) await go(to);
+  else if (head.done < head.total) { await nextOpen(); $("done").textContent = "這些跳過了，還沒標。 These were skipped and are still open."; }
+  else show();
+}
+// Whatever of the review has no answer yet is right.
+async function accept() {
+  const first = place - item.nth + 1, all = open_here();
+  for (const other of all) await answer(other.place, { op: "label", label: "YY", note: drafts.get(other.place) ?? "" });
+  undo.push({ at: place, many: all.map((other) => other.place) });
+  const rest = siblings().find((other) => !other.candidate && !other.checked);
+  await onward(rest ? rest.place : first + item.of);
 }
 async function check() {
   if (item.candidate || item.checked) return item.candidate ? undefined : go(place + 1);
   const at = place;
   await answer(at, { op: "check" }); undo.push({ at, body: { op: "uncheck" } });
-  if (at + 1 < head.total) await go(at + 1); else show();
+  await onward(at + 1);
 }
 async function back() {
   const last = undo.pop();
   if (!last) return;
-  try { await go(last.at); await answer(last.at, last.body); } catch (error) { undo.push(last); throw error; }
+  try {
+    await go(last.at);
+    if (last.many) for (const at of last.many) await answer(at, { op: "clear" }); else await answer(last.at, last.body);
+  } catch (error) { undo.push(last); throw error; }
   show();
 }
 async function withdraw(triplet) {
@@ -210,11 +229,12 @@ async function keep_note() {
   undo.push({ at: place, body: { op: "label", ...before } }); show();
 }
 function help() { if ($("help").open) $("help").close(); else $("help").showModal(); }
+function guide() { $("guide").open = !$("guide").open; if ($("guide").open) $("guide").scrollIntoView({ block: "nearest" }); }
 async function leave() { await call("/api/sign_out", {}); location.reload(); }
 
 const WORK = {
   1: () => label({ label: "YY" }), 2: () => label({ label: "YN" }), 3: () => label({ label: "NX" }), 0: () => label({ label: null }),
-  Enter: check, u: back, c: () => open("correct"), m: () => open("missing"), n: nextOpen, t: write_note, l: teach, "?": help,
+  y: accept, Enter: check, u: back, c: () => open("correct"), m: () => open("missing"), n: nextOpen, t: write_note, l: teach, "?": help, g: guide,
   ArrowLeft: () => go(place - 1), ArrowRight: () => go(place + 1),
 };
 const PICK = {

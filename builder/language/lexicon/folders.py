@@ -10,9 +10,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from builder.core.code import code_digest
 from builder.core.errors import ConfigError
+from builder.core.files import key_of
 from builder.core.settings import RESTAURANT, Lexicons
 from builder.core.settings import Rules as RuleSettings
+from builder.language.lexicon.compiled import keep_compiled, read_compiled
 from builder.language.lexicon.packs import COMMON, JUDGE, Pack, data_dir, find_model, find_pack, list_layers
 from builder.language.lexicon.resources import Lexicon, load_lexicon, overlays
 from builder.language.lexicon.rules import Rule, edited_rules, load_rules, rule_folders, rules_digest
@@ -73,8 +76,16 @@ class Folders:
         return folder_digest(self.model, JUDGE) if self.model else ""
 
     def load_lexicon(self) -> Lexicon:
-        """The lexicon of all folders."""
-        return load_lexicon(self.lexicons, self.laid_over, self.domain)
+        """The lexicon of all folders: from its tables, or as it was compiled of the same ones before."""
+        try:
+            tables = " ".join(folder_digest(folder, "*.tsv") for folder in self.lexicon_folders)
+        except OSError:  # the tables' own reader says what is wrong
+            return load_lexicon(self.lexicons, self.laid_over, self.domain)
+        key = key_of(tables, code_digest(read_compiled.__module__))
+        if (lexicon := read_compiled(key)) is None:
+            lexicon = load_lexicon(self.lexicons, self.laid_over, self.domain)
+            keep_compiled(key, lexicon)
+        return lexicon
 
     def load_rules(self) -> tuple[Rule, ...]:
         """The rules of all folders."""

@@ -98,6 +98,8 @@ class Lexicon:
     digest: str
     overridden: tuple[str, ...] = ()
     word_classes: Classes = field(default_factory=dict)
+    _words: Mapping[str, str] | None = field(default=None, init=False, repr=False, compare=False)
+    """What `words` gives, where it is known; a lexicon that `replace` makes of this one knows it no more."""
 
     def knows(self, opinion: str) -> bool:
         """Whether an opinion of a stored text, in whatever script, stands in the opinion lexicon, with or without a
@@ -129,6 +131,8 @@ class Lexicon:
         Entries that are several words (服務態度, 微辣) have these as their value, one space between two: the segmenter
         tells the parts, the engine joins them. A score does not cut the minutes that begin like it (80分, 80分鐘).
         """
+        if self._words is not None:
+            return dict(self._words)
         out: dict[str, str] = dict.fromkeys((*self.degree, *self.negators, *self.irrealis), "") | dict(self.general)
         out |= {word: self.general.get(word, _POS_OF.get(reason, "")) for word, reason in self.not_aspects.items()}
         out |= dict.fromkeys(self.aspects, "NOUN") | dict.fromkeys(self.opinions, "")
@@ -136,6 +140,10 @@ class Lexicon:
         out |= {f"{score}分鐘": f"{score} 分鐘" for score in scores if score.isnumeric()}
         out |= compounds(out.keys(), self._kinds(out), self.degree)
         return {word: pos for word, pos in out.items() if word.split() == [word]}
+
+    def know_words(self, words: Mapping[str, str]) -> None:
+        """Have `words` give these, which it gave before for the same lexicon."""
+        object.__setattr__(self, "_words", words)
 
     def _kinds(self, known: Iterable[str]) -> Kinds:
         before_things = [word for word, role in self.morphemes.items() if role in ("verb", "adjective")]

@@ -52,15 +52,17 @@ class Words:
         """The words of a user's dictionary {word: UPOS, "" or its parts with blanks between}."""
         tags: dict[str, str] = {}
         parts: dict[str, tuple[str, ...]] = {}
-        lengths: dict[str, set[int]] = {}
+        lengths: dict[str, tuple[int, ...]] = {}
         for word, tag in words.items():
             shown = word.lower()
             if " " in tag:
                 parts[shown] = tuple(tag.lower().split())
                 tag = ""
             tags[shown] = TAGS_V1.get(tag, tag)
-            lengths.setdefault(shown[:2], set()).add(len(shown))
-        return cls(tags, {key: tuple(sorted(sizes, reverse=True)) for key, sizes in lengths.items()}, parts)
+            size, known = len(shown), lengths.get(shown[:2], ())
+            if size not in known:
+                lengths[shown[:2]] = tuple(sorted((*known, size), reverse=True)) if known else (size,)
+        return cls(tags, lengths, parts)
 
     def matches(self, chain: str) -> Iterator[Span]:
         """Every occurrence of every word, also overlapping ones, by start."""

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from builder.core.errors import ConfigError, install_command
 from builder.pages.report.blocks import Cell, Report, Table, markdown, pieces, prose, shown, visible
 from builder.pages.report.charts import svg
+from builder.release.export.extract_output import display_width
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -51,6 +52,7 @@ def _environment() -> Environment:
         "visible": visible,
         "prose": prose,
         "numeric": _numeric,
+        "narrow": _is_narrow,
         "shares": _shares,
     }
     environment.globals |= {"width": _width, "shade": _shade}
@@ -68,6 +70,21 @@ def _numeric(table: Table) -> list[bool]:
             str) or cell[:1] in "+-0123456789" for cell in column) and any(cell is not None for cell in column)
         for column in (zip(*table.rows, strict=True) if table.rows else ())
     ]  # fmt: skip
+
+
+_HALF, _GAP, _DRAWN = 90, 2, 16
+"""Latin letters that fit into half of the page, those between two columns, and those that a drawn column takes."""
+
+
+def _is_narrow(table: Table) -> bool:
+    """Whether a table fits into half of the page: by its longest cells, or where there is only a sentence."""
+    if table.look in ("matrix", "signatures", "examples"):
+        return False
+    if not table.rows:
+        return True
+    columns = zip(table.columns, *table.rows, strict=True)
+    longest = [max(display_width(_cell(cell, table.decimals)) for cell in column) for column in columns]
+    return sum(longest) + _GAP * len(longest) + (_DRAWN if table.look in ("bars", "polarity") else 0) <= _HALF
 
 
 def _shares(table: Table, row: tuple[Cell, ...]) -> list[tuple[str, float]]:

@@ -24,7 +24,9 @@ _COLOURS = {"POS": "32", "NEG": "31", "NEU": "33"}
 """Codes of a terminal: green, red, yellow."""
 _COLUMNS = (
     "id", "text", "aspect", "aspect_full", "aspect_spans", "aspect_start", "aspect_end", "opinion", "opinion_full",
-    "opinion_spans", "opinion_start", "opinion_end", "polarity", "valence", "source", "rules",
+    "opinion_spans", "opinion_start", "opinion_end", "polarity", "valence", "source", "rules", "aspect_full_spans",
+    "aspect_category", "owner", "owner_spans", "opinion_full_spans", "opinion_category", "confidence", "verdict",
+    "sources", "triplet_id",
 )  # fmt: skip
 
 
@@ -54,8 +56,7 @@ def csv_rows(answers: Iterable[AnsweredText], bracketed: bool = False) -> Iterat
             cells: dict[str, object] = {"id": key, "text": answer.text}
             if triplet is not None:
                 cells |= {**extracted(triplet, bracketed), **_bounds(triplet)}
-                cells |= {name: json.dumps(cells[name]) for name in ("aspect_spans", "opinion_spans", "rules")}
-            yield _csv_line([cells.get(name, "") for name in _COLUMNS])
+            yield _csv_line([_csv_cell(cells.get(name)) for name in _COLUMNS])
 
 
 def laid_out(answers: Iterable[AnsweredText], bracketed: bool = False, colour: bool = False) -> Iterator[str]:
@@ -127,6 +128,10 @@ def _bounds(triplet: Triplet) -> dict[str, int]:
     elements = {"aspect": triplet.aspect, "opinion": triplet.opinion}
     starts = {f"{name}_start": element.spans[0][0] for name, element in elements.items()}
     return starts | {f"{name}_end": element.spans[-1][1] for name, element in elements.items()}
+
+
+def _csv_cell(value: object) -> object:
+    return json.dumps(value) if isinstance(value, list) else value
 
 
 def _csv_line(cells: Iterable[object]) -> str:

@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypedDict, cast
 
-from builder.core.records import POLARITIES, Element, Polarity, Span, Triplet
+from builder.core.records import POLARITIES, Element, Polarity, Released, Span, Triplet, Verdict
 from builder.release.export.paper import aspect_text
 
 
@@ -144,20 +144,78 @@ def triplet(row: TripletRow) -> Triplet:
     )
 
 
-def extracted(triplet: Triplet, bracketed: bool = False) -> Mapping[str, object]:
-    """A triplet as `builder extract` writes it; `bracketed` writes an attribute as the paper does, 餐點[口感]."""
+def judged_triplet(row: TripletRow) -> Triplet:
+    """The triplet of a row of a release with all that the row says of it."""
+    sources = tuple(row["sources"])
+    said = Released(
+        row["id"], sources, cast("Verdict | None", row["verdict"]), row["aspect_category"], row["opinion_category"]
+    )
+    source = ", ".join(sources) or "unknown"
+    return replace(triplet(row), source=source, confidence=row["confidence"], released=said)
+
+
+def extracted(triplet: Triplet, bracketed: bool = False) -> dict[str, object]:
+    """A triplet as one flat row: that of `builder extract`, of gold files, of Python and of tables. `bracketed` writes
+    an attribute as the paper does, 餐點[口感].
+    """
+    owner = triplet.owner
     return {
         "aspect": aspect_text(triplet) if bracketed else triplet.aspect.text,
         "aspect_full": triplet.aspect_full.text,
-        "aspect_spans": [list(span) for span in triplet.aspect.spans],
+        "aspect_spans": _listed(triplet.aspect),
         "opinion": triplet.opinion.text,
         "opinion_full": triplet.opinion_full.text,
-        "opinion_spans": [list(span) for span in triplet.opinion.spans],
+        "opinion_spans": _listed(triplet.opinion),
         "polarity": triplet.polarity,
         "valence": triplet.valence,
         "source": triplet.source,
         "rules": list(triplet.rules),
+        "aspect_full_spans": _listed(triplet.aspect_full),
+        "aspect_category": triplet.aspect_category,
+        "owner": owner.text if owner else None,
+        "owner_spans": _listed(owner) if owner else None,
+        "opinion_full_spans": _listed(triplet.opinion_full),
+        "opinion_category": triplet.opinion_category,
+        "confidence": triplet.confidence,
+        "verdict": triplet.verdict,
+        "sources": list(triplet.sources),
+        "triplet_id": triplet.released.id if triplet.released else None,
     }
+
+
+def read_extracted(row: Mapping[str, Any], text: str) -> Triplet:
+    """The triplet of a flat row, without the reasons for it. Rows of older versions lack the spans of whole phrases,
+    which are then those of their cores.
+
+    ValueError, KeyError or TypeError where the row is none, or its spans do not show its words in `text`.
+    """
+
+    def read_element(name: str) -> Element:
+        spans = tuple((int(start), int(end)) for start, end in row[f"{name}_spans"])
+        if not spans or any(not 0 <= start < end <= len(text) for start, end in spans):
+            raise ValueError(f"{name} {row[name]!r} has spans {list(spans)} outside the text")
+        shown = surface(text, spans)
+        if shown != row[name]:
+            raise ValueError(f"{name} {row[name]!r} is {shown!r} in the text")
+        return Element(shown, spans)
+
+    aspect, opinion = read_element("aspect"), read_element("opinion")
+    aspect_full = read_element("aspect_full") if "aspect_full_spans" in row else aspect
+    opinion_full = read_element("opinion_full") if "opinion_full_spans" in row else opinion
+    if row["polarity"] not in POLARITIES:
+        raise ValueError(f"unknown polarity {row['polarity']!r}")
+    details = [row.get(name) for name in ("triplet_id", "verdict", "aspect_category", "opinion_category")]
+    source = row.get("source", "rules")
+    said = Released(details[0], tuple(row.get("sources", (source,))), *details[1:]) if any(details) else None
+    return Triplet(
+        aspect, aspect_full, opinion, opinion_full, row["polarity"], float(row["valence"]),
+        read_element("owner") if row.get("owner") else None, source, tuple(row.get("rules", ())),
+        row.get("confidence"), released=said,
+    )  # fmt: skip
+
+
+def _listed(element: Element) -> list[list[int]]:
+    return [list(span) for span in element.spans]
 
 
 def mismatch(text: str, row: TripletRow) -> str | None:
