@@ -109,7 +109,8 @@ def load_masked_seq2seq(settings: AugmentSettings) -> Method:
     own = replace(settings.masked_seq2seq, keep=_keep(settings))
     with _place(settings, fragment_settings.NAME) as (folder, progress):
         given = settings.given
-        words = _cues(settings) if given.language == "zh" and own.base == "embedded" else None
+        barred = given.language == "zh" and own.base == "embedded" and settings.label_safe
+        words = _cues(settings) if barred else None
         return masked_seq2seq.load(
             own, given.sentences, folder, settings.seed, progress, _corpus(own, settings), words, settings.device
         )

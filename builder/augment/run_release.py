@@ -106,12 +106,12 @@ def _run(plan: AugmentPlan, parent: Existing, crew: Crew, tell: Tell) -> ChildRe
     method = load_method(request)
     judged = judge_proposals(request, method, plan.workdir, crew)
     judged = lost(judged, _near([row["text"] for row in held], [trial.text for trial in judged.kept]), "near-held-out")
-    device = plan.settings.device
-    if plan.judge is not None:
+    device, label_safe = plan.settings.device, plan.settings.label_safe
+    if plan.judge is not None and label_safe:
         written = [(trial.source, trial) for trial in judged.kept]
         judged = lost(judged, invented(written, plan.judge, device), "aspect-found")
     layer_rows, judged = _rows(plan, chosen, judged)
-    if plan.view == "triplets":
+    if plan.view == "triplets" and label_safe:
         pairs = _pairs(chosen, judged, layer_rows)
         turned = any(trial.relabelled for trial in judged.kept)
         flipped = list(map(_flipped, pairs)) if turned else []

@@ -186,6 +186,10 @@ class AugmentSettings:
     `mps`."""
     batch: int = 0
     """Sentences read at once; 0: the method's own number."""
+    constraints: Literal["label-safe", "none"] = "label-safe"
+    """`label-safe` rejects what may make a label untrue; `none`, as in the papers, only what cannot be labelled."""
+    redraws: int = 0
+    """How often more candidates are drawn for the sentences that keep fewer than `--copies`."""
     synonym: SynonymSettings = field(default_factory=SynonymSettings)
     eda: EdaSettings = field(default_factory=EdaSettings)
     spelling: SpellingSettings = field(default_factory=SpellingSettings)
@@ -204,7 +208,19 @@ class AugmentSettings:
 
     def limits(self) -> Limits:
         names = "`auto`, `cpu`, `cuda`, `cuda:` with a number, or `mps`"
-        return {"threads": at_least(1, self.threads), "device": (is_device(self.device), names)}
+        return {
+            "threads": at_least(1, self.threads),
+            "device": (is_device(self.device), names),
+            "redraws": at_least(0, self.redraws),
+        }
+
+    @property
+    def label_safe(self) -> bool:
+        return self.constraints == "label-safe"
+
+
+SHARED = frozenset({"seed", "threads", "device", "batch", "constraints", "redraws"})
+"""The settings that all methods share."""
 
 
 def make_settings(options: Mapping[str, object]) -> AugmentSettings:
@@ -245,6 +261,5 @@ def section_of(method: str) -> str:
 def relevant_settings(made: AugmentSettings, method: str) -> dict[str, object]:
     """The settings that a run of `method` depends on, by dotted key, for manifests and signatures."""
     section = section_of(method)
-    shared = {"seed", "threads", "device", "batch"}
     values = {key: value for key, value in flat(made).items() if not key.startswith("given.")}
-    return {key: value for key, value in values.items() if key in shared or key.startswith(f"{section}.")}
+    return {key: value for key, value in values.items() if key in SHARED or key.startswith(f"{section}.")}

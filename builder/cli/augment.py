@@ -348,6 +348,6 @@ def bench(context: click.Context, /, shift: bool, preset: str | None, **options:
         if shift:
             table, files = shifts.write_shift(plans[0], shifts.measure_shift(plans[0], shown), command)
         else:
-            table, files = planning.write(plans[0], planning.run_plans(plans, shown), command, asked.folds)
+            table, files = planning.write(plans, planning.run_plans(plans, shown), command)
     click.echo(table)
     click.echo(f"{asked.workdir}: {', '.join(files)}")

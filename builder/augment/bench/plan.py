@@ -6,6 +6,7 @@ in the working directory.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -115,7 +116,7 @@ def _planned(asked: BenchRequest, train: Data, test: Data) -> tuple[BenchPlan, l
             raise ConfigError(f"two augmented sets are called {shown!r}", where="--methods", fix="rename one")
         augmented[shown] = _augmented(asked, name, made_by[name], Sources(tuple(kept), tuple(valid), test.rows))
         refuse_shared(augmented[shown].rows, test.rows, name)
-        notes.append(_made(shown, augmented[shown]))
+        notes.append(_made(shown, len(augmented[shown].rows), dict(augmented[shown].rejected)))
     domain = _domain(asked.domain)
     refuse_shared([BenchRow(f"line {n}", text) for n, text in enumerate(domain, start=1)], test.rows, str(asked.domain))
     means = Means("", asked.vectors, asked.domain_vectors, domain, asked.comprehension, asked.device)
@@ -200,9 +201,20 @@ def describe_rows(what: str, data: Data, more: str) -> str:
     )
 
 
-def _made(name: str, made: Augmented) -> str:
-    left = ", ".join(f"{reason} {n:,}" for reason, n in made.rejected if n)
-    return f"{name}: {counted(len(made.rows), 'augmented row')}" + (f"; left out: {left}" if left else "")
+def count_made(plans: Sequence[BenchPlan]) -> dict[str, tuple[int, Counter[str]]]:
+    """By method: augmented rows of all folds, and candidates that are not used, by reason."""
+    return {
+        name: (
+            sum(len(plan.augmented[name].rows) for plan in plans),
+            sum((Counter(dict(plan.augmented[name].rejected)) for plan in plans), Counter[str]()),
+        )
+        for name in plans[0].augmented
+    }
+
+
+def _made(name: str, rows: int, reasons: Mapping[str, int]) -> str:
+    left = ", ".join(f"{reason} {n:,}" for reason, n in sorted(reasons.items()) if n)
+    return f"{name}: {counted(rows, 'augmented row')}" + (f"; left out: {left}" if left else "")
 
 
 def run_plans(plans: Sequence[BenchPlan], report: Progress | None = None) -> list[Cell]:
@@ -211,10 +223,11 @@ def run_plans(plans: Sequence[BenchPlan], report: Progress | None = None) -> lis
     return by_fold[0] if len(plans) == 1 else [mean_cell(cells) for cells in zip(*by_fold, strict=True)]
 
 
-def write(plan: BenchPlan, cells: Sequence[Cell], command: str, folds: int = 0) -> tuple[str, list[str]]:
+def write(plans: Sequence[BenchPlan], cells: Sequence[Cell], command: str) -> tuple[str, list[str]]:
     """All files of a bench; the table for the terminal, and the names of the files."""
+    plan, folds, made = plans[0], len(plans) if len(plans) > 1 else 0, count_made(plans)
     lines = tables.lines(cells, plan.task)
-    foot = tables.footer(lines, plan.seeds, plan.task)
+    foot = [*tables.footer(lines, plan.seeds, plan.task), *(_made(name, *counts) for name, counts in made.items())]
     title = f"Augmentation bench: {plan.task}"
     lead = (
         f"{counted(len(plan.train), 'source row')}, {counted(len(plan.test), 'test row')}, "
@@ -229,6 +242,7 @@ def write(plan: BenchPlan, cells: Sequence[Cell], command: str, folds: int = 0) 
         "train": len(plan.train),
         "test": len(plan.test),
         "valid": len(plan.valid),
+        "augmented": {name: {"rows": rows, "rejected": reasons} for name, (rows, reasons) in made.items()},
     }
     figures = [("means", "Mean, standard deviation and each seed", plots.means(lines, plan.task))]
     if (curve := plots.curves(lines, plan.task)) is not None:
