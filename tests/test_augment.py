@@ -29,7 +29,7 @@ from builder.augment.records import (
     stretched,
     written,
 )
-from builder.augment.run import NOTHING, Judgement, Rejected, Request, Seen, Sieve, judge_proposals, lost
+from builder.augment.run import NOTHING, Judgement, Request, Seen, Sieve, judge_proposals, lost
 from builder.augment.settings import Given, make_settings
 from builder.augment.views import ViewUnit, cut, layer_row, parts, units
 from builder.core.errors import ConfigError, install_command
@@ -93,7 +93,11 @@ def test_more_candidates_are_drawn_for_the_sentences_that_keep_too_few(redraws: 
     def plain(i: str, text: str) -> Sentence:
         return Sentence(i, text, tuple(match.span() for match in re.finditer(r"\S+", text)), language="en")
 
-    sentences = plain("a", "new new new old new"), plain("b", "we came by bus today"), plain("c", "one word or two more")
+    sentences = (
+        plain("a", "new new new old new"),
+        plain("b", "we came by bus today"),
+        plain("c", "one word or two more"),
+    )
     method, seen = Drawing(), Seen(str, set(), set())
     made = Request("x", make_settings({"redraws": redraws}), Given(sentences=sentences, language="en"), 2, 2, 0, seen)
     told = judge_proposals(made, method)

@@ -21,6 +21,7 @@ from conftest import ROOT
 from test_gold_judge import serving, well
 from tiny_mt5 import make_base
 
+from builder import Release
 from builder.cli.main import cli
 from builder.language import nlp
 from builder.store import db, runs
@@ -146,6 +147,19 @@ def test_the_commands_of_iterative_weak_supervision_run(cache: Path, monkeypatch
     assert list(Path("releases").glob("*/manifest.json"))
     assert Path("iws/published/C0/model.safetensors").stat().st_size
     assert "Table 5" in Path("report.html").read_text("utf-8")
+    confusion = json.loads(run(["query", "confusion", "--workdir", "iws", "--format", "json"]))
+    assert {row["due"] for row in confusion} <= {"YY", "YN", "NX"}
+    assert sum(row["candidates"] for row in confusion) > 0, "Figure 6 needs nothing but the commands of the page"
+    release = Release(max(Path("releases").glob("v*")))
+    with db.reading(Path("iws")) as connection:
+        by_rules = connection.execute(
+            "SELECT r.key, t.aspect, t.opinion FROM proposals p JOIN sources s ON s.id = p.source AND s.name = 'rules'"
+            " JOIN triplets t ON t.id = p.triplet JOIN reviews r ON r.id = t.review WHERE r.split = 'valid'"
+        ).fetchall()
+    valid = [(row.id, t.aspect.text, t.opinion.text) for row in release.reviews("valid") for t in row]
+    assert sorted(valid) == sorted(by_rules) and len({review for review, *_ in valid}) == 3, (
+        "Table 7: what the rules found"
+    )
 
 
 def rounds(workdir: str) -> list[runs.Round]:

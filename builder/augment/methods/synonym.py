@@ -136,7 +136,12 @@ class English:
 
     def synonyms(self, word: str, simplified: bool = False) -> Sequence[str]:
         lower = word.lower()
-        if len(lower) < 3 or not lower.isalpha() or lower in self.fixed or (word != lower and word != word.capitalize()):
+        if (
+            len(lower) < 3
+            or not lower.isalpha()
+            or lower in self.fixed
+            or (word != lower and word != word.capitalize())
+        ):
             return ()
         others = self.net.synonyms(lower) if self.net else self.table.get(lower, ())
         return [other.capitalize() for other in others] if word[0].isupper() else others
