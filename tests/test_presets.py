@@ -94,7 +94,8 @@ def test_a_preset_is_listed_whole_with_its_sections(name: str) -> None:
 
 def test_the_settings_of_a_method_by_preset_exist_and_say_where_they_come_from() -> None:
     for name in NAMES[1:]:
-        given = {key: line.value for key, line in read_preset(name, "augment").items() if "." in key}
+        given = {key: line.value for key, line in read_preset(name, "augment").items() if key != "copies"}
+        assert given["constraints"] == "none", "no paper has constraints"
         values = flat(make_settings(given))
         assert {key: values[key] for key in given} == given
     shown = run("augment", "boostaug", "--preset", "boostaug-2022", "--show-config", "--set", "boostaug.folds=3")
@@ -118,7 +119,7 @@ def test_the_options_of_bench_by_preset_exist_and_its_models_are_known(name: str
 def test_an_option_of_the_command_goes_before_the_presets() -> None:
     context = bench.make_context("bench", ["--preset", "boostaug-2022", "--train", "x", "--seeds", "2"])
     options = with_preset_options(context, dict(context.params), "boostaug-2022", "bench")
-    assert (options["seeds"], options["copies"]) == (2, (8,))
+    assert (options["seeds"], options["copies"], options["valid_share"]) == (2, (8,), 0.0)
     assert options["methods"][:2] == ("none", "eda")
     context = augment.make_context("augment", ["eda", "--preset", "boostaug-2022"])
     assert with_preset_options(context, dict(context.params), "boostaug-2022", "augment")["copies"] == 8
@@ -133,6 +134,13 @@ def test_what_a_preset_holds_out_gives_way_to_a_file_for_validation(tmp_path: Pa
         "so far it comes: 150 held out of 1 is no question any more"
     )
     assert "150 texts are to be held out of 1" in str(run(*options, "--test", write_other(tmp_path)).exception)
+
+
+def test_the_folds_of_a_preset_give_way_to_a_test_set(tmp_path: Path) -> None:
+    (tmp_path / "a.tsv").write_text("good one\t1\nbad one\t0\n", "utf-8")
+    words = ["bench", "--preset", "cbert-2019", "--train", tmp_path / "a.tsv", "--workdir", tmp_path / "w"]
+    assert "10 folds of 2 texts" in str(run(*words).exception)
+    assert "the test set holds 2 texts of it too" in str(run(*words, "--test", tmp_path / "a.tsv").exception)
 
 
 def write_other(folder: Path) -> Path:
@@ -150,7 +158,11 @@ def write_other(folder: Path) -> Path:
             "cbert.epochs",
             ["set it   builder augment METHOD --set cbert.epochs=", "here     50 (preset cbert-2019"],
         ),
-        ("cbert-2019", "models", ["--models of builder bench", '  here     "cnn,rnn" (preset cbert-2019: section 4.2']),
+        (
+            "cbert-2019",
+            "models",
+            ["--models of builder bench", '  here     "cnn:filters=3+4+5,rnn:layers=1"'],
+        ),
         (
             "masked-seq2seq-2020",
             "masked_seq2seq",
@@ -171,7 +183,7 @@ def test_a_model_that_a_page_names_has_the_training_of_its_preset() -> None:
     for words in (words for _, words in commands() if "boostaug-2022" in words and "--models" in words):
         for written in words[words.index("--models") + 1].split(","):
             config = chosen(written, "absc", "en").config
-            assert (config.rate, config.step_items, config.longest, config.weight_decay) == (1e-5, 16, 80, 1e-8), words
+            assert (config.rate, config.step_items, config.longest, config.l2) == (1e-5, 16, 80, 1e-8), words
     for written in str(read_preset("boostaug-2022", "bench")["models"].value).split(","):
         config = chosen(written, "absc", "en").config
-        assert (config.step_items, config.longest, config.weight_decay) == (16, 80, 1e-8)
+        assert (config.step_items, config.longest, config.l2) == (16, 80, 1e-8)

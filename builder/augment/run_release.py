@@ -203,7 +203,8 @@ def _measured(
 ) -> dict[str, object]:
     """Yield, variety, distance, fluency; and of triplets, how many others still find."""
     rows_of = {unit.sentence.id: unit.row["id"] for unit in chosen}
-    taken = measures(judged, len(chosen), "zh", [(row["id"], row["text"]) for row in source], rows_of.__getitem__)
+    texts = [(row["id"], row["text"]) for row in source]
+    taken = measures(judged, len(chosen), "zh", texts, rows_of.__getitem__, plan.settings)
     if plan.view == "triplets" and not any(trial.relabelled for trial in judged.kept):
         taken["triplets still found"] = survival(
             _pairs(chosen, judged, layer_rows), judges(plan.judge, plan.settings.device)

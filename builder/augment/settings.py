@@ -92,6 +92,21 @@ class WordEmbsSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class BackTranslationSettings:
+    """Sentences translated and translated back (Sennrich et al. 2016)."""
+
+    there: str = ""
+    """Model that translates into another language: a hub name or a folder."""
+    back: str = ""
+    """Model that translates back."""
+    beams: int = 4
+    """Beams of the search; no more candidates than these."""
+
+    def limits(self) -> Limits:
+        return {"beams": at_least(1, self.beams)}
+
+
+@dataclass(frozen=True, slots=True)
 class BoostSettings:
     """Filtering of another method's candidates (Yang and Li 2022); sections `boostaug` and `monoaug`."""
 
@@ -126,7 +141,7 @@ class BoostSettings:
     longest: int = 128
     """Tokens of a text that a base reads at most."""
     train_on_valid: bool = False
-    """Train the surrogate on its validation fold too, as in the paper; it chooses the epoch all the same."""
+    """Train the surrogate on its validation fold too (section 2.1); it chooses the epoch all the same."""
 
     def limits(self) -> Limits:
         return {
@@ -190,11 +205,14 @@ class AugmentSettings:
     """`label-safe` rejects what may make a label untrue; `none`, as in the papers, only what cannot be labelled."""
     redraws: int = 0
     """How often more candidates are drawn for the sentences that keep fewer than `--copies`."""
+    fluency: str = ""
+    """Causal language model whose perplexity is measured too: a hub name or a folder."""
     synonym: SynonymSettings = field(default_factory=SynonymSettings)
     eda: EdaSettings = field(default_factory=EdaSettings)
     spelling: SpellingSettings = field(default_factory=SpellingSettings)
     split: SplitSettings = field(default_factory=SplitSettings)
     word_embs: WordEmbsSettings = field(default_factory=WordEmbsSettings)
+    back_translation: BackTranslationSettings = field(default_factory=BackTranslationSettings)
     boostaug: BoostSettings = field(default_factory=BoostSettings)
     monoaug: BoostSettings = field(default_factory=BoostSettings)
     masked_seq2seq: MaskedSeq2SeqSettings = field(default_factory=MaskedSeq2SeqSettings)
@@ -219,7 +237,7 @@ class AugmentSettings:
         return self.constraints == "label-safe"
 
 
-SHARED = frozenset({"seed", "threads", "device", "batch", "constraints", "redraws"})
+SHARED = frozenset({"seed", "threads", "device", "batch", "constraints", "redraws", "fluency"})
 """The settings that all methods share."""
 
 

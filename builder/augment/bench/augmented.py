@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -221,14 +221,16 @@ def _element(element: Element, text: str, edits: Sequence[Edit], stretch: bool) 
     return Element("".join(text[a:b] for a, b in spans), spans) if len(spans) == len(places) else None
 
 
-def first(rows: Iterable[BenchRow], copies: int) -> Iterator[BenchRow]:
-    """At most `copies` rows of a source (of a source and its aspect, where one is judged), in order."""
+def of_sets(rows: Iterable[BenchRow], sets: Collection[int]) -> Iterator[BenchRow]:
+    """The rows of some sets, in order: set n holds the row n of each source, from 0 (of a source and its aspect, where
+    one is judged).
+    """
     taken: Counter[tuple[str | None, str]] = Counter()
     for row in rows:
         place = row.source, row.text[slice(*row.aspect)] if row.aspect else ""
-        taken[place] += 1
-        if taken[place] <= copies:
+        if taken[place] in sets:
             yield row
+        taken[place] += 1
 
 
 def _as_json(judged: Judgement) -> dict[str, object]:

@@ -22,8 +22,6 @@ from builder.core.files import write_atomically
 from builder.core.wording import counted
 from builder.learning.task import Progress
 
-VALID_SHARE = 0.1
-"""Of the training texts, for choosing the epoch, where no validation set is given (Wu et al. 2019, section 4.1)."""
 COPIES = 4
 """Of a method, where no number is asked for (Li et al. 2020, section 4.2.1)."""
 
@@ -32,6 +30,8 @@ COPIES = 4
 class BenchRequest:
     """The options of the command. `copies` empty: all that a file holds, four of a method; `settings`: those of methods
     that a preset holds, which `sets` go before; `folds` above 0: each part of `train` is a test set in turn.
+    `valid_share` of the training texts chooses the epoch, where no file and no count is given (a tenth: Wu et al. 2019,
+    section 4.1).
     """
 
     task: Task
@@ -54,7 +54,10 @@ class BenchRequest:
     sets: tuple[str, ...] = ()
     settings: Mapping[str, object] = field(default_factory=dict)
     folds: int = 0
+    valid_share: float = 0.1
     valid_count: int = 0
+    all_sets: bool = False
+    without_source: bool = False
     device: str = "auto"
 
 
@@ -134,6 +137,8 @@ def _planned(asked: BenchRequest, train: Data, test: Data) -> tuple[BenchPlan, l
         asked.workdir,
         asked.epochs,
         asked.seed,
+        asked.all_sets,
+        asked.without_source,
     )
     check_plan(plan)
     return plan, notes
@@ -148,8 +153,8 @@ def _models(asked: BenchRequest, tongue: str) -> tuple[Choice | None, ...]:
 
 
 def _validation(asked: BenchRequest, rows: Sequence[BenchRow]) -> tuple[list[BenchRow], list[BenchRow]]:
-    """(trained on, for choosing the epoch): a tenth of the texts, drawn by their hash, or the file given; texts of
-    the latter are not trained on.
+    """(trained on, for choosing the epoch): a share of the texts, drawn by their hash, or the file given; texts of
+    the latter are not trained on. Without any the last epoch counts.
     """
     if asked.valid is not None:
         valid = list(load(asked.valid, asked.task, "valid").rows)
@@ -161,7 +166,7 @@ def _validation(asked: BenchRequest, rows: Sequence[BenchRow]) -> tuple[list[Ben
             f"{asked.valid_count} texts are to be held out of {texts}, which leaves none to train on",
             where="--valid-count", fix=f"hold out {texts - 1} at most, or leave the option out for a tenth",
         )  # fmt: skip
-    valid = held_out(rows, VALID_SHARE, "valid", asked.valid_count)
+    valid = held_out(rows, asked.valid_share, "valid", asked.valid_count)
     keys = {row.key for row in valid}
     return [row for row in rows if row.key not in keys], valid
 
@@ -218,7 +223,7 @@ def _made(name: str, rows: int, reasons: Mapping[str, int]) -> str:
 
 
 def run_plans(plans: Sequence[BenchPlan], report: Progress | None = None) -> list[Cell]:
-    """The cells of a plan; of several folds, the means of their scores, seed by seed."""
+    """The cells of a plan; of several folds, the means of what each scored, seed by seed."""
     by_fold = [run(plan, report) for plan in plans]
     return by_fold[0] if len(plans) == 1 else [mean_cell(cells) for cells in zip(*by_fold, strict=True)]
 

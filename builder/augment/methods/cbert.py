@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,11 +25,12 @@ from builder.augment.replacing import (
     Replacing,
     Steps,
     Words,
+    begin_on_corpus,
     in_turn,
     train_cloze,
     unit_inventory,
 )
-from builder.augment.training import InDomain, corpora
+from builder.augment.training import InDomain
 from builder.core.limits import Limits, above_0, among, at_least
 
 if TYPE_CHECKING:
@@ -135,9 +136,7 @@ def trained(
 
 
 def _train_on_corpus(settings: CBertSettings, corpus: Sequence[Sentence], model: ClozeModel, shelf: ModelShelf) -> str:
-    """Give the model the weights of an unconditional one that learnt from the corpus, the same for every label.
-    Returns their digest.
-    """
+    """Begin with an unconditional model that learns from the corpus; its digest."""
     from builder.augment.nets import filling
 
     first, base = settings.begun(), "embedded"
@@ -145,13 +144,10 @@ def _train_on_corpus(settings: CBertSettings, corpus: Sequence[Sentence], model:
         network, _, base = filling.based(settings.base, 1, shelf.seed)
     else:
         network = filling.embedded(model.inventory.size, 1, first.width, first.layers, shelf.seed)
-    plain = ClozeModel(network, model.inventory, Conditions.of("none", corpus))
     phases = [(first.schedule(first.epochs, corpus, first.own_rate), False)]
     masking = Masking(max(settings.mask, settings.share), hidden=True)
     training = ClozeTraining(PLAIN, _describe(first, masking.share), phases, masking, base)
-    digest = train_cloze(plain, corpus, training, replace(shelf, folder=corpora(shelf.folder, PLAIN)))
-    filling.take_over(model.network, network)
-    return digest
+    return begin_on_corpus(model, network, corpus, training, shelf)
 
 
 def _describe(settings: CBertSettings, mask: float) -> str:

@@ -15,7 +15,7 @@ from importlib.resources import files
 from builder.core.errors import ConfigError, did_you_mean
 
 NAMES = ("iws-2024", "masked-seq2seq-2020", "cbert-2019", "boostaug-2022")
-COMMANDS = ("build", "augment", "bench")
+COMMANDS = ("build", "judge", "augment", "bench")
 """Commands that take a preset; the first part of each key in the file."""
 _LINE = re.compile(r"(?P<key>[a-z0-9_.]+) = (?:(?!\s# \S).)*+\s# (?P<source>.+)")
 
