@@ -424,7 +424,7 @@ def test_every_choice_of_sets_is_trained_on_and_the_source_can_be_left_out(tmp_p
     )
     means = Means("", None, None, (), None)
     models, made = (chosen("cnn", "tc", "en"),), {"x": Augmented("x", rows)}
-    plan = BenchPlan("tc", train, (), train, made, (2, 3), models, 1, means, tmp_path, 0, 1, True, True)
+    plan = BenchPlan("tc", train, (), train, made, (2, 3), models, 1, means, tmp_path, 0, 1, 3, True)
     assert [(due.method, due.choices) for due in settings(plan)] == [
         ("none", ((),)), ("x", ((0, 1), (0, 2), (1, 2))), ("x", ((0, 1, 2),)),
     ]  # fmt: skip

@@ -295,9 +295,10 @@ def _numbers(context: click.Context, option: click.Parameter, value: str) -> tup
     "not given.",
 )
 @click.option(
-    "--all-sets",
-    is_flag=True,
-    help="Train on every choice of so many copies out of the most, and average; else on the first copies alone.",
+    "--generated-sets",
+    type=click.IntRange(0),
+    default=0,
+    help="Make so many sets, train on every choice of so many copies out of them, and average; 0: the first copies.",
 )
 @click.option("--without-source", is_flag=True, help="Train on augmented rows alone.")
 @click.option("--epochs", type=click.IntRange(0), default=0, help="Passes; the model's own number if not given.")

@@ -147,8 +147,8 @@ class Cell:
 @dataclass(frozen=True, slots=True)
 class BenchPlan:
     """What is compared. `train` without the validation rows; `augmented` by the methods' names as the user wrote
-    them; `epochs` 0: the model's own. `all_sets`: of so many copies every choice of sets is trained on, and
-    their scores are averaged; `without_source`: augmented rows are trained on alone.
+    them; `epochs` 0: the model's own. `generated_sets` above 0: every choice of so many copies out of so many sets is
+    trained on, and their scores are averaged; `without_source`: augmented rows are trained on alone.
     """
 
     task: Task
@@ -163,7 +163,7 @@ class BenchPlan:
     workdir: Path
     epochs: int = 0
     first_seed: int = 1
-    all_sets: bool = False
+    generated_sets: int = 0
     without_source: bool = False
 
 
@@ -212,7 +212,8 @@ def settings(plan: BenchPlan) -> Iterator[Due]:
     """Every cell."""
     for model in plan.models:
         for method, copies in ((NONE, 0), *((name, n) for name in plan.augmented for n in plan.copies)):
-            sets = tuple(combinations(range(max(plan.copies)), copies)) if plan.all_sets else (tuple(range(copies)),)
+            of = plan.generated_sets
+            sets = tuple(combinations(range(of), copies)) if of else (tuple(range(copies)),)
             yield from (Due(method, copies, sets, model, plan.first_seed + n) for n in range(plan.seeds))
 
 

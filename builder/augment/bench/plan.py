@@ -56,7 +56,7 @@ class BenchRequest:
     folds: int = 0
     valid_share: float = 0.1
     valid_count: int = 0
-    all_sets: bool = False
+    generated_sets: int = 0
     without_source: bool = False
     device: str = "auto"
 
@@ -69,6 +69,11 @@ def prepare(asked: BenchRequest) -> tuple[list[BenchPlan], list[str]]:
         raise ConfigError(
             f"{asked.valid_count} training texts are to be held out, and a file of others is given",
             where="--valid-count", fix="leave --valid or --valid-count out",
+        )  # fmt: skip
+    if asked.generated_sets and max(asked.copies, default=0) > asked.generated_sets:
+        raise ConfigError(
+            f"{max(asked.copies)} copies out of {asked.generated_sets} sets", where="--generated-sets",
+            fix="take as many sets as copies at least",
         )  # fmt: skip
     train = load(asked.train, asked.task)
     if not asked.folds:
@@ -137,7 +142,7 @@ def _planned(asked: BenchRequest, train: Data, test: Data) -> tuple[BenchPlan, l
         asked.workdir,
         asked.epochs,
         asked.seed,
-        asked.all_sets,
+        asked.generated_sets,
         asked.without_source,
     )
     check_plan(plan)
@@ -174,9 +179,8 @@ def _validation(asked: BenchRequest, rows: Sequence[BenchRow]) -> tuple[list[Ben
 def _augmented(asked: BenchRequest, name: str, method: bool, sources: Sources) -> Augmented:
     if method:
         sets = {key.strip(): toml_value(value) for key, _, value in (option.partition("=") for option in asked.sets)}
-        return by_method(
-            name, sources, {**asked.settings, **sets}, max(asked.copies, default=COPIES), asked.seed, asked.workdir
-        )
+        copies = max(asked.generated_sets, *asked.copies) if asked.copies else asked.generated_sets or COPIES
+        return by_method(name, sources, {**asked.settings, **sets}, copies, asked.seed, asked.workdir)
     data = load(Path(name), asked.task)
     made = of_file(Path(name), data, sources.train, sources.valid)
     if asked.share < 1 and not made.named:
