@@ -4,7 +4,8 @@ is the same without label.
 In: sentences with a label, or with marks. Out: candidates with `k` other words each, `rounds` times over (algorithm
 1, steps 5 and 6; its M, the number of new sentences, is copies times sentences). Words inside marks are never masked.
 Bases: `embedded`, an encoder trained on the sentences alone, or any BERT of a hub or a folder: `cbert` fine-tunes it
-until its validation loss no longer falls, `bert` uses it as it is. Either base may learn from a corpus first.
+until its validation loss no longer falls, `bert` uses it as it is. Either base may learn from a corpus first; then an
+encoder without a head for masked words will do.
 """
 
 from __future__ import annotations
@@ -117,7 +118,7 @@ def trained(
     network: Cloze
     inventory: Inventory
     if settings.base != "embedded":
-        network, inventory, base = filling.based(settings.base, len(conditions.names), shelf.seed)
+        network, inventory, base = filling.based(settings.base, len(conditions.names), shelf.seed, bool(corpus))
     else:
         inventory, base = unit_inventory(corpus or sentences, False, settings.min_count), "embedded"
         network = filling.embedded(inventory.size, len(conditions.names), settings.width, settings.layers, shelf.seed)
@@ -141,7 +142,7 @@ def _train_on_corpus(settings: CBertSettings, corpus: Sequence[Sentence], model:
 
     first, base = settings.begun(), "embedded"
     if settings.base != "embedded":
-        network, _, base = filling.based(settings.base, 1, shelf.seed)
+        network, _, base = filling.based(settings.base, 1, shelf.seed, True)
     else:
         network = filling.embedded(model.inventory.size, 1, first.width, first.layers, shelf.seed)
     phases = [(first.schedule(first.epochs, corpus, first.own_rate), False)]
