@@ -284,3 +284,22 @@ def test_a_language_model_of_words_learns_from_a_corpus_first(name: str, tmp_pat
     sizes = [method.model.inventory.size for method in made]  # type: ignore[attr-defined]
     assert SPECIAL < sizes[0] < sizes[1], "its words are those of the corpus, which has fewer here"
     assert any(made[0].propose(given.sentences, 2, 1))
+
+
+def test_an_encoder_without_a_head_for_masked_words_learns_one_from_a_corpus(tmp_path: Path) -> None:
+    from transformers import BertForMaskedLM
+
+    tiny_hub.save(tmp_path / "bert", "bert")
+    whole = BertForMaskedLM.from_pretrained(tmp_path / "bert")
+    (tmp_path / "encoder").mkdir()
+    for path in (tmp_path / "bert").iterdir():
+        (tmp_path / "encoder" / path.name).write_bytes(path.read_bytes())
+    whole.bert.save_pretrained(tmp_path / "encoder")
+    settings = replace(TINY, base=str(tmp_path / "encoder"), epochs=1, corpus_epochs=1)
+    with pytest.raises(ModelError, match="weights are missing"):
+        cbert.load(settings, tiny_hub.chinese(), tmp_path / "m")
+    corpus = [replace(one, marks=()) for one in tiny_hub.chinese()]
+    made = cbert.load(replace(settings, corpus="x"), tiny_hub.chinese(), tmp_path / "m", corpus=corpus)
+    assert any(made.propose(tiny_hub.chinese(), 1, 1))
+    again = cbert.load(replace(settings, corpus="x"), tiny_hub.chinese(), tmp_path / "m", corpus=corpus)
+    assert again.digest == made.digest, "the new head begins with the same numbers"

@@ -477,6 +477,8 @@ def test_rows_in_which_the_rules_no_longer_find_a_triplet_are_left_out(
     made = by_method("eda", Sources((row,), (), ()), {}, 2, 1, tmp_path)
     assert [one.text for one in made.rows] == ["他們家的湯很好喝"]
     assert dict(made.rejected) == {"label-lost": 1}
+    free = by_method("eda", Sources((row,), (), ()), {"constraints": "none"}, 2, 1, tmp_path)
+    assert [one.text for one in free.rows] == ["這家的湯希望很好喝", "他們家的湯很好喝"] and free.rejected == ()
 
 
 def test_a_rewritten_row_keeps_its_labels_by_arithmetic_or_is_none() -> None:

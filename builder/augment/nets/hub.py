@@ -168,8 +168,8 @@ def load_seq2seq(source: str) -> tuple[Any, HubInventory]:
 
 
 def load(source: str, kind: str, new_head: bool = False) -> tuple[Any, HubInventory]:
-    """A `masked` or `causal` language model with all of its weights; `new_head`: that of a masked one may be missing, as
-    it learns from a corpus first. ModelError says what is wrong with any other.
+    """A `masked` or `causal` language model with all of its weights; `new_head`: that of a masked one may be missing,
+    as it learns from a corpus first. ModelError says what is wrong with any other.
     """
     _check(source, kind)
     tokenizer = hub.load_tokenizer(source)
