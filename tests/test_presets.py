@@ -224,7 +224,7 @@ def write_other(folder: Path) -> Path:
         (
             "cbert-2019",
             "models",
-            ["--models of builder bench", '  here     "cnn:filters=3+4+5,rnn:layers=1"'],
+            ["--models of builder bench", '  here     "cnn:filters=3+4+5,rnn"'],
         ),
         (
             "masked-seq2seq-2020",

@@ -30,7 +30,7 @@ from builder.augment.replacing import (
     unit_inventory,
 )
 from builder.augment.training import LATER, OnCorpus, describe_training
-from builder.core.limits import Limits, above_0, among, share_above_0
+from builder.core.limits import Limits, above_0, among, at_least, share_above_0
 
 if TYPE_CHECKING:
     from builder.learning.task import Progress
@@ -58,6 +58,7 @@ class ContextSettings(OnCorpus):
             "labels": among(MODES, self.labels),
             "probability": share_above_0(self.probability),
             "temperature": above_0(self.temperature),
+            "pretrain_epochs": at_least(1, self.pretrain_epochs),
         }
 
 
@@ -78,10 +79,8 @@ def load(
     from builder.learning.obtain import ModelShelf
 
     conditions = Conditions.of("none" if name == PLAIN else settings.labels, sentences)
-    inventory, shelf = (
-        unit_inventory(corpus or sentences, True, settings.min_count),
-        ModelShelf(folder, seed, progress, device),
-    )
+    shelf = ModelShelf(folder, seed, progress, device)
+    inventory = unit_inventory(corpus or sentences, True, settings.min_count)
     model = ClozeModel(filling.lstm(inventory.size, len(conditions.names), settings.width, seed), inventory, conditions)
     masking, base = Masking(1.0, hidden=False), "embedded"
     if corpus:
