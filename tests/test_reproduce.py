@@ -248,7 +248,7 @@ def save_masked(folder: Path, kind: str) -> Path:
     import torch
     from transformers import DebertaConfig, DebertaForMaskedLM, RobertaConfig, RobertaForMaskedLM
 
-    made = tiny_hub.tokenizer(folder, tiny_hub.texts(), "bytes")
+    made = tiny_hub.tokenizer(folder, tiny_hub.texts(), "bytes" if kind == "roberta" else "characters")
     sizes = {
         "vocab_size": len(made),
         "hidden_size": 32,
@@ -271,12 +271,12 @@ def save_masked(folder: Path, kind: str) -> Path:
 SMALL = {
     "Masked sequence": [
         "masked_seq2seq.epochs=1", "masked_seq2seq.corpus_epochs=1", "masked_seq2seq.least=8", "masked_seq2seq.beams=2",
-        "cbert.epochs=1", "cbert.least=16", "gpt2.epochs=1", "gpt2.least=16", "gpt2.beams=2",
+        "cbert.epochs=1", "cbert.least=16", "gpt2.epochs=1", "gpt2.least=16", "gpt2.beams=2", "redraws=1",
     ],
     "Conditional BERT": [
         "cbert.epochs=1", "cbert.least=16", "context.epochs=1", "context.pretrain_epochs=1", "context.least=16",
         "context_label.epochs=1", "context_label.pretrain_epochs=1", "context_label.least=16",
-        "context.corpus_epochs=1", "context_label.corpus_epochs=1",
+        "context.corpus_epochs=1", "context_label.corpus_epochs=1", "redraws=1",
         "style_transfer.epochs=1", "style_transfer.least=16", "style_transfer.share=0.1",
     ],
     "Filtered augmentation": [
