@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from augmenting import TRAIN, candidate, cues_of, row, sentence
@@ -13,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builder.augment import survival
-from builder.augment.constraints import CONSTRAINTS, broken, make_trial
+from builder.augment.constraints import CONSTRAINTS, LABEL_SAFE, Cues, broken, make_trial
 from builder.augment.records import (
     Changed,
     Doubt,
@@ -27,10 +29,20 @@ from builder.augment.records import (
     stretched,
     written,
 )
-from builder.augment.run import NOTHING, Judgement, Seen, judge, lost
+from builder.augment.run import NOTHING, Judgement, Request, Seen, Sieve, judge_proposals, lost
+from builder.augment.settings import Given, make_settings
 from builder.augment.views import ViewUnit, cut, layer_row, parts, units
 from builder.core.errors import ConfigError, install_command
 from builder.release.layers import rewritten
+
+
+def judge(
+    proposals: Iterable[tuple[Sentence, Sequence[Rewrite]]], copies: int, cues: Cues, seen: Seen, *refused: Any
+) -> Judgement:
+    sieve = Sieve(copies, cues, seen, *refused)
+    sieve.sift(proposals)
+    return sieve.judgement
+
 
 BATTERY = sentence("I think the {battery|aspect|POS} is really {great|opinion|POS} , so we often use it at night .")
 
@@ -56,7 +68,43 @@ BATTERY = sentence("I think the {battery|aspect|POS} is really {great|opinion|PO
     ],
 )  # fmt: skip
 def test_each_constraint_rejects_with_its_own_reason(replaced: list[tuple[str, str]], reason: str | None) -> None:
-    assert broken(make_trial(BATTERY, candidate(BATTERY, *replaced), cues_of("en"))) == reason
+    trial = make_trial(BATTERY, candidate(BATTERY, *replaced), cues_of("en"))
+    assert broken(trial) == reason
+    assert broken(trial, label_safe=False) == (None if reason in LABEL_SAFE else reason)
+
+
+@dataclass
+class Drawing:
+    """Of a sentence of n words it has n candidates; which come first depends on the seed."""
+
+    asked: list[tuple[int, int, int]] = field(default_factory=list)
+    name: str = "drawing"
+    signature: str = "drawing"
+
+    def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Rewrite, ...]]:
+        self.asked.append((len(sentences), copies, seed))
+        for one in sentences:
+            words = [one.words[(seed + n) % len(one.words)] for n in range(copies)]
+            yield tuple(Rewrite(one.id, (Edit(start, end, "new"),)) for start, end in words)
+
+
+@pytest.mark.parametrize(("redraws", "kept"), [(0, 4), (1, 5), (3, 5)])
+def test_more_candidates_are_drawn_for_the_sentences_that_keep_too_few(redraws: int, kept: int) -> None:
+    def plain(i: str, text: str) -> Sentence:
+        return Sentence(i, text, tuple(match.span() for match in re.finditer(r"\S+", text)), language="en")
+
+    sentences = (
+        plain("a", "new new new old new"),
+        plain("b", "we came by bus today"),
+        plain("c", "one word or two more"),
+    )
+    method, seen = Drawing(), Seen(str, set(), set())
+    made = Request("x", make_settings({"redraws": redraws}), Given(sentences=sentences, language="en"), 2, 2, 0, seen)
+    told = judge_proposals(made, method)
+    assert [trial.source.id for trial in told.kept] == ["a"] * (kept - 4) + ["b", "b", "c", "c"]
+    asked = [(3, 2, 0), *((1, 2 * (1 + n), n) for n in range(1, redraws + 1))]
+    assert method.asked == asked, "only what lacks candidates is asked again, for more and by another seed"
+    assert (told.sources, len(told.kept) + len(told.rejected)) == (3, told.proposed)
 
 
 def test_constraints_let_a_break_go_but_none_come() -> None:
@@ -333,7 +381,9 @@ def test_no_text_is_judged_by_a_model_that_has_seen_its_review() -> None:
 def test_measures_of_a_run() -> None:
     source = Sentence("s", "a b c d e f", ((0, 1),), language="en")
     kept = (make_trial(source, Rewrite("s", (Edit(10, 11, "g"),)), cues_of("en")),)
-    told = survival.measures(Judgement(kept, (), 2, 1), 2, "en", [("s", "a b c"), ("t", "a b d")], lambda i: i)
+    told = survival.measures(
+        Judgement(kept, (), 2, 1), 2, "en", [("s", "a b c"), ("t", "a b d")], lambda i: i, make_settings({})
+    )
     assert told["kept of candidates"] == 0.5
     assert told["distinct-1 (words)"] == {"kept": 1.0, "their sources": 1.0}
     assert survival.distinct([["a", "a", "a"]], 2) == 0.5

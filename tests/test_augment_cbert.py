@@ -14,6 +14,7 @@ import pytest
 import tiny_hub
 import torch
 
+from builder.augment import catalog
 from builder.augment.conditions import Conditions, free_words
 from builder.augment.methods import cbert, context
 from builder.augment.methods.cbert import CBertSettings, individually, words_at_once
@@ -24,7 +25,7 @@ from builder.augment.nets.hub import MASKED
 from builder.augment.nets.hub import load as load_hub
 from builder.augment.records import Mark, Sentence, applied, moved
 from builder.augment.replacing import Replacing
-from builder.augment.settings import make_settings
+from builder.augment.settings import Given, make_settings
 from builder.core.errors import ConfigError, InputError, ModelError
 from builder.learning.pieces import MASK, SPECIAL, Units
 
@@ -265,3 +266,40 @@ def test_settings_that_make_no_sense_are_refused(wrong: dict[str, object]) -> No
 def test_context_settings_that_make_no_sense_are_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(ConfigError, match=rf"^--set: context\.{next(iter(wrong))} = .* is not "):
         make_settings({f"context.{key}": value for key, value in wrong.items()})
+
+
+@pytest.mark.parametrize("name", ["context", "context+label"])
+def test_a_language_model_of_words_learns_from_a_corpus_first(name: str, tmp_path: Path) -> None:
+    (tmp_path / "raw.txt").write_text("湯頭真的很香\n店員實在很好\n價格有點貴\n", "utf-8")
+    section = name.replace("+", "_")
+    small = {"epochs": 1, "corpus_epochs": 1, "least": 8, "width": 16, "min_count": 1}
+    corpus = {"corpus": str(tmp_path / "raw.txt")}
+    given = Given(models=tmp_path / "m", sentences=tuple(tiny_hub.chinese(labels=True)))
+    made = [
+        catalog.load(name, replace(make_settings({f"{section}.{key}": own[key] for key in own}), given=given))
+        for own in (small | corpus, small)
+    ]
+    assert len({method.signature for method in made}) == 2
+    assert (tmp_path / "m" / "corpus-context").is_dir(), "kept beside the models of labelled sentences"
+    sizes = [method.model.inventory.size for method in made]  # type: ignore[attr-defined]
+    assert SPECIAL < sizes[0] < sizes[1], "its words are those of the corpus, which has fewer here"
+    assert any(made[0].propose(given.sentences, 2, 1))
+
+
+def test_an_encoder_without_a_head_for_masked_words_learns_one_from_a_corpus(tmp_path: Path) -> None:
+    from transformers import BertForMaskedLM
+
+    tiny_hub.save(tmp_path / "bert", "bert")
+    whole = BertForMaskedLM.from_pretrained(tmp_path / "bert")
+    (tmp_path / "encoder").mkdir()
+    for path in (tmp_path / "bert").iterdir():
+        (tmp_path / "encoder" / path.name).write_bytes(path.read_bytes())
+    whole.bert.save_pretrained(tmp_path / "encoder")
+    settings = replace(TINY, base=str(tmp_path / "encoder"), epochs=1, corpus_epochs=1)
+    with pytest.raises(ModelError, match="weights are missing"):
+        cbert.load(settings, tiny_hub.chinese(), tmp_path / "m")
+    corpus = [replace(one, marks=()) for one in tiny_hub.chinese()]
+    made = cbert.load(replace(settings, corpus="x"), tiny_hub.chinese(), tmp_path / "m", corpus=corpus)
+    assert any(made.propose(tiny_hub.chinese(), 1, 1))
+    again = cbert.load(replace(settings, corpus="x"), tiny_hub.chinese(), tmp_path / "m", corpus=corpus)
+    assert again.digest == made.digest, "the new head begins with the same numbers"

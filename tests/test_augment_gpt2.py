@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +13,9 @@ import torch
 
 from builder.augment.methods.gpt2 import Gpt2, Gpt2Settings, Special, around, halved, load, prefix
 from builder.augment.nets.beam import SearchRules, SearchSize, banned
-from builder.augment.nets.causal import Continuation, Opening, embedded, loss, write
+from builder.augment.nets.causal import Continuation, Opening, embedded, loss, measure_perplexity, write
+from builder.augment.nets.hub import CAUSAL
+from builder.augment.nets.hub import load as load_hub
 from builder.augment.records import Edit, Mark, Sentence, applied, moved
 from builder.augment.settings import make_settings
 from builder.core.errors import ConfigError, ModelError
@@ -125,3 +128,17 @@ def test_a_base_of_the_wrong_kind_says_what_it_is(tmp_path: Path) -> None:
 def test_settings_that_make_no_sense_are_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(ConfigError, match=rf"^--set: gpt2\.{next(iter(wrong))} = .* is not "):
         make_settings({f"gpt2.{key}": value for key, value in wrong.items()})
+
+
+def test_fluency_is_the_perplexity_of_all_tokens_that_something_precedes(tmp_path: Path) -> None:
+    tiny_hub.save(tmp_path / "gpt2", "gpt2")
+    texts = ["The soup was really good.", "We will come back.", "x"]
+    told = measure_perplexity(str(tmp_path / "gpt2"), 1, "cpu", texts)
+    network, known = load_hub(str(tmp_path / "gpt2"), CAUSAL)
+    surprises = []
+    for text in texts:
+        ids = torch.tensor([known.tokenizer(text, add_special_tokens=False).input_ids])
+        rows = torch.log_softmax(network(ids).logits[0], -1)
+        surprises += [-float(rows[at, i]) for at, i in enumerate(ids[0, 1:].tolist())]
+    assert told == pytest.approx(math.exp(sum(surprises) / len(surprises)), abs=0.06)
+    assert measure_perplexity(str(tmp_path / "gpt2"), 1, "cpu", []) is None

@@ -478,5 +478,22 @@ def test_a_flipped_triplet_that_the_judge_does_not_find_is_rejected(
     assert verify(made.path) == []
 
 
+def test_without_constraints_nobody_asks_whether_labels_hold_and_the_card_says_so(
+    parent: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(catalog.METHODS, "turning", ("the other polarity", "test_augment_release:turning"))
+    free = make_settings({"constraints": "none"})
+    made = augment.augment_release(plan(parent, tmp_path, method="turning", settings=free))
+    assert any("第一回" in row["text"] for row in layer(made.path, "turning"))
+    assert not {"flip-unconfirmed", "label-lost"} & set(made.reasons) and verify(made.path) == []
+    assert (
+        json.loads((made.path / "manifest.json").read_text("utf-8"))["augmentations"]["turning"]["config"][
+            "constraints"
+        ]
+        == "none"
+    )
+    assert "nobody asked whether they still hold" in (made.path / "README.md").read_text("utf-8")
+
+
 def turning(made: object) -> Turning:
     return Turning()

@@ -18,8 +18,9 @@ from conftest import LAYOUTS, Command, run_process
 
 from builder.augment import catalog
 from builder.augment.bench import augmented, cells, reading
-from builder.augment.bench.augmented import Sources, by_method, first, of_file, rewritten
-from builder.augment.bench.models.classifier_items import chosen
+from builder.augment.bench.augmented import Augmented, Sources, by_method, of_file, of_sets, rewritten
+from builder.augment.bench.cells import BenchPlan, settings, training_rows
+from builder.augment.bench.models.classifier_items import Means, chosen
 from builder.augment.bench.reading import (
     BenchRow,
     example,
@@ -395,6 +396,43 @@ def test_a_method_of_the_table_makes_rows_that_are_kept_in_the_working_directory
     assert told["lines"][1]["rows"] > told["lines"][0]["rows"]
 
 
+def test_a_bench_has_methods_with_and_without_constraints_side_by_side(tmp_path: Path, here: Command) -> None:
+    words = [(noun, label) for noun in ("car", "street", "town", "child") for label in "10"]
+    rows = [
+        {"text": f"the {noun} was not big {n}", "label": label, "id": f"r{n}"} for n, (noun, label) in enumerate(words)
+    ]
+    train, test = (
+        jsonl(tmp_path / "train.jsonl", rows),
+        jsonl(tmp_path / "test.jsonl", [{"text": "a quick word", "label": "1"}, {"text": "a slow word", "label": "0"}]),
+    )
+    ran = here("bench", "--task", "tc", "--train", train, "--test", test, "--models", "cnn", "--seeds", 1,
+               "--epochs", 1, "--valid-share", 0, "--copies", 1, "--workdir", tmp_path / "w",
+               "--set", "eda.operations=deletion", "--methods", "none,eda,eda:constraints=none:redraws=5")  # fmt: skip
+    assert ran.code == 0, ran.err
+    assert "8 trained on, 0 to choose the epoch" in ran.err
+    told = json.loads((tmp_path / "w" / "bench.json").read_text("utf-8"))
+    free, safe = told["about"]["augmented"]["eda:constraints=none:redraws=5"], told["about"]["augmented"]["eda"]
+    assert safe["rejected"]["negator-changed"] > 0 and "negator-changed" not in free["rejected"]
+    assert free["rows"] == len(rows) >= safe["rows"]
+    assert "eda:constraints=none:redraws=5: 8 augmented rows" in (tmp_path / "w" / "bench.md").read_text("utf-8")
+
+
+def test_every_choice_of_sets_is_trained_on_and_the_source_can_be_left_out(tmp_path: Path) -> None:
+    train = tuple(BenchRow(f"r{n}", f"text {n}", label=str(n % 2)) for n in range(2))
+    rows = tuple(
+        replace(row, id=f"{row.id}+{n}", text=f"{row.text} {n}", source=row.id) for row in train for n in range(3)
+    )
+    means = Means("", None, None, (), None)
+    models, made = (chosen("cnn", "tc", "en"),), {"x": Augmented("x", rows)}
+    plan = BenchPlan("tc", train, (), train, made, (2, 3), models, 1, means, tmp_path, 0, 1, 3, True)
+    assert [(due.method, due.choices) for due in settings(plan)] == [
+        ("none", ((),)), ("x", ((0, 1), (0, 2), (1, 2))), ("x", ((0, 1, 2),)),
+    ]  # fmt: skip
+    assert [row.id for row in training_rows(plan, "x", (0, 2))] == ["r0+0", "r0+2", "r1+0", "r1+2"]
+    assert training_rows(replace(plan, without_source=False), "x", (1,))[:3] == (*train, rows[1])
+    assert training_rows(plan, "none", ()) == train
+
+
 def test_what_other_code_or_lexicons_made_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = tuple(BenchRow(f"r{i}", f"the room was big and the street was good {i}", label="1") for i in range(4))
     sources = Sources(rows, (), ())
@@ -439,6 +477,8 @@ def test_rows_in_which_the_rules_no_longer_find_a_triplet_are_left_out(
     made = by_method("eda", Sources((row,), (), ()), {}, 2, 1, tmp_path)
     assert [one.text for one in made.rows] == ["他們家的湯很好喝"]
     assert dict(made.rejected) == {"label-lost": 1}
+    free = by_method("eda", Sources((row,), (), ()), {"constraints": "none"}, 2, 1, tmp_path)
+    assert [one.text for one in free.rows] == ["這家的湯希望很好喝", "他們家的湯很好喝"] and free.rejected == ()
 
 
 def test_a_rewritten_row_keeps_its_labels_by_arithmetic_or_is_none() -> None:
@@ -463,7 +503,7 @@ def test_copies_are_counted_by_source_and_held_out_sources_are_left_out(tmp_path
     made = of_file(path, reading.load(path, "absc"), train)
     assert len(made.rows) == 3
     assert dict(made.rejected)["source-not-in-train"] == 3
-    assert [row.id for row in first(made.rows, 2)] == ["a0.0@9", "a0.1@7"]
+    assert [row.id for row in of_sets(made.rows, range(2))] == ["a0.0@9", "a0.1@7"]
     held = of_file(path, reading.load(path, "absc"), train, [replace(made.rows[0], id="v")])
     assert (len(held.rows), dict(held.rejected)["held-out"]) == (2, 1)
     with pytest.raises(InputError, match="no augmented row belongs"):

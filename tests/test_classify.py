@@ -28,6 +28,7 @@ from builder.augment.bench.models.classifier_items import (
 from builder.augment.bench.models.learn import quality
 from builder.augment.bench.models.predictors import fit
 from builder.core.errors import ConfigError, InputError, ModelError
+from builder.learning.loop import optimizer_of
 
 GOOD, BAD = ("great", "lovely", "fast", "tasty"), ("awful", "slow", "bland", "rude")
 THINGS = ("screen", "battery", "soup", "waiter", "price", "keyboard")
@@ -292,3 +293,13 @@ def test_a_sentence_classifier_begins_with_given_vectors_and_may_keep_them(name:
     loose = fit(chosen(f"{name}:width=8:epochs=1", "tc", "en"), "tc", train, [], 1, tmp_path, Means(vectors=path))
     assert not torch.equal(loose.network.embedded.table.weight, table)  # type: ignore[attr-defined]
     assert len(loose.predict(train)) == len(train)
+
+
+def test_l2_is_adam_with_a_penalty_in_its_gradients_and_without_it_weights_decay() -> None:
+    network = torch.nn.Linear(2, 2)
+    with_l2 = optimizer_of(network, ClassifierConfig(l2=1e-3))
+    assert type(with_l2) is torch.optim.Adam and with_l2.param_groups[0]["weight_decay"] == 1e-3
+    assert type(optimizer_of(network, ClassifierConfig())) is torch.optim.AdamW
+    assert chosen("cnn:filters=2+3", "tc", "en").config.sizes == (2, 3)
+    with pytest.raises(ConfigError, match=r"sizes joined by \+"):
+        chosen("cnn:filters=2,3", "tc", "en")

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import re
 import tomllib
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 from conftest import ROOT
-from test_reproduce import commands
+from test_reproduce import PAGE, commands
 
 from builder.augment.bench.models.classifier_items import chosen
-from builder.augment.settings import make_settings
+from builder.augment.settings import SHARED, AugmentSettings, make_settings, section_of
 from builder.cli.augment import augment, bench
 from builder.cli.main import cli
 from builder.cli.options import with_preset_options
+from builder.core import presets
 from builder.core.config import flat, resolve
 from builder.core.errors import ConfigError
-from builder.core.presets import NAMES, preset_commands, preset_text, read_preset
+from builder.core.presets import NAMES, preset_commands, preset_text, read_faithfulness, read_preset
+from builder.core.settings import Config
 
 PLACE = re.compile(r"(section|sections|appendix|table|figure|equation|algorithm|footnote) \w", re.I)
 
@@ -33,7 +36,8 @@ def test_every_file_of_the_package_is_a_preset_and_every_preset_has_its_file() -
 
 @pytest.mark.parametrize("name", NAMES)
 def test_each_line_of_a_preset_names_its_place_in_the_paper(name: str) -> None:
-    lines = [line for line in preset_text(name).splitlines() if line and not line.startswith("#")]
+    values = preset_text(name).partition("\nwithout_effect = [")[0]
+    lines = [line for line in values.splitlines() if line and not line.startswith("#")]
     read = {
         f"{command}.{key}": line
         for command in preset_commands(name)
@@ -94,7 +98,8 @@ def test_a_preset_is_listed_whole_with_its_sections(name: str) -> None:
 
 def test_the_settings_of_a_method_by_preset_exist_and_say_where_they_come_from() -> None:
     for name in NAMES[1:]:
-        given = {key: line.value for key, line in read_preset(name, "augment").items() if "." in key}
+        given = {key: line.value for key, line in read_preset(name, "augment").items() if key != "copies"}
+        assert given["constraints"] == "none", "no paper has constraints"
         values = flat(make_settings(given))
         assert {key: values[key] for key in given} == given
     shown = run("augment", "boostaug", "--preset", "boostaug-2022", "--show-config", "--set", "boostaug.folds=3")
@@ -115,10 +120,69 @@ def test_the_options_of_bench_by_preset_exist_and_its_models_are_known(name: str
         assert choice.config.rate > 0
 
 
+def list_undeclared(name: str) -> list[str]:
+    """Settings of a paper's methods that neither preset nor departure covers, and patterns that cover none."""
+    told = read_faithfulness(name)
+    if name == "iws-2024":
+        given, values, prefix = set(read_preset(name, "build")), flat(Config()), "build."
+        sections = {key.split(".")[0] for key in given if "." in key}
+    else:
+        given, values, prefix = set(read_preset(name, "augment")), flat(AugmentSettings()), "augment."
+        methods = str(read_preset(name, "bench")["methods"].value).split(",")
+        sections = {key.split(".")[0] for key in given if "." in key} | set(map(section_of, methods))
+    known = [prefix + key for key in values if key.split(".")[0] in sections or key in SHARED]
+    patterns = [*told.without_effect, *(pattern for row in told.departures.values() for pattern in row.settings)]
+    due = [key for key in known if key.count(".") > 1 and key.removeprefix(prefix) not in given]
+    open_ = [key for key in due if not any(fnmatch(key, pattern) for pattern in patterns)]
+    return open_ + [pattern for pattern in patterns if not any(fnmatch(key, pattern) for key in known)]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_setting_that_a_paper_leaves_open_is_a_departure_that_a_row_of_the_page_lists(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(ROOT / "docs" / "hooks")
+    import pages
+
+    assert list_undeclared(name) == []
+    told = read_faithfulness(name)
+    assert {key for row in told.shown for key in row.departs} == set(told.departures)
+    section = SECTIONS[NAMES.index(name)]
+    words = {word for title, line in commands() if title.startswith(section) for word in line}
+    assert [row.command for row in told.shown if row.command not in words] == []
+    page = pages.on_page_markdown(PAGE.read_text("utf-8"))
+    for row in told.departures.values():
+        assert f"| {row.what} | {row.why} |" in page
+    for shown in told.shown:
+        assert f"| {shown.shown} | `{shown.command}` |" in page
+
+
+SECTIONS = ("Iterative weak supervision", "Masked sequence", "Conditional BERT", "Filtered augmentation")
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("augment.masked_seq2seq.r = 0.5", "augment.masked_seq2seq.r"),
+        ('"augment.*.rate", ', "augment.masked_seq2seq.rate"),
+        ("augment.gpt2.beams = 5", "augment.gpt2.beams"),
+    ],
+)
+def test_a_value_that_goes_from_a_preset_or_a_departure_is_missed(
+    line: str, found: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = "masked-seq2seq-2020"
+    text = preset_text(name)
+    assert text.count(line) == 1
+    without = text.replace(line, "") if line.startswith('"') else re.sub(rf"{re.escape(line)}.*\n", "", text)
+    monkeypatch.setattr(presets, "preset_text", lambda _: without)
+    assert found in list_undeclared(name)
+
+
 def test_an_option_of_the_command_goes_before_the_presets() -> None:
     context = bench.make_context("bench", ["--preset", "boostaug-2022", "--train", "x", "--seeds", "2"])
     options = with_preset_options(context, dict(context.params), "boostaug-2022", "bench")
-    assert (options["seeds"], options["copies"]) == (2, (8,))
+    assert (options["seeds"], options["copies"], options["valid_share"]) == (2, (8,), 0.0)
     assert options["methods"][:2] == ("none", "eda")
     context = augment.make_context("augment", ["eda", "--preset", "boostaug-2022"])
     assert with_preset_options(context, dict(context.params), "boostaug-2022", "augment")["copies"] == 8
@@ -133,6 +197,13 @@ def test_what_a_preset_holds_out_gives_way_to_a_file_for_validation(tmp_path: Pa
         "so far it comes: 150 held out of 1 is no question any more"
     )
     assert "150 texts are to be held out of 1" in str(run(*options, "--test", write_other(tmp_path)).exception)
+
+
+def test_the_folds_of_a_preset_give_way_to_a_test_set(tmp_path: Path) -> None:
+    (tmp_path / "a.tsv").write_text("good one\t1\nbad one\t0\n", "utf-8")
+    words = ["bench", "--preset", "cbert-2019", "--train", tmp_path / "a.tsv", "--workdir", tmp_path / "w"]
+    assert "10 folds of 2 texts" in str(run(*words).exception)
+    assert "the test set holds 2 texts of it too" in str(run(*words, "--test", tmp_path / "a.tsv").exception)
 
 
 def write_other(folder: Path) -> Path:
@@ -150,7 +221,11 @@ def write_other(folder: Path) -> Path:
             "cbert.epochs",
             ["set it   builder augment METHOD --set cbert.epochs=", "here     50 (preset cbert-2019"],
         ),
-        ("cbert-2019", "models", ["--models of builder bench", '  here     "cnn,rnn" (preset cbert-2019: section 4.2']),
+        (
+            "cbert-2019",
+            "models",
+            ["--models of builder bench", '  here     "cnn:filters=3+4+5,rnn"'],
+        ),
         (
             "masked-seq2seq-2020",
             "masked_seq2seq",
@@ -171,7 +246,7 @@ def test_a_model_that_a_page_names_has_the_training_of_its_preset() -> None:
     for words in (words for _, words in commands() if "boostaug-2022" in words and "--models" in words):
         for written in words[words.index("--models") + 1].split(","):
             config = chosen(written, "absc", "en").config
-            assert (config.rate, config.step_items, config.longest, config.weight_decay) == (1e-5, 16, 80, 1e-8), words
+            assert (config.rate, config.step_items, config.longest, config.l2) == (1e-5, 16, 80, 1e-8), words
     for written in str(read_preset("boostaug-2022", "bench")["models"].value).split(","):
         config = chosen(written, "absc", "en").config
-        assert (config.step_items, config.longest, config.weight_decay) == (16, 80, 1e-8)
+        assert (config.step_items, config.longest, config.l2) == (16, 80, 1e-8)

@@ -21,6 +21,7 @@ from conftest import ROOT
 from test_gold_judge import serving, well
 from tiny_mt5 import make_base
 
+from builder import Release
 from builder.cli.main import cli
 from builder.language import nlp
 from builder.store import db, runs
@@ -146,6 +147,19 @@ def test_the_commands_of_iterative_weak_supervision_run(cache: Path, monkeypatch
     assert list(Path("releases").glob("*/manifest.json"))
     assert Path("iws/published/C0/model.safetensors").stat().st_size
     assert "Table 5" in Path("report.html").read_text("utf-8")
+    confusion = json.loads(run(["query", "confusion", "--workdir", "iws", "--format", "json"]))
+    assert {row["due"] for row in confusion} <= {"YY", "YN", "NX"}
+    assert sum(row["candidates"] for row in confusion) > 0, "Figure 6 needs nothing but the commands of the page"
+    release = Release(max(Path("releases").glob("v*")))
+    with db.reading(Path("iws")) as connection:
+        by_rules = connection.execute(
+            "SELECT r.key, t.aspect, t.opinion FROM proposals p JOIN sources s ON s.id = p.source AND s.name = 'rules'"
+            " JOIN triplets t ON t.id = p.triplet JOIN reviews r ON r.id = t.review WHERE r.split = 'valid'"
+        ).fetchall()
+    valid = [(row.id, t.aspect.text, t.opinion.text) for row in release.reviews("valid") for t in row]
+    assert sorted(valid) == sorted(by_rules) and len({review for review, *_ in valid}) == 3, (
+        "Table 7: what the rules found"
+    )
 
 
 def rounds(workdir: str) -> list[runs.Round]:
@@ -191,8 +205,11 @@ def write_sets() -> None:
         bio = ["\n".join(f"{word} {'B-ASP' if word in THINGS else 'O'}" for word in text.split()) for text, _ in plain]
         Path(f"laptop-{name}.bio").write_text("\n\n".join(bio) + "\n", "utf-8")
     shutil.copy("sst2-train.tsv", "rt.tsv")
+    for name in ("train", "dev", "test"):
+        shutil.copy(f"sst2-{name}.tsv", f"agnews-{name}.tsv")
     texts = [text.replace("$T$", thing) for text, thing, _ in write_english(30, 9)]
-    Path("amazon.txt").write_text("\n".join(texts), "utf-8")
+    for name in ("amazon.txt", "wikitext.txt"):
+        Path(name).write_text("\n".join(texts), "utf-8")
     words = sorted({word for text in texts for word in text.split()})
     Path("glove.840B.300d.txt").write_text(
         "".join(f"{word} {n % 3}.5 -1.0 {n % 5}.0 0.25\n" for n, word in enumerate(words)), "utf-8"
@@ -227,9 +244,9 @@ def write_wordnet(folder: Path) -> None:
 
 
 def save_masked(folder: Path, kind: str) -> Path:
-    """A RoBERTa or DeBERTa v2 with random weights."""
+    """A RoBERTa or DeBERTa with random weights."""
     import torch
-    from transformers import DebertaV2Config, DebertaV2ForMaskedLM, RobertaConfig, RobertaForMaskedLM
+    from transformers import DebertaConfig, DebertaForMaskedLM, RobertaConfig, RobertaForMaskedLM
 
     made = tiny_hub.tokenizer(folder, tiny_hub.texts(), "bytes" if kind == "roberta" else "characters")
     sizes = {
@@ -245,7 +262,7 @@ def save_masked(folder: Path, kind: str) -> Path:
         network = (
             RobertaForMaskedLM(RobertaConfig(**sizes))
             if kind == "roberta"
-            else DebertaV2ForMaskedLM(DebertaV2Config(**sizes))
+            else DebertaForMaskedLM(DebertaConfig(**sizes))
         )
     network.save_pretrained(folder)
     return folder
@@ -254,10 +271,12 @@ def save_masked(folder: Path, kind: str) -> Path:
 SMALL = {
     "Masked sequence": [
         "masked_seq2seq.epochs=1", "masked_seq2seq.corpus_epochs=1", "masked_seq2seq.least=8", "masked_seq2seq.beams=2",
+        "cbert.epochs=1", "cbert.least=16", "gpt2.epochs=1", "gpt2.least=16", "gpt2.beams=2", "redraws=1",
     ],
     "Conditional BERT": [
         "cbert.epochs=1", "cbert.least=16", "context.epochs=1", "context.pretrain_epochs=1", "context.least=16",
         "context_label.epochs=1", "context_label.pretrain_epochs=1", "context_label.least=16",
+        "context.corpus_epochs=1", "context_label.corpus_epochs=1", "redraws=1",
         "style_transfer.epochs=1", "style_transfer.least=16", "style_transfer.share=0.1",
     ],
     "Filtered augmentation": [
@@ -275,7 +294,11 @@ def test_the_commands_of_an_augmentation_paper_run(section: str, cache: Path) ->
         "google-bert/bert-base-uncased": ("bert", tiny_hub.save),
         "facebook/bart-base": ("bart", tiny_hub.save),
         "FacebookAI/roberta-base": ("roberta", save_masked),
-        "microsoft/deberta-v3-base": ("deberta", save_masked),
+        "microsoft/deberta-base": ("deberta", save_masked),
+        "openai-community/gpt2": ("gpt2", tiny_hub.save),
+        "openai-community/openai-gpt": ("gpt2", tiny_hub.save),
+        "Helsinki-NLP/opus-mt-en-de": ("bart", tiny_hub.save),
+        "Helsinki-NLP/opus-mt-de-en": ("bart", tiny_hub.save),
     }
     for name, (kind, save) in models.items():
         folder = cache.parent / kind
@@ -286,8 +309,9 @@ def test_the_commands_of_an_augmentation_paper_run(section: str, cache: Path) ->
         given = [*words, *(word for setting in SMALL[section] for word in ("--set", setting))]
         if words[0] == "bench":
             given += ["--seeds", "1", "--epochs", "1", "--copies", "1"]
+            given += ["--generated-sets", "1"] if section.startswith("Masked") else []
+            given += ["--folds", "3"] if "--test" not in words else []
             given += ["--valid-count", "4"] if section.startswith("Masked") else []
-            given = ["3" if before == "--folds" else word for before, word in zip(["", *given], given, strict=False)]
         else:
             given += ["--copies", "1", "--set", "threads=1"]
         run(given)

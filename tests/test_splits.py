@@ -20,7 +20,7 @@ from test_pipeline import ask
 
 from builder.core.config import resolve
 from builder.core.errors import ConfigError
-from builder.pipeline import ingest_rows, pipeline
+from builder.pipeline import pipeline, splits
 from builder.pipeline.dataset import Build
 from builder.release.reading import Existing
 from builder.reviews.dedup import assignment, near_duplicates, rare_pairs
@@ -284,7 +284,9 @@ def test_shares_are_those_of_the_paper() -> None:
 # ---- through ingest
 
 
-def ingest(folder: Path, texts: dict[str, str], out: Path | None = None, **changed: object) -> dict[str, str | None]:
+def ingest(
+    folder: Path, texts: dict[str, str], out: Path | None = None, until: str = "ingest", **changed: object
+) -> dict[str, str | None]:
     """Splits by key; the column `place` holds what a key begins with, before its point."""
     folder.mkdir(exist_ok=True)
     source = folder / "in.csv"
@@ -293,7 +295,7 @@ def ingest(folder: Path, texts: dict[str, str], out: Path | None = None, **chang
         writer.writerow(["id", "text", "place"])
         writer.writerows((key, text, key.partition(".")[0]) for key, text in texts.items())
     chosen = resolve(options={"workers": 1, "ingest.test_share": 0.2, "ingest.valid_share": 0.2} | changed)
-    pipeline.run(Build(folder / "w", out or folder / "out", (source,), chosen), until="ingest")
+    pipeline.run(Build(folder / "w", out or folder / "out", (source,), chosen), until=until)
     return dict(ask(folder / "w", "SELECT key, split FROM reviews"))
 
 
@@ -391,6 +393,32 @@ def test_splits_by_count_are_exact_and_stay_when_reviews_come(tmp_path: Path) ->
         ingest(tmp_path, corpus(range(130)), **{"ingest.test_count": 250, "ingest.valid_count": 20})
 
 
+def test_where_reviews_without_a_triplet_are_dropped_counts_are_met_by_those_with_one(tmp_path: Path) -> None:
+    counts: dict[str, object] = {"ingest.test_count": 12, "ingest.valid_count": 8, "release.empty": "drop"}
+    said = ("湯頭很好喝", "店員很親切", "環境很乾淨", "我們三個人一起去吃", "今天中午跟家人來", "上個月的事情")
+    texts = {f"k{n}": f"{sentence(n, 3)}。{said[n % 6]}{'喔' * (n == 40)}" for n in range(60)}
+    texts |= {"k40 again": texts["k40"] + "喔", "k0 again": texts["k0"] + "啦"}
+    assert list(ingest(tmp_path, texts, **counts).values()).count("test") == 12, "before anything is found: of all"
+    before = ingest(tmp_path, texts, until="seed", **counts)
+    found = {key for (key,) in ask(tmp_path / "w", "SELECT key FROM reviews r JOIN triplets t ON t.review = r.id")}
+    assert 20 < len(found) < len(texts), "some have a triplet, some have none"
+    assert {split: sum(before[key] == split for key in found) for split in ("test", "valid")} == {
+        "test": 12,
+        "valid": 8,
+    }
+    alone = {key for key in texts if "again" not in key and f"{key} again" not in texts} - found
+    assert {before[key] for key in alone} == {"train"}
+    assert before["k40 again"] == before["k40"] and before["k0 again"] == before["k0"]
+    assert ask(tmp_path / "w", "SELECT counts ->> '$.valid' FROM runs WHERE stage = 'ingest'") == [
+        (list(before.values()).count("valid"),)
+    ]
+    more = {f"m{n}": f"{sentence(100 + n, 3)}。{said[n % 3]}" for n in range(9)}
+    after = ingest(tmp_path, texts | more, until="seed", **counts)
+    assert {key: after[key] for key in texts} == before and {after[key] for key in more} == {"train"}
+    with pytest.raises(ConfigError, match="leave nothing for train"):
+        ingest(tmp_path / "all", texts, until="seed", **counts | {"ingest.test_count": len(found) - 8})
+
+
 def test_other_shares_are_the_wish_for_other_splits(tmp_path: Path) -> None:
     before = ingest(tmp_path, corpus(range(100), 1))
     after = ingest(tmp_path, corpus(range(100), 1), **{"ingest.test_share": 0.6})
@@ -427,7 +455,7 @@ def test_a_text_of_the_last_release_goes_before_an_id_of_it(tmp_path: Path) -> N
         lines = [json.dumps({"id": i, "text": text, "triplets": []}) + "\n" for i, text in listed]
         (tmp_path / "data" / f"{split}.jsonl").write_text("".join(lines))
     with db.reading(tmp_path / "w") as connection:
-        found = ingest_rows.released_splits(connection, Existing(tmp_path, {"version": "0.1.0", "splits": rows}))
+        found = splits.released_splits(connection, Existing(tmp_path, {"version": "0.1.0", "splits": rows}))
         assert {key: found[i] for i, key, *_ in reviews.distinct(connection)} == {"a": "test", "b": "train"}
 
 

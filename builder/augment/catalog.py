@@ -55,6 +55,10 @@ METHODS: dict[str, tuple[str, str]] = {
         "words replaced by what a masked language model expects in their place",
         "builder.augment.methods.word_embs:load",
     ),
+    "back-translation": (
+        "translated into another language and back by two models of yours (Sennrich et al. 2016)",
+        "builder.augment.methods.back_translation:load",
+    ),
     "boostaug": (
         "another method's candidates, filtered by a surrogate that was trained on other folds",
         "builder.augment.methods.boostaug:load",

@@ -18,7 +18,7 @@ from builder.augment.constraints import Cues
 from builder.augment.methods import cbert, context, gpt2, masked_seq2seq, style_transfer
 from builder.augment.records import Changed, Edit, Method, Rewrite, Sentence
 from builder.augment.settings import AugmentSettings
-from builder.augment.training import InDomain, raw
+from builder.augment.training import OnCorpus, raw
 from builder.learning.task import Progress
 from builder.reviews.script import same_script, script_of, tells_script
 
@@ -109,7 +109,8 @@ def load_masked_seq2seq(settings: AugmentSettings) -> Method:
     own = replace(settings.masked_seq2seq, keep=_keep(settings))
     with _place(settings, fragment_settings.NAME) as (folder, progress):
         given = settings.given
-        words = _cues(settings) if given.language == "zh" and own.base == "embedded" else None
+        barred = given.language == "zh" and own.base == "embedded" and settings.label_safe
+        words = _cues(settings) if barred else None
         return masked_seq2seq.load(
             own, given.sentences, folder, settings.seed, progress, _corpus(own, settings), words, settings.device
         )
@@ -140,7 +141,8 @@ def load_context_label(settings: AugmentSettings) -> Method:
     """The method `context+label`, trained or read."""
     with _place(settings, context.NAME) as (folder, progress):
         own, given, device = settings.context_label, settings.given, settings.device
-        return context.load(own, given.sentences, folder, settings.seed, progress, context.NAME, device)
+        corpus = _words_of_corpus(own, settings)
+        return context.load(own, given.sentences, folder, settings.seed, progress, context.NAME, corpus, device)
 
 
 @_one_script("context")
@@ -148,7 +150,8 @@ def load_context(settings: AugmentSettings) -> Method:
     """The method `context`, trained or read."""
     with _place(settings, context.PLAIN) as (folder, progress):
         own, given, device = settings.context, settings.given, settings.device
-        return context.load(own, given.sentences, folder, settings.seed, progress, context.PLAIN, device)
+        corpus = _words_of_corpus(own, settings)
+        return context.load(own, given.sentences, folder, settings.seed, progress, context.PLAIN, corpus, device)
 
 
 @_one_script("gpt2")
@@ -170,7 +173,15 @@ def load_style_transfer(settings: AugmentSettings) -> Method:
         )
 
 
-def _corpus(own: InDomain, settings: AugmentSettings) -> tuple[Sentence, ...]:
+def _words_of_corpus(own: OnCorpus, settings: AugmentSettings) -> tuple[Sentence, ...]:
+    """The same with the words of Chinese: a model of words reads no characters."""
+    from builder.augment.proposing import segmented
+
+    corpus, given = _corpus(own, settings), settings.given
+    return tuple(segmented(corpus, given.folders)) if given.language == "zh" and corpus else corpus
+
+
+def _corpus(own: OnCorpus, settings: AugmentSettings) -> tuple[Sentence, ...]:
     """The raw sentences that a method begins with; none where it names no corpus."""
     given = settings.given
     return raw(own.corpus, given.sentences, given.texts, given.held) if own.corpus else ()

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from multiprocessing import parent_process
 from pathlib import Path
@@ -110,16 +110,25 @@ def worded(units: Sequence[ViewUnit], workdir: Path, crew: Crew) -> list[ViewUni
     ]
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """`copies` candidates of the method `name` for each of some sentences of `settings.given`, drawn by `seed`."""
+
+    name: str
+    sentences: Sequence[Sentence]
+    copies: int
+    seed: int
+
+
 def proposals(
-    name: str, settings: AugmentSettings, method: Method, copies: int, seed: int, workdir: Path, crew: Crew
+    asked: Asked, settings: AugmentSettings, method: Method, workdir: Path, crew: Crew
 ) -> Iterator[tuple[Rewrite, ...]]:
-    """The candidates of each sentence of `settings.given`, in order; `method` is `name` loaded with `settings`, as
-    each worker loads it.
+    """The candidates of each sentence, in order; `method` is loaded with `settings`, as each worker loads it.
 
     A filter's folds are the work: each is trained, proposed to and read by one worker; what they say together is
     sifted here.
     """
-    sentences = settings.given.sentences
+    name, sentences, copies, seed = asked.name, asked.sentences, asked.copies, asked.seed
     arguments = (name, *_parcels(settings, workdir))
     if isinstance(method, BoostAug):
         due = method.due(copies, seed)

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from builder.augment.conditions import Conditions, free_words, kept
 from builder.augment.records import Edit, Rewrite, Sentence
-from builder.augment.training import Training, english, sign_method
+from builder.augment.training import Training, corpora, english, sign_method
 from builder.core.errors import ModelError
 
 if TYPE_CHECKING:
@@ -210,6 +210,20 @@ class ClozeTraining:
     phases: Sequence[tuple[Schedule, bool]]
     masking: Masking
     base: str = "embedded"
+
+
+def begin_on_corpus(
+    model: ClozeModel, plain: Cloze, corpus: Sequence[Sentence], training: ClozeTraining, shelf: ModelShelf
+) -> str:
+    """Give the model the weights of an unconditional network that learnt from raw text, the same for every label.
+    Returns their digest.
+    """
+    from builder.augment.nets.filling import take_over
+
+    unconditional = ClozeModel(plain, model.inventory, Conditions.of("none", corpus))
+    digest = train_cloze(unconditional, corpus, training, replace(shelf, folder=corpora(shelf.folder, training.name)))
+    take_over(model.network, plain)
+    return digest
 
 
 def train_cloze(model: ClozeModel, sentences: Sequence[Sentence], training: ClozeTraining, shelf: ModelShelf) -> str:

@@ -90,42 +90,54 @@ class Seen:
         return " ".join(spelt(trial.text)) if respaced(trial) and known == self.key(trial.source.text) else known
 
 
-def judge(
-    proposals: Iterable[tuple[Sentence, Sequence[Rewrite]]],
-    copies: int,
-    cues: Cues,
-    seen: Seen,
-    refused: Callable[[str], bool] = lambda text: False,
-) -> Judgement:
-    """Keep up to `copies` a sentence, the first that pass. `refused` says of a text that it shows personal data."""
-    kept: list[Trial] = []
-    rejected: list[Rejected] = []
-    proposed = sources = 0
-    for sentence, candidates in proposals:
-        proposed, sources = proposed + len(candidates), sources + bool(candidates)
-        if not candidates:
-            rejected.append(Rejected(sentence.id, NOTHING))
-        taken = 0
-        for candidate in candidates:
-            trial = make_trial(sentence, candidate, cues)
-            reason = _reason(trial, taken >= copies, seen, refused)
-            if reason is None:
-                kept.append(trial)
-                seen.keep(trial)
-                taken += 1
-            else:
-                rejected.append(Rejected(sentence.id, reason, candidate.edits))
-    return Judgement(tuple(kept), tuple(rejected), proposed, sources)
+@dataclass(slots=True)
+class Sieve:
+    """Keeps up to `copies` candidates a sentence, the first that pass. `refused` says of a text that it shows personal
+    data; `label_safe` False leaves out the constraints of `LABEL_SAFE`.
+    """
 
+    copies: int
+    cues: Cues
+    seen: Seen
+    refused: Callable[[str], bool] = lambda text: False
+    label_safe: bool = True
+    kept: dict[str, list[Trial]] = field(default_factory=dict)
+    rejected: list[Rejected] = field(default_factory=list)
+    proposed: Counter[str] = field(default_factory=Counter)
 
-def _reason(trial: Trial, full: bool, seen: Seen, refused: Callable[[str], bool]) -> str | None:
-    if bad_edits(trial):  # nothing else can be said of it
-        return "bad-edits"
-    if reason := broken(trial) or seen.reason(trial):
-        return reason
-    if refused(trial.text):
-        return "personal-data"
-    return "surplus" if full else None
+    def sift(self, proposals: Iterable[tuple[Sentence, Sequence[Rewrite]]]) -> None:
+        """Keep or reject the candidates of each sentence."""
+        for sentence, candidates in proposals:
+            if not candidates and sentence.id not in self.kept:
+                self.rejected.append(Rejected(sentence.id, NOTHING))
+            self.proposed[sentence.id] += len(candidates)
+            kept = self.kept.setdefault(sentence.id, [])
+            for candidate in candidates:
+                trial = make_trial(sentence, candidate, self.cues)
+                if reason := self._reason(trial, len(kept)):
+                    self.rejected.append(Rejected(sentence.id, reason, candidate.edits))
+                else:
+                    kept.append(trial)
+                    self.seen.keep(trial)
+
+    def _reason(self, trial: Trial, taken: int) -> str | None:
+        if bad_edits(trial):  # nothing else can be said of it
+            return "bad-edits"
+        if reason := broken(trial, self.label_safe) or self.seen.reason(trial):
+            return reason
+        if self.refused(trial.text):
+            return "personal-data"
+        return "surplus" if taken >= self.copies else None
+
+    def lacking(self, sentences: Iterable[Sentence]) -> list[Sentence]:
+        """The sentences that keep fewer candidates than asked for."""
+        return [sentence for sentence in sentences if len(self.kept[sentence.id]) < self.copies]
+
+    @property
+    def judgement(self) -> Judgement:
+        """What was kept, in the order of the sentences, and what was rejected."""
+        kept = tuple(trial for own in self.kept.values() for trial in own)
+        return Judgement(kept, tuple(self.rejected), self.proposed.total(), len(+self.proposed))
 
 
 def lost(judged: Judgement, gone: Set[int], reason: str) -> Judgement:
@@ -165,21 +177,26 @@ def load_method(request: Request) -> Method:
 def judge_proposals(
     request: Request, method: Method, workdir: Path | None = None, crew: Crew | None = None
 ) -> Judgement:
-    """What is kept and what is rejected of the method's proposals, in the order of the sentences."""
-    sentences = request.given.sentences
-    if crew is None or workdir is None:
-        proposals = method.propose(sentences, request.candidates, request.seed)
-    else:
-        settings = replace(request.settings, given=request.given)
-        proposals = proposing.proposals(
-            request.method, settings, method, request.candidates, request.seed, workdir, crew
-        )
-    words = (
-        constraints.chinese(request.given.folders.load_lexicon())
-        if request.given.language == "zh"
-        else constraints.english_cues()
-    )
-    return judge(zip(sentences, proposals, strict=True), request.copies, words, request.seen, request.private)
+    """What is kept and what is rejected of the method's proposals, in the order of the sentences.
+
+    Where `redraws` allow it, sentences that keep too few are asked for more candidates by another seed.
+    """
+    settings, given = replace(request.settings, given=request.given), request.given
+    chinese = given.language == "zh"
+    cues = constraints.chinese(given.folders.load_lexicon()) if chinese else constraints.english_cues()
+    sieve = Sieve(request.copies, cues, request.seen, request.private, settings.label_safe)
+    sentences: Sequence[Sentence] = given.sentences
+    for draw in range(1 + settings.redraws):
+        candidates, seed = request.candidates * (1 + draw), request.seed + draw
+        if crew is None or workdir is None:
+            proposals = method.propose(sentences, candidates, seed)
+        else:
+            asked = proposing.Asked(request.method, sentences, candidates, seed)
+            proposals = proposing.proposals(asked, settings, method, workdir, crew)
+        sieve.sift(zip(sentences, proposals, strict=True))
+        if not (sentences := sieve.lacking(sentences)):
+            break
+    return sieve.judgement
 
 
 def draw_places(ids: Sequence[str], limit: int, seed: int) -> list[int]:

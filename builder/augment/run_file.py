@@ -120,7 +120,12 @@ def augment_file(plan: FilePlan, tell: Tell = lambda line: None) -> AugmentedFil
     with shards.opened(plan.engine, plan.workers, plan.scheduler) as crew:
         judged = judge_proposals(request, method, plan.workdir, crew)
     taken = survival.measures(
-        judged, len(sentences), language, [(sentence.id, sentence.text) for sentence in sentences], lambda i: i
+        judged,
+        len(sentences),
+        language,
+        [(sentence.id, sentence.text) for sentence in sentences],
+        lambda i: i,
+        plan.settings,
     )
     sources = _without(content, faults) if plan.with_source else ""
     return _write(plan, chosen, judged, skipped, taken, method.signature, language, sources)

@@ -106,12 +106,12 @@ def _run(plan: AugmentPlan, parent: Existing, crew: Crew, tell: Tell) -> ChildRe
     method = load_method(request)
     judged = judge_proposals(request, method, plan.workdir, crew)
     judged = lost(judged, _near([row["text"] for row in held], [trial.text for trial in judged.kept]), "near-held-out")
-    device = plan.settings.device
-    if plan.judge is not None:
+    device, label_safe = plan.settings.device, plan.settings.label_safe
+    if plan.judge is not None and label_safe:
         written = [(trial.source, trial) for trial in judged.kept]
         judged = lost(judged, invented(written, plan.judge, device), "aspect-found")
     layer_rows, judged = _rows(plan, chosen, judged)
-    if plan.view == "triplets":
+    if plan.view == "triplets" and label_safe:
         pairs = _pairs(chosen, judged, layer_rows)
         turned = any(trial.relabelled for trial in judged.kept)
         flipped = list(map(_flipped, pairs)) if turned else []
@@ -203,7 +203,8 @@ def _measured(
 ) -> dict[str, object]:
     """Yield, variety, distance, fluency; and of triplets, how many others still find."""
     rows_of = {unit.sentence.id: unit.row["id"] for unit in chosen}
-    taken = measures(judged, len(chosen), "zh", [(row["id"], row["text"]) for row in source], rows_of.__getitem__)
+    texts = [(row["id"], row["text"]) for row in source]
+    taken = measures(judged, len(chosen), "zh", texts, rows_of.__getitem__, plan.settings)
     if plan.view == "triplets" and not any(trial.relabelled for trial in judged.kept):
         taken["triplets still found"] = survival(
             _pairs(chosen, judged, layer_rows), judges(plan.judge, plan.settings.device)

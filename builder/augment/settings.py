@@ -92,6 +92,21 @@ class WordEmbsSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class BackTranslationSettings:
+    """Sentences translated and translated back (Sennrich et al. 2016)."""
+
+    there: str = ""
+    """Model that translates into another language: a hub name or a folder."""
+    back: str = ""
+    """Model that translates back."""
+    beams: int = 4
+    """Beams of the search; no more candidates than these."""
+
+    def limits(self) -> Limits:
+        return {"beams": at_least(1, self.beams)}
+
+
+@dataclass(frozen=True, slots=True)
 class BoostSettings:
     """Filtering of another method's candidates (Yang and Li 2022); sections `boostaug` and `monoaug`."""
 
@@ -126,7 +141,7 @@ class BoostSettings:
     longest: int = 128
     """Tokens of a text that a base reads at most."""
     train_on_valid: bool = False
-    """Train the surrogate on its validation fold too, as in the paper; it chooses the epoch all the same."""
+    """Train the surrogate on its validation fold too (section 2.1); it chooses the epoch all the same."""
 
     def limits(self) -> Limits:
         return {
@@ -186,11 +201,18 @@ class AugmentSettings:
     `mps`."""
     batch: int = 0
     """Sentences read at once; 0: the method's own number."""
+    constraints: Literal["label-safe", "none"] = "label-safe"
+    """`label-safe` rejects what may make a label untrue; `none`, as in the papers, only what cannot be labelled."""
+    redraws: int = 0
+    """How often more candidates are drawn for the sentences that keep fewer than `--copies`."""
+    fluency: str = ""
+    """Causal language model whose perplexity is measured too: a hub name or a folder."""
     synonym: SynonymSettings = field(default_factory=SynonymSettings)
     eda: EdaSettings = field(default_factory=EdaSettings)
     spelling: SpellingSettings = field(default_factory=SpellingSettings)
     split: SplitSettings = field(default_factory=SplitSettings)
     word_embs: WordEmbsSettings = field(default_factory=WordEmbsSettings)
+    back_translation: BackTranslationSettings = field(default_factory=BackTranslationSettings)
     boostaug: BoostSettings = field(default_factory=BoostSettings)
     monoaug: BoostSettings = field(default_factory=BoostSettings)
     masked_seq2seq: MaskedSeq2SeqSettings = field(default_factory=MaskedSeq2SeqSettings)
@@ -204,7 +226,19 @@ class AugmentSettings:
 
     def limits(self) -> Limits:
         names = "`auto`, `cpu`, `cuda`, `cuda:` with a number, or `mps`"
-        return {"threads": at_least(1, self.threads), "device": (is_device(self.device), names)}
+        return {
+            "threads": at_least(1, self.threads),
+            "device": (is_device(self.device), names),
+            "redraws": at_least(0, self.redraws),
+        }
+
+    @property
+    def label_safe(self) -> bool:
+        return self.constraints == "label-safe"
+
+
+SHARED = frozenset({"seed", "threads", "device", "batch", "constraints", "redraws", "fluency"})
+"""The settings that all methods share."""
 
 
 def make_settings(options: Mapping[str, object]) -> AugmentSettings:
@@ -245,6 +279,5 @@ def section_of(method: str) -> str:
 def relevant_settings(made: AugmentSettings, method: str) -> dict[str, object]:
     """The settings that a run of `method` depends on, by dotted key, for manifests and signatures."""
     section = section_of(method)
-    shared = {"seed", "threads", "device", "batch"}
     values = {key: value for key, value in flat(made).items() if not key.startswith("given.")}
-    return {key: value for key, value in values.items() if key in shared or key.startswith(f"{section}.")}
+    return {key: value for key, value in values.items() if key in SHARED or key.startswith(f"{section}.")}

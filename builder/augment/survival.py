@@ -15,6 +15,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -22,6 +23,7 @@ from builder.augment.constraints import Trial
 from builder.augment.proposing import cached_reader
 from builder.augment.records import Sentence, written
 from builder.augment.run import Judgement
+from builder.augment.settings import AugmentSettings
 from builder.core.errors import ConfigError, install_command
 from builder.core.records import Span, Triplet
 from builder.engine.reader import to_view
@@ -347,6 +349,7 @@ def measures(
     language: Language,
     reviews: Sequence[tuple[str, str]],
     review_of: Callable[[str], str],
+    settings: AugmentSettings,
 ) -> dict[str, object]:
     """`reviews`: (id, text) of the train split, for the fluency model. `review_of`: sentence id -> review id."""
     unit, cut, _ = TOKENS[language]
@@ -356,7 +359,14 @@ def measures(
     score, signature = bleu(kept, language)
     texts = [cut(trial.text) for trial in kept]
     before = [cut(source.text) for source in sources]
-    return {
+    by_model: dict[str, object] = {}
+    if settings.fluency:
+        from builder.augment.nets.causal import measure_perplexity
+
+        ask = partial(measure_perplexity, settings.fluency, settings.threads, settings.device)
+        both = {"kept": [trial.text for trial in kept], "their sources": [source.text for source in sources]}
+        by_model = {f"perplexity (tokens of {settings.fluency})": {name: ask(own) for name, own in both.items()}}
+    return by_model | {
         "sentences": sentences,
         "sentences with candidates": judged.sources,
         "candidates": judged.proposed,

@@ -100,11 +100,9 @@ class Training:
 
 
 @dataclass(frozen=True, slots=True)
-class InDomain(Training):
+class OnCorpus(Training):
     """What a model is trained on before the labelled sentences."""
 
-    base: str = "embedded"
-    """`embedded`, or a pretrained model: a hub name or a folder."""
     corpus: str = ""
     """Raw reviews for in-domain pre-training: a review file, a `.txt` with a text a line, or `train`."""
     corpus_epochs: int = 2
@@ -119,14 +117,22 @@ class InDomain(Training):
             "pretrain_epochs": at_least(0, self.pretrain_epochs),
         }
 
+    def begun(self) -> Self:
+        """The settings of the training on the corpus."""
+        return replace(self, corpus="", epochs=self.corpus_epochs, pretrain_epochs=0, rate=0.0, batch_tokens=0, least=1)
+
+
+@dataclass(frozen=True, slots=True)
+class InDomain(OnCorpus):
+    """The same for a method that may begin with a pretrained model."""
+
+    base: str = "embedded"
+    """`embedded`, or a pretrained model: a hub name or a folder."""
+
     @property
     def own_rate(self) -> float:
         """What is pre-trained learns slowly."""
         return 5e-5 if self.base != "embedded" else 3e-4 if self.corpus else 1e-3
-
-    def begun(self) -> Self:
-        """The settings of the training on the corpus."""
-        return replace(self, corpus="", epochs=self.corpus_epochs, pretrain_epochs=0, rate=0.0, batch_tokens=0, least=1)
 
 
 def batch_tokens(asked: int, items: Sequence[Sentence], least: int) -> int:

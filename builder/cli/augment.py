@@ -145,7 +145,7 @@ def _require_base(settings: AugmentSettings, method: str) -> None:
     from builder.augment.settings import relevant_settings
 
     for key, base in relevant_settings(settings, method).items():
-        if key.endswith(".base") and base not in ("", "embedded") and find_spec("transformers"):
+        if (key.endswith(".base") or key == "fluency") and base not in ("", "embedded") and find_spec("transformers"):
             from builder.learning.hub import require_base
 
             require_base(str(base), key)
@@ -229,12 +229,19 @@ def _numbers(context: click.Context, option: click.Parameter, value: str) -> tup
     type=click.IntRange(2, 100),
     help="Instead of --test: so many parts of --train, each the test set in turn.",
 )
-@click.option("--valid", type=_PATH, help="For choosing the epoch; a tenth of the training texts if not given.")
+@click.option("--valid", type=_PATH, help="For choosing the epoch; a share of the training texts if not given.")
+@click.option(
+    "--valid-share",
+    type=click.FloatRange(0, 1, max_open=True),
+    default=0.1,
+    show_default=True,
+    help="Share of the training texts that chooses the epoch; with 0 the last epoch counts.",
+)
 @click.option(
     "--valid-count",
     type=click.IntRange(0),
     default=0,
-    help="So many of the training texts instead of a tenth; not with --valid.",
+    help="So many of the training texts instead of a share; not with --valid.",
 )
 @click.option("--split", default="test", show_default=True, help="Split of a release given as --test.")
 @click.option(
@@ -287,6 +294,13 @@ def _numbers(context: click.Context, option: click.Parameter, value: str) -> tup
     help="Augmented rows a source row, one or several numbers (1,2,4 gives curves). All of a file, 4 of a method, if "
     "not given.",
 )
+@click.option(
+    "--generated-sets",
+    type=click.IntRange(0),
+    default=0,
+    help="Make so many sets, train on every choice of so many copies out of them, and average; 0: the first copies.",
+)
+@click.option("--without-source", is_flag=True, help="Train on augmented rows alone.")
 @click.option("--epochs", type=click.IntRange(0), default=0, help="Passes; the model's own number if not given.")
 @click.option(
     "--vectors", type=_PATH, help="Word vectors in GloVe's format (lstm, cnn, rnn, bilstm-crf, seq2seq, de-cnn)."
@@ -334,6 +348,8 @@ def bench(context: click.Context, /, shift: bool, preset: str | None, **options:
     options = with_preset_options(context, options, preset, "bench")
     if lacking := [name for name in ("task", "models") if not options[name]]:
         raise click.UsageError(f"Missing option '--{lacking[0]}'.")
+    if options["test"] and context.get_parameter_source("folds") is not ParameterSource.COMMANDLINE:
+        options["folds"] = None  # the folds of a preset are for sets without a test split
     if shift and options["folds"]:
         raise click.UsageError("--shift reads one test set: give --test instead of --folds")
     options["folds"] = options["folds"] or 0
@@ -348,6 +364,6 @@ def bench(context: click.Context, /, shift: bool, preset: str | None, **options:
         if shift:
             table, files = shifts.write_shift(plans[0], shifts.measure_shift(plans[0], shown), command)
         else:
-            table, files = planning.write(plans[0], planning.run_plans(plans, shown), command, asked.folds)
+            table, files = planning.write(plans, planning.run_plans(plans, shown), command)
     click.echo(table)
     click.echo(f"{asked.workdir}: {', '.join(files)}")

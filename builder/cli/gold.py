@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from builder.cli.build import WORKDIR
+from builder.cli.build import PRESET, WORKDIR
 from builder.cli.build_voice import in_workdir
-from builder.cli.options import asking_options, limits_of, parameters_of
+from builder.cli.options import asking_options, limits_of, parameters_of, with_preset_options
 from builder.core.wording import counted
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def _list_pools(workdir: Path) -> None:
 
 
 @click.command()
-@click.option("--model", required=True, help="Model to ask; its labels are stored under this name.")
+@click.option("--model", help="Model to ask; its labels are stored under this name.")
 @POOL
 @click.option(
     "--batch",
@@ -120,17 +120,12 @@ def _list_pools(workdir: Path) -> None:
 )
 @asking_options
 @WORKDIR
+@PRESET
+@click.pass_context
 def judge(
-    endpoint: str,
-    model: str,
-    pool_id: str | None,
-    key_env: str,
-    concurrency: int,
-    retries: int,
-    timeout: float,
-    workdir: Path,
-    **rest: object,
-) -> None:
+    context: click.Context, /, endpoint: str, pool_id: str | None, key_env: str, concurrency: int, retries: int,
+    timeout: float, workdir: Path, preset: str | None, **rest: object,
+) -> None:  # fmt: skip
     """Let a language model label a pool.
 
     Its labels are YY, YN or NX. Answers are kept; a second run asks only what is missing.
@@ -138,6 +133,9 @@ def judge(
     from builder.gold.judge import Endpoint
     from builder.teaching import judging
 
+    rest = with_preset_options(context, rest, preset, "judge")
+    if not (model := rest["model"]):
+        raise click.UsageError("Missing option '--model'.")
     limits = limits_of(rest)
     where = Endpoint(endpoint, key_env, concurrency, retries, timeout)
     batch, parameters = rest["batch"], parameters_of(rest["params"])  # type: ignore[arg-type]

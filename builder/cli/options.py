@@ -113,27 +113,29 @@ def _check_device(context: click.Context, option: click.Parameter, value: str) -
 def with_preset_options(
     context: click.Context, options: Mapping[str, Any], preset: str | None, command: str
 ) -> dict[str, Any]:
-    """The options with what the preset sets in place of defaults; a preset's lines for options have no dot.
+    """The options with what the preset sets in place of defaults.
 
     Raises:
         ConfigError: no such preset, or it has nothing for the command.
     """
     if not preset:
         return dict(options)
-    lines = {key: line for key, line in read_preset(preset, command).items() if "." not in key}
+    lines = read_preset(preset, command)
     by_default = {
         key
-        for key in lines
+        for key in lines.keys() & {parameter.name for parameter in context.command.params}
         if context.get_parameter_source(key) in (None, ParameterSource.DEFAULT, ParameterSource.DEFAULT_MAP)
     }
     return {**options, **{key: _value(context, key, lines[key].value) for key in by_default}}
 
 
 def preset_settings(preset: str | None) -> dict[str, PresetValue]:
-    """The settings of methods that a preset holds, by dotted key."""
+    """The settings of augmentation that a preset holds, by key."""
+    from builder.augment.settings import SHARED
+
     if not preset or "augment" not in preset_commands(preset):
         return {}
-    return {key: line for key, line in read_preset(preset, "augment").items() if "." in key}
+    return {key: line for key, line in read_preset(preset, "augment").items() if "." in key or key in SHARED}
 
 
 def _value(context: click.Context, key: str, value: object) -> object:

@@ -225,9 +225,10 @@ class Ingest:
     valid_share: float = 0.0676
     """Share of the reviews that go to valid."""
     test_count: int = 0
-    """Reviews that go to test, gold included; 0 leaves it to `test_share`. The paper has 5,000."""
+    """Reviews that go to test, gold included; 0 leaves it to `test_share`. The paper has 5,000. If `release.empty` is
+    `drop`, those with a triplet count."""
     valid_count: int = 0
-    """Reviews that go to valid; 0 leaves it to `valid_share`. The paper has 5,000."""
+    """Reviews that go to valid, counted likewise; 0 leaves it to `valid_share`. The paper has 5,000."""
 
     def limits(self) -> Limits:
         share = self.test_share + self.valid_share

@@ -271,7 +271,9 @@ def course_of(
 
 
 def optimizer_of(network: nn.Module, config: NetworkConfig) -> torch.optim.Optimizer:
-    """The optimiser of an embedded model."""
+    """The optimiser of an embedded model: AdamW, or Adam with the penalty in its gradients (Kingma and Ba 2015)."""
+    if config.l2:
+        return torch.optim.Adam(decayed_groups(network, config.l2), lr=config.rate)
     return torch.optim.AdamW(
         decayed_groups(network, config.weight_decay), lr=config.rate, betas=(0.9, 0.98), fused=True
     )

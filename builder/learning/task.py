@@ -111,6 +111,11 @@ class NetworkConfig:
         """Texts of an optimiser step; 0: as many as `batch_chars` holds."""
         return 0
 
+    @property
+    def l2(self) -> float:
+        """The L2 penalty of Adam; 0: AdamW with `weight_decay`."""
+        return 0.0
+
     def limits(self) -> Limits:
         counts = [field.name for field in fields(self) if field.type == "int"]
         return {

@@ -25,6 +25,7 @@ from builder.pipeline import judging, layers
 from builder.pipeline.dataset import Build, find_path, keep_path, named
 from builder.pipeline.judging import digest_answers
 from builder.pipeline.layers import taught_file
+from builder.pipeline.splits import counts_triplets
 from builder.reviews import sources
 from builder.reviews.sources.opening import check_readable
 from builder.store import db, pools, runs
@@ -102,6 +103,7 @@ def data_digests(build: Build, lexicon: Lexicon) -> dict[str, object]:
         "labels": layers.digest_labels(build.workdir, config.evaluate),
         "lexicons": lexicon.digest,
         "rules": build.folders.rules_digest,
+        "counted reviews": counts_triplets(config),
         "models": _backend_signature(config),
         "base": _base_digest(config),
         "pack model": build.folders.model_digest,

@@ -87,7 +87,7 @@ STAGES: tuple[Stage, ...] = (
         reads=("annotations",),
         writes=("proposals:rules",),
         settings=("rules.",),
-        data=("lexicons", "rules"),
+        data=("lexicons", "rules", "counted reviews"),
     ),
     Stage(
         name="discriminate",

@@ -28,9 +28,9 @@ from builder.core.wording import counted
 from builder.language.build_folders import folders_in
 from builder.learning.task import Example
 from builder.pipeline.context import Context
-from builder.pipeline.ingest_rows import PLACED
 from builder.pipeline.judging import list_examples
 from builder.pipeline.release_rows import KNOWN
+from builder.pipeline.splits import PLACED
 from builder.reviews.dedup.assignment import HASH
 from builder.reviews.dedup.near_duplicates import HELD, links, normal, room
 from builder.reviews.dedup.rare_pairs import Texts

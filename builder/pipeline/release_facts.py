@@ -241,7 +241,7 @@ def _split_source(variant: str, last: int, name: str, judge: str) -> str:
     judged = ", less what the judge rejects" if variant in "AC" else ""
     return {
         "train": f"last training set of variant {variant} (S_{last})",
-        "valid": f"rules{judged}",
+        "valid": "rules",
         "test": f"rules and last model of variant {variant} together{judged}",
     }[name]
 

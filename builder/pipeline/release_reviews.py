@@ -2,8 +2,8 @@
 
 In: the database, a split and two row ids. Out: a `BuiltReview` for each review of the split between them. With variant
 E every split holds what rules and panel hold together. With variants A to D train comes from the last training set
-and valid from the rules; test is the union of rules and last model. Valid and test leave out what the variant's judge
-rejects in train. In test gold labels come in place of that. So do those of a language model (silver,
+and valid is what the rules found; test is the union of rules and last model, without what the variant's judge rejects
+in train. In test gold labels come in place of that. So do those of a language model (silver,
 Table 7 of the paper), and then a review that nobody labelled is left out. Reviews without a triplet stay as unverified
 negatives. Whatever is left out is named with its reason.
 
@@ -371,7 +371,9 @@ def _unfit(context: Context, stored: Sequence[StoredTriplet], is_labelled: bool)
 
 
 def _silver(context: Context, task: SplitRange) -> Iterable[StoredTriplet]:
-    """The triplets of rules and models for a split, by id. Valid and test hold what the variant accepts for train."""
+    """The triplets of rules and models for a split, by id. Valid holds what the rules found (Table 7 of the paper),
+    test what the variant accepts for train.
+    """
     connection = context.connection
     variant, last = train_source(context)
     model = triplets.source_id(connection, f"{variant}{last}")
@@ -380,7 +382,9 @@ def _silver(context: Context, task: SplitRange) -> Iterable[StoredTriplet]:
     if task.split == "train":
         return training(connection, variant, last, task.within)
     rules = triplets.source_id(connection, "rules")
-    sources = [(rules, 0), *([(model, last)] if task.split == "test" else [])]
+    if task.split == "valid":
+        return triplets.proposed(connection, rules, task.split, within=task.within) if rules is not None else ()
+    sources = [(rules, 0), (model, last)]
     pool = merge(
         *(_accepted(context, i, variant, number, task) for i, number in sources if i is not None),
         key=lambda triplet: triplet.id,

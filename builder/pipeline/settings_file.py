@@ -155,6 +155,7 @@ def _fact_lines(fact: SettingFacts, command: str, value: object, origin: str) ->
 
 def explained_by_preset(key: str, preset: str, others: Mapping[str, type]) -> Iterator[str]:
     """As `explained`, with what a preset sets; its values for options of commands are explained too."""
+    known = {fact.key for cls in others.values() for fact in setting_facts(cls)}
     for command in preset_commands(preset):
         lines = read_preset(preset, command)
         if within := {name: line for name, line in lines.items() if name.startswith(f"{key}.")}:
@@ -165,7 +166,7 @@ def explained_by_preset(key: str, preset: str, others: Mapping[str, type]) -> It
         line = lines.get(key)
         if line is None:
             continue
-        if command == "build" or "." in key:
+        if command == "build" or key in known:
             yield from explained(key, line.value, line.origin, others)
         else:
             yield f"--{key.replace('_', '-')} of builder {command}: `builder {command} --help` explains it."

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from builder.core.annotators import NOT_STATED
 from builder.core.licences import known_to_hubs
@@ -172,7 +173,7 @@ def _augmented(facts: Facts) -> str:
 by the method
 `{about["method"]}`, seed {about["seed"]}, for the view `{about["view"]}`. \
 **Written by a machine, not by people**: labels were carried over from the
-source by arithmetic, and hold as far as the constraints see. Every row names its source row and its edits. \
+source by arithmetic, and {_safety(about)}. Every row names its source row and its edits. \
 The same rows: `data/{about["split"]}-{layer}.jsonl`,
 `paper/`, `bio/` (over characters); what was rejected, with the reason: `rejected/`.
 
@@ -183,6 +184,12 @@ The same rows: `data/{about["split"]}-{layer}.jsonl`,
 """
         )
     return "".join(parts)
+
+
+def _safety(about: Mapping[str, Any]) -> str:
+    if about.get("config", {}).get("constraints") == "none":
+        return "nobody asked whether they still hold"
+    return "hold as far as the constraints see"
 
 
 def flattened(value: object, before: str = "") -> Iterator[tuple[str, str]]:

@@ -149,6 +149,10 @@ _NEEDS = {
     "dates": ("review_dates", "no review of this build has a date: the input has no column of dates that was read"),
     "stars": ("reviews WHERE rating IS NOT NULL", "no review of this build has a rating"),
     "gold": ("sources WHERE kind = 'gold'", "nobody has labelled reviews of this build: set evaluate.gold"),
+    "labels": (
+        "(SELECT 1 FROM sources WHERE kind = 'gold' UNION ALL SELECT 1 FROM final_labels)",
+        "nobody has labelled reviews of this build: label a pool, or set evaluate.gold",
+    ),
 }
 """What a query needs -> where it stands, and what to say where there is none."""
 

@@ -155,13 +155,15 @@ def set_clusters(connection: sqlite3.Connection, clusters: Iterable[tuple[int, i
     connection.executemany("INSERT INTO near_duplicates (review, cluster) VALUES (?,?)", clusters)
 
 
-def remember_splits(connection: sqlite3.Connection) -> None:
-    """By norm_hash, those of all reviews. Texts that are not among them keep theirs, so that they find it again when
-    they come back.
+def remember_splits(connection: sqlite3.Connection, ids: Iterable[int] | None = None) -> None:
+    """By norm_hash, those of all reviews, or of some. Texts that are not among them keep theirs, so that they find it
+    again when they come back.
     """
+    among = "" if ids is None else " AND id IN (SELECT value FROM json_each(?))"
     connection.execute(
         "INSERT OR REPLACE INTO splits (norm_hash, split)"
-        " SELECT norm_hash, split FROM reviews WHERE duplicate_of IS NULL AND split IS NOT NULL"
+        f" SELECT norm_hash, split FROM reviews WHERE duplicate_of IS NULL AND split IS NOT NULL{among}",
+        () if ids is None else (json.dumps(sorted(ids)),),
     )
 
 
@@ -221,9 +223,14 @@ def in_split(connection: sqlite3.Connection, split: str, source: int | None = No
         yield Review(*row)
 
 
-def ids_in_split(connection: sqlite3.Connection, split: str) -> Iterator[int]:
-    """The row ids of the distinct reviews of a split, in order."""
-    return (row[0] for row in _of_split(connection, "SELECT id", split, None, " ORDER BY id"))
+def ids_in_split(connection: sqlite3.Connection, split: str, source: int | None = None) -> Iterator[int]:
+    """The row ids of the distinct reviews of a split, in order; `source`: of those for which it proposes a triplet."""
+    return (row[0] for row in _of_split(connection, "SELECT id", split, source, " ORDER BY id"))
+
+
+def clusters(connection: sqlite3.Connection) -> Iterator[tuple[int, int]]:
+    """(review id, id of the first review that says nearly the same), as `set_clusters` was given them."""
+    return connection.execute("SELECT review, cluster FROM near_duplicates ORDER BY review")
 
 
 def in_range(connection: sqlite3.Connection, split: str, first: int, last: int) -> Iterator[Review]:

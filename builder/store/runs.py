@@ -48,6 +48,11 @@ def finish(connection: sqlite3.Connection, stage: str, key: str, counts: Counts,
     )
 
 
+def recount(connection: sqlite3.Connection, stage: str, counts: Counts) -> None:
+    """Replace the counts of a stage that ran: a later one changed what they count."""
+    connection.execute("UPDATE runs SET counts = ? WHERE stage = ?", (json.dumps(dict(counts)), stage))
+
+
 def forget(connection: sqlite3.Connection, stage: str) -> None:
     """Forget that a stage ran."""
     connection.execute("DELETE FROM runs WHERE stage = ?", (stage,))

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from builder.augment.catalog import METHODS
+from builder.core.presets import read_faithfulness
 from builder.language.lexicon.tsv_rows import read_rows, table_files
 from builder.language.lexicon.word_classes import load_word_classes
 from builder.pipeline.pipeline import STAGES
@@ -103,3 +104,16 @@ def _codes(names: Iterable[str]) -> str:
 def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
     lines = [head, ("---",) * len(head), *(tuple(cell.replace("|", "\\|") for cell in row) for row in rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def describe_faithfulness(preset: str) -> str:
+    """Tables and figures of a paper with their commands, and what departs from it."""
+    told = read_faithfulness(preset)
+    numbers = {key: n for n, key in enumerate(told.departures, start=1)}
+    shown = [
+        (row.shown, f"`{row.command}`", row.input, row.stands_in, ", ".join(str(numbers[key]) for key in row.departs))
+        for row in told.shown
+    ]
+    departing = [(str(numbers[key]), row.what, row.why) for key, row in told.departures.items()]
+    heads = ("in the paper", "command that names", "input", "stands in", "departs"), ("", "what departs", "why")
+    return "\n".join(_table(head, rows) for head, rows in zip(heads, (shown, departing), strict=True))

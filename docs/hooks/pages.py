@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,10 @@ GENERATED: Mapping[str, Callable[[], str]] = {
     "rules": catalogs.describe_rules,
     "word classes": catalogs.describe_word_classes,
     "rooms": catalogs.describe_rooms,
+    "tables of lu": partial(catalogs.describe_faithfulness, "iws-2024"),
+    "tables of li": partial(catalogs.describe_faithfulness, "masked-seq2seq-2020"),
+    "tables of wu": partial(catalogs.describe_faithfulness, "cbert-2019"),
+    "tables of yang": partial(catalogs.describe_faithfulness, "boostaug-2022"),
 }
 _GENERATE = re.compile(r"^<!-- generate: ([a-z ]+) -->$", re.M)
 _INCLUDE = re.compile(r"^<!-- include: ([\w/.]+) -->$", re.M)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from builder.augment import catalog
 from builder.augment.bench.reading import BenchRow, Data, digest, language, normalised, sentences
 from builder.augment.records import Edit, Mark, applied, moved, stretched
 from builder.augment.run import Judgement, Request, Seen, judge_proposals, load_method, lost
-from builder.augment.settings import AugmentSettings, Given, make_settings
+from builder.augment.settings import SHARED, AugmentSettings, Given, make_settings, section_of
 from builder.augment.survival import label_lost
 from builder.core.code import code_digest
 from builder.core.config import toml_value
@@ -100,11 +100,11 @@ class Sources:
 
 
 def parsed(written: str, sets: Mapping[str, object], seed: int) -> tuple[str, AugmentSettings]:
-    """`NAME` or `NAME:key=value:key=value` as the method and its settings; keys are those of the method's section.
-    ConfigError as in `make_settings`.
+    """`NAME` or `NAME:key=value:key=value` as the method and its settings; keys are those of the method's section, or
+    shared by all methods. ConfigError as in `make_settings`.
     """
     name, *own = written.split(":")
-    section = name.replace("-", "_").replace("+", "_")
+    section = section_of(name)
     keys: dict[str, object] = {"seed": seed, "threads": 1, **sets}
     for setting in own:
         key, equals, value = setting.partition("=")
@@ -114,7 +114,7 @@ def parsed(written: str, sets: Mapping[str, object], seed: int) -> tuple[str, Au
                 where="--methods",
                 fix=f"write {name}:key=value, keys as in --set {section}.key=value",
             )
-        keys[f"{section}.{key.strip()}"] = toml_value(value)
+        keys[key.strip() if key.strip() in SHARED else f"{section}.{key.strip()}"] = toml_value(value)
     return name, make_settings(keys)
 
 
@@ -151,13 +151,16 @@ def by_method(
     request = Request(name, chosen, known, copies, 2 * copies, seed, seen)
     method = load_method(request)
     lexicon = known.folders.load_lexicon()
+    limits = chosen.constraints, chosen.redraws
     made_by = code_digest(*CODE), lexicon.digest, known.folders.rules_digest, method.signature
     unique = hashlib.sha256(
-        repr((made_by, digest(train), known.sentences, sorted(held), copies, seed)).encode("utf-8", "surrogatepass")
+        repr((made_by, digest(train), known.sentences, sorted(held), copies, seed, limits)).encode(
+            "utf-8", "surrogatepass"
+        )
     ).hexdigest()[:16]
 
     def make() -> dict[str, object]:
-        return _as_json(followed(judge_proposals(request, method), by_id, known.folders))
+        return _as_json(followed(judge_proposals(request, method), by_id, chosen.label_safe, known.folders))
 
     augmented = _of_json(written, Kept(workdir / "augmented").get(f"{name}-{unique}", make), by_id)
     if not augmented.rows:
@@ -168,9 +171,11 @@ def by_method(
     return augmented
 
 
-def followed(judged: Judgement, by_id: Mapping[str, BenchRow], folders: Folders = SHIPPED) -> Judgement:
-    """Without the rows of which a label or triplet could not be followed, or in which the rules no longer find a
-    triplet that they find in its source.
+def followed(
+    judged: Judgement, by_id: Mapping[str, BenchRow], label_safe: bool = True, folders: Folders = SHIPPED
+) -> Judgement:
+    """Without the rows of which a label or triplet could not be followed, or (`label_safe`) in which the rules no
+    longer find a triplet that they find in its source.
     """
     pairs = [
         (by_id[trial.source.id], rewritten(by_id[trial.source.id], trial.candidate.edits, None, (), 0))
@@ -178,8 +183,8 @@ def followed(judged: Judgement, by_id: Mapping[str, BenchRow], folders: Folders 
     ]
     judged = lost(judged, {n for n, (_, new) in enumerate(pairs) if new is None}, "phrase-broken")
     held = [((old.text, old.triplets), (new.text, new.triplets)) for old, new in pairs if new]
-    labelled = any(triplets for (_, triplets), _ in held)
-    return lost(judged, label_lost(held, folders), "label-lost") if labelled else judged
+    asked = label_safe and any(triplets for (_, triplets), _ in held)
+    return lost(judged, label_lost(held, folders), "label-lost") if asked else judged
 
 
 def rewritten(
@@ -216,14 +221,16 @@ def _element(element: Element, text: str, edits: Sequence[Edit], stretch: bool) 
     return Element("".join(text[a:b] for a, b in spans), spans) if len(spans) == len(places) else None
 
 
-def first(rows: Iterable[BenchRow], copies: int) -> Iterator[BenchRow]:
-    """At most `copies` rows of a source (of a source and its aspect, where one is judged), in order."""
+def of_sets(rows: Iterable[BenchRow], sets: Collection[int]) -> Iterator[BenchRow]:
+    """The rows of some sets, in order: set n holds the row n of each source, from 0 (of a source and its aspect, where
+    one is judged).
+    """
     taken: Counter[tuple[str | None, str]] = Counter()
     for row in rows:
         place = row.source, row.text[slice(*row.aspect)] if row.aspect else ""
-        taken[place] += 1
-        if taken[place] <= copies:
+        if taken[place] in sets:
             yield row
+        taken[place] += 1
 
 
 def _as_json(judged: Judgement) -> dict[str, object]:

@@ -11,13 +11,14 @@ import hashlib
 import importlib.util
 import shutil
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import combinations
 from pathlib import Path
 from statistics import fmean, stdev
-from typing import Any
+from typing import Any, NamedTuple
 
-from builder.augment.bench.augmented import NONE, Augmented, first
+from builder.augment.bench.augmented import NONE, Augmented, of_sets
 from builder.augment.bench.models.classifier_items import Choice, ClassifierConfig, Means, check
 from builder.augment.bench.models.predictors import fit
 from builder.augment.bench.reading import BenchRow, Task, digest, example, item
@@ -146,7 +147,8 @@ class Cell:
 @dataclass(frozen=True, slots=True)
 class BenchPlan:
     """What is compared. `train` without the validation rows; `augmented` by the methods' names as the user wrote
-    them; `epochs` 0: the model's own.
+    them; `epochs` 0: the model's own. `generated_sets` above 0: every choice of so many copies out of so many sets is
+    trained on, and their scores are averaged; `without_source`: augmented rows are trained on alone.
     """
 
     task: Task
@@ -161,6 +163,8 @@ class BenchPlan:
     workdir: Path
     epochs: int = 0
     first_seed: int = 1
+    generated_sets: int = 0
+    without_source: bool = False
 
 
 def check_plan(plan: BenchPlan) -> None:
@@ -194,11 +198,23 @@ def check_plan(plan: BenchPlan) -> None:
             )
 
 
-def settings(plan: BenchPlan) -> Iterator[tuple[str, int, Choice | None, int]]:
-    """(method, copies, model, seed) of every cell. Copies 0 of a method means all it has."""
+class Due(NamedTuple):
+    """A cell to work out. Copies 0 of a method means all it has; a training for each of `choices` of sets."""
+
+    method: str
+    copies: int
+    choices: tuple[tuple[int, ...], ...]
+    model: Choice | None
+    seed: int
+
+
+def settings(plan: BenchPlan) -> Iterator[Due]:
+    """Every cell."""
     for model in plan.models:
         for method, copies in ((NONE, 0), *((name, n) for name in plan.augmented for n in plan.copies)):
-            yield from ((method, copies, model, plan.first_seed + n) for n in range(plan.seeds))
+            of = plan.generated_sets
+            sets = tuple(combinations(range(of), copies)) if of else (tuple(range(copies)),)
+            yield from (Due(method, copies, sets, model, plan.first_seed + n) for n in range(plan.seeds))
 
 
 def run(plan: BenchPlan, report: Progress | None = None) -> list[Cell]:
@@ -210,34 +226,38 @@ def run(plan: BenchPlan, report: Progress | None = None) -> list[Cell]:
     due = list(settings(plan))
     out: dict[int, Cell] = {}
     common = digest(plan.valid), digest(plan.test)
-    for place, (method, copies, model, seed) in sorted(enumerate(due), key=lambda cell: cell[1][3]):
-        rows, name = training_rows(plan, method, copies), model.shown if model else TAGGER
+    for place, (method, copies, choices, model, seed) in sorted(enumerate(due), key=lambda cell: cell[1].seed):
+        name = model.shown if model else TAGGER
         if report:
             report(len(out), len(due), f"{name}, {method}{f' x{copies}' if copies else ''}, seed {seed}")
-        out[place] = _cell(plan, Cell(method, copies, name, seed, len(rows), {}, 0, ""), rows, common, model)
+        by_choice = []
+        for sets in choices:
+            rows = training_rows(plan, method, sets)
+            by_choice.append(_cell(plan, Cell(method, copies, name, seed, len(rows), {}, 0, ""), rows, common, model))
+        out[place] = by_choice[0] if len(choices) == 1 else mean_cell(by_choice)
     if report:
         report(len(due), len(due), "done")
     return [out[place] for place in range(len(due))]
 
 
 def mean_cell(cells: Sequence[Cell]) -> Cell:
-    """The cell of a cross-validation: the means of what the folds scored, their time in all."""
+    """The cell of a cross-validation, or of several choices of sets: the means of the scores, the time in all."""
     first, count = cells[0], len(cells)
     scores = {name: sum(cell.scores[name] for cell in cells) / count for name in first.scores}
     digest = hashlib.sha256(repr([cell.digest for cell in cells]).encode()).hexdigest()[:20]
-    note = next((f"in a fold: {cell.note}" for cell in cells if cell.note), "")
+    note = next((f"in one of {count}: {cell.note}" for cell in cells if cell.note), "")
     rows = round(sum(cell.rows for cell in cells) / count)
     return replace(
         first, rows=rows, scores=scores, seconds=sum(cell.seconds for cell in cells), digest=digest, note=note
     )
 
 
-def training_rows(plan: BenchPlan, method: str, copies: int) -> tuple[BenchRow, ...]:
-    """The source, and behind it the augmented rows."""
+def training_rows(plan: BenchPlan, method: str, sets: Collection[int]) -> tuple[BenchRow, ...]:
+    """The source, and behind it the augmented rows of some sets, or of all."""
     if method == NONE:
         return plan.train
     new = plan.augmented[method].rows
-    return (*plan.train, *(first(new, copies) if copies else new))
+    return (*(() if plan.without_source else plan.train), *(of_sets(new, sets) if sets else new))
 
 
 def _cell(

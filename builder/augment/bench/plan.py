@@ -6,6 +6,7 @@ in the working directory.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -21,8 +22,6 @@ from builder.core.files import write_atomically
 from builder.core.wording import counted
 from builder.learning.task import Progress
 
-VALID_SHARE = 0.1
-"""Of the training texts, for choosing the epoch, where no validation set is given (Wu et al. 2019, section 4.1)."""
 COPIES = 4
 """Of a method, where no number is asked for (Li et al. 2020, section 4.2.1)."""
 
@@ -31,6 +30,8 @@ COPIES = 4
 class BenchRequest:
     """The options of the command. `copies` empty: all that a file holds, four of a method; `settings`: those of methods
     that a preset holds, which `sets` go before; `folds` above 0: each part of `train` is a test set in turn.
+    `valid_share` of the training texts chooses the epoch, where no file and no count is given (a tenth: Wu et al. 2019,
+    section 4.1).
     """
 
     task: Task
@@ -53,7 +54,10 @@ class BenchRequest:
     sets: tuple[str, ...] = ()
     settings: Mapping[str, object] = field(default_factory=dict)
     folds: int = 0
+    valid_share: float = 0.1
     valid_count: int = 0
+    generated_sets: int = 0
+    without_source: bool = False
     device: str = "auto"
 
 
@@ -65,6 +69,11 @@ def prepare(asked: BenchRequest) -> tuple[list[BenchPlan], list[str]]:
         raise ConfigError(
             f"{asked.valid_count} training texts are to be held out, and a file of others is given",
             where="--valid-count", fix="leave --valid or --valid-count out",
+        )  # fmt: skip
+    if asked.generated_sets and max(asked.copies, default=0) > asked.generated_sets:
+        raise ConfigError(
+            f"{max(asked.copies)} copies out of {asked.generated_sets} sets", where="--generated-sets",
+            fix="take as many sets as copies at least",
         )  # fmt: skip
     train = load(asked.train, asked.task)
     if not asked.folds:
@@ -115,7 +124,7 @@ def _planned(asked: BenchRequest, train: Data, test: Data) -> tuple[BenchPlan, l
             raise ConfigError(f"two augmented sets are called {shown!r}", where="--methods", fix="rename one")
         augmented[shown] = _augmented(asked, name, made_by[name], Sources(tuple(kept), tuple(valid), test.rows))
         refuse_shared(augmented[shown].rows, test.rows, name)
-        notes.append(_made(shown, augmented[shown]))
+        notes.append(_made(shown, len(augmented[shown].rows), dict(augmented[shown].rejected)))
     domain = _domain(asked.domain)
     refuse_shared([BenchRow(f"line {n}", text) for n, text in enumerate(domain, start=1)], test.rows, str(asked.domain))
     means = Means("", asked.vectors, asked.domain_vectors, domain, asked.comprehension, asked.device)
@@ -133,6 +142,8 @@ def _planned(asked: BenchRequest, train: Data, test: Data) -> tuple[BenchPlan, l
         asked.workdir,
         asked.epochs,
         asked.seed,
+        asked.generated_sets,
+        asked.without_source,
     )
     check_plan(plan)
     return plan, notes
@@ -147,8 +158,8 @@ def _models(asked: BenchRequest, tongue: str) -> tuple[Choice | None, ...]:
 
 
 def _validation(asked: BenchRequest, rows: Sequence[BenchRow]) -> tuple[list[BenchRow], list[BenchRow]]:
-    """(trained on, for choosing the epoch): a tenth of the texts, drawn by their hash, or the file given; texts of
-    the latter are not trained on.
+    """(trained on, for choosing the epoch): a share of the texts, drawn by their hash, or the file given; texts of
+    the latter are not trained on. Without any the last epoch counts.
     """
     if asked.valid is not None:
         valid = list(load(asked.valid, asked.task, "valid").rows)
@@ -160,7 +171,7 @@ def _validation(asked: BenchRequest, rows: Sequence[BenchRow]) -> tuple[list[Ben
             f"{asked.valid_count} texts are to be held out of {texts}, which leaves none to train on",
             where="--valid-count", fix=f"hold out {texts - 1} at most, or leave the option out for a tenth",
         )  # fmt: skip
-    valid = held_out(rows, VALID_SHARE, "valid", asked.valid_count)
+    valid = held_out(rows, asked.valid_share, "valid", asked.valid_count)
     keys = {row.key for row in valid}
     return [row for row in rows if row.key not in keys], valid
 
@@ -168,9 +179,8 @@ def _validation(asked: BenchRequest, rows: Sequence[BenchRow]) -> tuple[list[Ben
 def _augmented(asked: BenchRequest, name: str, method: bool, sources: Sources) -> Augmented:
     if method:
         sets = {key.strip(): toml_value(value) for key, _, value in (option.partition("=") for option in asked.sets)}
-        return by_method(
-            name, sources, {**asked.settings, **sets}, max(asked.copies, default=COPIES), asked.seed, asked.workdir
-        )
+        copies = max(asked.generated_sets, *asked.copies) if asked.copies else asked.generated_sets or COPIES
+        return by_method(name, sources, {**asked.settings, **sets}, copies, asked.seed, asked.workdir)
     data = load(Path(name), asked.task)
     made = of_file(Path(name), data, sources.train, sources.valid)
     if asked.share < 1 and not made.named:
@@ -200,21 +210,33 @@ def describe_rows(what: str, data: Data, more: str) -> str:
     )
 
 
-def _made(name: str, made: Augmented) -> str:
-    left = ", ".join(f"{reason} {n:,}" for reason, n in made.rejected if n)
-    return f"{name}: {counted(len(made.rows), 'augmented row')}" + (f"; left out: {left}" if left else "")
+def count_made(plans: Sequence[BenchPlan]) -> dict[str, tuple[int, Counter[str]]]:
+    """By method: augmented rows of all folds, and candidates that are not used, by reason."""
+    return {
+        name: (
+            sum(len(plan.augmented[name].rows) for plan in plans),
+            sum((Counter(dict(plan.augmented[name].rejected)) for plan in plans), Counter[str]()),
+        )
+        for name in plans[0].augmented
+    }
+
+
+def _made(name: str, rows: int, reasons: Mapping[str, int]) -> str:
+    left = ", ".join(f"{reason} {n:,}" for reason, n in sorted(reasons.items()) if n)
+    return f"{name}: {counted(rows, 'augmented row')}" + (f"; left out: {left}" if left else "")
 
 
 def run_plans(plans: Sequence[BenchPlan], report: Progress | None = None) -> list[Cell]:
-    """The cells of a plan; of several folds, the means of their scores, seed by seed."""
+    """The cells of a plan; of several folds, the means of what each scored, seed by seed."""
     by_fold = [run(plan, report) for plan in plans]
     return by_fold[0] if len(plans) == 1 else [mean_cell(cells) for cells in zip(*by_fold, strict=True)]
 
 
-def write(plan: BenchPlan, cells: Sequence[Cell], command: str, folds: int = 0) -> tuple[str, list[str]]:
+def write(plans: Sequence[BenchPlan], cells: Sequence[Cell], command: str) -> tuple[str, list[str]]:
     """All files of a bench; the table for the terminal, and the names of the files."""
+    plan, folds, made = plans[0], len(plans) if len(plans) > 1 else 0, count_made(plans)
     lines = tables.lines(cells, plan.task)
-    foot = tables.footer(lines, plan.seeds, plan.task)
+    foot = [*tables.footer(lines, plan.seeds, plan.task), *(_made(name, *counts) for name, counts in made.items())]
     title = f"Augmentation bench: {plan.task}"
     lead = (
         f"{counted(len(plan.train), 'source row')}, {counted(len(plan.test), 'test row')}, "
@@ -229,6 +251,7 @@ def write(plan: BenchPlan, cells: Sequence[Cell], command: str, folds: int = 0) 
         "train": len(plan.train),
         "test": len(plan.test),
         "valid": len(plan.valid),
+        "augmented": {name: {"rows": rows, "rejected": reasons} for name, (rows, reasons) in made.items()},
     }
     figures = [("means", "Mean, standard deviation and each seed", plots.means(lines, plan.task))]
     if (curve := plots.curves(lines, plan.task)) is not None:

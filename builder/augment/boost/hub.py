@@ -35,15 +35,16 @@ MASKED = 0.15
 
 @dataclass(frozen=True, slots=True)
 class HubConfig(NetworkConfig):
-    """Section 3.3 of the paper: 16 texts of at most 80 tokens a batch, rate 1e-5; `language` is the weight of the
-    language model's loss, `longest` how many tokens of a text are read, `batch` how many texts a step has.
+    """Section 3.3 of the paper: 16 texts of at most 80 tokens a batch, rate 1e-5, Adam with L2; `language` is the
+    weight of the language model's loss, `longest` how many tokens of a text are read, `batch` how many texts a step
+    has.
     """
 
     longest: int = LONGEST
     epochs: int = 4
     batch: int = 16
     rate: float = 2e-5
-    weight_decay: float = 1e-8
+    l2: float = 1e-8
     language: float = 0.3
 
     @property

@@ -4,9 +4,9 @@ decides.
 In: labelled sentences, a method of the frame, and a trainer of surrogates. Out: of twice as many candidates as are
 wanted, at most those wanted for each sentence: unsurprising text (perplexity), of whose label the surrogate is sure
 (confidence; where asked for, ranked), and which is the sentence's own (label). The surrogate is never trained on what
-it judges: k folds, of which k - 2 train, one validates and one is boosted, k times. The paper trains on the one that
-validates as well (section 2.1), which `train_on_valid` does. MonoAug has one surrogate,
-trained on everything (section 4.2). What the paper calls alpha and beta: see builder.augment.boost.filters.
+it judges: k folds, of which k - 2 train, one validates and one is boosted, k times. By section 2.1 the one that
+validates is trained on as well, by algorithm 1 it chooses the checkpoint: `train_on_valid` does both. MonoAug has one
+surrogate, trained on everything (section 4.2). What the paper calls alpha and beta: see builder.augment.boost.filters.
 
 What a surrogate says of a fold's candidates is a file `fold-N-….json`: a run that was interrupted goes on after the
 last one, and other thresholds (Table 3) are tried without training anew. `judged-….jsonl` beside it has every

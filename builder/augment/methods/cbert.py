@@ -4,14 +4,15 @@ is the same without label.
 In: sentences with a label, or with marks. Out: candidates with `k` other words each, `rounds` times over (algorithm
 1, steps 5 and 6; its M, the number of new sentences, is copies times sentences). Words inside marks are never masked.
 Bases: `embedded`, an encoder trained on the sentences alone, or any BERT of a hub or a folder: `cbert` fine-tunes it
-until its validation loss no longer falls, `bert` uses it as it is. Either base may learn from a corpus first.
+until its validation loss no longer falls, `bert` uses it as it is. Either base may learn from a corpus first; then an
+encoder without a head for masked words will do.
 """
 
 from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,11 +26,12 @@ from builder.augment.replacing import (
     Replacing,
     Steps,
     Words,
+    begin_on_corpus,
     in_turn,
     train_cloze,
     unit_inventory,
 )
-from builder.augment.training import InDomain, corpora
+from builder.augment.training import InDomain
 from builder.core.limits import Limits, above_0, among, at_least
 
 if TYPE_CHECKING:
@@ -116,7 +118,7 @@ def trained(
     network: Cloze
     inventory: Inventory
     if settings.base != "embedded":
-        network, inventory, base = filling.based(settings.base, len(conditions.names), shelf.seed)
+        network, inventory, base = filling.based(settings.base, len(conditions.names), shelf.seed, bool(corpus))
     else:
         inventory, base = unit_inventory(corpus or sentences, False, settings.min_count), "embedded"
         network = filling.embedded(inventory.size, len(conditions.names), settings.width, settings.layers, shelf.seed)
@@ -135,23 +137,18 @@ def trained(
 
 
 def _train_on_corpus(settings: CBertSettings, corpus: Sequence[Sentence], model: ClozeModel, shelf: ModelShelf) -> str:
-    """Give the model the weights of an unconditional one that learnt from the corpus, the same for every label.
-    Returns their digest.
-    """
+    """Begin with an unconditional model that learns from the corpus; its digest."""
     from builder.augment.nets import filling
 
     first, base = settings.begun(), "embedded"
     if settings.base != "embedded":
-        network, _, base = filling.based(settings.base, 1, shelf.seed)
+        network, _, base = filling.based(settings.base, 1, shelf.seed, True)
     else:
         network = filling.embedded(model.inventory.size, 1, first.width, first.layers, shelf.seed)
-    plain = ClozeModel(network, model.inventory, Conditions.of("none", corpus))
     phases = [(first.schedule(first.epochs, corpus, first.own_rate), False)]
     masking = Masking(max(settings.mask, settings.share), hidden=True)
     training = ClozeTraining(PLAIN, _describe(first, masking.share), phases, masking, base)
-    digest = train_cloze(plain, corpus, training, replace(shelf, folder=corpora(shelf.folder, PLAIN)))
-    filling.take_over(model.network, network)
-    return digest
+    return begin_on_corpus(model, network, corpus, training, shelf)
 
 
 def _describe(settings: CBertSettings, mask: float) -> str:

@@ -3,8 +3,8 @@ LSTM language model puts there.
 
 In: sentences with a label, or with marks. Out: candidates with some words outside of marks replaced by words of the
 training sentences, drawn from the model's distribution given the words around; with `+label` given the label as well.
-Words, also in Chinese. Kobayashi pre-trains on WikiText; here the language model learns from the sentences alone,
-first without their labels.
+Words, also in Chinese. The language model learns from raw text first, as Kobayashi's does from WikiText, where a corpus
+is named; else from the sentences alone, first without their labels.
 """
 
 from __future__ import annotations
@@ -25,20 +25,22 @@ from builder.augment.replacing import (
     Replacing,
     Steps,
     Words,
+    begin_on_corpus,
     train_cloze,
     unit_inventory,
 )
-from builder.augment.training import LATER, Training, describe_training
+from builder.augment.training import LATER, OnCorpus, describe_training
 from builder.core.limits import Limits, above_0, among, at_least, share_above_0
 
 if TYPE_CHECKING:
     from builder.learning.task import Progress
 
 PLAIN, NAME = "context", "context+label"
+_RATE = 2e-3
 
 
 @dataclass(frozen=True, slots=True)
-class ContextSettings(Training):
+class ContextSettings(OnCorpus):
     """Every word may give way to what a language model expects in its place (Kobayashi 2018)."""
 
     labels: str = "auto"
@@ -48,12 +50,11 @@ class ContextSettings(Training):
     temperature: float = field(default=1.0, metadata=LATER)
     """Temperature of sampling."""
     pretrain_epochs: int = 10
-    """Passes without labels, first."""
     epochs: int = 20
     width: int = 256
 
     def limits(self) -> Limits:
-        return Training.limits(self) | {
+        return OnCorpus.limits(self) | {
             "labels": among(MODES, self.labels),
             "probability": share_above_0(self.probability),
             "temperature": above_0(self.temperature),
@@ -68,22 +69,31 @@ def load(
     seed: int = 0,
     progress: Progress | None = None,
     name: str = NAME,
+    corpus: Sequence[Sentence] = (),
     device: str = "auto",
 ) -> Replacing:
     """`context+label`, or `context` by that name, with the language model of these sentences: read from `folder` or
-    trained and kept there.
+    trained and kept there. `corpus` are the raw sentences that `settings.corpus` names.
     """
     from builder.augment.nets import filling
     from builder.learning.obtain import ModelShelf
 
     conditions = Conditions.of("none" if name == PLAIN else settings.labels, sentences)
-    inventory = unit_inventory(sentences, True, settings.min_count)
-    network = filling.lstm(inventory.size, len(conditions.names), settings.width, seed)
-    model = ClozeModel(network, inventory, conditions)
-    epochs = [(settings.pretrain_epochs, False), *([(settings.epochs, True)] if name == NAME else [])]
-    phases = [(settings.schedule(number, sentences, 2e-3), labelled) for number, labelled in epochs]
-    training = ClozeTraining(name, describe_training(settings), phases, Masking(1.0, hidden=False))
-    digest = train_cloze(model, sentences, training, ModelShelf(folder, seed, progress, device))
+    shelf = ModelShelf(folder, seed, progress, device)
+    inventory = unit_inventory(corpus or sentences, True, settings.min_count)
+    model = ClozeModel(filling.lstm(inventory.size, len(conditions.names), settings.width, seed), inventory, conditions)
+    masking, base = Masking(1.0, hidden=False), "embedded"
+    if corpus:
+        first, plain = settings.begun(), filling.lstm(inventory.size, 1, settings.width, seed)
+        course = [(first.schedule(first.epochs, corpus, _RATE), False)]
+        training = ClozeTraining(PLAIN, describe_training(first), course, masking)
+        base = begin_on_corpus(model, plain, corpus, training, shelf)
+    epochs = [(settings.epochs, True)] if name == NAME else []
+    if settings.pretrain_epochs and not corpus:
+        epochs.insert(0, (settings.pretrain_epochs, False))
+    phases = [(settings.schedule(number, sentences, _RATE), labelled) for number, labelled in epochs]
+    training = ClozeTraining(name, describe_training(settings), phases, masking, base)
+    digest = train_cloze(model, sentences, training, shelf)
     plan = partial(by_chance, settings.probability)
     return Replacing(name, settings, model, plan, digest, settings.temperature, progress=progress)
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
+from itertools import chain, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,7 +30,7 @@ from builder.augment.fragment_training import learnable, masked, train_fragments
 from builder.augment.mask_frag import chosen_fragments
 from builder.augment.records import Edit, Rewrite, Sentence
 from builder.augment.replacing import unit_inventory
-from builder.augment.training import corpora, describe_training, sign_method
+from builder.augment.training import corpora, describe_training, english, sign_method
 from builder.core.files import Kept
 
 if TYPE_CHECKING:
@@ -74,8 +75,8 @@ class MaskedSeq2Seq:
         return sign_method(NAME, self.settings, f"model {self.digest[:16]}", f"cues {self.bars.signature}")
 
     def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Rewrite, ...]]:
-        """Up to `copies` candidates a sentence, of as many fragments with distinct starts, the surest first; a
-        sentence of which every token is labelled gets none.
+        """Up to `copies` candidates a sentence, of as many fragments with distinct starts, the surest first; where
+        there are fewer starts, of their next best beams. A sentence of which every token is labelled gets none.
         """
         for at in range(0, len(sentences), _CHUNK):
             yield from self._chunk(sentences[at : at + _CHUNK], copies, seed)
@@ -97,11 +98,14 @@ class MaskedSeq2Seq:
         if how.fitting:
             fragments = [(cut.ids, item, row) for (_, cut, item, _), row in zip(plans, searched, strict=True)]
             searched = fitted(self.reader, fragments, limits)
-        by_sentence: list[list[Beam]] = [[] for _ in sentences]
+        by_sentence: list[list[list[Beam]]] = [[] for _ in sentences]
         for (n, *_), row in zip(plans, searched, strict=True):
-            by_sentence[n] += row if how.fitting else row[:1]
-        for sentence, row in zip(sentences, by_sentence, strict=True):
-            chosen = surest(sentence.text, row, copies) if how.fitting else row
+            by_sentence[n].append(row)
+        for sentence, rows in zip(sentences, by_sentence, strict=True):
+            if how.fitting:
+                chosen = surest(sentence.text, chain(*rows), copies)
+            else:
+                chosen = [beam for rank in zip_longest(*rows) for beam in rank if beam is not None][:copies]
             yield tuple(Rewrite(sentence.id, beam.edits, beam.score, doubt=beam.doubt(limits)) for beam in chosen)
 
     def _masked(self, sentence: Sentence, copies: int, seed: int) -> Iterator[tuple[Cut, MaskedSentence, Set[int]]]:
@@ -177,7 +181,7 @@ def load(
     digest = train_fragments(settings, sentences, network, inventory, base, shelf, phases)
     barred = bars(sentences, inventory, settings.keep, cues) if settings.whole else Bars()
     known = None
-    if cues and corpus:
+    if corpus and settings.base == "embedded" and not english(corpus):
         texts = (inventory.cut(sentence.text, sentence.words).ids for sentence in corpus)
         known = pairs(texts, inventory, settings.min_count)
     made = MaskedSeq2Seq(settings, network.eval(), inventory, digest, progress, barred, known)

@@ -22,6 +22,7 @@ from builder.augment.records import Edit, Rewrite, Sentence, seeded
 from builder.augment.settings import AugmentSettings
 from builder.augment.settings import SynonymSettings as Options
 from builder.core.errors import ResourceError
+from builder.core.files import key_of
 from builder.core.records import Span
 from builder.language.lexicon.folders import Folders
 from builder.reviews.folding import fold
@@ -123,36 +124,40 @@ class Sets:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class English:
-    """WordNet, or sets where there is none. Words of grammar, names and cues of polarity keep out of it: they have no
-    harmless synonym.
-    """
+    """WordNet, or sets where there is none. Names and the words in `fixed` keep out of it."""
 
     net: wordnet.WordNet | None
     table: Mapping[str, tuple[str, ...]]
+    fixed: frozenset[str]
 
     @property
     def signature(self) -> str:
-        return f"en:wordnet:{self.net.digest}" if self.net else "en:own"
+        return f"en:{f'wordnet:{self.net.digest}' if self.net else 'own'}:{key_of(sorted(self.fixed))}"
 
     def synonyms(self, word: str, simplified: bool = False) -> Sequence[str]:
         lower = word.lower()
-        if len(lower) < 3 or not lower.isalpha() or lower in _fixed() or (word != lower and word != word.capitalize()):
+        if (
+            len(lower) < 3
+            or not lower.isalpha()
+            or lower in self.fixed
+            or (word != lower and word != word.capitalize())
+        ):
             return ()
         others = self.net.synonyms(lower) if self.net else self.table.get(lower, ())
         return [other.capitalize() for other in others] if word[0].isupper() else others
 
 
-@cache
-def _fixed() -> frozenset[str]:
-    """Words that have no harmless synonym."""
-    return frozenset(word for kind in ("kept", "not", "high", "low", "over") for word in english_words()[kind])
+def _fixed(label_safe: bool) -> frozenset[str]:
+    """Words of grammar, and of a label-safe thesaurus the cues that have no harmless synonym."""
+    kinds = ("kept", "not", "high", "low", "over") if label_safe else ("kept",)
+    return frozenset(word for kind in kinds for word in english_words()[kind])
 
 
 def load(settings: AugmentSettings) -> Synonym:
     """ResourceError where a thesaurus that is named cannot be read."""
     options = settings.synonym
     if settings.given.language != "zh":
-        return Synonym(_english(options), options.rate)
+        return Synonym(_english(options, settings.label_safe), options.rate)
     folders = settings.given.folders
     return Synonym(_chinese(options, folders, folders.files_digest), options.rate)
 
@@ -178,9 +183,10 @@ def _chinese(options: Options, folders: Folders, files: str) -> Sets:
 
 
 @cache
-def _english(options: Options) -> English:
+def _english(options: Options, label_safe: bool) -> English:
     folder = Path(options.wordnet) if options.wordnet else wordnet.installed()
-    return English(wordnet.load(folder) if folder else None, _table(english_sets(), _about_as_long))
+    net = wordnet.load(folder) if folder else None
+    return English(net, _table(english_sets(), _about_as_long), _fixed(label_safe))
 
 
 def _table(sets: Iterable[Sequence[str]], fits: Callable[[str, str], bool]) -> dict[str, tuple[str, ...]]:

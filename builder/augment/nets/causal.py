@@ -7,6 +7,7 @@ that nothing is padded.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -22,10 +23,14 @@ from builder.augment.nets.hub import load as load_hub
 from builder.augment.nets.seq2seq import IGNORED
 from builder.augment.nets.transformer import DecoderLayer, begun, padded
 from builder.learning.checkpoint import tensor_digest
-from builder.learning.devices import device_of
+from builder.learning.devices import choose, device_of
+from builder.learning.encode import batches
 from builder.learning.loop import scope
 from builder.learning.obtain import Measure, Phase, Schedule, TrainingRun, train_phase
 from builder.learning.task import Progress, seed_of
+
+_ROOM = 4096
+"""Tokens of a batch that is only read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +150,27 @@ def train(
         network, Phase(lambda epoch: whole, held, schedule), measure, replace(run, seed=seed_of(run.seed, "causal"))
     )
     return {"score": done.score, "epochs": float(len(done.scores))}
+
+
+def measure_perplexity(source: str, threads: int, device: str, texts: Sequence[str]) -> float | None:
+    """The perplexity of a causal language model of a hub or folder over the tokens of all texts but the first of each,
+    which nothing precedes; None where there is none to ask for.
+    """
+    network, known = load_hub(source, CAUSAL)
+    place = choose(device)
+    network.to(place).eval()
+    longest = int(getattr(network.config, "max_position_embeddings", 512))
+    cut = [known.tokenizer(text, add_special_tokens=False).input_ids[:longest] for text in texts]
+    ids = [row for row in cut if len(row) > 1]
+    total = number = 0.0
+    with scope(threads), torch.inference_mode():
+        for chosen in batches([len(row) for row in ids], _ROOM):
+            shown = padded([ids[i] for i in chosen]).to(place)
+            due = padded([[*ids[i][1:], IGNORED] for i in chosen], IGNORED).to(place)
+            logits = network(input_ids=shown).logits
+            total += float(functional.cross_entropy(logits.flatten(0, 1), due.flatten(), reduction="sum"))
+            number += sum(len(ids[i]) - 1 for i in chosen)
+    return round(math.exp(total / number), 1) if number else None
 
 
 class _CausalSteps:

@@ -63,9 +63,11 @@ def lstm(size: int, labels: int, width: int, seed: int) -> Cloze:
         return LstmCloze(size, labels, width)
 
 
-def based(source: str, labels: int, seed: int) -> tuple[Cloze, HubInventory, str]:
-    """Any BERT of a hub or folder, its tokens, and the digest of its weights. ModelError for another kind of model."""
-    network, inventory = load_hub(source, MASKED)
+def based(source: str, labels: int, seed: int, new_head: bool = False) -> tuple[Cloze, HubInventory, str]:
+    """Any BERT of a hub or folder, its tokens, and the digest of its weights; `new_head`: one without a head for masked
+    words gets a new one. ModelError for another kind of model.
+    """
+    network, inventory = load_hub(source, MASKED, new_head)
     digest = tensor_digest(dict(network.named_parameters()))
     tokenizer = inventory.tokenizer
     around = tuple([i] if i is not None else [] for i in (tokenizer.cls_token_id, tokenizer.sep_token_id))

@@ -18,6 +18,8 @@ from builder.learning.pieces import Cut, Written
 from builder.models.paper.pretrained import load_base
 
 MASKED, CAUSAL = "masked", "causal"
+_HEADS = ("cls.predictions", "lm_head", "generator_")
+"""Names in the weights of the heads of masked language models."""
 _HAN = re.compile("[\u3000-\u303f\u3400-\u9fff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]")
 _SPACED_HAN = re.compile(f"(?<! ) +(?={_HAN.pattern})|(?<={_HAN.pattern}) +")
 _CLASSES = {MASKED: "AutoModelForMaskedLM", CAUSAL: "AutoModelForCausalLM"}
@@ -165,13 +167,16 @@ def load_seq2seq(source: str) -> tuple[Any, HubInventory]:
     return base.network, inventory(base.network, base.tokenizer, source)
 
 
-def load(source: str, kind: str) -> tuple[Any, HubInventory]:
-    """A `masked` or `causal` language model with all of its weights. ModelError says what is wrong with any other."""
+def load(source: str, kind: str, new_head: bool = False) -> tuple[Any, HubInventory]:
+    """A `masked` or `causal` language model with all of its weights; `new_head`: that of a masked one may be missing,
+    as it learns from a corpus first. ModelError says what is wrong with any other.
+    """
     _check(source, kind)
     tokenizer = hub.load_tokenizer(source)
     if tokenizer.pad_token_id is None and tokenizer.eos_token_id is not None:  # as GPT-2's: padding is never looked at
         tokenizer.pad_token = tokenizer.eos_token
-    network = hub.load_network(_CLASSES[kind], source, wanted=_WANTED[kind])
+    optional = _HEADS if new_head else ()
+    network = hub.load_network(_CLASSES[kind], source, wanted=_WANTED[kind], optional=optional)
     return network, inventory(network, tokenizer, source, kind == MASKED)
 
 

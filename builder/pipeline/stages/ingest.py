@@ -12,10 +12,11 @@ from pathlib import Path
 from builder.core.errors import InputError
 from builder.core.progress import bar
 from builder.core.settings import Input
-from builder.pipeline import ingest_rows, layers
+from builder.pipeline import layers
 from builder.pipeline.context import Context
-from builder.pipeline.ingest_rows import IngestRow, StoredTexts, UnusableRow, make_job, make_tasks
+from builder.pipeline.ingest_rows import IngestRow, UnusableRow, make_job, make_tasks
 from builder.pipeline.layers import named_files
+from builder.pipeline.splits import StoredTexts, assign_splits
 from builder.reviews import sources
 from builder.reviews.sources.opening import one_line, storable
 from builder.store import db, reviews, runs, search
@@ -38,7 +39,7 @@ def run(context: Context) -> runs.Counts:
         for file, given in labelled.items():
             _check_keys(context, file, frozenset(str(row["id"]) for row in given))
         named = frozenset(str(row["id"]) for given in labelled.values() for row in given)
-        ingest_rows.assign_splits(context, stored, named)
+        assign_splits(context, stored, named)
         for file, given in labelled.items():  # now, not after the training
             layers.labelled(given, reviews.in_split(connection, "test"), file)
         counts = reviews.ingest_counts(connection) | reviews.near_counts(connection)

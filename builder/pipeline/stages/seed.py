@@ -1,5 +1,5 @@
 """seed: the rule engine over every annotated review; triplets and their story go to `triplets` and `proposals` of the
-source `rules`.
+source `rules`. Where exact counts of test and valid are those of reviews with a triplet, it settles the splits.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from builder.engine import RuleEngine, make_engine
 from builder.engine.reader import extract, restored
 from builder.language.lexicon.resources import Lexicon
 from builder.pipeline.context import ArrivedWords, Context, advance, begin, pack_words, unpack_words
+from builder.pipeline.splits import counts_triplets, settle_splits
 from builder.store import db, reviews, runs, triplets
 
 _CHUNK = 1024
@@ -40,6 +41,9 @@ def run(context: Context) -> runs.Counts:
                 advance(connection, "seed", last)
             shown.update(number)
     triplets.record(connection, _lexicon_entries(context.lexicon))
+    if counts_triplets(context.config):
+        with db.atomic(connection):
+            settle_splits(context, source)
     return triplets.counts(connection, "rules")
 
 

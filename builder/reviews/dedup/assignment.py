@@ -72,8 +72,10 @@ def assign(
     shares: tuple[float, float],
     counts: tuple[int, int] = (0, 0),
     groups: Groups | None = None,
+    counting: Sequence[bool] = (),
 ) -> list[str | None]:
     """The split of each text; `shares` and `counts` are those of test and valid, a count of 0 leaves it to the share.
+    `counting`: which texts count; the others go to train, or with a text that they must stand with.
 
     `near` holds every pair inside a cluster whose texts are `pinned` to several splits, else enough to connect it.
     ConfigError if a count cannot be met.
@@ -91,7 +93,9 @@ def assign(
     wanted: list[str | None] = [None] * len(hashes)
     free = array("q", (i for i in range(len(hashes)) if unit[i] == i and i not in pins))
     if any(counts):
-        _fill(board, wanted, sorted(free, key=lambda i: (key(i), i)), members, _targets(len(hashes), shares, counts))
+        counts_for = counting or [True] * len(hashes)
+        targets = _targets(sum(counts_for), shares, counts)
+        _fill(board, wanted, sorted(free, key=lambda i: (key(i), i)), members, targets, counts_for)
     else:
         for i in free:
             wanted[i] = by_hash(key(i), *shares)
@@ -205,10 +209,11 @@ def _fill(
     free: Sequence[int],
     members: Mapping[int, Sequence[int]],
     targets: Iterable[tuple[str, int, bool]],
+    counting: Sequence[bool],
 ) -> None:
-    """Give test and valid whole units, in the order of their hashes, until each has its count."""
+    """Give test and valid whole units, in the order of their hashes, until each has its count of texts that count."""
     for split, count, exact in targets:
-        there = sum(placed == split for placed in board.chosen)
+        there = sum(placed == split and counts for placed, counts in zip(board.chosen, counting, strict=True))
         if exact and there > count:
             raise ConfigError(
                 f"ingest.{split}_count = {count:,}, but {split} holds {counted(there, 'review')} already: "
@@ -220,7 +225,9 @@ def _fill(
             own = members.get(i, (i,))
             if room <= 0:
                 break
-            if wanted[i] is None and 0 < (size := sum(board.may(text, split) for text in own)) <= room:
+            if wanted[i] is not None:
+                continue
+            if 0 < (size := sum(counting[text] and board.may(text, split) for text in own)) <= room:
                 wanted[i] = split
                 for text in own:
                     if board.may(text, split):

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Task = Literal["tc", "absc", "ate"]
 Reads = Literal["words", "vectors", "pieces"]
 ATE_CLASSES = ("O", "B", "I")
-_SETTING = re.compile(r"[a-z_]+=[^=]*")
+_SETTING = re.compile(r"[a-z0-9_]+=[^=]*")
 _WORD = re.compile(r"[A-Za-z]+(?:['’][A-Za-z]+)*|[0-9]+(?:[.,][0-9]+)*|\S")
 
 
@@ -75,6 +75,8 @@ class ClassifierConfig(NetworkConfig):
     `vector_size` is the width of word embeddings (a vector file decides it where one is given), `longest` how many
     words are read, `unknown` the share of words that training hides so that unknown ones are known, `srd` the
     semantic-relative distance of local context focus. `batch` above 0: so many texts a step, whatever their lengths.
+    `l2` above 0: Adam with this L2 penalty, in place of AdamW with `weight_decay`. `filters`: the sizes of those of
+    `cnn`, joined by `+`.
     """
 
     width: int = 128
@@ -92,13 +94,24 @@ class ClassifierConfig(NetworkConfig):
     min_count: int = 1
     threads: int = 1
     batch: int = 0
+    l2: float = 0.0
+    filters: str = "3+4+5"
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        return tuple(map(int, self.filters.split("+")))
 
     @property
     def step_items(self) -> int:
         return self.batch
 
     def limits(self) -> Limits:
-        return NetworkConfig.limits(self) | {"batch": at_least(0, self.batch)}
+        fitting = all(size.isdecimal() and int(size) for size in self.filters.split("+"))
+        return NetworkConfig.limits(self) | {
+            "batch": at_least(0, self.batch),
+            "l2": at_least(0, self.l2),
+            "filters": (fitting, "sizes joined by +, as in 3+4+5"),
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +157,7 @@ MODELS: dict[str, ClassifierKind] = {
     ),
     "bert": ClassifierKind(("tc", "absc"), "pieces", "encoders:Pooled", "Devlin et al. 2019", bases=_BERT),
     "deberta": ClassifierKind(
-        ("tc", "absc"), "pieces", "encoders:Pooled", "He et al. 2021", bases=(("en", "microsoft/deberta-v3-base"),)
+        ("tc", "absc"), "pieces", "encoders:Pooled", "He et al. 2021", bases=(("en", "microsoft/deberta-base"),)
     ),
     "fastlcf": ClassifierKind(
         ("absc",), "pieces", "encoders:FastLcf", "Zeng et al. 2019; Yang and Li 2022, section 3.2", _SCRATCH

@@ -98,18 +98,16 @@ class Rnn(_Classes):
 
 
 class Cnn(_Classes):
-    """Filters of sizes 3, 4, 5, max-pooling over time, a two-layer network with ReLU (Wu et al. 2019, section 4.2).
+    """Filters of several sizes, max-pooling over time, a two-layer network with ReLU (Wu et al. 2019, section 4.2).
     [B, width].
     """
-
-    SIZES = (3, 4, 5)
 
     def __init__(self, words: int | Tensor, classes: int, config: ClassifierConfig) -> None:
         super().__init__(words, config.width, classes, config)
         self.filters = nn.ModuleList(
-            nn.Conv1d(self.embedded.size, config.width, size, padding=size // 2) for size in self.SIZES
+            nn.Conv1d(self.embedded.size, config.width, size, padding=size // 2) for size in config.sizes
         )
-        self.hidden = nn.Linear(len(self.SIZES) * config.width, config.width)
+        self.hidden = nn.Linear(len(config.sizes) * config.width, config.width)
 
     def pooled(self, batch: PieceBatch) -> Tensor:
         x = self.embedded(batch).transpose(1, 2)

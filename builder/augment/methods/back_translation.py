@@ -1,0 +1,74 @@
+"""`back-translation` (Sennrich et al. 2016): a sentence is translated into another language, and back.
+
+In: sentences, and a translation model for each direction (of a hub or a folder; nothing is trained). Out: up to
+`copies` candidates, the likeliest ways back of the likeliest way there. Nothing makes a model say the labelled words
+again: where they come back in their order, the edits leave them alone; where not, an edit covers them, and a constraint
+will see it. Yang and Li (2022, footnote 7) tried it as one more back end of their filter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from builder.augment.methods.gpt2 import around
+from builder.augment.records import Rewrite, Sentence
+from builder.augment.settings import AugmentSettings
+from builder.core.errors import ConfigError
+from builder.core.files import key_of
+
+if TYPE_CHECKING:
+    from builder.augment.nets.translating import Translator
+
+NAME = "back-translation"
+_CHUNK = 1024
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BackTranslation:
+    """The method, with its two models."""
+
+    there: Translator
+    back: Translator
+    beams: int
+    name: str = NAME
+
+    @property
+    def signature(self) -> str:
+        return f"{NAME}/{key_of(self.beams, self.there.digest, self.back.digest)}"
+
+    @property
+    def digest(self) -> str:
+        return key_of(self.there.digest, self.back.digest)
+
+    def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Rewrite, ...]]:
+        """Nothing is drawn by chance here: `seed` changes nothing, and there are no more candidates than beams."""
+        for at in range(0, len(sentences), _CHUNK):
+            part = sentences[at : at + _CHUNK]
+            foreign = [rows[0] for rows in self.there.translate([sentence.text for sentence in part], self.beams, 1)]
+            ways = self.back.translate(foreign, self.beams, min(copies, self.beams))
+            for sentence, texts in zip(part, ways, strict=True):
+                yield tuple(_rewrites(sentence, texts))
+
+
+def _rewrites(sentence: Sentence, texts: Sequence[str]) -> Iterator[Rewrite]:
+    for text in dict.fromkeys(texts):
+        if text and text != sentence.text:
+            yield Rewrite(sentence.id, around(sentence.text, 0, text, sentence.marks))
+
+
+def load(settings: AugmentSettings) -> BackTranslation:
+    """Reads both models. ConfigError where one is not named, ModelError where one is no encoder-decoder."""
+    from builder.augment.nets.translating import load as load_translator
+
+    own = settings.back_translation
+    for name, source in (("there", own.there), ("back", own.back)):
+        if not source:
+            raise ConfigError(
+                "no model translates",
+                where=f"back_translation.{name}",
+                fix=f"--set back_translation.{name}=MODEL: a hub name or a folder, such as Helsinki-NLP/opus-mt-en-de",
+            )
+    there, back = (load_translator(source, settings.threads, settings.device) for source in (own.there, own.back))
+    return BackTranslation(there, back, own.beams)
