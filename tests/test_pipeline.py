@@ -20,7 +20,7 @@ from builder.core.config import Resolved, flat, resolve
 from builder.core.errors import ReleaseError
 from builder.language.lexicon.resources import load_lexicon
 from builder.pipeline import builds, pipeline
-from builder.pipeline.dataset import Build
+from builder.pipeline.dataset import Build, named
 from builder.pipeline.pipeline import STAGES
 from builder.pipeline.stages import seed
 from builder.release.verify import verify
@@ -131,10 +131,10 @@ DEPENDENT: dict[str, tuple[object, str | None]] = {
 def test_a_setting_changes_the_keys_of_the_stages_that_depend_on_it_and_no_others(key: str, built: Built) -> None:
     value, first = DEPENDENT[key]
     lexicon = load_lexicon()
-    base = Build(built.workdir, built.out, (built.reviews,), options(built))
+    base = named(Build(built.workdir, built.out, (built.reviews,), options(built)))
     assert flat(base.resolved.config)[key] != value
     before = pipeline.stage_keys(base, lexicon)
-    after = pipeline.stage_keys(replace(base, resolved=options(built, **{key: value})), lexicon)
+    after = pipeline.stage_keys(named(replace(base, resolved=options(built, **{key: value}))), lexicon)
     changed = [name for name in NAMES if before[name] != after[name]]
     assert changed == ([] if first is None else NAMES[NAMES.index(first) :])
     assert before == dict(ask(built.workdir, "SELECT stage, key FROM runs"))
@@ -142,7 +142,7 @@ def test_a_setting_changes_the_keys_of_the_stages_that_depend_on_it_and_no_other
 
 def test_other_reviews_or_another_gold_change_every_key(built: Built, tmp_path: Path) -> None:
     lexicon = load_lexicon()
-    base = Build(built.workdir, built.out, (built.reviews,), options(built))
+    base = named(Build(built.workdir, built.out, (built.reviews,), options(built)))
     more = tmp_path / built.reviews.name
     more.write_bytes(built.reviews.read_bytes() + "z1,,5,多一則評論，湯頭好喝\n".encode())
     gold = tmp_path / "gold.jsonl"
