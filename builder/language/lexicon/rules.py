@@ -65,12 +65,12 @@ def load_rules(
     directory: Path | None = None,
     added: Sequence[Path] = (),
     domain: str = RESTAURANT,
-    lexicons: Sequence[Path] | None = None,
+    lexicons: Sequence[Path] = (),
 ) -> tuple[Rule, ...]:
     """Read rules/*.toml of the core and of the pack of `domain`, or of `directory` alone, in their order.
 
     A rule of a folder in `added`, or of the pack, wins over one of its name below; with `extends = true` it adds to it.
-    The classes of words that rules name are the core's, and those of the pack, or else of the folders `lexicons`.
+    The classes of words that rules name are those of the core and the pack, and of the folders `lexicons`.
 
     ResourceError with file and line on a missing key, a broken example, a rule named twice in a folder, one that
     extends a rule that is not there, or one that names an unknown class.
@@ -78,9 +78,8 @@ def load_rules(
     rules: dict[str, Rule] = {}
     for folder in (*rule_folders(directory, domain), *added):
         _read_folder(folder, rules)
-    if lexicons is None:
-        lexicons = [folder for pack in list_layers(domain) for folder in pack.lexicons]
-    classes = load_word_classes((data_dir("lexicons"), *lexicons))
+    own = [folder for pack in list_layers(domain) for folder in pack.lexicons]
+    classes = load_word_classes(tuple(dict.fromkeys((data_dir("lexicons"), *own, *lexicons))))
     ordered = sorted(rules.values(), key=lambda rule: (rule.order, rule.name))
     return tuple(
         replace(rule, params=name_words(rule.params, classes, rule.name, rule.at), written=rule.params)
