@@ -60,7 +60,7 @@ def rule_with(folder: Path, words: str, lexicon: Path | None = None) -> dict[str
     """The words of a rule, class by class, as the engine gets them."""
     folder.mkdir(exist_ok=True)
     (folder / "a.toml").write_text(RULE + words, encoding="utf-8")
-    (rule,) = load_rules(folder, lexicons=[lexicon] if lexicon else None)
+    (rule,) = load_rules(folder, lexicons=[lexicon] if lexicon else ())
     found = rule.params["words"]
     assert isinstance(found, dict)
     return found
