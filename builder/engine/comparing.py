@@ -7,7 +7,7 @@ denies the opinion, and the clause without what is only compared with. Pure.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -110,6 +110,17 @@ class ComparisonRule:
         object.__setattr__(self, "introducers", self.standards | self.companions)
         around = self.among | self.gauging | self.viewpoints | self.excluding | self.excepting
         object.__setattr__(self, "cues", self.introducers | self.comparatives | around)
+
+    @property
+    def classes(self) -> Mapping[str, Collection[str]]:
+        """The classes of words that it shares with rules that match units."""
+        likeness = [f"…{word}" for word in self.likening]
+        return {
+            "INTRODUCER": self.introducers,
+            "ORDINARY": self.common,
+            "COMPARING": self.comparatives,
+            "LIKENESS": likeness,
+        }
 
 
 def find_denier(units: Sequence[Unit], k: int, taken: int, rule: ComparisonRule) -> int:

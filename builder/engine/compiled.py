@@ -10,14 +10,13 @@ convention reads by the result.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from builder.core.errors import ResourceError
 from builder.core.settings import Convention
 from builder.engine import pairing
-from builder.engine.asserting import AssertionRule
 from builder.engine.barring import ExceptionRule, compile_exceptions
 from builder.engine.candidates import DecisionRule
 from builder.engine.carrying import AddingRule, CarryParams
@@ -26,6 +25,7 @@ from builder.engine.constituents import HeadingRule
 from builder.engine.denying import DenyingRule
 from builder.engine.described import mentions
 from builder.engine.extent import Adjoining, AdjoiningRule, ExtentRule, compile_adjoining
+from builder.engine.matching import Matcher, MatchRule, WordsRule
 from builder.engine.naming import NameGrammar, NameRule
 from builder.engine.params import NoParams, Params, in_force, read_params
 from builder.engine.phrases import JoinRule, PhraseGrammar
@@ -182,7 +182,8 @@ DECLARED: Mapping[str, type] = {
     "function-words": FunctionWordRule,
     "predicate": PredicateRule,
     "extent": ExtentRule,
-    "assertion": AssertionRule,
+    "words": WordsRule,
+    "refuse-opinion": MatchRule,
     "join": JoinRule,
     "comparison": ComparisonRule,
     "term": TermRule,
@@ -310,6 +311,7 @@ def compile_rules(lexicon: Lexicon, rules: Sequence[Rule], convention: Conventio
     apart = shipped.aspects.keys() - lexicon.aspects.keys() - lexicon.general.keys()
     apart |= {word for change in changes for word in change.read_apart}
     join, term = chosen.only("join", JoinRule), chosen.only("term", TermRule)
+    comparison = chosen.only("comparison", ComparisonRule)
     irrealis = chosen.params("irrealis", IrrealisRule)
     compatible = chosen.params("compatible", CompatibleRule)
     return Compiled(
@@ -320,9 +322,13 @@ def compile_rules(lexicon: Lexicon, rules: Sequence[Rule], convention: Conventio
         ),
         phrases=PhraseGrammar(
             extent=chosen.only("extent", ExtentRule),
-            assertion=chosen.only("assertion", AssertionRule),
+            refusals=Matcher(
+                [(rule, read_params(rule, MatchRule)) for rule in chosen.of_kind("refuse-opinion")],
+                {**_share_words(chosen), "JOINING": join.joining, **comparison.classes},
+                lexicon,
+            ),
             join=join,
-            comparison=chosen.only("comparison", ComparisonRule),
+            comparison=comparison,
             denying=next(iter(chosen.params("denying", DenyingRule)), DenyingRule()),
             leads=find_leads(lexicon, term.wholes),
         ),
@@ -372,6 +378,11 @@ def compile_rules(lexicon: Lexicon, rules: Sequence[Rule], convention: Conventio
         addresses=compile_addresses(chosen.params("address", AddressRule)),
         wide=bool(chosen.of_kind("pair-sentence")),
     )
+
+
+def _share_words(chosen: _Selection) -> dict[str, Collection[str]]:
+    """The classes of words that all rules may name."""
+    return {name: words for params in chosen.params("words", WordsRule) for name, words in params.words.items()}
 
 
 def _find_blocked(lexicon: Lexicon, rule: BlockRule) -> set[str]:

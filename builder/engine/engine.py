@@ -332,7 +332,7 @@ class Engine:
         at, items, decision = scene.at, scene.items, self._rules.decision
         if decision is None:
             return None
-        joining = self._rules.phrases.assertion.joining
+        joining = self._rules.phrases.join.joining
         is_listed = scene.symbols[at - 1 : at] == LIST and scene.symbols[at + 1 : at + 2] in _LIST_GOES_ON
         other = None
         if at > 1 and (is_listed or items[at - 1].word in joining):

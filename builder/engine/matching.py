@@ -1,0 +1,327 @@
+"""The one matcher of rules: patterns over the units of a clause, with classes of words and properties of units.
+
+In: rules with `patterns`, `unless` and `words`; a lexicon. Out: a `Matcher`, which names the first rule that holds of
+an opinion. Pure.
+
+A unit is a row of as many characters as the rules have columns: its kind, whether it touches the unit before it, what
+the opinion is, and one column for each class of words that some rule names. So a unit may be of many classes at once,
+every pattern is one regular expression over the same line, and a class that stands in several rules costs once. Rules
+are found by the opinion's word, or by a word that they cannot do without, so that the others cost nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise, product
+from typing import NamedTuple
+
+from builder.core.errors import ResourceError
+from builder.engine.symbols import ASPECT, NEG, SYMBOLS
+from builder.engine.vocabulary import Unit
+from builder.language.lexicon.resources import Lexicon, OpinionEntry
+from builder.language.lexicon.rules import Rule
+
+OPINION_STATES: Mapping[str, tuple[str, str]] = {
+    "CURRENT": ("pdnPDN", "the opinion in question"),
+    "PLAIN": ("pP", "it, without a degree word or negator"),
+    "GRADED": ("dnDN", "it, with one"),
+    "DENIED": ("nN", "it, with a negator"),
+    "PREDICATE": ("PDN", "it, right behind an aspect that it touches"),
+}
+"""Names of the opinion in question -> the characters of its column, and what they say."""
+UNIT_PROPERTIES: Mapping[str, str] = {
+    "TOUCHING": "a unit that touches the one before it",
+    "ECHO": "one that begins with the word two units before it (新 不 新鮮)",
+    "SINGLE": "a word of one character",
+    "GOOD": "an opinion that does not blame, its valence 5 or more",
+}
+"""Names that hold of a unit of any kind, and what they say."""
+_ECHO, _SINGLE, _GOOD = ("ECHO",), ("SINGLE",), ("GOOD",)
+_TOUCH, _STATE, _FIRST = 1, 2, 3
+"""Columns behind that of the kind."""
+_FACTOR = r"(?:[A-Z_]+|\[\^?[A-Z_ ]+\])"
+_ATOM = re.compile(rf"{_FACTOR}(?:&{_FACTOR})*")
+_CACHE = 100_000
+"""Words whose rows are kept."""
+RESERVED = {*SYMBOLS, *OPINION_STATES, *UNIT_PROPERTIES, "WORD"}
+"""Names that no class of words may have."""
+_OPTIONAL = frozenset("?*{")
+Classes = Mapping[str, Collection[str]]
+"""Name -> the words of a class."""
+_Row = Mapping[int, str]
+"""Column -> what its character must match."""
+
+
+@dataclass(frozen=True, slots=True)
+class MatchRule:
+    """Parameters of a rule that matches units: it holds where one of `patterns` does, and none of `unless`.
+
+    Both name units, properties and the classes of `words`: words as they are, beginnings (`一…`), endings (`…味`),
+    classes of aspects (`@staff`), roles of aspects (`role:person`), categories of opinions (`category:taste`).
+    """
+
+    patterns: tuple[str, ...]
+    unless: tuple[str, ...] = ()
+    words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class WordsRule:
+    """Parameters of a rule of kind `words`: classes of words that every rule that matches units may name."""
+
+    words: Mapping[str, tuple[str, ...]]
+
+
+class _Pattern(NamedTuple):
+    """A pattern made ready. `here`: it begins with the opinion. `about`: the columns one of which the opinion has, none
+    if any opinion will do. `anchors`: columns one of which some unit of each match has, none if no one is needed.
+    """
+
+    expression: re.Pattern[str]
+    here: bool
+    about: frozenset[int]
+    anchors: frozenset[int]
+
+    def holds(self, line: str, at: int) -> bool:
+        return self.expression.match(line, at if self.here else 0) is not None
+
+
+class _Matched(NamedTuple):
+    """A rule made ready."""
+
+    name: str
+    patterns: tuple[_Pattern, ...]
+    unless: tuple[_Pattern, ...]
+
+    def holds(self, line: str, at: int) -> bool:
+        return any(p.holds(line, at) for p in self.patterns) and not any(p.holds(line, at) for p in self.unless)
+
+
+class _Known(NamedTuple):
+    """What is kept of a word: its columns of classes, and the rules that it leads to as the opinion and beside it."""
+
+    row: str
+    about: tuple[int, ...]
+    beside: tuple[int, ...]
+
+
+class Matcher:
+    """The rules of one action, in their order."""
+
+    def __init__(
+        self, rules: Sequence[tuple[Rule, MatchRule]], shared: Mapping[str, Collection[str]], lexicon: Lexicon
+    ) -> None:
+        """`shared`: classes of words that every rule may name beside its own.
+
+        ResourceError names a pattern that cannot be read, a class that is empty, or one whose name is taken.
+        """
+        self._lexicon = lexicon
+        classes = [(rule, params, {**shared, **params.words}) for rule, params in rules]
+        for rule, params, _ in classes:
+            _check_words(rule, params)
+        named = [sorted(own[name]) for _, params, own in classes for name in sorted(_find_names(params) & own.keys())]
+        columns = dict.fromkeys([*map(tuple, named), _ECHO, _SINGLE, _GOOD])
+        self._columns = {words: column for column, words in enumerate(columns, start=_FIRST)}
+        self._width = len(self._columns) + _FIRST
+        self._tests = {column: _read_class(words, lexicon) for words, column in self._columns.items()}
+        self._rules = tuple(self._compile(*known) for known in classes)
+        self._known: dict[object, _Known] = {}
+
+    def find(self, units: Sequence[Unit], first: int, k: int) -> str | None:
+        """The name of the first rule that holds of opinion k, whose phrase begins at unit `first`; None if none
+        does.
+        """
+        known = [self._look_up(unit) for unit in units]
+        places = {place for word in known for place in word.beside}.union(known[k].about)
+        if not places:
+            return None
+        line = self._spell(units, known, first, k)
+        at = k * self._width
+        return next((self._rules[place].name for place in sorted(places) if self._rules[place].holds(line, at)), None)
+
+    def _spell(self, units: Sequence[Unit], known: Sequence[_Known], first: int, k: int) -> str:
+        touching = ["-", *("+" if a.end == b.start else "-" for a, b in pairwise(units))]
+        rows = [u.symbol + touch + "_" + word.row for u, touch, word in zip(units, touching, known, strict=True)]
+        denied = any(unit.symbol == NEG for unit in units[first:k])
+        state = "p" if first == k else "n" if denied else "d"
+        if k and units[k - 1].symbol == ASPECT and touching[k] == "+":
+            state = state.upper()
+        rows[k] = units[k].symbol + touching[k] + state + known[k].row
+        echo = self._columns[_ECHO]
+        for i in range(2, len(units)):
+            if units[i].word.startswith(units[i - 2].word):
+                rows[i] = rows[i][:echo] + "1" + rows[i][echo + 1 :]
+        return "".join(rows)
+
+    def _look_up(self, unit: Unit) -> _Known:
+        key = unit.word if unit.entry is None else (unit.word, unit.entry)
+        known = self._known.get(key)
+        if known is None:
+            if len(self._known) >= _CACHE:
+                self._known.clear()
+            known = self._known[key] = self._know(unit)
+        return known
+
+    def _know(self, unit: Unit) -> _Known:
+        entry = unit.entry or self._lexicon.opinions.get(unit.word.lower())
+        columns = frozenset(column for column, test in self._tests.items() if test(unit.word, entry))
+        row = "".join("1" if column in columns else "0" for column in range(_FIRST, self._width))
+        about, beside = [], []
+        for place, rule in enumerate(self._rules):
+            if unit.entry is None and any(
+                not pattern.about.isdisjoint(columns) or not pattern.about | pattern.anchors
+                for pattern in rule.patterns
+            ):
+                about.append(place)
+            if any(not p.about and not p.anchors.isdisjoint(columns) for p in rule.patterns):
+                beside.append(place)
+        return _Known(row, tuple(about), tuple(beside))
+
+    # ---- Compiling
+
+    def _compile(self, rule: Rule, params: MatchRule, classes: Classes) -> _Matched:
+        """A rule made ready."""
+        return _Matched(
+            rule.name,
+            tuple(self._compile_pattern(pattern, classes, rule.at("patterns")) for pattern in params.patterns),
+            tuple(self._compile_pattern(pattern, classes, rule.at("unless")) for pattern in params.unless),
+        )
+
+    def _compile_pattern(self, pattern: str, classes: Classes, where: str) -> _Pattern:
+        about: list[frozenset[int]] = []
+        anchors: list[frozenset[int]] = []
+
+        def spell_atom(match: re.Match[str]) -> str:
+            atom = [self._read_factor(text, classes, pattern, where) for text in match[0].split("&")]
+            rows = [_join_rows(rows) for rows in product(*atom)]
+            columns = [column for factor in atom if (column := _find_columns(factor))]
+            if any(_names_opinion(factor) for factor in atom):
+                about.append(columns[0] if columns else frozenset())
+            elif columns and _is_needed(pattern, match):
+                anchors.append(columns[0])
+            return "(?:" + "|".join(self._spell_row(row) for row in rows) + ")"
+
+        body = _ATOM.sub(spell_atom, pattern).replace(" ", "")
+        first = _ATOM.match(pattern)
+        here = first is not None and "|" not in pattern and not OPINION_STATES.keys().isdisjoint(first[0].split("&"))
+        try:
+            expression = re.compile(body if here else f"(?:.{{{self._width}}})*?(?:{body})")
+        except (re.error, RecursionError, OverflowError) as error:
+            raise ResourceError(f"pattern {pattern!r}: {error}", where=where) from error
+        if not about:
+            fix = "name one of " + ", ".join(OPINION_STATES)
+            raise ResourceError(f"pattern {pattern!r} does not name the opinion", where=where, fix=fix)
+        own = frozenset[int]().union(*about) if all(about) else frozenset[int]()
+        return _Pattern(expression, here, own, anchors[0] if anchors else frozenset())
+
+    def _read_factor(self, text: str, classes: Classes, pattern: str, where: str) -> Sequence[_Row]:
+        """The rows of which a unit must be one to be what `text` says: a name, a set, or one that is negated."""
+        by_column: dict[int, str] = {}
+        for name in text.strip("[^]").split():
+            column, characters = self._place(name, classes, pattern, where)
+            by_column[column] = by_column.get(column, "") + characters
+        if text.startswith("[^"):
+            return [{column: f"[^{characters}]" for column, characters in by_column.items()}]
+        return [{column: f"[{characters}]"} for column, characters in by_column.items()]
+
+    def _place(self, name: str, classes: Classes, pattern: str, where: str) -> tuple[int, str]:
+        """The column of a name, and the characters that it may have there."""
+        if name in OPINION_STATES:
+            return _STATE, OPINION_STATES[name][0]
+        if name == "TOUCHING":
+            return _TOUCH, "+"
+        if name == "WORD":
+            return 0, "".join(SYMBOLS.values())
+        if name in SYMBOLS:
+            return 0, SYMBOLS[name]
+        column = self._columns.get(tuple(sorted(classes.get(name, (name,)))))
+        if column is None:
+            fix = "known: " + ", ".join(sorted(RESERVED | classes.keys()))
+            raise ResourceError(f"unknown unit {name!r} in pattern {pattern!r}", where=where, fix=fix)
+        return column, "1"
+
+    def _spell_row(self, row: _Row) -> str:
+        """A row as an expression of the width of a unit."""
+        out, at = "", 0
+        for column in sorted(row):
+            out += f".{{{column - at}}}{row[column]}"
+            at = column + 1
+        return f"{out}.{{{self._width - at}}}"
+
+
+def _check_words(rule: Rule, params: MatchRule) -> None:
+    """ResourceError on an empty word, and on a class with the name of a unit."""
+    for name, words in params.words.items():
+        if name in RESERVED:
+            raise ResourceError(f"rule {rule.name!r}: {name} is a unit", where=rule.at("words"), fix="rename the class")
+        if not words or not all(word.strip("…@") for word in words):
+            raise ResourceError(f"rule {rule.name!r}: {name} has an empty word", where=rule.at("words"), fix="remove it")
+
+
+def _find_names(params: MatchRule) -> set[str]:
+    """The names that the patterns of a rule hold."""
+    return {name for pattern in (*params.patterns, *params.unless) for name in re.findall("[A-Z_]+", pattern)}
+
+
+def _join_rows(rows: Sequence[_Row]) -> _Row:
+    """The row that all of `rows` are."""
+    out: dict[int, str] = {}
+    for row in rows:
+        for column, characters in row.items():
+            out[column] = f"(?={out[column]}){characters}" if column in out else characters
+    return out
+
+
+def _find_columns(factor: Sequence[_Row]) -> frozenset[int]:
+    """The columns of classes one of which a unit has by a factor; none where it needs no class."""
+    columns = frozenset(column for row in factor for column in row)
+    negated = any(characters[1] == "^" for row in factor for characters in row.values())
+    return frozenset() if negated or min(columns) < _FIRST else columns
+
+
+def _names_opinion(factor: Sequence[_Row]) -> bool:
+    """Whether only the opinion in question is what a factor says."""
+    return all(row.get(_STATE, "^^")[1] != "^" for row in factor)
+
+
+def _is_needed(pattern: str, match: re.Match[str]) -> bool:
+    """Whether each match of a pattern has the unit of an atom: it is in no group, no alternative, nor optional."""
+    before, behind = pattern[: match.start()], pattern[match.end() : match.end() + 1]
+    return "|" not in _strip_groups(pattern) and before.count("(") == before.count(")") and behind not in _OPTIONAL
+
+
+def _strip_groups(pattern: str) -> str:
+    """A pattern without what stands in brackets."""
+    while (stripped := re.sub(r"\([^()]*\)", "", pattern)) != pattern:
+        pattern = stripped
+    return pattern
+
+
+def _read_class(words: tuple[str, ...], lexicon: Lexicon) -> Callable[[str, OpinionEntry | None], bool]:
+    """Whether a word, with its entry as an opinion, is of a class."""
+    if words == _ECHO:
+        return lambda word, entry: False  # a matter of its place
+    if words == _SINGLE:
+        return lambda word, entry: len(word) == 1
+    if words == _GOOD:
+        return lambda word, entry: entry is not None and entry.valence >= 5
+    begins = tuple(word[:-1] for word in words if word[-1] == "…")
+    ends = tuple(word[1:] for word in words if word[0] == "…")
+    roles = frozenset(word.removeprefix("role:") for word in words if word.startswith("role:"))
+    categories = tuple(word.removeprefix("category:") for word in words if word.startswith("category:"))
+    classes = tuple(word[1:] for word in words if word[0] == "@")
+    plain = frozenset(words)
+
+    def is_of_class(word: str, entry: OpinionEntry | None) -> bool:
+        if word in plain or word.startswith(begins) or word.endswith(ends):
+            return True
+        if entry is not None and entry.category.startswith(categories):
+            return True
+        aspect = lexicon.aspects.get(word.lower()) if roles or classes else None
+        return aspect is not None and (
+            lexicon.classes.get(aspect.cls, "") in roles or aspect.cls.startswith(classes)
+        )
+
+    return is_of_class
