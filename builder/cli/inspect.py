@@ -128,13 +128,16 @@ def search(
 def explain(identifier: str, workdir: Path) -> None:
     """Explain how a triplet came about.
 
-    ID is a triplet's, or a review's for all of its triplets.
+    ID is a triplet's, or a review's for all of its triplets and for the opinion words that a rule refuses.
     """
+    from builder.pipeline.rule_report import tell_refusals
     from builder.store import db, stories
 
     with db.reading(workdir) as connection:
         story = stories.text(connection, identifier)
-    click.echo(story)
+        review, triplet = stories.find(connection, identifier)
+        refused = list(tell_refusals(connection, workdir, review)) if triplet is None else []
+    click.echo("\n".join([story, *refused]))
 
 
 # ---- Tables and schema

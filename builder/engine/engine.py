@@ -27,6 +27,7 @@ from builder.engine.constituents import Constituent, Phrase, Term, is_heading, i
 from builder.engine.coordination import OpenList, add_listed, is_resumed, keep_kind, list_objects, open_list
 from builder.engine.deciding import Weighed, rank_candidates, weigh_candidates
 from builder.engine.extent import read_adjoining
+from builder.engine.matching import Refusal
 from builder.engine.pairing import dependency_path, last_core_token, select_pairers
 from builder.engine.patterns import CURRENT
 from builder.engine.phrases import read_phrases
@@ -149,6 +150,12 @@ class Engine:
             }
             yield (pairing.rule if pairing else None), places
 
+    def find_refusals(self, doc: Doc) -> list[Refusal]:
+        """The opinion words of a document that judge nothing where they stand, in text order."""
+        refused: list[Refusal] = []
+        self._read_clauses(doc, refused)
+        return refused
+
     def weigh(self, doc: Doc, proposed: Sequence[Triplet]) -> list[Triplet | None]:
         """What models propose for a document, with the spans and the polarity that the rules would give them
         (`engine.weighing`).
@@ -251,7 +258,7 @@ class Engine:
             joined = begun.aspects if begun.joined or is_resumed(behind, begun, self._rules.terms.lists) else ()
             topic = next_topic(clause.items, paired, topic, clause.label, joined, self._rules)
 
-    def _read_clauses(self, doc: Doc) -> list[_Clause]:
+    def _read_clauses(self, doc: Doc, refused: list[Refusal] | None = None) -> list[_Clause]:
         """Constituents per clause. Tokens lie in one clause or, being marks or spaces, in none."""
         out: list[_Clause] = []
         at = 0
@@ -276,7 +283,7 @@ class Engine:
                 units = read_predicates(words, lexicon, rules.predicates)
                 if not codes and {unit.symbol for unit in units}.isdisjoint(JUDGING):
                     continue  # three clauses in ten name nothing and judge nothing
-                phrases = read_phrases(units, text, lexicon, rules.phrases)
+                phrases = read_phrases(units, text, lexicon, rules.phrases, refused)
                 phrases = read_adjoining(phrases, text, clause, before, rules.adjoining)
                 phrases = add_sides(name_codes(phrases, text, codes, lexicon), text) if codes else phrases
                 if sizes:

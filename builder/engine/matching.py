@@ -12,7 +12,7 @@ are found by the opinion's word, or by a word that they cannot do without, so th
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise, product
 from typing import NamedTuple
@@ -65,6 +65,16 @@ class MatchRule:
     patterns: tuple[str, ...]
     unless: tuple[str, ...] = ()
     words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+class Refusal(NamedTuple):
+    """An opinion that judges nothing where it stands, with its degree words and negators, and the rules that say so;
+    the first of them decides.
+    """
+
+    start: int
+    end: int
+    rules: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,16 +140,18 @@ class Matcher:
         self._known: dict[object, _Known] = {}
 
     def find(self, units: Sequence[Unit], first: int, k: int) -> str | None:
-        """The name of the first rule that holds of opinion k, whose phrase begins at unit `first`; None if none
-        does.
-        """
+        """The first rule that holds of opinion k, whose phrase begins at unit `first`; None if none does."""
+        return next(self.find_all(units, first, k), None)
+
+    def find_all(self, units: Sequence[Unit], first: int, k: int) -> Iterator[str]:
+        """The names of the rules that hold of opinion k, in their order."""
         known = [self._look_up(unit) for unit in units]
         places = {place for word in known for place in word.beside}.union(known[k].about)
-        if not places:
-            return None
-        line = self._spell(units, known, first, k)
-        at = k * self._width
-        return next((self._rules[place].name for place in sorted(places) if self._rules[place].holds(line, at)), None)
+        if places:
+            line, at = self._spell(units, known, first, k), k * self._width
+            for place in sorted(places):
+                if self._rules[place].holds(line, at):
+                    yield self._rules[place].name
 
     def _spell(self, units: Sequence[Unit], known: Sequence[_Known], first: int, k: int) -> str:
         touching = ["-", *("+" if a.end == b.start else "-" for a, b in pairwise(units))]
@@ -257,7 +269,9 @@ def _check_words(rule: Rule, params: MatchRule) -> None:
         if name in RESERVED:
             raise ResourceError(f"rule {rule.name!r}: {name} is a unit", where=rule.at("words"), fix="rename the class")
         if not words or not all(word.strip("…@") for word in words):
-            raise ResourceError(f"rule {rule.name!r}: {name} has an empty word", where=rule.at("words"), fix="remove it")
+            raise ResourceError(
+                f"rule {rule.name!r}: {name} has an empty word", where=rule.at("words"), fix="remove it"
+            )
 
 
 def _find_names(params: MatchRule) -> set[str]:
@@ -320,8 +334,6 @@ def _read_class(words: tuple[str, ...], lexicon: Lexicon) -> Callable[[str, Opin
         if entry is not None and entry.category.startswith(categories):
             return True
         aspect = lexicon.aspects.get(word.lower()) if roles or classes else None
-        return aspect is not None and (
-            lexicon.classes.get(aspect.cls, "") in roles or aspect.cls.startswith(classes)
-        )
+        return aspect is not None and (lexicon.classes.get(aspect.cls, "") in roles or aspect.cls.startswith(classes))
 
     return is_of_class
