@@ -9,6 +9,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from builder.augment.catalog import METHODS
+from builder.engine.matching import OPINION_STATES, UNIT_PROPERTIES
+from builder.engine.symbols import UNIT_KINDS
 from builder.pipeline.pipeline import STAGES
 from builder.release.export.formats import CARRIES, FORMATS, OTHERS
 from builder.store import queries
@@ -49,7 +51,7 @@ def describe_rules() -> str:
     parts = []
     for path in sorted(RULES.glob("*.toml")):
         rules = tomllib.loads(path.read_text(encoding="utf-8"))
-        parts += [f"## `rules/{path.name}`", ""]
+        parts += [f"### `rules/{path.name}`", ""]
         rows = (
             (
                 f"`{name}`",
@@ -61,6 +63,17 @@ def describe_rules() -> str:
         )
         parts += [_table(("rule", "kind", "what it does", "examples"), rows), ""]
     return "\n".join(parts)
+
+
+def describe_units() -> str:
+    """The kinds of unit."""
+    return _table(("unit", "what it is"), ((f"`{name}`", about) for name, about in UNIT_KINDS.items()))
+
+
+def describe_conditions() -> str:
+    """What patterns may ask of a unit beside its kind."""
+    states = {name: about for name, (_, about) in OPINION_STATES.items()}
+    return _table(("name", "holds of"), ((f"`{name}`", about) for name, about in {**states, **UNIT_PROPERTIES}.items()))
 
 
 def describe_rooms() -> str:

@@ -28,6 +28,8 @@ GENERATED: Mapping[str, Callable[[], str]] = {
     "export formats": catalogs.describe_export_formats,
     "augmentation methods": catalogs.describe_methods,
     "rules": catalogs.describe_rules,
+    "units": catalogs.describe_units,
+    "conditions": catalogs.describe_conditions,
     "rooms": catalogs.describe_rooms,
 }
 _GENERATE = re.compile(r"^<!-- generate: ([a-z ]+) -->$", re.M)
