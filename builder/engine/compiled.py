@@ -184,6 +184,7 @@ DECLARED: Mapping[str, type] = {
     "extent": ExtentRule,
     "words": WordsRule,
     "refuse-opinion": MatchRule,
+    "refuse-aspect": MatchRule,
     "join": JoinRule,
     "comparison": ComparisonRule,
     "term": TermRule,
@@ -224,6 +225,7 @@ class Compiled:
     vocabulary: UnitVocabulary
     predicates: Predicates
     phrases: PhraseGrammar
+    refused_aspects: Matcher
     terms: TermGrammar
     joining: frozenset[str]
     adding: AddingRule | None
@@ -312,6 +314,7 @@ def compile_rules(lexicon: Lexicon, rules: Sequence[Rule], convention: Conventio
     apart |= {word for change in changes for word in change.read_apart}
     join, term = chosen.only("join", JoinRule), chosen.only("term", TermRule)
     comparison = chosen.only("comparison", ComparisonRule)
+    shared = {**_share_words(chosen), "JOINING": join.joining, **comparison.classes}
     irrealis = chosen.params("irrealis", IrrealisRule)
     compatible = chosen.params("compatible", CompatibleRule)
     return Compiled(
@@ -322,16 +325,13 @@ def compile_rules(lexicon: Lexicon, rules: Sequence[Rule], convention: Conventio
         ),
         phrases=PhraseGrammar(
             extent=chosen.only("extent", ExtentRule),
-            refusals=Matcher(
-                [(rule, read_params(rule, MatchRule)) for rule in chosen.of_kind("refuse-opinion")],
-                {**_share_words(chosen), "JOINING": join.joining, **comparison.classes},
-                lexicon,
-            ),
+            refusals=_match("refuse-opinion", chosen, shared, lexicon),
             join=join,
             comparison=comparison,
             denying=next(iter(chosen.params("denying", DenyingRule)), DenyingRule()),
             leads=find_leads(lexicon, term.wholes),
         ),
+        refused_aspects=_match("refuse-aspect", chosen, shared, lexicon),
         terms=TermGrammar.of(term, NameGrammar.of(chosen.only("name", NameRule), lexicon)),
         joining=frozenset(
             word for params in chosen.params("pair-with", pairing.PatternParams) for word in params.words
@@ -383,6 +383,12 @@ def compile_rules(lexicon: Lexicon, rules: Sequence[Rule], convention: Conventio
 def _share_words(chosen: _Selection) -> dict[str, Collection[str]]:
     """The classes of words that all rules may name."""
     return {name: words for params in chosen.params("words", WordsRule) for name, words in params.words.items()}
+
+
+def _match(action: str, chosen: _Selection, shared: Mapping[str, Collection[str]], lexicon: Lexicon) -> Matcher:
+    """The rules of an action that match units."""
+    rules = [(rule, read_params(rule, MatchRule)) for rule in chosen.of_kind(action)]
+    return Matcher(action, rules, shared, lexicon)
 
 
 def _find_blocked(lexicon: Lexicon, rule: BlockRule) -> set[str]:

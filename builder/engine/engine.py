@@ -18,7 +18,7 @@ from typing import NamedTuple
 from builder.core.reasons import ReadWord, Reasons
 from builder.core.records import Token, Triplet, polarity_of
 from builder.core.settings import Convention
-from builder.engine.barring import bar_habits, bar_places, drop_excepted, find_singled, is_excepted
+from builder.engine.barring import drop_excepted, find_singled, is_excepted
 from builder.engine.candidates import Before
 from builder.engine.codes import add_sides, add_sizes, name_codes
 from builder.engine.comparing import bar_standards
@@ -35,7 +35,7 @@ from builder.engine.polarity import CONTEXT_ONLY, find_context_row, judge_valenc
 from builder.engine.predicates import read_predicates
 from builder.engine.quoting import drop_addresses, join_quoted
 from builder.engine.symbols import ASPECT, DE, JUDGING, LIST, OPINION, PART
-from builder.engine.terms import bar_all, bar_others, bar_refused, bar_spots, join_terms
+from builder.engine.terms import bar_all, join_terms
 from builder.engine.topics import next_topic, resume_list, share
 from builder.engine.units import AspectChoice, Pairer, Scene, Topic, lower_case, read_units
 from builder.engine.unreal import is_unreal
@@ -288,9 +288,7 @@ class Engine:
                 phrases = add_sides(name_codes(phrases, text, codes, lexicon), text) if codes else phrases
                 if sizes:
                     phrases = add_sizes(phrases, text, sizes)
-                candidates = bar_refused(bar_standards(phrases, rules.phrases.comparison), rules.terms.rule)
-                candidates = bar_others(bar_spots(candidates, rules.terms.rule), rules.terms.rule)
-                candidates = bar_habits(bar_places(candidates, rules.terms.rule), rules.terms.rule)
+                candidates = rules.refused_aspects.bar_aspects(bar_standards(phrases, rules.phrases.comparison))
                 items = join_terms(candidates, text, lexicon, rules.terms)
                 if (aside or (out and any(item.term for item in out[-1].items))) and _is_aside(clause, items, brackets):
                     items, aside = bar_all(items), True

@@ -18,6 +18,7 @@ from itertools import pairwise, product
 from typing import NamedTuple
 
 from builder.core.errors import ResourceError
+from builder.engine.constituents import Constituent, Phrase, bar_aspect
 from builder.engine.symbols import ASPECT, NEG, SYMBOLS
 from builder.engine.vocabulary import Unit
 from builder.language.lexicon.resources import Lexicon, OpinionEntry
@@ -26,11 +27,18 @@ from builder.language.lexicon.rules import Rule
 OPINION_STATES: Mapping[str, tuple[str, str]] = {
     "CURRENT": ("pdnPDN", "the opinion in question"),
     "PLAIN": ("pP", "it, without a degree word or negator"),
-    "GRADED": ("dnDN", "it, with one"),
-    "DENIED": ("nN", "it, with a negator"),
+    "GRADED": ("dnlDN", "it, with one"),
+    "DENIED": ("nN", "it, with a negator; where an aspect is in question, any opinion with one"),
     "PREDICATE": ("PDN", "it, right behind an aspect that it touches"),
+    "LOW": ("l", "an opinion with a word for a bit of it"),
+    "TARGET": ("t", "the aspect in question"),
 }
-"""Names of the opinion in question -> the characters of its column, and what they say."""
+"""Names of what is in question -> the characters of its column, and what they say."""
+FOCUS: Mapping[str, frozenset[str]] = {
+    "refuse-opinion": frozenset({"CURRENT", "PLAIN", "GRADED", "DENIED", "PREDICATE"}),
+    "refuse-aspect": frozenset({"TARGET"}),
+}
+"""Action -> the names of what it is about, one of which every pattern has."""
 UNIT_PROPERTIES: Mapping[str, str] = {
     "TOUCHING": "a unit that touches the one before it",
     "ECHO": "one that begins with the word two units before it (新 不 新鮮)",
@@ -58,8 +66,9 @@ _Row = Mapping[int, str]
 class MatchRule:
     """Parameters of a rule that matches units: it holds where one of `patterns` does, and none of `unless`.
 
-    Both name units, properties and the classes of `words`: words as they are, beginnings (`一…`), endings (`…味`),
-    classes of aspects (`@staff`), roles of aspects (`role:person`), categories of opinions (`category:taste`).
+    Both name units, properties and the classes of `words`: words as they are, or read as two units where an aspect is
+    in question (`+沒點`), beginnings (`一…`), endings (`…味`), classes of aspects (`@staff`), roles of aspects
+    (`role:person`), categories of opinions (`category:taste`).
     """
 
     patterns: tuple[str, ...]
@@ -121,12 +130,13 @@ class Matcher:
     """The rules of one action, in their order."""
 
     def __init__(
-        self, rules: Sequence[tuple[Rule, MatchRule]], shared: Mapping[str, Collection[str]], lexicon: Lexicon
+        self, action: str, rules: Sequence[tuple[Rule, MatchRule]], shared: Classes, lexicon: Lexicon
     ) -> None:
         """`shared`: classes of words that every rule may name beside its own.
 
         ResourceError names a pattern that cannot be read, a class that is empty, or one whose name is taken.
         """
+        self._focus = FOCUS[action]
         self._lexicon = lexicon
         classes = [(rule, params, {**shared, **params.words}) for rule, params in rules]
         for rule, params, _ in classes:
@@ -137,6 +147,7 @@ class Matcher:
         self._width = len(self._columns) + _FIRST
         self._tests = {column: _read_class(words, lexicon) for words, column in self._columns.items()}
         self._rules = tuple(self._compile(*known) for known in classes)
+        self._pairs = self._find_pairs()
         self._known: dict[object, _Known] = {}
 
     def find(self, units: Sequence[Unit], first: int, k: int) -> str | None:
@@ -145,51 +156,90 @@ class Matcher:
 
     def find_all(self, units: Sequence[Unit], first: int, k: int) -> Iterator[str]:
         """The names of the rules that hold of opinion k, in their order."""
-        known = [self._look_up(unit) for unit in units]
+        known = [self._look_up(unit.word, unit.entry, unit.entry is None) for unit in units]
         places = {place for word in known for place in word.beside}.union(known[k].about)
         if places:
-            line, at = self._spell(units, known, first, k), k * self._width
+            state = "p" if first == k else "n" if any(unit.symbol == NEG for unit in units[first:k]) else "d"
+            if k and units[k - 1].symbol == ASPECT and units[k - 1].end == units[k].start:
+                state = state.upper()
+            rows = self._spell(units, known)
+            rows[k] = rows[k][:_STATE] + state + rows[k][_FIRST:]
+            line = "".join(rows)
             for place in sorted(places):
-                if self._rules[place].holds(line, at):
+                if self._rules[place].holds(line, k * self._width):
                     yield self._rules[place].name
 
-    def _spell(self, units: Sequence[Unit], known: Sequence[_Known], first: int, k: int) -> str:
+    def bar_aspects(self, items: Sequence[Constituent]) -> Sequence[Constituent]:
+        """The constituents of a clause, with each aspect that a rule holds of as a plain noun."""
+        known = [self._look_up(item.word, item.phrase and item.phrase.entry, True) for item in items]
+        pairs = [
+            self._pairs.get((a.word, b.word), ()) if a.end == b.start else () for a, b in pairwise(items)
+        ]
+        places = {place for word in known for place in word.beside}
+        places.update(*(word.about for item, word in zip(items, known, strict=True) if item.symbol == ASPECT))
+        places.update(place for columns in pairs for column in columns for place in self._beside(frozenset({column})))
+        for place in sorted(places):
+            rows = self._spell(items, known)
+            for i, columns in enumerate(pairs, start=1):
+                for column in columns:
+                    rows[i] = rows[i][:column] + "1" + rows[i][column + 1 :]
+            for i, item in enumerate(items):
+                if item.phrase is not None:
+                    rows[i] = rows[i][:_STATE] + _describe_phrase(item.phrase) + rows[i][_FIRST:]
+            barred = [i for i, item in enumerate(items) if item.symbol == ASPECT and self._holds(place, rows, i)]
+            if barred:
+                items = [bar_aspect(item) if i in barred else item for i, item in enumerate(items)]
+        return items
+
+    def _holds(self, place: int, rows: Sequence[str], i: int) -> bool:
+        """Whether a rule holds of aspect i."""
+        marked = rows[i][:_STATE] + "t" + rows[i][_FIRST:]
+        return self._rules[place].holds("".join([*rows[:i], marked, *rows[i + 1 :]]), i * self._width)
+
+    def _spell(self, units: Sequence[Unit] | Sequence[Constituent], known: Sequence[_Known]) -> list[str]:
+        """A row for each unit."""
         touching = ["-", *("+" if a.end == b.start else "-" for a, b in pairwise(units))]
         rows = [u.symbol + touch + "_" + word.row for u, touch, word in zip(units, touching, known, strict=True)]
-        denied = any(unit.symbol == NEG for unit in units[first:k])
-        state = "p" if first == k else "n" if denied else "d"
-        if k and units[k - 1].symbol == ASPECT and touching[k] == "+":
-            state = state.upper()
-        rows[k] = units[k].symbol + touching[k] + state + known[k].row
         echo = self._columns[_ECHO]
         for i in range(2, len(units)):
             if units[i].word.startswith(units[i - 2].word):
                 rows[i] = rows[i][:echo] + "1" + rows[i][echo + 1 :]
-        return "".join(rows)
+        return rows
 
-    def _look_up(self, unit: Unit) -> _Known:
-        key = unit.word if unit.entry is None else (unit.word, unit.entry)
+    def _look_up(self, word: str, entry: OpinionEntry | None, is_plain: bool) -> _Known:
+        key = word if entry is None else (word, entry, is_plain)
         known = self._known.get(key)
         if known is None:
             if len(self._known) >= _CACHE:
                 self._known.clear()
-            known = self._known[key] = self._know(unit)
+            known = self._known[key] = self._know(word, entry, is_plain)
         return known
 
-    def _know(self, unit: Unit) -> _Known:
-        entry = unit.entry or self._lexicon.opinions.get(unit.word.lower())
-        columns = frozenset(column for column, test in self._tests.items() if test(unit.word, entry))
+    def _know(self, word: str, entry: OpinionEntry | None, is_plain: bool) -> _Known:
+        entry = entry or self._lexicon.opinions.get(word.lower())
+        columns = frozenset(column for column, test in self._tests.items() if test(word, entry))
         row = "".join("1" if column in columns else "0" for column in range(_FIRST, self._width))
-        about, beside = [], []
+        about = [
+            place
+            for place, rule in enumerate(self._rules if is_plain else ())
+            if any(not p.about.isdisjoint(columns) or not p.about | p.anchors for p in rule.patterns)
+        ]
+        return _Known(row, tuple(about), tuple(self._beside(columns)))
+
+    def _beside(self, columns: frozenset[int]) -> Iterator[int]:
+        """The rules that need a word of one of some columns, whatever word they are about."""
         for place, rule in enumerate(self._rules):
-            if unit.entry is None and any(
-                not pattern.about.isdisjoint(columns) or not pattern.about | pattern.anchors
-                for pattern in rule.patterns
-            ):
-                about.append(place)
             if any(not p.about and not p.anchors.isdisjoint(columns) for p in rule.patterns):
-                beside.append(place)
-        return _Known(row, tuple(about), tuple(beside))
+                yield place
+
+    def _find_pairs(self) -> Mapping[tuple[str, str], Sequence[int]]:
+        """Two words that are one of a class where they touch -> its columns: 每 個 is 每個."""
+        pairs: dict[tuple[str, str], list[int]] = {}
+        for words, column in self._columns.items():
+            for word in [word[1:] for word in words if word[0] == "+"]:
+                for cut in range(1, len(word)):
+                    pairs.setdefault((word[:cut], word[cut:]), []).append(column)
+        return pairs
 
     # ---- Compiling
 
@@ -209,7 +259,7 @@ class Matcher:
             atom = [self._read_factor(text, classes, pattern, where) for text in match[0].split("&")]
             rows = [_join_rows(rows) for rows in product(*atom)]
             columns = [column for factor in atom if (column := _find_columns(factor))]
-            if any(_names_opinion(factor) for factor in atom):
+            if not self._focus.isdisjoint(match[0].split("&")):
                 about.append(columns[0] if columns else frozenset())
             elif columns and _is_needed(pattern, match):
                 anchors.append(columns[0])
@@ -217,14 +267,14 @@ class Matcher:
 
         body = _ATOM.sub(spell_atom, pattern).replace(" ", "")
         first = _ATOM.match(pattern)
-        here = first is not None and "|" not in pattern and not OPINION_STATES.keys().isdisjoint(first[0].split("&"))
+        here = first is not None and "|" not in pattern and not self._focus.isdisjoint(first[0].split("&"))
         try:
             expression = re.compile(body if here else f"(?:.{{{self._width}}})*?(?:{body})")
         except (re.error, RecursionError, OverflowError) as error:
             raise ResourceError(f"pattern {pattern!r}: {error}", where=where) from error
         if not about:
-            fix = "name one of " + ", ".join(OPINION_STATES)
-            raise ResourceError(f"pattern {pattern!r} does not name the opinion", where=where, fix=fix)
+            fix = "name one of " + ", ".join(sorted(self._focus))
+            raise ResourceError(f"pattern {pattern!r} does not name what it is about", where=where, fix=fix)
         own = frozenset[int]().union(*about) if all(about) else frozenset[int]()
         return _Pattern(expression, here, own, anchors[0] if anchors else frozenset())
 
@@ -268,7 +318,7 @@ def _check_words(rule: Rule, params: MatchRule) -> None:
     for name, words in params.words.items():
         if name in RESERVED:
             raise ResourceError(f"rule {rule.name!r}: {name} is a unit", where=rule.at("words"), fix="rename the class")
-        if not words or not all(word.strip("…@") for word in words):
+        if not words or not all(word.strip("…@+") for word in words):
             raise ResourceError(
                 f"rule {rule.name!r}: {name} has an empty word", where=rule.at("words"), fix="remove it"
             )
@@ -295,9 +345,11 @@ def _find_columns(factor: Sequence[_Row]) -> frozenset[int]:
     return frozenset() if negated or min(columns) < _FIRST else columns
 
 
-def _names_opinion(factor: Sequence[_Row]) -> bool:
-    """Whether only the opinion in question is what a factor says."""
-    return all(row.get(_STATE, "^^")[1] != "^" for row in factor)
+def _describe_phrase(phrase: Phrase) -> str:
+    """The state of an opinion beside the aspect in question."""
+    if phrase.kinds:
+        return "n"
+    return "l" if "low" in phrase.degrees else "d" if phrase.degrees else "p"
 
 
 def _is_needed(pattern: str, match: re.Match[str]) -> bool:
@@ -326,7 +378,7 @@ def _read_class(words: tuple[str, ...], lexicon: Lexicon) -> Callable[[str, Opin
     roles = frozenset(word.removeprefix("role:") for word in words if word.startswith("role:"))
     categories = tuple(word.removeprefix("category:") for word in words if word.startswith("category:"))
     classes = tuple(word[1:] for word in words if word[0] == "@")
-    plain = frozenset(words)
+    plain = frozenset(word.lstrip("+") for word in words)
 
     def is_of_class(word: str, entry: OpinionEntry | None) -> bool:
         if word in plain or word.startswith(begins) or word.endswith(ends):
