@@ -32,7 +32,7 @@ MAKERS = ("pair-", "conjunction", "excess", "predicate")
 """Kinds that make or turn triplets: they must show what they make.
 The others, apart from word lists, must show what they keep out.
 """
-FILTERS = ("irrealis", "question", "compatible", "block", "refuse-opinion")
+FILTERS = ("irrealis", "question", "compatible", "block", "refuse-opinion", "refuse-aspect")
 GRAMMAR = ("function-words", "extent", "join", "comparison", "term", "name")
 """Kinds that say what phrases and terms are made of: the engine runs with exactly one rule of each."""
 Extract = Callable[[str, Convention], tuple[Triplet, ...]]
@@ -130,17 +130,17 @@ def test_an_engine_without_a_predicate_reads_as_one_that_was_compiled_without_it
 # ---- refusals
 
 
-REFUSING = [pytest.param(rule, id=rule.name) for rule in RULES if rule.kind == "refuse-opinion"]
+REFUSING = [pytest.param(rule, id=rule.name) for rule in RULES if rule.kind.startswith("refuse-")]
 
 
 def find_refusals(texts: list[str], convention: Convention) -> list[tuple[str, ...]]:
-    """The rules that refuse an opinion of one of the texts: those of each opinion, the first of them decides."""
+    """The rules that refuse an opinion or an aspect of the texts: those of each, of which the first decides."""
     engine = reader().paper if convention == "paper" else reader().engine
     return [refusal.rules for doc in reader().docs(texts) for refusal in engine.find_refusals(doc)]
 
 
 @pytest.mark.parametrize("rule", REFUSING)
-def test_a_refusing_rule_refuses_an_opinion_of_its_own_examples_itself(rule: Rule) -> None:
+def test_a_refusing_rule_refuses_something_in_its_own_examples_itself(rule: Rule) -> None:
     """Else its examples would hold without it."""
     misses = [example.text for example in rule.examples if not example.must]
     assert rule.name in {names[0] for names in find_refusals(misses, convention_of(rule))}
@@ -164,10 +164,10 @@ def test_every_kind_of_unit_is_described() -> None:
     assert UNIT_KINDS.keys() == SYMBOLS.keys()
 
 
-def refusing(**params: object) -> Rule:
+def refusing(kind: str = "refuse-opinion", **params: object) -> Rule:
     """A rule that refuses 舒適 before a word of its own, but for `params`."""
     given = {"patterns": ["CURRENT&EASE STOP"], "words": {"EASE": ["舒適"], "STOP": ["停車"]}, **params}
-    return Rule("mine", "refuse-opinion", 1, "", MappingProxyType(given), (), "rules/x.toml:1")
+    return Rule("mine", kind, 1, "", MappingProxyType(given), (), "rules/x.toml:1")
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ def refusing(**params: object) -> Rule:
     [
         ({"patterns": ["CURRENT STPO"]}, "unknown unit 'STPO' in pattern 'CURRENT STPO'; known: ADJ, "),
         ({"patterns": ["( CURRENT"]}, "pattern '( CURRENT': "),
-        ({"patterns": ["NOUN VERB"]}, "pattern 'NOUN VERB' does not name the opinion; name one of CURRENT, "),
+        ({"patterns": ["NOUN VERB"]}, "pattern 'NOUN VERB' does not name what it is about; name one of CURRENT, "),
         ({"unless": ["STPO CURRENT"]}, "unknown unit 'STPO' in pattern 'STPO CURRENT'; known: ADJ, "),
         ({"words": {"NOUN": ["x"]}}, "rule 'mine': NOUN is a unit; rename the class"),
         ({"words": {"EASE": [], "STOP": ["x"]}}, "rule 'mine': EASE has an empty word; remove it"),
@@ -205,7 +205,7 @@ def test_a_refusing_rule_that_cannot_be_read_says_why(
         ({"unless": ["WORD CURRENT"]}, "座位舒適停車", False),
         ({"words": {"EASE": ["舒…"], "STOP": ["…車"]}}, "座位舒適停車", True),
         ({"words": {"EASE": ["…適"], "STOP": ["停…"]}}, "座位舒適停車", True),
-        ({"words": {"EASE": ["category:comfort"], "STOP": ["停車"]}}, "座位舒適停車", True),
+        ({"words": {"EASE": ["category:mood"], "STOP": ["停車"]}}, "座位舒適停車", True),
         ({"patterns": ["SEAT CURRENT"], "words": {"SEAT": ["@place.seat"]}}, "座位舒適", True),
         ({"patterns": ["SEAT CURRENT"], "words": {"SEAT": ["@service"]}}, "座位舒適", False),
         ({"patterns": ["CURRENT STOP|STOP CURRENT"]}, "停車舒適", True),
@@ -219,6 +219,34 @@ def test_a_pattern_says_where_an_opinion_stands(
     engine = Engine(lexicon, (*RULES, refusing(**params)))
     names = {name for doc in reader().docs([text]) for refusal in engine.find_refusals(doc) for name in refusal.rules}
     assert ("mine" in names) is refuses
+
+
+@pytest.mark.parametrize(
+    ("patterns", "words", "text", "refuses"),
+    [
+        (["TARGET TOUCHING&LOOK"], {"LOOK": ["看"]}, "座位看看很舒適", True),
+        (["NO TARGET"], {"NO": ["+每一張"]}, "每一張座位都舒適", True),
+        (["NO TARGET"], {"NO": ["+每一張"]}, "每一間座位都舒適", False),
+        (["DENIED WORD TARGET"], {}, "不舒適的座位", True),
+        (["DENIED WORD TARGET"], {}, "很舒適的座位", False),
+        (["LOW WORD TARGET"], {}, "有點吵的座位", True),
+        (["GRADED WORD TARGET&SEAT"], {"SEAT": ["@place.seat"]}, "有點吵的座位", True),
+        (["OPINION WORD TARGET&SEAT"], {"SEAT": ["role:person"]}, "有點吵的座位", False),
+    ],
+)
+def test_a_pattern_says_where_an_aspect_stands(
+    lexicon: Lexicon, patterns: list[str], words: dict[str, list[str]], text: str, refuses: bool
+) -> None:
+    engine = Engine(lexicon, (*RULES, refusing("refuse-aspect", patterns=patterns, words=words)))
+    doc = reader().docs([text])[0]
+    barred = [doc.text[r.start : r.end] for r in engine.find_refusals(doc) if r.rules == ("mine",)]
+    assert barred == (["座位"] if refuses else [])
+    assert any(triplet.aspect.text == "座位" for triplet in engine.extract(doc)) is not refuses
+
+
+def test_a_refusing_rule_of_aspects_names_the_aspect(lexicon: Lexicon) -> None:
+    message = "pattern 'CURRENT NOUN' does not name what it is about; name one of TARGET"
+    assert message in refused(lexicon, *RULES, refusing("refuse-aspect", patterns=["CURRENT NOUN"]))
 
 
 # ---- rules that cannot run

@@ -258,20 +258,22 @@ class Extractor:
         return tuple(self._reader.read((_checked(text),))[0].text_tokens)
 
     def refusals(self, text: str) -> list[dict[str, object]]:
-        """The opinion words of a text that judge nothing where they stand, each with the rule that says so.
+        """The opinion words of a text that judge nothing where they stand, and the aspects of which nothing is said.
+
+        Each with the rule that says so.
 
         Raises:
             ConfigError: this extractor is a model, which has no rules.
 
         >>> from builder import Extractor
         >>> Extractor().refusals("現場很多客人")
-        [{'opinion': '很多', 'span': [2, 4], 'rule': 'counts-what-follows'}]
+        [{'text': '很多', 'span': [2, 4], 'rule': 'counts-what-follows'}]
         """
         reading = self._reader.read((_checked(text),))[0]
         found = self._reader.engine.find_refusals(reading.doc)
         spans = [reading.view.to_source((refusal.start, refusal.end)) for refusal in found]
         return [
-            {"opinion": text[start:end], "span": [start, end], "rule": refusal.rules[0]}
+            {"text": text[start:end], "span": [start, end], "rule": refusal.rules[0]}
             for (start, end), refusal in zip(spans, found, strict=True)
         ]
 

@@ -128,7 +128,7 @@ def search(
 def explain(identifier: str, workdir: Path) -> None:
     """Explain how a triplet came about.
 
-    ID is a triplet's, or a review's for all of its triplets and for the opinion words that a rule refuses.
+    ID is a triplet's, or a review's for all of its triplets and for the words that a rule refuses.
     """
     from builder.pipeline.rule_report import tell_refusals
     from builder.store import db, stories

@@ -17,12 +17,12 @@ from builder.core.errors import ResourceError
 from builder.core.records import Triplet
 from builder.engine.constituents import THINGS, Constituent
 from builder.engine.extent import ExtentRule
-from builder.engine.symbols import ADJ, ASPECT, BLOCKED, DE, symbol_set
+from builder.engine.symbols import symbol_set
 from builder.engine.weighing import make_opinion
 from builder.language.lexicon.rules import Rule
 
 if TYPE_CHECKING:
-    from builder.engine.terms import TermRule
+    pass
 
 # ---- Singled-out aspects
 

@@ -31,7 +31,9 @@ class RuleEngine(Protocol):
         ...
 
     def find_refusals(self, doc: Doc) -> list[Refusal]:
-        """The opinion words of a document that judge nothing where they stand, in text order."""
+        """The opinion words of a document that judge nothing where they stand, and the aspects of which nothing is
+        said, in text order.
+        """
         ...
 
     def weigh(self, doc: Doc, proposed: Sequence[Triplet]) -> list[Triplet | None]:

@@ -57,7 +57,8 @@ class ComparisonRule:
     had otherwise, behind a negator that begins with one of `lacking` (沒有 店裡 好吃). `likening`: those of
     `companions` that liken two things in a clause that judges nothing (控肉 像 紅燒肉), of which the first may be
     unsaid behind a degree word or one of `seeming` (吃起來 像 紅燒肉).
-    `comparatives`: degree words that hold a thing against the one named right behind them (較 午餐 划算). `cues`: the words without one of which `bar_standards` has nothing to do.
+    `comparatives`: degree words that hold a thing against the one named right behind them (較 午餐 划算). `cues`: the
+    words without one of which `bar_standards` has nothing to do.
     """
 
     standards: frozenset[str] = frozenset()

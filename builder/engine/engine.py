@@ -151,10 +151,12 @@ class Engine:
             yield (pairing.rule if pairing else None), places
 
     def find_refusals(self, doc: Doc) -> list[Refusal]:
-        """The opinion words of a document that judge nothing where they stand, in text order."""
+        """The opinion words of a document that judge nothing where they stand, and the aspects of which nothing is
+        said, in text order.
+        """
         refused: list[Refusal] = []
         self._read_clauses(doc, refused)
-        return refused
+        return sorted(refused)
 
     def weigh(self, doc: Doc, proposed: Sequence[Triplet]) -> list[Triplet | None]:
         """What models propose for a document, with the spans and the polarity that the rules would give them
@@ -288,7 +290,8 @@ class Engine:
                 phrases = add_sides(name_codes(phrases, text, codes, lexicon), text) if codes else phrases
                 if sizes:
                     phrases = add_sizes(phrases, text, sizes)
-                candidates = rules.refused_aspects.bar_aspects(bar_standards(phrases, rules.phrases.comparison))
+                standing = bar_standards(phrases, rules.phrases.comparison)
+                candidates = rules.refused_aspects.bar_aspects(standing, refused)
                 items = join_terms(candidates, text, lexicon, rules.terms)
                 if (aside or (out and any(item.term for item in out[-1].items))) and _is_aside(clause, items, brackets):
                     items, aside = bar_all(items), True

@@ -1,7 +1,7 @@
 """The one matcher of rules: patterns over the units of a clause, with classes of words and properties of units.
 
-In: rules with `patterns`, `unless` and `words`; a lexicon. Out: a `Matcher`, which names the first rule that holds of
-an opinion. Pure.
+In: rules of an action with `patterns`, `unless` and `words`; a lexicon. Out: a `Matcher`, which names the rules that
+hold of an opinion, or bars the aspects that they hold of. Pure.
 
 A unit is a row of as many characters as the rules have columns: its kind, whether it touches the unit before it, what
 the opinion is, and one column for each class of words that some rule names. So a unit may be of many classes at once,
@@ -77,8 +77,8 @@ class MatchRule:
 
 
 class Refusal(NamedTuple):
-    """An opinion that judges nothing where it stands, with its degree words and negators, and the rules that say so;
-    the first of them decides.
+    """An opinion that judges nothing where it stands, with its degree words and negators, or an aspect of which nothing
+    is said, and the rules that say so; the first of them decides.
     """
 
     start: int
@@ -129,9 +129,7 @@ class _Known(NamedTuple):
 class Matcher:
     """The rules of one action, in their order."""
 
-    def __init__(
-        self, action: str, rules: Sequence[tuple[Rule, MatchRule]], shared: Classes, lexicon: Lexicon
-    ) -> None:
+    def __init__(self, action: str, rules: Sequence[tuple[Rule, MatchRule]], shared: Classes, lexicon: Lexicon) -> None:
         """`shared`: classes of words that every rule may name beside its own.
 
         ResourceError names a pattern that cannot be read, a class that is empty, or one whose name is taken.
@@ -169,12 +167,12 @@ class Matcher:
                 if self._rules[place].holds(line, k * self._width):
                     yield self._rules[place].name
 
-    def bar_aspects(self, items: Sequence[Constituent]) -> Sequence[Constituent]:
-        """The constituents of a clause, with each aspect that a rule holds of as a plain noun."""
+    def bar_aspects(self, items: list[Constituent], refused: list[Refusal] | None = None) -> list[Constituent]:
+        """The constituents of a clause, with each aspect that a rule holds of as a plain noun; it is added to
+        `refused`.
+        """
         known = [self._look_up(item.word, item.phrase and item.phrase.entry, True) for item in items]
-        pairs = [
-            self._pairs.get((a.word, b.word), ()) if a.end == b.start else () for a, b in pairwise(items)
-        ]
+        pairs = [self._pairs.get((a.word, b.word), ()) if a.end == b.start else () for a, b in pairwise(items)]
         places = {place for word in known for place in word.beside}
         places.update(*(word.about for item, word in zip(items, known, strict=True) if item.symbol == ASPECT))
         places.update(place for columns in pairs for column in columns for place in self._beside(frozenset({column})))
@@ -187,6 +185,8 @@ class Matcher:
                 if item.phrase is not None:
                     rows[i] = rows[i][:_STATE] + _describe_phrase(item.phrase) + rows[i][_FIRST:]
             barred = [i for i, item in enumerate(items) if item.symbol == ASPECT and self._holds(place, rows, i)]
+            if refused is not None:
+                refused += [Refusal(items[i].start, items[i].end, (self._rules[place].name,)) for i in barred]
             if barred:
                 items = [bar_aspect(item) if i in barred else item for i, item in enumerate(items)]
         return items
@@ -196,7 +196,7 @@ class Matcher:
         marked = rows[i][:_STATE] + "t" + rows[i][_FIRST:]
         return self._rules[place].holds("".join([*rows[:i], marked, *rows[i + 1 :]]), i * self._width)
 
-    def _spell(self, units: Sequence[Unit] | Sequence[Constituent], known: Sequence[_Known]) -> list[str]:
+    def _spell(self, units: Sequence[Unit | Constituent], known: Sequence[_Known]) -> list[str]:
         """A row for each unit."""
         touching = ["-", *("+" if a.end == b.start else "-" for a, b in pairwise(units))]
         rows = [u.symbol + touch + "_" + word.row for u, touch, word in zip(units, touching, known, strict=True)]

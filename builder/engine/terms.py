@@ -14,7 +14,7 @@ from builder.core.records import Span
 from builder.engine.constituents import GENERIC, THINGS, Constituent, is_kind, is_thing
 from builder.engine.coordination import ListRule, are_gathered, join_alternatives, make_listed_nouns_aspects
 from builder.engine.naming import NameGrammar, begins_name, ends_name, names_a_kind
-from builder.engine.symbols import ADV, ASPECT, BLOCKED, DE, HAVE, NEG, NOUN, NUM, VERB, symbol_set
+from builder.engine.symbols import ADV, ASPECT, BLOCKED, DE, NOUN, symbol_set
 from builder.language.lexicon.resources import Lexicon
 
 _POSSESSIVE = ("", "的")

@@ -129,7 +129,7 @@ def open_engine(workdir: Path) -> tuple[RuleEngine, Lexicon]:
 
 
 def tell_refusals(connection: sqlite3.Connection, workdir: Path, review: int) -> Iterator[str]:
-    """A line for each opinion word of an annotated review that a rule refuses: the rule, and the sentence."""
+    """A line for each opinion word or aspect of an annotated review that a rule refuses: the rule, and the sentence."""
     engine, lexicon = open_engine(workdir)
     for known, words in reviews.annotated(connection, review - 1, 1):
         if known.id != review:
