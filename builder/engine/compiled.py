@@ -126,32 +126,6 @@ def _keeps_aspect(word: str, changes: VocabularyRule) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class IrrealisRule:
-    """`kinds`: kinds of irrealis.tsv under which nothing is stated; `contrast`: kinds of contrast.tsv that end their
-    reach.
-
-    `short`: kinds that end with their predicate, where another aspect follows it. `present`: words that end the reach
-    of kind `past` (以前好吃現在難吃). `closing`: words that make a condition of what stands before them (服務好 的話).
-    `concluding`: words behind a condition that open what holds then (如果 只 寫報告 的話 很夠用).
-    `conceding` and `conceded`: words around what is granted only (再 好吃 也 不去); behind one of `granting` the second
-    is not needed (就算 再 好吃). `states`: categories of what a thing passes into, which one of `sequels` makes a
-    condition of what is judged behind it (冷掉 也 好吃).
-    """
-
-    kinds: tuple[str, ...] = ()
-    contrast: tuple[str, ...] = ()
-    short: tuple[str, ...] = ()
-    present: frozenset[str] = frozenset()
-    closing: frozenset[str] = frozenset()
-    concluding: frozenset[str] = frozenset()
-    conceding: frozenset[str] = frozenset()
-    conceded: frozenset[str] = frozenset()
-    granting: frozenset[str] = frozenset()
-    states: tuple[str, ...] = ()
-    sequels: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True, slots=True)
 class QuestionRule:
     """`marks`: characters at the end of a clause that make it a question. `asking`: words of one that really asks;
     without them it blames what it names (湯都冷了？).
@@ -185,6 +159,7 @@ DECLARED: Mapping[str, type] = {
     "words": WordsRule,
     "refuse-opinion": MatchRule,
     "refuse-aspect": MatchRule,
+    "unstate-opinion": MatchRule,
     "join": JoinRule,
     "comparison": ComparisonRule,
     "term": TermRule,
@@ -192,7 +167,6 @@ DECLARED: Mapping[str, type] = {
     "excess": ExcessRule,
     "denial": DenialRule,
     "denying": DenyingRule,
-    "irrealis": IrrealisRule,
     "question": QuestionRule,
     "compatible": CompatibleRule,
     "block": BlockRule,
@@ -233,19 +207,9 @@ class Compiled:
     conjunction: str
     decision: DecisionRule | None
     decision_name: str
+    unstated: Matcher
     excess: tuple[ExcessRule, ...]
     denials: tuple[DenialRule, ...]
-    irrealis: frozenset[str]
-    short: frozenset[str]
-    present: frozenset[str]
-    closing: frozenset[str]
-    concluding: frozenset[str]
-    conceding: frozenset[str]
-    conceded: frozenset[str]
-    granting: frozenset[str]
-    states: tuple[str, ...]
-    sequels: frozenset[str]
-    contrast: frozenset[str]
     questions: tuple[str, ...]
     asking: tuple[str, ...]
     compatible: Mapping[str, tuple[tuple[str, ...], ...]]
@@ -315,7 +279,6 @@ def compile_rules(lexicon: Lexicon, rules: Sequence[Rule], convention: Conventio
     join, term = chosen.only("join", JoinRule), chosen.only("term", TermRule)
     comparison = chosen.only("comparison", ComparisonRule)
     shared = {**_share_words(chosen), "JOINING": join.joining, **comparison.classes}
-    irrealis = chosen.params("irrealis", IrrealisRule)
     compatible = chosen.params("compatible", CompatibleRule)
     return Compiled(
         lexicon=lexicon,
@@ -350,19 +313,7 @@ def compile_rules(lexicon: Lexicon, rules: Sequence[Rule], convention: Conventio
         decision_name=next((rule.name for rule in chosen.of_kind("decision")), ""),
         excess=tuple(chosen.params("excess", ExcessRule)),
         denials=tuple(chosen.params("denial", DenialRule)),
-        irrealis=frozenset(kind for params in irrealis for kind in params.kinds),
-        short=frozenset(kind for params in irrealis for kind in params.short),
-        present=frozenset(word for params in irrealis for word in params.present),
-        closing=frozenset(word for params in irrealis for word in params.closing),
-        concluding=frozenset(word for params in irrealis for word in params.concluding),
-        conceding=frozenset(word for params in irrealis for word in params.conceding),
-        conceded=frozenset(word for params in irrealis for word in params.conceded),
-        granting=frozenset(word for params in irrealis for word in params.granting),
-        states=tuple(category for params in irrealis for category in params.states),
-        sequels=frozenset(word for params in irrealis for word in params.sequels),
-        contrast=frozenset(
-            word for params in irrealis for word, kind in lexicon.contrast.items() if kind in params.contrast
-        ),
+        unstated=_match("unstate-opinion", chosen, shared, lexicon),
         questions=tuple(mark for params in chosen.params("question", QuestionRule) for mark in params.marks),
         asking=tuple(word for params in chosen.params("question", QuestionRule) for word in params.asking),
         compatible=_limit_categories(lexicon, compatible),

@@ -38,7 +38,6 @@ from builder.engine.symbols import ASPECT, DE, JUDGING, LIST, OPINION, PART
 from builder.engine.terms import bar_all, join_terms
 from builder.engine.topics import next_topic, resume_list, share
 from builder.engine.units import AspectChoice, Pairer, Scene, Topic, lower_case, read_units
-from builder.engine.unreal import is_unreal
 from builder.engine.weighing import Read, cut_out, find_full_start, make_element, make_opinion, weigh
 from builder.language.lexicon.resources import Lexicon
 from builder.language.lexicon.rules import Rule
@@ -151,11 +150,14 @@ class Engine:
             yield (pairing.rule if pairing else None), places
 
     def find_refusals(self, doc: Doc) -> list[Refusal]:
-        """The opinion words of a document that judge nothing where they stand, and the aspects of which nothing is
-        said, in text order.
+        """The opinion words of a document that judge nothing where they stand or are not stated, and the aspects of
+        which nothing is said, in text order.
         """
         refused: list[Refusal] = []
-        self._read_clauses(doc, refused)
+        for clause in self._read_clauses(doc, refused):
+            for index, item in enumerate(clause.items):
+                if item.phrase is not None and (rule := self._rules.unstated.find_phrase(clause.items, index)):
+                    refused.append(Refusal(item.start, item.end, (rule,)))
         return sorted(refused)
 
     def weigh(self, doc: Doc, proposed: Sequence[Triplet]) -> list[Triplet | None]:
@@ -206,7 +208,7 @@ class Engine:
         """Whether a wish, a condition or a question takes opinion `index` out of what is stated; 湯都冷了？ blames."""
         if clause.asked or (clause.doubted and not self._blames(phrase)):
             return True
-        return is_unreal(clause.items, index, self._rules)
+        return self._rules.unstated.find_phrase(clause.items, index) is not None
 
     def _blames(self, phrase: Phrase) -> bool:
         """Whether an opinion blames, whatever it is about."""

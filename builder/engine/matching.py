@@ -12,7 +12,7 @@ are found by the opinion's word, or by a word that they cannot do without, so th
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from itertools import pairwise, product
 from typing import NamedTuple
@@ -25,18 +25,20 @@ from builder.language.lexicon.resources import Lexicon, OpinionEntry
 from builder.language.lexicon.rules import Rule
 
 OPINION_STATES: Mapping[str, tuple[str, str]] = {
-    "CURRENT": ("pdnPDN", "the opinion in question"),
+    "CURRENT": ("pdnlPDNL", "the opinion in question"),
     "PLAIN": ("pP", "it, without a degree word or negator"),
-    "GRADED": ("dnlDN", "it, with one"),
+    "GRADED": ("dnlDNL", "it, with one"),
     "DENIED": ("nN", "it, with a negator; where an aspect is in question, any opinion with one"),
-    "PREDICATE": ("PDN", "it, right behind an aspect that it touches"),
-    "LOW": ("l", "an opinion with a word for a bit of it"),
+    "PREDICATE": ("PDNL", "it, right behind an aspect that it touches"),
+    "LOW": ("lL", "an opinion with a word for a bit of it"),
     "TARGET": ("t", "the aspect in question"),
 }
 """Names of what is in question -> the characters of its column, and what they say."""
+_OPINION = frozenset({"CURRENT", "PLAIN", "GRADED", "DENIED", "PREDICATE"})
 FOCUS: Mapping[str, frozenset[str]] = {
-    "refuse-opinion": frozenset({"CURRENT", "PLAIN", "GRADED", "DENIED", "PREDICATE"}),
+    "refuse-opinion": _OPINION,
     "refuse-aspect": frozenset({"TARGET"}),
+    "unstate-opinion": _OPINION,
 }
 """Action -> the names of what it is about, one of which every pattern has."""
 UNIT_PROPERTIES: Mapping[str, str] = {
@@ -68,7 +70,8 @@ class MatchRule:
 
     Both name units, properties and the classes of `words`: words as they are, or read as two units where an aspect is
     in question (`+沒點`), beginnings (`一…`), endings (`…味`), classes of aspects (`@staff`), roles of aspects
-    (`role:person`), categories of opinions (`category:taste`).
+    (`role:person`), categories of opinions (`category:taste`), kinds of irrealis.tsv and contrast.tsv
+    (`irrealis:wish`, `contrast:but`).
     """
 
     patterns: tuple[str, ...]
@@ -77,8 +80,8 @@ class MatchRule:
 
 
 class Refusal(NamedTuple):
-    """An opinion that judges nothing where it stands, with its degree words and negators, or an aspect of which nothing
-    is said, and the rules that say so; the first of them decides.
+    """An opinion that judges nothing where it stands or is not stated, with its degree words and negators, or an aspect
+    of which nothing is said, and the rules that say so; the first of them decides.
     """
 
     start: int
@@ -158,14 +161,29 @@ class Matcher:
         places = {place for word in known for place in word.beside}.union(known[k].about)
         if places:
             state = "p" if first == k else "n" if any(unit.symbol == NEG for unit in units[first:k]) else "d"
-            if k and units[k - 1].symbol == ASPECT and units[k - 1].end == units[k].start:
-                state = state.upper()
-            rows = self._spell(units, known)
-            rows[k] = rows[k][:_STATE] + state + rows[k][_FIRST:]
-            line = "".join(rows)
-            for place in sorted(places):
-                if self._rules[place].holds(line, k * self._width):
-                    yield self._rules[place].name
+            yield from self._hold_of(units, known, places, k, state)
+
+    def find_phrase(self, items: Sequence[Constituent], k: int) -> str | None:
+        """The first rule that holds of the opinion phrase k of a clause; None if none does."""
+        known = [self._look_up(item.word, item.phrase and item.phrase.entry, True) for item in items]
+        places = {place for word in known for place in word.beside}.union(known[k].about)
+        phrase = items[k].phrase
+        if not places or phrase is None:
+            return None
+        return next(self._hold_of(items, known, places, k, _describe_phrase(phrase)), None)
+
+    def _hold_of(
+        self, units: Sequence[Unit | Constituent], known: Sequence[_Known], places: Set[int], k: int, state: str
+    ) -> Iterator[str]:
+        """Those of the rules `places` that hold of opinion k."""
+        if k and units[k - 1].symbol == ASPECT and units[k - 1].end == units[k].start:
+            state = state.upper()
+        rows = self._spell(units, known)
+        rows[k] = rows[k][:_STATE] + state + rows[k][_FIRST:]
+        line = "".join(rows)
+        for place in sorted(places):
+            if self._rules[place].holds(line, k * self._width):
+                yield self._rules[place].name
 
     def bar_aspects(self, items: list[Constituent], refused: list[Refusal] | None = None) -> list[Constituent]:
         """The constituents of a clause, with each aspect that a rule holds of as a plain noun; it is added to
@@ -375,6 +393,8 @@ def _read_class(words: tuple[str, ...], lexicon: Lexicon) -> Callable[[str, Opin
         return lambda word, entry: entry is not None and entry.valence >= 5
     begins = tuple(word[:-1] for word in words if word[-1] == "…")
     ends = tuple(word[1:] for word in words if word[0] == "…")
+    kinds = frozenset(word.removeprefix("irrealis:") for word in words if word.startswith("irrealis:"))
+    turns = frozenset(word.removeprefix("contrast:") for word in words if word.startswith("contrast:"))
     roles = frozenset(word.removeprefix("role:") for word in words if word.startswith("role:"))
     categories = tuple(word.removeprefix("category:") for word in words if word.startswith("category:"))
     classes = tuple(word[1:] for word in words if word[0] == "@")
@@ -382,6 +402,8 @@ def _read_class(words: tuple[str, ...], lexicon: Lexicon) -> Callable[[str, Opin
 
     def is_of_class(word: str, entry: OpinionEntry | None) -> bool:
         if word in plain or word.startswith(begins) or word.endswith(ends):
+            return True
+        if lexicon.irrealis.get(word) in kinds or lexicon.contrast.get(word) in turns:
             return True
         if entry is not None and entry.category.startswith(categories):
             return True
