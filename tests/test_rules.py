@@ -32,7 +32,7 @@ MAKERS = ("pair-", "conjunction", "excess", "predicate")
 """Kinds that make or turn triplets: they must show what they make.
 The others, apart from word lists, must show what they keep out.
 """
-FILTERS = ("irrealis", "question", "compatible", "block", "refuse-opinion", "refuse-aspect")
+FILTERS = ("unstate-opinion", "question", "compatible", "block", "refuse-opinion", "refuse-aspect")
 GRAMMAR = ("function-words", "extent", "join", "comparison", "term", "name")
 """Kinds that say what phrases and terms are made of: the engine runs with exactly one rule of each."""
 Extract = Callable[[str, Convention], tuple[Triplet, ...]]
@@ -130,11 +130,11 @@ def test_an_engine_without_a_predicate_reads_as_one_that_was_compiled_without_it
 # ---- refusals
 
 
-REFUSING = [pytest.param(rule, id=rule.name) for rule in RULES if rule.kind.startswith("refuse-")]
+REFUSING = [pytest.param(rule, id=rule.name) for rule in RULES if rule.kind.startswith(("refuse-", "unstate-"))]
 
 
 def find_refusals(texts: list[str], convention: Convention) -> list[tuple[str, ...]]:
-    """The rules that refuse an opinion or an aspect of the texts: those of each, of which the first decides."""
+    """The rules that refuse something in the texts: those of each, of which the first decides."""
     engine = reader().paper if convention == "paper" else reader().engine
     return [refusal.rules for doc in reader().docs(texts) for refusal in engine.find_refusals(doc)]
 
@@ -244,6 +244,26 @@ def test_a_pattern_says_where_an_aspect_stands(
     assert any(triplet.aspect.text == "座位" for triplet in engine.extract(doc)) is not refuses
 
 
+@pytest.mark.parametrize(
+    ("patterns", "words", "text", "stated"),
+    [
+        (["CURRENT&EASE"], {"EASE": ["category:mood"]}, "座位很舒適", False),
+        (["DENIED&EASE"], {"EASE": ["舒適"]}, "座位很舒適", True),
+        (["DENIED&EASE"], {"EASE": ["…舒適"]}, "座位不舒適", False),
+        (["WISH&IRREALIS WORD* CURRENT"], {"WISH": ["irrealis:past"]}, "座位很舒適", True),
+        (["TURN WORD* CURRENT"], {"TURN": ["contrast:but"]}, "窗邊有位但座位很舒適", False),
+    ],
+)
+def test_an_opinion_that_is_not_stated_makes_no_triplet_but_pairs(
+    lexicon: Lexicon, patterns: list[str], words: dict[str, list[str]], text: str, stated: bool
+) -> None:
+    engine = Engine(lexicon, (*RULES, refusing("unstate-opinion", patterns=patterns, words=words)))
+    doc = reader().docs([text])[0]
+    assert any(triplet.aspect.text == "座位" for triplet in engine.extract(doc)) is stated
+    assert any(decided for decided, _ in engine.votes(doc))
+    assert any(refusal.rules == ("mine",) for refusal in engine.find_refusals(doc)) is not stated
+
+
 def test_a_refusing_rule_of_aspects_names_the_aspect(lexicon: Lexicon) -> None:
     message = "pattern 'CURRENT NOUN' does not name what it is about; name one of TARGET"
     assert message in refused(lexicon, *RULES, refusing("refuse-aspect", patterns=["CURRENT NOUN"]))
@@ -305,7 +325,7 @@ def test_every_convention_has_exactly_one_rule_of_each_kind_of_grammar(lexicon: 
         ("pair-carry", {"blockers": "NOUN"}, "blockers is not a list of strings"),
         ("pair-carry", {"foreign": {"price": "taste"}}, "foreign is not a table of lists of strings"),
         ("excess", {"below": "much"}, "below is not a number"),
-        ("irrealis", {"kinds": [1]}, "kinds is not a list of strings"),
+        ("question", {"marks": [1]}, "marks is not a list of strings"),
         ("predicate", {"category": "staff.absent"}, "unknown category 'staff.absent'"),
         (
             "predicate",
