@@ -21,9 +21,9 @@ from builder.engine.described.pairs import (
     find_negators,
     pair_by_shortest_path,
 )
-from builder.engine.engine import Doc
 from builder.engine.matching import Refusal
 from builder.engine.pairing import Tree
+from builder.engine.reading import Doc
 from builder.engine.symbols import ASPECT, OPINION
 from builder.engine.units import lower_case
 from builder.engine.weighing import Read, make_element, weigh
