@@ -25,13 +25,14 @@ from builder.engine.constituents import HeadingRule
 from builder.engine.denying import DenyingRule
 from builder.engine.described import mentions
 from builder.engine.extent import Adjoining, AdjoiningRule, ExtentRule, compile_adjoining
-from builder.engine.matching import Matcher, MatchRule, WordsRule
+from builder.engine.matching import Matcher, WordsRule
 from builder.engine.naming import NameGrammar, NameRule
 from builder.engine.params import NoParams, Params, in_force, read_params
 from builder.engine.phrases import JoinRule, PhraseGrammar
 from builder.engine.polarity import DenialRule, ExcessRule
 from builder.engine.predicates import PredicateRule, Predicates, compile_predicates
 from builder.engine.quoting import AddressRule, compile_addresses
+from builder.engine.rows import MatchRule
 from builder.engine.terms import TermGrammar, TermRule, find_leads
 from builder.engine.units import Pairer
 from builder.engine.vocabulary import FunctionWordRule, UnitVocabulary, check_units

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from builder.augment.catalog import METHODS
-from builder.engine.matching import OPINION_STATES, UNIT_PROPERTIES
+from builder.engine.rows import OPINION_STATES, UNIT_PROPERTIES
 from builder.engine.symbols import UNIT_KINDS
 from builder.pipeline.pipeline import STAGES
 from builder.release.export.formats import CARRIES, FORMATS, OTHERS

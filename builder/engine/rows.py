@@ -1,0 +1,265 @@
+"""Rows of characters for the units of a clause, and patterns over them.
+
+A unit is a row of as many characters as the rules have columns: its kind, whether it touches the unit before it, what
+the opinion is, and one column for each class of words that some rule names. So a unit may be of many classes at once,
+every pattern is one regular expression over the same line, and a class that stands in several rules costs once.
+
+In: rules with their classes of words, a lexicon. Out: `Columns`, with the patterns of the rules made ready. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from typing import NamedTuple
+
+from builder.core.errors import ResourceError
+from builder.engine.symbols import SYMBOLS
+from builder.language.lexicon.resources import Lexicon, OpinionEntry
+from builder.language.lexicon.rules import Rule
+
+OPINION_STATES: Mapping[str, tuple[str, str]] = {
+    "CURRENT": ("pdnlPDNL", "the opinion in question"),
+    "PLAIN": ("pP", "it, without a degree word or negator"),
+    "GRADED": ("dnlDNL", "it, with one"),
+    "DENIED": ("nN", "it, with a negator; where an aspect is in question, any opinion with one"),
+    "PREDICATE": ("PDNL", "it, right behind an aspect that it touches"),
+    "LOW": ("lL", "an opinion with a word for a bit of it"),
+    "TARGET": ("t", "the aspect in question"),
+}
+"""Names of what is in question -> the characters of its column, and what they say."""
+_OPINION = frozenset({"CURRENT", "PLAIN", "GRADED", "DENIED", "PREDICATE"})
+FOCUS: Mapping[str, frozenset[str]] = {
+    "refuse-opinion": _OPINION,
+    "refuse-aspect": frozenset({"TARGET"}),
+    "unstate-opinion": _OPINION,
+}
+"""Action -> the names of what it is about, one of which every pattern has."""
+UNIT_PROPERTIES: Mapping[str, str] = {
+    "TOUCHING": "a unit that touches the one before it",
+    "ECHO": "one that begins with the word two units before it (新 不 新鮮)",
+    "SINGLE": "a word of one character",
+    "GOOD": "an opinion that does not blame, its valence 5 or more",
+}
+"""Names that hold of a unit of any kind, and what they say."""
+_ECHO, _SINGLE, _GOOD = ("ECHO",), ("SINGLE",), ("GOOD",)
+_TOUCH, STATE, FIRST = 1, 2, 3
+"""Columns behind that of the kind."""
+_FACTOR = r"(?:[A-Z_]+|\[\^?[A-Z_ ]+\])"
+_ATOM = re.compile(rf"{_FACTOR}(?:&{_FACTOR})*")
+RESERVED = {*SYMBOLS, *OPINION_STATES, *UNIT_PROPERTIES, "WORD"}
+"""Names that no class of words may have."""
+_OPTIONAL = frozenset("?*{")
+Classes = Mapping[str, Collection[str]]
+"""Name -> the words of a class."""
+_Row = Mapping[int, str]
+"""Column -> what its character must match."""
+
+
+@dataclass(frozen=True, slots=True)
+class MatchRule:
+    """Parameters of a rule that matches units: it holds where one of `patterns` does, and none of `unless`.
+
+    Both name units, properties and the classes of `words`: words as they are, or read as two units where an aspect is
+    in question (`+沒點`), beginnings (`一…`), endings (`…味`), classes of aspects (`@staff`), roles of aspects
+    (`role:person`), categories of opinions (`category:taste`), kinds of irrealis.tsv and contrast.tsv
+    (`irrealis:wish`, `contrast:but`).
+    """
+
+    patterns: tuple[str, ...]
+    unless: tuple[str, ...] = ()
+    words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+class Pattern(NamedTuple):
+    """A pattern made ready. `here`: it begins with the opinion. `about`: the columns one of which the opinion has, none
+    if any opinion will do. `anchors`: columns one of which some unit of each match has, none if no one is needed.
+    """
+
+    expression: re.Pattern[str]
+    here: bool
+    about: frozenset[int]
+    anchors: frozenset[int]
+
+    def holds(self, line: str, at: int) -> bool:
+        return self.expression.match(line, at if self.here else 0) is not None
+
+
+class Columns:
+    """The columns of the rows of units, and the patterns of rules over them."""
+
+    def __init__(
+        self, focus: frozenset[str], rules: Sequence[tuple[Rule, MatchRule, Classes]], lexicon: Lexicon
+    ) -> None:
+        """`focus`: the names of what the rules are about.
+
+        ResourceError names a pattern that cannot be read, a class that is empty, or one whose name is taken.
+        """
+        self._focus = focus
+        for rule, params, _ in rules:
+            _check_words(rule, params)
+        named = [sorted(own[name]) for _, params, own in rules for name in sorted(_find_names(params) & own.keys())]
+        columns = dict.fromkeys([*map(tuple, named), _ECHO, _SINGLE, _GOOD])
+        self._columns = {words: column for column, words in enumerate(columns, start=FIRST)}
+        self._tests = {column: _read_class(words, lexicon) for words, column in self._columns.items()}
+        self.width = len(self._columns) + FIRST
+        self.echo = self._columns[_ECHO]
+        self.pairs = self._find_pairs()
+        self.patterns = [
+            (
+                tuple(self._compile_pattern(pattern, own, rule.at("patterns")) for pattern in params.patterns),
+                tuple(self._compile_pattern(pattern, own, rule.at("unless")) for pattern in params.unless),
+            )
+            for rule, params, own in rules
+        ]
+
+    def find(self, word: str, entry: OpinionEntry | None) -> frozenset[int]:
+        """The columns of the classes that a word is of; `entry`: its own as an opinion."""
+        return frozenset(column for column, test in self._tests.items() if test(word, entry))
+
+    def _find_pairs(self) -> Mapping[tuple[str, str], Sequence[int]]:
+        """Two words that are one of a class where they touch -> its columns: 每 個 is 每個."""
+        pairs: dict[tuple[str, str], list[int]] = {}
+        for words, column in self._columns.items():
+            for word in [word[1:] for word in words if word[0] == "+"]:
+                for cut in range(1, len(word)):
+                    pairs.setdefault((word[:cut], word[cut:]), []).append(column)
+        return pairs
+
+    def _compile_pattern(self, pattern: str, classes: Classes, where: str) -> Pattern:
+        about: list[frozenset[int]] = []
+        anchors: list[frozenset[int]] = []
+
+        def spell_atom(match: re.Match[str]) -> str:
+            atom = [self._read_factor(text, classes, pattern, where) for text in match[0].split("&")]
+            rows = [_join_rows(rows) for rows in product(*atom)]
+            columns = [column for factor in atom if (column := _find_columns(factor))]
+            if not self._focus.isdisjoint(match[0].split("&")):
+                about.append(columns[0] if columns else frozenset())
+            elif columns and _is_needed(pattern, match):
+                anchors.append(columns[0])
+            return "(?:" + "|".join(self._spell_row(row) for row in rows) + ")"
+
+        body = _ATOM.sub(spell_atom, pattern).replace(" ", "")
+        first = _ATOM.match(pattern)
+        here = first is not None and "|" not in pattern and not self._focus.isdisjoint(first[0].split("&"))
+        try:
+            expression = re.compile(body if here else f"(?:.{{{self.width}}})*?(?:{body})")
+        except (re.error, RecursionError, OverflowError) as error:
+            raise ResourceError(f"pattern {pattern!r}: {error}", where=where) from error
+        if not about:
+            fix = "name one of " + ", ".join(sorted(self._focus))
+            raise ResourceError(f"pattern {pattern!r} does not name what it is about", where=where, fix=fix)
+        own = frozenset[int]().union(*about) if all(about) else frozenset[int]()
+        return Pattern(expression, here, own, anchors[0] if anchors else frozenset())
+
+    def _read_factor(self, text: str, classes: Classes, pattern: str, where: str) -> Sequence[_Row]:
+        """The rows of which a unit must be one to be what `text` says: a name, a set, or one that is negated."""
+        by_column: dict[int, str] = {}
+        for name in text.strip("[^]").split():
+            column, characters = self._place(name, classes, pattern, where)
+            by_column[column] = by_column.get(column, "") + characters
+        if text.startswith("[^"):
+            return [{column: f"[^{characters}]" for column, characters in by_column.items()}]
+        return [{column: f"[{characters}]"} for column, characters in by_column.items()]
+
+    def _place(self, name: str, classes: Classes, pattern: str, where: str) -> tuple[int, str]:
+        """The column of a name, and the characters that it may have there."""
+        if name in OPINION_STATES:
+            return STATE, OPINION_STATES[name][0]
+        if name == "TOUCHING":
+            return _TOUCH, "+"
+        if name == "WORD":
+            return 0, "".join(SYMBOLS.values())
+        if name in SYMBOLS:
+            return 0, SYMBOLS[name]
+        column = self._columns.get(tuple(sorted(classes.get(name, (name,)))))
+        if column is None:
+            fix = "known: " + ", ".join(sorted(RESERVED | classes.keys()))
+            raise ResourceError(f"unknown unit {name!r} in pattern {pattern!r}", where=where, fix=fix)
+        return column, "1"
+
+    def _spell_row(self, row: _Row) -> str:
+        """A row as an expression of the width of a unit."""
+        out, at = "", 0
+        for column in sorted(row):
+            out += f".{{{column - at}}}{row[column]}"
+            at = column + 1
+        return f"{out}.{{{self.width - at}}}"
+
+
+def _check_words(rule: Rule, params: MatchRule) -> None:
+    """ResourceError on an empty word, and on a class with the name of a unit."""
+    for name, words in params.words.items():
+        if name in RESERVED:
+            raise ResourceError(f"rule {rule.name!r}: {name} is a unit", where=rule.at("words"), fix="rename the class")
+        if not words or not all(word.strip("…@+") for word in words):
+            raise ResourceError(
+                f"rule {rule.name!r}: {name} has an empty word", where=rule.at("words"), fix="remove it"
+            )
+
+
+def _find_names(params: MatchRule) -> set[str]:
+    """The names that the patterns of a rule hold."""
+    return {name for pattern in (*params.patterns, *params.unless) for name in re.findall("[A-Z_]+", pattern)}
+
+
+def _join_rows(rows: Sequence[_Row]) -> _Row:
+    """The row that all of `rows` are."""
+    out: dict[int, str] = {}
+    for row in rows:
+        for column, characters in row.items():
+            out[column] = f"(?={out[column]}){characters}" if column in out else characters
+    return out
+
+
+def _find_columns(factor: Sequence[_Row]) -> frozenset[int]:
+    """The columns of classes one of which a unit has by a factor; none where it needs no class."""
+    columns = frozenset(column for row in factor for column in row)
+    negated = any(characters[1] == "^" for row in factor for characters in row.values())
+    return frozenset() if negated or min(columns) < FIRST else columns
+
+
+def _is_needed(pattern: str, match: re.Match[str]) -> bool:
+    """Whether each match of a pattern has the unit of an atom: it is in no group, no alternative, nor optional."""
+    before, behind = pattern[: match.start()], pattern[match.end() : match.end() + 1]
+    return "|" not in _strip_groups(pattern) and before.count("(") == before.count(")") and behind not in _OPTIONAL
+
+
+def _strip_groups(pattern: str) -> str:
+    """A pattern without what stands in brackets."""
+    while (stripped := re.sub(r"\([^()]*\)", "", pattern)) != pattern:
+        pattern = stripped
+    return pattern
+
+
+def _read_class(words: tuple[str, ...], lexicon: Lexicon) -> Callable[[str, OpinionEntry | None], bool]:
+    """Whether a word, with its entry as an opinion, is of a class."""
+    if words == _ECHO:
+        return lambda word, entry: False  # a matter of its place
+    if words == _SINGLE:
+        return lambda word, entry: len(word) == 1
+    if words == _GOOD:
+        return lambda word, entry: entry is not None and entry.valence >= 5
+    begins = tuple(word[:-1] for word in words if word[-1] == "…")
+    ends = tuple(word[1:] for word in words if word[0] == "…")
+    kinds = frozenset(word.removeprefix("irrealis:") for word in words if word.startswith("irrealis:"))
+    turns = frozenset(word.removeprefix("contrast:") for word in words if word.startswith("contrast:"))
+    roles = frozenset(word.removeprefix("role:") for word in words if word.startswith("role:"))
+    categories = tuple(word.removeprefix("category:") for word in words if word.startswith("category:"))
+    classes = tuple(word[1:] for word in words if word[0] == "@")
+    plain = frozenset(word.lstrip("+") for word in words)
+
+    def is_of_class(word: str, entry: OpinionEntry | None) -> bool:
+        if word in plain or word.startswith(begins) or word.endswith(ends):
+            return True
+        if lexicon.irrealis.get(word) in kinds or lexicon.contrast.get(word) in turns:
+            return True
+        if entry is not None and entry.category.startswith(categories):
+            return True
+        aspect = lexicon.aspects.get(word.lower()) if roles or classes else None
+        return aspect is not None and (lexicon.classes.get(aspect.cls, "") in roles or aspect.cls.startswith(classes))
+
+    return is_of_class
