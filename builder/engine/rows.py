@@ -12,7 +12,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from itertools import product
+from operator import or_
 from typing import NamedTuple
 
 from builder.core.errors import ResourceError
@@ -74,16 +76,17 @@ class MatchRule:
 
 
 class Pattern(NamedTuple):
-    """A pattern made ready. `here`: it begins with the opinion. `about`: the columns one of which the opinion has, none
-    if any opinion will do. `anchors`: columns one of which some unit of each match has, none if no one is needed.
+    """A pattern made ready. `here`: it begins with what it is about. `about`: the columns one of which that has, none
+    if it may be any word. `needs`: for each class that a match needs a word of, its columns. Both as bits.
     """
 
     expression: re.Pattern[str]
     here: bool
-    about: frozenset[int]
-    anchors: frozenset[int]
+    about: int
+    needs: tuple[int, ...]
 
     def holds(self, line: str, at: int) -> bool:
+        """Whether it holds of the unit at `at` of a line."""
         return self.expression.match(line, at if self.here else 0) is not None
 
 
@@ -107,6 +110,7 @@ class Columns:
         self.width = len(self._columns) + FIRST
         self.echo = self._columns[_ECHO]
         self.pairs = self._find_pairs()
+        self.firsts = frozenset(first for first, _ in self.pairs)
         self.patterns = [
             (
                 tuple(self._compile_pattern(pattern, own, rule.at("patterns")) for pattern in params.patterns),
@@ -115,31 +119,32 @@ class Columns:
             for rule, params, own in rules
         ]
 
-    def find(self, word: str, entry: OpinionEntry | None) -> frozenset[int]:
-        """The columns of the classes that a word is of; `entry`: its own as an opinion."""
-        return frozenset(column for column, test in self._tests.items() if test(word, entry))
+    def find(self, word: str, entry: OpinionEntry | None) -> int:
+        """The columns of the classes that a word is of, as bits; `entry`: its own as an opinion."""
+        return sum(1 << column for column, test in self._tests.items() if test(word, entry))
 
-    def _find_pairs(self) -> Mapping[tuple[str, str], Sequence[int]]:
-        """Two words that are one of a class where they touch -> its columns: 每 個 is 每個."""
-        pairs: dict[tuple[str, str], list[int]] = {}
+    def _find_pairs(self) -> Mapping[tuple[str, str], int]:
+        """Two words that are one of a class where they touch -> its columns, as bits: 每 個 is 每個."""
+        pairs: dict[tuple[str, str], int] = {}
         for words, column in self._columns.items():
             for word in [word[1:] for word in words if word[0] == "+"]:
                 for cut in range(1, len(word)):
-                    pairs.setdefault((word[:cut], word[cut:]), []).append(column)
+                    pair = word[:cut], word[cut:]
+                    pairs[pair] = pairs.get(pair, 0) | 1 << column
         return pairs
 
     def _compile_pattern(self, pattern: str, classes: Classes, where: str) -> Pattern:
-        about: list[frozenset[int]] = []
-        anchors: list[frozenset[int]] = []
+        about: list[int] = []
+        needs: list[int] = []
 
         def spell_atom(match: re.Match[str]) -> str:
             atom = [self._read_factor(text, classes, pattern, where) for text in match[0].split("&")]
             rows = [_join_rows(rows) for rows in product(*atom)]
             columns = [column for factor in atom if (column := _find_columns(factor))]
             if not self._focus.isdisjoint(match[0].split("&")):
-                about.append(columns[0] if columns else frozenset())
+                about.append(columns[0] if columns else 0)
             elif columns and _is_needed(pattern, match):
-                anchors.append(columns[0])
+                needs.extend(columns)
             return "(?:" + "|".join(self._spell_row(row) for row in rows) + ")"
 
         body = _ATOM.sub(spell_atom, pattern).replace(" ", "")
@@ -152,8 +157,7 @@ class Columns:
         if not about:
             fix = "name one of " + ", ".join(sorted(self._focus))
             raise ResourceError(f"pattern {pattern!r} does not name what it is about", where=where, fix=fix)
-        own = frozenset[int]().union(*about) if all(about) else frozenset[int]()
-        return Pattern(expression, here, own, anchors[0] if anchors else frozenset())
+        return Pattern(expression, here, reduce(or_, about) if all(about) else 0, tuple(needs))
 
     def _read_factor(self, text: str, classes: Classes, pattern: str, where: str) -> Sequence[_Row]:
         """The rows of which a unit must be one to be what `text` says: a name, a set, or one that is negated."""
@@ -215,11 +219,11 @@ def _join_rows(rows: Sequence[_Row]) -> _Row:
     return out
 
 
-def _find_columns(factor: Sequence[_Row]) -> frozenset[int]:
-    """The columns of classes one of which a unit has by a factor; none where it needs no class."""
-    columns = frozenset(column for row in factor for column in row)
+def _find_columns(factor: Sequence[_Row]) -> int:
+    """The columns of classes one of which a unit has by a factor, as bits; none where it needs no class."""
+    columns = {column for row in factor for column in row}
     negated = any(characters[1] == "^" for row in factor for characters in row.values())
-    return frozenset() if negated or min(columns) < FIRST else columns
+    return 0 if negated or min(columns) < FIRST else sum(1 << column for column in columns)
 
 
 def _is_needed(pattern: str, match: re.Match[str]) -> bool:
