@@ -94,6 +94,7 @@ class Matcher:
             for (rule, _), (patterns, unless) in zip(rules, self._columns.patterns, strict=True)
         )
         self._known: dict[object, _Known] = {}
+        self._led: dict[int, tuple[tuple[int, ...], tuple[int, ...]]] = {}
 
     def find(self, units: Sequence[Unit], first: int, k: int) -> str | None:
         """The first rule that holds of opinion k, whose phrase begins at unit `first`; None if none does."""
@@ -233,17 +234,20 @@ class Matcher:
         return _Known(self._spell_columns(columns), columns, about if is_plain else (), beside)
 
     def _spell_columns(self, columns: int) -> str:
-        return "".join("1" if columns >> column & 1 else "0" for column in range(FIRST, self._columns.width))
+        return f"{columns >> FIRST:0{self._columns.width - FIRST}b}"[::-1]
 
     def _lead(self, columns: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """The rules to which a word of some columns leads: as what they are about, and beside it.
 
         A pattern that needs a word of some class is found by the first such class alone.
         """
+        if columns in self._led:
+            return self._led[columns]
         patterns = [(place, pattern) for place, rule in enumerate(self._rules) for pattern in rule.patterns]
         about = [place for place, p in patterns if not p.needs and (not p.about or p.about & columns)]
         beside = [place for place, p in patterns if p.needs and p.needs[0] & columns]
-        return tuple(dict.fromkeys(about)), tuple(dict.fromkeys(beside))
+        led = self._led[columns] = tuple(dict.fromkeys(about)), tuple(dict.fromkeys(beside))
+        return led
 
 
 def _describe_phrase(phrase: Phrase) -> str:

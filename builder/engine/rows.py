@@ -10,7 +10,7 @@ In: rules with their classes of words, a lexicon. Out: `Columns`, with the patte
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from itertools import product
@@ -54,6 +54,8 @@ _ATOM = re.compile(rf"{_FACTOR}(?:&{_FACTOR})*")
 RESERVED = {*SYMBOLS, *OPINION_STATES, *UNIT_PROPERTIES, "WORD"}
 """Names that no class of words may have."""
 _OPTIONAL = frozenset("?*{")
+_PREFIXES = ("role:", "category:", "irrealis:", "contrast:")
+"""Marks of entries that name no word."""
 Classes = Mapping[str, Collection[str]]
 """Name -> the words of a class."""
 _Row = Mapping[int, str]
@@ -106,7 +108,8 @@ class Columns:
         named = [sorted(own[name]) for _, params, own in rules for name in sorted(_find_names(params) & own.keys())]
         columns = dict.fromkeys([*map(tuple, named), _ECHO, _SINGLE, _GOOD])
         self._columns = {words: column for column, words in enumerate(columns, start=FIRST)}
-        self._tests = {column: _read_class(words, lexicon) for words, column in self._columns.items()}
+        self._lexicon = lexicon
+        self._marked = {mark: self._collect(mark) for mark in ("", "…_", "_…", "@", *_PREFIXES)}
         self.width = len(self._columns) + FIRST
         self.echo = self._columns[_ECHO]
         self.pairs = self._find_pairs()
@@ -121,7 +124,29 @@ class Columns:
 
     def find(self, word: str, entry: OpinionEntry | None) -> int:
         """The columns of the classes that a word is of, as bits; `entry`: its own as an opinion."""
-        return sum(1 << column for column, test in self._tests.items() if test(word, entry))
+        lexicon, marked = self._lexicon, self._marked
+        columns = marked[""].get(word, 0)
+        for end in range(1, len(word) + 1):
+            columns |= marked["_…"].get(word[:end], 0) | marked["…_"].get(word[-end:], 0)
+        columns |= marked["irrealis:"].get(lexicon.irrealis.get(word, ""), 0)
+        columns |= marked["contrast:"].get(lexicon.contrast.get(word, ""), 0)
+        if aspect := lexicon.aspects.get(word.lower()):
+            columns |= marked["role:"].get(lexicon.classes.get(aspect.cls, ""), 0)
+            columns |= reduce(or_, [bits for cls, bits in marked["@"].items() if aspect.cls.startswith(cls)], 0)
+        if entry is not None:
+            known = [bits for prefix, bits in marked["category:"].items() if entry.category.startswith(prefix)]
+            columns |= reduce(or_, known, (entry.valence >= 5) << self._columns[_GOOD])
+        return columns | (len(word) == 1) << self._columns[_SINGLE]
+
+    def _collect(self, mark: str) -> dict[str, int]:
+        """What entries with a mark name -> the columns of their classes, as bits."""
+        out: dict[str, int] = {}
+        for words, column in self._columns.items():
+            for word in words:
+                if _find_mark(word) == mark:
+                    name = word.strip("…@").removeprefix("+").removeprefix(mark)
+                    out[name] = out.get(name, 0) | 1 << column
+        return out
 
     def _find_pairs(self) -> Mapping[tuple[str, str], int]:
         """Two words that are one of a class where they touch -> its columns, as bits: 每 個 is 每個."""
@@ -194,6 +219,13 @@ class Columns:
         return f"{out}.{{{self.width - at}}}"
 
 
+def _find_mark(word: str) -> str:
+    """The mark of an entry of a class: `_…` of `一…`, `…_` of `…味`, `role:` of `role:person`; empty of a word."""
+    if word[0] == "…" or word[-1] == "…":
+        return "…_" if word[0] == "…" else "_…"
+    return "@" if word[0] == "@" else next((prefix for prefix in _PREFIXES if word.startswith(prefix)), "")
+
+
 def _check_words(rule: Rule, params: MatchRule) -> None:
     """ResourceError on an empty word, and on a class with the name of a unit."""
     for name, words in params.words.items():
@@ -237,33 +269,3 @@ def _strip_groups(pattern: str) -> str:
     while (stripped := re.sub(r"\([^()]*\)", "", pattern)) != pattern:
         pattern = stripped
     return pattern
-
-
-def _read_class(words: tuple[str, ...], lexicon: Lexicon) -> Callable[[str, OpinionEntry | None], bool]:
-    """Whether a word, with its entry as an opinion, is of a class."""
-    if words == _ECHO:
-        return lambda word, entry: False  # a matter of its place
-    if words == _SINGLE:
-        return lambda word, entry: len(word) == 1
-    if words == _GOOD:
-        return lambda word, entry: entry is not None and entry.valence >= 5
-    begins = tuple(word[:-1] for word in words if word[-1] == "…")
-    ends = tuple(word[1:] for word in words if word[0] == "…")
-    kinds = frozenset(word.removeprefix("irrealis:") for word in words if word.startswith("irrealis:"))
-    turns = frozenset(word.removeprefix("contrast:") for word in words if word.startswith("contrast:"))
-    roles = frozenset(word.removeprefix("role:") for word in words if word.startswith("role:"))
-    categories = tuple(word.removeprefix("category:") for word in words if word.startswith("category:"))
-    classes = tuple(word[1:] for word in words if word[0] == "@")
-    plain = frozenset(word.lstrip("+") for word in words)
-
-    def is_of_class(word: str, entry: OpinionEntry | None) -> bool:
-        if word in plain or word.startswith(begins) or word.endswith(ends):
-            return True
-        if lexicon.irrealis.get(word) in kinds or lexicon.contrast.get(word) in turns:
-            return True
-        if entry is not None and entry.category.startswith(categories):
-            return True
-        aspect = lexicon.aspects.get(word.lower()) if roles or classes else None
-        return aspect is not None and (lexicon.classes.get(aspect.cls, "") in roles or aspect.cls.startswith(classes))
-
-    return is_of_class
