@@ -40,6 +40,8 @@ FILES = {
     "not_aspects.tsv": "word\treason\n今天\ttime\n",
     "variants.tsv": "variant\tcanonical\n麪\t麵\n",
     "morphemes.tsv": "morpheme\trole\n牛\tnoun\n",
+    "word_classes.tsv": "class\tgloss\nme\tthe one who writes\nguest\tthose who are served\n",
+    "words/people.tsv": "word\tclass\n我\tguest\n客人\tguest\n我\tme\n",
 }
 
 
@@ -102,6 +104,10 @@ def test_a_sound_lexicon_has_no_findings(tmp_path: Path) -> None:
             ("一二三四五六七八九十甲乙丙", "aspects/food.tsv:6"),
         ),
         ("format", {"opinions_taste": "脆\n"}, ("脆", "opinions/taste.tsv:9")),
+        ("duplicate", {"words_people": "我\tme\n"}, ("我", "words/people.tsv:5")),
+        ("unknown-kind", {"words_people": "我\tsinger\n"}, ("我", "words/people.tsv:5")),
+        ("unused-category", {"word_classes": "crew\tthose who serve\n"}, ("crew", "word_classes.tsv:4")),
+        ("simplified", {"words_people": "顾客\tguest\n"}, ("顾客", "words/people.tsv:5")),
     ],
 )
 def test_each_kind_of_fault_is_found_where_it_stands(

@@ -71,7 +71,7 @@ def test_text_with_every_odd_character_survives() -> None:
 
     rule = load_rules()[0]
     odd = 'a"b\\c\n\t\x7f\x01\U0001f35c'
-    written = write_rule(replace(rule, about=odd, params=MappingProxyType({"words": (odd,), "k": True, "n": 0.5})))
+    written = write_rule(replace(rule, about=odd, written=MappingProxyType({"words": (odd,), "k": True, "n": 0.5})))
     body = tomllib.loads(written)[rule.name]
     assert (body["about"], body["words"], body["k"], body["n"]) == (odd, [odd], True, 0.5)
 
@@ -113,6 +113,15 @@ def test_examples_run_live_and_say_where_they_do_not_hold(book: RuleBook) -> Non
     assert all(example["well"] for example in opened["examples"])
     off = book.try_rule(opened["text"].replace("kind =", "enabled = false\nkind =", 1))
     assert [example["well"] for example in off["examples"] if example["text"] == "價格便宜的餐廳"] == [False]
+
+
+def test_the_words_of_the_classes_that_a_rule_names_stand_beside_it(book: RuleBook) -> None:
+    opened = book.open_rule("house-forgot")
+    assert 'HOUSE = ["<house>"]' in opened["text"]
+    assert [name for name, _ in opened["classes"]] == ["<forget>", "<house>"]
+    assert {"@staff", "店家"} <= set(dict(opened["classes"])["<house>"])
+    edited = book.try_rule(opened["text"].replace('["<house>"]', '["店家"]'))
+    assert [name for name, _ in edited["classes"]] == ["<forget>"]
 
 
 def test_examples_of_a_rule_for_another_convention_run_in_that(book: RuleBook) -> None:
@@ -158,7 +167,7 @@ def test_a_saved_rule_is_read_by_all_that_reads_the_working_directory_and_can_be
     assert "odd-words" not in names
     assert book.open_rule("odd-words") | {"examples": ()} == {
         "name": "odd-words", "text": OWN, "edited": True, "origin": "rules edited in the working directory",
-        "where": "rules/odd-words.toml:1", "counts": True, "kind": "block", "examples": (),
+        "where": "rules/odd-words.toml:1", "counts": True, "kind": "block", "examples": (), "classes": [],
         "about": "In these reviews these words judge nothing.",
     }  # fmt: skip
     assert book.compare(OWN, hear)["counts"] == {}

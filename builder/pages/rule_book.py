@@ -29,6 +29,7 @@ from builder.language.build_folders import folders_in
 from builder.language.lexicon.folders import Folders
 from builder.language.lexicon.resources import sample_dir
 from builder.language.lexicon.rules import Rule, edited_file, edited_rules, read_name, write_rule
+from builder.language.lexicon.word_classes import list_classes
 from builder.pipeline.extraction import build_settings
 from builder.reviews import sources
 from builder.reviews.sources.cells import RawReview
@@ -171,7 +172,9 @@ class RuleBook:
         return make_engine(self.reader.lexicon, folders.load_rules(), convention)
 
     def _run_examples(self, rule: Rule, folders: Folders) -> Json:
-        """The examples with what they must make, what they make, and whether that is well."""
+        """The examples with what they must make, what they make, and whether that is well; the words of the classes
+        that the rule names.
+        """
         known: Any = rule.params.get("conventions") or (self.convention,)
         convention = self.convention if self.convention in known else known[0]
         engine = self._make_engine(folders, convention)
@@ -185,7 +188,10 @@ class RuleBook:
                 {"text": example.text, "must": example.must, "due": example.triplets, "made": written, "by": by}
                 | {"well": well}
             )
-        return {"about": rule.about, "examples": rows, "counts": in_force(rule, self.convention), "kind": rule.kind}
+        known_classes = self.reader.lexicon.word_classes
+        classes = [(f"<{name}>", known_classes.get(name, ())) for name in list_classes(rule.written)]
+        counts = in_force(rule, self.convention)
+        return {"about": rule.about, "examples": rows, "counts": counts, "kind": rule.kind, "classes": classes}
 
     def _read(self, engine: RuleEngine, texts: Sequence[str]) -> list[tuple[Triplet, ...]]:
         return [engine.extract(reading.doc) for reading in self.reader.read(texts)]

@@ -11,11 +11,14 @@ from pathlib import Path
 from builder.augment.catalog import METHODS
 from builder.engine.rows import OPINION_STATES, UNIT_PROPERTIES
 from builder.engine.symbols import UNIT_KINDS
+from builder.language.lexicon.tsv_rows import read_rows, table_files
+from builder.language.lexicon.word_classes import load_word_classes
 from builder.pipeline.pipeline import STAGES
 from builder.release.export.formats import CARRIES, FORMATS, OTHERS
 from builder.store import queries
 
 RULES = Path(__file__).parents[2] / "rules"
+DOMAINS = Path(__file__).parents[2] / "domains"
 PACKAGE = Path(__file__).parents[2] / "builder"
 NO_RULES = ("kind", "order", "about", "conventions", "hit", "miss")
 
@@ -74,6 +77,20 @@ def describe_conditions() -> str:
     """What patterns may ask of a unit beside its kind."""
     states = {name: about for name, (_, about) in OPINION_STATES.items()}
     return _table(("name", "holds of"), ((f"`{name}`", about) for name, about in {**states, **UNIT_PROPERTIES}.items()))
+
+
+def describe_word_classes() -> str:
+    """Every class of words that rules name: of which layer it is, what it is, and how many words it has."""
+    layers = {"core": RULES.parent / "lexicons"} | {path.name: path / "lexicons" for path in sorted(DOMAINS.iterdir())}
+    rows = []
+    for layer, folder in layers.items():
+        words = load_word_classes([folder])
+        for table in table_files(folder, "word_classes"):
+            rows += [
+                (f"`<{name}>`", layer, gloss, str(len(words[name])), " ".join(words[name][:5]))
+                for (name, gloss), _ in read_rows(table, 2)
+            ]
+    return _table(("class", "layer", "what it is", "words", "the first"), rows)
 
 
 def describe_rooms() -> str:

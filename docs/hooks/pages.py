@@ -30,6 +30,7 @@ GENERATED: Mapping[str, Callable[[], str]] = {
     "rules": catalogs.describe_rules,
     "units": catalogs.describe_units,
     "conditions": catalogs.describe_conditions,
+    "word classes": catalogs.describe_word_classes,
     "rooms": catalogs.describe_rooms,
 }
 _GENERATE = re.compile(r"^<!-- generate: ([a-z ]+) -->$", re.M)

@@ -59,7 +59,7 @@ async function open(wanted) {
   const rule = await ask("/api/open", { name: wanted });
   if (!rule) return;
   name = rule.name; isMine = rule.edited;
-  put(rule.text, `${rule.kind} · ${rule.edited ? "我的 mine, in the working directory" : rule.origin}`); examples(rule);
+  put(rule.text, `${rule.kind} · ${rule.edited ? "我的 mine, in the working directory" : rule.origin}`); examples(rule); classes(rule);
   if (innerWidth < 704) $("rule").scrollIntoView();
 }
 const isChanged = () => !$("rule").hidden && $("text").value !== saved;
@@ -80,11 +80,15 @@ function examples(answer) {
     const text = element("p", example.text); text.lang = "zh"; item.append(text, due, made); return item;
   }));
 }
+function classes(answer) {
+  $("classed").hidden = !answer.classes.length;
+  $("classes").replaceChildren(...answer.classes.flatMap(([name, words]) => [element("dt", name), element("dd", words.join(" "))]));
+}
 async function run() { // the examples with the text as it is; a later edit overtakes
   const number = ++latest, answer = await call("/api/try", { text: $("text").value });
   if (number !== latest) return;
   fault(answer.fault || "", answer.line);
-  if (!answer.fault) examples(answer);
+  if (!answer.fault) { examples(answer); classes(answer); }
 }
 async function compare() {
   $("compare").disabled = true; $("running").hidden = false; $("done").style.width = "0";

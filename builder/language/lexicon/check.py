@@ -189,7 +189,11 @@ def check(
 
 def _kinds(lists: _Lists) -> Iterator[Finding]:
     """Categories and classes that no table defines, that have no valence, or that no word uses."""
-    for words, table in (("opinions", "opinion_categories"), ("aspects", "aspect_classes")):
+    for words, table in (
+        ("opinions", "opinion_categories"),
+        ("aspects", "aspect_classes"),
+        ("words", "word_classes"),
+    ):
         known = {row.word for row in lists.rows[table]}
         for row in lists.rows[words]:
             if row.cells[1] not in known:
@@ -227,11 +231,14 @@ def _variants(lists: _Lists) -> Iterator[Finding]:
 
 
 def _duplicates(lists: _Lists) -> Iterator[Finding]:
-    """Words listed twice in a table, as written or once variants are made one; opposite signs are a contradiction."""
-    for table in ("opinion_categories", "aspect_classes", "morphemes", *_WORDS):
-        seen: dict[str, LexiconRow] = {}
+    """Words listed twice in a table, as written or once variants are made one; opposite signs are a contradiction.
+    A word may be of several classes that rules name.
+    """
+    for table in ("opinion_categories", "aspect_classes", "morphemes", "word_classes", "words", *_WORDS):
+        seen: dict[tuple[str, ...], LexiconRow] = {}
         for row in lists.rows[table]:
-            first = seen.setdefault(lists.variants.canonical(row.word.lower()), row)
+            of = row.cells[1:] if table == "words" else ()
+            first = seen.setdefault((lists.variants.canonical(row.word.lower()), *of), row)
             if first is row:
                 continue
             same = "" if first.word == row.word else f" as {first.word!r}"
@@ -300,7 +307,7 @@ def _overlaps(lists: _Lists) -> Iterator[Finding]:
 
 def _spelling(lists: _Lists, longest: int) -> Iterator[Finding]:
     """Simplified characters, which the Traditional view never shows, and words longer than the engine looks for."""
-    for name in (*_WORDS, "morphemes", "context"):
+    for name in (*_WORDS, "morphemes", "context", "words"):
         for row in lists.rows[name]:
             strange = [
                 char for cell in row.cells[: 2 if name == "context" else 1] for char in cell if _simplified(char)
@@ -309,7 +316,7 @@ def _spelling(lists: _Lists, longest: int) -> Iterator[Finding]:
                 yield Finding(
                     "simplified", row.word, row.where, f"{''.join(strange)} is written in Simplified script only"
                 )
-            if len(row.word) > longest:
+            if len(row.word) > longest and row.word[0] != "@":
                 yield Finding(
                     "too-long", row.word, row.where, f"{len(row.word)} characters; the engine looks for {longest}"
                 )

@@ -78,7 +78,7 @@ class Folders:
 
     def load_rules(self) -> tuple[Rule, ...]:
         """The rules of all folders."""
-        return load_rules(self.rules, self.rules_laid_over, self.domain)
+        return load_rules(self.rules, self.rules_laid_over, self.domain, self.lexicon_folders)
 
     @property
     def rules_digest(self) -> str:

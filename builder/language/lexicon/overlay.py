@@ -139,7 +139,7 @@ def add_exception(workdir: Path, rules: Sequence[Rule], pair: str, example: Rule
     known: Any = rule.params.get("pairs", ())
     examples = rule.examples if example in rule.examples else (*rule.examples, example)
     pairs = tuple(dict.fromkeys((*known, pair)))
-    text = write_rule(replace(rule, params=MappingProxyType({**rule.params, "pairs": pairs}), examples=examples))
+    text = write_rule(replace(rule, written=MappingProxyType({**rule.written, "pairs": pairs}), examples=examples))
     file = edited_file(workdir, NAME)
     write_atomically(file, text.encode())
     return file
@@ -193,7 +193,16 @@ def _tables(lexicon: Lexicon) -> dict[str, dict[str, tuple[str, str]]]:
             word: ("; ".join(f"{aspect} {valence:g}" for aspect, valence in rows), "")
             for word, rows in lexicon.context.items()
         },
+        "words": _word_classes(lexicon),
     } | {name: {word: (value, "") for word, value in words.items()} for name, words in plain.items()}
+
+
+def _word_classes(lexicon: Lexicon) -> dict[str, tuple[str, str]]:
+    classes: dict[str, list[str]] = {}
+    for name, words in sorted(lexicon.word_classes.items()):
+        for word in words:
+            classes.setdefault(word, []).append(name)
+    return {word: (", ".join(names), "") for word, names in classes.items()}
 
 
 def _opinion(entry: OpinionEntry) -> str:

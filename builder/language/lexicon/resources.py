@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TypeVar
@@ -30,6 +30,7 @@ from builder.language.lexicon.tsv_rows import (
     read_valence,
     table_files,
 )
+from builder.language.lexicon.word_classes import Classes, load_word_classes
 from builder.reviews.script import Variants
 from builder.reviews.text import view
 
@@ -78,6 +79,7 @@ class Lexicon:
     """All lexicons, by word. `context` maps an opinion to (aspect class prefix `@price` or literal word, valence) rows.
 
     `classes`: class of aspects -> its role, one of `ROLES`. `overridden`: the words whose meaning an overlay replaced.
+    `word_classes`: class of words that rules name -> its words.
     """
 
     opinions: Mapping[str, OpinionEntry]
@@ -95,6 +97,7 @@ class Lexicon:
     classes: Mapping[str, str]
     digest: str
     overridden: tuple[str, ...] = ()
+    word_classes: Classes = field(default_factory=dict)
 
     def knows(self, opinion: str) -> bool:
         """Whether an opinion of a stored text, in whatever script, stands in the opinion lexicon, with or without a
@@ -191,7 +194,7 @@ def load_lexicon(directory: Path | None = None, overlays: Sequence[Path] = (), d
     )
     for overlay in overlays:
         lexicon = _overlaid(lexicon, overlay)
-    return lexicon
+    return replace(lexicon, word_classes=load_word_classes((root, *overlays)))
 
 
 def _overlaid(lexicon: Lexicon, folder: Path) -> Lexicon:

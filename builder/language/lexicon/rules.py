@@ -12,7 +12,7 @@ import json
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 
@@ -21,6 +21,7 @@ from builder.core.files import parse_toml, read_settings
 from builder.core.settings import RESTAURANT
 from builder.language.lexicon.packs import data_dir, list_layers
 from builder.language.lexicon.tsv_rows import folder_digest
+from builder.language.lexicon.word_classes import load_word_classes, name_words
 
 _HEADING = re.compile(r"""^\s*\[\s*["']?([\w-]+)["']?\s*(?:\.\s*["']?([\w-]+)["']?\s*)?\]""")
 _KEY = re.compile(r"""^\s*["']?([\w-]+)["']?\s*=""")
@@ -41,7 +42,8 @@ class RuleExample:
 class Rule:
     """One phenomenon: `kind` names the mechanism in the engine, `params` are its data, `examples` hold it to its word.
 
-    `where` is the file and line of its heading, `lines` those of its parameters.
+    `where` is the file and line of its heading, `lines` those of its parameters. `written` are its parameters as they
+    stand there, with the names of classes of words (`<guest>`) for which `params` has the words.
     """
 
     name: str
@@ -52,24 +54,38 @@ class Rule:
     examples: tuple[RuleExample, ...]
     where: str
     lines: Mapping[str, str] = field(default_factory=dict, compare=False)
+    written: Mapping[str, object] = field(default_factory=dict, compare=False)
 
     def at(self, key: str) -> str:
         """File and line of a parameter, or of the rule where the parameter stands on no line of its own."""
         return self.lines.get(key, self.where)
 
 
-def load_rules(directory: Path | None = None, added: Sequence[Path] = (), domain: str = RESTAURANT) -> tuple[Rule, ...]:
+def load_rules(
+    directory: Path | None = None,
+    added: Sequence[Path] = (),
+    domain: str = RESTAURANT,
+    lexicons: Sequence[Path] | None = None,
+) -> tuple[Rule, ...]:
     """Read rules/*.toml of the core and of the pack of `domain`, or of `directory` alone, in their order.
 
     A rule of a folder in `added`, or of the pack, wins over one of its name below; with `extends = true` it adds to it.
+    The classes of words that rules name are the core's, and those of the pack, or else of the folders `lexicons`.
 
-    ResourceError with file and line on a missing key, a broken example, a rule named twice in a folder, or one that
-    extends a rule that is not there.
+    ResourceError with file and line on a missing key, a broken example, a rule named twice in a folder, one that
+    extends a rule that is not there, or one that names an unknown class.
     """
     rules: dict[str, Rule] = {}
     for folder in (*rule_folders(directory, domain), *added):
         _read_folder(folder, rules)
-    return tuple(sorted(rules.values(), key=lambda rule: (rule.order, rule.name)))
+    if lexicons is None:
+        lexicons = [folder for pack in list_layers(domain) for folder in pack.lexicons]
+    classes = load_word_classes((data_dir("lexicons"), *lexicons))
+    ordered = sorted(rules.values(), key=lambda rule: (rule.order, rule.name))
+    return tuple(
+        replace(rule, params=name_words(rule.params, classes, rule.name, rule.at), written=rule.params)
+        for rule in ordered
+    )
 
 
 def rule_folders(directory: Path | None = None, domain: str = RESTAURANT) -> tuple[Path, ...]:
@@ -176,8 +192,13 @@ def _grow(below: Mapping[str, object], above: Mapping[str, object]) -> dict[str,
 
 
 def rules_digest(directory: Path | None = None, added: Sequence[Path] = (), domain: str = RESTAURANT) -> str:
-    """The digest of the rule files in `directory`, or of the core and the pack of `domain`, and of those in `added`."""
-    return " ".join(folder_digest(folder, "*.toml") for folder in (*rule_folders(directory, domain), *added))
+    """The digest of the rule files in `directory`, or of the core and the pack of `domain`, and of those in `added`;
+    also of the core's words, whose classes they may name where the core's lexicon is not read. Other words are of the
+    lexicon's digest.
+    """
+    folders = (*rule_folders(directory, domain), *added)
+    words = folder_digest(data_dir("lexicons"), "words/*.tsv")
+    return " ".join([*(folder_digest(folder, "*.toml") for folder in folders), words])
 
 
 def _find_lines(text: str, file: str) -> dict[str, dict[str, str]]:
@@ -240,7 +261,7 @@ _WIDE = 100
 
 def write_rule(rule: Rule) -> str:
     """The whole rule as a table of TOML."""
-    params = {"kind": rule.kind, "order": rule.order, "about": rule.about, **rule.params}
+    params = {"kind": rule.kind, "order": rule.order, "about": rule.about, **rule.written}
     tables = {key: value for key, value in params.items() if isinstance(value, Mapping)}
     lines = [f"[{_key(rule.name)}]"]
     lines += [f"{_key(key)} = {_value(value)}" for key, value in params.items() if key not in tables]

@@ -96,15 +96,12 @@ def check_overlay(folder: Path) -> None:
             where=str(folder),
             fix='delete it, or use the folder in place of the shipped one with lexicons.mode = "replace"',
         )
-    known = {"opinions", "aspects", *WHOLE}
-    if strange := sorted(
-        path.name for path in folder.glob("*.tsv") if path.stem not in known - {"opinions", "aspects"}
-    ):
-        tables = ", ".join(
-            [*(f"{name}.tsv" for name in WHOLE if name != "variants"), "opinions/*.tsv", "aspects/*.tsv"]
-        )
+    single, folders = {*WHOLE, "word_classes"}, ("opinions", "aspects", "words")
+    if strange := sorted(path.name for path in folder.glob("*.tsv") if path.stem not in single):
+        names = [name for name in (*WHOLE, "word_classes") if name != "variants"]
+        tables = ", ".join([*(f"{name}.tsv" for name in names), *(f"{name}/*.tsv" for name in folders)])
         raise ResourceError(f"no table of a lexicon is {', '.join(strange)}", where=str(folder), fix=f"known: {tables}")
-    if not any(table_files(folder, name) for name in known):
+    if not any(table_files(folder, name) for name in (*single, *folders)):
         raise ResourceError(
             "no table of a lexicon is here", where=str(folder), fix="put words into opinions/*.tsv or aspects/*.tsv"
         )
@@ -136,13 +133,14 @@ class LexiconRow:
 @dataclass(frozen=True, slots=True)
 class LexiconTable:
     """What a file or folder of the lexicon must look like. `values` are the kinds its second column may hold, empty
-    for any.
+    for any. A whole lexicon may lack what is `optional`.
     """
 
     name: str
     columns: int
     values: frozenset[str] = frozenset()
     folder: bool = False
+    optional: bool = False
 
 
 _POS = "ADJ ADP ADV AUX CCONJ CONJ DET INTJ NOUN NUM PART PRON PROPN SCONJ SYM VERB X"
@@ -159,6 +157,8 @@ TABLES = (
     LexiconTable("general", 2, frozenset(_POS.split())),
     LexiconTable("not_aspects", 2),
     LexiconTable("variants", 2),
+    LexiconTable("word_classes", 2, optional=True),
+    LexiconTable("words", 2, folder=True, optional=True),
 )
 
 
@@ -174,7 +174,7 @@ def read(root: Path, overlays: Sequence[Path] = ()) -> tuple[Mapping[str, list[L
                 _read_file(path, folder.parent, table, above[table.name], findings)
         marks = {row.word for name in MARKS for row in above[name]}
         for name, own in above.items():
-            size = 2 if name == "context" else 1
+            size = 2 if name in ("context", "words") else 1
             replaced = {row.cells[:size] for row in own}
             ended = marks if name in ("opinions", "aspects") else set()
             rows[name] = [row for row in rows[name] if row.cells[:size] not in replaced and row.word not in ended] + own
@@ -186,7 +186,9 @@ def _read_root(root: Path) -> tuple[dict[str, list[LexiconRow]], list[Finding]]:
     findings: list[Finding] = []
     for table in TABLES:
         paths = sorted((root / table.name).glob("*.tsv")) if table.folder else [root / f"{table.name}.tsv"]
-        if not paths:
+        if table.optional:
+            paths = table_files(root, table.name)
+        elif not paths:
             findings.append(Finding("missing", table.name, f"{table.name}/", "the folder holds no .tsv file"))
         for path in paths:
             _read_file(path, root, table, rows[table.name], findings)
