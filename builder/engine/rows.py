@@ -165,7 +165,7 @@ class Columns:
         def spell_atom(match: re.Match[str]) -> str:
             atom = [self._read_factor(text, classes, pattern, where) for text in match[0].split("&")]
             rows = [_join_rows(rows) for rows in product(*atom)]
-            columns = [column for factor in atom if (column := _find_columns(factor))]
+            columns = [bits for factor in atom if (bits := _find_columns(factor)) and not bits >> self.echo & 1]
             if not self._focus.isdisjoint(match[0].split("&")):
                 about.append(columns[0] if columns else 0)
             elif columns and _is_needed(pattern, match):
@@ -252,7 +252,9 @@ def _join_rows(rows: Sequence[_Row]) -> _Row:
 
 
 def _find_columns(factor: Sequence[_Row]) -> int:
-    """The columns of classes one of which a unit has by a factor, as bits; none where it needs no class."""
+    """The columns of classes one of which a unit has by a factor, as bits; none where it needs no class. That of ECHO
+    tells nothing of a word.
+    """
     columns = {column for row in factor for column in row}
     negated = any(characters[1] == "^" for row in factor for characters in row.values())
     return 0 if negated or min(columns) < FIRST else sum(1 << column for column in columns)
