@@ -254,6 +254,7 @@ def test_every_command_line_of_the_documents_is_understood(page: str, line: str)
 @pytest.mark.parametrize("block", [block for block in BLOCKS if block.language == "toml"], ids=lambda block: block.page)
 def test_every_settings_file_of_the_documents_is_taken(block: Block, tmp_path: Path) -> None:
     from builder.core.config import resolve
+    from builder.engine.compiled import check_rules
     from builder.language.lexicon.rules import load_rules
 
     path = tmp_path / "settings.toml"
@@ -262,6 +263,8 @@ def test_every_settings_file_of_the_documents_is_taken(block: Block, tmp_path: P
     assert tables
     if any(isinstance(table, dict) and "extends" in table for table in tables.values()):  # a rule file of a domain pack
         assert set(tables) <= {rule.name for rule in load_rules()}
+    elif all(isinstance(table, dict) and "kind" in table for table in tables.values()):
+        check_rules(load_rules(tmp_path))
     else:
         assert resolve(path).origin
 

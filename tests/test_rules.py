@@ -18,6 +18,7 @@ from builder.core.errors import ResourceError
 from builder.core.records import Triplet
 from builder.core.settings import Convention
 from builder.engine import Engine, RuleEngine, make_engine
+from builder.engine.symbols import SYMBOLS, UNIT_KINDS
 from builder.language.lexicon.resources import Lexicon
 from builder.language.lexicon.rules import Rule, RuleExample, load_rules
 
@@ -31,8 +32,8 @@ MAKERS = ("pair-", "conjunction", "excess", "predicate")
 """Kinds that make or turn triplets: they must show what they make.
 The others, apart from word lists, must show what they keep out.
 """
-FILTERS = ("irrealis", "question", "compatible", "block")
-GRAMMAR = ("function-words", "extent", "assertion", "join", "comparison", "term", "name")
+FILTERS = ("unstate-opinion", "question", "compatible", "block", "refuse-opinion", "refuse-aspect")
+GRAMMAR = ("function-words", "extent", "join", "comparison", "term", "name")
 """Kinds that say what phrases and terms are made of: the engine runs with exactly one rule of each."""
 Extract = Callable[[str, Convention], tuple[Triplet, ...]]
 
@@ -126,6 +127,148 @@ def test_an_engine_without_a_predicate_reads_as_one_that_was_compiled_without_it
     assert [leave_out(reader().engine, rule).extract(doc) for doc in docs] == [compiled.extract(doc) for doc in docs]
 
 
+# ---- refusals
+
+
+REFUSING = [pytest.param(rule, id=rule.name) for rule in RULES if rule.kind.startswith(("refuse-", "unstate-"))]
+
+
+def find_refusals(texts: list[str], convention: Convention) -> list[tuple[str, ...]]:
+    """The rules that refuse something in the texts: those of each, of which the first decides."""
+    engine = reader().paper if convention == "paper" else reader().engine
+    return [refusal.rules for doc in reader().docs(texts) for refusal in engine.find_refusals(doc)]
+
+
+@pytest.mark.parametrize("rule", REFUSING)
+def test_a_refusing_rule_refuses_something_in_its_own_examples_itself(rule: Rule) -> None:
+    """Else its examples would hold without it."""
+    misses = [example.text for example in rule.examples if not example.must]
+    assert rule.name in {names[0] for names in find_refusals(misses, convention_of(rule))}
+
+
+@pytest.mark.parametrize("rule", REFUSING)
+def test_a_refusing_rule_switched_off_refuses_nothing(lexicon: Lexicon, rule: Rule) -> None:
+    if convention_of(rule) == "natural":
+        without = Engine(lexicon, [with_params(other, enabled=False) if other == rule else other for other in RULES])
+        docs = reader().docs([example.text for example in rule.examples])
+        assert all(rule.name not in refusal.rules for doc in docs for refusal in without.find_refusals(doc))
+
+
+def test_of_several_rules_that_refuse_an_opinion_the_first_in_order_decides() -> None:
+    (names,) = [names for names in find_refusals(["買了新的椅子"], "natural") if len(names) > 1]
+    order = {rule.name: rule.order for rule in RULES}
+    assert list(names) == sorted(names, key=order.__getitem__)
+
+
+def test_every_kind_of_unit_is_described() -> None:
+    assert UNIT_KINDS.keys() == SYMBOLS.keys()
+
+
+def refusing(kind: str = "refuse-opinion", **params: object) -> Rule:
+    """A rule that refuses 舒適 before a word of its own, but for `params`."""
+    given = {"patterns": ["CURRENT&EASE STOP"], "words": {"EASE": ["舒適"], "STOP": ["停車"]}, **params}
+    return Rule("mine", kind, 1, "", MappingProxyType(given), (), "rules/x.toml:1")
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"patterns": ["CURRENT STPO"]}, "unknown unit 'STPO' in pattern 'CURRENT STPO'; known: ADJ, "),
+        ({"patterns": ["( CURRENT"]}, "pattern '( CURRENT': "),
+        ({"patterns": ["NOUN VERB"]}, "pattern 'NOUN VERB' does not name what it is about; name one of CURRENT, "),
+        ({"unless": ["STPO CURRENT"]}, "unknown unit 'STPO' in pattern 'STPO CURRENT'; known: ADJ, "),
+        ({"words": {"NOUN": ["x"]}}, "rule 'mine': NOUN is a unit; rename the class"),
+        ({"words": {"EASE": [], "STOP": ["x"]}}, "rule 'mine': EASE has an empty word; remove it"),
+        ({"words": {"EASE": ["…"], "STOP": ["x"]}}, "rule 'mine': EASE has an empty word; remove it"),
+    ],
+)
+def test_a_refusing_rule_that_cannot_be_read_says_why(
+    lexicon: Lexicon, params: dict[str, object], message: str
+) -> None:
+    assert refused(lexicon, *RULES, refusing(**params)).startswith(f"rules/x.toml:1: {message}")
+
+
+@pytest.mark.parametrize(
+    ("params", "text", "refuses"),
+    [
+        ({}, "座位舒適停車", True),
+        ({}, "座位舒適", False),
+        ({"patterns": ["CURRENT TOUCHING&STOP"]}, "座位舒適 停車", False),
+        ({"patterns": ["PLAIN&EASE STOP"]}, "座位很舒適停車", False),
+        ({"patterns": ["GRADED&EASE STOP"]}, "座位很舒適停車", True),
+        ({"patterns": ["DENIED&EASE STOP"]}, "座位不舒適停車", True),
+        ({"patterns": ["DENIED&EASE STOP"]}, "座位很舒適停車", False),
+        ({"patterns": ["PREDICATE&EASE"]}, "座位舒適", True),
+        ({"patterns": ["CURRENT&EASE&[^PREDICATE]"]}, "座位舒適", False),
+        ({"patterns": ["CURRENT&EASE&SINGLE"]}, "座位舒適", False),
+        ({"patterns": ["CURRENT&EASE&GOOD"]}, "座位舒適", True),
+        ({"unless": ["WORD CURRENT"]}, "座位舒適停車", False),
+        ({"words": {"EASE": ["舒…"], "STOP": ["…車"]}}, "座位舒適停車", True),
+        ({"words": {"EASE": ["…適"], "STOP": ["停…"]}}, "座位舒適停車", True),
+        ({"words": {"EASE": ["category:mood"], "STOP": ["停車"]}}, "座位舒適停車", True),
+        ({"patterns": ["SEAT CURRENT"], "words": {"SEAT": ["@place.seat"]}}, "座位舒適", True),
+        ({"patterns": ["SEAT CURRENT"], "words": {"SEAT": ["@service"]}}, "座位舒適", False),
+        ({"patterns": ["CURRENT STOP|STOP CURRENT"]}, "停車舒適", True),
+        ({"patterns": ["^ CURRENT $"]}, "舒適", True),
+        ({"patterns": ["^ CURRENT $"]}, "座位舒適", False),
+    ],
+)
+def test_a_pattern_says_where_an_opinion_stands(
+    lexicon: Lexicon, params: dict[str, object], text: str, refuses: bool
+) -> None:
+    engine = Engine(lexicon, (*RULES, refusing(**params)))
+    names = {name for doc in reader().docs([text]) for refusal in engine.find_refusals(doc) for name in refusal.rules}
+    assert ("mine" in names) is refuses
+
+
+@pytest.mark.parametrize(
+    ("patterns", "words", "text", "refuses"),
+    [
+        (["TARGET TOUCHING&LOOK"], {"LOOK": ["看"]}, "座位看看很舒適", True),
+        (["NO TARGET"], {"NO": ["+每一張"]}, "每一張座位都舒適", True),
+        (["NO TARGET"], {"NO": ["+每一張"]}, "每一間座位都舒適", False),
+        (["DENIED WORD TARGET"], {}, "不舒適的座位", True),
+        (["DENIED WORD TARGET"], {}, "很舒適的座位", False),
+        (["LOW WORD TARGET"], {}, "有點吵的座位", True),
+        (["GRADED WORD TARGET&SEAT"], {"SEAT": ["@place.seat"]}, "有點吵的座位", True),
+        (["OPINION WORD TARGET&SEAT"], {"SEAT": ["role:person"]}, "有點吵的座位", False),
+    ],
+)
+def test_a_pattern_says_where_an_aspect_stands(
+    lexicon: Lexicon, patterns: list[str], words: dict[str, list[str]], text: str, refuses: bool
+) -> None:
+    engine = Engine(lexicon, (*RULES, refusing("refuse-aspect", patterns=patterns, words=words)))
+    doc = reader().docs([text])[0]
+    barred = [doc.text[r.start : r.end] for r in engine.find_refusals(doc) if r.rules == ("mine",)]
+    assert barred == (["座位"] if refuses else [])
+    assert any(triplet.aspect.text == "座位" for triplet in engine.extract(doc)) is not refuses
+
+
+@pytest.mark.parametrize(
+    ("patterns", "words", "text", "stated"),
+    [
+        (["CURRENT&EASE"], {"EASE": ["category:mood"]}, "座位很舒適", False),
+        (["DENIED&EASE"], {"EASE": ["舒適"]}, "座位很舒適", True),
+        (["DENIED&EASE"], {"EASE": ["…舒適"]}, "座位不舒適", False),
+        (["WISH&IRREALIS WORD* CURRENT"], {"WISH": ["irrealis:past"]}, "座位很舒適", True),
+        (["TURN WORD* CURRENT"], {"TURN": ["contrast:but"]}, "窗邊有位但座位很舒適", False),
+    ],
+)
+def test_an_opinion_that_is_not_stated_makes_no_triplet_but_pairs(
+    lexicon: Lexicon, patterns: list[str], words: dict[str, list[str]], text: str, stated: bool
+) -> None:
+    engine = Engine(lexicon, (*RULES, refusing("unstate-opinion", patterns=patterns, words=words)))
+    doc = reader().docs([text])[0]
+    assert any(triplet.aspect.text == "座位" for triplet in engine.extract(doc)) is stated
+    assert any(decided for decided, _ in engine.votes(doc))
+    assert any(refusal.rules == ("mine",) for refusal in engine.find_refusals(doc)) is not stated
+
+
+def test_a_refusing_rule_of_aspects_names_the_aspect(lexicon: Lexicon) -> None:
+    message = "pattern 'CURRENT NOUN' does not name what it is about; name one of TARGET"
+    assert message in refused(lexicon, *RULES, refusing("refuse-aspect", patterns=["CURRENT NOUN"]))
+
+
 # ---- rules that cannot run
 
 
@@ -182,7 +325,7 @@ def test_every_convention_has_exactly_one_rule_of_each_kind_of_grammar(lexicon: 
         ("pair-carry", {"blockers": "NOUN"}, "blockers is not a list of strings"),
         ("pair-carry", {"foreign": {"price": "taste"}}, "foreign is not a table of lists of strings"),
         ("excess", {"below": "much"}, "below is not a number"),
-        ("irrealis", {"kinds": [1]}, "kinds is not a list of strings"),
+        ("question", {"marks": [1]}, "marks is not a list of strings"),
         ("predicate", {"category": "staff.absent"}, "unknown category 'staff.absent'"),
         (
             "predicate",
@@ -195,6 +338,8 @@ def test_every_convention_has_exactly_one_rule_of_each_kind_of_grammar(lexicon: 
             "names no word",
         ),
         ("predicate", {"needs": ["BARS"]}, "needs 'BARS', no class of plain words"),
+        ("refuse-opinion", {"patterns": "CURRENT"}, "patterns is not a list of strings"),
+        ("words", {"words": ["人"]}, "words is not a table of lists of strings"),
         ("conjunction", {"enabled": "no"}, "enabled is not true or false"),
         ("conjunction", {"conventions": ["papr"]}, "unknown convention 'papr'; known: natural, paper"),
     ],

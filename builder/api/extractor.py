@@ -22,7 +22,7 @@ from builder.core.settings import RESTAURANT, Convention
 if TYPE_CHECKING:
     import pandas
 
-    from builder.engine.reader import Recipe
+    from builder.engine.reader import Reader, Recipe
     from builder.pipeline.extraction import System
 
 
@@ -226,13 +226,37 @@ class Extractor:
         >>> [(text[token.start:token.end], token.pos, token.rel) for token in Extractor().tokens(text)]
         [('湯頭', 'NOUN', 'nsubj'), ('濃郁', 'ADJ', 'root')]
         """
+        return tuple(self._reader.read((_checked(text),))[0].text_tokens)
+
+    def refusals(self, text: str) -> list[dict[str, object]]:
+        """The opinion words of a text that judge nothing where they stand, and the aspects of which nothing is said.
+
+        Each with the rule that says so.
+
+        Raises:
+            ConfigError: this extractor is a model, which has no rules.
+
+        >>> from builder import Extractor
+        >>> Extractor().refusals("現場很多客人")
+        [{'text': '很多', 'span': [2, 4], 'rule': 'counts-what-follows'}]
+        """
+        reading = self._reader.read((_checked(text),))[0]
+        found = self._reader.engine.find_refusals(reading.doc)
+        spans = [reading.view.to_source((refusal.start, refusal.end)) for refusal in found]
+        return [
+            {"text": text[start:end], "span": [start, end], "rule": refusal.rules[0]}
+            for (start, end), refusal in zip(spans, found, strict=True)
+        ]
+
+    @property
+    def _reader(self) -> Reader:
         from builder.engine.reader import RuleSystem
 
         if not isinstance(self._system, RuleSystem):
             raise ConfigError(
                 f"the model {self.source} reads characters, not words", fix="use Extractor() or source='rules'"
             )
-        return tuple(self._system.reader.read((_checked(text),))[0].text_tokens)
+        return self._system.reader
 
     def __repr__(self) -> str:
         return f"<Extractor: {self.source}>"

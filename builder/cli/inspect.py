@@ -128,16 +128,19 @@ def search(
 def explain(identifier: str, workdir: Path) -> None:
     """Explain how a triplet came about.
 
-    ID is a triplet's, or a review's for all of its triplets.
+    ID is a triplet's, or a review's for all of its triplets and for the words that a rule refuses.
     """
     from builder.language.build_folders import folders_in
     from builder.pages.plain_story import tell_story
-    from builder.store import db
+    from builder.pipeline.rule_report import tell_refusals
+    from builder.store import db, stories
 
     rules = {rule.name: rule.about for rule in folders_in(workdir).load_rules()}
     with db.reading(workdir) as connection:
         story = tell_story(connection, identifier, rules)
-    click.echo(story)
+        review, triplet = stories.find(connection, identifier)
+        refused = list(tell_refusals(connection, workdir, review)) if triplet is None else []
+    click.echo("\n".join([story, *refused]))
 
 
 # ---- Tables and schema

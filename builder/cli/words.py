@@ -276,9 +276,10 @@ def accept(candidates: Path, workdir: Path, confident: float | None) -> None:
 @FORMAT
 @click.pass_context
 def rules(ctx: click.Context, workdir: Path, reviews: int, shape: str | None) -> None:
-    """Report what each pairing rule contributes.
+    """Report what each rule contributes.
 
-    What it finds, decides, shares with other rules and disputes. A language model of `builder gold label` has a row
+    What a pairing rule finds, decides, shares with other rules and disputes; how many opinion words a refusing rule
+    holds of, refuses, and shares. A language model of `builder gold label` has a row
     too: what it proposes, what came in by it alone, what the rules share and dispute. `edit` opens the rules in the
     browser.
     """
@@ -286,21 +287,17 @@ def rules(ctx: click.Context, workdir: Path, reviews: int, shape: str | None) ->
         return
     from dataclasses import astuple
 
-    from builder.engine import make_engine
     from builder.language.build_folders import folders_in
-    from builder.pipeline import builds
-    from builder.pipeline.rule_report import report, report_labellers
+    from builder.pipeline.rule_report import open_engine, report, report_labellers
     from builder.store import db
 
-    folders = folders_in(workdir)
-    lexicon = folders.load_lexicon()
-    engine = make_engine(lexicon, folders.load_rules(), builds.remembered(workdir).resolved.config.rules.convention)
+    engine, lexicon = open_engine(workdir)
     with db.reading(workdir) as connection:
         opinions, rows = report(connection, engine, lexicon, reviews)
         rows += report_labellers(connection)
     put_rows(("rule", "hits", "decides", "overlaps", "conflicts"), [astuple(row) for row in rows], shape, len(rows))
     click.echo(f"{opinions} opinions", err=True)
-    for folder in folders.rules_laid_over:
+    for folder in folders_in(workdir).rules_laid_over:
         names = ", ".join(path.stem for path in sorted(folder.glob("*.toml")))
         click.echo(f"your own rules: {names} ({folder})", err=True)
 

@@ -13,7 +13,9 @@ from builder.core.records import Triplet
 from builder.core.settings import Convention
 from builder.engine.compiled import check_rules
 from builder.engine.described.system import DescribedEngine
-from builder.engine.engine import Doc, Engine
+from builder.engine.engine import Engine
+from builder.engine.matching import Refusal
+from builder.engine.reading import Doc
 from builder.language.lexicon.resources import Lexicon
 from builder.language.lexicon.rules import Rule
 
@@ -27,6 +29,12 @@ class RuleEngine(Protocol):
 
     def votes(self, doc: Doc) -> Iterator[tuple[str | None, dict[str, int]]]:
         """For each opinion the rule that decides, and the place of the aspect that every rule would choose."""
+        ...
+
+    def find_refusals(self, doc: Doc) -> list[Refusal]:
+        """The opinion words of a document that judge nothing where they stand, and the aspects of which nothing is
+        said, in text order.
+        """
         ...
 
     def weigh(self, doc: Doc, proposed: Sequence[Triplet]) -> list[Triplet | None]:

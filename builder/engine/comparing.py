@@ -7,7 +7,7 @@ denies the opinion, and the clause without what is only compared with. Pure.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -36,8 +36,6 @@ from builder.language.lexicon.resources import Lexicon
 _STANDARD_UNITS = symbol_set("NOUN ASPECT BLOCKED PRON NUM DE DEGREE_DE ADJ PREP VERB COP THAN ADV")
 """What may stand between a negator and the opinion that is measured by it."""
 _PREDICATES = symbol_set("VERB COP")
-_SIMILE = 4
-"""Units among which a word of likeness opens a clause, and its verb follows."""
 _OWNERS = symbol_set("NOUN BLOCKED PRON")
 """Before 的: whose dish it is (路邊 的 煎餅)."""
 
@@ -58,17 +56,9 @@ class ComparisonRule:
     held against, and not what is named behind them (比起 之前 服務 更好), `onsite`: places where the same thing is
     had otherwise, behind a negator that begins with one of `lacking` (沒有 店裡 好吃). `likening`: those of
     `companions` that liken two things in a clause that judges nothing (控肉 像 紅燒肉), of which the first may be
-    unsaid behind a degree word or one of `seeming` (吃起來 像 紅燒肉). `excluding`: words behind
-    what nothing is said of (雞肉飯 以外), `excepting`: words before it in a clause of its own (除了 雞肉飯，) or where
-    one of `remaining` follows (除了 雞肉飯 其他 好吃) or, behind what is named before, one of `sweeping` (這家 除了
-    雞肉飯 都 好吃).
-    `among` and `inside`: words around what an aspect before them is judged among (在 熱炒 裡). `gauging`: words
-    before a price that the aspect before them is judged by (服務 以 這個 價位 來說 不錯), which one that begins with
-    one of `here` points at. `measuring` and `viewpoints`: words around the kind of place that a thing is measured by
-    (以 一般 居酒屋 來說), which ends in one of `houses`. `comparatives`: degree words that hold a thing against the
-    one named right behind them (較 午餐 划算). `tasting`: verbs whose object nobody had (像 在 吃 西瓜), where a
-    word of `likening` opens the clause, or one of `companions` with one that begins with one of `ongoing` behind it.
-    `cues`: the words without one of which `bar_standards` has nothing to do.
+    unsaid behind a degree word or one of `seeming` (吃起來 像 紅燒肉).
+    `comparatives`: degree words that hold a thing against the one named right behind them (較 午餐 划算). `cues`: the
+    words without one of which `bar_standards` has nothing to do.
     """
 
     standards: frozenset[str] = frozenset()
@@ -91,25 +81,27 @@ class ComparisonRule:
     comparatives: frozenset[str] = frozenset()
     likening: frozenset[str] = frozenset()
     seeming: frozenset[str] = frozenset()
-    excluding: frozenset[str] = frozenset()
-    excepting: frozenset[str] = frozenset()
-    remaining: frozenset[str] = frozenset()
-    sweeping: frozenset[str] = frozenset()
-    among: frozenset[str] = frozenset()
-    gauging: frozenset[str] = frozenset()
-    inside: frozenset[str] = frozenset()
-    measuring: frozenset[str] = frozenset()
-    viewpoints: frozenset[str] = frozenset()
-    houses: tuple[str, ...] = ()
-    tasting: frozenset[str] = frozenset()
-    ongoing: tuple[str, ...] = ()
     introducers: frozenset[str] = field(init=False)
     cues: frozenset[str] = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "introducers", self.standards | self.companions)
-        around = self.among | self.gauging | self.viewpoints | self.excluding | self.excepting
-        object.__setattr__(self, "cues", self.introducers | self.comparatives | around)
+        object.__setattr__(self, "cues", self.introducers | self.comparatives)
+
+    @property
+    def classes(self) -> Mapping[str, Collection[str]]:
+        """The classes of words that it shares with rules that match units."""
+        likeness = [f"…{word}" for word in self.likening]
+        return {
+            "INTRODUCER": self.introducers,
+            "ORDINARY": self.common,
+            "COMPARING": self.comparatives,
+            "LIKENESS": likeness,
+            "LIKENING": self.likening,
+            "COMPANION": self.companions,
+            "SAME": [f"{word}…" for word in self.sameness],
+            "HERE": [f"{word}…" for word in self.here],
+        }
 
 
 def find_denier(units: Sequence[Unit], k: int, taken: int, rule: ComparisonRule) -> int:
@@ -211,16 +203,9 @@ def bar_standards(clause: list[Constituent], rule: ComparisonRule) -> list[Const
         for i, word in enumerate(words)
         if word in rule.introducers or (word in rule.comparatives and _compares_with_next(clause, i, rule))
     ]
-    excluded = [i for i in range(1, len(clause)) if clause[i - 1].symbol == ASPECT and _excludes(words, i, rule)]
-    clause = _bar_viewpoints(_bar_frames(_bar_simile(clause, rule), rule), rule)
-    exceptions = clause[0].word in rule.excepting and all(item.phrase is None for item in clause)
-    if not introducers and not excluded and not exceptions:
+    if not introducers:
         return clause
     out = list(clause)
-    for i in excluded:
-        out[i - 1] = out[i - 1]._replace(symbol=BLOCKED, term=None)
-    if exceptions:
-        out = [item._replace(symbol=BLOCKED, term=None) if item.symbol == ASPECT else item for item in out]
     for i in introducers:
         end = _find_end_of_standard(out, i + 1, rule)
         alike = i > 0 and (words[i - 1] in rule.seeming or out[i - 1].symbol == DEG)
@@ -250,69 +235,12 @@ def _is_location(standard: Sequence[Constituent], rule: ComparisonRule) -> bool:
     return len(standard) == 1 and standard[0].term is not None and standard[0].term.cls in rule.locations
 
 
-def _excludes(words: Sequence[str], i: int, rule: ComparisonRule) -> bool:
-    """雞肉飯 以外, 除了 雞肉飯 都: whether word i, behind an aspect, says that the clause is not about that."""
-    if words[i] in rule.excluding:
-        return True
-    if i < 2 or words[i - 2] not in rule.excepting:
-        return False
-    return words[i] in rule.remaining or (i > 2 and words[i] in rule.sweeping)
-
-
 def _compares_with_next(clause: Sequence[Constituent], i: int, rule: ComparisonRule) -> bool:
     """價錢 較 夜市 牛排 貴, 餐點 較 一般 早午餐 貴: whether a degree word has nothing to strengthen but a name."""
     if not i:
         return False
     at = i + 2 if i + 1 < len(clause) and clause[i + 1].word in rule.common else i + 1
     return at < len(clause) and clause[at].symbol in NOMINALS
-
-
-def _bar_frames(clause: list[Constituent], rule: ComparisonRule) -> list[Constituent]:
-    """口味 在 熱炒 裡 算 精緻, 服務 在 這個 價位 算 不錯: what is judged among such things, or by such a price, is the
-    aspect named before them.
-    """
-    for i in range(1, len(clause) - 2):
-        inside, ends = clause[i + 1], clause[i + 2].word in rule.inside
-        if clause[i].word in rule.among and inside.symbol == ASPECT and ends and any(x.term for x in clause[:i]):
-            clause = [*clause[: i + 1], inside._replace(symbol=BLOCKED, term=None), *clause[i + 2 :]]
-        elif clause[i].word in rule.gauging and inside.word.startswith(rule.here) and any(x.term for x in clause[:i]):
-            price = clause[i + 2]
-            if price.term is not None and price.term.role == "price":
-                clause = [*clause[: i + 2], price._replace(symbol=BLOCKED, term=None), *clause[i + 3 :]]
-    return clause
-
-
-def _bar_simile(clause: list[Constituent], rule: ComparisonRule) -> list[Constituent]:
-    """好像 在 吃 新鮮 西瓜 一樣: nothing is said of what somebody feels that they eat."""
-    first = next((i for i, item in enumerate(clause[:_SIMILE]) if item.word in rule.companions), -1)
-    if first < 0 or any(item.term or item.phrase for item in clause[:first]):
-        return clause
-    verb = next((i for i in range(first + 1, min(len(clause), first + _SIMILE)) if clause[i].word in rule.tasting), 0)
-    if not verb or any(item.term or item.phrase for item in clause[first:verb]):
-        return clause
-    going_on = any(item.word.startswith(rule.ongoing) for item in clause[first + 1 : verb + 1])
-    if not going_on and clause[first].word not in rule.likening:  # 好像 吃 過: it seems so
-        return clause
-    end = next((i for i in range(verb, len(clause)) if clause[i].word.startswith(rule.sameness)), len(clause))
-    last = max((i for i in range(verb, end) if clause[i].symbol in NOMINALS), default=verb)
-    barred = [item._replace(symbol=BLOCKED, phrase=None, term=None) for item in clause[verb + 1 : last + 1]]
-    return [*clause[: verb + 1], *barred, *clause[last + 1 :]]
-
-
-def _bar_viewpoints(clause: list[Constituent], rule: ComparisonRule) -> list[Constituent]:
-    """以 一般 居酒屋 來說 算 便宜: nothing is said of the kind of place that something is measured by.
-
-    以 這家 店 來說 and 以 價格 來說 name what is judged.
-    """
-    stop = next((i for i, item in enumerate(clause) if item.word in rule.viewpoints), 0)
-    first = next((i for i in range(stop - 1, -1, -1) if clause[i].word in rule.measuring), stop)
-    between = clause[first + 1 : stop]
-    if not any(item.word in rule.common or (item.term and item.word.endswith(rule.houses)) for item in between):
-        return clause
-    if any(item.word.startswith(rule.here) for item in between):
-        return clause
-    barred = [item._replace(symbol=BLOCKED, phrase=None, term=None) for item in between]
-    return [*clause[: first + 1], *barred, *clause[stop:]]
 
 
 def _ends_with_attribute(between: Sequence[Constituent], rule: ComparisonRule) -> bool:

@@ -10,14 +10,13 @@ convention reads by the result.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from builder.core.errors import ResourceError
 from builder.core.settings import Convention
 from builder.engine import pairing
-from builder.engine.asserting import AssertionRule
 from builder.engine.barring import ExceptionRule, compile_exceptions
 from builder.engine.candidates import DecisionRule
 from builder.engine.carrying import AddingRule, CarryParams
@@ -26,12 +25,14 @@ from builder.engine.constituents import HeadingRule
 from builder.engine.denying import DenyingRule
 from builder.engine.described import mentions
 from builder.engine.extent import Adjoining, AdjoiningRule, ExtentRule, compile_adjoining
+from builder.engine.matching import Matcher, WordsRule
 from builder.engine.naming import NameGrammar, NameRule
 from builder.engine.params import NoParams, Params, in_force, read_params
 from builder.engine.phrases import JoinRule, PhraseGrammar
 from builder.engine.polarity import DenialRule, ExcessRule
 from builder.engine.predicates import PredicateRule, Predicates, compile_predicates
 from builder.engine.quoting import AddressRule, compile_addresses
+from builder.engine.rows import MatchRule
 from builder.engine.terms import TermGrammar, TermRule, find_leads
 from builder.engine.units import Pairer
 from builder.engine.vocabulary import FunctionWordRule, UnitVocabulary, check_units
@@ -126,32 +127,6 @@ def _keeps_aspect(word: str, changes: VocabularyRule) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class IrrealisRule:
-    """`kinds`: kinds of irrealis.tsv under which nothing is stated; `contrast`: kinds of contrast.tsv that end their
-    reach.
-
-    `short`: kinds that end with their predicate, where another aspect follows it. `present`: words that end the reach
-    of kind `past` (以前好吃現在難吃). `closing`: words that make a condition of what stands before them (服務好 的話).
-    `concluding`: words behind a condition that open what holds then (如果 只 寫報告 的話 很夠用).
-    `conceding` and `conceded`: words around what is granted only (再 好吃 也 不去); behind one of `granting` the second
-    is not needed (就算 再 好吃). `states`: categories of what a thing passes into, which one of `sequels` makes a
-    condition of what is judged behind it (冷掉 也 好吃).
-    """
-
-    kinds: tuple[str, ...] = ()
-    contrast: tuple[str, ...] = ()
-    short: tuple[str, ...] = ()
-    present: frozenset[str] = frozenset()
-    closing: frozenset[str] = frozenset()
-    concluding: frozenset[str] = frozenset()
-    conceding: frozenset[str] = frozenset()
-    conceded: frozenset[str] = frozenset()
-    granting: frozenset[str] = frozenset()
-    states: tuple[str, ...] = ()
-    sequels: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True, slots=True)
 class QuestionRule:
     """`marks`: characters at the end of a clause that make it a question. `asking`: words of one that really asks;
     without them it blames what it names (湯都冷了？).
@@ -182,7 +157,10 @@ DECLARED: Mapping[str, type] = {
     "function-words": FunctionWordRule,
     "predicate": PredicateRule,
     "extent": ExtentRule,
-    "assertion": AssertionRule,
+    "words": WordsRule,
+    "refuse-opinion": MatchRule,
+    "refuse-aspect": MatchRule,
+    "unstate-opinion": MatchRule,
     "join": JoinRule,
     "comparison": ComparisonRule,
     "term": TermRule,
@@ -190,7 +168,6 @@ DECLARED: Mapping[str, type] = {
     "excess": ExcessRule,
     "denial": DenialRule,
     "denying": DenyingRule,
-    "irrealis": IrrealisRule,
     "question": QuestionRule,
     "compatible": CompatibleRule,
     "block": BlockRule,
@@ -223,6 +200,7 @@ class Compiled:
     vocabulary: UnitVocabulary
     predicates: Predicates
     phrases: PhraseGrammar
+    refused_aspects: Matcher
     terms: TermGrammar
     joining: frozenset[str]
     adding: AddingRule | None
@@ -230,19 +208,9 @@ class Compiled:
     conjunction: str
     decision: DecisionRule | None
     decision_name: str
+    unstated: Matcher
     excess: tuple[ExcessRule, ...]
     denials: tuple[DenialRule, ...]
-    irrealis: frozenset[str]
-    short: frozenset[str]
-    present: frozenset[str]
-    closing: frozenset[str]
-    concluding: frozenset[str]
-    conceding: frozenset[str]
-    conceded: frozenset[str]
-    granting: frozenset[str]
-    states: tuple[str, ...]
-    sequels: frozenset[str]
-    contrast: frozenset[str]
     questions: tuple[str, ...]
     asking: tuple[str, ...]
     compatible: Mapping[str, tuple[tuple[str, ...], ...]]
@@ -310,7 +278,8 @@ def compile_rules(lexicon: Lexicon, rules: Sequence[Rule], convention: Conventio
     apart = shipped.aspects.keys() - lexicon.aspects.keys() - lexicon.general.keys()
     apart |= {word for change in changes for word in change.read_apart}
     join, term = chosen.only("join", JoinRule), chosen.only("term", TermRule)
-    irrealis = chosen.params("irrealis", IrrealisRule)
+    comparison = chosen.only("comparison", ComparisonRule)
+    shared = {**_share_words(chosen), "JOINING": join.joining, **comparison.classes}
     compatible = chosen.params("compatible", CompatibleRule)
     return Compiled(
         lexicon=lexicon,
@@ -320,12 +289,13 @@ def compile_rules(lexicon: Lexicon, rules: Sequence[Rule], convention: Conventio
         ),
         phrases=PhraseGrammar(
             extent=chosen.only("extent", ExtentRule),
-            assertion=chosen.only("assertion", AssertionRule),
+            refusals=_match("refuse-opinion", chosen, shared, lexicon),
             join=join,
-            comparison=chosen.only("comparison", ComparisonRule),
+            comparison=comparison,
             denying=next(iter(chosen.params("denying", DenyingRule)), DenyingRule()),
             leads=find_leads(lexicon, term.wholes),
         ),
+        refused_aspects=_match("refuse-aspect", chosen, shared, lexicon),
         terms=TermGrammar.of(term, NameGrammar.of(chosen.only("name", NameRule), lexicon)),
         joining=frozenset(
             word for params in chosen.params("pair-with", pairing.PatternParams) for word in params.words
@@ -344,19 +314,7 @@ def compile_rules(lexicon: Lexicon, rules: Sequence[Rule], convention: Conventio
         decision_name=next((rule.name for rule in chosen.of_kind("decision")), ""),
         excess=tuple(chosen.params("excess", ExcessRule)),
         denials=tuple(chosen.params("denial", DenialRule)),
-        irrealis=frozenset(kind for params in irrealis for kind in params.kinds),
-        short=frozenset(kind for params in irrealis for kind in params.short),
-        present=frozenset(word for params in irrealis for word in params.present),
-        closing=frozenset(word for params in irrealis for word in params.closing),
-        concluding=frozenset(word for params in irrealis for word in params.concluding),
-        conceding=frozenset(word for params in irrealis for word in params.conceding),
-        conceded=frozenset(word for params in irrealis for word in params.conceded),
-        granting=frozenset(word for params in irrealis for word in params.granting),
-        states=tuple(category for params in irrealis for category in params.states),
-        sequels=frozenset(word for params in irrealis for word in params.sequels),
-        contrast=frozenset(
-            word for params in irrealis for word, kind in lexicon.contrast.items() if kind in params.contrast
-        ),
+        unstated=_match("unstate-opinion", chosen, shared, lexicon),
         questions=tuple(mark for params in chosen.params("question", QuestionRule) for mark in params.marks),
         asking=tuple(word for params in chosen.params("question", QuestionRule) for word in params.asking),
         compatible=_limit_categories(lexicon, compatible),
@@ -372,6 +330,17 @@ def compile_rules(lexicon: Lexicon, rules: Sequence[Rule], convention: Conventio
         addresses=compile_addresses(chosen.params("address", AddressRule)),
         wide=bool(chosen.of_kind("pair-sentence")),
     )
+
+
+def _share_words(chosen: _Selection) -> dict[str, Collection[str]]:
+    """The classes of words that all rules may name."""
+    return {name: words for params in chosen.params("words", WordsRule) for name, words in params.words.items()}
+
+
+def _match(action: str, chosen: _Selection, shared: Mapping[str, Collection[str]], lexicon: Lexicon) -> Matcher:
+    """The rules of an action that match units."""
+    rules = [(rule, read_params(rule, MatchRule)) for rule in chosen.of_kind(action)]
+    return Matcher(action, rules, shared, lexicon)
 
 
 def _find_blocked(lexicon: Lexicon, rule: BlockRule) -> set[str]:

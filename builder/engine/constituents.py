@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from builder.core.records import Span
-from builder.engine.symbols import symbol_set
+from builder.engine.symbols import BLOCKED, symbol_set
 from builder.language.lexicon.resources import OpinionEntry
 
 # ---- Constituents
@@ -71,6 +71,11 @@ ATTRIBUTES = frozenset(["attribute", "overall", "fault"])
 def is_kind(item: Constituent) -> bool:
     """Whether a constituent only says what kind of thing something is (甜點, 飲料; 機種)."""
     return item.term is not None and item.term.role == "kind"
+
+
+def bar_aspect(item: Constituent) -> Constituent:
+    """A constituent as a plain noun, which no opinion is said of."""
+    return item._replace(symbol=BLOCKED, term=None)
 
 
 def is_thing(item: Constituent) -> bool:

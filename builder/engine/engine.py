@@ -8,56 +8,38 @@ a rule.
 
 from __future__ import annotations
 
-import re
-from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import NamedTuple
 
 from builder.core.reasons import ReadWord, Reasons
-from builder.core.records import Token, Triplet, polarity_of
+from builder.core.records import Triplet, polarity_of
 from builder.core.settings import Convention
-from builder.engine.barring import bar_habits, bar_places, drop_excepted, find_singled, is_excepted
+from builder.engine.barring import drop_excepted, find_singled, is_excepted
 from builder.engine.candidates import Before
-from builder.engine.codes import add_sides, add_sizes, name_codes
-from builder.engine.comparing import bar_standards
 from builder.engine.compiled import compile_rules
-from builder.engine.constituents import Constituent, Phrase, Term, is_heading, is_thing
+from builder.engine.constituents import Constituent, Phrase, Term, is_thing
 from builder.engine.coordination import OpenList, add_listed, is_resumed, keep_kind, list_objects, open_list
 from builder.engine.deciding import Weighed, rank_candidates, weigh_candidates
-from builder.engine.extent import read_adjoining
+from builder.engine.matching import Refusal
 from builder.engine.pairing import dependency_path, last_core_token, select_pairers
 from builder.engine.patterns import CURRENT
-from builder.engine.phrases import read_phrases
 from builder.engine.polarity import CONTEXT_ONLY, find_context_row, judge_valence
-from builder.engine.predicates import read_predicates
-from builder.engine.quoting import drop_addresses, join_quoted
-from builder.engine.symbols import ASPECT, DE, JUDGING, LIST, OPINION, PART
-from builder.engine.terms import bar_all, bar_others, bar_refused, bar_spots, join_terms
+from builder.engine.reading import Doc, ReadClause, read_clauses
+from builder.engine.symbols import ASPECT, DE, LIST, OPINION, PART
 from builder.engine.topics import next_topic, resume_list, share
-from builder.engine.units import AspectChoice, Pairer, Scene, Topic, lower_case, read_units
-from builder.engine.unreal import is_unreal
+from builder.engine.units import AspectChoice, Pairer, Scene, Topic
 from builder.engine.weighing import Read, cut_out, find_full_start, make_element, make_opinion, weigh
 from builder.language.lexicon.resources import Lexicon
 from builder.language.lexicon.rules import Rule
-from builder.reviews.text import Clause
-from builder.reviews.text import clauses as find_clauses
 
-LONGEST_CLAUSE = 150
-"""Words that are read together: a text without any mark is read in pieces, so that the work stays linear."""
 LONGEST_OPENING = 8
 """Characters before a clause among which words stand that open it (總的來說，)."""
 LONGEST_LIST = 8
 """Clauses over which the objects of a verdict are listed."""
-LABEL_ENDS = frozenset(":：】|")
-"""Marks behind a label (環境：)."""
-BRACKETS = re.compile("[(（][^()（）]{1,60}[)）]")
-"""What stands in brackets, with them."""
 _LIST_GOES_ON = frozenset(["", LIST, PART])
 """What stands behind an opinion of a list: its end, a particle, or the next comma."""
-MEASURED = ("size", CONTEXT_ONLY)
-"""Categories of words that in brackets only say which size or kind was ordered."""
 
 
 class Pairing(NamedTuple):
@@ -72,32 +54,17 @@ class Pairing(NamedTuple):
     weighed: Sequence[Weighed] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Doc:
-    """A view's text with its tokens and clauses."""
-
-    text: str
-    tokens: Sequence[Token]
-    clauses: Sequence[Clause]
-
-    @classmethod
-    def of(cls, text: str, tokens: Sequence[Token]) -> Doc:
-        """The document of a view's text and its tokens; its clauses are found here."""
-        return cls(text, tokens, find_clauses(text))
-
-
-class _Clause(NamedTuple):
-    """A clause as the engine reads it; `asked` keeps its opinions from becoming triplets, `doubted` its praise.
-
-    `label`: one of `LABEL_ENDS` ends it (環境：). `mark`: the character that ends it.
+@dataclass(slots=True)
+class _Course:
+    """What is kept in mind from clause to clause: the topic, the list that is open, and the categories of what was said
+    of aspects, by their places. `pairings` and `paired` are those of the clause that is read.
     """
 
-    items: list[Constituent]
-    sentence: int
-    asked: bool
-    doubted: bool
-    label: bool
-    mark: str
+    topic: Topic | None = None
+    begun: OpenList = field(default_factory=OpenList)
+    described: dict[int, str] = field(default_factory=dict)
+    pairings: dict[int, Pairing] = field(default_factory=dict)
+    paired: list[Constituent] = field(default_factory=list)
 
 
 class Engine:
@@ -119,9 +86,9 @@ class Engine:
 
     def extract(self, doc: Doc) -> tuple[Triplet, ...]:
         """The triplets of a review in text order of their opinions, each once."""
-        return self._extract(doc, self._read_clauses(doc))
+        return self._extract(doc, read_clauses(doc, self._rules))
 
-    def _extract(self, doc: Doc, read: list[_Clause]) -> tuple[Triplet, ...]:
+    def _extract(self, doc: Doc, read: list[ReadClause]) -> tuple[Triplet, ...]:
         out: dict[object, Triplet] = {}
         for scene, pairing, unreal in self._pair_all(doc, read):
             if pairing is None or unreal:
@@ -140,7 +107,7 @@ class Engine:
         """For each opinion the rule that decides, and the place of the aspect that every rule would choose: for the
         rule report.
         """
-        for scene, pairing, _ in self._pair_all(doc, self._read_clauses(doc)):
+        for scene, pairing, _ in self._pair_all(doc, read_clauses(doc, self._rules)):
             choices = {name: choice for name, pairer in self._pairers_for(scene) if (choice := pairer(scene))}
             places = {
                 name: choice.aspects[0].start
@@ -149,21 +116,32 @@ class Engine:
             }
             yield (pairing.rule if pairing else None), places
 
+    def find_refusals(self, doc: Doc) -> list[Refusal]:
+        """The opinion words of a document that judge nothing where they stand or are not stated, and the aspects of
+        which nothing is said, in text order.
+        """
+        refused: list[Refusal] = []
+        for clause in read_clauses(doc, self._rules, refused):
+            for index, item in enumerate(clause.items):
+                if item.phrase is not None and (rule := self._rules.unstated.find_phrase(clause.items, index)):
+                    refused.append(Refusal(item.start, item.end, (rule,)))
+        return sorted(refused)
+
     def weigh(self, doc: Doc, proposed: Sequence[Triplet]) -> list[Triplet | None]:
         """What models propose for a document, with the spans and the polarity that the rules would give them
         (`engine.weighing`).
         """
         if not proposed:
             return []
-        read_clauses = self._read_clauses(doc)
+        clauses = read_clauses(doc, self._rules)
         opinions, unstated, extent = [], set(), self._rules.phrases.extent
-        for clause in read_clauses:
+        for clause in clauses:
             for index, item in enumerate(clause.items):
                 if item.phrase is not None:
                     opinions.append((item, *make_opinion(doc.text, clause.items, index, extent)))
                     if self._is_unstated(clause, index, item.phrase):
                         unstated.add(item.start)
-        read = Read(opinions, frozenset(unstated), [item for clause in read_clauses for item in clause.items])
+        read = Read(opinions, frozenset(unstated), [item for clause in clauses for item in clause.items])
         weighed = [self._state(weigh(doc.text, read, t, self._weight)) for t in proposed]
         return drop_excepted(weighed, self._rules.exceptions)
 
@@ -193,110 +171,76 @@ class Engine:
         rules = (rule for rule in self._rules.excess if rule.without_context)
         return any(rule.applies(phrase.entry.valence, phrase, term) for rule in rules)
 
-    def _is_unstated(self, clause: _Clause, index: int, phrase: Phrase) -> bool:
+    def _is_unstated(self, clause: ReadClause, index: int, phrase: Phrase) -> bool:
         """Whether a wish, a condition or a question takes opinion `index` out of what is stated; 湯都冷了？ blames."""
         if clause.asked or (clause.doubted and not self._blames(phrase)):
             return True
-        return is_unreal(clause.items, index, self._rules)
+        return self._rules.unstated.find_phrase(clause.items, index) is not None
 
     def _blames(self, phrase: Phrase) -> bool:
         """Whether an opinion blames, whatever it is about."""
         weight = self._weight(phrase, Term(""), "")
         return weight is not None and polarity_of(weight[0]) == "NEG"
 
-    def _pair_all(self, doc: Doc, read: list[_Clause]) -> Iterator[tuple[Scene, Pairing | None, bool]]:
+    def _pair_all(self, doc: Doc, read: list[ReadClause]) -> Iterator[tuple[Scene, Pairing | None, bool]]:
         """Each opinion in text order with its aspects, and whether something takes these out of what is stated."""
-        topic: Topic | None = None
+        course, lists = _Course(), self._rules.terms.lists
         named: dict[int, list[Constituent]] = {}
         for clause in read if self._rules.wide else ():
             named.setdefault(clause.sentence, []).extend([item for item in clause.items if item.symbol == ASPECT])
-        described: dict[int, str] = {}
-        begun = OpenList()
         parts = [(clause.items, clause.sentence, clause.label) for clause in read]
         for number, clause in enumerate(read):
-            line = "".join([item.symbol for item in clause.items])
-            paired: list[Constituent] = []
-            pairings: dict[int, Pairing] = {}
-            before = Before(parts, number, described)
-            topic = resume_list(clause.items, topic, begun, self._rules)
-            for index, item in enumerate(clause.items) if OPINION in line else ():
-                if item.phrase is None:
-                    continue
-                marked = line[:index] + CURRENT + line[index + 1 :]
-                scene = Scene(clause.items, line, marked, index, doc.tokens, topic, named.get(clause.sentence, ()))
-                pairing = (
-                    pairings.get(index)
-                    or self._pair(doc, scene, before)
-                    or self._pair_joined(doc, scene, before, pairings)
-                )
-                pairing = self._single_out(doc, scene, pairing, read, number)
-                if pairing is not None:
-                    pairings[index] = pairing
-                    paired += pairing.aspects
-                    if begun.aspects:
-                        aspects = add_listed(clause.items, pairing.aspects, begun, self._rules.terms.lists)
-                        pairing = pairing._replace(
-                            aspects=tuple([x for x in aspects if x in pairing.aspects or self._fits(doc, item, x)])
-                        )
-                    if on := self._list_on(doc, scene, pairing, read, number):
-                        pairing = pairing._replace(aspects=(*pairing.aspects, *on))
-                    described |= dict.fromkeys([about.start for about in pairing.aspects], item.phrase.entry.category)
-                yield (
-                    scene,
-                    pairing,
-                    pairing is not None and self._is_unstated(clause, index, item.phrase),
-                )
-            begun = open_list(clause.items, begun, clause.mark, self._rules.terms.lists)
+            course.paired, course.pairings = [], {}
+            course.topic = resume_list(clause.items, course.topic, course.begun, self._rules)
+            before = Before(parts, number, course.described)
+            yield from self._pair_clause(doc, read, number, before, named.get(clause.sentence, ()), course)
+            course.begun = open_list(clause.items, course.begun, clause.mark, lists)
             behind = read[number + 1].items if number + 1 < len(read) else ()
-            joined = begun.aspects if begun.joined or is_resumed(behind, begun, self._rules.terms.lists) else ()
-            topic = next_topic(clause.items, paired, topic, clause.label, joined, self._rules)
+            resumed = course.begun.joined or is_resumed(behind, course.begun, lists)
+            joined = course.begun.aspects if resumed else ()
+            course.topic = next_topic(clause.items, course.paired, course.topic, clause.label, joined, self._rules)
 
-    def _read_clauses(self, doc: Doc) -> list[_Clause]:
-        """Constituents per clause. Tokens lie in one clause or, being marks or spaces, in none."""
-        out: list[_Clause] = []
-        at = 0
-        lexicon, rules, names = self._lexicon, self._rules, self._rules.terms.names.rule
-        codes, sizes = names.codes, names.sizes
-        heading = rules.heading
-        text = lower_case(doc.text)
-        brackets, aside = [match.span() for match in BRACKETS.finditer(doc.text)], False
-        starts, ends = [token.start for token in doc.tokens], [token.end for token in doc.tokens]
-        clauses = [*join_quoted(doc.text, drop_addresses(text, doc.clauses, rules.addresses))]
-        for before, clause in zip((None, *clauses), clauses, strict=False):
-            at = bisect_left(starts, clause.start, at)
-            stop = bisect_right(ends, clause.end, at)
-            asked = (
-                doc.text[clause.end : clause.end + 1] in rules.questions or doc.text[clause.end - 1] in rules.questions
+    def _pair_clause(
+        self,
+        doc: Doc,
+        read: list[ReadClause],
+        number: int,
+        before: Before,
+        named: Sequence[Constituent],
+        course: _Course,
+    ) -> Iterator[tuple[Scene, Pairing | None, bool]]:
+        """The opinions of clause `number`, as `_pair_all` gives them. `named`: the aspects of its sentence."""
+        clause = read[number]
+        line = "".join([item.symbol for item in clause.items])
+        for index, item in enumerate(clause.items) if OPINION in line else ():
+            if item.phrase is None:
+                continue
+            marked = line[:index] + CURRENT + line[index + 1 :]
+            scene = Scene(clause.items, line, marked, index, doc.tokens, course.topic, named)
+            pairing = (
+                course.pairings.get(index)
+                or self._pair(doc, scene, before)
+                or self._pair_joined(doc, scene, before, course.pairings)
             )
-            mark = doc.text[clause.end : clause.end + 1]
-            while at < stop:
-                piece = min(stop, at + LONGEST_CLAUSE)
-                words = read_units(text, doc.tokens, at, piece, lexicon, rules.vocabulary)
-                at = piece
-                units = read_predicates(words, lexicon, rules.predicates)
-                if not codes and {unit.symbol for unit in units}.isdisjoint(JUDGING):
-                    continue  # three clauses in ten name nothing and judge nothing
-                phrases = read_phrases(units, text, lexicon, rules.phrases)
-                phrases = read_adjoining(phrases, text, clause, before, rules.adjoining)
-                phrases = add_sides(name_codes(phrases, text, codes, lexicon), text) if codes else phrases
-                if sizes:
-                    phrases = add_sizes(phrases, text, sizes)
-                candidates = bar_refused(bar_standards(phrases, rules.phrases.comparison), rules.terms.rule)
-                candidates = bar_others(bar_spots(candidates, rules.terms.rule), rules.terms.rule)
-                candidates = bar_habits(bar_places(candidates, rules.terms.rule), rules.terms.rule)
-                items = join_terms(candidates, text, lexicon, rules.terms)
-                if (aside or (out and any(item.term for item in out[-1].items))) and _is_aside(clause, items, brackets):
-                    items, aside = bar_all(items), True
-                else:
-                    aside = False
-                gap = doc.text[out[-1].items[-1].end : items[0].start] if out and heading else ""
-                if gap and heading and is_heading(out[-1].items, items, gap, heading):
-                    items = [*out.pop().items, *items]
-                asks = asked and (
-                    not rules.asking or any(word in text[clause.start : clause.end] for word in rules.asking)
-                )
-                out.append(_Clause(items, clause.sentence, asks, asked and not asks, mark in LABEL_ENDS, mark))
-        return out
+            pairing = self._single_out(doc, scene, pairing, read, number)
+            if pairing is not None:
+                course.pairings[index] = pairing
+                course.paired += pairing.aspects
+                pairing = self._add_list(doc, scene, pairing, read, number, course.begun)
+                starts = [about.start for about in pairing.aspects]
+                course.described |= dict.fromkeys(starts, item.phrase.entry.category)
+            yield scene, pairing, pairing is not None and self._is_unstated(clause, index, item.phrase)
+
+    def _add_list(
+        self, doc: Doc, scene: Scene, pairing: Pairing, read: list[ReadClause], number: int, begun: OpenList
+    ) -> Pairing:
+        """The pairing with the aspects of the list that is open, and of the one that goes on behind."""
+        if begun.aspects:
+            aspects = add_listed(scene.items, pairing.aspects, begun, self._rules.terms.lists)
+            fitting = [x for x in aspects if x in pairing.aspects or self._fits(doc, scene.opinion, x)]
+            pairing = pairing._replace(aspects=tuple(fitting))
+        on = self._list_on(doc, scene, pairing, read, number)
+        return pairing._replace(aspects=(*pairing.aspects, *on)) if on else pairing
 
     def _pair(self, doc: Doc, scene: Scene, before: Before) -> Pairing | None:
         """The first rule that finds an aspect that the opinion can describe proposes it; if it is not sure, all
@@ -332,7 +276,7 @@ class Engine:
         at, items, decision = scene.at, scene.items, self._rules.decision
         if decision is None:
             return None
-        joining = self._rules.phrases.assertion.joining
+        joining = self._rules.phrases.join.joining
         is_listed = scene.symbols[at - 1 : at] == LIST and scene.symbols[at + 1 : at + 2] in _LIST_GOES_ON
         other = None
         if at > 1 and (is_listed or items[at - 1].word in joining):
@@ -355,7 +299,7 @@ class Engine:
         return Pairing(other.rule, aspects, "joined to another opinion") if aspects else None
 
     def _list_on(
-        self, doc: Doc, scene: Scene, pairing: Pairing, read: Sequence[_Clause], number: int
+        self, doc: Doc, scene: Scene, pairing: Pairing, read: Sequence[ReadClause], number: int
     ) -> tuple[Constituent, ...]:
         """推薦雞排，薯條，豆花。: the further objects of a verdict, where its own ends the clause."""
         lists, last = self._rules.terms.lists, scene.items[-1]
@@ -368,7 +312,7 @@ class Engine:
         return list_objects(doc.text, [clause.items for clause in read[number : number + LONGEST_LIST]], last, lists)
 
     def _single_out(
-        self, doc: Doc, scene: Scene, pairing: Pairing | None, read: Sequence[_Clause], number: int
+        self, doc: Doc, scene: Scene, pairing: Pairing | None, read: Sequence[ReadClause], number: int
     ) -> Pairing | None:
         """都很好吃，尤其是湯: the pairing, with what the clause behind names as that of which it holds above all."""
         behind = read[number + 1].items if number + 1 < len(read) else ()
@@ -468,16 +412,3 @@ class Engine:
         assert aspect.term is not None
         entry = self._lexicon.aspects.get(aspect.word.lower())
         return ReadWord(aspect.word, aspect.term.cls or None, entry.where if entry else None)
-
-
-def _is_aside(clause: Clause, items: Sequence[Constituent], brackets: Sequence[tuple[int, int]]) -> bool:
-    """Whether a clause stands in brackets and judges nothing: it names nothing either (湯頭（紅湯）很濃).
-
-    A size alone is the size of what was ordered (（小）).
-    """
-    at = bisect_right(brackets, (clause.start, 0)) - 1
-    if at < 0 or clause.start >= brackets[at][1]:
-        return False
-    phrase = items[0].phrase if len(items) == 1 and clause.end - clause.start == 1 else None
-    size = phrase is not None and phrase.entry.category.startswith(MEASURED)
-    return size or all(item.phrase is None for item in items)

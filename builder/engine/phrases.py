@@ -10,15 +10,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from builder.core.records import Span
-from builder.engine.acting import tells_an_act
-from builder.engine.asserting import (
-    AssertionRule,
-    is_asserted,
-    is_taste_taken,
-    names_kind_of_place,
-    stands_in_a_name,
-    tells_what_could_be,
-)
 from builder.engine.comparing import ComparisonRule, find_denier, is_denied, loses_quality
 from builder.engine.constituents import ATTRIBUTES, Constituent, Phrase, Term
 from builder.engine.denying import DenyingRule, find_forestalling, find_owner_denied, find_quantified, leads_to_denied
@@ -35,6 +26,7 @@ from builder.engine.extent import (
     is_wished,
     strip_negator,
 )
+from builder.engine.matching import Matcher, Refusal
 from builder.engine.naming import PRAISE
 from builder.engine.opening import open_clause
 from builder.engine.symbols import ADJ, ASPECT, BLOCKED, DE, DEG, HAVE, IRREALIS, NEG, OPINION, POST, STATEMENT_ENDS
@@ -68,6 +60,7 @@ class JoinRule:
     closing: frozenset[str] = frozenset()
     bridging: frozenset[str] = frozenset()
     amounts: frozenset[str] = frozenset()
+    joining: frozenset[str] = frozenset()
     had: bool = False
     openers: tuple[str, ...] = ()
     alternatives: frozenset[str] = frozenset()
@@ -75,20 +68,25 @@ class JoinRule:
 
 @dataclass(frozen=True, slots=True)
 class PhraseGrammar:
-    """All rules that phrases are read by. `leads`: how many characters of an aspect entry belong to `aspect_full`
-    alone.
+    """All rules that phrases are read by. `refusals`: where an opinion word judges nothing. `leads`: how many
+    characters of an aspect entry belong to `aspect_full` alone.
     """
 
     extent: ExtentRule
-    assertion: AssertionRule
+    refusals: Matcher
     join: JoinRule
     comparison: ComparisonRule
     denying: DenyingRule
     leads: Mapping[str, int]
 
 
-def read_phrases(units: Sequence[Unit], text: str, lexicon: Lexicon, grammar: PhraseGrammar) -> list[Constituent]:
-    """Join each opinion word with the degree words and negators that stand before it, and a post degree word behind."""
+def read_phrases(
+    units: Sequence[Unit], text: str, lexicon: Lexicon, grammar: PhraseGrammar, refused: list[Refusal] | None = None
+) -> list[Constituent]:
+    """Join each opinion word with the degree words and negators that stand before it, and a post degree word behind.
+
+    Those that rules refuse are added to `refused`.
+    """
     out: list[Constituent] = []
     taken = 0
     units = open_clause(units, lexicon, grammar.join.openers)
@@ -97,7 +95,7 @@ def read_phrases(units: Sequence[Unit], text: str, lexicon: Lexicon, grammar: Ph
             continue
         if unit.word[-1] == "了":
             unit = _drop_particle(unit, k > taken and units[k - 1].symbol == DEG, lexicon)
-        edges = _find_edges(units, unit, k, taken, lexicon, grammar)
+        edges = _find_edges(units, unit, k, taken, lexicon, grammar, refused)
         if edges is None:
             continue
         begin, first, last = edges
@@ -171,7 +169,13 @@ def _drop_particle(unit: Unit, graded: bool, lexicon: Lexicon) -> Unit:
 
 
 def _find_edges(
-    units: Sequence[Unit], unit: Unit, k: int, taken: int, lexicon: Lexicon, grammar: PhraseGrammar
+    units: Sequence[Unit],
+    unit: Unit,
+    k: int,
+    taken: int,
+    lexicon: Lexicon,
+    grammar: PhraseGrammar,
+    refused: list[Refusal] | None,
 ) -> tuple[int, int, int] | None:
     """The units on which the core, the phrase begin and the phrase ends around opinion word `unit` at k; None if it
     judges nothing.
@@ -189,19 +193,12 @@ def _find_edges(
         denied = is_denied(units, at, k, lexicon, comparison) and not loses_quality(units, at, k, lexicon, comparison)
         first = at if denied and find_quantified(units, k, taken, grammar.denying) == k else k
     plain = first == k
-    if not is_asserted(units, k, plain, grammar.assertion, comparison):
+    if grammar.refusals.find(units, first, k):
+        if refused is not None:
+            rules = tuple(grammar.refusals.find_all(units, first, k))
+            refused.append(Refusal(units[first].start, unit.end, rules))
         return None
     if not plain and leads_to_denied(units, k, lexicon, grammar.denying):
-        return None
-    if unit.entry is None and tells_an_act(units, k, plain, lexicon, grammar.assertion):
-        return None
-    if plain and names_kind_of_place(units, k, lexicon, grammar.assertion):
-        return None
-    if plain and unit.entry is None and stands_in_a_name(units, k, lexicon, grammar.assertion):
-        return None
-    if all(u.symbol != NEG for u in units[first:k]) and is_taste_taken(units, k, lexicon, grammar.assertion):
-        return None
-    if not plain and tells_what_could_be(units, k, lexicon, grammar.assertion):
         return None
     last = k + 1 if k + 1 < count and units[k + 1].symbol == POST else k
     if last + 1 < count and units[last + 1].start == units[last].end and ends_in_bit(units, last + 1, extent):

@@ -63,6 +63,35 @@ SYMBOLS: Mapping[str, str] = {
 }
 """Name of a unit in rules -> its character. `CURRENT` (!) and `TARGET` belong to the pattern language (`patterns`)."""
 
+UNIT_KINDS: Mapping[str, str] = {
+    "ASPECT": "an aspect of the lexicon: 湯, 服務",
+    "OPINION": "an opinion word: 好吃",
+    "NEG": "a negator: 不, 沒有",
+    "DEG": "a degree word before an opinion: 很, 有點",
+    "POST": "a degree word behind one: 死了, 到不行",
+    "IRREALIS": "a word of a wish, a condition, the past: 希望, 如果",
+    "BLOCKED": "a word that the lexicon keeps from being an aspect: 老公",
+    "NOUN": "any other noun",
+    "VERB": "a verb",
+    "ADJ": "an adjective that no lexicon holds, or an opinion word that judges nothing",
+    "ADV": "an adverb",
+    "PRON": "a pronoun or determiner",
+    "NUM": "a number",
+    "CONJ": "a conjunction: 和",
+    "BUT": "a word of contrast: 但",
+    "LIST": "a mark of a list: 、",
+    "PREP": "a preposition",
+    "THAN": "比",
+    "AUX": "an auxiliary: 會",
+    "PART": "a particle: 了",
+    "DE": "的",
+    "DEGREE_DE": "得",
+    "COP": "是",
+    "HAVE": "有",
+    "OTHER": "anything else",
+}
+"""Name of a unit in rules -> what it is, for people."""
+
 
 def symbol_set(names: str) -> frozenset[str]:
     """The characters of units named with blanks between: `symbol_set("NOUN ASPECT")`. KeyError on an unknown name."""

@@ -14,11 +14,9 @@ from builder.core.records import Span
 from builder.engine.constituents import GENERIC, THINGS, Constituent, is_kind, is_thing
 from builder.engine.coordination import ListRule, are_gathered, join_alternatives, make_listed_nouns_aspects
 from builder.engine.naming import NameGrammar, begins_name, ends_name, names_a_kind
-from builder.engine.symbols import ADV, ASPECT, BLOCKED, DE, HAVE, NEG, NOUN, NUM, VERB, symbol_set
+from builder.engine.symbols import ADV, ASPECT, BLOCKED, DE, NOUN, symbol_set
 from builder.language.lexicon.resources import Lexicon
 
-_REFUSING = symbol_set("NEG VERB")
-"""Units that say that somebody does without what follows (不 沾 醬)."""
 _POSSESSIVE = ("", "的")
 """Between a name and its head."""
 _SUFFIX_UNITS = symbol_set("NOUN VERB OTHER PART")
@@ -47,17 +45,10 @@ class TermRule:
     (點了湯，麵，小菜都好吃). `heads`: last words to which an aspect is cut (服務態度 to 態度, convention `paper`).
     `wholes`: words for all of a place or thing that belong to `aspect_full` alone (整體 口感, 店裡 座位), as does the
     first of two classes that are `leading` (餐廳 餐點). `houses`: words for a house, which a thing before them names
-    (炸雞 店). `refusals`: negators before what one does without (不 沾醬). `lovers`: words that make a person of what
-    stands before them (起司 控). `fond` and `persons`: what a person likes is none either (喜歡 起司 的 人). `spots`:
-    words that behind 有, or behind a denial, name no place (沒有 驚艷 的 地方). `others`: words that before a house,
-    one of the endings `establishments`, make it another one (其他 店, 有些 的 餐廳), as does an opinion of the
-    categories `counting` (很多 餐廳). `pointing` and `measures`: what names a thing again, as this kind of thing
+    (炸雞 店). `pointing` and `measures`: what names a thing again, as this kind of thing
     (豬腳 這道 菜). `things`: classes of whole things, of which two that touch are a list before a word of
     `gathering`. `determiners`: first characters of what belongs to `aspect_full` in front of an aspect (這家 的 麵).
-    `overall`: words of `wholes` that alone name nothing (整體 不錯). `situating`: words behind an aspect and before the
-    place where it is (廁所 在 二樓), one of the classes `places` that does not end in one of `unsituated`. `habits`:
-    what `eaters` have of their own, where an opinion of the categories `habitual` follows (我 口味 重), and what
-    `everyone` has of their own (每個人 口味 不同).
+    `overall`: words of `wholes` that alone name nothing (整體 不錯).
     """
 
     attributes: tuple[str, ...] = ()
@@ -90,26 +81,11 @@ class TermRule:
     overall: frozenset[str] = frozenset()
     leading: tuple[str, ...] = ()
     houses: frozenset[str] = frozenset()
-    refusals: frozenset[str] = frozenset()
-    lovers: frozenset[str] = frozenset()
-    fond: tuple[str, ...] = ()
-    persons: frozenset[str] = frozenset()
-    spots: frozenset[str] = frozenset()
-    others: frozenset[str] = frozenset()
-    establishments: tuple[str, ...] = ()
-    counting: tuple[str, ...] = ()
     pointing: tuple[str, ...] = ()
     continuing: tuple[str, ...] = ()
     measures: tuple[str, ...] = ()
     things: tuple[str, ...] = ()
     determiners: tuple[str, ...] = ()
-    situating: frozenset[str] = frozenset()
-    places: tuple[str, ...] = ()
-    unsituated: tuple[str, ...] = ()
-    habits: frozenset[str] = frozenset()
-    eaters: frozenset[str] = frozenset()
-    everyone: frozenset[str] = frozenset()
-    habitual: tuple[str, ...] = ()
 
     @property
     def lists(self) -> ListRule:
@@ -194,75 +170,6 @@ def bar_all(clause: Sequence[Constituent]) -> list[Constituent]:
     return [
         item._replace(symbol=BLOCKED, term=None, phrase=None) if item.term or item.phrase else item for item in clause
     ]
-
-
-def bar_refused(clause: list[Constituent], rule: TermRule) -> list[Constituent]:
-    """The clause with what one does without, or what somebody is fond of, as no aspect: 不沾醬就很好吃, 起司控."""
-    out = clause
-    for i in range(len(clause) - 1):
-        if clause[i].symbol == ASPECT and (_is_loved(clause, i, rule) or _is_liked_by_persons(clause, i, rule)):
-            out = [*out[:i], out[i]._replace(symbol=BLOCKED, term=None), *out[i + 1 :]]
-    for i in [i for i in range(len(clause) - 1) if clause[i].symbol in _REFUSING and _is_refusal(clause, i, rule)]:
-        after = clause[i + 1]
-        if after.symbol == ASPECT and after.start == clause[i].end:
-            out = [*out[: i + 1], after._replace(symbol=BLOCKED, term=None), *out[i + 2 :]]
-    return out
-
-
-def _is_loved(clause: list[Constituent], i: int, rule: TermRule) -> bool:
-    """Whether a word makes a person of the aspect at `i`: 起司 控."""
-    return clause[i + 1].word in rule.lovers and clause[i].end == clause[i + 1].start
-
-
-def _is_liked_by_persons(clause: list[Constituent], i: int, rule: TermRule) -> bool:
-    """Whether the aspect at `i` only tells which persons are meant: 喜歡 起司 的 人."""
-    if i + 2 >= len(clause) or clause[i + 1].symbol != DE or clause[i + 2].word not in rule.persons:
-        return False
-    return any(item.word.startswith(rule.fond) for item in clause[max(0, i - 2) : i])
-
-
-def bar_spots(clause: list[Constituent], rule: TermRule) -> list[Constituent]:
-    """The clause with a spot that is no place as no aspect: 沒有 什麼 特別 的 地方, 有 讓人 失望 的 地方."""
-    for i, item in enumerate(clause):
-        if item.word not in rule.spots or i < 2 or clause[i - 1].symbol != DE or not clause[i - 2].phrase:
-            continue
-        if _is_denied(clause[i - 2]) or any(_has(clause, j) for j in range(i - 2)):
-            return [*clause[:i], item._replace(symbol=BLOCKED, term=None), *clause[i + 1 :]]
-    return clause
-
-
-def bar_others(clause: list[Constituent], rule: TermRule) -> list[Constituent]:
-    """The clause with houses that are not the one reviewed as no aspects: 其他 店, 很多 的 餐廳."""
-    out = clause
-    for i in range(1, len(clause)):
-        item = clause[i]
-        if item.symbol != ASPECT or not item.word.endswith(rule.establishments):
-            continue
-        before = clause[i - 2] if i > 1 and clause[i - 1].symbol == DE else clause[i - 1]
-        counted = before.phrase is not None and before.phrase.entry.category.startswith(rule.counting)
-        if counted or before.word in rule.others or "".join(x.word for x in clause[max(0, i - 2) : i]) in rule.others:
-            out = [*out[:i], item._replace(symbol=BLOCKED, term=None), *out[i + 1 :]]
-    return out
-
-
-def _is_denied(item: Constituent) -> bool:
-    """沒什麼特別, and 有點失望: a bit of it."""
-    return item.phrase is not None and bool(item.phrase.kinds or "low" in item.phrase.degrees)
-
-
-def _has(clause: Sequence[Constituent], i: int) -> bool:
-    """有 讓人 失望 的 地方, 沒什麼特別 突出 的 地方; 有 個 很 浪漫 的 地方 names a place."""
-    if _is_denied(clause[i]):
-        return True
-    return clause[i].symbol == HAVE and clause[i + 1].symbol != NUM and not clause[i + 1].word.startswith("個")
-
-
-def _is_refusal(clause: Sequence[Constituent], i: int, rule: TermRule) -> bool:
-    item, before = clause[i], clause[i - 1] if i else None
-    if item.symbol == NEG:
-        return item.word in rule.refusals
-    negated = before is not None and before.symbol == NEG and before.end == item.start
-    return item.symbol == VERB and (before.word if before and negated else "") + item.word in rule.refusals
 
 
 def join_terms(clause: list[Constituent], text: str, lexicon: Lexicon, grammar: TermGrammar) -> list[Constituent]:

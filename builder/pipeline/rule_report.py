@@ -1,5 +1,6 @@
-"""What each pairing rule does on the annotated reviews of a working directory: coverage, overlap, conflict, yield (as
-Snorkel's analysis of labelling functions). The reviews are documents for `builder words lexicon induce`, too.
+"""What each rule that pairs or refuses does on the annotated reviews of a working directory: coverage, overlap,
+conflict, yield (as Snorkel's analysis of labelling functions). The reviews are documents for `builder words lexicon
+induce`, too.
 """
 
 from __future__ import annotations
@@ -9,11 +10,14 @@ import sqlite3
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
-from builder.engine import Doc, RuleEngine
+from builder.engine import Doc, RuleEngine, make_engine
 from builder.engine.reader import Reading, restored
+from builder.language.build_folders import folders_in
 from builder.language.lexicon.induce import Induced
 from builder.language.lexicon.resources import Lexicon
+from builder.pipeline import builds
 from builder.store import labels, reviews
 
 _CHUNK = 1024
@@ -77,6 +81,9 @@ def quote(text: str, start: int, end: int) -> str:
 class RuleRow:
     """Opinions for which a rule finds an aspect (`hits`), those it decides (`yields`), and of its hits those where
     another rule finds the same aspect (`overlaps`) or another one (`conflicts`).
+
+    Of a rule that refuses opinions: those that it holds of, those that no rule before it refuses, and those that
+    another one refuses too.
     """
 
     rule: str
@@ -95,6 +102,11 @@ def report(
     for number, doc in enumerate(documents(connection, lexicon)):
         if number >= limit:
             break
+        for refusal in engine.find_refusals(doc):
+            yields[refusal.rules[0]] += 1
+            for rule in refusal.rules:
+                hits[rule] += 1
+                overlaps[rule] += len(refusal.rules) > 1
         for decided, chosen in engine.votes(doc):
             opinions += 1
             if decided:
@@ -106,6 +118,26 @@ def report(
                 conflicts[rule] += any(other != place for other in others)
     rows = [RuleRow(rule, hits[rule], yields[rule], overlaps[rule], conflicts[rule]) for rule in hits]
     return opinions, sorted(rows, key=lambda row: (-row.yields, row.rule))
+
+
+def open_engine(workdir: Path) -> tuple[RuleEngine, Lexicon]:
+    """The rules and words of a working directory, as its build reads them."""
+    folders = folders_in(workdir)
+    lexicon = folders.load_lexicon()
+    convention = builds.remembered(workdir).resolved.config.rules.convention
+    return make_engine(lexicon, folders.load_rules(), convention), lexicon
+
+
+def tell_refusals(connection: sqlite3.Connection, workdir: Path, review: int) -> Iterator[str]:
+    """A line for each opinion word or aspect of an annotated review that a rule refuses: the rule, and the sentence."""
+    engine, lexicon = open_engine(workdir)
+    for known, words in reviews.annotated(connection, review - 1, 1):
+        if known.id != review:
+            continue
+        reading = restored(known, reviews.load_words(words), lexicon.variants)
+        for refusal in engine.find_refusals(reading.doc):
+            start, end = reading.view.to_source((refusal.start, refusal.end))
+            yield f"refused: {refusal.rules[0].replace('-', ' ')}, {quote(reading.text, start, end)}"
 
 
 def report_labellers(connection: sqlite3.Connection) -> list[RuleRow]:

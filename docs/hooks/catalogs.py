@@ -10,6 +10,8 @@ from pathlib import Path
 
 from builder.augment.catalog import METHODS
 from builder.core.presets import read_faithfulness
+from builder.engine.rows import OPINION_STATES, UNIT_PROPERTIES
+from builder.engine.symbols import UNIT_KINDS
 from builder.language.lexicon.tsv_rows import read_rows, table_files
 from builder.language.lexicon.word_classes import load_word_classes
 from builder.pipeline.pipeline import STAGES
@@ -53,7 +55,7 @@ def describe_rules() -> str:
     parts = []
     for path in sorted(RULES.glob("*.toml")):
         rules = tomllib.loads(path.read_text(encoding="utf-8"))
-        parts += [f"## `rules/{path.name}`", ""]
+        parts += [f"### `rules/{path.name}`", ""]
         rows = (
             (
                 f"`{name}`",
@@ -65,6 +67,17 @@ def describe_rules() -> str:
         )
         parts += [_table(("rule", "kind", "what it does", "examples"), rows), ""]
     return "\n".join(parts)
+
+
+def describe_units() -> str:
+    """The kinds of unit."""
+    return _table(("unit", "what it is"), ((f"`{name}`", about) for name, about in UNIT_KINDS.items()))
+
+
+def describe_conditions() -> str:
+    """What patterns may ask of a unit beside its kind."""
+    states = {name: about for name, (_, about) in OPINION_STATES.items()}
+    return _table(("name", "holds of"), ((f"`{name}`", about) for name, about in {**states, **UNIT_PROPERTIES}.items()))
 
 
 def describe_word_classes() -> str:

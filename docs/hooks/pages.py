@@ -29,6 +29,8 @@ GENERATED: Mapping[str, Callable[[], str]] = {
     "export formats": catalogs.describe_export_formats,
     "augmentation methods": catalogs.describe_methods,
     "rules": catalogs.describe_rules,
+    "units": catalogs.describe_units,
+    "conditions": catalogs.describe_conditions,
     "word classes": catalogs.describe_word_classes,
     "rooms": catalogs.describe_rooms,
     "tables of lu": partial(catalogs.describe_faithfulness, "iws-2024"),

@@ -21,8 +21,9 @@ from builder.engine.described.pairs import (
     find_negators,
     pair_by_shortest_path,
 )
-from builder.engine.engine import Doc
+from builder.engine.matching import Refusal
 from builder.engine.pairing import Tree
+from builder.engine.reading import Doc
 from builder.engine.symbols import ASPECT, OPINION
 from builder.engine.units import lower_case
 from builder.engine.weighing import Read, make_element, weigh
@@ -75,6 +76,10 @@ class DescribedEngine:
         for opinion in reading.opinions:
             pair = paired.get(opinion.node)
             yield (name, {name: pair.aspect.start}) if pair else (None, {})
+
+    def find_refusals(self, doc: Doc) -> list[Refusal]:
+        """None: section 3.2 takes every opinion word of the lexicon for one."""
+        return []
 
     def weigh(self, doc: Doc, proposed: Sequence[Triplet]) -> list[Triplet | None]:
         """What models propose for a document, with the polarity that section 3.2.4 gives it."""

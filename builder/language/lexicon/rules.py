@@ -153,17 +153,25 @@ def _extend(rule: Rule, name: str, body: dict[str, object], where: str, lines: M
 
 def _take_away(rule: Rule, without: object, where: str) -> Mapping[str, object]:
     """The parameters of a rule without some members of its lists and keys of its tables."""
-    if not isinstance(without, dict) or not all(isinstance(members, list) for members in without.values()):
-        raise ResourceError(f"rule {rule.name!r}: without is not a table of lists", where=where)
-    out = dict(rule.params)
+    return _leave_out(rule.name, rule.params, without, where)
+
+
+def _leave_out(name: str, params: Mapping[str, object], without: object, where: str) -> Mapping[str, object]:
+    if not isinstance(without, dict) or not all(isinstance(members, list | dict) for members in without.values()):
+        raise ResourceError(f"rule {name!r}: without is not a table of lists", where=where)
+    out = dict(params)
     for key, members in without.items():
+        if isinstance(members, dict):
+            table = out.get(key)
+            out[key] = _leave_out(name, table if isinstance(table, Mapping) else {}, members, where)
+            continue
         known = out.get(key)
         held = known if isinstance(known, list | Mapping) else ()
         if absent := [member for member in members if member not in held]:
-            message = f"rule {rule.name!r}: {key} has no {', '.join(map(repr, absent))} to take away"
+            message = f"rule {name!r}: {key} has no {', '.join(map(repr, absent))} to take away"
             raise ResourceError(message, where=where, fix="correct or leave out what stands in `without`")
         if isinstance(known, Mapping):
-            out[key] = {name: value for name, value in known.items() if name not in members}
+            out[key] = {member: value for member, value in known.items() if member not in members}
         else:
             out[key] = [member for member in held if member not in members]
     return out

@@ -1,0 +1,141 @@
+"""A document as its clauses: the constituents that rules pair, what a clause asks, and where it ends.
+
+In: a view's text with its tokens, the compiled rules. Out: `ReadClause`s in text order. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from builder.core.records import Token
+from builder.engine.codes import add_sides, add_sizes, name_codes
+from builder.engine.comparing import bar_standards
+from builder.engine.compiled import Compiled
+from builder.engine.constituents import Constituent, is_heading
+from builder.engine.extent import read_adjoining
+from builder.engine.matching import Refusal
+from builder.engine.phrases import read_phrases
+from builder.engine.polarity import CONTEXT_ONLY
+from builder.engine.predicates import read_predicates
+from builder.engine.quoting import drop_addresses, join_quoted
+from builder.engine.symbols import JUDGING
+from builder.engine.terms import bar_all, join_terms
+from builder.engine.units import lower_case, read_units
+from builder.reviews.text import Clause
+from builder.reviews.text import clauses as find_clauses
+
+LONGEST_CLAUSE = 150
+"""Words that are read together: a text without any mark is read in pieces, so that the work stays linear."""
+LABEL_ENDS = frozenset(":：】|")
+"""Marks behind a label (環境：)."""
+BRACKETS = re.compile("[(（][^()（）]{1,60}[)）]")
+"""What stands in brackets, with them."""
+MEASURED = ("size", CONTEXT_ONLY)
+"""Categories of words that in brackets only say which size or kind was ordered."""
+
+
+@dataclass(frozen=True, slots=True)
+class Doc:
+    """A view's text with its tokens and clauses."""
+
+    text: str
+    tokens: Sequence[Token]
+    clauses: Sequence[Clause]
+
+    @classmethod
+    def of(cls, text: str, tokens: Sequence[Token]) -> Doc:
+        """The document of a view's text and its tokens; its clauses are found here."""
+        return cls(text, tokens, find_clauses(text))
+
+
+class ReadClause(NamedTuple):
+    """A clause as the engine reads it; `asked` keeps its opinions from becoming triplets, `doubted` its praise.
+
+    `label`: one of `LABEL_ENDS` ends it (環境：). `mark`: the character that ends it.
+    """
+
+    items: list[Constituent]
+    sentence: int
+    asked: bool
+    doubted: bool
+    label: bool
+    mark: str
+
+
+def read_clauses(doc: Doc, rules: Compiled, refused: list[Refusal] | None = None) -> list[ReadClause]:
+    """Constituents per clause. Tokens lie in one clause or, being marks or spaces, in none.
+
+    The words that rules refuse are added to `refused`.
+    """
+    out: list[ReadClause] = []
+    text, at = lower_case(doc.text), 0
+    brackets, aside = [match.span() for match in BRACKETS.finditer(doc.text)], False
+    starts, ends = [token.start for token in doc.tokens], [token.end for token in doc.tokens]
+    clauses = [*join_quoted(doc.text, drop_addresses(text, doc.clauses, rules.addresses))]
+    for before, clause in zip((None, *clauses), clauses, strict=False):
+        at = bisect_left(starts, clause.start, at)
+        stop = bisect_right(ends, clause.end, at)
+        while at < stop:
+            first, at = at, min(stop, at + LONGEST_CLAUSE)
+            phrases = _read_phrases(text, doc.tokens, (first, at), rules, refused)
+            if phrases is None:
+                continue
+            phrases = read_adjoining(phrases, text, clause, before, rules.adjoining)
+            items = _read_terms(phrases, text, rules, refused)
+            named = aside or (out and any(item.term for item in out[-1].items))
+            aside = bool(named) and _is_aside(clause, items, brackets)
+            items = bar_all(items) if aside else items
+            gap = doc.text[out[-1].items[-1].end : items[0].start] if out and rules.heading else ""
+            if gap and rules.heading and is_heading(out[-1].items, items, gap, rules.heading):
+                items = [*out.pop().items, *items]
+            out.append(_make_clause(items, doc.text, text, clause, rules))
+    return out
+
+
+def _read_phrases(
+    text: str, tokens: Sequence[Token], place: tuple[int, int], rules: Compiled, refused: list[Refusal] | None
+) -> list[Constituent] | None:
+    """The words of a clause with its opinion phrases; None if it names nothing and judges nothing, as three in ten."""
+    words = read_units(text, tokens, *place, rules.lexicon, rules.vocabulary)
+    units = read_predicates(words, rules.lexicon, rules.predicates)
+    if not rules.terms.names.rule.codes and {unit.symbol for unit in units}.isdisjoint(JUDGING):
+        return None
+    return read_phrases(units, text, rules.lexicon, rules.phrases, refused)
+
+
+def _read_terms(
+    phrases: list[Constituent], text: str, rules: Compiled, refused: list[Refusal] | None
+) -> list[Constituent]:
+    """The constituents of a clause with its aspect terms."""
+    codes, sizes = rules.terms.names.rule.codes, rules.terms.names.rule.sizes
+    if codes:
+        phrases = add_sides(name_codes(phrases, text, codes, rules.lexicon), text)
+    if sizes:
+        phrases = add_sizes(phrases, text, sizes)
+    standing = bar_standards(phrases, rules.phrases.comparison)
+    return join_terms(rules.refused_aspects.bar_aspects(standing, refused), text, rules.lexicon, rules.terms)
+
+
+def _make_clause(items: list[Constituent], written: str, text: str, clause: Clause, rules: Compiled) -> ReadClause:
+    """A clause as it was `written`, with what it asks; `text` is in lower case."""
+    mark = written[clause.end : clause.end + 1]
+    asked = mark in rules.questions or written[clause.end - 1] in rules.questions
+    asks = asked and (not rules.asking or any(word in text[clause.start : clause.end] for word in rules.asking))
+    return ReadClause(items, clause.sentence, asks, asked and not asks, mark in LABEL_ENDS, mark)
+
+
+def _is_aside(clause: Clause, items: Sequence[Constituent], brackets: Sequence[tuple[int, int]]) -> bool:
+    """Whether a clause stands in brackets and judges nothing: it names nothing either (湯頭（紅湯）很濃).
+
+    A size alone is the size of what was ordered (（小）).
+    """
+    at = bisect_right(brackets, (clause.start, 0)) - 1
+    if at < 0 or clause.start >= brackets[at][1]:
+        return False
+    phrase = items[0].phrase if len(items) == 1 and clause.end - clause.start == 1 else None
+    size = phrase is not None and phrase.entry.category.startswith(MEASURED)
+    return size or all(item.phrase is None for item in items)
