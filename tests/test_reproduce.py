@@ -271,7 +271,7 @@ def save_masked(folder: Path, kind: str) -> Path:
 SMALL = {
     "Masked sequence": [
         "masked_seq2seq.epochs=1", "masked_seq2seq.corpus_epochs=1", "masked_seq2seq.least=8", "masked_seq2seq.beams=2",
-        "cbert.epochs=1", "cbert.least=16", "gpt2.epochs=1", "gpt2.least=16", "gpt2.beams=2", "redraws=1",
+        "cbert.epochs=1", "cbert.least=16", "gpt2.epochs=1", "gpt2.least=16", "gpt2.beams=2", "redraws=0",
     ],
     "Conditional BERT": [
         "cbert.epochs=1", "cbert.least=16", "context.epochs=1", "context.pretrain_epochs=1", "context.least=16",
