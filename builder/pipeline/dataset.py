@@ -103,7 +103,7 @@ def dataset_of(build: Build) -> dict[str, Any]:
 
 def _kept_dataset(build: Build) -> dict[str, Any] | None:
     """What the working directory holds, as `dataset_of` describes it; None where no reviews were read yet."""
-    if not (build.workdir / db.NAME).is_file():
+    if not db.is_begun(build.workdir):
         return None
     with db.reading(build.workdir) as connection:
         before, begun = runs.setting(connection, "dataset"), json.loads(runs.setting(connection, "build") or "{}")
@@ -184,7 +184,7 @@ def refuse_taken_name(build: Build, shelf: Path) -> None:
 
 def _released_into(build: Build, shelf: Path) -> bool:
     """Whether the working directory made its last release there."""
-    if not (build.workdir / db.NAME).is_file():
+    if not db.is_begun(build.workdir):
         return False
     with db.reading(build.workdir) as connection:
         path = runs.last_release_path(connection)

@@ -80,6 +80,15 @@ def writing(workdir: Path) -> Iterator[sqlite3.Connection]:
         yield connection
 
 
+def is_begun(workdir: Path) -> bool:
+    """Whether a database with tables stands there: a build that is killed at its start leaves one without."""
+    path = workdir / NAME
+    if not path.is_file():
+        return False
+    with _explained(path), closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as connection:
+        return bool(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
 @contextmanager
 def reading(workdir: Path, cell: int = queries.CELL, heap: int | None = None) -> Iterator[sqlite3.Connection]:
     """The database for reading; SQLite itself refuses all else (mode=ro, query_only, an authorizer): writes, other

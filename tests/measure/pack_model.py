@@ -190,8 +190,8 @@ def fit_combiner(scorer: Any, reads: Sequence[ReadReview]) -> Combiner:
 
 
 def combine(scorer: Any, engine: RuleEngine, reads: Sequence[ReadReview], near: float) -> tuple[Combiner, TrustLimits]:
-    """A combiner, and the limits with the best F1 on reviews that it was not fitted on; of those that
-    are as good but for `near` points, those that drop least.
+    """A combiner, and the limits with the best F1 on reviews that it was not fitted on: one for dropping and adding,
+    of those that are as good but for `near` points the lowest, then one for adding alone.
     """
     crossed = list[ReadReview]()
     for fold in range(FOLDS):
@@ -202,7 +202,8 @@ def combine(scorer: Any, engine: RuleEngine, reads: Sequence[ReadReview], near: 
     scores = [score_limits(scorer, engine, crossed, limits)[2] for limits in tried]
     print("limits:", *(f"{limits.add} {f1:.2f}" for limits, f1 in zip(tried, scores, strict=True)), flush=True)
     lowest = next(limits for limits, f1 in zip(tried, scores, strict=True) if f1 >= max(scores) - near)
-    return fit_combiner(scorer, reads), lowest
+    adding = [replace(lowest, add=least, add_unread=least) for least in HELDS if least >= lowest.drop]
+    return fit_combiner(scorer, reads), max(adding, key=lambda own: score_limits(scorer, engine, crossed, own)[2])
 
 
 def hold(engine: RuleEngine, read: ReadReview, limits: TrustLimits) -> list[tuple[Standing, float, Triplet]]:
