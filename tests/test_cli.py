@@ -510,11 +510,28 @@ def test_explain_of_a_review_without_triplets_of_a_repeated_one_and_of_nothing(b
 # ---- extract
 
 
-FLAT_ROW = (
-    "aspect aspect_full aspect_spans opinion opinion_full opinion_spans polarity valence source rules"
-    " aspect_full_spans aspect_category owner owner_spans opinion_full_spans opinion_category confidence verdict sources"
-    " triplet_id"
-).split()
+FLAT_ROW = [
+    "aspect",
+    "aspect_full",
+    "aspect_spans",
+    "opinion",
+    "opinion_full",
+    "opinion_spans",
+    "polarity",
+    "valence",
+    "source",
+    "rules",
+    "aspect_full_spans",
+    "aspect_category",
+    "owner",
+    "owner_spans",
+    "opinion_full_spans",
+    "opinion_category",
+    "confidence",
+    "verdict",
+    "sources",
+    "triplet_id",
+]
 """A triplet as `extract` writes it; the first ten keys are those of every version."""
 
 
