@@ -21,7 +21,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from builder.core.errors import ConfigError, InputError
@@ -322,14 +321,11 @@ def _weights(rules: Sequence[Rule]) -> Mapping[str, float]:
 
 def change_weights(rules: Sequence[Rule], weights: Mapping[str, float]) -> tuple[Rule, ...]:
     """The rules with other weights of the decision."""
-    return tuple(
-        replace(rule, params=MappingProxyType({**rule.params, "weights": weights})) if rule.kind == "decision" else rule
-        for rule in rules
-    )
+    return tuple(rule.changed("weights", weights) if rule.kind == "decision" else rule for rule in rules)
 
 
 def _switch_off(rule: Rule) -> Rule:
-    return replace(rule, params=MappingProxyType({**rule.params, "enabled": False}))
+    return rule.changed("enabled", False)
 
 
 # ---- Gain by cross-validation

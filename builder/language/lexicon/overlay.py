@@ -139,7 +139,7 @@ def add_exception(workdir: Path, rules: Sequence[Rule], pair: str, example: Rule
     known: Any = rule.params.get("pairs", ())
     examples = rule.examples if example in rule.examples else (*rule.examples, example)
     pairs = tuple(dict.fromkeys((*known, pair)))
-    text = write_rule(replace(rule, written=MappingProxyType({**rule.written, "pairs": pairs}), examples=examples))
+    text = write_rule(replace(rule.changed("pairs", pairs), examples=examples))
     file = edited_file(workdir, NAME)
     write_atomically(file, text.encode())
     return file

@@ -60,6 +60,11 @@ class Rule:
         """File and line of a parameter, or of the rule where the parameter stands on no line of its own."""
         return self.lines.get(key, self.where)
 
+    def changed(self, key: str, value: object) -> Rule:
+        """The same rule with another value of a parameter, for the engine and as it is written."""
+        params, written = (MappingProxyType({**own, key: value}) for own in (self.params, self.written))
+        return replace(self, params=params, written=written)
+
 
 def load_rules(
     directory: Path | None = None,
