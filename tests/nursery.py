@@ -141,7 +141,7 @@ def killed(built: Built, nursery: subprocess.Popen[str], folder: Path, kills: in
     """
     rng, done, met, builds = random.Random(seed), 0, Counter[str](), 0
     while done < kills:
-        workdir, out = folder / f"w{builds}", folder / f"out{builds}"
+        workdir, out = folder / str(builds) / "workdir", folder / str(builds) / "out"
         build = [
             "build",
             str(built.reviews),

@@ -85,11 +85,11 @@ def test_two_workers_in_another_directory_make_the_same_release_byte_for_byte(
     noon = datetime.fromisoformat(f"{day}T12:00+00:00")
     monkeypatch.setenv("SOURCE_DATE_EPOCH", f"{noon.timestamp():.0f}")  # midnight may lie between the two builds
     chosen = settings(evaluate__gold='"labelled.jsonl"', workers="2")
-    done = run_process("build", "reviews.csv", "--workdir", "w", "--out", "out", *chosen, cwd=tmp_path)
+    done = run_process("build", "reviews.csv", "--workdir", "workdir", "--out", "out", *chosen, cwd=tmp_path)
     assert done.code == 0, done.err
     assert contents(tmp_path / "out") == contents(built.out)
     assert len(contents(built.out)) == 15
-    assert proposals(tmp_path / "w") == proposals(built.workdir)
+    assert proposals(tmp_path / "workdir") == proposals(built.workdir)
 
 
 def test_rules_in_two_processes_say_what_rules_in_one_say(
