@@ -576,7 +576,7 @@ def test_without_the_extra_the_page_says_how_to_install_it(report: Report, monke
     import sys
 
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(ConfigError, match=re.escape(f"{install_command('report')}, or use --markdown or --data")):
+    with pytest.raises(ConfigError, match=re.escape(f"{install_command('app')}, or use --markdown or --data")):
         page(report)
     monkeypatch.setitem(sys.modules, "jinja2", None)
     with pytest.raises(ConfigError, match="needs jinja2"):
