@@ -191,7 +191,9 @@ def test_common_words_serve_every_domain_but_those_that_do_without(tmp_path: Pat
 
 
 def test_a_domain_that_is_unknown_or_no_pack_is_an_error_that_names_the_known_ones(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"there is no domain and no folder 'laptops'; known: hotels, laptop, none, rest"):
+    with pytest.raises(
+        ConfigError, match=r"there is no domain and no folder 'laptops'; known: hotels, laptop, none, rest"
+    ):
         Extractor(domain="laptops")
     (tmp_path / "empty").mkdir()
     with pytest.raises(ConfigError, match=r"no domain pack: it has neither lexicons/\*.tsv nor rules/\*.toml"):

@@ -612,7 +612,7 @@ def test_a_person_searches_filters_opens_a_review_and_follows_a_triplet(running:
     browser.hover('.m.opinion[data-t="0"]')
     assert browser.evaluate("document.getElementById('pop').hidden") is False
     told = browser.text("#pop")
-    assert all(word in told for word in ("subject", "↑nsubj", "YY 0.900", "rules, C0"))
+    assert all(word in told for word in ("subject", "↑nsubj", "YY", "raw score 0.900", "rules, C0"))
     assert browser.evaluate("document.querySelectorAll('.m.on').length") == 3, "an aspect and the two parts of 不會…鹹"
     browser.click(".card a.what")
     assert "不會鹹" in browser.text("h1")

@@ -31,12 +31,18 @@ _SAYS = {
     None: "does not say whether it finds this pair",
 }
 _LEGEND = (
-    (r"[↑↓]", "path: steps of grammar from the opinion to the aspect, ↑ to the head, ↓ to a dependent"),
-    (r"\b(CURRENT|BLOCKED|ASPECT)\b", "pairing: kinds of words from one to the other; CURRENT is this opinion"),
-    (r"\bE0 ", "E0: rules and model together, whose triplets are released"),
-    (r"\bnone -?[\d.]+", "candidates: aspects with their scores, of which the highest wins; none is no triplet"),
-    (r"verdict +(YY|YN|NX)", "verdict: YY right pair and polarity, YN right pair alone, NX no pair"),
-    (r"\bS_\d", "training set: S_0 is what the first model of a variant learnt from, S_1 the second"),
+    (re.compile(r"[↑↓]"), "path: steps of grammar from the opinion to the aspect, ↑ to the head, ↓ to a dependent"),
+    (
+        re.compile(r"\b(CURRENT|BLOCKED|ASPECT)\b"),
+        "pairing: kinds of words from one to the other; CURRENT is this opinion",
+    ),
+    (re.compile(r"\bE0 "), "E0: rules and model together, whose triplets are released"),
+    (
+        re.compile(r"\bnone -?[\d.]+"),
+        "candidates: aspects with their scores, of which the highest wins; none is no triplet",
+    ),
+    (re.compile(r"verdict +(YY|YN|NX)"), "verdict: YY right pair and polarity, YN right pair alone, NX no pair"),
+    (re.compile(r"\bS_\d"), "training set: S_0 is what the first model of a variant learnt from, S_1 the second"),
 )
 _ENTRY = re.compile(r"(?P<word>.+) (?P<category>\S+) (?P<value>-?[\d.]+) \((?P<where>\S+)\)")
 _VALUED = re.compile(r".+ of (?P<of>.+) (?P<value>[\d.]+)")
@@ -150,5 +156,5 @@ def _list_details(story: Story, told: TripletStory) -> Iterable[str]:
 
 def _list_legend(text: str) -> list[str]:
     """What the signs of a story mean, of those that stand in it."""
-    lines = ["【aspect】《opinion》", *(line for pattern, line in _LEGEND if re.search(pattern, text))]
-    return ["", *(f"{'' if n else 'Signs: '}{line}" if not n else f"       {line}" for n, line in enumerate(lines))]
+    lines = ["【aspect】《opinion》", *(line for pattern, line in _LEGEND if pattern.search(text))]
+    return ["", *(f"{'       ' if n else 'Signs: '}{line}" for n, line in enumerate(lines))]
