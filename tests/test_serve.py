@@ -787,7 +787,7 @@ def test_without_the_extra_the_command_says_what_to_install(
     here: Command, workdir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "datasette.app", None)
-    assert here("serve", "--workdir", workdir).error.endswith("; " + install_command("inspect"))
+    assert here("serve", "--workdir", workdir).error.endswith("; " + install_command("app"))
 
 
 def test_a_taken_port_is_said_so(running: Running, here: Command, workdir: Path) -> None:
