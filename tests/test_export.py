@@ -433,7 +433,7 @@ def test_the_card_explains_every_field_with_an_example_and_every_name_it_uses() 
         (
             "rules and shipped model together",
             f"{SHIPPED_JUDGE}. It adds.",
-            "A tagger that comes with the domain's pack, trained on other, annotated reviews, added some",
+            "A pretrained reader that ships with builder, trained on other, annotated reviews, added some",
             ["null throughout", "`A0`", "and taggers", "trained on the rules' output", "panel", "that taught it"],
         ),
         (

@@ -113,8 +113,8 @@ class Document(tuple[Triplet, ...]):
     @classmethod
     def of_row(cls, row: ReviewRow) -> Document:
         """The document of a row of a release."""
-        said: Mapping[str, Any] = row
-        details = {name: said[name] for name in REVIEW_FIELDS}
+        details_row: Mapping[str, Any] = row
+        details = {name: details_row[name] for name in REVIEW_FIELDS}
         return cls(row["text"], map(judged_triplet, row["triplets"]), id=row["id"], **details)
 
     def explain(self) -> list[dict[str, object]]:

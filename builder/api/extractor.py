@@ -208,8 +208,8 @@ class Extractor:
         >>> import pandas
         >>> from builder import Extractor
         >>> table = pandas.DataFrame({"評論": ["湯頭濃郁，服務很差", None]}, index=["a", "b"])
-        >>> found = Extractor().frame(table, text="評論")
-        >>> list(zip(found.index, found["aspect"], found["polarity"]))
+        >>> frame = Extractor().frame(table, text="評論")
+        >>> list(zip(frame.index, frame["aspect"], frame["polarity"]))
         [('a', '湯頭', 'POS'), ('a', '服務', 'NEG')]
         """
         table = tables.as_frame(data)
@@ -241,11 +241,11 @@ class Extractor:
         [{'text': '很多', 'span': [2, 4], 'rule': 'counts-what-follows'}]
         """
         reading = self._reader.read((_checked(text),))[0]
-        found = self._reader.engine.find_refusals(reading.doc)
-        spans = [reading.view.to_source((refusal.start, refusal.end)) for refusal in found]
+        refusals = self._reader.engine.find_refusals(reading.doc)
+        spans = [reading.view.to_source((refusal.start, refusal.end)) for refusal in refusals]
         return [
             {"text": text[start:end], "span": [start, end], "rule": refusal.rules[0]}
-            for (start, end), refusal in zip(spans, found, strict=True)
+            for (start, end), refusal in zip(spans, refusals, strict=True)
         ]
 
     @property

@@ -62,10 +62,10 @@ def write_rows(data: object) -> bytes | None:
         return _write_records(list(data))  # type: ignore[call-overload]
     if isinstance(data, Mapping) or not isinstance(data, Iterable):
         raise ConfigError(f"reviews cannot be read from a value of type {type(data).__name__}", fix=_GIVE)
-    listed = list(data)
-    if (listed and all(isinstance(path, (str, os.PathLike)) for path in listed)) or data == ():
+    records = list(data)
+    if (records and all(isinstance(path, (str, os.PathLike)) for path in records)) or data == ():
         return None
-    return _write_records(listed)
+    return _write_records(records)
 
 
 def _write_frame(frame: Any) -> bytes:
@@ -158,9 +158,9 @@ def found_frame(documents: Iterable[Document], index: Any) -> pandas.DataFrame:
 
     places, rows = [], []
     for place, document in enumerate(documents):
-        found = document.rows()
-        rows += found
-        places += [place] * len(found)
+        triplet_rows = document.rows()
+        rows += triplet_rows
+        places += [place] * len(triplet_rows)
     return pandas.DataFrame(rows, index=index.take(places), columns=list(TRIPLET_COLUMNS))
 
 
@@ -171,10 +171,10 @@ def release_frame(documents: Iterable[tuple[str, Document]]) -> pandas.DataFrame
 
     rows: list[dict[str, object]] = []
     for split, document in documents:
-        said: dict[str, object] = {"split": split, "id": document.id, "text": document.text}
+        review_row: dict[str, object] = {"split": split, "id": document.id, "text": document.text}
         for held in document.rows() or [{}]:
             row = {name: held.get(name) for name in TRIPLET_COLUMNS}
-            rows.append({**said, **{name: getattr(document, name) for name in REVIEW_FIELDS}, **row})
+            rows.append({**review_row, **{name: getattr(document, name) for name in REVIEW_FIELDS}, **row})
     return pandas.DataFrame(rows, columns=["split", *REVIEW_COLUMNS, *TRIPLET_COLUMNS])
 
 

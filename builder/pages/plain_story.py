@@ -65,43 +65,44 @@ def tell_story(connection: sqlite3.Connection, identifier: str, rules: Mapping[s
     return "\n".join([text, *_list_legend(text)])
 
 
-def _tell(story: Story, told: TripletStory, rules: Mapping[str, str], judge: str) -> Iterator[str]:
-    triplet = told.stored.triplet
-    yield f"{told.public}  ({triplet.aspect.text}, {triplet.opinion.text}, {triplet.polarity})"
+def _tell(story: Story, history: TripletStory, rules: Mapping[str, str], judge: str) -> Iterator[str]:
+    triplet = history.stored.triplet
+    yield f"{history.public}  ({triplet.aspect.text}, {triplet.opinion.text}, {triplet.polarity})"
     yield "  " + printable(" ".join(marked(story.text, triplet).split("\n")), kept="\u3000\u200d")
-    yield f"  {explain_pair(told, rules)}"
-    yield f"  {explain_polarity(told)}"
-    yield from (f"  {explain_verdict(told, verdict, judge)}" for verdict in told.verdicts)
-    yield from _list_details(story, told)
+    yield f"  {explain_pair(history, rules)}"
+    yield f"  {explain_polarity(history)}"
+    yield from (f"  {explain_verdict(history, verdict, judge)}" for verdict in history.verdicts)
+    yield from _list_details(story, history)
 
 
-def explain_pair(told: TripletStory, rules: Mapping[str, str]) -> str:
+def explain_pair(history: TripletStory, rules: Mapping[str, str]) -> str:
     """Why this opinion is about this aspect, in a sentence."""
-    aspect, opinion = told.stored.triplet.aspect.text, told.stored.triplet.opinion.text
-    names = told.details("rule")
+    aspect, opinion = history.stored.triplet.aspect.text, history.stored.triplet.opinion.text
+    names = history.details("rule")
     if names:
         about = rules.get(names[0], "").partition(". ")[0].rstrip(".")
         return f"{opinion} is about {aspect} by the rule {names[0]}{f' ({about})' if about else ''}."
-    models = [source for source in told.sources if source[:1] in "ABCDE" and source[1:].isdigit()]
+    models = [source for source in history.sources if source[:1] in "ABCDE" and source[1:].isdigit()]
     if models:
         return f"No rule pairs {opinion} with {aspect}: the model found the pair by itself."
-    return f"Neither rules nor model pair {opinion} with {aspect}: it comes from {' and '.join(told.sources)}."
+    return f"Neither rules nor model pair {opinion} with {aspect}: it comes from {' and '.join(history.sources)}."
 
 
-def explain_polarity(told: TripletStory) -> str:
+def explain_polarity(history: TripletStory) -> str:
     """Why this polarity, in a sentence."""
-    triplet = told.stored.triplet
+    triplet = history.stored.triplet
     reasons = [
-        f"{entry['word']} counts {entry['value']} of 10 in the lexicon" for entry in _entries(told, "opinion", _ENTRY)
+        f"{entry['word']} counts {entry['value']} of 10 in the lexicon"
+        for entry in _entries(history, "opinion", _ENTRY)
     ]
-    for found in _entries(told, "context", _VALUED):
-        of = found["of"]
+    for entry in _entries(history, "context", _VALUED):
+        of = entry["of"]
         what = f"aspects of the class {of[1:]}" if of.startswith("@") else of
-        reasons.append(f"beside {what} it counts {found['value']}")
-    if told.details("excess"):
+        reasons.append(f"beside {what} it counts {entry['value']}")
+    if history.details("excess"):
         reasons.append("a degree word says that it is too much or too little")
-    negators = " ".join(told.details("negator"))
-    reasons += [_NEGATIONS.get(kind, kind).format(negators or "a negator") for kind in told.details("negation")]
+    negators = " ".join(history.details("negator"))
+    reasons += [_NEGATIONS.get(kind, kind).format(negators or "a negator") for kind in history.details("negation")]
     verdict = f"{_POLARITIES[triplet.polarity]}, {triplet.valence:g} of 10"
     if not reasons:
         return f"It is {verdict}; no entry of the lexicon says so."
@@ -115,24 +116,24 @@ _NEGATIONS = {
 }
 
 
-def explain_verdict(told: TripletStory, verdict: JudgeVerdict, judge: str) -> str:
+def explain_verdict(history: TripletStory, verdict: JudgeVerdict, judge: str) -> str:
     """What the model or judge thought of a triplet, in a sentence with its numbers by their names."""
     name = _JUDGES.get(judge, f"The judge {verdict.source}")
-    alone = not told.details("rule") and verdict.label == "YY" and judge == "shipped model"
+    alone = not history.details("rule") and verdict.label == "YY" and judge == "shipped model"
     says = "proposes it" if alone else _SAYS[verdict.label]
     return f"{name} {says}: {verdict.numbers()}."
 
 
-def _entries(told: TripletStory, kind: str, pattern: re.Pattern[str]) -> Iterator[Mapping[str, str]]:
+def _entries(history: TripletStory, kind: str, pattern: re.Pattern[str]) -> Iterator[Mapping[str, str]]:
     """What the details of a kind hold, of those that a pattern reads; each once."""
-    for detail in dict.fromkeys(told.details(kind)):
+    for detail in dict.fromkeys(history.details(kind)):
         if found := pattern.fullmatch(detail):
             yield found.groupdict()
 
 
-def _list_details(story: Story, told: TripletStory) -> Iterable[str]:
+def _list_details(story: Story, history: TripletStory) -> Iterable[str]:
     """Every step of a story by its name."""
-    triplet = told.stored.triplet
+    triplet = history.stored.triplet
     review = [f"id {story.key}", f"split {story.split}", *(f"{name} {value}" for name, value in story.facts)]
     yield "  review    " + ", ".join(review)
     spans = {
@@ -149,9 +150,9 @@ def _list_details(story: Story, told: TripletStory) -> Iterable[str]:
         yield f"  full      {triplet.opinion_full.text}"
     if triplet.owner:
         yield f"  owner     {triplet.owner.text}"
-    for step in told.steps:
+    for step in history.steps:
         yield f"  {step.source:<13} {step.kind:<12} {step.detail}".rstrip()
-    yield f"  {'release':<13} {_ENDS[told.outcome.released]:<12} {told.outcome.text}"
+    yield f"  {'release':<13} {_ENDS[history.outcome.released]:<12} {history.outcome.text}"
 
 
 def _list_legend(text: str) -> list[str]:

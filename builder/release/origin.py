@@ -125,7 +125,7 @@ def _weighed(facts: Facts) -> str:
 def _machine(facts: Facts) -> str:
     if _holds_with(SHIPPED, facts):
         return (
-            "triplets. A tagger that comes with the domain's pack, trained on other, annotated reviews, added some, "
+            "triplets. A pretrained reader that ships with builder, trained on other, annotated reviews, added some, "
             "left others out and rated them."
         )
     if _has_panel(facts):

@@ -147,11 +147,11 @@ def triplet(row: TripletRow) -> Triplet:
 def judged_triplet(row: TripletRow) -> Triplet:
     """The triplet of a row of a release with all that the row says of it."""
     sources = tuple(row["sources"])
-    said = Released(
+    released = Released(
         row["id"], sources, cast("Verdict | None", row["verdict"]), row["aspect_category"], row["opinion_category"]
     )
     source = ", ".join(sources) or "unknown"
-    return replace(triplet(row), source=source, confidence=row["confidence"], released=said)
+    return replace(triplet(row), source=source, confidence=row["confidence"], released=released)
 
 
 def extracted(triplet: Triplet, bracketed: bool = False) -> dict[str, object]:
@@ -206,11 +206,11 @@ def read_extracted(row: Mapping[str, Any], text: str) -> Triplet:
         raise ValueError(f"unknown polarity {row['polarity']!r}")
     details = [row.get(name) for name in ("triplet_id", "verdict", "aspect_category", "opinion_category")]
     source = row.get("source", "rules")
-    said = Released(details[0], tuple(row.get("sources", (source,))), *details[1:]) if any(details) else None
+    released = Released(details[0], tuple(row.get("sources", (source,))), *details[1:]) if any(details) else None
     return Triplet(
         aspect, aspect_full, opinion, opinion_full, row["polarity"], float(row["valence"]),
         read_element("owner") if row.get("owner") else None, source, tuple(row.get("rules", ())),
-        row.get("confidence"), released=said,
+        row.get("confidence"), released=released,
     )  # fmt: skip
 
 
