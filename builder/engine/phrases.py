@@ -41,23 +41,21 @@ BIT = "bit"
 class JoinRule:
     """Parameters of a rule of kind `join`: which neighbouring opinions are one phrase.
 
-    `merge`: whether opinions of one sign that touch are one (親切熱情), but for the words and categories `apart`, which
-    say something of their own, and those that begin with one of `having` (厚實有彈性). `alone`: words and
-    categories that are no part of what follows them (推薦 麻辣 鍋). `counted`: those that are none where they have a
-    degree (很多 便宜 的 小菜). `closing`: words that end what they touch whatever their category (酸甜順口, 清新簡單).
-    `bridging`: what stands between two of which the first has the second in it (軟中帶脆). `amounts`: words that say by
+    `merge`: opinions of one sign that touch are one where the shorter has so many characters at most (香 甜; 親切 熱情
+    are two), but for the words and categories `apart`, which say something of their own, and those that begin with one
+    of `having`. `alone`: words and categories that are no part of what follows them (推薦 麻辣 鍋). `counted`: those
+    that are none where they have a degree (很多 便宜 的 小菜). `bridging`: what stands between two of which the first has the second in it (軟中帶脆). `amounts`: words that say by
     how much (好吃很多). `had`: whether a quality and the word of having before it
     are an opinion (帶有嚼勁). `openers`: aspects with which an opinion begins (料多實在) that are aspects of their own
     where none stands before them. `alternatives`: words between two opinions, both of which a negator denies (不會 油膩
     或 過鹹).
     """
 
-    merge: bool = False
+    merge: int = 0
     apart: tuple[str, ...] = ()
     alone: tuple[str, ...] = ()
     counted: tuple[str, ...] = ()
     having: tuple[str, ...] = ()
-    closing: frozenset[str] = frozenset()
     bridging: frozenset[str] = frozenset()
     amounts: frozenset[str] = frozenset()
     joining: frozenset[str] = frozenset()
@@ -360,10 +358,9 @@ def _count_bridge(out: Sequence[Constituent], item: Constituent, text: str, brid
 
 
 def _merge_praise(before: Constituent, item: Constituent, text: str, rule: JoinRule) -> Constituent | None:
-    """親切熱情: opinions of one sign that touch are one phrase, read with the first one's entry.
+    """香 濃郁: opinions of one sign that touch are one phrase where one is short, read with the first one's entry.
 
-    A verdict on the whole (軟嫩好吃), what a thing has (厚實有彈性) and a longer phrase (軟嫩不油膩) say something of
-    their own.
+    Longer ones (親切 熱情), a verdict on the whole and what a thing has say something of their own.
     """
     first, second = before.phrase, item.phrase
     if first is None or second is None:
@@ -371,16 +368,17 @@ def _merge_praise(before: Constituent, item: Constituent, text: str, rule: JoinR
     if before.end != item.start or second.core[0] != item.start or first.core[1] != before.end:
         return None
     word = second.entry.word
+    if min(len(first.entry.word), len(word)) > rule.merge:
+        return None
     if first.entry.word in rule.alone or first.entry.category.startswith(rule.alone):
         return None
-    closing = word in rule.closing and first.entry.valence > 5
-    if not closing and (word in rule.apart or second.entry.category.startswith(rule.apart)):
+    if word in rule.apart or second.entry.category.startswith(rule.apart):
         return None
     if first.degrees and first.entry.category.startswith(rule.counted):
         return None
     if word.startswith(rule.having) or len(word) > 2:
         return None
-    if not closing and _sign(first.entry.valence) != _sign(second.entry.valence):
+    if _sign(first.entry.valence) != _sign(second.entry.valence):
         return None
     core = first.core[0], second.core[1]
     return item._replace(start=before.start, word=text[before.start : item.end], phrase=first._replace(core=core))
