@@ -250,6 +250,15 @@ def test_a_rule_that_extends_takes_members_away_and_says_which_are_not_there(tmp
         load_rules(low, [high])
 
 
+def test_adjectives_in_a_row_are_one_opinion_where_a_rule_says_so(tmp_path: Path) -> None:
+    text = "裝潢清新別致"
+    assert [written(triplet) for triplet in Extractor()(text)] == ["裝潢|清新|POS", "裝潢|別致|POS"]
+    (tmp_path / "own.toml").write_text("[joined-opinions]\nextends = true\nmerge = 2\n", encoding="utf-8")
+    reader = make_reader(Recipe(folders=Folders(edited=(tmp_path,))))
+    (reading,) = reader.read([text])
+    assert [written(triplet) for triplet in reader.engine.extract(reading.doc)] == ["裝潢|清新別致|POS"]
+
+
 def test_a_pack_states_what_the_core_takes_for_a_wish() -> None:
     texts = [written(triplet) for triplet in Extractor(domain="laptop")("建議買效能好的筆電")]
     assert texts == ["效能|好|POS"]
