@@ -20,13 +20,14 @@ from builder.core.settings import Convention
 from builder.engine import pairing
 from builder.engine.barring import ExceptionRule, compile_exceptions
 from builder.engine.candidates import DecisionRule
-from builder.engine.carrying import AddingRule, CarryParams
+from builder.engine.carrying import AddingRule
 from builder.engine.comparing import ComparisonRule
 from builder.engine.constituents import HeadingRule
+from builder.engine.coordination import ListRule
 from builder.engine.denying import DenyingRule
 from builder.engine.described import mentions
 from builder.engine.extent import Adjoining, AdjoiningRule, ExtentRule, compile_adjoining
-from builder.engine.matching import Matcher, MatchRule, WordsRule
+from builder.engine.matching import Matcher, MatchRule, ReadingRule, WordsRule
 from builder.engine.naming import NameGrammar, NameRule
 from builder.engine.params import NoParams, Params, in_force, read_params
 from builder.engine.phrases import JoinRule, PhraseGrammar
@@ -162,9 +163,11 @@ DECLARED: Mapping[str, type] = {
     "refuse-opinion": MatchRule,
     "refuse-aspect": MatchRule,
     "unstate-opinion": MatchRule,
+    "read-as": ReadingRule,
     "join": JoinRule,
     "comparison": ComparisonRule,
     "term": TermRule,
+    "list": ListRule,
     "name": NameRule,
     "excess": ExcessRule,
     "denial": DenialRule,
@@ -176,6 +179,7 @@ DECLARED: Mapping[str, type] = {
     "adjoining": AdjoiningRule,
     "address": AddressRule,
     "exception": ExceptionRule,
+    "adding": AddingRule,
     "conjunction": NoParams,
     "decision": DecisionRule,
     "vocabulary": VocabularyRule,
@@ -199,6 +203,7 @@ class Compiled:
 
     lexicon: Lexicon
     vocabulary: UnitVocabulary
+    readings: Matcher
     predicates: Predicates
     phrases: PhraseGrammar
     refused_aspects: Matcher
@@ -286,6 +291,7 @@ def compile_rules(lexicon: Lexicon, rules: Sequence[Rule], convention: Conventio
     return Compiled(
         lexicon=lexicon,
         vocabulary=UnitVocabulary.of(lexicon, function_words, sorted(apart), join.had),
+        readings=match("read-as"),
         predicates=compile_predicates(
             [(rule, read_params(rule, PredicateRule)) for rule in chosen.of_kind("predicate")], lexicon.categories
         ),
@@ -298,18 +304,13 @@ def compile_rules(lexicon: Lexicon, rules: Sequence[Rule], convention: Conventio
             leads=find_leads(lexicon, term.wholes),
         ),
         refused_aspects=match("refuse-aspect"),
-        terms=TermGrammar.of(term, NameGrammar.of(chosen.only("name", NameRule), lexicon)),
+        terms=TermGrammar.of(
+            term, chosen.only("list", ListRule), NameGrammar.of(chosen.only("name", NameRule), lexicon)
+        ),
         joining=frozenset(
             word for params in chosen.params("pair-with", pairing.PatternParams) for word in params.words
         ),
-        adding=next(
-            (
-                AddingRule(params.adding, params.inside, params.amounts, params.enhancing)
-                for params in chosen.params("pair-carry", CarryParams)
-                if params.adding
-            ),
-            None,
-        ),
+        adding=next(iter(chosen.params("adding", AddingRule)), None),
         pairers=chosen.pairers,
         conjunction=next((rule.name for rule in chosen.of_kind("conjunction")), ""),
         decision=next(iter(chosen.params("decision", DecisionRule)), None),
@@ -341,7 +342,8 @@ def _share_words(chosen: _Selection) -> dict[str, Collection[str]]:
 
 def _match(action: str, chosen: _Selection, shared: Mapping[str, Collection[str]], table: WordTable) -> Matcher:
     """The rules of an action that match units."""
-    rules = [(rule, read_params(rule, MatchRule)) for rule in chosen.of_kind(action)]
+    declared = ReadingRule if action == "read-as" else MatchRule
+    rules = [(rule, read_params(rule, declared)) for rule in chosen.of_kind(action)]
     return Matcher(action, rules, shared, table)
 
 

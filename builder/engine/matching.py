@@ -16,9 +16,10 @@ from itertools import pairwise
 from operator import or_
 from typing import NamedTuple
 
+from builder.core.errors import ResourceError
 from builder.engine.constituents import Constituent, Phrase, bar_aspect
-from builder.engine.rows import ECHO, STATE, Classes, Pattern, RuleRows, WordTable
-from builder.engine.symbols import ASPECT, NEG
+from builder.engine.rows import CACHE, ECHO, STATE, Classes, Pattern, RuleRows, WordTable
+from builder.engine.symbols import ASPECT, NEG, SYMBOLS
 from builder.engine.vocabulary import Unit
 from builder.language.lexicon.rules import Rule
 
@@ -27,9 +28,9 @@ FOCUS: Mapping[str, frozenset[str]] = {
     "refuse-opinion": _OPINION,
     "refuse-aspect": frozenset({"TARGET"}),
     "unstate-opinion": _OPINION,
+    "read-as": frozenset({"CURRENT"}),
 }
 """Action -> the names of what it is about, one of which every pattern has."""
-_NONE: frozenset[int] = frozenset()
 
 
 class Refusal(NamedTuple):
@@ -58,6 +59,13 @@ class MatchRule:
     patterns: tuple[str, ...]
     unless: tuple[str, ...] = ()
     words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingRule(MatchRule):
+    """Parameters of a rule of kind `read-as`: CURRENT becomes a `unit` of that kind where the rule holds of it."""
+
+    unit: str = ""
 
 
 class _Matched(NamedTuple):
@@ -106,32 +114,42 @@ class Matcher:
         """
         self._table = table
         self._rules = tuple(_compile_rule(rule, params, shared, FOCUS[action], table) for rule, params in rules)
-        self._anywhere: list[int] = []
-        self._about: dict[int, list[int]] = {}
-        self._beside: dict[int, list[int]] = {}
-        for place, rule in enumerate(self._rules):
-            for pattern in rule.patterns:
-                index, bits = (self._beside, pattern.needs[0]) if pattern.needs else (self._about, pattern.about)
-                for bit in _split_bits(bits):
-                    index.setdefault(bit, []).append(place)
-                if not bits:
-                    self._anywhere.append(place)
-        self._leading = reduce(or_, [*self._about, *self._beside], 0)
-        self._led: dict[int, tuple[frozenset[int], frozenset[int]]] = {}
+        self._readings = {rule.name: _read_kind(rule, params) for rule, params in rules if action == "read-as"}
+        about, beside = [], []
+        for place, matched in enumerate(self._rules):
+            for pattern in matched.patterns:
+                if pattern.needs and not (pattern.about and action == "read-as"):
+                    beside.append((pattern.needs[0], place))
+                else:
+                    about.append((pattern.about, place))
+        self._about, self._beside = _Index(about), _Index(beside)
 
     def read_units(self, units: Sequence[Unit]) -> Line:
         """What is known of the units of a clause."""
-        find = self._table.find
-        return self._read(units, [find(unit.word, unit.entry) for unit in units])
+        known, find = self._table.known, self._table.find
+        return self._read(
+            units,
+            [
+                known[unit.word] if unit.entry is None and unit.word in known else find(unit.word, unit.entry)
+                for unit in units
+            ],
+        )
 
     def _read_items(self, items: Sequence[Constituent]) -> Line:
-        find = self._table.find
-        return self._read(items, [find(item.word, item.phrase and item.phrase.entry) for item in items])
+        known, find = self._table.known, self._table.find
+        return self._read(
+            items,
+            [
+                known[item.word]
+                if item.phrase is None and item.word in known
+                else find(item.word, item.phrase and item.phrase.entry)
+                for item in items
+            ],
+        )
 
     def _read(self, units: Sequence[Unit | Constituent], bits: list[int]) -> Line:
         clause = reduce(or_, bits, 0)
-        beside = frozenset().union(*[self._lead(of_word)[1] for of_word in bits]) if clause & self._leading else _NONE
-        return Line(units, bits, beside, clause)
+        return Line(units, bits, self._beside.find(clause), clause)
 
     def find(self, line: Line, first: int, k: int) -> str | None:
         """The first rule that holds of opinion k, whose phrase begins at unit `first`; None if none does."""
@@ -141,14 +159,14 @@ class Matcher:
         """The names of the rules that hold of opinion k, in their order."""
         unit = line.units[k]
         made = isinstance(unit, Unit) and unit.entry is not None
-        if places := self._find_places(line, k, () if made else self._lead(line.bits[k])[0]):
+        if places := self._find_places(line, k, () if made else self._about.find(line.bits[k])):
             state = "p" if first == k else "n" if any(u.symbol == NEG for u in line.units[first:k]) else "d"
             yield from self._hold_of(line, places, k, state)
 
     def find_phrase(self, items: Sequence[Constituent], k: int) -> str | None:
         """The first rule that holds of the opinion phrase k of a clause; None if none does."""
         line, phrase = self._read_items(items), items[k].phrase
-        places = self._find_places(line, k, self._lead(line.bits[k])[0])
+        places = self._find_places(line, k, self._about.find(line.bits[k]))
         if not places or phrase is None:
             return None
         return next(self._hold_of(line, places, k, _describe_phrase(phrase)), None)
@@ -178,13 +196,13 @@ class Matcher:
         places = set(line.beside)
         for item, bits in zip(items, line.bits, strict=True):
             if item.symbol == ASPECT:
-                places |= self._lead(bits)[0]
+                places |= self._about.find(bits)
         if pairs := self._find_pairs(items):
             line = line._replace(
                 bits=[bits | pairs.get(i, 0) for i, bits in enumerate(line.bits)],
                 clause=reduce(or_, pairs.values(), line.clause),
             )
-            places = places.union(*[self._lead(bits)[1] for bits in pairs.values()])
+            places |= self._beside.find(reduce(or_, pairs.values()))
         for place in sorted(places):
             rule = self._rules[place]
             asked = [
@@ -192,7 +210,7 @@ class Matcher:
                 for i, item in enumerate(items)
                 if item.symbol == ASPECT and rule.may_hold(line.bits[i] & ~pairs.get(i, 0), line.clause)
             ]
-            barred = [i for i in asked if self._holds_of_aspect(rule, line._replace(units=items), i)]
+            barred = [i for i in asked if self._holds_of_aspect(rule, items, line._replace(units=items), i)]
             if refused is not None:
                 refused += [Refusal(items[i].start, items[i].end, (rule.name,)) for i in barred]
             if barred:
@@ -208,26 +226,50 @@ class Matcher:
             if (bits := pairs.get((first.word, second.word))) and first.end == second.start
         }
 
-    def _holds_of_aspect(self, rule: _Matched, line: Line, i: int) -> bool:
+    def _holds_of_aspect(self, rule: _Matched, items: Sequence[Constituent], line: Line, i: int) -> bool:
         heads = [
             head if item.phrase is None else head[:STATE] + _describe_phrase(item.phrase)
-            for item, head in zip(line.units, _spell_heads(line.units), strict=True)
+            for item, head in zip(items, _spell_heads(items), strict=True)
         ]
         heads[i] = heads[i][:STATE] + "t"
         return rule.holds(_spell(line, heads, rule.rows), i)
 
-    def _lead(self, bits: int) -> tuple[frozenset[int], frozenset[int]]:
-        """The rules to which a word of some classes leads: as what they are about, and beside it.
+    def find_reading(self, units: Sequence[Unit], i: int) -> tuple[str, str] | None:
+        """The first rule that holds of unit i, and the kind of unit that it makes of it; None if none does."""
+        about = self._about.find(self._table.find(units[i].word))
+        if not about:
+            return None
+        line = self.read_units(units)
+        places = [place for place in sorted(about) if self._rules[place].may_hold(line.bits[i], line.clause)]
+        name = next(self._hold_of(line, places, i, "p"), None)
+        return None if name is None else (name, self._readings[name])
 
-        A pattern that needs a word of some class is found by the first such class alone.
-        """
-        bits &= self._leading
-        led = self._led.get(bits)
-        if led is None:
-            about = {place for bit in _split_bits(bits) for place in self._about.get(bit, ())}
-            beside = {place for bit in _split_bits(bits) for place in self._beside.get(bit, ())}
-            led = self._led[bits] = frozenset(about.union(self._anywhere)), frozenset(beside)
-        return led
+
+class _Index:
+    """Rules by the classes of words that lead to them. A pattern that needs a word of some class is found by the first
+    such class alone.
+    """
+
+    def __init__(self, rules: Sequence[tuple[int, int]]) -> None:
+        """`rules`: the bits of the classes that lead to a rule, none if any word does, and its place."""
+        self._anywhere = frozenset(place for bits, place in rules if not bits)
+        self._places: dict[int, list[int]] = {}
+        for bits, place in rules:
+            for bit in _split_bits(bits):
+                self._places.setdefault(bit, []).append(place)
+        self._mask = reduce(or_, self._places, 0)
+        self._known: dict[int, frozenset[int]] = {}
+
+    def find(self, bits: int) -> frozenset[int]:
+        """The rules to which words of some classes lead."""
+        bits &= self._mask
+        places = self._known.get(bits)
+        if places is None:
+            if len(self._known) >= CACHE:
+                self._known.clear()
+            led = (place for bit in _split_bits(bits) for place in self._places[bit])
+            places = self._known[bits] = self._anywhere.union(led)
+        return places
 
 
 def _compile_rule(rule: Rule, params: MatchRule, shared: Classes, focus: frozenset[str], table: WordTable) -> _Matched:
@@ -237,6 +279,15 @@ def _compile_rule(rule: Rule, params: MatchRule, shared: Classes, focus: frozens
         for key, part in (("patterns", params.patterns), ("unless", params.unless))
     )
     return _Matched(rule.name, rows, patterns, unless)
+
+
+def _read_kind(rule: Rule, params: MatchRule) -> str:
+    """The symbol of the kind that a rule makes of a unit."""
+    name = params.unit if isinstance(params, ReadingRule) else ""
+    if name not in SYMBOLS:
+        fix = "known: " + ", ".join(sorted(SYMBOLS))
+        raise ResourceError(f"rule {rule.name!r}: unknown unit {name!r}", where=rule.at("unit"), fix=fix)
+    return SYMBOLS[name]
 
 
 def _split_bits(bits: int) -> Iterator[int]:

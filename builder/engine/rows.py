@@ -50,7 +50,7 @@ RESERVED = {*SYMBOLS, *OPINION_STATES, *UNIT_PROPERTIES, "WORD"}
 _OPTIONAL = frozenset("?*{")
 _PREFIXES = ("role:", "category:", "irrealis:", "contrast:")
 """Marks of entries that name no word."""
-_CACHE = 100_000
+CACHE = 100_000
 """Words whose classes are kept."""
 Classes = Mapping[str, Collection[str]]
 """Name -> the words of a class."""
@@ -70,7 +70,8 @@ class WordTable:
         self._lexicon = lexicon
         self._bits: dict[tuple[str, ...], int] = {}
         self._marked: dict[str, dict[str, int]] = {mark: {} for mark in ("", "…_", "_…", "@", *_PREFIXES)}
-        self._known: dict[object, int] = {}
+        self.known: dict[object, int] = {}
+        """Words, or words with what they are worth as opinions -> their bits."""
         self.pairs: dict[tuple[str, str], int] = {}
         """Two words that are one of a class where they touch (每 個 is 每個) -> its bits."""
 
@@ -82,7 +83,7 @@ class WordTable:
         bit = self._bits[key] = _GOOD << 1 + len(self._bits)
         for word in key:
             mark = _find_mark(word)
-            marked, name = self._marked[mark], word.strip("…@").removeprefix("+").removeprefix(mark)
+            marked, name = self._marked[mark], (word.strip("…@").removeprefix("+") or word).removeprefix(mark)
             marked[name] = marked.get(name, 0) | bit
             for cut in range(2, len(word)) if word[0] == "+" else ():
                 pair = word[1:cut], word[cut:]
@@ -92,11 +93,11 @@ class WordTable:
     def find(self, word: str, entry: OpinionEntry | None = None) -> int:
         """The bits of the classes that a word is of; `entry`: its own as an opinion."""
         key = word if entry is None else (word, entry.category, entry.valence)
-        bits = self._known.get(key)
+        bits = self.known.get(key)
         if bits is None:
-            if len(self._known) >= _CACHE:
-                self._known.clear()
-            bits = self._known[key] = self._classify(word, entry or self._lexicon.opinions.get(word.lower()))
+            if len(self.known) >= CACHE:
+                self.known.clear()
+            bits = self.known[key] = self._classify(word, entry or self._lexicon.opinions.get(word.lower()))
         return bits
 
     def _classify(self, word: str, entry: OpinionEntry | None) -> int:
@@ -139,7 +140,7 @@ class RuleRows:
             if name in RESERVED:
                 message = f"rule {rule.name!r}: {name} is a unit"
                 raise ResourceError(message, where=rule.at("words"), fix="rename the class")
-            if not words or not all(word.strip("…@+") for word in words):
+            if not words or not all(word.strip("…@") for word in words):
                 message = f"rule {rule.name!r}: {name} has an empty word"
                 raise ResourceError(message, where=rule.at("words"), fix="remove it")
         names = {name for pattern in patterns for name in re.findall("[A-Z_]+", pattern)}
