@@ -274,9 +274,9 @@ def test_a_refusing_rule_of_aspects_names_the_aspect(lexicon: Lexicon) -> None:
 @pytest.mark.parametrize(
     ("unit", "patterns", "finds"),
     [
-        ("NOUN", ["CURRENT&SEAT STOP"], False),
-        ("NOUN", ["STOP CURRENT&SEAT"], True),
-        ("NOUN", ["CURRENT&SEAT&VERB"], True),
+        ("BLOCKED", ["CURRENT&SEAT STOP"], False),
+        ("BLOCKED", ["STOP CURRENT&SEAT"], True),
+        ("BLOCKED", ["CURRENT&SEAT&VERB"], True),
         ("ASPECT", ["CURRENT&SEAT"], True),
     ],
 )
