@@ -32,8 +32,8 @@ MAKERS = ("pair-", "conjunction", "excess", "predicate")
 """Kinds that make or turn triplets: they must show what they make.
 The others, apart from word lists, must show what they keep out.
 """
-FILTERS = ("unstate-opinion", "question", "compatible", "block", "refuse-opinion", "refuse-aspect")
-GRAMMAR = ("function-words", "extent", "join", "comparison", "term", "name")
+FILTERS = ("unstate-opinion", "question", "compatible", "block", "refuse-opinion", "refuse-aspect", "read-as")
+GRAMMAR = ("function-words", "extent", "join", "comparison", "term", "list", "name")
 """Kinds that say what phrases and terms are made of: the engine runs with exactly one rule of each."""
 Extract = Callable[[str, Convention], tuple[Triplet, ...]]
 
@@ -130,7 +130,9 @@ def test_an_engine_without_a_predicate_reads_as_one_that_was_compiled_without_it
 # ---- refusals
 
 
-REFUSING = [pytest.param(rule, id=rule.name) for rule in RULES if rule.kind.startswith(("refuse-", "unstate-"))]
+REFUSING = [
+    pytest.param(rule, id=rule.name) for rule in RULES if rule.kind.startswith(("refuse-", "unstate-", "read-as"))
+]
 
 
 def find_refusals(texts: list[str], convention: Convention) -> list[tuple[str, ...]]:
@@ -267,6 +269,29 @@ def test_an_opinion_that_is_not_stated_makes_no_triplet_but_pairs(
 def test_a_refusing_rule_of_aspects_names_the_aspect(lexicon: Lexicon) -> None:
     message = "pattern 'CURRENT NOUN' does not name what it is about; name one of TARGET"
     assert message in refused(lexicon, *RULES, refusing("refuse-aspect", patterns=["CURRENT NOUN"]))
+
+
+@pytest.mark.parametrize(
+    ("unit", "patterns", "finds"),
+    [
+        ("BLOCKED", ["CURRENT&SEAT STOP"], False),
+        ("BLOCKED", ["STOP CURRENT&SEAT"], True),
+        ("BLOCKED", ["CURRENT&SEAT&VERB"], True),
+        ("ASPECT", ["CURRENT&SEAT"], True),
+    ],
+)
+def test_a_rule_reads_a_word_as_another_kind_of_unit_before_phrases_are_found(
+    lexicon: Lexicon, unit: str, patterns: list[str], finds: bool
+) -> None:
+    words = {"SEAT": ["座位"], "STOP": ["舒適"]}
+    engine = Engine(lexicon, (*RULES, refusing("read-as", unit=unit, patterns=patterns, words=words)))
+    doc = reader().docs(["座位舒適"])[0]
+    assert any(triplet.aspect.text == "座位" for triplet in engine.extract(doc)) is finds
+
+
+def test_a_rule_that_reads_a_word_as_no_kind_of_unit_is_refused(lexicon: Lexicon) -> None:
+    message = refused(lexicon, *RULES, refusing("read-as", unit="NUON"))
+    assert message.startswith("rules/x.toml:1: rule 'mine': unknown unit 'NUON'; known: ADJ, ")
 
 
 # ---- rules that cannot run

@@ -303,6 +303,21 @@ def rules(ctx: click.Context, workdir: Path, reviews: int, shape: str | None) ->
 
 
 @rules.command()
+@click.argument("sentence")
+@click.argument("triplet")
+@WORKDIR
+def new(sentence: str, triplet: str, workdir: Path) -> None:
+    """Draft a rule by which SENTENCE gives TRIPLET, which is written "aspect|opinion|POS".
+
+    The draft pairs the two words as they stand there. Where the opinion is none yet, it makes one of its words. Make it
+    general, add examples, and put it into WORKDIR/rules.
+    """
+    from builder.pipeline.rule_report import draft
+
+    click.echo(draft(workdir, sentence, triplet), nl=False)
+
+
+@rules.command()
 @WORKDIR
 @click.option(
     "--reviews",

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from builder.core.errors import ResourceError
 from builder.core.records import Triplet
@@ -20,9 +19,6 @@ from builder.engine.extent import ExtentRule
 from builder.engine.symbols import symbol_set
 from builder.engine.weighing import make_opinion
 from builder.language.lexicon.rules import Rule
-
-if TYPE_CHECKING:
-    pass
 
 # ---- Singled-out aspects
 

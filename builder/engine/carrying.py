@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import NamedTuple
 
 from builder.core.records import Span, Token
 from builder.engine.constituents import ATTRIBUTES, Constituent, Term, is_thing
@@ -67,18 +66,16 @@ class CarryParams:
     """`blockers`: units before the opinion that are a subject, but for the words `resuming` (每一口都很入味). `before`:
     units behind it that make it no predicate. `named`: whether a topic that was only named counts.
 
-    `wholes`: categories of opinions about the thing, not about its attribute or part named last (皮脆，很好吃), as are
-    those that are `foreign` to the attribute's class (份量很多，很鮮甜). `never`: categories, or "category class"
+    `wholes`: categories of opinions about the thing, not about its attribute or part named last (皮脆，很好吃), as
+    are those that are `foreign` to the attribute's class (份量很多，很鮮甜). `never`: categories, or "category class"
     pairs, with another subject (很適合聚餐: the place). `only`: such pairs, where no other is read. `others`: words
     that are another subject (其他), but for opinions that are `felt` (小孩很喜歡 has its cause in the thing), and for
-    the time when it came, behind a word of `arriving` and 的 (送來的時候已經冷掉). `adding`: words before what only
-    goes into the thing, which stays the topic (裡面加了薑絲), whatever `amounts` of it the clause names
-    (包滿滿的豆芽), and though one of `enhancing` judges what it does (加顆梅子提味), as it does behind one of `inside`
-    and 有 (裡面有薑絲). `lists_only`: only topics that a clause lists and nothing else, where at most adverbs and
-    degree words open the next one before the opinion (服務、環境，都很棒). `pointing` and `summing`: words that sum the
-    list up before the opinion (湯、麵，這兩樣都很棒), and must, where any are given. `selves`: words that name a person
-    again (老闆很親切，人也很好); where any are given, only clauses that begin with one. `labels_only`: only topics that
-    are a label (環境：), where at most adverbs and degree words open the next clause and it names nothing (環境：好).
+    the time when it came, behind a word of `arriving` and 的 (送來的時候已經冷掉). `lists_only`: only topics that a
+    clause lists and nothing else, where at most adverbs and degree words open the next one before the opinion
+    (服務、環境，都很棒). `pointing` and `summing`: words that sum the list up before the opinion
+    (湯、麵，這兩樣都很棒), and must, where any are given. `selves`: words that name a person again
+    (老闆很親切，人也很好); where any are given, only clauses that begin with one. `labels_only`: only topics that are
+    a label (環境：), where at most adverbs and degree words open the next clause and it names nothing (環境：好).
     """
 
     blockers: tuple[str, ...] = ()
@@ -92,10 +89,6 @@ class CarryParams:
     others: frozenset[str] = frozenset()
     felt: tuple[str, ...] = ()
     arriving: frozenset[str] = frozenset()
-    adding: frozenset[str] = frozenset()
-    inside: frozenset[str] = frozenset()
-    amounts: tuple[str, ...] = ()
-    enhancing: frozenset[str] = frozenset()
     lists_only: bool = False
     labels_only: bool = False
     pointing: tuple[str, ...] = ()
@@ -103,13 +96,18 @@ class CarryParams:
     selves: frozenset[str] = frozenset()
 
 
-class AddingRule(NamedTuple):
-    """Which clauses only name what goes into the thing before: `adding`, `inside`, `amounts` and
-    `enhancing` of `CarryParams`."""
+@dataclass(frozen=True, slots=True)
+class AddingRule:
+    """Parameters of a rule of kind `adding`: which clauses only name what goes into the thing before, which stays the
+    topic.
 
-    words: frozenset[str]
-    inside: frozenset[str]
-    amounts: tuple[str, ...]
+    `adding`: words before what goes in (裡面加了薑絲), whatever `amounts` of it the clause names (包滿滿的豆芽), and
+    though one of `enhancing` judges what it does (加顆梅子提味). `inside`: words that say so before 有 (裡面有薑絲).
+    """
+
+    adding: frozenset[str]
+    inside: frozenset[str] = frozenset()
+    amounts: tuple[str, ...] = ()
     enhancing: frozenset[str] = frozenset()
 
 

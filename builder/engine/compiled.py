@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from types import MappingProxyType
 
 from builder.core.errors import ResourceError
@@ -19,20 +20,21 @@ from builder.core.settings import Convention
 from builder.engine import pairing
 from builder.engine.barring import ExceptionRule, compile_exceptions
 from builder.engine.candidates import DecisionRule
-from builder.engine.carrying import AddingRule, CarryParams
+from builder.engine.carrying import AddingRule
 from builder.engine.comparing import ComparisonRule
 from builder.engine.constituents import HeadingRule
+from builder.engine.coordination import ListRule
 from builder.engine.denying import DenyingRule
 from builder.engine.described import mentions
 from builder.engine.extent import Adjoining, AdjoiningRule, ExtentRule, compile_adjoining
-from builder.engine.matching import Matcher, WordsRule
+from builder.engine.matching import Matcher, MatchRule, ReadingRule, WordsRule
 from builder.engine.naming import NameGrammar, NameRule
 from builder.engine.params import NoParams, Params, in_force, read_params
 from builder.engine.phrases import JoinRule, PhraseGrammar
 from builder.engine.polarity import DenialRule, ExcessRule
 from builder.engine.predicates import PredicateRule, Predicates, compile_predicates
 from builder.engine.quoting import AddressRule, compile_addresses
-from builder.engine.rows import MatchRule
+from builder.engine.rows import WordTable
 from builder.engine.terms import TermGrammar, TermRule, find_leads
 from builder.engine.units import Pairer
 from builder.engine.vocabulary import FunctionWordRule, UnitVocabulary, check_units
@@ -161,9 +163,11 @@ DECLARED: Mapping[str, type] = {
     "refuse-opinion": MatchRule,
     "refuse-aspect": MatchRule,
     "unstate-opinion": MatchRule,
+    "read-as": ReadingRule,
     "join": JoinRule,
     "comparison": ComparisonRule,
     "term": TermRule,
+    "list": ListRule,
     "name": NameRule,
     "excess": ExcessRule,
     "denial": DenialRule,
@@ -175,6 +179,7 @@ DECLARED: Mapping[str, type] = {
     "adjoining": AdjoiningRule,
     "address": AddressRule,
     "exception": ExceptionRule,
+    "adding": AddingRule,
     "conjunction": NoParams,
     "decision": DecisionRule,
     "vocabulary": VocabularyRule,
@@ -198,6 +203,7 @@ class Compiled:
 
     lexicon: Lexicon
     vocabulary: UnitVocabulary
+    readings: Matcher
     predicates: Predicates
     phrases: PhraseGrammar
     refused_aspects: Matcher
@@ -280,41 +286,38 @@ def compile_rules(lexicon: Lexicon, rules: Sequence[Rule], convention: Conventio
     join, term = chosen.only("join", JoinRule), chosen.only("term", TermRule)
     comparison = chosen.only("comparison", ComparisonRule)
     shared = {**_share_words(chosen), "JOINING": join.joining, **comparison.classes}
+    match = partial(_match, chosen=chosen, shared=shared, table=WordTable(lexicon))
     compatible = chosen.params("compatible", CompatibleRule)
     return Compiled(
         lexicon=lexicon,
         vocabulary=UnitVocabulary.of(lexicon, function_words, sorted(apart), join.had),
+        readings=match("read-as"),
         predicates=compile_predicates(
             [(rule, read_params(rule, PredicateRule)) for rule in chosen.of_kind("predicate")], lexicon.categories
         ),
         phrases=PhraseGrammar(
             extent=chosen.only("extent", ExtentRule),
-            refusals=_match("refuse-opinion", chosen, shared, lexicon),
+            refusals=match("refuse-opinion"),
             join=join,
             comparison=comparison,
             denying=next(iter(chosen.params("denying", DenyingRule)), DenyingRule()),
             leads=find_leads(lexicon, term.wholes),
         ),
-        refused_aspects=_match("refuse-aspect", chosen, shared, lexicon),
-        terms=TermGrammar.of(term, NameGrammar.of(chosen.only("name", NameRule), lexicon)),
+        refused_aspects=match("refuse-aspect"),
+        terms=TermGrammar.of(
+            term, chosen.only("list", ListRule), NameGrammar.of(chosen.only("name", NameRule), lexicon)
+        ),
         joining=frozenset(
             word for params in chosen.params("pair-with", pairing.PatternParams) for word in params.words
         ),
-        adding=next(
-            (
-                AddingRule(params.adding, params.inside, params.amounts, params.enhancing)
-                for params in chosen.params("pair-carry", CarryParams)
-                if params.adding
-            ),
-            None,
-        ),
+        adding=next(iter(chosen.params("adding", AddingRule)), None),
         pairers=chosen.pairers,
         conjunction=next((rule.name for rule in chosen.of_kind("conjunction")), ""),
         decision=next(iter(chosen.params("decision", DecisionRule)), None),
         decision_name=next((rule.name for rule in chosen.of_kind("decision")), ""),
         excess=tuple(chosen.params("excess", ExcessRule)),
         denials=tuple(chosen.params("denial", DenialRule)),
-        unstated=_match("unstate-opinion", chosen, shared, lexicon),
+        unstated=match("unstate-opinion"),
         questions=tuple(mark for params in chosen.params("question", QuestionRule) for mark in params.marks),
         asking=tuple(word for params in chosen.params("question", QuestionRule) for word in params.asking),
         compatible=_limit_categories(lexicon, compatible),
@@ -337,10 +340,11 @@ def _share_words(chosen: _Selection) -> dict[str, Collection[str]]:
     return {name: words for params in chosen.params("words", WordsRule) for name, words in params.words.items()}
 
 
-def _match(action: str, chosen: _Selection, shared: Mapping[str, Collection[str]], lexicon: Lexicon) -> Matcher:
+def _match(action: str, chosen: _Selection, shared: Mapping[str, Collection[str]], table: WordTable) -> Matcher:
     """The rules of an action that match units."""
-    rules = [(rule, read_params(rule, MatchRule)) for rule in chosen.of_kind(action)]
-    return Matcher(action, rules, shared, lexicon)
+    declared = ReadingRule if action == "read-as" else MatchRule
+    rules = [(rule, read_params(rule, declared)) for rule in chosen.of_kind(action)]
+    return Matcher(action, rules, shared, table)
 
 
 def _find_blocked(lexicon: Lexicon, rule: BlockRule) -> set[str]:

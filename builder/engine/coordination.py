@@ -38,20 +38,23 @@ _LISTED = JOINERS | symbol_set("ASPECT NUM")
 
 @dataclass(frozen=True, slots=True)
 class ListRule:
-    """What makes a list of aspects: words that gather one before them (餐點服務都好), words that offer alternatives
-    (無論), words that join these alone (還是), words that open a range (從) and join its ends (到),
-    words before the first aspect of a list over commas (從湯，麵), those that sum it up (湯，麵這兩樣) and point at
-    it, words that close a list before what gathers it (湯，麵等都), conjunctions that join the last of a list without
-    such a word (湯，麵以及小菜), classes of things whose bare names are a list (紅茶，奶茶很香), words that single out
-    a member (湯、麵、尤其是小菜), words that open a clause with what the opinion before it holds of above all
-    (`above_all`: 都很好吃，尤其是湯), words for what is given to guests (湯和招待的小菜), classes that begin none
-    (這家店，湯都好喝) and the endings of their words that do (環境，服務都好), whether aspects that touch are a list,
-    and pairs of classes that are one where no word gathers
-    them (效能散熱不錯). `alike`: classes of which a list shares what stands before 的 (漂亮的面板和續航),
-    `shared`: categories of opinions that any list shares so (很棒的服務和餐點). `ordering`: verbs before the first
-    thing of a list that a word gathers (點了湯，麵，小菜都好吃). `parted`: words that gather over commas alone (湯，麵
-    都是涼的, but 外賣袋子都是濕的). `parts`: words behind a member for what concerns it (餐點部分和服務), `further`:
-    words before the last for more of it (雞腿和其他小菜).
+    """Parameters of a rule of kind `list`.
+
+    Aspects that touch are a list where `touching` says so, before a word of `gathering` (餐點服務都好); two whole
+    things only if they are `things`, and the pairs of classes `ungathered` without such a word (效能散熱不錯). Words
+    of `parted` gather over commas alone (湯，麵都是涼的, but 外賣袋子都是濕的), over those of `trailing`
+    (湯，麵等都). Those of `offering` offer alternatives (無論), which `choosing` joins (還是); those of `ranging`
+    open a range (從), of which `reaching` joins the ends (到). `beginning`: words before the first aspect of a list
+    over commas (從湯，麵). `summing`: words that sum it up, behind one of `pointing` or alone (湯，麵這兩樣).
+    `adding`: conjunctions before its last (湯，麵以及小菜). `bare`: classes of things whose bare names are a list
+    (紅茶，奶茶很香). `singling`: words before one of it (湯、尤其是麵). `above_all`: words that open a clause with
+    what the opinion before it holds of above all (都很好吃，尤其是湯). `giving`: words for what is given to guests
+    (湯和招待的麵). `parts`: words behind a member for what concerns it (餐點部分和服務). `further`: words before the
+    last for more of it (雞腿和其他小菜). `unlisted`: classes of which one alone begins none (這家店，湯都好喝), but
+    for words that end in one of `heads_of_lists` (環境，服務都好). `ordering`: verbs before the first thing of a list
+    of three or more (點了湯，麵，小菜都好吃). `continuing`: categories of opinions whose objects are listed behind
+    them (推薦雞排，薯條). `alike`: classes of which a list shares what stands before 的 (漂亮的面板和續航); `shared`:
+    categories of opinions that any list shares so (很棒的服務和餐點).
     """
 
     gathering: frozenset[str] = frozenset()
@@ -63,6 +66,7 @@ class ListRule:
     summing: frozenset[str] = frozenset()
     unlisted: tuple[str, ...] = ()
     heads_of_lists: tuple[str, ...] = ()
+    things: tuple[str, ...] = ()
     pointing: frozenset[str] = frozenset()
     continuing: tuple[str, ...] = ()
     trailing: frozenset[str] = frozenset()

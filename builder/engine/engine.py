@@ -84,9 +84,13 @@ class Engine:
         self._lexicon = self._rules.lexicon
         self._pairers: dict[tuple[str, bool], tuple[tuple[str, Pairer], ...]] = {}
 
+    def read(self, doc: Doc) -> list[ReadClause]:
+        """The clauses of a document with their phrases and terms."""
+        return read_clauses(doc, self._rules)
+
     def extract(self, doc: Doc) -> tuple[Triplet, ...]:
         """The triplets of a review in text order of their opinions, each once."""
-        return self._extract(doc, read_clauses(doc, self._rules))
+        return self._extract(doc, self.read(doc))
 
     def _extract(self, doc: Doc, read: list[ReadClause]) -> tuple[Triplet, ...]:
         out: dict[object, Triplet] = {}

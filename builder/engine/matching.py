@@ -1,7 +1,7 @@
-"""The one matcher of rules: which rules of an action hold of an opinion, and of which aspects.
+"""The matcher of rules: which rules of an action hold of an opinion, and of which aspects.
 
-In: rules of an action with `patterns`, `unless` and `words`; a lexicon. Out: a `Matcher`, which names the rules that
-hold of an opinion, or bars the aspects that they hold of. Pure.
+In: rules of an action with `patterns`, `unless` and `words`; a `WordTable`. Out: a `Matcher`, which names the rules
+that hold of an opinion, or bars the aspects that they hold of. Pure.
 
 Rules are found by the word that they are about, or by a word that they cannot do without, so that the others cost
 nothing.
@@ -9,22 +9,28 @@ nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import reduce
 from itertools import pairwise
 from operator import or_
 from typing import NamedTuple
 
+from builder.core.errors import ResourceError
 from builder.engine.constituents import Constituent, Phrase, bar_aspect
-from builder.engine.rows import FIRST, FOCUS, STATE, Classes, Columns, MatchRule, Pattern
-from builder.engine.symbols import ASPECT, NEG
+from builder.engine.rows import CACHE, ECHO, STATE, Classes, Pattern, RuleRows, WordTable
+from builder.engine.symbols import ASPECT, NEG, SYMBOLS
 from builder.engine.vocabulary import Unit
-from builder.language.lexicon.resources import Lexicon, OpinionEntry
 from builder.language.lexicon.rules import Rule
 
-_CACHE = 100_000
-"""Words whose rows are kept."""
+_OPINION = frozenset({"CURRENT", "PLAIN", "GRADED", "DENIED", "PREDICATE"})
+FOCUS: Mapping[str, frozenset[str]] = {
+    "refuse-opinion": _OPINION,
+    "refuse-aspect": frozenset({"TARGET"}),
+    "unstate-opinion": _OPINION,
+    "read-as": frozenset({"CURRENT"}),
+}
+"""Action -> the names of what it is about, one of which every pattern has."""
 
 
 class Refusal(NamedTuple):
@@ -44,15 +50,34 @@ class WordsRule:
     words: Mapping[str, tuple[str, ...]]
 
 
+@dataclass(frozen=True, slots=True)
+class MatchRule:
+    """Parameters of a rule that matches units: it holds where one of `patterns` does, and none of `unless`. Both name
+    units, properties and the classes of `words`, of entries as `WordTable` has them.
+    """
+
+    patterns: tuple[str, ...]
+    unless: tuple[str, ...] = ()
+    words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingRule(MatchRule):
+    """Parameters of a rule of kind `read-as`: CURRENT becomes a `unit` of that kind where the rule holds of it."""
+
+    unit: str = ""
+
+
 class _Matched(NamedTuple):
     """A rule made ready."""
 
     name: str
+    rows: RuleRows
     patterns: tuple[Pattern, ...]
     unless: tuple[Pattern, ...]
 
     def may_hold(self, word: int, clause: int) -> bool:
-        """Whether it can hold of a word, by its columns and those of its clause. A loop: this is asked most of all."""
+        """Whether it can hold of a word, by its classes and those of its clause. A loop: this is asked most of all."""
         for pattern in self.patterns:
             if not pattern.about or pattern.about & word:
                 for need in pattern.needs:
@@ -63,109 +88,129 @@ class _Matched(NamedTuple):
         return False
 
     def holds(self, line: str, at: int) -> bool:
+        """Whether it holds of unit `at` of a line."""
+        at *= self.rows.width
         return any(p.holds(line, at) for p in self.patterns) and not any(p.holds(line, at) for p in self.unless)
 
 
-class _Known(NamedTuple):
-    """What is kept of a word: its columns of classes, as characters and as bits, and the rules that it leads to as what
-    they are about and beside it.
+class Line(NamedTuple):
+    """The units of a clause with the classes of each, as bits. `beside`: the rules to which they lead; `clause`: all of
+    their classes.
     """
 
-    row: str
-    columns: int
-    about: tuple[int, ...]
-    beside: tuple[int, ...]
+    units: Sequence[Unit | Constituent]
+    bits: list[int]
+    beside: frozenset[int]
+    clause: int
 
 
 class Matcher:
     """The rules of one action, in their order."""
 
-    def __init__(self, action: str, rules: Sequence[tuple[Rule, MatchRule]], shared: Classes, lexicon: Lexicon) -> None:
+    def __init__(self, action: str, rules: Sequence[tuple[Rule, MatchRule]], shared: Classes, table: WordTable) -> None:
         """`shared`: classes of words that every rule may name beside its own.
 
         ResourceError names a pattern that cannot be read, a class that is empty, or one whose name is taken.
         """
-        self._lexicon = lexicon
-        self._columns = Columns(
-            FOCUS[action], [(rule, params, {**shared, **params.words}) for rule, params in rules], lexicon
-        )
-        self._rules = tuple(
-            _Matched(rule.name, patterns, unless)
-            for (rule, _), (patterns, unless) in zip(rules, self._columns.patterns, strict=True)
-        )
-        self._known: dict[object, _Known] = {}
-        self._led: dict[int, tuple[tuple[int, ...], tuple[int, ...]]] = {}
+        self._table = table
+        self._rules = tuple(_compile_rule(rule, params, shared, FOCUS[action], table) for rule, params in rules)
+        self._readings = {rule.name: _read_kind(rule, params) for rule, params in rules if action == "read-as"}
+        about, beside = [], []
+        for place, matched in enumerate(self._rules):
+            for pattern in matched.patterns:
+                if pattern.needs and not (pattern.about and action == "read-as"):
+                    beside.append((pattern.needs[0], place))
+                else:
+                    about.append((pattern.about, place))
+        self._about, self._beside = _Index(about), _Index(beside)
 
-    def find(self, units: Sequence[Unit], first: int, k: int) -> str | None:
+    def read_units(self, units: Sequence[Unit]) -> Line:
+        """What is known of the units of a clause."""
+        known, find = self._table.known, self._table.find
+        return self._read(
+            units,
+            [
+                known[unit.word] if unit.entry is None and unit.word in known else find(unit.word, unit.entry)
+                for unit in units
+            ],
+        )
+
+    def _read_items(self, items: Sequence[Constituent]) -> Line:
+        known, find = self._table.known, self._table.find
+        return self._read(
+            items,
+            [
+                known[item.word]
+                if item.phrase is None and item.word in known
+                else find(item.word, item.phrase and item.phrase.entry)
+                for item in items
+            ],
+        )
+
+    def _read(self, units: Sequence[Unit | Constituent], bits: list[int]) -> Line:
+        clause = reduce(or_, bits, 0)
+        return Line(units, bits, self._beside.find(clause), clause)
+
+    def find(self, line: Line, first: int, k: int) -> str | None:
         """The first rule that holds of opinion k, whose phrase begins at unit `first`; None if none does."""
-        return next(self.find_all(units, first, k), None)
+        return next(self.find_all(line, first, k), None)
 
-    def find_all(self, units: Sequence[Unit], first: int, k: int) -> Iterator[str]:
+    def find_all(self, line: Line, first: int, k: int) -> Iterator[str]:
         """The names of the rules that hold of opinion k, in their order."""
-        look_up = self._known.get
-        known = [
-            (unit.entry is None and look_up(unit.word)) or self._look_up(unit.word, unit.entry, unit.entry is None)
-            for unit in units
-        ]
-        if places := self._find_places(known, k):
-            state = "p" if first == k else "n" if any(unit.symbol == NEG for unit in units[first:k]) else "d"
-            yield from self._hold_of(units, known, places, k, state)
+        unit = line.units[k]
+        made = isinstance(unit, Unit) and unit.entry is not None
+        if places := self._find_places(line, k, () if made else self._about.find(line.bits[k])):
+            state = "p" if first == k else "n" if any(u.symbol == NEG for u in line.units[first:k]) else "d"
+            yield from self._hold_of(line, places, k, state)
 
     def find_phrase(self, items: Sequence[Constituent], k: int) -> str | None:
         """The first rule that holds of the opinion phrase k of a clause; None if none does."""
-        known = self._look_up_all(items)
-        places, phrase = self._find_places(known, k), items[k].phrase
+        line, phrase = self._read_items(items), items[k].phrase
+        places = self._find_places(line, k, self._about.find(line.bits[k]))
         if not places or phrase is None:
             return None
-        return next(self._hold_of(items, known, places, k, _describe_phrase(phrase)), None)
+        return next(self._hold_of(line, places, k, _describe_phrase(phrase)), None)
 
-    def _find_places(self, known: Sequence[_Known], k: int) -> list[int]:
+    def _find_places(self, line: Line, k: int, about: Collection[int]) -> list[int]:
         """The rules that can hold of opinion k, by the words of its clause."""
-        places = {*known[k].about, *(place for word in known for place in word.beside)}
-        if not places:
-            return []
-        clause = reduce(or_, [word.columns for word in known])
-        return [place for place in sorted(places) if self._rules[place].may_hold(known[k].columns, clause)]
+        places = line.beside.union(about) if about else line.beside
+        return [place for place in sorted(places) if self._rules[place].may_hold(line.bits[k], line.clause)]
 
-    def _hold_of(
-        self,
-        units: Sequence[Unit | Constituent],
-        known: Sequence[_Known],
-        places: Sequence[int],
-        k: int,
-        state: str,
-    ) -> Iterator[str]:
+    def _hold_of(self, line: Line, places: Sequence[int], k: int, state: str) -> Iterator[str]:
         """Those of the rules `places` that hold of opinion k."""
+        units = line.units
         if k and units[k - 1].symbol == ASPECT and units[k - 1].end == units[k].start:
             state = state.upper()
-        rows = self._spell(units, known)
-        rows[k] = rows[k][:STATE] + state + rows[k][FIRST:]
-        line = "".join(rows)
+        heads = _spell_heads(units)
+        heads[k] = heads[k][:STATE] + state
         for place in places:
-            if self._rules[place].holds(line, k * self._columns.width):
-                yield self._rules[place].name
+            rule = self._rules[place]
+            if rule.holds(_spell(line, heads, rule.rows), k):
+                yield rule.name
 
     def bar_aspects(self, items: list[Constituent], refused: list[Refusal] | None = None) -> list[Constituent]:
         """The constituents of a clause, with each aspect that a rule holds of as a plain noun; it is added to
         `refused`.
         """
-        known = self._look_up_all(items)
-        pairs = self._find_pairs(items)
-        places = {place for word in known for place in word.beside}
-        places.update(
-            place for item, word in zip(items, known, strict=True) if item.symbol == ASPECT for place in word.about
-        )
-        places.update(place for columns in pairs.values() for place in self._lead(columns)[1])
-        if not places:
-            return items
-        clause = reduce(or_, [*(word.columns for word in known), *pairs.values()])
+        line = self._read_items(items)
+        places = set(line.beside)
+        for item, bits in zip(items, line.bits, strict=True):
+            if item.symbol == ASPECT:
+                places |= self._about.find(bits)
+        if pairs := self._find_pairs(items):
+            line = line._replace(
+                bits=[bits | pairs.get(i, 0) for i, bits in enumerate(line.bits)],
+                clause=reduce(or_, pairs.values(), line.clause),
+            )
+            places |= self._beside.find(reduce(or_, pairs.values()))
         for place in sorted(places):
             rule = self._rules[place]
             asked = [
-                i for i, item in enumerate(items) if item.symbol == ASPECT and rule.may_hold(known[i].columns, clause)
+                i
+                for i, item in enumerate(items)
+                if item.symbol == ASPECT and rule.may_hold(line.bits[i] & ~pairs.get(i, 0), line.clause)
             ]
-            rows = self._mark_phrases(items, known, pairs) if asked else []
-            barred = [i for i in asked if self._holds(rule, rows, i)]
+            barred = [i for i in asked if self._holds_of_aspect(rule, items, line._replace(units=items), i)]
             if refused is not None:
                 refused += [Refusal(items[i].start, items[i].end, (rule.name,)) for i in barred]
             if barred:
@@ -173,81 +218,99 @@ class Matcher:
         return items
 
     def _find_pairs(self, items: Sequence[Constituent]) -> dict[int, int]:
-        """Place of a word that is one of a class together with the word before it -> the columns of the class."""
-        pairs, firsts = self._columns.pairs, self._columns.firsts
+        """Place of a word that is one of a class together with the word before it -> the classes, as bits."""
+        pairs = self._table.pairs
         return {
-            i + 1: columns
-            for i, item in enumerate(items[:-1])
-            if item.word in firsts
-            and item.end == items[i + 1].start
-            and (columns := pairs.get((item.word, items[i + 1].word)))
+            i: bits
+            for i, (first, second) in enumerate(pairwise(items), start=1)
+            if (bits := pairs.get((first.word, second.word))) and first.end == second.start
         }
 
-    def _mark_phrases(
-        self, items: Sequence[Constituent], known: Sequence[_Known], pairs: Mapping[int, int]
-    ) -> list[str]:
-        """The rows of a clause with the states of its opinions, and the classes of two units."""
-        known = [
-            word._replace(row=self._spell_columns(word.columns | pairs[i])) if i in pairs else word
-            for i, word in enumerate(known)
+    def _holds_of_aspect(self, rule: _Matched, items: Sequence[Constituent], line: Line, i: int) -> bool:
+        heads = [
+            head if item.phrase is None else head[:STATE] + _describe_phrase(item.phrase)
+            for item, head in zip(items, _spell_heads(items), strict=True)
         ]
-        return [
-            row if item.phrase is None else row[:STATE] + _describe_phrase(item.phrase) + row[FIRST:]
-            for item, row in zip(items, self._spell(items, known), strict=True)
-        ]
+        heads[i] = heads[i][:STATE] + "t"
+        return rule.holds(_spell(line, heads, rule.rows), i)
 
-    def _holds(self, rule: _Matched, rows: Sequence[str], i: int) -> bool:
-        """Whether a rule holds of aspect i."""
-        marked = rows[i][:STATE] + "t" + rows[i][FIRST:]
-        return rule.holds("".join([*rows[:i], marked, *rows[i + 1 :]]), i * self._columns.width)
+    def find_reading(self, units: Sequence[Unit], i: int) -> tuple[str, str] | None:
+        """The first rule that holds of unit i, and the kind of unit that it makes of it; None if none does."""
+        about = self._about.find(self._table.find(units[i].word))
+        if not about:
+            return None
+        line = self.read_units(units)
+        places = [place for place in sorted(about) if self._rules[place].may_hold(line.bits[i], line.clause)]
+        name = next(self._hold_of(line, places, i, "p"), None)
+        return None if name is None else (name, self._readings[name])
 
-    def _spell(self, units: Sequence[Unit | Constituent], known: Sequence[_Known]) -> list[str]:
-        """A row for each unit."""
-        touching = ["-", *("+" if a.end == b.start else "-" for a, b in pairwise(units))]
-        rows = [u.symbol + touch + "_" + word.row for u, touch, word in zip(units, touching, known, strict=True)]
-        echo = self._columns.echo
-        for i in range(2, len(units)):
-            if units[i].word.startswith(units[i - 2].word):
-                rows[i] = rows[i][:echo] + "1" + rows[i][echo + 1 :]
-        return rows
 
-    def _look_up_all(self, items: Sequence[Constituent]) -> list[_Known]:
-        look_up = self._known.get
-        return [
-            (item.phrase is None and look_up(item.word))
-            or self._look_up(item.word, item.phrase and item.phrase.entry, True)
-            for item in items
-        ]
+class _Index:
+    """Rules by the classes of words that lead to them. A pattern that needs a word of some class is found by the first
+    such class alone.
+    """
 
-    def _look_up(self, word: str, entry: OpinionEntry | None, is_plain: bool) -> _Known:
-        key = word if entry is None else (word, entry.category, entry.valence, is_plain)
-        known = self._known.get(key)
-        if known is None:
-            if len(self._known) >= _CACHE:
+    def __init__(self, rules: Sequence[tuple[int, int]]) -> None:
+        """`rules`: the bits of the classes that lead to a rule, none if any word does, and its place."""
+        self._anywhere = frozenset(place for bits, place in rules if not bits)
+        self._places: dict[int, list[int]] = {}
+        for bits, place in rules:
+            for bit in _split_bits(bits):
+                self._places.setdefault(bit, []).append(place)
+        self._mask = reduce(or_, self._places, 0)
+        self._known: dict[int, frozenset[int]] = {}
+
+    def find(self, bits: int) -> frozenset[int]:
+        """The rules to which words of some classes lead."""
+        bits &= self._mask
+        places = self._known.get(bits)
+        if places is None:
+            if len(self._known) >= CACHE:
                 self._known.clear()
-            known = self._known[key] = self._know(word, entry, is_plain)
-        return known
+            led = (place for bit in _split_bits(bits) for place in self._places[bit])
+            places = self._known[bits] = self._anywhere.union(led)
+        return places
 
-    def _know(self, word: str, entry: OpinionEntry | None, is_plain: bool) -> _Known:
-        columns = self._columns.find(word, entry or self._lexicon.opinions.get(word.lower()))
-        about, beside = self._lead(columns)
-        return _Known(self._spell_columns(columns), columns, about if is_plain else (), beside)
 
-    def _spell_columns(self, columns: int) -> str:
-        return f"{columns >> FIRST:0{self._columns.width - FIRST}b}"[::-1]
+def _compile_rule(rule: Rule, params: MatchRule, shared: Classes, focus: frozenset[str], table: WordTable) -> _Matched:
+    rows = RuleRows(rule, [*params.patterns, *params.unless], shared, params.words, table)
+    patterns, unless = (
+        tuple(rows.compile(pattern, focus, rule.at(key)) for pattern in part)
+        for key, part in (("patterns", params.patterns), ("unless", params.unless))
+    )
+    return _Matched(rule.name, rows, patterns, unless)
 
-    def _lead(self, columns: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """The rules to which a word of some columns leads: as what they are about, and beside it.
 
-        A pattern that needs a word of some class is found by the first such class alone.
-        """
-        if columns in self._led:
-            return self._led[columns]
-        patterns = [(place, pattern) for place, rule in enumerate(self._rules) for pattern in rule.patterns]
-        about = [place for place, p in patterns if not p.needs and (not p.about or p.about & columns)]
-        beside = [place for place, p in patterns if p.needs and p.needs[0] & columns]
-        led = self._led[columns] = tuple(dict.fromkeys(about)), tuple(dict.fromkeys(beside))
-        return led
+def _read_kind(rule: Rule, params: MatchRule) -> str:
+    """The symbol of the kind that a rule makes of a unit."""
+    name = params.unit if isinstance(params, ReadingRule) else ""
+    if name not in SYMBOLS:
+        fix = "known: " + ", ".join(sorted(SYMBOLS))
+        raise ResourceError(f"rule {rule.name!r}: unknown unit {name!r}", where=rule.at("unit"), fix=fix)
+    return SYMBOLS[name]
+
+
+def _split_bits(bits: int) -> Iterator[int]:
+    while bits:
+        yield (low := bits & -bits)
+        bits ^= low
+
+
+def _spell_heads(units: Sequence[Unit | Constituent]) -> list[str]:
+    """For each unit its kind, whether it touches the one before it, and that it is not in question."""
+    touching = ["-_", *["+_" if a.end == b.start else "-_" for a, b in pairwise(units)]]
+    return [unit.symbol + touch for unit, touch in zip(units, touching, strict=True)]
+
+
+def _spell(line: Line, heads: Sequence[str], rows: RuleRows) -> str:
+    """The line of a clause for a rule."""
+    bits = line.bits
+    if rows.mask & ECHO:
+        bits = [
+            of_word | ECHO if i > 1 and line.units[i].word.startswith(line.units[i - 2].word) else of_word
+            for i, of_word in enumerate(bits)
+        ]
+    return "".join([head + rows.spell(of_word) for head, of_word in zip(heads, bits, strict=True)])
 
 
 def _describe_phrase(phrase: Phrase) -> str:

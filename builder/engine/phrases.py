@@ -26,7 +26,7 @@ from builder.engine.extent import (
     is_wished,
     strip_negator,
 )
-from builder.engine.matching import Matcher, Refusal
+from builder.engine.matching import Line, Matcher, Refusal
 from builder.engine.naming import PRAISE
 from builder.engine.opening import open_clause
 from builder.engine.symbols import ADJ, ASPECT, BLOCKED, DE, DEG, HAVE, IRREALIS, NEG, OPINION, POST, STATEMENT_ENDS
@@ -88,12 +88,13 @@ def read_phrases(
     out: list[Constituent] = []
     taken = 0
     units = open_clause(units, lexicon, grammar.join.openers)
+    line = grammar.refusals.read_units(units)
     for k, unit in enumerate(units):
         if unit.symbol != OPINION:
             continue
         if unit.word[-1] == "了":
             unit = _drop_particle(unit, k > taken and units[k - 1].symbol == DEG, lexicon)
-        edges = _find_edges(units, unit, k, taken, lexicon, grammar, refused)
+        edges = _find_edges(units, line, unit, k, taken, lexicon, grammar, refused)
         if edges is None:
             continue
         begin, first, last = edges
@@ -168,6 +169,7 @@ def _drop_particle(unit: Unit, graded: bool, lexicon: Lexicon) -> Unit:
 
 def _find_edges(
     units: Sequence[Unit],
+    line: Line,
     unit: Unit,
     k: int,
     taken: int,
@@ -191,9 +193,9 @@ def _find_edges(
         denied = is_denied(units, at, k, lexicon, comparison) and not loses_quality(units, at, k, lexicon, comparison)
         first = at if denied and find_quantified(units, k, taken, grammar.denying) == k else k
     plain = first == k
-    if grammar.refusals.find(units, first, k):
+    if grammar.refusals.find(line, first, k):
         if refused is not None:
-            rules = tuple(grammar.refusals.find_all(units, first, k))
+            rules = tuple(grammar.refusals.find_all(line, first, k))
             refused.append(Refusal(units[first].start, unit.end, rules))
         return None
     if not plain and leads_to_denied(units, k, lexicon, grammar.denying):

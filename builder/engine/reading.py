@@ -100,7 +100,7 @@ def _read_phrases(
     text: str, tokens: Sequence[Token], place: tuple[int, int], rules: Compiled, refused: list[Refusal] | None
 ) -> list[Constituent] | None:
     """The words of a clause with its opinion phrases; None if it names nothing and judges nothing, as three in ten."""
-    words = read_units(text, tokens, *place, rules.lexicon, rules.vocabulary)
+    words = read_units(text, tokens, place, rules.lexicon, rules.vocabulary, rules.readings, refused)
     units = read_predicates(words, rules.lexicon, rules.predicates)
     if not rules.terms.names.rule.codes and {unit.symbol for unit in units}.isdisjoint(JUDGING):
         return None

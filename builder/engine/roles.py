@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
+from builder.engine.matching import Matcher, Refusal
 from builder.engine.symbols import (
-    ADJ,
     ADV,
     ASPECT,
-    AUX,
     BLOCKED,
     BUT,
     CONJ,
@@ -27,7 +26,7 @@ from builder.engine.symbols import (
     VERB,
     symbol_set,
 )
-from builder.engine.vocabulary import FunctionWordRule, Unit, entry_of
+from builder.engine.vocabulary import FunctionWordRule, Unit, UnitVocabulary
 from builder.language.lexicon.resources import Lexicon
 
 # ---- People as a crowd
@@ -174,16 +173,8 @@ _JUDGED_BEHIND_HAVING = symbol_set("DEG NEG HAVE")
 _LACK_ENDS = symbol_set("PART DE")
 _LACK_ENDS_BEHIND_ASPECT = symbol_set("ASPECT")
 _CONTINUING = symbol_set("DE ASPECT NOUN")
-_CHOSEN = symbol_set("ASPECT BLOCKED VERB")
-"""Behind an aspect that is a verb before it (選擇 麻辣鍋)."""
-_CHOSEN_BEHIND_CAN = _CHOSEN | symbol_set("OPINION")
-"""The same behind a word of being able to (可以 選擇 清淡 湯頭)."""
-_CROWDED = ("crowd.many", "crowd.few", "size.many")
-"""Categories of opinions that say how many guests there are."""
 _LONG = frozenset(["speed.longwait", "crowd.queue"])
 """Categories of opinions that say how long a wait is."""
-_BEFORE_JUDGEMENT = symbol_set("ADV DEG NEG COP AUX PREP PRON BLOCKED")
-"""Between how a thing is ordered and what is said of it (半糖 對 我 來說 還是 太 甜)."""
 
 
 def join_lacks(units: list[Unit], lexicon: Lexicon, rule: FunctionWordRule) -> list[Unit]:
@@ -210,16 +201,20 @@ def join_lacks(units: list[Unit], lexicon: Lexicon, rule: FunctionWordRule) -> l
     return out
 
 
-def settle_roles(units: list[Unit], lexicon: Lexicon, rule: FunctionWordRule, had: bool) -> list[Unit]:
-    """The units, changed in place from the last to the first; `had`: whether a word of having makes a quality an
-    opinion.
+def settle_roles(
+    units: list[Unit], lexicon: Lexicon, vocabulary: UnitVocabulary, readings: Matcher, refused: list[Refusal] | None
+) -> list[Unit]:
+    """The units, changed in place from the last to the first. What a rule of `readings` takes for another kind of unit
+    is added to `refused`.
     """
+    rule, had = vocabulary.rule, vocabulary.had
     judged = _JUDGED_BEHIND_HAVING if had else _JUDGED_BEHIND
     for i in range(len(units) - 1, -1, -1):
         unit = units[i]
-        if unit.symbol == ASPECT and unit.word in rule.levels:
-            if not _is_level_judged(units, i, rule):
-                units[i] = unit._replace(symbol=ADJ)
+        if reading := readings.find_reading(units, i):
+            units[i] = unit._replace(symbol=reading[1])
+            if refused is not None:
+                refused.append(Refusal(unit.start, unit.end, reading[:1]))
             continue
         if unit.word[0] in rule.crowds and unit.symbol == OPINION and is_crowd(units, i, i, lexicon, rule):  # 人很多
             units[i : i + 1] = take_crowd_apart(unit, lexicon)
@@ -237,60 +232,12 @@ def settle_roles(units: list[Unit], lexicon: Lexicon, rule: FunctionWordRule, ha
             else:
                 bar_time(units, i, lexicon, rule)
             continue
-        if unit.symbol == ASPECT and unit.word in rule.naming:
-            if _begins_name(units, i):
-                units[i] = unit._replace(symbol=ADJ)
-            continue
-        if unit.symbol == ASPECT and unit.word in rule.visitors:
-            if not _is_counted(units, i + 1, lexicon, rule):
-                units[i] = unit._replace(symbol=BLOCKED)
-            continue
-        if unit.symbol == ASPECT and unit.word in rule.choosing and i + 1 < len(units):
-            before = units[i - 1].symbol if i else ""
-            chosen = _CHOSEN_BEHIND_CAN if before == AUX else _CHOSEN if before not in (DE, ASPECT) else ""
-            if units[i + 1].symbol in chosen and units[i + 1].start == unit.end:
-                units[i] = unit._replace(symbol=VERB)
-            continue
-        if unit.word in rule.plus and _adds_topping(units, i, lexicon, rule):
-            units[i] = unit._replace(symbol=VERB)
-            continue
-        if unit.word in rule.undergone and i and units[i - 1].word.endswith(rule.going):
-            units[i] = unit._replace(symbol=VERB)
-            continue
         if unit.symbol not in _TWO_ROLES and unit.word not in rule.degrees:
             continue
         symbol = _settle_role(units, i, lexicon, rule, judged)
         if symbol != unit.symbol:
             units[i] = Unit(unit.start, unit.end, unit.word, symbol, unit.first, unit.last)
     return units
-
-
-def _adds_topping(units: Sequence[Unit], i: int, lexicon: Lexicon, rule: FunctionWordRule) -> bool:
-    """紅茶+檸檬, 奶茶 去冰+珍珠: whether unit i adds to a thing what goes into it, not another one (紅茶+鬆餅)."""
-    if i + 1 == len(units) or units[i + 1].symbol != ASPECT:
-        return False
-    if not lexicon.aspects[units[i + 1].word.lower()].cls.startswith(rule.toppings):
-        return False
-    before = next(
-        (unit for unit in reversed(units[:i]) if unit.symbol == ASPECT and unit.word not in rule.levels), None
-    )
-    return before is not None and lexicon.aspects[before.word.lower()].cls.startswith(rule.topped)
-
-
-def _begins_name(units: Sequence[Unit], i: int) -> bool:
-    """招牌 商品, 招牌 的 商品: whether unit i only says which one of what stands behind it."""
-    behind = units[i + 1 : i + 3]
-    if behind and behind[0].symbol == DE:
-        return len(behind) > 1
-    return bool(behind) and behind[0].symbol in NOMINALS and behind[0].start == units[i].end
-
-
-def _is_counted(units: Sequence[Unit], at: int, lexicon: Lexicon, rule: FunctionWordRule) -> bool:
-    """遊客 很 多, 觀光客 眾多: whether an opinion from `at` on says how many they are; 觀光客 必吃 says what to eat."""
-    number = next((unit for unit in units[at:] if unit.symbol not in ADVERBIAL), None)
-    if number is None or number.symbol != OPINION:
-        return False
-    return number.word.startswith(rule.crowding) or entry_of(number, lexicon).category.startswith(_CROWDED)
 
 
 def _is_measured(units: Sequence[Unit], i: int, lexicon: Lexicon) -> bool:
@@ -307,25 +254,6 @@ def _cut_queue(unit: Unit, queues: tuple[str, ...]) -> list[Unit]:
     cut = unit.start + at
     whole = Unit(cut, unit.end, unit.word[at:], ASPECT, unit.first, unit.last)
     return [Unit(unit.start, cut, unit.word[:at], ADV, unit.first, unit.last), whole] if at else [whole]
-
-
-def _is_level_judged(units: Sequence[Unit], i: int, rule: FunctionWordRule) -> bool:
-    """半糖 還是 太 甜, 半糖 微冰 剛好, 推薦 微糖: whether level i is judged or recommended, alone or with others.
-
-    The units behind it are settled.
-    """
-    first = i
-    while first and units[first - 1].word in rule.levels:
-        first -= 1
-    ends = all(unit.word in rule.levels or unit.symbol in _LACK_ENDS for unit in units[i + 1 :])
-    if ends and first and units[first - 1].symbol == OPINION and units[first - 1].end == units[first].start:
-        return True
-    for unit in units[i + 1 :]:
-        if unit.word in rule.levels:
-            return unit.symbol == ASPECT
-        if unit.symbol not in _BEFORE_JUDGEMENT and unit.word not in rule.sensing:
-            return unit.symbol == OPINION
-    return False
 
 
 def _settle_role(

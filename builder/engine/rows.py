@@ -1,17 +1,16 @@
 """Rows of characters for the units of a clause, and patterns over them.
 
-A unit is a row of as many characters as the rules have columns: its kind, whether it touches the unit before it, what
-the opinion is, and one column for each class of words that some rule names. So a unit may be of many classes at once,
-every pattern is one regular expression over the same line, and a class that stands in several rules costs once.
+A unit is a row of characters: its kind, whether it touches the unit before it, what the opinion is, and one column for
+each class of words that the rule names. So a unit may be of many classes at once, and every pattern is one regular
+expression. What classes a word is of stands in one table for the rules of all actions.
 
-In: rules with their classes of words, a lexicon. Out: `Columns`, with the patterns of the rules made ready. Pure.
+In: rules with their classes of words, a lexicon. Out: a `WordTable`, and `RuleRows`, a rule made ready. Pure.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import reduce
 from itertools import product
 from operator import or_
@@ -32,13 +31,6 @@ OPINION_STATES: Mapping[str, tuple[str, str]] = {
     "TARGET": ("t", "the aspect in question"),
 }
 """Names of what is in question -> the characters of its column, and what they say."""
-_OPINION = frozenset({"CURRENT", "PLAIN", "GRADED", "DENIED", "PREDICATE"})
-FOCUS: Mapping[str, frozenset[str]] = {
-    "refuse-opinion": _OPINION,
-    "refuse-aspect": frozenset({"TARGET"}),
-    "unstate-opinion": _OPINION,
-}
-"""Action -> the names of what it is about, one of which every pattern has."""
 UNIT_PROPERTIES: Mapping[str, str] = {
     "TOUCHING": "a unit that touches the one before it",
     "ECHO": "one that begins with the word two units before it (新 不 新鮮)",
@@ -46,7 +38,9 @@ UNIT_PROPERTIES: Mapping[str, str] = {
     "GOOD": "an opinion that does not blame, its valence 5 or more",
 }
 """Names that hold of a unit of any kind, and what they say."""
-_ECHO, _SINGLE, _GOOD = ("ECHO",), ("SINGLE",), ("GOOD",)
+ECHO, _SINGLE, _GOOD = 1, 2, 4
+"""Their bits, but for TOUCHING, which has a column of its own."""
+_BITS = {"ECHO": ECHO, "SINGLE": _SINGLE, "GOOD": _GOOD}
 _TOUCH, STATE, FIRST = 1, 2, 3
 """Columns behind that of the kind."""
 _FACTOR = r"(?:[A-Z_]+|\[\^?[A-Z_ ]+\])"
@@ -56,30 +50,75 @@ RESERVED = {*SYMBOLS, *OPINION_STATES, *UNIT_PROPERTIES, "WORD"}
 _OPTIONAL = frozenset("?*{")
 _PREFIXES = ("role:", "category:", "irrealis:", "contrast:")
 """Marks of entries that name no word."""
+CACHE = 100_000
+"""Words whose classes are kept."""
 Classes = Mapping[str, Collection[str]]
 """Name -> the words of a class."""
 _Row = Mapping[int, str]
 """Column -> what its character must match."""
 
 
-@dataclass(frozen=True, slots=True)
-class MatchRule:
-    """Parameters of a rule that matches units: it holds where one of `patterns` does, and none of `unless`.
+class WordTable:
+    """Which classes a word is of, as bits, for the rules of all actions: a class that several rules name costs once.
 
-    Both name units, properties and the classes of `words`: words as they are, or read as two units where an aspect is
-    in question (`+沒點`), beginnings (`一…`), endings (`…味`), classes of aspects (`@staff`), roles of aspects
-    (`role:person`), categories of opinions (`category:taste`), kinds of irrealis.tsv and contrast.tsv
-    (`irrealis:wish`, `contrast:but`).
+    A class holds words as they are, words read as two units where an aspect is in question (`+沒點`), beginnings
+    (`一…`), endings (`…味`), classes of aspects (`@staff`), roles of aspects (`role:person`), categories of opinions
+    (`category:taste`), kinds of irrealis.tsv and contrast.tsv (`irrealis:wish`, `contrast:but`).
     """
 
-    patterns: tuple[str, ...]
-    unless: tuple[str, ...] = ()
-    words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    def __init__(self, lexicon: Lexicon) -> None:
+        self._lexicon = lexicon
+        self._bits: dict[tuple[str, ...], int] = {}
+        self._marked: dict[str, dict[str, int]] = {mark: {} for mark in ("", "…_", "_…", "@", *_PREFIXES)}
+        self.known: dict[object, int] = {}
+        """Words, or words with what they are worth as opinions -> their bits."""
+        self.pairs: dict[tuple[str, str], int] = {}
+        """Two words that are one of a class where they touch (每 個 is 每個) -> its bits."""
+
+    def add(self, words: Collection[str]) -> int:
+        """The bit of a class of words."""
+        key = tuple(sorted(words))
+        if key in self._bits:
+            return self._bits[key]
+        bit = self._bits[key] = _GOOD << 1 + len(self._bits)
+        for word in key:
+            mark = _find_mark(word)
+            marked, name = self._marked[mark], (word.strip("…@").removeprefix("+") or word).removeprefix(mark)
+            marked[name] = marked.get(name, 0) | bit
+            for cut in range(2, len(word)) if word[0] == "+" else ():
+                pair = word[1:cut], word[cut:]
+                self.pairs[pair] = self.pairs.get(pair, 0) | bit
+        return bit
+
+    def find(self, word: str, entry: OpinionEntry | None = None) -> int:
+        """The bits of the classes that a word is of; `entry`: its own as an opinion."""
+        key = word if entry is None else (word, entry.category, entry.valence)
+        bits = self.known.get(key)
+        if bits is None:
+            if len(self.known) >= CACHE:
+                self.known.clear()
+            bits = self.known[key] = self._classify(word, entry or self._lexicon.opinions.get(word.lower()))
+        return bits
+
+    def _classify(self, word: str, entry: OpinionEntry | None) -> int:
+        lexicon, marked = self._lexicon, self._marked
+        bits = marked[""].get(word, 0) | (_SINGLE if len(word) == 1 else 0)
+        for end in range(1, len(word) + 1):
+            bits |= marked["_…"].get(word[:end], 0) | marked["…_"].get(word[-end:], 0)
+        bits |= marked["irrealis:"].get(lexicon.irrealis.get(word, ""), 0)
+        bits |= marked["contrast:"].get(lexicon.contrast.get(word, ""), 0)
+        if aspect := lexicon.aspects.get(word.lower()):
+            bits |= marked["role:"].get(lexicon.classes.get(aspect.cls, ""), 0) | _find_prefixed(
+                marked["@"], aspect.cls
+            )
+        if entry is not None:
+            bits |= _find_prefixed(marked["category:"], entry.category) | (_GOOD if entry.valence >= 5 else 0)
+        return bits
 
 
 class Pattern(NamedTuple):
-    """A pattern made ready. `here`: it begins with what it is about. `about`: the columns one of which that has, none
-    if it may be any word. `needs`: for each class that a match needs a word of, its columns. Both as bits.
+    """A pattern made ready. `here`: it begins with what it is about. `about`: the classes one of which that is of, none
+    if it may be any word. `needs`: for each class that a match needs a word of, its bits.
     """
 
     expression: re.Pattern[str]
@@ -89,134 +128,108 @@ class Pattern(NamedTuple):
 
     def holds(self, line: str, at: int) -> bool:
         """Whether it holds of the unit at `at` of a line."""
-        return self.expression.match(line, at if self.here else 0) is not None
+        return (self.expression.match(line, at) if self.here else self.expression.search(line)) is not None
 
 
-class Columns:
-    """The columns of the rows of units, and the patterns of rules over them."""
+class RuleRows:
+    """The rows of the units of a clause for one rule, and its patterns over them."""
 
-    def __init__(
-        self, focus: frozenset[str], rules: Sequence[tuple[Rule, MatchRule, Classes]], lexicon: Lexicon
-    ) -> None:
-        """`focus`: the names of what the rules are about.
+    def __init__(self, rule: Rule, patterns: Collection[str], shared: Classes, own: Classes, table: WordTable) -> None:
+        """`shared` and `own`: the classes that it may name. ResourceError on a name that is taken or an empty word."""
+        for name, words in own.items():
+            if name in RESERVED:
+                message = f"rule {rule.name!r}: {name} is a unit"
+                raise ResourceError(message, where=rule.at("words"), fix="rename the class")
+            if not words or not all(word.strip("…@") for word in words):
+                message = f"rule {rule.name!r}: {name} has an empty word"
+                raise ResourceError(message, where=rule.at("words"), fix="remove it")
+        names = {name for pattern in patterns for name in re.findall("[A-Z_]+", pattern)}
+        classes = {**shared, **own}
+        self._known = sorted(RESERVED | classes.keys())
+        self._bits = {name: table.add(classes[name]) for name in sorted(names & classes.keys())}
+        self._bits |= {name: bit for name, bit in _BITS.items() if name in names}
+        columns = sorted(set(self._bits.values()))
+        self._columns = {bit: column for column, bit in enumerate(columns, start=FIRST)}
+        self.mask = reduce(or_, columns, 0)
+        self.width = FIRST + len(columns)
+        self._rows: dict[int, str] = {}
 
-        ResourceError names a pattern that cannot be read, a class that is empty, or one whose name is taken.
+    def spell(self, bits: int) -> str:
+        """The columns of a unit behind its state, by the classes that it is of."""
+        bits &= self.mask
+        row = self._rows.get(bits)
+        if row is None:
+            row = self._rows[bits] = "".join("1" if bits & bit else "0" for bit in self._columns)
+        return row
+
+    def compile(self, pattern: str, focus: frozenset[str], where: str) -> Pattern:
+        """A pattern made ready. `focus`: the names of what it is about, one of which it has.
+
+        ResourceError names a pattern that cannot be read, or that has none.
         """
-        self._focus = focus
-        for rule, params, _ in rules:
-            _check_words(rule, params)
-        named = [sorted(own[name]) for _, params, own in rules for name in sorted(_find_names(params) & own.keys())]
-        columns = dict.fromkeys([*map(tuple, named), _ECHO, _SINGLE, _GOOD])
-        self._columns = {words: column for column, words in enumerate(columns, start=FIRST)}
-        self._lexicon = lexicon
-        self._marked = {mark: self._collect(mark) for mark in ("", "…_", "_…", "@", *_PREFIXES)}
-        self.width = len(self._columns) + FIRST
-        self.echo = self._columns[_ECHO]
-        self.pairs = self._find_pairs()
-        self.firsts = frozenset(first for first, _ in self.pairs)
-        self.patterns = [
-            (
-                tuple(self._compile_pattern(pattern, own, rule.at("patterns")) for pattern in params.patterns),
-                tuple(self._compile_pattern(pattern, own, rule.at("unless")) for pattern in params.unless),
-            )
-            for rule, params, own in rules
-        ]
-
-    def find(self, word: str, entry: OpinionEntry | None) -> int:
-        """The columns of the classes that a word is of, as bits; `entry`: its own as an opinion."""
-        lexicon, marked = self._lexicon, self._marked
-        columns = marked[""].get(word, 0)
-        for end in range(1, len(word) + 1):
-            columns |= marked["_…"].get(word[:end], 0) | marked["…_"].get(word[-end:], 0)
-        columns |= marked["irrealis:"].get(lexicon.irrealis.get(word, ""), 0)
-        columns |= marked["contrast:"].get(lexicon.contrast.get(word, ""), 0)
-        if aspect := lexicon.aspects.get(word.lower()):
-            columns |= marked["role:"].get(lexicon.classes.get(aspect.cls, ""), 0)
-            columns |= reduce(or_, [bits for cls, bits in marked["@"].items() if aspect.cls.startswith(cls)], 0)
-        if entry is not None:
-            known = [bits for prefix, bits in marked["category:"].items() if entry.category.startswith(prefix)]
-            columns |= reduce(or_, known, (entry.valence >= 5) << self._columns[_GOOD])
-        return columns | (len(word) == 1) << self._columns[_SINGLE]
-
-    def _collect(self, mark: str) -> dict[str, int]:
-        """What entries with a mark name -> the columns of their classes, as bits."""
-        out: dict[str, int] = {}
-        for words, column in self._columns.items():
-            for word in words:
-                if _find_mark(word) == mark:
-                    name = word.strip("…@").removeprefix("+").removeprefix(mark)
-                    out[name] = out.get(name, 0) | 1 << column
-        return out
-
-    def _find_pairs(self) -> Mapping[tuple[str, str], int]:
-        """Two words that are one of a class where they touch -> its columns, as bits: 每 個 is 每個."""
-        pairs: dict[tuple[str, str], int] = {}
-        for words, column in self._columns.items():
-            for word in [word[1:] for word in words if word[0] == "+"]:
-                for cut in range(1, len(word)):
-                    pair = word[:cut], word[cut:]
-                    pairs[pair] = pairs.get(pair, 0) | 1 << column
-        return pairs
-
-    def _compile_pattern(self, pattern: str, classes: Classes, where: str) -> Pattern:
         about: list[int] = []
         needs: list[int] = []
 
         def spell_atom(match: re.Match[str]) -> str:
-            atom = [self._read_factor(text, classes, pattern, where) for text in match[0].split("&")]
-            rows = [_join_rows(rows) for rows in product(*atom)]
-            columns = [bits for factor in atom if (bits := _find_columns(factor)) and not bits >> self.echo & 1]
-            if not self._focus.isdisjoint(match[0].split("&")):
-                about.append(columns[0] if columns else 0)
-            elif columns and _is_needed(pattern, match):
-                needs.extend(columns)
-            return "(?:" + "|".join(self._spell_row(row) for row in rows) + ")"
+            atom = [self._read_factor(text, pattern, where) for text in match[0].split("&")]
+            bits = [found for factor in atom if (found := self._find_bits(factor))]
+            if not focus.isdisjoint(match[0].split("&")):
+                about.append(bits[0] if bits else 0)
+            elif bits and _is_needed(pattern, match):
+                needs.extend(bits)
+            return "(?:" + "|".join(self._spell_row(_join_rows(rows)) for rows in product(*atom)) + ")"
 
         body = _ATOM.sub(spell_atom, pattern).replace(" ", "")
         first = _ATOM.match(pattern)
-        here = first is not None and "|" not in pattern and not self._focus.isdisjoint(first[0].split("&"))
+        here = first is not None and "|" not in pattern and not focus.isdisjoint(first[0].split("&"))
         try:
-            expression = re.compile(body if here else f"(?:.{{{self.width}}})*?(?:{body})")
+            expression = re.compile(body)
         except (re.error, RecursionError, OverflowError) as error:
             raise ResourceError(f"pattern {pattern!r}: {error}", where=where) from error
         if not about:
-            fix = "name one of " + ", ".join(sorted(self._focus))
+            fix = "name one of " + ", ".join(sorted(focus))
             raise ResourceError(f"pattern {pattern!r} does not name what it is about", where=where, fix=fix)
-        return Pattern(expression, here, reduce(or_, about) if all(about) else 0, tuple(needs))
+        return Pattern(expression, here, reduce(or_, about, 0) if all(about) else 0, tuple(needs))
 
-    def _read_factor(self, text: str, classes: Classes, pattern: str, where: str) -> Sequence[_Row]:
+    def _read_factor(self, text: str, pattern: str, where: str) -> Sequence[_Row]:
         """The rows of which a unit must be one to be what `text` says: a name, a set, or one that is negated."""
         by_column: dict[int, str] = {}
         for name in text.strip("[^]").split():
-            column, characters = self._place(name, classes, pattern, where)
+            column, characters = self._place(name, pattern, where)
             by_column[column] = by_column.get(column, "") + characters
         if text.startswith("[^"):
             return [{column: f"[^{characters}]" for column, characters in by_column.items()}]
         return [{column: f"[{characters}]"} for column, characters in by_column.items()]
 
-    def _place(self, name: str, classes: Classes, pattern: str, where: str) -> tuple[int, str]:
+    def _place(self, name: str, pattern: str, where: str) -> tuple[int, str]:
         """The column of a name, and the characters that it may have there."""
+        if name in self._bits:
+            return self._columns[self._bits[name]], "1"
         if name in OPINION_STATES:
             return STATE, OPINION_STATES[name][0]
         if name == "TOUCHING":
             return _TOUCH, "+"
         if name == "WORD":
-            return 0, "".join(SYMBOLS.values())
-        if name in SYMBOLS:
-            return 0, SYMBOLS[name]
-        column = self._columns.get(tuple(sorted(classes.get(name, (name,)))))
-        if column is None:
-            fix = "known: " + ", ".join(sorted(RESERVED | classes.keys()))
+            return _TOUCH, "+-"
+        if name not in SYMBOLS:
+            fix = "known: " + ", ".join(self._known)
             raise ResourceError(f"unknown unit {name!r} in pattern {pattern!r}", where=where, fix=fix)
-        return column, "1"
+        return 0, SYMBOLS[name]
 
     def _spell_row(self, row: _Row) -> str:
-        """A row as an expression of the width of a unit."""
+        """A row as an expression of the width of a unit. The second column tells where units begin."""
         out, at = "", 0
-        for column in sorted(row):
-            out += f".{{{column - at}}}{row[column]}"
+        for column, characters in sorted({_TOUCH: "[+-]", **row}.items()):
+            out += f".{{{column - at}}}{characters}" if column > at else characters
             at = column + 1
         return f"{out}.{{{self.width - at}}}"
+
+    def _find_bits(self, factor: Sequence[_Row]) -> int:
+        """The classes one of which a unit is of by a factor; none where it needs none. ECHO tells nothing of a word."""
+        columns = {column for row in factor for column in row}
+        negated = any(characters[1] == "^" for row in factor for characters in row.values())
+        bits = [bit for bit, column in self._columns.items() if column in columns]
+        return 0 if negated or len(bits) < len(columns) or ECHO in bits else reduce(or_, bits, 0)
 
 
 def _find_mark(word: str) -> str:
@@ -226,20 +239,9 @@ def _find_mark(word: str) -> str:
     return "@" if word[0] == "@" else next((prefix for prefix in _PREFIXES if word.startswith(prefix)), "")
 
 
-def _check_words(rule: Rule, params: MatchRule) -> None:
-    """ResourceError on an empty word, and on a class with the name of a unit."""
-    for name, words in params.words.items():
-        if name in RESERVED:
-            raise ResourceError(f"rule {rule.name!r}: {name} is a unit", where=rule.at("words"), fix="rename the class")
-        if not words or not all(word.strip("…@+") for word in words):
-            raise ResourceError(
-                f"rule {rule.name!r}: {name} has an empty word", where=rule.at("words"), fix="remove it"
-            )
-
-
-def _find_names(params: MatchRule) -> set[str]:
-    """The names that the patterns of a rule hold."""
-    return {name for pattern in (*params.patterns, *params.unless) for name in re.findall("[A-Z_]+", pattern)}
+def _find_prefixed(marked: Mapping[str, int], name: str) -> int:
+    """The bits of what a name begins with."""
+    return reduce(or_, [bits for prefix, bits in marked.items() if name.startswith(prefix)], 0)
 
 
 def _join_rows(rows: Sequence[_Row]) -> _Row:
@@ -249,15 +251,6 @@ def _join_rows(rows: Sequence[_Row]) -> _Row:
         for column, characters in row.items():
             out[column] = f"(?={out[column]}){characters}" if column in out else characters
     return out
-
-
-def _find_columns(factor: Sequence[_Row]) -> int:
-    """The columns of classes one of which a unit has by a factor, as bits; none where it needs no class. That of ECHO
-    tells nothing of a word.
-    """
-    columns = {column for row in factor for column in row}
-    negated = any(characters[1] == "^" for row in factor for characters in row.values())
-    return 0 if negated or min(columns) < FIRST else sum(1 << column for column in columns)
 
 
 def _is_needed(pattern: str, match: re.Match[str]) -> bool:

@@ -28,100 +28,28 @@ class TermRule:
 
     `attributes`: classes that take an owner (餐點口感). `separate`: pairs of classes, "food service", that are never
     one term: side by side they are a list without a comma (餐點服務都好); a blank alone stands for all pairs.
-    `list_touching`: whether such lists share an opinion behind a word of `gathering`; those of `parted` gather a list
-    over commas alone (湯，麵都是涼的, but 外賣袋子都是濕的); `parts` and `further` stand beside members (`ListRule`);
-    `list_bare`: classes of things whose bare names are a list (紅茶，奶茶很香),
-    `ungathered`: pairs of classes that do so without one (效能散熱不錯). `alike`: classes of which a list
-    shares what stands before 的 (漂亮的面板和續航), `shared`: categories of opinions that any list shares so
-    (很棒的服務和餐點). `offering`: words that offer
-    alternatives (無論), which those of `choosing` join (還是). `ranging`: words that open a range (從), of which
-    `reaching` joins the ends (從湯到麵都). `beginning`: words before the first aspect of a list over commas (從湯，
-    麵), `summing`: words that sum it up, behind one of `pointing` or alone (湯，麵這兩樣),
-    `trailing`: words that close it (湯，麵等都), `adding`: conjunctions before its last (湯，麵以及小菜),
-    `singling`: words before one of it (湯、尤其是麵), `above_all`: words that open a clause with what the opinion
-    before it holds of above all (都很好吃，尤其是湯), `giving`: words for what is given to guests (湯和招待的麵),
-    `unlisted`: classes of which one alone begins none (這家店，湯都好喝), but for words that end in one of
-    `heads_of_lists` (環境，服務都好). `ordering`: verbs before the first thing of a list of three or more
-    (點了湯，麵，小菜都好吃). `heads`: last words to which an aspect is cut (服務態度 to 態度, convention `paper`).
-    `wholes`: words for all of a place or thing that belong to `aspect_full` alone (整體 口感, 店裡 座位), as does the
-    first of two classes that are `leading` (餐廳 餐點). `houses`: words for a house, which a thing before them names
-    (炸雞 店). `pointing` and `measures`: what names a thing again, as this kind of thing
-    (豬腳 這道 菜). `things`: classes of whole things, of which two that touch are a list before a word of
-    `gathering`. `determiners`: first characters of what belongs to `aspect_full` in front of an aspect (這家 的 麵).
-    `overall`: words of `wholes` that alone name nothing (整體 不錯).
+    `heads`: last words to which an aspect is cut (服務態度 to 態度, convention `paper`). `wholes`: words for all of a
+    place or thing that belong to `aspect_full` alone (整體 口感, 店裡 座位), as does the first of two classes that
+    are `leading` (餐廳 餐點). `overall`: those of `wholes` that alone name nothing (整體 不錯). `houses`: words for a
+    house, which a thing before them names (炸雞 店). `measures`: what names a thing again behind a word that points
+    at it, as this kind of thing (豬腳 這道 菜). `determiners`: first characters of what belongs to `aspect_full` in
+    front of an aspect (這家 的 麵).
     """
 
     attributes: tuple[str, ...] = ()
     separate: tuple[str, ...] = ()
-    list_bare: tuple[str, ...] = ()
-    list_touching: bool = True
-    ungathered: tuple[str, ...] = ()
-    alike: tuple[str, ...] = ()
-    shared: tuple[str, ...] = ()
-    gathering: frozenset[str] = frozenset()
-    parted: frozenset[str] = frozenset()
-    parts: frozenset[str] = frozenset()
-    further: frozenset[str] = frozenset()
-    offering: frozenset[str] = frozenset()
-    choosing: frozenset[str] = frozenset()
-    ranging: frozenset[str] = frozenset()
-    reaching: frozenset[str] = frozenset()
-    beginning: frozenset[str] = frozenset()
-    summing: frozenset[str] = frozenset()
-    trailing: frozenset[str] = frozenset()
-    adding: frozenset[str] = frozenset()
-    singling: frozenset[str] = frozenset()
-    above_all: frozenset[str] = frozenset()
-    giving: frozenset[str] = frozenset()
-    unlisted: tuple[str, ...] = ()
-    heads_of_lists: tuple[str, ...] = ()
-    ordering: frozenset[str] = frozenset()
     heads: frozenset[str] = frozenset()
     wholes: frozenset[str] = frozenset()
     overall: frozenset[str] = frozenset()
     leading: tuple[str, ...] = ()
     houses: frozenset[str] = frozenset()
-    pointing: tuple[str, ...] = ()
-    continuing: tuple[str, ...] = ()
     measures: tuple[str, ...] = ()
-    things: tuple[str, ...] = ()
     determiners: tuple[str, ...] = ()
-
-    @property
-    def lists(self) -> ListRule:
-        """What makes a list of aspects."""
-        return ListRule(
-            gathering=self.gathering,
-            parted=self.parted,
-            parts=self.parts,
-            further=self.further,
-            offering=self.offering,
-            choosing=self.choosing,
-            ranging=self.ranging,
-            reaching=self.reaching,
-            beginning=self.beginning,
-            summing=self.summing,
-            unlisted=self.unlisted,
-            heads_of_lists=self.heads_of_lists,
-            ordering=self.ordering,
-            pointing=frozenset(self.pointing),
-            continuing=self.continuing,
-            trailing=self.trailing,
-            adding=self.adding,
-            singling=self.singling,
-            above_all=self.above_all,
-            giving=self.giving,
-            bare=self.list_bare,
-            touching=self.list_touching,
-            ungathered=self.ungathered,
-            alike=self.alike,
-            shared=self.shared,
-        )
 
 
 @dataclass(frozen=True, slots=True)
 class TermGrammar:
-    """A `TermRule` and a `NameGrammar` made ready for reading.
+    """A `TermRule`, a `ListRule` and a `NameGrammar` made ready for reading.
 
     `are_separate` and `is_leading` look up pairs of classes; `pointers` are the words that point at a dish, and at no
     place (這道); `lists` is what makes a list.
@@ -135,10 +63,10 @@ class TermGrammar:
     lists: ListRule
 
     @classmethod
-    def of(cls, rule: TermRule, names: NameGrammar) -> TermGrammar:
-        """The rule with its pairs of classes and its pointing words compiled."""
-        pointers = frozenset("".join(parts) for parts in product(rule.pointing, ("", "一"), rule.measures))
-        return cls(rule, names, _compile_pairs(rule.separate), _compile_pairs(rule.leading), pointers, rule.lists)
+    def of(cls, rule: TermRule, lists: ListRule, names: NameGrammar) -> TermGrammar:
+        """The rules with their pairs of classes and their pointing words compiled."""
+        pointers = frozenset("".join(parts) for parts in product(lists.pointing, ("", "一"), rule.measures))
+        return cls(rule, names, _compile_pairs(rule.separate), _compile_pairs(rule.leading), pointers, lists)
 
 
 def _compile_pairs(pairs: tuple[str, ...]) -> Callable[[str, str], bool]:
@@ -193,7 +121,7 @@ def join_terms(clause: list[Constituent], text: str, lexicon: Lexicon, grammar: 
             first = out[-count]
             if first.term is not None and text[first.end : item.start] in _POSSESSIVE:
                 joined = count, first._replace(end=item.end, word=text[first.start : item.end], last=item.last)
-        if joined and rule.list_touching and _are_touching_things(out[-1], clause, i, grammar):
+        if joined and grammar.lists.touching and _are_touching_things(out[-1], clause, i, grammar):
             joined = None
         if joined is None:
             renamed = item.term and is_kind(item) and _names_again(out, item, grammar)
@@ -254,8 +182,8 @@ def _are_touching_things(before: Constituent, clause: Sequence[Constituent], i: 
         item.term is not None
         and before.term is not None
         and before.end == item.start
-        and item.term.cls.startswith(grammar.rule.things)
-        and before.term.cls.startswith(grammar.rule.things)
+        and item.term.cls.startswith(grammar.lists.things)
+        and before.term.cls.startswith(grammar.lists.things)
         and are_gathered(clause, i, grammar.lists)
     )
 

@@ -127,7 +127,7 @@ def _only_adds(clause: Sequence[Constituent], named: Sequence[Constituent], topi
     if any(item.symbol == DE and (not i or before[i - 1].phrase is None) for i, item in enumerate(before)):
         return False
     words = [item.word for item in before]
-    if not rule.words.isdisjoint(words):
+    if not rule.adding.isdisjoint(words):
         return True
     return not phrases and not rule.inside.isdisjoint(words) and any(item.symbol == HAVE for item in before)
 

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from builder.core.records import Token
 from builder.engine.constituents import Constituent
+from builder.engine.matching import Matcher, Refusal
 from builder.engine.patterns import CURRENT
 from builder.engine.quoting import QUOTES
 from builder.engine.roles import join_lacks, settle_roles
@@ -86,9 +87,19 @@ _LONGEST_NAME = 4
 
 
 def read_units(
-    text: str, tokens: Sequence[Token], first: int, stop: int, lexicon: Lexicon, vocabulary: UnitVocabulary
+    text: str,
+    tokens: Sequence[Token],
+    place: tuple[int, int],
+    lexicon: Lexicon,
+    vocabulary: UnitVocabulary,
+    readings: Matcher,
+    refused: list[Refusal] | None = None,
 ) -> list[Unit]:
-    """Units of tokens[first:stop], which lie in one clause. `text` is lower case where that keeps its length."""
+    """Units of the tokens of a place [first, stop), which lie in one clause; `readings`: rules of kind `read-as`.
+
+    `text` is lower case where that keeps its length.
+    """
+    first, stop = place
     out: list[Unit] = []
     known, reach = vocabulary.symbols, vocabulary.reach
     i = first
@@ -119,7 +130,7 @@ def read_units(
             name = j > i or (pos == "X" and _LATIN.fullmatch(word))
             out.append(Unit(start, tokens[j].end, word, NOUN if name else SYMBOL_OF_TAG.get(pos, OTHER), i, i))
         i = j + 1
-    return settle_roles(join_lacks(out, lexicon, vocabulary.rule), lexicon, vocabulary.rule, vocabulary.had)
+    return settle_roles(join_lacks(out, lexicon, vocabulary.rule), lexicon, vocabulary, readings, refused)
 
 
 def lower_case(text: str) -> str:

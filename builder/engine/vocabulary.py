@@ -78,21 +78,15 @@ class FunctionWordRule:
     that an aspect behind them takes over (根本 沒有味道). `excessive` (過) and `slight` (帶點): words that give the
     degree of an opinion behind them in some places. `barely` (不過): negators that deny only a taste that can be too
     much, one of the categories `overdone`, or behind one of `linking` (卻 不過 鹹). `judged`: words that are aspects
-    only before an opinion (冰 很好吃), `choosing`: those that are verbs before what they take (選擇 麻辣鍋),
-    `alike`: those that are opinions behind another one at the end of the statement (環境 乾淨 衛生). `praising`: words
-    that give a degree (好 多人) only where no degree word or negator stands before them (很 好 很 快), but for
-    `confirming` ones (真的 好 舒服). `levels`: how a thing is ordered, which is an aspect only where it is judged (半糖
-    太 甜, also over a verb of `sensing`: 半糖 喝起來 很 甜) or recommended (推薦 微糖). `naming`: words that are
-    aspects only where they name nothing behind them (招牌 很 醒目, but 招牌 商品). `crowds`: people, who are an aspect
+    only before an opinion (冰 很好吃), `alike`: those that are opinions behind another one at the end of the
+    statement (環境 乾淨 衛生). `praising`: words that give a degree (好 多人) only where no degree word or negator
+    stands before them (很 好 很 快), but for `confirming` ones (真的 好 舒服). `crowds`: people, who are an aspect
     only where the clause opens with them and a word that begins with one of `crowding` says how many they are (人 超
-    多), also behind an aspect of the classes `scenes` (店內 人 很 多) or `times` (用餐時間 人 很 多). `undergone`:
-    words that are verbs behind a word that ends in one of `going` (值得來 體驗). `visitors`: those of the crowd that
-    are an aspect wherever a word behind them says how many they are (店裡 遊客 很多). `masses`: people alone or with
-    their number, who are a crowd behind one of `numerous` (很 多 人) where nothing else is told of them than that they
-    wait: a word that begins with one of `queuing`, over one of `being` (好 多人 在 排隊). Of those, `bare_numerous`
-    need a degree word. `queues`: words of queueing that are an aspect where a word behind them says how long it takes
-    (要 排隊 很久). `passing`: crowds and queues, which are no topic. `plus`: signs between a thing of the classes
-    `topped` and what goes into it, one of `toppings`, which is no aspect there (紅茶+梅子).
+    多), also behind an aspect of the classes `scenes` (店內 人 很 多) or `times` (用餐時間 人 很 多). `masses`:
+    people alone or with their number, who are a crowd behind one of `numerous` (很 多 人) where nothing else is told
+    of them than that they wait: a word that begins with one of `queuing`, over one of `being` (好 多人 在 排隊). Of
+    those, `bare_numerous` need a degree word. `queues`: words of queueing that are an aspect where a word behind them
+    says how long it takes (要 排隊 很久). `passing`: crowds and queues, which are no topic.
     """
 
     units: Mapping[str, tuple[str, ...]]
@@ -103,27 +97,17 @@ class FunctionWordRule:
     overdone: tuple[str, ...] = ()
     linking: frozenset[str] = frozenset()
     judged: frozenset[str] = frozenset()
-    choosing: frozenset[str] = frozenset()
     alike: frozenset[str] = frozenset()
     praising: frozenset[str] = frozenset()
     confirming: frozenset[str] = frozenset()
-    levels: frozenset[str] = frozenset()
-    sensing: frozenset[str] = frozenset()
-    naming: frozenset[str] = frozenset()
     crowds: frozenset[str] = frozenset()
     crowding: tuple[str, ...] = ()
     scenes: tuple[str, ...] = ()
     times: tuple[str, ...] = ()
     queues: tuple[str, ...] = ()
-    undergone: frozenset[str] = frozenset()
-    going: tuple[str, ...] = ()
-    visitors: frozenset[str] = frozenset()
     masses: frozenset[str] = frozenset()
     numerous: frozenset[str] = frozenset()
     bare_numerous: frozenset[str] = frozenset()
-    plus: frozenset[str] = frozenset()
-    toppings: tuple[str, ...] = ()
-    topped: tuple[str, ...] = ()
     being: frozenset[str] = frozenset()
     queuing: tuple[str, ...] = ()
     degrees: frozenset[str] = field(init=False)

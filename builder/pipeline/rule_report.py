@@ -13,10 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from builder.engine import Doc, RuleEngine, make_engine
-from builder.engine.reader import Reading, restored
+from builder.engine.drafting import draft_rule
+from builder.engine.engine import Engine
+from builder.engine.reader import Reading, Recipe, make_reader, restored
 from builder.language.build_folders import folders_in
 from builder.language.lexicon.induce import Induced
 from builder.language.lexicon.resources import Lexicon
+from builder.language.lexicon.rules import write_rule
 from builder.pipeline import builds
 from builder.store import labels, reviews
 
@@ -126,6 +129,17 @@ def open_engine(workdir: Path) -> tuple[RuleEngine, Lexicon]:
     lexicon = folders.load_lexicon()
     convention = builds.remembered(workdir).resolved.config.rules.convention
     return make_engine(lexicon, folders.load_rules(), convention), lexicon
+
+
+def draft(workdir: Path, text: str, triplet: str) -> str:
+    """A first draft of a rule by which a text gives `aspect|opinion|polarity`, as a table of TOML.
+
+    ConfigError where the triplet is none of the text.
+    """
+    reader = make_reader(Recipe(folders=folders_in(workdir)))
+    (reading,) = reader.read([text])
+    assert isinstance(reader.engine, Engine)
+    return write_rule(draft_rule(reading.view.text, triplet, reader.engine.read(reading.doc)))
 
 
 def tell_refusals(connection: sqlite3.Connection, workdir: Path, review: int) -> Iterator[str]:

@@ -1,0 +1,71 @@
+"""A first draft of a rule, from a sentence and the triplet that it should give.
+
+In: the clauses of the sentence as the engine reads them. Out: a `Rule`, which pairs the two words as they stand here
+where both are read, and else makes the opinion of its words. A person makes it general. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+from builder.core.errors import ConfigError
+from builder.engine.constituents import Constituent
+from builder.engine.patterns import spell_symbols
+from builder.engine.reading import ReadClause
+from builder.language.lexicon.rules import Rule, RuleExample
+
+_CATEGORIES = {"POS": "eval.good", "NEG": "eval.bad", "NEU": "ordinary.neutral"}
+"""Polarity -> a category of opinions that has it."""
+_NAMES = ("FIRST", "SECOND", "THIRD", "FOURTH", "FIFTH", "SIXTH", "SEVENTH", "EIGHTH")
+"""Classes of the words of an opinion, in their order."""
+_ORDER = {"pair-pattern": 50, "predicate": 9}
+
+
+def draft_rule(text: str, triplet: str, clauses: Sequence[ReadClause]) -> Rule:
+    """The draft for a text and its `aspect|opinion|polarity`.
+
+    ConfigError where that is no triplet, or where no clause has both words, nor the opinion as words of its own.
+    """
+    aspect, opinion, polarity = [*triplet.split("|"), "", ""][:3]
+    if not aspect or not opinion or polarity not in _CATEGORIES or triplet.count("|") != 2:
+        raise ConfigError(f"{triplet!r} is no triplet", where="TRIPLET", fix='write "aspect|opinion|POS", NEG or NEU')
+    start = text.find(opinion)
+    for clause in clauses:
+        items = clause.items
+        named = next((item for item in items if item.term and item.word == aspect), None)
+        judging = next((item for item in items if item.phrase and item.phrase.entry.word in opinion), None)
+        run = [item for item in items if start <= item.start and item.end <= start + len(opinion)]
+        whole = start >= 0 and "".join(item.word for item in run) == opinion and len(run) <= len(_NAMES)
+        if named and judging and not (whole and len(run) > 1):
+            return _make_rule("pair-pattern", text, triplet, {"pattern": _spell_pattern(items, named, judging)})
+        if whole:
+            return _make_rule("predicate", text, triplet, _describe_words(run, polarity))
+    fix = "write both as the sentence has them"
+    raise ConfigError(f"no clause has {aspect!r} and {opinion!r} as words", where="TRIPLET", fix=fix)
+
+
+def _spell_pattern(items: Sequence[Constituent], aspect: Constituent, opinion: Constituent) -> str:
+    """The units from one to the other."""
+    ends = sorted((items.index(aspect), items.index(opinion)))
+    between = spell_symbols("".join(item.symbol for item in items[ends[0] + 1 : ends[1]]))
+    names = ("TARGET", "CURRENT") if aspect.start < opinion.start else ("CURRENT", "TARGET")
+    return " ".join(part for part in (names[0], between, names[1]) if part)
+
+
+def _describe_words(run: Sequence[Constituent], polarity: str) -> Mapping[str, object]:
+    """The parameters of a rule that makes one opinion of words, each with a class of its own."""
+    names = _NAMES[: len(run)]
+    longest = max(range(len(run)), key=lambda i: len(run[i].word))
+    return {
+        "pattern": " ".join(names),
+        "needs": [names[longest]],
+        "category": _CATEGORIES[polarity],
+        "words": {name: [item.word] for name, item in zip(names, run, strict=True)},
+    }
+
+
+def _make_rule(kind: str, text: str, triplet: str, params: Mapping[str, object]) -> Rule:
+    whole = MappingProxyType({"conventions": ["natural"], **params})
+    example = RuleExample(text, (triplet,), must=True)
+    return Rule("my-rule", kind, _ORDER[kind], f"{text}: say what holds in general.", whole, (example,), "", {}, whole)

@@ -1,0 +1,72 @@
+"""A first draft of a rule: what it holds, that it does what it is drafted for, and what it says of a bad triplet."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from builder.cli.words import rules
+from builder.core.errors import ConfigError
+from builder.engine.drafting import draft_rule
+from builder.engine.engine import Engine
+from builder.engine.reader import Reader, Recipe, make_reader
+from builder.language.lexicon.rules import Rule, load_rules
+
+
+@pytest.fixture(scope="module")
+def reader() -> Reader:
+    return make_reader(Recipe())
+
+
+def draft(reader: Reader, text: str, triplet: str) -> Rule:
+    assert isinstance(reader.engine, Engine)
+    (reading,) = reader.read([text])
+    return draft_rule(text, triplet, reader.engine.read(reading.doc))
+
+
+@pytest.mark.parametrize(
+    ("text", "triplet", "pattern"),
+    [
+        ("座位可以說是非常舒適", "座位|舒適|POS", "TARGET CURRENT"),
+        ("舒適得不得了的座位", "座位|舒適|POS", "CURRENT DE TARGET"),
+        ("座位也不太舒適", "座位|不舒適|NEG", "TARGET ADV CURRENT"),
+    ],
+)
+def test_where_both_words_are_read_the_draft_pairs_them(reader: Reader, text: str, triplet: str, pattern: str) -> None:
+    rule = draft(reader, text, triplet)
+    assert rule.kind == "pair-pattern"
+    assert rule.params["pattern"] == pattern
+
+
+def test_a_draft_makes_the_opinion_that_no_lexicon_holds(reader: Reader) -> None:
+    text, triplet = "桌子油到會黏手", "桌子|油到會黏手|NEG"
+    rule = draft(reader, text, triplet)
+    assert (rule.kind, rule.params["pattern"]) == ("predicate", "FIRST SECOND THIRD FOURTH")
+    engine = Engine(reader.lexicon, [*load_rules(), rule])
+    (made,) = engine.extract(reader.read([text])[0].doc)
+    assert f"{made.aspect.text}|{made.opinion.text}|{made.polarity}" == triplet
+
+
+@pytest.mark.parametrize("triplet", ["座位", "座位|舒適", "座位|舒適|GOOD", "|舒適|POS", "座位|舒適|POS|x"])
+def test_what_is_no_triplet_is_an_error(reader: Reader, triplet: str) -> None:
+    with pytest.raises(ConfigError, match="is no triplet"):
+        draft(reader, "座位很舒適", triplet)
+
+
+def test_words_that_the_sentence_lacks_are_an_error(reader: Reader) -> None:
+    with pytest.raises(ConfigError, match="no clause has '座位' and '吵鬧' as words"):
+        draft(reader, "座位很舒適", "座位|吵鬧|NEG")
+
+
+def test_the_command_prints_a_table_that_loads(tmp_path: Path) -> None:
+    result = CliRunner().invoke(
+        rules, ["new", "桌子油到會黏手", "桌子|油到會黏手|NEG", "--workdir", str(tmp_path)], catch_exceptions=False
+    )
+    (rule,) = tomllib.loads(result.output).values()
+    assert rule["words"]["FOURTH"] == ["黏手"]
+    (tmp_path / "rules").mkdir()
+    (tmp_path / "rules" / "mine.toml").write_text(result.output, encoding="utf-8")
+    assert "my-rule" in {rule.name for rule in load_rules(added=[tmp_path / "rules"])}
