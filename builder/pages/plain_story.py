@@ -11,9 +11,11 @@ import json
 import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict
 
 from builder.core.errors import printable
 from builder.gold.sheet import marked
+from builder.release.export.records import extracted
 from builder.store import runs, stories
 from builder.store.stories import JudgeVerdict, Story, TripletStory
 
@@ -63,6 +65,35 @@ def tell_story(connection: sqlite3.Connection, identifier: str, rules: Mapping[s
         return f"{story.key}  {what}\n  text      {story.text}"
     text = "\n\n".join("\n".join(_tell(story, triplet, rules, judge)) for triplet in chosen)
     return "\n".join([text, *_list_legend(text)])
+
+
+def story_object(connection: sqlite3.Connection, identifier: str, rules: Mapping[str, str]) -> dict[str, object]:
+    """The same for programs: the review with its triplets, each with the sentences and every step of its story."""
+    i, wanted = stories.find(connection, identifier)
+    story, judge = stories.review(connection, i), runs.judge(connection)
+    chosen = [history for history in story.triplets if wanted in (None, history.stored.id)]
+    return {
+        "review": story.key,
+        "text": story.text,
+        "split": story.split,
+        "triplets": [
+            {
+                "triplet_id": history.public,
+                **extracted(history.stored.triplet),
+                "sources": list(history.sources),
+                "sentences": [
+                    explain_pair(history, rules),
+                    explain_polarity(history),
+                    *(explain_verdict(history, verdict, judge) for verdict in history.verdicts),
+                ],
+                "verdicts": [asdict(verdict) for verdict in history.verdicts],
+                "steps": [asdict(step) for step in history.steps],
+                "released": history.outcome.released,
+                "outcome": history.outcome.text,
+            }
+            for history in chosen
+        ],
+    }
 
 
 def _tell(story: Story, history: TripletStory, rules: Mapping[str, str], judge: str) -> Iterator[str]:
