@@ -200,7 +200,8 @@ def make_datasets(
 
     def make(name: str) -> datasets.Dataset:
         schema = augmented.schema() if name in layers else parquet.schema(kept=kept)
-        rows = [{column: row.get(column) for column in schema.names} for _, row in read(name)]
-        return datasets.Dataset.from_list(rows, features=datasets.Features.from_arrow_schema(schema))
+        rows: list[Mapping[str, Any]] = [row for _, row in read(name)]
+        columns = {column: [row.get(column) for row in rows] for column in schema.names}  # a split may be empty
+        return datasets.Dataset.from_dict(columns, features=datasets.Features.from_arrow_schema(schema))
 
     return make(split) if split is not None else datasets.DatasetDict({name: make(name) for name in splits})
