@@ -248,8 +248,8 @@ def analyse_rules(
     columns = ("rule", "coverage %", "overlap %", "conflict %", "decides", "released", "judged", "accuracy %")
     by = f"Accuracy: the share that is right by {yardstick.name}." if yardstick else "Accuracy is not known: no gold."
     note = (
-        f"Of the {counted(opinions, 'opinion')} of the first {_READ:,} reviews at most. A rule that pairs: opinions for "
-        "which it finds an aspect (coverage), for which another rule finds the same (overlap) or another one "
+        f"Of the {counted(opinions, 'opinion')} of the first {_READ:,} reviews at most. A rule that pairs: opinions "
+        "for which it finds an aspect (coverage), for which another rule finds the same (overlap) or another one "
         "(conflict), and those whose aspect it decides. A rule that refuses: words that it refuses (coverage), those "
         f"that another one refuses too (overlap), and those that no rule before it refuses (decides). {by}"
     )
