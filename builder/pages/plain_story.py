@@ -46,6 +46,8 @@ _LEGEND = (
     (re.compile(r"verdict +(YY|YN|NX)"), "verdict: YY right pair and polarity, YN right pair alone, NX no pair"),
     (re.compile(r"\bS_\d"), "training set: S_0 is what the first model of a variant learnt from, S_1 the second"),
 )
+_CONTEXT_ONLY = "context.only"
+"""The category of words whose valence is that of the aspect's row alone."""
 _ENTRY = re.compile(r"(?P<word>.+) (?P<category>\S+) (?P<value>-?[\d.]+) \((?P<where>\S+)\)")
 _VALUED = re.compile(r".+ of (?P<of>.+) (?P<value>[\d.]+)")
 
@@ -123,7 +125,9 @@ def explain_polarity(history: TripletStory) -> str:
     """Why this polarity, in a sentence."""
     triplet = history.stored.triplet
     reasons = [
-        f"{entry['word']} counts {entry['value']} of 10 in the lexicon"
+        f"{entry['word']} says neither good nor bad by itself"
+        if entry["category"] == _CONTEXT_ONLY
+        else f"{entry['word']} counts {entry['value']} of 10 in the lexicon"
         for entry in _entries(history, "opinion", _ENTRY)
     ]
     for entry in _entries(history, "context", _VALUED):
