@@ -80,8 +80,8 @@ def story_object(connection: sqlite3.Connection, identifier: str, rules: Mapping
         "split": story.split,
         "triplets": [
             {
-                "triplet_id": history.public,
                 **extracted(history.stored.triplet),
+                "triplet_id": history.public,
                 "sources": list(history.sources),
                 "sentences": [
                     explain_pair(history, rules),
