@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 from conftest import ROOT, Built, Command, contents, environment, run_process
 
+import builder
 from builder.cli import main as cli
 from builder.store import db, stories
 
@@ -730,6 +731,21 @@ def flip(release: Path) -> None:
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 1
     path.write_bytes(bytes(content))
+
+
+def test_verify_and_explain_print_json_for_programs(built: Built, here: Command, tmp_path: Path) -> None:
+    sound = json.loads(here("verify", built.release, "--json").out)
+    assert sound == {"release": str(built.release), "sound": True, "faults": []}
+    damaged = shutil.copytree(built.release, tmp_path / "damaged")
+    (damaged / "README.md").write_text("other", encoding="utf-8")
+    ran = here("verify", damaged, "--json")
+    assert (ran.code, json.loads(ran.out)["faults"]) == (1, ["README.md: its bytes have changed"])
+    review = next(builder.Release(built.release).reviews("train"))
+    story = json.loads(here("explain", review.id, "--workdir", built.workdir, "--json").out)
+    assert (story["review"], story["split"]) == (review.id, "train")
+    released = [one["triplet_id"] for one in story["triplets"] if one["released"]]
+    assert sorted(released) == sorted(row["triplet_id"] for row in review.rows())
+    assert all(len(one["sentences"]) >= 2 and one["steps"] and one["outcome"] for one in story["triplets"])
 
 
 @pytest.mark.parametrize(

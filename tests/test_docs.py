@@ -119,6 +119,26 @@ def test_every_page_has_a_place_in_the_menu_and_names_no_place_of_its_authors() 
     ] == []
 
 
+@pytest.mark.parametrize("word", ["reproduce", "DataFrame", "delimiter", "領域", "keep-columns", "評論"])
+def test_the_search_finds_what_people_ask_for(word: str) -> None:
+    """It knows whole words, parted as mkdocs.yml says."""
+    settings = re.search(r"separator: '(.+)'", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
+    assert settings is not None
+    parts = re.split(settings[1], word.casefold())
+    pages = (re.split(settings[1], page.read_text(encoding="utf-8").casefold()) for page in PAGES)
+    assert any(set(parts) <= set(words) for words in pages)
+
+
+def test_each_group_of_commands_has_a_page_that_the_others_lead_to() -> None:
+    first = (DOCS / "reference" / "cli.md").read_text(encoding="utf-8")
+    for group in commands.GROUPS:
+        assert f"(cli-{group}.md)" in first
+        text = commands.describe_commands(group)
+        heads = set(re.findall(r"^## builder (\w+)", text, re.M))
+        assert heads == {group}
+        assert f"## builder {group}\n" not in commands.describe_commands()
+
+
 def test_a_reader_meets_every_command_on_a_page_that_people_wrote() -> None:
     text = "\n".join(path.read_text(encoding="utf-8") for path in WRITTEN)
     missing = [

@@ -385,13 +385,13 @@ def test_the_page_of_a_pack_keeps_answers_and_names_classes(reviews: Path, tmp_p
     assert "【魚缸】" in rows["魚缸"]["evidence"][0]
     for row in rows.values():
         taken = row["word"] in ("魚缸", "珊瑚")
-        book.answer({"place": row["place"], "accept": "yes" if taken else "no", "meaning": row["meaning"]})
+        book.answer({"place": row["place"], "answer": "yes" if taken else "no", "meaning": row["meaning"]})
     again = SheetBook(pack)  # as after a kill: every answer stands in the sheet
-    assert {row["word"] for row in again.list()["rows"] if row["accept"] == "yes"} == {"魚缸", "珊瑚"}
+    assert {row["word"] for row in again.list()["rows"] if row["answer"] == "yes"} == {"魚缸", "珊瑚"}
     for name in {rows["魚缸"]["meaning"], rows["珊瑚"]["meaning"]}:
         again.change_class({"name": name, "new": "pet.tank", "role": "part"})
     assert {"name": "pet.tank", "role": "part", "known": False} in again.list()["own_classes"]
-    again.answer({"place": rows["珊瑚"]["place"], "accept": "yes", "meaning": "place.generic"})
+    again.answer({"place": rows["珊瑚"]["place"], "answer": "yes", "meaning": "place.generic"})
     assert again.take() == {"opinions": 0, "aspects": 2}
     lexicon = load_lexicon(domain=str(pack))
     assert (lexicon.role("魚缸"), lexicon.aspects["珊瑚"].cls) == ("part", "place.generic")
@@ -428,7 +428,7 @@ def test_the_page_of_a_pack_is_worked_by_key_and_hides_no_character(reviews: Pat
             browser.close()
             process.terminate()
             process.wait(60)
-    assert [row["accept"] for row in SheetBook(pack).list()["rows"]][:2] == ["no", "no"]
+    assert [row["answer"] for row in SheetBook(pack).list()["rows"]][:2] == ["no", "no"]
 
 
 @pytest.mark.parametrize(

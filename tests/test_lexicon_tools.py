@@ -580,5 +580,5 @@ def test_a_broken_candidate_file_is_refused_with_its_line(
 
 
 def test_an_answer_that_is_neither_yes_nor_no_is_refused(tmp_path: Path, lexicon: Lexicon) -> None:
-    with pytest.raises(ResourceError, match="'maybe' in the column accept"):
+    with pytest.raises(ResourceError, match="'maybe' in the column answer"):
         accept(answered(tmp_path, lexicon, {"酥鬆": "maybe"}), tmp_path / "mine", lexicon)

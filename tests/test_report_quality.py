@@ -81,7 +81,7 @@ def test_a_chart_of_one_dot_is_not_drawn(with_gold: Report, without: Report) -> 
 def test_the_page_for_the_place_comes_before_that_for_the_data(with_gold: Report) -> None:
     assert [(section.name, section.part) for section in with_gold.sections if section.part] == [
         ("glance", "For the owner"),
-        ("in-and-out", "For whoever uses the data"),
+        ("in-and-out", "For users of the data"),
     ]
     written = page(with_gold)
     assert written.index("For the owner") < written.index('id="glance"') < written.index('id="in-and-out"')

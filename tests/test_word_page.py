@@ -57,10 +57,10 @@ def test_answers_go_into_the_file_and_what_is_taken_into_the_lexicon(tmp_path: P
     path = written(tmp_path)
     book = CandidateBook(path, tmp_path)
     assert book.list()["rows"][0]["evidence"] == ["湯頭很【冰裂裂】，下次再來", "紫炁飯【冰裂裂】"]
-    book.answer({"place": 0, "accept": "yes", "meaning": "2.5"})
-    book.answer({"place": 1, "accept": "no", "meaning": "food.dish"})
-    assert [(row["accept"], row["meaning"]) for row in cells(path)] == [("yes", "2.5"), ("no", "food.dish")]
-    assert [row["accept"] for row in CandidateBook(path, tmp_path).list()["rows"]] == ["yes", "no"]
+    book.answer({"place": 0, "answer": "yes", "meaning": "2.5"})
+    book.answer({"place": 1, "answer": "no", "meaning": "food.dish"})
+    assert [(row["answer"], row["meaning"]) for row in cells(path)] == [("yes", "2.5"), ("no", "food.dish")]
+    assert [row["answer"] for row in CandidateBook(path, tmp_path).list()["rows"]] == ["yes", "no"]
     assert book.take() == {"opinions": 1, "aspects": 0}
     assert load_lexicon(overlays=[tmp_path / "lexicon"]).opinions["冰裂裂"].valence == 2.5
 
@@ -68,12 +68,12 @@ def test_answers_go_into_the_file_and_what_is_taken_into_the_lexicon(tmp_path: P
 def test_inducing_again_keeps_every_answer(tmp_path: Path) -> None:
     path = written(tmp_path)
     book = CandidateBook(path, tmp_path)
-    book.answer({"place": 0, "accept": "yes", "meaning": "2.5"})
-    book.answer({"place": 1, "accept": "no", "meaning": "food.dish"})
+    book.answer({"place": 0, "answer": "yes", "meaning": "2.5"})
+    book.answer({"place": 1, "answer": "no", "meaning": "food.dish"})
     again = induced()
     fresh = WordCandidate("亮閃閃", 0.8, 2, 2.0, 0.5, 7.0, "", ((0, 7),))
     assert write_candidates(Induced((*again.opinions, fresh), (), 1, 0.9, {}), path) == 2
-    assert [(row["word"], row["meaning"], row["accept"]) for row in cells(path)] == [
+    assert [(row["word"], row["meaning"], row["answer"]) for row in cells(path)] == [
         ("冰裂裂", "2.5", "yes"),
         ("亮閃閃", "POS", ""),
         ("紫炁飯", "food.dish", "no"),
@@ -94,12 +94,12 @@ def test_a_file_that_holds_no_candidates_is_not_written_over(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     "answer",
     [
-        {"place": 0, "accept": "maybe", "meaning": "3"},
-        {"place": 0, "accept": "yes", "meaning": "11"},
-        {"place": 0, "accept": "yes", "meaning": "nan"},
-        {"place": 1, "accept": "yes", "meaning": "no.class"},
-        {"place": 2, "accept": "yes", "meaning": "3"},
-        {"place": True, "accept": "yes", "meaning": "3"},
+        {"place": 0, "answer": "maybe", "meaning": "3"},
+        {"place": 0, "answer": "yes", "meaning": "11"},
+        {"place": 0, "answer": "yes", "meaning": "nan"},
+        {"place": 1, "answer": "yes", "meaning": "no.class"},
+        {"place": 2, "answer": "yes", "meaning": "3"},
+        {"place": True, "answer": "yes", "meaning": "3"},
     ],
 )
 def test_an_answer_that_cannot_be_changes_nothing(answer: dict[str, object], tmp_path: Path) -> None:
@@ -125,7 +125,7 @@ def test_the_page_takes_and_refuses_words_by_key(tmp_path: Path) -> None:
             other = browser.run("sentence('【特價】这个【鱼缸】很亮', '魚缸').innerHTML")
             assert other == '【特價】这个<mark class="o">鱼缸</mark>很亮'
             browser.press("y", "n")
-            assert [row["accept"] for row in cells(path)] == ["yes", "no"]
+            assert [row["answer"] for row in cells(path)] == ["yes", "no"]
             assert browser.text("#count") == "2 / 2"
             browser.run("document.querySelector('#take').click()")
             browser.wait("document.querySelector('#done').textContent.includes('1 意見 opinions, 0')")

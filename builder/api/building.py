@@ -96,7 +96,8 @@ class Release:
         """A table with one triplet a row, and a row for each review without any. Needs pandas.
 
         Columns: `split`, then those of `builder export --format csv`: the review's, where `source` says where it comes
-        from, and the triplet's, where `sources` say who found it. Lists are lists. Raises ConfigError where pandas is
+        from, and the triplet's, where `sources` say who found it. Columns of the input that passed through follow as
+        `columns.NAME`. Lists are lists. Raises ConfigError where pandas is
         not installed.
         """
         return tables.release_frame(self._documents(split))
@@ -108,7 +109,8 @@ class Release:
         Raises:
             ConfigError: the release has no such split, or `datasets` is not installed.
         """
-        return tables.make_datasets(self._rows, self.splits, split, self.layers)
+        kept = reading.kept_columns(self.manifest["config"])
+        return tables.make_datasets(self._rows, self.splits, split, self.layers, kept)
 
     def verify(self) -> list[str]:
         """Every fault of the release, by file and line; empty if it is sound. See `builder verify`."""

@@ -15,7 +15,7 @@ from builder.core.files import parse_json
 from builder.core.records import Triplet
 from builder.release.export.records import ReviewRow, completed, extracted, judged_triplet, mismatch, read_extracted
 
-REVIEW_FIELDS = ("annotation", "language", "rating", "source", "unverified_negative")
+REVIEW_FIELDS = ("annotation", "language", "rating", "source", "unverified_negative", "columns")
 """What a release says of a review beside id and text: attributes of its `Document`."""
 
 
@@ -27,6 +27,7 @@ class Document(tuple[Triplet, ...]):
         id: the review's id in a release, or the one that `Extractor.stream` was given; else None.
         annotation: in a release the layer, `gold` or `silver` or the name of an augmentation; else empty.
         language, rating, source, unverified_negative: in a release what its row says of the review; else empty.
+        columns: in a release the columns of the input that passed through, by name.
 
     In a notebook it renders as the text with its triplets marked.
 
@@ -45,6 +46,7 @@ class Document(tuple[Triplet, ...]):
     rating: float | None
     source: str | None
     unverified_negative: bool
+    columns: Mapping[str, str | None]
 
     def __new__(
         cls,
@@ -57,10 +59,12 @@ class Document(tuple[Triplet, ...]):
         rating: float | None = None,
         source: str | None = None,
         unverified_negative: bool = False,
+        columns: Mapping[str, str | None] | None = None,
     ) -> Document:
         made = super().__new__(cls, triplets)
         made.text, made.id, made.annotation, made.language = text, id, annotation, language
         made.rating, made.source, made.unverified_negative = rating, source, unverified_negative
+        made.columns = dict(columns or {})
         return made
 
     def __getnewargs_ex__(self) -> tuple[tuple[object, ...], dict[str, object]]:
@@ -82,6 +86,8 @@ class Document(tuple[Triplet, ...]):
         review in a release what else its row says. The reasons of a triplet are no part of it.
         """
         details = {name: getattr(self, name) for name in REVIEW_FIELDS} if self.annotation else {}
+        if not self.columns:
+            details.pop("columns", None)
         return json.dumps({"id": self.id, "text": self.text, **details, "triplets": self.rows()}, ensure_ascii=False)
 
     @classmethod
@@ -114,7 +120,7 @@ class Document(tuple[Triplet, ...]):
     def of_row(cls, row: ReviewRow) -> Document:
         """The document of a row of a release."""
         details_row: Mapping[str, Any] = row
-        details = {name: details_row[name] for name in REVIEW_FIELDS}
+        details = {name: details_row[name] for name in REVIEW_FIELDS if name in details_row}
         return cls(row["text"], map(judged_triplet, row["triplets"]), id=row["id"], **details)
 
     def explain(self) -> list[dict[str, object]]:

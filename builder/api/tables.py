@@ -12,9 +12,10 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from builder.api.documents import REVIEW_FIELDS, Document
+from builder.api.documents import Document
 from builder.core.errors import ConfigError, install_command
 from builder.release.export.records import ReviewRow
+from builder.release.export.table import KEPT
 
 if TYPE_CHECKING:
     import datasets
@@ -165,17 +166,21 @@ def found_frame(documents: Iterable[Document], index: Any) -> pandas.DataFrame:
 
 
 def release_frame(documents: Iterable[tuple[str, Document]]) -> pandas.DataFrame:
-    """A row a triplet, and a row for each review without any: split, the review's columns, the triplet's."""
+    """A row a triplet, and a row for each review without any: split, the review's columns, the triplet's, and those of
+    the input that passed through, as `columns.NAME`.
+    """
     check_pandas("Release.to_pandas")
     import pandas
 
     rows: list[dict[str, object]] = []
+    kept: dict[str, None] = {}
     for split, document in documents:
-        review_row: dict[str, object] = {"split": split, "id": document.id, "text": document.text}
+        review_row: dict[str, object] = {"split": split, **{name: getattr(document, name) for name in REVIEW_COLUMNS}}
+        own = {f"{KEPT}{name}": cell for name, cell in document.columns.items()}
+        kept |= dict.fromkeys(own)
         for held in document.rows() or [{}]:
-            row = {name: held.get(name) for name in TRIPLET_COLUMNS}
-            rows.append({**review_row, **{name: getattr(document, name) for name in REVIEW_FIELDS}, **row})
-    return pandas.DataFrame(rows, columns=["split", *REVIEW_COLUMNS, *TRIPLET_COLUMNS])
+            rows.append({**review_row, **{name: held.get(name) for name in TRIPLET_COLUMNS}, **own})
+    return pandas.DataFrame(rows, columns=["split", *REVIEW_COLUMNS, *TRIPLET_COLUMNS, *kept])
 
 
 def make_datasets(
@@ -183,6 +188,7 @@ def make_datasets(
     splits: Sequence[str],
     split: str | None,
     layers: Sequence[str],
+    kept: Sequence[str],
 ) -> datasets.Dataset | datasets.DatasetDict:
     """The rows that `read` gives of a split or layer, or of all `splits`, with the columns of its Parquet files."""
     try:
@@ -193,8 +199,9 @@ def make_datasets(
     from builder.release import parquet
 
     def make(name: str) -> datasets.Dataset:
-        schema = augmented.schema() if name in layers else parquet.schema()
-        rows = [{column: row.get(column) for column in schema.names} for _, row in read(name)]
-        return datasets.Dataset.from_list(rows, features=datasets.Features.from_arrow_schema(schema))
+        schema = augmented.schema() if name in layers else parquet.schema(kept=kept)
+        rows: list[Mapping[str, Any]] = [row for _, row in read(name)]
+        columns = {column: [row.get(column) for row in rows] for column in schema.names}  # a split may be empty
+        return datasets.Dataset.from_dict(columns, features=datasets.Features.from_arrow_schema(schema))
 
     return make(split) if split is not None else datasets.DatasetDict({name: make(name) for name in splits})

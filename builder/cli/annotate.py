@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +14,7 @@ import click
 
 from builder.cli.build import WORKDIR
 from builder.cli.gold import POOL
+from builder.cli.printing import AS_JSON, put_rows
 from builder.core.wording import counted
 
 if TYPE_CHECKING:
@@ -211,24 +214,25 @@ def gold_(pool_id: str | None, annotator: str, out: Path, form: str, force: bool
     help="Compare people, or judges and discriminator too.",
 )
 @WORKDIR
-def agreement(pool_id: str | None, kind: str, workdir: Path) -> None:
+@AS_JSON
+def agreement(pool_id: str | None, kind: str, workdir: Path, as_json: bool) -> None:
     """Show how far annotators agree.
 
     Raw agreement, Cohen's and Fleiss' kappa, and F1 of the triplets with exact spans.
     """
-    from tabulate import tabulate
-
     from builder.teaching.labelling import agree
 
     made, result, disputed, open_ = agree(workdir, pool_id, None if kind == "all" else kind)
     people = [(who, result.labelled[who], result.abstained[who]) for who in result.annotators]
     pairs = [(p.first, p.second, p.both, _shown(p.raw), _shown(p.kappa), _shown(p.span_f1)) for p in result.pairs]
-    click.echo(tabulate(people, headers=["annotator", "labelled", "unsure"], disable_numparse=[0]))
+    if as_json:
+        whole = {"pool": made.id, "candidates": made.size, "disputed": disputed, "undecided": open_}
+        click.echo(json.dumps({**whole, **asdict(result)}, ensure_ascii=False, indent=1))
+        return
+    put_rows(("annotator", "labelled", "unsure"), people, None)
     if pairs:
-        click.echo(
-            "\n"
-            + tabulate(pairs, headers=["first", "second", "both", "raw", "kappa", "span F1"], disable_numparse=True)
-        )
+        click.echo()
+        put_rows(("first", "second", "both", "raw", "kappa", "span F1"), pairs, None)
         click.echo(
             f"\nall of them labelled {counted(result.everyone, 'candidate')}: same label {_shown(result.raw)}, "
             f"Fleiss' kappa {_shown(result.fleiss)}"
@@ -245,15 +249,15 @@ def agreement(pool_id: str | None, kind: str, workdir: Path) -> None:
 @click.option("--annotator", default="", help="Who decided.")
 @FORCE
 @WORKDIR
+@AS_JSON
 def adjudicate(
-    pool_id: str | None, target: Path | None, source: Path | None, annotator: str, force: bool, workdir: Path
-) -> None:
+    pool_id: str | None, target: Path | None, source: Path | None, annotator: str, force: bool, workdir: Path,
+    as_json: bool,
+) -> None:  # fmt: skip
     """List the candidates on which people disagree.
 
     Decide them in a sheet with --export and --import, or in the page with `annotate serve --adjudicate`.
     """
-    from tabulate import tabulate
-
     from builder.gold.file_formats import SHEETS, named
     from builder.teaching import labelling
 
@@ -282,15 +286,10 @@ def adjudicate(
             )
             for dispute in disputes
         ]
-        if rows:
-            click.echo(
-                tabulate(
-                    rows,
-                    headers=["candidate", "review", "aspect", "opinion", "polarity", "said"],
-                    disable_numparse=True,
-                )
-            )
-        click.echo(f"pool {pool.id}: {len(rows):,} disputes to decide")
+        if rows or as_json:
+            headers = ("candidate", "review", "aspect", "opinion", "polarity", "said")
+            put_rows(headers, rows, "json" if as_json else None)
+        click.echo(f"pool {pool.id}: {len(rows):,} disputes to decide", err=as_json)
 
 
 annotate.add_command(serve)

@@ -98,6 +98,12 @@ def _column_options(command: click.decorators.FC) -> click.decorators.FC:
 @WORKDIR
 @OUT
 @_column_options
+@click.option(
+    "--keep-columns",
+    metavar="NAME,…",
+    shell_complete=complete_columns,
+    help="Columns that pass through to the release, such as date,branch; masked as the text is.",
+)
 @click.option("--encoding", help="Encoding of the input, if it is not Unicode.")
 @click.option("--sheet", help="Sheet of a workbook, by its name or its number from 1; the first if not given.")
 @click.option("--name", help="Name of the dataset; that of the working directory or file if not given.")
@@ -246,6 +252,9 @@ def _build(
         "sheet": "input.sheet",
     } | {f"{name}_column": f"input.{name}_column" for name in COLUMNS}
     sets = tuple(map(str, typing.cast(Iterable[object], options.pop("sets"))))
+    if keep := options.pop("keep_columns"):
+        names_kept = f"input.keep_columns={keep}"
+        sets = (names_kept, *sets)
     preset = str(options.pop("preset") or "")
     made_by = crew(str(options.pop("engine") or "") or None, str(options.pop("scheduler") or "") or None)
     given = {names[key]: value for key, value in options.items() if value is not None} | made_by | _settings(sets)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from builder.cli.build_voice import in_workdir
+from builder.cli.printing import AS_JSON, put_rows
 from builder.core.wording import counted
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ _SHOWN = 5
 )
 @click.option("--teach", is_flag=True, help="Teach --workdir all labels: its next build uses what they teach.")
 @click.option("--forget", is_flag=True, help="Take back what labels taught --workdir, and do nothing else.")
+@AS_JSON
 def gain(
     gold: Path | None,
     workdir: Path | None,
@@ -53,6 +55,7 @@ def gain(
     folder: Path | None,
     teach: bool,
     forget: bool,
+    as_json: bool,
 ) -> None:
     """Measure what labelled reviews teach the rules.
 
@@ -76,7 +79,7 @@ def gain(
     _report_left_out(labels)
     with _folders(workdir, domain) as folders:
         measured = measure_gain(labels.rows, where, folders, splits)
-        _print_gain(measured, splits)
+        _print_gain(measured, splits, as_json)
         if folder is not None:
             _write(labels, where, folders, folder, measured.weighed)
     if teach and workdir:
@@ -105,17 +108,20 @@ def _report_left_out(labels: LabelledRows) -> None:
             click.echo(f"  and {len(labels.left_out) - _SHOWN:,} more", err=True)
 
 
-def _print_gain(measured: MeasuredGain, splits: int) -> None:
+def _print_gain(measured: MeasuredGain, splits: int, as_json: bool) -> None:
     from tabulate import tabulate
 
+    headers = ["labels", "F1 before", "P", "R", "F1", "gain", "least", "most", "better in"]
     table = [
-        [row.labels, f"{row.before.f1:.1f}", f"{row.after.precision:.1f}", f"{row.after.recall:.1f}",
-         f"{row.after.f1:.1f}", f"{row.after.f1 - row.before.f1:+.1f}",
-         f"{min(row.gains):+.1f} to {max(row.gains):+.1f}", f"{row.better} of {splits}"]
+        (row.labels, row.before.f1, row.after.precision, row.after.recall, row.after.f1, row.after.f1 - row.before.f1,
+         min(row.gains), max(row.gains), row.better)
         for row in measured.rows
     ]  # fmt: skip
-    headers = ["labels", "F1 before", "P", "R", "F1", "gain", "by half", "better in"]
-    click.echo(tabulate(table, headers=headers, disable_numparse=True, colalign=("right",) * 8))
+    if as_json:
+        put_rows(headers, table, "json")
+        return
+    formats = ("", ".1f", ".1f", ".1f", ".1f", "+.1f", "+.1f", "+.1f", "")
+    click.echo(tabulate(table, headers=headers, floatfmt=formats))
     click.echo(f"{counted(measured.whole, 'labelled review')}, {splits} random halves")
     if measured.partial:
         click.echo(f"single triplets of {measured.partial:,} more reviews teach along")
@@ -140,9 +146,9 @@ def _write(labels: LabelledRows, where: Path, folders: Folders, folder: Path, we
     lessons = learn(read_taught(labels.rows, where, reader), reader, folders, rules, weighed)
     paths = write_lessons(lessons, rules, folder, folder / "lexicons")
     aspects = len(lessons.aspects)
-    words = f" and `--set lexicons.dir='\"{folder / 'lexicons'}\"'` ({counted(aspects, 'aspect')})" if aspects else ""
+    words = f" and `--set lexicons.dir={folder / 'lexicons'}` ({counted(aspects, 'aspect')})" if aspects else ""
     named = ", ".join(map(str, paths)) or "nothing learnt"
-    click.echo(f"{named}: use it with `--set rules.dir='\"{folder}\"'`{words}{_describe_lessons(lessons)}")
+    click.echo(f"{named}: use it with `--set rules.dir={folder}`{words}{_describe_lessons(lessons)}")
 
 
 def _teach(labels: LabelledRows, where: Path, workdir: Path, weighed: bool) -> None:

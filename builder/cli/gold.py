@@ -14,6 +14,7 @@ import click
 from builder.cli.build import PRESET, WORKDIR
 from builder.cli.build_voice import in_workdir
 from builder.cli.options import asking_options, limits_of, parameters_of, with_preset_options
+from builder.cli.printing import put_rows
 from builder.core.wording import counted
 
 if TYPE_CHECKING:
@@ -55,7 +56,10 @@ POOL = click.option("--pool", "pool_id", help="Id of the pool, or its first char
 )
 @click.option("--list", "show", is_flag=True, help="List the pools that are there instead.")
 @WORKDIR
-def pool(n: int, seed: int, split: str, stratify: str, allocation: str, show: bool, workdir: Path) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print the list as JSON; only with --list.")
+def pool(
+    n: int, seed: int, split: str, stratify: str, allocation: str, show: bool, workdir: Path, as_json: bool
+) -> None:
     """Draw a sample of candidates to label.
 
     A pool holds what the rules and all variants propose for the sampled reviews, each candidate once, in blinded order.
@@ -64,7 +68,7 @@ def pool(n: int, seed: int, split: str, stratify: str, allocation: str, show: bo
     from builder.teaching.pooling import make_pool
 
     if show:
-        _list_pools(workdir)
+        _list_pools(workdir, as_json)
         return
     strata = tuple(stratum.strip() for stratum in stratify.split(",") if stratum.strip())
     made = make_pool(workdir, PoolSettings(n, seed, split, strata, allocation))
@@ -95,17 +99,15 @@ def _proposed(made: PoolResult) -> str:
     return f"proposed by {' and '.join(systems)}; {', '.join(counts) or 'no candidate'}"
 
 
-def _list_pools(workdir: Path) -> None:
+def _list_pools(workdir: Path, as_json: bool) -> None:
     """Every pool, the latest first."""
-    from tabulate import tabulate
-
     from builder.store import pools
     from builder.teaching.labelling import opened
 
     with opened(workdir) as connection:
         rows = pools.summarise(connection)
-    click.echo(tabulate(rows, headers=["pool", "split", "reviews", "candidates", "made"], disable_numparse=True))
-    click.echo(f"{len(rows)} pool{'s' * (len(rows) != 1)}")
+    put_rows(("pool", "split", "reviews", "candidates", "made"), rows, "json" if as_json else None)
+    click.echo(counted(len(rows), "pool"), err=as_json)
 
 
 @click.command()

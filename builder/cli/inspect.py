@@ -12,7 +12,7 @@ import click
 
 from builder.cli.build import WORKDIR
 from builder.cli.options import complete_queries
-from builder.cli.printing import FORMAT, LIMIT, OUTPUT, SAFE, fetched, put_rows
+from builder.cli.printing import AS_JSON, FORMAT, LIMIT, OUTPUT, SAFE, fetched, put_rows
 from builder.core.wording import counted
 
 # ---- Queries and search
@@ -125,22 +125,30 @@ def search(
 @click.command()
 @click.argument("identifier", metavar="ID")
 @WORKDIR
-def explain(identifier: str, workdir: Path) -> None:
+@AS_JSON
+def explain(identifier: str, workdir: Path, as_json: bool) -> None:
     """Explain how a triplet came about.
 
     ID is a triplet's, or a review's for all of its triplets and for the words that a rule refuses.
     """
+    import json
+
     from builder.language.build_folders import folders_in
-    from builder.pages.plain_story import tell_story
+    from builder.pages.plain_story import story_object, tell_story
     from builder.pipeline.rule_report import tell_refusals
     from builder.store import db, stories
 
     rules = {rule.name: rule.about for rule in folders_in(workdir).load_rules()}
     with db.reading(workdir) as connection:
-        story = tell_story(connection, identifier, rules)
         review, triplet = stories.find(connection, identifier)
         refused = list(tell_refusals(connection, workdir, review)) if triplet is None else []
-    click.echo("\n".join([story, *refused]))
+        if as_json:
+            story = story_object(connection, identifier, rules) | {
+                "refused": [line.strip() for line in refused if line]
+            }
+            click.echo(json.dumps(story, ensure_ascii=False, indent=1))
+        else:
+            click.echo("\n".join([tell_story(connection, identifier, rules), *refused]))
 
 
 # ---- Tables and schema

@@ -75,6 +75,8 @@ def FORMAT(command: Decorated) -> Decorated:
     return click.option("--format", "shape", type=click.Choice(FORMATS), help=about)(json_option()(command))
 
 
+AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
+"""Of commands whose answer is no rows."""
 SAFE = click.option(
     "--safe",
     is_flag=True,

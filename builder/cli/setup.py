@@ -53,7 +53,8 @@ def init(path: Path, force: bool) -> None:
     shell_complete=complete_presets,
     help="Also say what this preset sets; without KEY: all of it, with the paper's sections.",
 )
-def config(key: str | None, file: Path | None, workdir: Path | None, preset: str | None) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print the list as JSON; only without KEY.")
+def config(key: str | None, file: Path | None, workdir: Path | None, preset: str | None, as_json: bool) -> None:
     """Explain a setting.
 
     KEY is one such as release.licence, or a section such as release. Without KEY all are listed.
@@ -69,9 +70,14 @@ def config(key: str | None, file: Path | None, workdir: Path | None, preset: str
     if key is None:
         from tabulate import tabulate
 
+        from builder.cli.printing import put_rows
+
         widths = [None, 24, 70] if sys.stdout.isatty() else None
         rows = list(preset_rows(preset) if preset else all_settings())
         headers = ["command", "key", "value", "from"] if preset else ["key", "default", "meaning"]
+        if as_json:
+            put_rows(headers, rows, "json", limit=len(rows))
+            return
         click.echo(tabulate(rows, headers=headers, maxcolwidths=None if preset else widths, disable_numparse=True))
         return
     others: dict[str, type] = {"builder augment METHOD": AugmentSettings}

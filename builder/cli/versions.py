@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import click
 
 from builder.cli.build import SAME_OUT, WORKDIR
-from builder.cli.printing import json_option
+from builder.cli.printing import AS_JSON, json_option
 from builder.core.settings import DEFAULT_WORKDIR
 from builder.core.wording import counted
 
@@ -70,19 +70,24 @@ def release(
 
 @click.command()
 @click.argument("release", type=click.Path(path_type=Path))
-def verify(release: Path) -> None:
+@AS_JSON
+def verify(release: Path, as_json: bool) -> None:
     """Check a RELEASE directory.
 
     Checksums, counts, schema, spans, splits, leaks, polarities, personal data.
     """
+    import json
+
     from builder.core.errors import printable
-    from builder.core.wording import counted
     from builder.release.verify import verify as check
 
     faults = check(release)
-    for fault in faults:
-        click.echo(printable(fault))
-    click.echo(f"{release}: {counted(len(faults), 'fault')}" if faults else f"{release}: sound")
+    if as_json:
+        click.echo(json.dumps({"release": str(release), "sound": not faults, "faults": faults}, ensure_ascii=False))
+    else:
+        for fault in faults:
+            click.echo(printable(fault))
+        click.echo(f"{release}: {counted(len(faults), 'fault')}" if faults else f"{release}: sound")
     if faults:
         sys.exit(1)
 

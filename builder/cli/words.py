@@ -226,7 +226,7 @@ def induce(workdir: Path, out: Path | None, support: int, text: bool, model: boo
         click.echo(f"kept from the earlier file: {counted(kept, 'answer')}")
     click.echo(
         f"the sign of a known opinion is found in {100 * induction.agreement:.0f}% of cases; "
-        "accept or refuse them with `builder words lexicon review`, or in the column accept of the file"
+        "accept or refuse them with `builder words lexicon review`, or in the column answer of the file"
     )
 
 

@@ -206,10 +206,16 @@ class Input:
     """Column that says where a review comes from."""
     group_column: str = ""
     """Column whose equal values stay in one split, such as document or place; never guessed."""
+    keep_columns: tuple[str, ...] = ()
+    """Columns that pass through to the release, such as date and branch, masked as the text is."""
     encoding: str = ""
     """Encoding of the files; needed only where they are neither UTF-8 nor marked."""
     sheet: str = ""
     """Sheet of a workbook, by its name or its number from 1; the first if not given."""
+
+    def limits(self) -> Limits:
+        names = self.keep_columns
+        return {"keep_columns": (all(names) and len({*names}) == len(names), "names of columns, none of them twice")}
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,11 @@ import json
 import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict
 
 from builder.core.errors import printable
 from builder.gold.sheet import marked
+from builder.release.export.records import extracted
 from builder.store import runs, stories
 from builder.store.stories import JudgeVerdict, Story, TripletStory
 
@@ -44,6 +46,8 @@ _LEGEND = (
     (re.compile(r"verdict +(YY|YN|NX)"), "verdict: YY right pair and polarity, YN right pair alone, NX no pair"),
     (re.compile(r"\bS_\d"), "training set: S_0 is what the first model of a variant learnt from, S_1 the second"),
 )
+_CONTEXT_ONLY = "context.only"
+"""The category of words whose valence is that of the aspect's row alone."""
 _ENTRY = re.compile(r"(?P<word>.+) (?P<category>\S+) (?P<value>-?[\d.]+) \((?P<where>\S+)\)")
 _VALUED = re.compile(r".+ of (?P<of>.+) (?P<value>[\d.]+)")
 
@@ -63,6 +67,35 @@ def tell_story(connection: sqlite3.Connection, identifier: str, rules: Mapping[s
         return f"{story.key}  {what}\n  text      {story.text}"
     text = "\n\n".join("\n".join(_tell(story, triplet, rules, judge)) for triplet in chosen)
     return "\n".join([text, *_list_legend(text)])
+
+
+def story_object(connection: sqlite3.Connection, identifier: str, rules: Mapping[str, str]) -> dict[str, object]:
+    """The same for programs: the review with its triplets, each with the sentences and every step of its story."""
+    i, wanted = stories.find(connection, identifier)
+    story, judge = stories.review(connection, i), runs.judge(connection)
+    chosen = [history for history in story.triplets if wanted in (None, history.stored.id)]
+    return {
+        "review": story.key,
+        "text": story.text,
+        "split": story.split,
+        "triplets": [
+            {
+                **extracted(history.stored.triplet),
+                "triplet_id": history.public,
+                "sources": list(history.sources),
+                "sentences": [
+                    explain_pair(history, rules),
+                    explain_polarity(history),
+                    *(explain_verdict(history, verdict, judge) for verdict in history.verdicts),
+                ],
+                "verdicts": [asdict(verdict) for verdict in history.verdicts],
+                "steps": [asdict(step) for step in history.steps],
+                "released": history.outcome.released,
+                "outcome": history.outcome.text,
+            }
+            for history in chosen
+        ],
+    }
 
 
 def _tell(story: Story, history: TripletStory, rules: Mapping[str, str], judge: str) -> Iterator[str]:
@@ -92,7 +125,9 @@ def explain_polarity(history: TripletStory) -> str:
     """Why this polarity, in a sentence."""
     triplet = history.stored.triplet
     reasons = [
-        f"{entry['word']} counts {entry['value']} of 10 in the lexicon"
+        f"{entry['word']} says neither good nor bad by itself"
+        if entry["category"] == _CONTEXT_ONLY
+        else f"{entry['word']} counts {entry['value']} of 10 in the lexicon"
         for entry in _entries(history, "opinion", _ENTRY)
     ]
     for entry in _entries(history, "context", _VALUED):

@@ -29,7 +29,7 @@ from builder.language.lexicon.resources import load_lexicon
 from builder.language.lexicon.tsv_rows import ROLES
 
 Json = dict[str, Any]
-_MEANING, _EVIDENCE, _ACCEPT = (COLUMNS.index(name) for name in ("meaning", "evidence", "accept"))
+_MEANING, _EVIDENCE, _ANSWER = (COLUMNS.index(name) for name in ("meaning", "evidence", "answer"))
 
 
 class WordBook(Protocol):
@@ -64,16 +64,16 @@ class CandidateBook:
         }
 
     def answer(self, given: Json) -> Json:
-        """`accept` (yes, no or nothing) of the candidate at `place`, with its `meaning`. ValueError for no answer."""
+        """`answer` (yes, no or nothing) of the candidate at `place`, with its `meaning`. ValueError for no answer."""
         place = given["place"]
         if type(place) is not int or not 0 <= place < len(self._rows):
             raise ValueError("no such place")
-        answer, meaning = str(given["accept"]), str(given["meaning"]).strip()
+        answer, meaning = str(given["answer"]), str(given["meaning"]).strip()
         if answer not in ANSWERS:
             raise ValueError("the answer is yes or no, or empty")
         self._check(self._rows[place][0], meaning)
         row = [*self._rows[place]]
-        row[_MEANING], row[_ACCEPT] = meaning, answer
+        row[_MEANING], row[_ANSWER] = meaning, answer
         write_cells(self._path, [row if number == place else other for number, other in enumerate(self._rows)])
         self._rows[place] = row
         return self._row(place)
@@ -122,8 +122,8 @@ class SheetBook:
         }
 
     def answer(self, given: Json) -> Json:
-        """`accept` (yes, no or nothing) of the proposal at `place`, with its `meaning`. ValueError for no answer."""
-        place, answer, meaning = given["place"], str(given["accept"]), str(given["meaning"]).strip()
+        """`answer` (yes, no or nothing) of the proposal at `place`, with its `meaning`. ValueError for no answer."""
+        place, answer, meaning = given["place"], str(given["answer"]), str(given["meaning"]).strip()
         if type(place) is not int or not 0 <= place < len(self._rows):
             raise ValueError("no such place")
         if answer not in ANSWERS:
@@ -169,7 +169,7 @@ class SheetBook:
             "meaning": row.meaning,
             "support": row.reviews,
             "confidence": row.confidence,
-            "accept": row.answer.strip().lower(),
+            "answer": row.answer.strip().lower(),
             "evidence": [row.sentence],
         }
 

@@ -33,6 +33,7 @@ class IngestRow(NamedTuple):
     review: NewReview
     group: str | None
     date: str | None
+    kept: tuple[str | None, ...]
     normal: str
     tokens: search.Tokens
 
@@ -113,4 +114,4 @@ def _make_row(row: RawRow, name: str, max_chars: int) -> IngestRow | UnusableRow
         norm_hash(row.text),
         norm_hash(shown),
     )
-    return IngestRow(review, row.group, row.date, shown, search.make_tokens(row.text))
+    return IngestRow(review, row.group, row.date, row.kept, shown, search.make_tokens(row.text))

@@ -44,7 +44,8 @@ _REASONS = {
 class Preview:
     """`rows` is an estimate unless `exact`. `columns`: role to the file's name for it, None where it has none.
 
-    `by_content`: the text column is known by what it holds. `unused`: columns that no role took. `unusable`: rows
+    `by_content`: the text column is known by what it holds. `unused`: columns that no role took. `kept`: those that
+    pass through to the release. `unusable`: rows
     that will be set aside, by reason, of those that were looked at. `samples`: the first usable texts. `reused_ids`:
     usable rows whose id an earlier one has.
     """
@@ -59,6 +60,7 @@ class Preview:
     unusable: dict[str, int]
     samples: tuple[str, ...]
     reused_ids: int = 0
+    kept: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, object]:
         """As plain values."""
@@ -77,6 +79,8 @@ class Preview:
         for role, name in self.columns.items():
             if name is not None:
                 yield f"  {role:<7} ← {printable(name)}{hints.get(role, '')}"
+        if self.kept:
+            yield f"  kept    {', '.join(map(printable, self.kept))}: in the release, masked as the text is"
         if self.columns.get("id") is None:
             yield f"  id      none: reviews are called {NUMBERED}1, {NUMBERED}2 … by their rows"
         if self.columns.get("place") is None:
@@ -84,9 +88,10 @@ class Preview:
         if self.unused:
             more = len(self.unused) - _NAMED
             names = ", ".join(printable(name) for name in self.unused[:_NAMED])
-            options = ", ".join(f"--{role}-column" for role in _ROLES if self.columns.get(role) is None)
-            hint = f"; {options} would take one" if options else ""
-            yield f"  unused  {names}{f' and {more:,} more' if more > 0 else ''}{hint}"
+            options = [f"--{role}-column" for role in _ROLES if self.columns.get(role) is None]
+            hint = f"{', '.join(options)} would take one, " if options else ""
+            many = f" and {more:,} more" if more > 0 else ""
+            yield f"  unused  {names}{many}; {hint}--keep-columns takes any into the release"
         if self.unusable:
             reasons = ", ".join(f"{count:,} {_REASONS.get(name, name)}" for name, count in self.unusable.items())
             seen = "" if self.exact else f" of the first {MOST_ROWS:,}"
@@ -124,11 +129,11 @@ def preview(path: Path, config: Config) -> Preview:
             ids |= {item.id} if item.id else set()
     if not exact:
         rows = _rounded(used[0] * path.stat().st_size / used[1]) if all(used) else MOST_ROWS
-    taken = understood.columns.values()
+    taken = {*understood.columns.values(), *config.input.keep_columns}
     unused = tuple(name for name in understood.names if name not in taken)
     return Preview(
         path.name, understood.encoding, rows, exact, dict(understood.columns), understood.by_content, unused,
-        dict(rejected.most_common()), tuple(samples), reused,
+        dict(rejected.most_common()), tuple(samples), reused, config.input.keep_columns,
     )  # fmt: skip
 
 

@@ -38,6 +38,7 @@ from builder.release.package import write_row
 from builder.reviews.dedup.near_duplicates import normal
 from builder.reviews.privacy import masking as privacy
 from builder.reviews.script import language_tag, same_script
+from builder.reviews.sources.cells import date_of
 from builder.reviews.text import hashed, read_part, repaired_view
 from builder.store import db, reviews, runs, triplets
 from builder.store import labels as labelled
@@ -98,7 +99,15 @@ def build_row(
         "rating": review.rating, "source": review.source or None, "annotation": annotation,
         "unverified_negative": annotation == "silver" and not rows, "triplets": rows,
     }  # fmt: skip
+    if names := context.config.input.keep_columns:
+        cells = reviews.columns_of(context.connection, review.id)
+        row["columns"] = {name: _mask_cell(cells.get(name), review.place) for name in names}
     return row, dropped
+
+
+def _mask_cell(cell: str | None, place: str | None) -> str | None:
+    """A cell of a column that passes through, without the personal data that texts lose. A date is none."""
+    return cell if cell is None or date_of(cell) else privacy.mask(cell, [place] if place else []).text
 
 
 def _language(context: Context, review: Review) -> str:

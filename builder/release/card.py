@@ -17,6 +17,7 @@ from builder.core.annotators import NOT_STATED
 from builder.core.licences import known_to_hubs
 from builder.release import layers, origin, parquet, sections
 from builder.release.manifest import MASKED, MASKING, UNMASKED, Content, Facts, size_of
+from builder.release.reading import kept_columns
 from builder.release.stated_quality import quality_section
 from builder.release.statistics import table
 
@@ -89,8 +90,7 @@ dataset = load_dataset("PATH")              # all reviews; load_dataset("PATH", 
 {_masks(facts)}
 
 Masks are found by pattern and by a dictionary. {MASKING} Not found, and may remain: {UNMASKED}. \
-Place and author columns are not released. \
-{_ids(facts)}
+{_columns(facts)} {_ids(facts)}
 
 {_FILES}
 
@@ -98,6 +98,14 @@ Place and author columns are not released. \
 
 {sections.maintenance(facts)}
 """
+
+
+def _columns(facts: Facts) -> str:
+    """Which columns of the input are released."""
+    if not (kept := kept_columns(facts.config)):
+        return "Place and author columns are not released."
+    names = ", ".join(f"`{name}`" for name in kept)
+    return f"The columns {names} are released and masked as texts are; an author's name alone stays in them."
 
 
 def _by_source(facts: Facts) -> str:
@@ -227,8 +235,9 @@ def _front(facts: Facts, content: Mapping[str, Content]) -> Iterator[str]:
     yield "dataset_info:"
     for name, splits in configs.items():
         yield from _info(
-            name, splits, sizes, content, layers.features() if name in facts.augmentations else parquet.features()
-        )
+            name, splits, sizes, content,
+            layers.features() if name in facts.augmentations else parquet.features(kept_columns(facts.config)),
+        )  # fmt: skip
 
 
 def _gold_creators(facts: Facts) -> list[str]:

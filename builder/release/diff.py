@@ -185,7 +185,7 @@ def _review(i: str, old: tuple[str, ReviewRow], new: tuple[str, ReviewRow], tall
         tally.note("reviews_moved", f"{i} from {split} to {now}")
     if before["text"] != after["text"]:
         tally.note("reviews_edited", i)
-    changed = [key for key in ("annotation", "language", "rating") if before[key] != after[key]]
+    changed = [key for key in ("annotation", "language", "rating", "columns") if before.get(key) != after.get(key)]
     if changed:
         tally.note("reviews_relabelled", f"{i}: {', '.join(changed)}")
     if before["triplets"] != after["triplets"]:

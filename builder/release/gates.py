@@ -72,11 +72,11 @@ def schema_fault(row: Any, layout: int = FORMAT) -> str | None:
 def _review_fault(row: Any, layout: int) -> str | None:
     """What is wrong with a row beside its triplets."""
     flag = row.get("unverified_negative") if isinstance(row, dict) else None
-    rest = (
-        {key: value for key, value in row.items() if key != "unverified_negative"}
-        if isinstance(flag, bool) and layout > 2
-        else row
-    )
+    kept = row.get("columns") if isinstance(row, dict) else None
+    apart = {"unverified_negative"} if isinstance(flag, bool) else set()
+    if isinstance(kept, dict) and all(isinstance(cell, _NAMED) for cell in kept.values()):
+        apart.add("columns")
+    rest = {key: value for key, value in row.items() if key not in apart} if apart and layout > 2 else row
     if fault := _keys("row", rest, _REVIEW if layout > 2 else _OLD_REVIEW):
         return fault
     if row["annotation"] not in ("gold", "silver"):

@@ -42,7 +42,8 @@ from builder.release.manifest import (
     stored,
 )
 from builder.release.origin import citation, cite_as
-from builder.release.sections import LINEAGE, REVIEW, TRIPLET
+from builder.release.reading import kept_columns
+from builder.release.sections import COLUMNS, LINEAGE, REVIEW, TRIPLET
 from builder.release.stated_quality import quality_sentence
 from builder.release.verify import Seen, verify
 
@@ -139,7 +140,9 @@ def croissant(facts: Facts, content: Mapping[str, Content]) -> str:
         _splits(),
         *(
             _records(
-                path, augmented=any(path.endswith(f"-{augmentation}.parquet") for augmentation in facts.augmentations)
+                path,
+                kept_columns(facts.config),
+                augmented=any(path.endswith(f"-{augmentation}.parquet") for augmentation in facts.augmentations),
             )
             for path in content
         ),
@@ -210,7 +213,7 @@ def _splits() -> Node:
     }
 
 
-def _records(path: str, augmented: bool) -> Node:
+def _records(path: str, kept: Sequence[str], augmented: bool) -> Node:
     """The reviews of one file, its triplets nested; of an augmentation layer with the row that each comes from."""
     split, _, layer = path.removeprefix("parquet/").removesuffix(".parquet").partition("-")
     name = f"{split}-{layer}"
@@ -240,6 +243,14 @@ def _records(path: str, augmented: bool) -> Node:
             "subField": parts,
         }
     )
+    if kept and not augmented:
+        own = [
+            {"@type": "cr:Field", "@id": f"{name}/columns/{key}", "name": key, "dataType": "sc:Text",
+             "description": "as the input had it, masked", "source": source("columns", f"'{key}'")}
+            for key in kept
+        ]  # fmt: skip
+        about = {"name": "columns", "description": COLUMNS["columns"][1]}
+        fields.append({"@type": "cr:Field", "@id": f"{name}/columns", **about, "subField": own})
     return {
         "@type": "cr:RecordSet",
         "@id": name,
@@ -306,7 +317,8 @@ def _split(folder: Path, split: str, rows: Iterable[WrittenRow]) -> list[str]:
         for number, written in enumerate(rows, start=1):
             ours.write(written.line)
             if (layer := written.row["annotation"]) not in tables:
-                tables[layer] = stack.enter_context(parquet.TableWriter(folder / parquet.path(split, layer)))
+                shape = parquet.schema(kept=tuple(written.row.get("columns", ())))
+                tables[layer] = stack.enter_context(parquet.TableWriter(folder / parquet.path(split, layer), shape))
             tables[layer].take(written.line)
             theirs.write(_numbered(number, written.answer))
             skipped.write(written.refused)

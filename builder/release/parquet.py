@@ -37,8 +37,10 @@ FIELDS: dict[str, str] = {
 """The fields of a triplet."""
 
 
-def schema(layout: int = FORMAT) -> Any:
-    """The Arrow schema of a review with its triplets, in a release of this layout."""
+def schema(layout: int = FORMAT, kept: Sequence[str] = ()) -> Any:
+    """The Arrow schema of a review with its triplets, in a release of this layout. `kept`: the columns of the input
+    that pass through.
+    """
     import pyarrow as pa
 
     kinds = {
@@ -49,10 +51,11 @@ def schema(layout: int = FORMAT) -> Any:
     def typed(columns: Mapping[str, str]) -> list[tuple[str, Any]]:
         return [(name, kinds[kind]) for name, kind in columns.items() if layout > 2 or name not in _SINCE_3]
 
-    return pa.schema([*typed(COLUMNS), ("triplets", pa.list_(pa.struct(typed(FIELDS))))])
+    own = [("columns", pa.struct([(name, pa.string()) for name in kept]))] if kept else []
+    return pa.schema([*typed(COLUMNS), ("triplets", pa.list_(pa.struct(typed(FIELDS)))), *own])
 
 
-def features() -> list[dict[str, object]]:
+def features(kept: Sequence[str] = ()) -> list[dict[str, object]]:
     """The same schema as a dataset card writes it."""
     kinds: dict[str, dict[str, object]] = {
         "element": {"struct": [{"name": "text", "dtype": "string"}, {"name": "spans", "list": {"list": "int32"}}]},
@@ -60,7 +63,10 @@ def features() -> list[dict[str, object]]:
     }
     triplet = [{"name": name, **kinds.get(kind, {"dtype": kind})} for name, kind in FIELDS.items()]
     columns: list[dict[str, object]] = [{"name": name, "dtype": kind} for name, kind in COLUMNS.items()]
-    return [*columns, {"name": "triplets", "list": triplet}]
+    columns.append({"name": "triplets", "list": triplet})
+    if kept:
+        columns.append({"name": "columns", "struct": [{"name": name, "dtype": "string"} for name in kept]})
+    return columns
 
 
 def path(split: str, layer: str) -> str:

@@ -221,6 +221,15 @@ def _short(value: object) -> str:
 
 # ---- Reading
 
+KEEP = "input.keep_columns"
+"""The setting that names the columns of the input that pass through."""
+
+
+def kept_columns(config: Mapping[str, Any]) -> tuple[str, ...]:
+    """The names of `columns` in each row, by the settings that a manifest states."""
+    return tuple(dict.fromkeys(map(str, config.get(KEEP, ()))))
+
+
 FORMAT = 3
 """The layout that is written. 1 had no `format` key, and neither Parquet, Croissant nor the gates of verify that came
 with 2. Rows of 2 lacked where a review came from, confidence, verdict and categories; reviews without a triplet were

@@ -16,6 +16,7 @@ from builder.release import origin
 from builder.release.export.records import ElementRow, ReviewRow
 from builder.release.figures import interval, metric_name, system_name
 from builder.release.manifest import Facts
+from builder.release.reading import kept_columns
 
 # ---- Fields and the example
 
@@ -35,6 +36,8 @@ REVIEW: Mapping[str, tuple[str, str]] = {
     ),
     "triplets": ("list", "what the review says, in the order of the opinions"),
 }
+COLUMNS = {"columns": ("object", "columns that pass through from the input, text or null, personal data masked")}
+"""In the rows of a release whose build kept any (`input.keep_columns`)."""
 TRIPLET: Mapping[str, tuple[str, str]] = {
     "id": (
         "string",
@@ -147,13 +150,7 @@ REASONS = {
     "unlabelled": "reviews of test that nobody labelled",
 }
 """Reason codes of the stage release in words."""
-_FIELDS = f"""## Fields
-
-A review:
-
-{table(REVIEW)}
-
-A triplet. An element is `{{"text", "spans"}}`; \
+_TRIPLET_FIELDS = f"""A triplet. An element is `{{"text", "spans"}}`; \
 spans are half-open code-point offsets into the review's `text`, several where the words are parted:
 
 {table(TRIPLET)}
@@ -186,7 +183,21 @@ def fields_of(facts: Facts) -> str:
     judged = origin.is_judged(facts)
     null = "" if judged else "\nNo judge decided on this release: `confidence` and `verdict` are null throughout.\n"
     example = shown_example(judged)
-    return f"{_FIELDS}{null}\nAn invented example, which is in no split:\n\n```json\n{example}\n```"
+    kept = kept_columns(facts.config)
+    review = table({**REVIEW, **COLUMNS} if kept else REVIEW)
+    names = f"Columns that passed through: {', '.join(f'`{name}`' for name in kept)}.\n\n" if kept else ""
+    return f"""## Fields
+
+A review:
+
+{review}
+
+{names}{_TRIPLET_FIELDS}{null}
+An invented example, which is in no split:
+
+```json
+{example}
+```"""
 
 
 def uses(facts: Facts) -> str:

@@ -29,7 +29,16 @@ from builder.release.export.records import ReviewRow
 from builder.release.gates import RowLook, WholeRelease, row_faults, schema_fault
 from builder.release.layers import LayerRow
 from builder.release.manifest import sums
-from builder.release.reading import FORMAT, NAME, croissant_fault, manifest_fault, parse, read_json, rows
+from builder.release.reading import (
+    FORMAT,
+    NAME,
+    croissant_fault,
+    kept_columns,
+    manifest_fault,
+    parse,
+    read_json,
+    rows,
+)  # fmt: skip
 
 
 def count_faults(
@@ -269,7 +278,8 @@ def _reviews(
     counted: Counter[str] = Counter(
         dict.fromkeys(("reviews", "triplets", "gold", "unverified negatives", *POLARITIES), 0)
     )
-    with closing(_Twins(release, split, layout)) as twins:
+    kept = kept_columns(manifest["config"])
+    with closing(_Twins(release, split, parquet.schema(layout, kept) if layout > 1 else None)) as twins:
         for lines, checked in check_lines(release, path, layout, _masks(manifest), crew, compared):
             yield from checked.faults
             seen = None if checked.faults else seen
@@ -278,6 +288,9 @@ def _reviews(
                 whole.take(split, look)
                 if layout > 1 or seen is not None:
                     row = parse(text_of(lines[n]))
+                    if tuple(row.get("columns", ())) != kept:
+                        stated = ", ".join(kept) or "none"
+                        yield f"{path}: {row['id']} has other columns than manifest.json says: {stated}"
                     yield from twins.take(row) if layout > 1 else ()
                     if seen is not None:
                         seen(split, row)
@@ -353,9 +366,8 @@ def _files(release: Path, files: Mapping[str, Any], layout: int) -> Iterator[str
 class _Twins:
     """The Parquet files of a split, read along with its rows."""
 
-    def __init__(self, release: Path, split: str, layout: int) -> None:
-        self._release, self._split = release, split
-        self._shape = parquet.schema(layout) if layout > 1 else None
+    def __init__(self, release: Path, split: str, shape: Any) -> None:
+        self._release, self._split, self._shape = release, split, shape
         self._open: dict[str, parquet.Twin] = {}
         self._broken: set[str] = set()
 

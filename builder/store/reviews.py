@@ -52,6 +52,16 @@ def set_dates(connection: sqlite3.Connection, dates: Iterable[tuple[str, str]]) 
     connection.executemany("INSERT INTO review_dates (review, date) SELECT id, ? FROM reviews WHERE key = ?", dates)
 
 
+def set_columns(connection: sqlite3.Connection, cells: Iterable[tuple[int, str, str]]) -> None:
+    """`cells` of (id of a review, name of a column that passes through, its text)."""
+    connection.executemany("INSERT INTO review_columns (review, name, value) VALUES (?,?,?)", cells)
+
+
+def columns_of(connection: sqlite3.Connection, review: int) -> dict[str, str]:
+    """The columns of a review that pass through, those without a value left out."""
+    return dict(connection.execute("SELECT name, value FROM review_columns WHERE review = ?", (review,)))
+
+
 def groups(connection: sqlite3.Connection) -> Iterator[tuple[int, str]]:
     """(id, group) of the reviews that have a group and are no duplicates."""
     return connection.execute(

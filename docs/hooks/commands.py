@@ -9,10 +9,16 @@ import click
 
 from builder.cli.main import cli
 
+GROUPS = tuple(name for name in cli.list_commands(click.Context(cli)) if isinstance(cli.commands[name], click.Group))
+"""Groups of commands, each of which has a page."""
 
-def describe_commands() -> str:
-    """Every command with its usage, its help and a table of its options."""
-    return "\n".join(_describe(name, command) for name, command in walk_commands(cli))
+
+def describe_commands(group: str = "") -> str:
+    """The commands of a group, or those of none, with usage, help and a table of options."""
+    commands = walk_commands(cli)
+    if not group:
+        return "\n".join(_describe(name, command) for name, command in commands if name.split()[0] not in GROUPS)
+    return "\n".join(_describe(name, command) for name, command in commands if name.split()[0] == group)
 
 
 def walk_commands(group: click.Group, prefix: str = "") -> Iterator[tuple[str, click.Command]]:

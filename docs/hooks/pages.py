@@ -21,6 +21,7 @@ import settings
 ROOT = Path(__file__).parents[2]
 GENERATED: Mapping[str, Callable[[], str]] = {
     "commands": commands.describe_commands,
+    **{f"commands of {group}": partial(commands.describe_commands, group) for group in commands.GROUPS},
     "settings": settings.describe_build_settings,
     "augmentation settings": settings.describe_augmentation_settings,
     "tables": database.describe_database,

@@ -29,7 +29,7 @@ function meaning(row) {
   if (row.kind === "aspect" && free) field.setAttribute("list", "known");
   else field.replaceChildren(...choices(row).map((name) => element("option", name)));
   field.value = row.meaning; field.setAttribute("aria-label", row.kind === "aspect" ? "class" : "polarity");
-  field.addEventListener("change", () => perform(() => answer(row.place, row.accept, field.value)));
+  field.addEventListener("change", () => perform(() => answer(row.place, row.answer, field.value)));
   return field;
 }
 function drawn(row) {
@@ -37,8 +37,8 @@ function drawn(row) {
   item.id = `w${row.place}`; item.lang = "zh";
   head.append(element("b", row.word), element("small", row.kind === "aspect" ? "對象 aspect" : "意見 opinion"), meaning(row), element("small", `${row.support} 則 reviews · ${Math.round(100 * row.confidence)}%`), buttons);
   for (const [value, label] of [["yes", "收 take"], ["no", "不收 refuse"]]) {
-    const button = element("button", label); button.setAttribute("aria-pressed", String(row.accept === value));
-    button.addEventListener("click", () => { at = row.place; perform(() => answer(row.place, row.accept === value ? "" : value, row.meaning)); });
+    const button = element("button", label); button.setAttribute("aria-pressed", String(row.answer === value));
+    button.addEventListener("click", () => { at = row.place; perform(() => answer(row.place, row.answer === value ? "" : value, row.meaning)); });
     buttons.append(button);
   }
   item.append(head, ...row.evidence.map((text) => sentence(text, row.word)));
@@ -47,12 +47,12 @@ function drawn(row) {
 function mark() {
   document.querySelectorAll("#words [aria-current]").forEach((item) => item.removeAttribute("aria-current"));
   const item = $(`w${at}`); if (item) { item.setAttribute("aria-current", "true"); item.scrollIntoView({ block: "nearest" }); }
-  const done = rows.filter((row) => row.accept).length;
+  const done = rows.filter((row) => row.answer).length;
   $("fill").style.width = (rows.length ? 100 * done / rows.length : 100) + "%";
   $("count").textContent = `${done} / ${rows.length}`;
 }
-async function answer(place, accept, value) {
-  rows[place] = await call("/api/answer", { place, accept, meaning: value });
+async function answer(place, said, value) {
+  rows[place] = await call("/api/answer", { place, answer: said, meaning: value });
   $(`w${place}`).replaceWith(drawn(rows[place])); mark();
 }
 function showClasses() {
@@ -96,6 +96,6 @@ document.addEventListener("keydown", (event) => {
 });
 $("take").addEventListener("click", () => perform(take));
 perform(async () => {
-  show(await call("/api/words")); at = Math.max(0, rows.findIndex((row) => !row.accept)); mark();
+  show(await call("/api/words")); at = Math.max(0, rows.findIndex((row) => !row.answer)); mark();
   document.body.dataset.ready = "1";
 });

@@ -7,7 +7,7 @@ paper decides by rules is weighed here by a regression that the lexicon's own wo
 association, context purity, company and spelling make the confidence that a word is an opinion or an aspect, and so
 does how often the model takes it for one.
 
-Candidate files are for a person to accept or drop. In: `Induced`. Out: a TSV with an empty column `accept`; filled with
+Candidate files are for a person to accept or drop. In: `Induced`. Out: a TSV with an empty column `answer`; filled with
 yes and no it becomes an overlay. The evidence is sentences, or places (index of the review : offset in its view). With
 places the file can be shown to people who may not see the reviews.
 """
@@ -228,7 +228,7 @@ def _unfit(word: str, use: Uses, lexicon: Lexicon, settings: InductionSettings, 
 
 # ---- Candidate files
 
-COLUMNS = ("kind", "word", "meaning", "confidence", "support", "association", "purity", "evidence", "accept")
+COLUMNS = ("kind", "word", "meaning", "confidence", "support", "association", "purity", "evidence", "answer")
 BETWEEN = " ／ "
 """What stands between two sentences."""
 Sentences = Mapping[tuple[int, int], str]
@@ -238,7 +238,7 @@ _POLARITIES = {"POS": 7.5, "NEU": 5.0, "NEG": 2.8}
 """The valence of an opinion of which only its polarity is said."""
 _CLEAR = 0.5
 """How far from 5 the valence of an opinion is that praises or blames."""
-_FIX = "write candidates with `builder words lexicon induce` and change only the columns meaning and accept"
+_FIX = "write candidates with `builder words lexicon induce` and change only the columns meaning and answer"
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,7 +324,7 @@ def accept(
         raise ResourceError(
             "no candidate is accepted",
             where=str(path),
-            fix="write yes into the column accept, or say from which confidence on to take them",
+            fix="write yes into the column answer, or say from which confidence on to take them",
         )
     opinions = {row.word: read_valence(row.meaning) for row in taken if row.kind == "opinion"}
     overlay = Overlay(
@@ -407,7 +407,7 @@ def _parse_line(number: int, cells: list[str], where: str, classes: Collection[s
         cells[8].strip().lower(),
     )
     if answer not in ANSWERS:
-        raise ResourceError(f"{cells[8]!r} in the column accept", where=where, fix="write yes or no or leave it empty")
+        raise ResourceError(f"{cells[8]!r} in the column answer", where=where, fix="write yes or no or leave it empty")
     if kind not in ("opinion", "aspect") or not word:
         raise ResourceError(f"kind {kind!r} of the word {word!r}", where=where, fix=_FIX)
     try:

@@ -8,7 +8,7 @@ of a word count as one, under the form that is written more.
 The section of mistakes shows what goes wrong, by kind, with examples. It is there only where there is gold. An answer
 counts as right by the lenient match, as in the scores.
 
-The pairing rules' share of the work is shown as Snorkel's analysis shows that of labelling functions (Ratner et al.
+The rules' share of the work is shown as Snorkel's analysis shows that of labelling functions (Ratner et al.
 2017).
 """
 
@@ -248,10 +248,10 @@ def analyse_rules(
     columns = ("rule", "coverage %", "overlap %", "conflict %", "decides", "released", "judged", "accuracy %")
     by = f"Accuracy: the share that is right by {yardstick.name}." if yardstick else "Accuracy is not known: no gold."
     note = (
-        f"Of the {counted(opinions, 'opinion')} of the first {_READ:,} reviews at most: those for which the "
-        "rule finds an "
-        "aspect (coverage), for which another rule finds the same (overlap) or another one (conflict), and those whose "
-        f"aspect it decides. {by}"
+        f"Of the {counted(opinions, 'opinion')} of the first {_READ:,} reviews at most. A rule that pairs: opinions "
+        "for which it finds an aspect (coverage), for which another rule finds the same (overlap) or another one "
+        "(conflict), and those whose aspect it decides. A rule that refuses: words that it refuses (coverage), those "
+        f"that another one refuses too (overlap), and those that no rule before it refuses (decides). {by}"
     )
     missing = "No annotated reviews: `builder run annotate`."
     return Table("rule-analysis", "The rules side by side", columns, tuple(cells), note, missing)
@@ -301,7 +301,7 @@ def collect(
     sections = (
         likes_and_dislikes(connection, _trust(audited, head)),
         _collect_examples(connection, examples),
-        replace(contents.in_and_out(connection), part="For whoever uses the data"),
+        replace(contents.in_and_out(connection), part="For users of the data"),
         contents.triplets(connection),
         audited,
         scores,

@@ -237,7 +237,7 @@ def _models(queried: dict[str, list[dict[str, object]]], chosen: Selection, doub
     return [
         *([grown] if len(queried["growth"]) > 1 else []),  # a build without models has one set, which grows nowhere
         Chart(
-            "Verdicts", "what the judge says of each model's findings; it rejects so many",
+            "Verdicts", "what the judge says of what each model found; behind it, the percent that it rejects",
             _query("rejects-by-round"),
             (("YY", "accepted"), ("abstained", "no verdict"), ("YN", "polarity doubted"), ("NX", "pair doubted")),
             verdicts(queried["rejects-by-round"], bool(doubt)), doubt,
@@ -245,7 +245,7 @@ def _models(queried: dict[str, list[dict[str, object]]], chosen: Selection, doub
         Chart(
             "Rules",
             "candidates by the rule that made them"
-            + "; the judge, itself a model, accepts so many percent: that is not accuracy" * shares,
+            + "; behind them, the percent that the judge accepts: it is a model, so that is no accuracy" * shares,
             _query("by-rule"), LEGEND,
             by_polarity(queried["by-rule"], "rule", rules, "accepted_percent", bool(doubt)), doubt * shares,
         ),

@@ -82,6 +82,7 @@ def columns_of(settings: Input) -> sources.Columns:
         source=settings.source_column or None,
         group=settings.group_column or None,
         date=settings.date_column or None,
+        keep=settings.keep_columns,
     )
 
 
@@ -122,6 +123,9 @@ def _write(context: Context, rows: Sequence[IngestRow], stored: StoredTexts) -> 
     reviews.set_groups(connection, [(row.group, key) for row, key in zip(rows, keys, strict=True) if row.group])
     reviews.set_dates(connection, [(row.date, key) for row, key in zip(rows, keys, strict=True) if row.date])
     ids = reviews.ids(connection, keys)
+    names = context.config.input.keep_columns
+    kept = ((ids[key], zip(names, row.kept, strict=True)) for row, key in zip(rows, keys, strict=True))
+    reviews.set_columns(connection, ((i, name, value) for i, cells in kept for name, value in cells if value))
     search.add(connection, ((ids[key], row.tokens) for row, key in zip(rows, keys, strict=True)))
     for row, key in zip(rows, keys, strict=True):
         stored.append(ids[key], row.normal)

@@ -13,7 +13,7 @@ import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypedDict, cast
+from typing import Any, Literal, NotRequired, TypedDict, cast
 
 from builder.core.records import POLARITIES, Element, Polarity, Released, Span, Triplet, Verdict
 from builder.release.export.paper import aspect_text
@@ -54,7 +54,7 @@ class ReviewRow(TypedDict):
     """A review of a release: its masked text, to which all offsets (code points, half-open) refer.
 
     `rating` and `source` are the input's. `unverified_negative`: nothing was found in it, and nobody has checked that
-    nothing is there.
+    nothing is there. `columns` are those of the input that pass through, masked; a release without any has no such key.
     """
 
     id: str
@@ -65,6 +65,7 @@ class ReviewRow(TypedDict):
     annotation: str
     unverified_negative: bool
     triplets: list[TripletRow]
+    columns: NotRequired[dict[str, str | None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,7 +295,10 @@ TRIPLET_DETAILS = ("id", "valence", "confidence", "verdict", "aspect_category", 
 def review_details(review: Labelled) -> dict[str, Any]:
     """What the row of a review says of it; nothing where it was made without a row."""
     row = review.row
-    return {key: row.get(key) for key in REVIEW_DETAILS} if row is not None else {}
+    if row is None:
+        return {}
+    kept = {"columns": row["columns"]} if "columns" in row else {}
+    return {**{key: row.get(key) for key in REVIEW_DETAILS}, **kept}
 
 
 def triplet_details(label: TripletLabel) -> dict[str, Any]:

@@ -48,7 +48,9 @@ def _kind(hint: object) -> Kind:
 
 
 def _kinds(row: type) -> dict[str, Kind]:
-    return {name: _kind(hint) for name, hint in typing.get_type_hints(row).items() if name != "triplets"}
+    return {
+        name: _kind(hint) for name, hint in typing.get_type_hints(row).items() if name not in ("triplets", "columns")
+    }
 
 
 REVIEW, TRIPLET = _kinds(ReviewRow), _kinds(TripletRow)
@@ -59,13 +61,17 @@ def _name(key: str) -> str:
     return f"triplet_{key}" if key in REVIEW else key
 
 
-def columns() -> list[str]:
-    """The header."""
+KEPT = "columns."
+"""What stands before the name of a column that passed through from the input."""
+
+
+def columns(reviews: Sequence[ReviewRow] = ()) -> list[str]:
+    """The header. All reviews have the columns of the first that passed through from the input."""
     names = list(REVIEW)
     for key, kind in TRIPLET.items():
         names += [_name(key), f"{key}_spans"] if kind == "element" else [_name(key)]
         names += [f"{key}_start", f"{key}_end"] if key in BOUNDS else []
-    return names
+    return names + [f"{KEPT}{name}" for review in reviews[:1] for name in review.get("columns", ())]
 
 
 def cells(rows: Iterable[ReviewRow]) -> Iterator[list[Cell]]:
@@ -73,7 +79,7 @@ def cells(rows: Iterable[ReviewRow]) -> Iterator[list[Cell]]:
     for row in rows:
         review = [_written(row.get(key), kind) for key, kind in REVIEW.items()]
         for triplet in row["triplets"] or (None,):
-            yield review + _of_triplet(triplet)
+            yield [*review, *_of_triplet(triplet), *row.get("columns", {}).values()]
 
 
 def _of_triplet(triplet: TripletRow | None) -> list[Cell]:
@@ -97,7 +103,8 @@ def _written(value: Any, kind: Kind) -> Cell:
 
 def rows(header: Sequence[str], lines: Iterable[Sequence[Cell]]) -> list[ReviewRow]:
     """The rows that a table was made of; ValueError with the line of one that cannot be read."""
-    if list(header) != columns():
+    kept = [name for name in header if name.startswith(KEPT)]
+    if list(header) != [*columns(), *kept]:
         raise ValueError(f"the columns are {', '.join(header)}; not {', '.join(columns())}")
     made: list[dict[str, Any]] = []
     for number, line in enumerate(lines, start=2):
@@ -105,7 +112,8 @@ def rows(header: Sequence[str], lines: Iterable[Sequence[Cell]]) -> list[ReviewR
             cell = dict(zip(header, line, strict=True))
             review = {key: _read(cell[key], kind) for key, kind in REVIEW.items()}
             if not made or made[-1]["id"] != review["id"]:
-                made.append(review | {"triplets": []})
+                own = {name.removeprefix(KEPT): _read(cell[name], "text") for name in kept}
+                made.append(review | {"triplets": []} | ({"columns": own} if kept else {}))
             if cell[_name("id")] not in (None, ""):
                 made[-1]["triplets"].append(_triplet(cell))
         except (ValueError, TypeError) as error:
@@ -133,11 +141,11 @@ def _read(value: Cell, kind: Kind) -> Any:
 # ---- CSV
 
 
-def dump_csv(reviews: Iterable[ReviewRow]) -> str:
+def dump_csv(reviews: Sequence[ReviewRow]) -> str:
     """UTF-8, commas, all text in quotes, so that texts may hold line breaks."""
     out = io.StringIO()
     writer = csv.writer(out, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
-    writer.writerow(columns())
+    writer.writerow(columns(reviews))
     writer.writerows(cells(reviews))
     return out.getvalue()
 
@@ -198,7 +206,7 @@ def oversized(row: ReviewRow) -> str | None:
     )
 
 
-def dump_xlsx(reviews: Iterable[ReviewRow]) -> bytes:
+def dump_xlsx(reviews: Sequence[ReviewRow]) -> bytes:
     """A workbook of one sheet, cells as text (a leading = makes no formula) or numbers. ConfigError for more rows
     than a sheet holds.
     """
@@ -207,7 +215,7 @@ def dump_xlsx(reviews: Iterable[ReviewRow]) -> bytes:
         for name, part in _PARTS.items():
             book.writestr(_dated(name), _DECLARED + part)
         with book.open(_dated("xl/worksheets/sheet1.xml"), "w") as sheet:
-            sheet.write((_SHEET + _line(columns())).encode())
+            sheet.write((_SHEET + _line(columns(reviews))).encode())
             for number, line in enumerate(cells(reviews), start=2):
                 if number > MOST_ROWS:
                     raise ConfigError(

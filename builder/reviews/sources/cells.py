@@ -6,6 +6,7 @@ cell of any type.
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import unicodedata
@@ -24,7 +25,7 @@ from builder.reviews.sources.opening import storable, written
 @dataclass(frozen=True, slots=True)
 class RawReview:
     """One row as a reader gives it. `row` is the 1-based data row of the file (the header not counted).
-    `date`: YYYY-MM-DD, or YYYY-MM.
+    `date`: YYYY-MM-DD, or YYYY-MM. `kept`: the cells of `Columns.keep` as text, None where there is none.
     """
 
     row: int
@@ -35,6 +36,7 @@ class RawReview:
     rating: float | None = None
     group: str | None = None
     date: str | None = None
+    kept: tuple[str | None, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,9 +141,10 @@ def review(
     source: object = None,
     group: object = None,
     date: object = None,
+    *kept: object,
 ) -> Row:
     """The cells of row `row` as a review. A missing text is "" and left to the stage, which rejects what is empty.
-    `order` is that of the column's dates.
+    `order` is that of the column's dates. `kept`: the cells of columns that pass through.
     """
     if isinstance(text, bool) or not isinstance(text, str | int | float | Decimal | None):
         return RejectedRow(
@@ -151,9 +154,10 @@ def review(
     if _STRUCTURE.match(content):
         return RejectedRow(row, "type", f"row {row}: the text is an object or a list, not a string", storable(content))
     made = RawReview(
-        row, content, _label(id), _label(source), _label(place), rating_of(rating), _label(group), date_of(date, order)
-    )
-    return unfit(row, (made.text, made.id, made.source, made.place, made.group)) or made
+        row, content, _label(id), _label(source), _label(place), rating_of(rating), _label(group), date_of(date, order),
+        tuple(map(_kept, kept)),
+    )  # fmt: skip
+    return unfit(row, (made.text, made.id, made.source, made.place, made.group, *made.kept)) or made
 
 
 def unfit(row: int, cells: Iterable[str | None]) -> RejectedRow | None:
@@ -203,6 +207,13 @@ def _finite(value: float | Decimal) -> bool:
         return math.isfinite(value)
     except (OverflowError, ValueError):
         return False
+
+
+def _kept(value: object) -> str | None:
+    """A cell as text: a time as ISO 8601 has it, a list or an object as JSON."""
+    if isinstance(value, bool | dict | list):
+        return json.dumps(value, ensure_ascii=False, default=str)
+    return value.isoformat() if isinstance(value, date) else _label(value)
 
 
 def _label(value: object) -> str | None:

@@ -124,11 +124,15 @@ class Columns:
     group: str | None = None
     """Never looked up: which reviews belong together is for the user to say."""
     date: str | None = None
+    keep: tuple[str, ...] = ()
+    """Columns that pass through as they are; they may be those of a role as well."""
 
 
 @dataclass(frozen=True, slots=True)
 class Picks:
-    """Positions of the columns; None where the file has none. `order`: that of the dates, where the column shows it."""
+    """Positions of the columns; None where the file has none. `order`: that of the dates, where the column shows it.
+    `keep`: of the columns that pass through.
+    """
 
     text: int
     id: int | None = None
@@ -138,11 +142,12 @@ class Picks:
     group: int | None = None
     date: int | None = None
     order: Order | None = None
+    keep: tuple[int, ...] = ()
 
     @property
     def used(self) -> tuple[int | None, ...]:
         """In the order of `review`'s arguments."""
-        return self.text, self.id, self.place, self.rating, self.source, self.group, self.date
+        return self.text, self.id, self.place, self.rating, self.source, self.group, self.date, *self.keep
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +220,7 @@ def resolve(table: Table, columns: Columns, source: Source) -> Picks:
     source.understood.names = tuple(names)
     keys = [_key(name) for name in names]
     picks = {
-        role: _position(names, keys, role, name, where)
+        role: _position(names, keys, f"--{role}-column", name, where)
         for role in GUESSES
         if (name := getattr(columns, role)) is not None
     }
@@ -235,7 +240,8 @@ def resolve(table: Table, columns: Columns, source: Source) -> Picks:
     }
     chosen = dict.fromkeys(GUESSES) | guessed | {"place": _place(table, scopes, inside)} | picks
     source.understood.columns = {role: None if i is None else names[i] for role, i in chosen.items()}
-    return Picks(**chosen, order=_order(table, chosen["date"]))  # type: ignore[arg-type]
+    keep = tuple(_position(names, keys, "--keep-columns", name, where) for name in columns.keep)
+    return Picks(**chosen, order=_order(table, chosen["date"]), keep=keep)  # type: ignore[arg-type]
 
 
 class _Names:
@@ -330,7 +336,7 @@ def _key(name: str) -> str:
     return re.sub(r"[\s_.\-\ufeff]", "", name).casefold()
 
 
-def _position(names: Sequence[str], keys: Sequence[str], role: str, name: str, where: str) -> int:
+def _position(names: Sequence[str], keys: Sequence[str], option: str, name: str, where: str) -> int:
     if name in names:
         return names.index(name)
     if _key(name) in keys:
@@ -338,7 +344,7 @@ def _position(names: Sequence[str], keys: Sequence[str], role: str, name: str, w
     raise InputError(
         f"no column {one_line(name)!r}; columns found: {_enumerate(names)}",
         where=where,
-        fix=f"{did_you_mean(name, names)}correct --{role}-column",
+        fix=f"{did_you_mean(name, names)}correct {option}",
     )
 
 
