@@ -25,10 +25,15 @@ from builder.core.presets import PresetValue, read_preset
 from builder.core.settings import Config
 
 _SPELLINGS = {"release.license": "release.licence"}
+GONE = dict.fromkeys(
+    ("discriminate.folds", "discriminate.least", "discriminate.label_weight"),
+    "builds train no panel any more: leave it out, and the model that builder ships judges",
+)
+"""Settings of earlier versions, and what stands in their place."""
 PROFILES: Mapping[str, Mapping[str, object]] = {
     "embedded": {},
     "rules": {},
-    "encoder": {},
+    "encoder": {"self_train.variants": ("C",)},
     "paper": {"self_train.confidence": 0.0, "self_train.variants": ("C",), "discriminate.mode": "paper"},
 }
 """What a profile changes in the defaults: the paper has one discriminator, its own variants, and adds every
@@ -105,7 +110,7 @@ def _check_key(key: str, known: list[str], where: str) -> None:
     if key in known:
         return
     close = difflib.get_close_matches(key, known, 1)
-    fix = f"did you mean {close[0]!r}?" if close else "known: " + ", ".join(sorted(known))
+    fix = GONE.get(key) or (f"did you mean {close[0]!r}?" if close else "known: " + ", ".join(sorted(known)))
     raise ConfigError(f"unknown key {key!r}", where=where, fix=fix)
 
 
