@@ -1,4 +1,4 @@
-"""Variant E and the shipped model's verdicts, at their edges: what rules and a reader hold together, on made proposals."""
+"""What rules and a reader hold together, and what a judge says, at their edges: on made proposals."""
 
 from __future__ import annotations
 
@@ -29,7 +29,6 @@ NOODLE = triplet(TEXT, (5, 7), [(7, 9)], "NEG")
 WRONG = triplet(TEXT, (0, 2), [(7, 9)], "NEG")
 DISH = "三色豆花很綿密，三色豆花便宜"
 SHORT, LONG = (triplet(DISH, (start, 4), [(5, 7)], "POS") for start in (2, 0))
-
 
 
 def sure(one: Triplet, chance: float, polarity: Any = None) -> tuple[float, Triplet]:
@@ -192,9 +191,7 @@ def test_an_aspect_grows_over_no_opinion() -> None:
 
 def test_two_aspects_that_become_the_same_are_one() -> None:
     first = triplet(DISH, (0, 2), [(5, 7)], "POS")
-    assert [t.aspect.text for t in merged([first, SHORT], [True, True], [(0.6, LONG)], LIMITS)] == [
-        "三色豆花"
-    ]
+    assert [t.aspect.text for t in merged([first, SHORT], [True, True], [(0.6, LONG)], LIMITS)] == ["三色豆花"]
 
 
 def test_an_unsure_proposal_stays_out() -> None:

@@ -23,8 +23,6 @@ from test_serve import Running, check, get, needs_chromium, serving
 
 from builder.core.errors import ConfigError, ReleaseError
 from builder.core.records import Element, Polarity, Token, Triplet
-from builder.pages.report.blocks import Table
-from builder.pages.report.process import contribution, discriminator
 from builder.pages.serve import app, database, overview, spans
 from builder.pages.serve.answering import LONGEST, Extracting
 from builder.pages.serve.selection import Selection
@@ -56,7 +54,7 @@ def made(text: str, aspect: str, opinion: str, polarity: Polarity, rule: str) ->
     return Triplet(parts[0], parts[0], parts[1], parts[1], polarity, 6.0, None, "rules", (rule,))
 
 
-def fill(workdir: Path, trust: float = 1.0) -> None:
+def fill(workdir: Path) -> None:
     """Five reviews of two sources and both scripts; one candidate is left out, one review has none."""
     with db.writing(workdir) as connection, db.atomic(connection):
         rows = [
@@ -84,7 +82,7 @@ def fill(workdir: Path, trust: float = 1.0) -> None:
                     )
                     released.add_triplets(connection, [row])
                 triplets.judge(connection, judge, [(ids[0], "YY" if out else "NX", confidence)])
-        runs.finish(connection, "discriminate", "k", {"trust": trust}, 1.0)
+        runs.finish(connection, "discriminate", "k", {"judged": 9}, 1.0)
         runs.finish(connection, "release", "k", {"version": "0.1.0"}, 1.0)
 
 
@@ -396,25 +394,6 @@ def test_the_tiles_count_what_was_released(shown: Any) -> None:
         "released reviews": "5", "of them with a triplet": "4", "released triplets": "5", "different aspects": "3",
         "different opinions": "4",
     }  # fmt: skip
-
-
-# ---- what is not trusted
-
-
-def test_a_judge_that_is_not_trusted_is_called_so_wherever_its_numbers_stand(tmp_path: Path, shown: Any) -> None:
-    fill(tmp_path / "w", trust=0)
-    doubted = app.datasette(database.of_workdir(tmp_path / "w", tmp_path), "t", "s")
-    for path in ("/", "/review/1", f"/triplet/{next(iter(ids_of(tmp_path)))}"):
-        assert "learnt from too few reviews to be trusted" in get(doubted, path).text, path
-    with db.reading(tmp_path / "w") as connection:
-        tables = discriminator(connection, []).tables + contribution(connection, Table("a", "A", ("a",), ())).tables
-    notes = {table.name: table.note for table in tables}
-    for name in ("verdicts", "by-rule"):
-        assert "learnt from too few reviews to be trusted" in notes[name], name
-    assert re.search(r"<small>[\d.]+% \?</small>", get(doubted, "/").text)
-    assert "(not trusted)" in get(doubted, "/review/1").text
-    for path in ("/", "/review/1"):
-        assert "trusted" not in get(shown, path).text, path
 
 
 def ids_of(folder: Path) -> list[int]:

@@ -10,7 +10,6 @@ import sys
 
 import pytest
 
-
 _KERNELS = "ONEDNN_PRIMITIVE_CACHE_CAPACITY"
 _TRAIN = """
 import json, torch

@@ -7,7 +7,6 @@ from __future__ import annotations
 import csv
 import json
 import random
-import re
 import sqlite3
 import subprocess
 import sys

@@ -70,6 +70,7 @@ _START = {"ingest": 0.6, "annotate": 2.0, "seed": 0.8, "release": 1.7}
 _START_OF_MODELS = {"discriminate": 8.0, "self_train": 4.5}
 """Seconds that stages take however few the reviews: processes start, and libraries and the shipped model are loaded."""
 
+
 @dataclass(slots=True)
 class RemainingTime:
     """Estimates of one build. `before`: seconds that each stage took in this working directory before."""
