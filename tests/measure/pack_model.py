@@ -23,7 +23,17 @@ from typing import Any
 
 import numpy as np
 import torch
+from decision import load_scorer
+from sklearn.isotonic import IsotonicRegression
+from sklearn.linear_model import LogisticRegression
 
+from builder.core.records import POLARITIES, Element, Span, Triplet
+from builder.engine import RuleEngine
+from builder.engine.reader import Reader, Reading, Recipe, make_reader, to_text
+from builder.language.lexicon.folders import Folders
+from builder.language.lexicon.packs import JUDGE
+from builder.learning.checkpoint import pack_weights, unpack_weights, write_tensors
+from builder.learning.task import VALENCE, Example
 from builder.models.agreement import held, together, widened
 from builder.models.combiner import Combiner, describe, likely
 from builder.models.saved import load, save
