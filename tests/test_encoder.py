@@ -291,7 +291,7 @@ def test_each_setting_of_the_encoder_reaches_its_training() -> None:
     assert kinds.tuning_of(config) == EncoderTuning(1e-4, 0.5, "bf16", True)
     made = kinds.training_settings(TaggerConfig, config, 3, 10**6)
     assert (made.rate, made.warmup, made.batch_chars, made.epochs) == (5e-3, 0.3, 700, 3)
-    known = {field.name for field in fields(EncoderSettings)} - {"processes", "compile"}  # test_team.py has these
+    known = {field.name for field in fields(EncoderSettings)} - {"processes"}  # test_team.py has these
     assert known == {"base", *given}, "no setting without an effect"
     lengths = [12] * 200 + [100] * 20
     grouped = make_batches(lengths, made.batch_chars)

@@ -25,10 +25,13 @@ from builder.core.presets import PresetValue, read_preset
 from builder.core.settings import Config
 
 _SPELLINGS = {"release.license": "release.licence"}
-GONE = dict.fromkeys(
-    ("discriminate.folds", "discriminate.least", "discriminate.label_weight"),
-    "builds train no panel any more: leave it out, and the model that builder ships judges",
-)
+_NO_PANEL = "leave it out: builds train no panel any more, the model that builder ships judges"
+GONE = {
+    "discriminate.folds": _NO_PANEL,
+    "discriminate.least": _NO_PANEL,
+    "discriminate.label_weight": _NO_PANEL,
+    "encoder.compile": "leave it out: encoders train without torch.compile",
+}
 """Settings of earlier versions, and what stands in their place."""
 PROFILES: Mapping[str, Mapping[str, object]] = {
     "embedded": {},

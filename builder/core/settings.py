@@ -147,8 +147,6 @@ class EncoderSettings:
     """`auto` takes bf16 where the device has it."""
     processes: int = 0
     """Training processes, each with a share of every batch; 0: one for each GPU."""
-    compile: bool = False
-    """Train with torch.compile: some minutes more at first, for fewer kernels a step. Needs a C++ compiler."""
 
     def limits(self) -> Limits:
         return {
