@@ -1,9 +1,7 @@
 """The settings of a build, as frozen dataclasses: one a section of `settings.toml`, with the limits of its values.
 
 A sentence under each field says what it does; the reference of settings is generated from them. `builder.core.config`
-reads and checks them. Those of models are in builder.core.settings.
-
-The settings of judges, taggers and the models of the profiles: frozen dataclasses with the limits of their values.
+reads and checks them.
 """
 
 from __future__ import annotations

@@ -8,8 +8,7 @@ its splits. `evaluate` stores each layer as the source of its name. A wrong line
 The last audit, measured, is what the stage release states of quality. Reads only.
 
 Taught reviews are what a working directory was taught (`builder gold gain --teach`). In: `WORKDIR/taught.jsonl`, rows
-of gold with their texts. Out: examples for the taggers, each under the key that its text has in the build, and the same
-labels for the reviews of the build.
+of gold with their texts. Out: the labels of the reviews that the build holds.
 """
 
 from __future__ import annotations
