@@ -54,7 +54,7 @@ def made(text: str, aspect: str, opinion: str, polarity: Polarity, rule: str) ->
     return Triplet(parts[0], parts[0], parts[1], parts[1], polarity, 6.0, None, "rules", (rule,))
 
 
-def fill(workdir: Path) -> None:
+def fill(workdir: Path, source: str = "C1") -> None:
     """Five reviews of two sources and both scripts; one candidate is left out, one review has none."""
     with db.writing(workdir) as connection, db.atomic(connection):
         rows = [
@@ -66,7 +66,7 @@ def fill(workdir: Path) -> None:
         reviews.set_dates(connection, [("2024-03-01", "a"), ("2024-03", "b"), ("2023-12-24", "c")])
         search.index(connection)
         rules = triplets.source(connection, "rules", "rules", "s")
-        model = triplets.source(connection, "E0", "model", "s")
+        model = triplets.source(connection, source, "model", "s")
         judge = triplets.source(connection, "discriminator", "discriminator", "s")
         runs.set_release(connection, "0.1.0", "releases/v0.1.0", "digest")
         for n, (_, text, _, _, held) in enumerate(ROWS, start=1):
@@ -402,13 +402,13 @@ def ids_of(folder: Path) -> list[int]:
 
 
 def test_rules_and_the_model_that_learnt_from_them_are_no_two_opinions(shown: Any) -> None:
-    assert "E0 learnt from the rules: no second opinion" in get(shown, "/review/1").text
+    assert "C1 learnt from the rules: no second opinion" in get(shown, "/review/1").text
     assert "no second opinion" in get(shown, "/").text
     assert "learn from the rules" in get(shown, "/builder/sources-disagree").text
 
 
 def test_the_model_of_a_pack_did_not_learn_from_the_rules(tmp_path: Path) -> None:
-    fill(tmp_path / "w")
+    fill(tmp_path / "w", "E0")
     with db.writing(tmp_path / "w") as connection, db.atomic(connection):
         runs.finish(connection, "discriminate", "k", {"judged": 9, "judge": f"{runs.PACK_MODEL}restaurant"}, 1.0)
         assert runs.judge(connection) == "shipped model"
