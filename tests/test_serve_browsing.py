@@ -660,4 +660,4 @@ def test_a_build_that_trains_no_model_has_no_chart_of_growth() -> None:
     chosen = Selection("", (), (), "traditional", 0)
     for rounds, titles in ((1, ["Verdicts", "Rules"]), (2, ["Growth", "Verdicts", "Rules"])):
         queried = {"growth": [round_of_rules] * rounds, "rejects-by-round": [], "by-rule": []}
-        assert [chart.title for chart in overview._models(queried, chosen, "")] == titles
+        assert [chart.title for chart in overview._models(queried, chosen)] == titles
