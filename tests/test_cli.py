@@ -421,7 +421,7 @@ def test_explain_tells_rule_lexicon_entry_path_and_negator(built: Built, here: C
     assert re.match(
         r"  It is positive, [\d.]+ of 10: 鹹 counts [\d.]+ of 10 in the lexicon, .*不會 turns it round", polarity
     )
-    assert re.match(rf"  The panel that this build trained (finds|does) .*: {numbers}\.$", verdict), verdict
+    assert re.match(rf"  The judge that this build trained (finds|does) .*: {numbers}\.$", verdict), verdict
 
 
 def test_explain_names_the_lexicon_line_that_holds_the_word(built: Built, here: Command) -> None:

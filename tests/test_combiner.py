@@ -10,9 +10,8 @@ import pytest
 from test_model import triplet
 
 from builder.core.records import Triplet
+from builder.models.agreement import FLOOR, together
 from builder.models.combiner import Combiner, describe, likely, names
-from builder.models.cotrain import FLOOR, Taggers, together
-from builder.models.panel import Panel
 
 TEXT = "湯頭很香，麵條難吃"
 SOUP = triplet(TEXT, (0, 2), [(2, 4)], "POS")
@@ -81,10 +80,8 @@ def test_what_is_improbable_for_all_is_not_weighed() -> None:
     assert [one.key for one in likely(together([[sure(SOUP, 0.11)], []]))] == [SOUP.key]
 
 
-def test_a_combiner_comes_back_from_what_a_file_keeps_and_belongs_to_its_panel() -> None:
+def test_a_combiner_comes_back_from_what_a_file_keeps() -> None:
     combiner = weigh(offset=1.0, ruled=0.5, polarity_0=2.0, pair_1=0.25)
     assert Combiner.read(combiner.kept) == combiner
     with pytest.raises(KeyError):
         Combiner.read({"offset": 1.0, "POS": 1.0})
-    plain = Panel(Taggers(()), 0.2, 1.0)
-    assert replace(plain, combiner=combiner).digest != plain.digest

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
-from builder.core.config import Resolved, filled, flat, resolve
+from builder.core.config import GONE, Resolved, filled, flat, resolve
 from builder.core.errors import ConfigError
 from builder.core.limits import Limits, at_least, from_0_to_1
 from builder.core.settings import Config, SelfTrain
+from builder.pipeline import builds
+from builder.store import db, runs
 
 WHOLE = """\
 seed = 7
@@ -216,3 +219,16 @@ def test_every_dataclass_of_settings_declares_its_limits_and_one_check_holds_the
         filled(Kitchen, {"oven.racks": 0}, "here")
     with pytest.raises(ConfigError, match=r'^here: name = "none" is not a name$'):
         filled(Kitchen, {"name": "none"}, "here")
+
+
+@pytest.mark.parametrize("key", GONE)
+def test_a_setting_that_is_gone_says_what_to_do_and_an_older_working_directory_is_read(
+    key: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ConfigError, match=f"unknown key '{key}'; leave it out: ") as raised:
+        resolve(options={key: 3})
+    assert GONE[key] in str(raised.value)
+    kept = {"inputs": [], "out": "releases", "config": flat(Config()) | {key: 3, "seed": 7}}
+    with db.writing(tmp_path) as connection, db.atomic(connection):
+        runs.set_setting(connection, "build", json.dumps(kept))
+    assert builds.remembered(tmp_path).resolved.config == Config(seed=7)

@@ -22,14 +22,13 @@ from builder.cli.main import cli
 from builder.core.config import resolve
 from builder.core.errors import ConfigError, ModelError, OutputError
 from builder.core.settings import EncoderSettings
-from builder.learning import devices, hub
+from builder.learning import hub
 from builder.learning.encode import PLACES, Vocabulary, average_tokens, collate, padded
 from builder.learning.encode import batches as make_batches
 from builder.learning.loop import TrainingStep, course_of, decayed_groups, scope
 from builder.learning.task import EncoderTuning, Example, TaggerConfig
 from builder.models import kinds
 from builder.models.bert import Bert, is_plain
-from builder.models.cotrain import load_taggers, train_taggers
 from builder.models.discriminator import train_discriminator
 from builder.models.encoder import EncoderFoundation, EncoderTrunk, check_characters, keep_layers, load_encoder
 from builder.models.negatives import discriminator_data
@@ -229,26 +228,6 @@ def test_a_training_that_was_stopped_ends_with_the_same_bytes(bases: Callable[[s
     assert weights(other) == weights(whole), "trained anew from the same weights, not resumed"
 
 
-def test_folds_that_are_trained_at_once_give_the_taggers_of_folds_trained_in_turn(
-    bases: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    base, config = foundation(bases("bert")), replace(CONFIG, epochs=1, threads=1)
-    reports: list[str] = []
-
-    def report(done: int, total: int, note: str) -> None:
-        reports.append(note)
-
-    assert base.training_processes == 1, "on a CPU one training takes all threads"
-    in_turn = train_taggers(TRAIN, VALID, 3, config, 1, tmp_path / "in turn", foundation=base)
-    monkeypatch.setattr(devices, "count_gpus", lambda name: 2)
-    assert base.training_processes == 2
-    at_once = train_taggers(TRAIN, VALID, 3, config, 1, tmp_path / "at once", report, base)
-    assert at_once.digest == in_turn.digest
-    assert load_taggers(tmp_path / "at once", "cpu").digest == in_turn.digest
-    assert any("epoch 1/1" in note for note in reports)
-    assert at_once.members[2].predict(TEXTS[:5]) == in_turn.members[2].predict(TEXTS[:5])
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_deeper_layers_learn_at_lower_rates(kind: str, bases: Callable[[str], Path]) -> None:
     base = replace(foundation(bases(kind)), tuning=EncoderTuning(rate=1e-4, layer_decay=0.5))
@@ -312,7 +291,7 @@ def test_each_setting_of_the_encoder_reaches_its_training() -> None:
     assert kinds.tuning_of(config) == EncoderTuning(1e-4, 0.5, "bf16", True)
     made = kinds.training_settings(TaggerConfig, config, 3, 10**6)
     assert (made.rate, made.warmup, made.batch_chars, made.epochs) == (5e-3, 0.3, 700, 3)
-    known = {field.name for field in fields(EncoderSettings)} - {"processes", "compile"}  # test_team.py has these
+    known = {field.name for field in fields(EncoderSettings)} - {"processes"}  # test_team.py has these
     assert known == {"base", *given}, "no setting without an effect"
     lengths = [12] * 200 + [100] * 20
     grouped = make_batches(lengths, made.batch_chars)
@@ -481,11 +460,11 @@ def test_a_build_with_an_encoder_ends_in_a_release_and_extract_uses_its_models(
         "device": '"cpu"',
         "workers": "1",
         "threads": "1",
-        "discriminate.least": "0",
+        "discriminate.mode": '"paper"',
         "discriminate.epochs": "1",
         "self_train.epochs": "6",
         "self_train.iterations": "1",
-        "self_train.variants": '["E", "D"]',
+        "self_train.variants": '["D"]',
         "ingest.valid_share": "0.2",
     }
     options = [part for key, value in settings.items() for part in ("--set", f"{key}={value}")]
@@ -495,7 +474,7 @@ def test_a_build_with_an_encoder_ends_in_a_release_and_extract_uses_its_models(
     )
     assert done.exit_code == 0, done.output
     assert (tmp_path / "out" / "v0.1.0" / "MANIFEST.json").is_file() or any((tmp_path / "out").iterdir())
-    for name in ("panel/taggers/0", "panel/taggers/1", "D1"):
+    for name in ("discriminator", "D1"):
         kept = json.loads((tmp_path / "w" / "models" / name / "config.json").read_text())
         assert kept["encoder"]["model_type"] == "bert"
         assert str(tmp_path) not in json.dumps(kept), "no path of this machine in a model"
@@ -543,7 +522,7 @@ def _check_distillation(folder: Path) -> None:
     assert isinstance(again.exception, OutputError)
     unknown = CliRunner().invoke(cli, [*words[:-3], str(folder / "other"), "--model", "C"])
     assert isinstance(unknown.exception, ConfigError)
-    assert "trained there: D0, D1, E0" in str(unknown.exception)
+    assert "trained there: D0, D1" in str(unknown.exception)
     ask = ["extract", "--input", str(folder / "one.jsonl"), "--output", str(folder / "three.jsonl")]
     done = CliRunner().invoke(cli, [*ask, "--source", f"{student}/"])
     assert done.exit_code == 0, done.output

@@ -127,13 +127,13 @@ def test_reviews_edited_while_they_are_read_are_named_and_nothing_of_them_is_kep
 
 @pytest.mark.parametrize(
     "lost",
-    ["taggers/0/weights.safetensors", "taggers/1/config.json", "panel.json"],
+    ["weights.safetensors", "config.json"],
 )
 @pytest.mark.parametrize("harm", ["missing", "cut", "overwritten"])
 def test_a_model_file_that_is_lost_or_damaged_is_named_and_made_again(
     lost: str, harm: str, again: Build, here: Command
 ) -> None:
-    path = again.workdir / "models" / "panel" / lost
+    path = again.workdir / "models" / "discriminator" / lost
     content = path.read_bytes()
     path.unlink()  # it is a hard link to the one that all tests share
     if harm == "cut":
@@ -141,8 +141,8 @@ def test_a_model_file_that_is_lost_or_damaged_is_named_and_made_again(
     elif harm == "overwritten":
         path.write_bytes(content[:-9] + b"\x00" * 9)
     ran = here("run", "self_train", "--force", "--workdir", again.workdir)
-    assert str(again.workdir / "models" / "panel") in ran.error
-    if (harm, lost) == ("missing", "taggers/0/weights.safetensors"):
+    assert str(again.workdir / "models" / "discriminator") in ran.error
+    if (harm, lost) == ("missing", "weights.safetensors"):
         mended = here("run", "discriminate", "--workdir", again.workdir, "--force")
         assert mended.code == 0, mended.err
         assert path.read_bytes() == content, "the same training, from its checkpoints"

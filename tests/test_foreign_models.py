@@ -207,8 +207,6 @@ def test_architectures_that_are_no_list_of_names_are_one_line(named: Any, bert: 
 
 OURS = [
     ("builder.models.saved", "load", "config.json"),
-    ("builder.models.panel", "load_panel", "panel.json"),
-    ("builder.models.cotrain", "load_taggers", "taggers.json"),
     ("builder.models.trust", "load_calibration", "confidence.json"),
     ("builder.models.paper.fine_tuning", "load", "paper.json"),
 ]

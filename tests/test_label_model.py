@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from builder.models.label_model import RECALL, SHARED_ERROR, VotedCandidate, chance_by_margin, fit_label_model
-from builder.models.trust import ADD, DROP
+from builder.pipeline.variant_e import ADD, DROP
 
 
 def simulate(

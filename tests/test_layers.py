@@ -282,7 +282,7 @@ def test_the_whole_way_of_the_papers_release_runs_on_a_few_reviews(tmp_path: Pat
     rules = [
         'profile="rules"',
         'self_train.variants=["E"]',
-        'discriminate.mode="cross-fit"',
+        'discriminate.mode="auto"',
         'release.train_source="E"',
     ]
     words = ["--gold", "4", "--silver", "5", "--valid", "4", *(word for rule in rules for word in ("--set", rule))]

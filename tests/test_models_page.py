@@ -24,7 +24,7 @@ __all__ = ["cache"]
 PAGE = ROOT / "docs" / "guide" / "models.md"
 ENCODER, SEQ2SEQ = "hfl/chinese-macbert-base", "google/mt5-base"
 SMALL = {
-    "device": '"cpu"', "workers": "1", "threads": "1", "ingest.valid_share": "0.2", "discriminate.least": "0",
+    "device": '"cpu"', "workers": "1", "threads": "1", "ingest.valid_share": "0.2", "discriminate.mode": '"paper"',
     "discriminate.epochs": "1", "self_train.epochs": "1", "self_train.iterations": "0",
 }  # fmt: skip
 
@@ -57,10 +57,10 @@ def test_the_build_on_an_encoder_and_the_small_model_of_it_run() -> None:
     build, own, distil, extract = of_section("An encoder such as BERT", "build", "model", "extract")
     run([*build, *settings(**{"encoder.rate": "1e-3"})])
     assert run(own).startswith("餐點好吃，但是服務很慢\n")
-    kept = json.loads(Path("encoder/models/panel/taggers/0/config.json").read_text("utf-8"))
+    kept = json.loads(Path("encoder/models/C0/config.json").read_text("utf-8"))
     assert kept["encoder"]["model_type"] == "bert"
     learnt = run([*distil, "--epochs", "1"])
-    assert "that E0 found in" in learnt, "the last model of all"
+    assert "that C0 found in" in learnt, "the last model of all"
     assert run(extract).startswith("餐點好吃，但是服務很慢\n")
 
 
@@ -101,7 +101,7 @@ def test_a_vocabulary_is_trimmed_and_the_papers_profile_runs_on_it() -> None:
     page = PAGE.read_text("utf-8")
     written = page[page.index("```toml") + 8 :].replace("bases/drcd", "bases/small-vocabulary")
     Path("paper.toml").write_text(written[: written.index("```")], "utf-8")
-    small = {"paper.epochs": "1", "paper.judge_epochs": "1", "discriminate.mode": '"paper"'}
+    small = {"paper.epochs": "1", "paper.judge_epochs": "1"}
     smaller = settings(**small, **{"self_train.variants": '["D"]', "paper.max_output": "8"})
     run([*build, *smaller])
     assert json.loads(Path("paper/models/D0/paper.json").read_text("utf-8"))

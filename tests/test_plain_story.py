@@ -62,8 +62,6 @@ def test_a_polarity_is_explained_by_what_gave_it(steps: list[tuple[str, str]], r
          "confidence 0.893."),
         (JudgeVerdict("model", "YY", 0.7583, None), "shipped model", [],
          "The model that comes with builder proposes it: raw score 0.758."),
-        (JudgeVerdict("discriminator", "NX", 0.1, 0.2), "panel", [("rule", "subject")],
-         "The panel that this build trained does not find this pair: raw score 0.100, calibrated confidence 0.200."),
         (JudgeVerdict("discriminator", None, 0.5, None), "discriminator", [("rule", "subject")],
          "The judge that this build trained does not say whether it finds this pair: raw score 0.500."),
     ],

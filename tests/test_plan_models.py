@@ -34,12 +34,15 @@ SPEED = BaseSpeed("cpu", 100, training=100.0, reading=1000.0, writing=10.0, flop
                   device_memory=0)  # fmt: skip
 
 
-def test_the_tokens_of_an_encoder_follow_from_folds_passes_and_rounds() -> None:
-    options = {"profile": "encoder", "encoder.base": "some", "ingest.valid_share": 0.1, "ingest.test_share": 0.1}
+def test_the_tokens_of_an_encoder_follow_from_passes_and_rounds() -> None:
+    options = {
+        "profile": "encoder", "encoder.base": "some", "ingest.valid_share": 0.1, "ingest.test_share": 0.1,
+        "discriminate.mode": "paper", "self_train.iterations": 0,
+    }  # fmt: skip
     judge, tagger = stage_tokens(resolve(options=options).config, 1000, SIZE)
-    assert judge.trained == pytest.approx(800 * 1 * 2 * 50), "two folds, each on one, two passes"
-    assert judge.read == pytest.approx(1000 * 50 * (0.8 + 0.2 * 2)), "train by one member, the rest by both"
-    assert (tagger.trained, tagger.read) == (0, 0), "variant E takes what the panel proposed when it judged"
+    assert judge.trained == pytest.approx(800 * 2 * 50), "two passes"
+    assert judge.read == pytest.approx(1000 * 50)
+    assert (tagger.trained, tagger.read) == (pytest.approx(800 * 2 * 50), pytest.approx(1000 * 50))
     more = resolve(options=options | {"self_train.variants": ("A", "C", "D"), "self_train.iterations": 3}).config
     _, rounds = stage_tokens(more, 1000, SIZE)
     assert rounds.trained == pytest.approx((2 + 3 * 3) * 800 * 2 * 50), "A and C share their first round"
@@ -59,7 +62,9 @@ def test_the_papers_tagger_writes_an_answer_for_each_review_in_each_round() -> N
 
 
 def test_more_reviews_than_are_trained_on_cost_only_reading() -> None:
-    config = resolve(options={"profile": "encoder", "encoder.base": "some", "discriminate.most": 100}).config
+    config = resolve(
+        options={"profile": "encoder", "encoder.base": "some", "discriminate.mode": "paper", "discriminate.most": 100}
+    ).config
     few, many = (stage_tokens(config, count, SIZE)[0] for count in (1000, 2000))
     assert few.trained == many.trained
     assert many.read == pytest.approx(2 * few.read)
@@ -151,13 +156,16 @@ def test_the_papers_table_5_takes_less_than_three_hours_of_an_h200_by_plan(tmp_p
 
 
 def test_memory_and_disk_of_a_stage_follow_from_what_it_does() -> None:
-    options = {"profile": "encoder", "encoder.base": "some", "discriminate.folds": 3, "self_train.variants": ("E",)}
+    options = {"profile": "encoder", "encoder.base": "some", "self_train.variants": ("E",)}
+    shipped, _ = plan_models(resolve(options=options).config, 1000, SIZE, SPEED).stages
+    assert (shipped.hours, shipped.memory, shipped.disk) == (0, 0, 0), "the model that builder ships is trained"
+    options = options | {"self_train.variants": ("C",), "self_train.iterations": 0, "discriminate.mode": "paper"}
     made = plan_models(resolve(options=options).config, 1000, SIZE, SPEED)
     judge, variant = made.stages
-    assert (judge.memory, judge.disk) == (SPEED.training_memory, 3 * SPEED.weights)
-    assert (variant.hours, variant.memory, variant.disk) == (0, 0, 0), "variant E has no model of its own"
+    assert (judge.memory, judge.disk) == (SPEED.training_memory, SPEED.weights)
+    assert (variant.memory, variant.disk) == (SPEED.training_memory, SPEED.weights)
     assert made.scratch == 4 * SPEED.weights
-    assert made.hours == pytest.approx(judge.tokens.hours(SPEED))
+    assert made.hours == pytest.approx(sum(stage.tokens.hours(SPEED) for stage in made.stages))
 
 
 def test_options_of_models_without_a_profile_are_refused() -> None:

@@ -23,8 +23,6 @@ from test_serve import Running, check, get, needs_chromium, serving
 
 from builder.core.errors import ConfigError, ReleaseError
 from builder.core.records import Element, Polarity, Token, Triplet
-from builder.pages.report.blocks import Table
-from builder.pages.report.process import contribution, discriminator
 from builder.pages.serve import app, database, overview, spans
 from builder.pages.serve.answering import LONGEST, Extracting
 from builder.pages.serve.selection import Selection
@@ -56,7 +54,7 @@ def made(text: str, aspect: str, opinion: str, polarity: Polarity, rule: str) ->
     return Triplet(parts[0], parts[0], parts[1], parts[1], polarity, 6.0, None, "rules", (rule,))
 
 
-def fill(workdir: Path, trust: float = 1.0) -> None:
+def fill(workdir: Path, source: str = "C1") -> None:
     """Five reviews of two sources and both scripts; one candidate is left out, one review has none."""
     with db.writing(workdir) as connection, db.atomic(connection):
         rows = [
@@ -68,7 +66,7 @@ def fill(workdir: Path, trust: float = 1.0) -> None:
         reviews.set_dates(connection, [("2024-03-01", "a"), ("2024-03", "b"), ("2023-12-24", "c")])
         search.index(connection)
         rules = triplets.source(connection, "rules", "rules", "s")
-        model = triplets.source(connection, "E0", "model", "s")
+        model = triplets.source(connection, source, "model", "s")
         judge = triplets.source(connection, "discriminator", "discriminator", "s")
         runs.set_release(connection, "0.1.0", "releases/v0.1.0", "digest")
         for n, (_, text, _, _, held) in enumerate(ROWS, start=1):
@@ -84,7 +82,7 @@ def fill(workdir: Path, trust: float = 1.0) -> None:
                     )
                     released.add_triplets(connection, [row])
                 triplets.judge(connection, judge, [(ids[0], "YY" if out else "NX", confidence)])
-        runs.finish(connection, "discriminate", "k", {"trust": trust}, 1.0)
+        runs.finish(connection, "discriminate", "k", {"judged": 9}, 1.0)
         runs.finish(connection, "release", "k", {"version": "0.1.0"}, 1.0)
 
 
@@ -398,38 +396,19 @@ def test_the_tiles_count_what_was_released(shown: Any) -> None:
     }  # fmt: skip
 
 
-# ---- what is not trusted
-
-
-def test_a_judge_that_is_not_trusted_is_called_so_wherever_its_numbers_stand(tmp_path: Path, shown: Any) -> None:
-    fill(tmp_path / "w", trust=0)
-    doubted = app.datasette(database.of_workdir(tmp_path / "w", tmp_path), "t", "s")
-    for path in ("/", "/review/1", f"/triplet/{next(iter(ids_of(tmp_path)))}"):
-        assert "learnt from too few reviews to be trusted" in get(doubted, path).text, path
-    with db.reading(tmp_path / "w") as connection:
-        tables = discriminator(connection, []).tables + contribution(connection, Table("a", "A", ("a",), ())).tables
-    notes = {table.name: table.note for table in tables}
-    for name in ("verdicts", "by-rule"):
-        assert "learnt from too few reviews to be trusted" in notes[name], name
-    assert re.search(r"<small>[\d.]+% \?</small>", get(doubted, "/").text)
-    assert "(not trusted)" in get(doubted, "/review/1").text
-    for path in ("/", "/review/1"):
-        assert "trusted" not in get(shown, path).text, path
-
-
 def ids_of(folder: Path) -> list[int]:
     with closing(sqlite3.connect(folder / "builder.db")) as opened:
         return [i for (i,) in opened.execute("SELECT id FROM triplets ORDER BY id")]
 
 
 def test_rules_and_the_model_that_learnt_from_them_are_no_two_opinions(shown: Any) -> None:
-    assert "E0 learnt from the rules: no second opinion" in get(shown, "/review/1").text
+    assert "C1 learnt from the rules: no second opinion" in get(shown, "/review/1").text
     assert "no second opinion" in get(shown, "/").text
     assert "learn from the rules" in get(shown, "/builder/sources-disagree").text
 
 
 def test_the_model_of_a_pack_did_not_learn_from_the_rules(tmp_path: Path) -> None:
-    fill(tmp_path / "w")
+    fill(tmp_path / "w", "E0")
     with db.writing(tmp_path / "w") as connection, db.atomic(connection):
         runs.finish(connection, "discriminate", "k", {"judged": 9, "judge": f"{runs.PACK_MODEL}restaurant"}, 1.0)
         assert runs.judge(connection) == "shipped model"
@@ -681,4 +660,4 @@ def test_a_build_that_trains_no_model_has_no_chart_of_growth() -> None:
     chosen = Selection("", (), (), "traditional", 0)
     for rounds, titles in ((1, ["Verdicts", "Rules"]), (2, ["Growth", "Verdicts", "Rules"])):
         queried = {"growth": [round_of_rules] * rounds, "rejects-by-round": [], "by-rule": []}
-        assert [chart.title for chart in overview._models(queried, chosen, "")] == titles
+        assert [chart.title for chart in overview._models(queried, chosen)] == titles

@@ -6,7 +6,7 @@ import json
 import shutil
 import subprocess
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -19,13 +19,12 @@ from builder.language.lexicon.folders import SHIPPED, Folders
 from builder.language.lexicon.packs import reader_folder
 from builder.learning.checkpoint import pack_weights, read_tensors, unpack_weights
 from builder.learning.devices import has_fast_bf16
-from builder.models.panel import load_panel
-from builder.models.shipped import copy_model, open_model, open_reader
+from builder.models.shipped import copy_model, load_model, open_model, open_reader, reader_digest
 from builder.models.trust import Calibration, Curve, TrustLimits, load_calibration, to_kept
 from builder.store import db, runs, triplets
 from builder.store import reviews as stored
 
-LIMITS = TrustLimits(drop=0.0, add=0.3, widen=0.5, firm=2.0)
+LIMITS = TrustLimits(drop=0.0, add=0.3, widen=0.5, firm=2.0, add_unread=0.9)
 
 
 @pytest.fixture(scope="module")
@@ -44,19 +43,20 @@ def test_a_pack_may_bring_its_own_limits_and_other_words_have_no_model(pack: Pat
     folders = Folders(domain=str(pack))
     assert folders.model == pack / "model" and folders.model_digest != SHIPPED.model_digest
     assert Folders(domain=str(pack), lexicons=ROOT / "lexicons").model is None, "it is no judge of other words"
-    panel = open_model(pack / "model")
-    assert panel.limits == LIMITS and panel.trust == 1 and panel.combiner
-    copied = copy_model(pack / "model", tmp_path)
-    again = load_panel(tmp_path)
-    assert again.digest == copied.digest and again.own_calibration == copied.own_calibration and again.limits == LIMITS
-    assert again.combiner == panel.combiner and again.taggers.digest == open_reader().digest
+    model = open_model(pack / "model")
+    assert model.limits == LIMITS
+    copied, again = copy_model(pack / "model", tmp_path), load_model(tmp_path)
+    assert again.digest == copied.digest == model.digest and again.calibration == model.calibration
+    assert again.combiner == model.combiner and again.reader.digest == open_reader().digest
+    assert replace(model, limits=replace(LIMITS, drop=0.1)).digest != model.digest
 
 
 @pytest.mark.parametrize(("domain", "weighed"), [("none", "_common"), ("laptop", "restaurant")])
 def test_a_domain_without_a_model_of_its_own_is_weighed_by_how_strong_its_words_are(domain: str, weighed: str) -> None:
     model = Folders(domain=domain).model
     assert model == ROOT / "domains" / weighed / "model"
-    assert open_model(model).taggers.digest == open_reader().digest
+    members = json.loads((model / "judge.json").read_text(encoding="utf-8"))["members"]
+    assert members == reader_digest(open_reader()) == reader_digest(open_model(model).reader)
 
 
 def test_hotels_are_weighed_as_reviews_of_anything_are() -> None:
@@ -64,10 +64,10 @@ def test_hotels_are_weighed_as_reviews_of_anything_are() -> None:
     assert own.read_bytes() == common.read_bytes() and Folders(domain="hotels").model == own.parent
 
 
-def test_limits_that_were_measured_with_other_members_are_refused(pack: Path, tmp_path: Path) -> None:
+def test_limits_that_were_measured_with_another_reader_are_refused(pack: Path, tmp_path: Path) -> None:
     judge = json.loads((pack / "model" / "judge.json").read_text(encoding="utf-8"))
     (tmp_path / "judge.json").write_text(json.dumps(judge | {"members": "0" * 16}), encoding="utf-8")
-    with pytest.raises(ModelError, match="measured with other members"):
+    with pytest.raises(ModelError, match="measured with another reader"):
         open_model(tmp_path)
 
 
@@ -169,8 +169,8 @@ def test_labels_of_the_user_leave_the_packs_model_as_it_is_and_move_its_confiden
     workdir, common = tmp_path / "w", ("--workdir", tmp_path / "w", "--out", tmp_path / "r")
     settings = ("--domain", pack, "--set", "workers=1", "--set", "threads=1")
     assert here("build", reviews, *common, *settings).code == 0
-    panel = workdir / "models" / "panel"
-    before, measured = load_panel(panel), load_calibration(panel)
+    folder = workdir / "models" / "shipped"
+    before, measured = load_model(folder), load_calibration(folder)
     with db.reading(workdir) as connection:
         judged = runs.runs(connection)["discriminate"]
         known = [(r.key, r.text) for split in ("train", "valid", "test") for r in stored.in_split(connection, split)]
@@ -178,8 +178,8 @@ def test_labels_of_the_user_leave_the_packs_model_as_it_is_and_move_its_confiden
     (workdir / "taught.jsonl").write_text("\n".join(lines), encoding="utf-8")
     again = here("run", "self_train", "--workdir", workdir)
     assert again.code == 0, again.err
-    assert load_panel(panel).digest == before.digest
-    lowered = load_calibration(panel)
+    assert load_model(folder).digest == before.digest
+    lowered = load_calibration(folder)
     assert measured and lowered
     rated = [[kept.rate("shared", score) for score in (0.2, 0.5, 0.9)] for kept in (lowered, measured)]
     assert all(low < high for low, high in zip(*rated, strict=True)), "by the labels nothing is right"

@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-import copy
-import gc
 import json
 import os
 import platform
 import subprocess
 import sys
-import tracemalloc
-from pathlib import Path
 
 import pytest
-from test_cotrain import TINY, TRAIN, VALID
-
-from builder.core.records import Element, Triplet
-from builder.learning.task import Example, PackedExamples
-from builder.models.cotrain import train_taggers
 
 _KERNELS = "ONEDNN_PRIMITIVE_CACHE_CAPACITY"
 _TRAIN = """
@@ -76,39 +67,3 @@ print(before - held())
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert int(done.stdout) * os.sysconf("SC_PAGE_SIZE") > 50_000_000, "of 98 MB that are free"
-
-
-def test_packed_examples_are_the_examples_in_a_part_of_their_memory() -> None:
-    def make_examples() -> list[Example]:
-        return [example(number) for number in range(500)]
-
-    gc.collect()  # what other tests left, and the free lists, whose memory is not counted where it is used again
-    tracemalloc.start()
-    examples = make_examples()
-    whole = tracemalloc.get_traced_memory()[0]
-    packed = PackedExamples(examples)
-    gc.collect()
-    part = tracemalloc.get_traced_memory()[0] - whole
-    tracemalloc.stop()
-    assert list(packed) == examples and len(packed) == 500
-    assert packed[7] == examples[7] and packed[-1] == examples[-1] and packed[3:9:2] == examples[3:9:2]
-    assert list(copy.deepcopy(packed)) == examples, "they travel to other processes"
-    assert 3 * part < whole
-
-
-def example(number: int) -> Example:
-    """A review with two triplets: an owner, parted spans, a lone surrogate and every polarity occur."""
-    text = f"第{number:03}家的湯頭不會太鹹，店員很親切\ud800"
-    soup, staff = (Element(text[start:end], ((start, end),)) for start, end in ((6, 8), (14, 16)))
-    mild = Element(text[8:10] + text[11:12], ((8, 10), (11, 12)))
-    first = Triplet(soup, soup, mild, Element(text[8:12], ((8, 12),)), "NEU", 5.5, staff, "E0", ("verdict",), 0.25)
-    kind = Element(text[17:19], ((17, 19),))
-    return Example(f"r{number}", text, (first, Triplet(staff, staff, kind, kind, "POS", 8.0)))
-
-
-def test_packed_examples_train_the_same_taggers(tmp_path: Path) -> None:
-    taggers = [
-        train_taggers(made, VALID, 2, TINY, 3, tmp_path / name)
-        for name, made in (("listed", TRAIN), ("packed", PackedExamples(TRAIN)))
-    ]
-    assert taggers[0].digest == taggers[1].digest

@@ -1,5 +1,5 @@
-"""A panel changes what the rules hold only as far as it is trusted; its confidences are calibrated;
-every split is filtered alike.
+"""Without a judge a release holds what the rules hold; with one, confidences are calibrated and every split is filtered
+alike.
 """
 
 from __future__ import annotations
@@ -7,7 +7,6 @@ from __future__ import annotations
 import csv
 import json
 import random
-import re
 import sqlite3
 import subprocess
 import sys
@@ -22,23 +21,20 @@ from conftest import Built, Command, environment
 from builder.core.config import resolve
 from builder.core.errors import ConfigError
 from builder.core.records import Element, StoredTriplet, Triplet, Verdict
-from builder.models import panel, trust
 from builder.models.trust import (
     LEAST,
-    MEASURED,
     Calibration,
     Curve,
     Standing,
     fitted,
     load_calibration,
-    ranked,
     save_calibration,
 )
 from builder.pipeline.rounds import accepts
 from builder.store.triplets import JudgedTriplet
 
 LEVEL = Curve(((0.0, 0.9),), "a test")
-STANDARD = ranked([n / 1000 for n in range(1001)])
+STANDARD = Curve(((0.0, 0.66), (0.2, 0.72), (0.45, 0.85), (0.75, 0.935), (1.0, 0.985)), "a test")
 Settings = Callable[..., list[str]]
 SPLITS = ("train", "valid", "test")
 
@@ -84,7 +80,8 @@ Make = Callable[..., Made]
 @pytest.fixture
 def make(built: Built, here: Command, fast: Settings, tmp_path: Path) -> Make:
     def run(**settings: str) -> Made:
-        options = fast(self_train__variants='["E"]', ingest__test_share="0.2", **settings)
+        defaults = {"self_train__variants": '["E"]', "discriminate__mode": '"auto"', "ingest__test_share": "0.2"}
+        options = fast(**defaults, **settings)
         ran = here("build", built.reviews, "--workdir", tmp_path / "w", "--out", tmp_path / "r", "--verbose", *options)
         assert ran.code == 0, ran.err
         return Made(tmp_path / "w", tmp_path / "r" / "v0.1.0", " ".join(ran.out.split()))
@@ -103,13 +100,13 @@ def extracted(made: Made, here: Command, source: str, reviews: Path, folder: Pat
     return {(line["id"], t["aspect"], t["opinion"], t["polarity"]) for line in lines for t in line["triplets"]}
 
 
-def test_the_profile_rules_trains_no_judge_however_many_reviews_there_are(make: Make) -> None:
-    made = make(profile="rules", discriminate__least="0")
-    assert "the profile rules trains no judge; releasing what the rules hold" in made.out
+def test_the_profile_rules_has_no_judge(make: Make) -> None:
+    made = make(profile="rules")
+    assert "no model judges the triplets; releasing what the rules hold" in made.out
     assert not (made.workdir / "models").exists()
     assert made.triplets("E0", "train") == made.triplets("rules", "train") != set()
     card = (made.release / "README.md").read_text(encoding="utf-8")
-    assert "The profile rules trains no judge." in card and "No judge or tagger was trained." in card
+    assert "No model judged the triplets." in card and "No judge or tagger was trained." in card
 
 
 def test_the_profile_rules_has_variant_e_alone() -> None:
@@ -117,22 +114,19 @@ def test_the_profile_rules_has_variant_e_alone() -> None:
         resolve(options={"profile": "rules", "self_train.variants": ("A",)})
 
 
-def test_too_few_reviews_train_no_judge_and_the_release_holds_what_the_rules_hold(
+def test_without_a_model_for_the_words_and_rules_a_release_holds_what_the_rules_hold(
     make: Make, built: Built, here: Command, tmp_path: Path
 ) -> None:
-    made = make(discriminate__least="1000")
-    assert "too few reviews for a judge; releasing what the rules hold" in made.out
-    assert not (made.workdir / "models" / "panel").exists()
+    made = make(rules__convention='"paper"')
+    assert "no model judges the triplets; releasing what the rules hold" in made.out
+    assert not (made.workdir / "models").exists()
     assert made.ask("SELECT count(*) FROM verdicts") == {(0,)}
     for split in SPLITS:
         assert made.triplets("E0", split) == made.triplets("rules", split) >= made.released(split)
     assert made.triplets("rules", "train")
-    assert "There were too few reviews for a judge" in (made.release / "README.md").read_text(encoding="utf-8")
-    assert (
-        extracted(made, here, "E", built.reviews, tmp_path)
-        == extracted(made, here, "rules", built.reviews, tmp_path)
-        != set()
-    )
+    assert "No model judged the triplets." in (made.release / "README.md").read_text(encoding="utf-8")
+    found = [extracted(made, here, source, built.reviews, tmp_path) for source in ("E", "rules")]
+    assert found[0] == found[1] != set()
     rows = [
         json.loads(line) for line in (made.release / "data" / "train.jsonl").read_text(encoding="utf-8").splitlines()
     ]
@@ -145,39 +139,17 @@ def test_too_few_reviews_train_no_judge_and_the_release_holds_what_the_rules_hol
 def test_variants_that_need_a_judge_say_how_to_get_one(
     built: Built, here: Command, fast: Settings, tmp_path: Path
 ) -> None:
-    options = fast(discriminate__least="1000")
+    options = fast(discriminate__mode='"auto"', rules__convention='"paper"')
     ran = here("build", built.reviews, "--workdir", tmp_path / "w", "--out", tmp_path / "r", *options)
-    assert "too few reviews for a judge" in ran.error and "discriminate.least=0" in ran.error
+    assert "no model is shipped for these words and rules" in ran.error and "discriminate.mode=paper" in ran.error
 
 
-def test_a_panel_that_is_not_trusted_changes_nothing_and_rates_nothing(make: Make) -> None:
-    made = make()
-    assert "not trusted; releasing what the rules hold" in made.out
-    assert made.ask("SELECT count(confidence), count(*) > 0 FROM verdicts") == {(0, 1)}
-    for split in SPLITS:
-        assert made.triplets("E0", split) == made.triplets("rules", split)
-    assert made.ask("SELECT count(*) FROM metrics WHERE system LIKE 'E0%'") == {(0,)}
-    assert not re.search("E0 +model", made.out), "the summary names no source that only repeats the rules"
-    rows = [
-        json.loads(line) for line in (made.release / "data" / "train.jsonl").read_text(encoding="utf-8").splitlines()
-    ]
-    triplets = [triplet for row in rows for triplet in row["triplets"]]
-    assert {source for triplet in triplets for source in triplet["sources"]} == {"rules"}, "no second opinion"
-    assert {triplet["verdict"] for triplet in triplets} == {None}, "a judge that is not trusted is not quoted"
-    card = (made.release / "README.md").read_text(encoding="utf-8")
-    assert "A judge was trained, was not trusted, and changed nothing." in card
-    assert "E0" not in card and "`confidence` and `verdict` are null throughout" in card
-
-
-def test_a_trusted_panel_rates_what_it_holds_and_every_split_is_filtered_by_it(
-    make: Make, built: Built, here: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_the_shipped_model_rates_what_it_holds_and_every_split_is_filtered_by_it(
+    make: Make, built: Built, here: Command, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(panel, "UNSURE", -1.0)
-    monkeypatch.setattr(panel, "SURE", -0.5)
-    monkeypatch.setattr(trust, "DROP", 0.0)  # a panel of few epochs would leave next to nothing
-    made = make(release__min_confidence="0.9", discriminate__epochs="8")
+    made = make(release__min_confidence="0.9")
     rated = made.ask("SELECT triplet, confidence FROM verdicts")
-    assert rated and all(sure is not None and 0 < sure < 1 for _, sure in rated)
+    assert rated and all(sure is not None and 0 <= sure <= 1 for _, sure in rated)
     unsure = (
         "SELECT r.key, t.aspect, t.opinion, t.polarity FROM verdicts v JOIN triplets t ON t.id = v.triplet JOIN "
         "reviews r ON r.id = t.review"
@@ -211,24 +183,6 @@ def test_a_curve_is_straight_between_its_knots_and_level_beyond_them() -> None:
     curve = Curve(((0.2, 0.1), (0.6, 0.5), (1.0, 0.9)), "a test")
     assert [curve(score) for score in (0.0, 0.2, 0.4, 0.6, 0.9, 1.0)] == pytest.approx([0.1, 0.1, 0.3, 0.5, 0.8, 0.9])
     assert all(low <= high for low, high in pairwise(STANDARD(n / 100) for n in range(101)))
-
-
-def test_a_score_counts_by_its_rank_among_the_rules_triplets() -> None:
-    modest, proud = ranked([n / 2000 for n in range(1001)]), ranked([0.5 + n / 2000 for n in range(1001)])
-    for share in (0.1, 0.3, 0.7):
-        assert (
-            modest(share / 2)
-            == pytest.approx(proud(0.5 + share / 2), abs=0.01)
-            == pytest.approx(STANDARD(share), abs=0.01)
-        )
-    assert (proud(0.1), modest(0.9)) == (MEASURED[0][1], MEASURED[-1][1])
-
-
-def test_equal_scores_are_worth_the_middle_of_their_ranks() -> None:
-    curve, middle = ranked([0.9] * 10), (MEASURED[0][1] + MEASURED[-1][1]) / 2
-    assert curve(0.1) == curve(0.9) == curve(1.0) == pytest.approx(middle)
-    tied = ranked([0.0] * 300 + [n / 700 for n in range(1, 701)])
-    assert MEASURED[0][1] < tied(0.0) < tied(0.001) < tied(1.0) == MEASURED[-1][1]
 
 
 def test_gold_moves_the_curves_to_what_it_shows() -> None:

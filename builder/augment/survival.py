@@ -142,13 +142,14 @@ def _discriminator(workdir: Path, device: str) -> Judge:
     """Whether the verdict is YY. A triplet that the view cannot show is not found."""
     from builder.learning.task import Example
     from builder.models.kinds import load_judge
-    from builder.models.panel import load_panel
+    from builder.models.shipped import load_model
+    from builder.pipeline.judging import SHIPPED
 
     models = workdir / "models"
     chosen = device if device != "auto" else build_settings(workdir).device
     judge = (
-        load_panel(models / "panel", chosen)
-        if (models / "panel" / "panel.json").is_file()
+        load_model(models / SHIPPED, chosen)
+        if (models / SHIPPED).is_dir()
         else load_judge(models / "discriminator", chosen)
     )
     lexicon = folders_in(workdir).load_lexicon()

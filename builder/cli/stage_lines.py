@@ -20,12 +20,13 @@ JudgeKind = Literal["none", "shipped", "trained"]
 
 
 def find_judge(config: Config) -> JudgeKind:
-    """Who judges in a build with these settings, where it has reviews enough."""
+    """Who judges in a build with these settings."""
     if config.profile == "rules":
         return "none"
+    if config.discriminate.mode == "paper":
+        return "trained"
     folders = find_folders(config.lexicons, config.rules, domain=config.domain)
-    fitting = config.profile == "embedded" and config.rules.convention == "natural"
-    return "shipped" if fitting and config.discriminate.mode == "auto" and folders.model else "trained"
+    return "shipped" if config.rules.convention == "natural" and folders.model else "none"
 
 
 def describe_stage(name: str, config: Config) -> str:
@@ -61,7 +62,6 @@ _REFERENCE = 47_850
 """Distinct reviews of the reference build; its seconds grow with their number."""
 _RULES = {"ingest": 15.0, "annotate": 26.0, "seed": 29.0, "evaluate": 1.0, "release": 27.0}
 _MODELS: Mapping[JudgeKind, Mapping[str, float]] = {
-    "trained": {"discriminate": 315.0, "self_train": 97.0},
     "shipped": {"discriminate": 155.0, "self_train": 40.0},
     "none": {"discriminate": 2.5, "self_train": 2.5},
 }
@@ -69,8 +69,6 @@ _MODELS: Mapping[JudgeKind, Mapping[str, float]] = {
 _START = {"ingest": 0.6, "annotate": 2.0, "seed": 0.8, "release": 1.7}
 _START_OF_MODELS = {"discriminate": 8.0, "self_train": 4.5}
 """Seconds that stages take however few the reviews: processes start, and libraries and the shipped model are loaded."""
-_WITH_TRIPLETS = 0.83
-"""Share of reviews with triplets, before the rules have said it."""
 
 
 @dataclass(slots=True)
@@ -109,10 +107,7 @@ class RemainingTime:
         if "ingest" not in counts or not self._is_like_the_reference():
             return None
         number = int(counts["ingest"]["reviews"])
-        share = int(counts["seed"]["reviews"]) / max(1, number) if "seed" in counts else _WITH_TRIPLETS
         judge = find_judge(self.config)
-        if judge == "trained" and int(counts["ingest"]["train"]) * share < self.config.discriminate.least:
-            judge = "none"
         start = _START | (_START_OF_MODELS if judge == "shipped" else {})
         seconds = _RULES | dict(_MODELS[judge])
         return {stage: start.get(stage, 0.0) + number / _REFERENCE * seconds[stage] for stage in seconds}

@@ -25,10 +25,18 @@ from builder.core.presets import PresetValue, read_preset
 from builder.core.settings import Config
 
 _SPELLINGS = {"release.license": "release.licence"}
+_NO_PANEL = "leave it out: builds train no panel any more, the model that builder ships judges"
+GONE = {
+    "discriminate.folds": _NO_PANEL,
+    "discriminate.least": _NO_PANEL,
+    "discriminate.label_weight": _NO_PANEL,
+    "encoder.compile": "leave it out: encoders train without torch.compile",
+}
+"""Settings of earlier versions, and what stands in their place."""
 PROFILES: Mapping[str, Mapping[str, object]] = {
     "embedded": {},
     "rules": {},
-    "encoder": {},
+    "encoder": {"self_train.variants": ("C",)},
     "paper": {"self_train.confidence": 0.0, "self_train.variants": ("C",), "discriminate.mode": "paper"},
 }
 """What a profile changes in the defaults: the paper has one discriminator, its own variants, and adds every
@@ -105,7 +113,7 @@ def _check_key(key: str, known: list[str], where: str) -> None:
     if key in known:
         return
     close = difflib.get_close_matches(key, known, 1)
-    fix = f"did you mean {close[0]!r}?" if close else "known: " + ", ".join(sorted(known))
+    fix = GONE.get(key) or (f"did you mean {close[0]!r}?" if close else "known: " + ", ".join(sorted(known)))
     raise ConfigError(f"unknown key {key!r}", where=where, fix=fix)
 
 

@@ -1,9 +1,7 @@
 """The settings of a build, as frozen dataclasses: one a section of `settings.toml`, with the limits of its values.
 
 A sentence under each field says what it does; the reference of settings is generated from them. `builder.core.config`
-reads and checks them. Those of models are in builder.core.settings.
-
-The settings of judges, taggers and the models of the profiles: frozen dataclasses with the limits of their values.
+reads and checks them.
 """
 
 from __future__ import annotations
@@ -25,29 +23,19 @@ DEFAULT_WORKDIR = Path("workdir")
 class Discriminate:
     """The judge that says YY, YN or NX about each triplet of the rules."""
 
-    mode: Literal["auto", "cross-fit", "paper"] = "auto"
-    """`auto`: the model that builder ships, `cross-fit` where there is none for such words and rules; `cross-fit`:
-    taggers are trained on the build's reviews, and none judges what it was trained on; `paper`: the classifier of
-    section 3.3.2.
+    mode: Literal["auto", "paper"] = "auto"
+    """`auto`: the model that builder ships, or nobody where there is none for such words and rules; `paper`: the
+    classifier of section 3.3.2, trained on the build's reviews.
     """
-    folds: int = 2
-    """Parts into which `cross-fit` divides the reviews."""
     epochs: int = 2
-    """Passes over the training data; small training sets get more."""
-    least: int = 20_000
-    """Fewest reviews of train for a `cross-fit` judge, which with fewer cannot be trusted; 0: always train one."""
+    """Passes over the training data of `paper`; small training sets get more."""
     most: int = 100_000
-    """Most reviews of train that are trained on; a tenth as many of valid choose the threshold."""
-    label_weight: int = 20
-    """For how many reviews of the rules one of `gain --teach` counts to the taggers of `cross-fit`; 0: for none."""
+    """Most reviews of train that `paper` is trained on; a tenth as many of valid choose the epoch."""
 
     def limits(self) -> Limits:
         return {
             "epochs": at_least(1, self.epochs),
-            "least": at_least(0, self.least),
             "most": at_least(10, self.most),
-            "folds": at_least(2, self.folds),
-            "label_weight": at_least(0, self.label_weight),
         }
 
 
@@ -156,9 +144,7 @@ class EncoderSettings:
     precision: Literal["auto", "bf16", "fp32"] = "auto"
     """`auto` takes bf16 where the device has it."""
     processes: int = 0
-    """Training processes, each with a fold or a share of every batch; 0: one for each GPU."""
-    compile: bool = False
-    """Train with torch.compile: some minutes more at first, for fewer kernels a step. Needs a C++ compiler."""
+    """Training processes, each with a share of every batch; 0: one for each GPU."""
 
     def limits(self) -> Limits:
         return {
@@ -362,7 +348,7 @@ class Config:
     workers: int = 2
     """Worker processes; results do not depend on them."""
     threads: int = 2
-    """Threads of training, shared out among the folds; more threads for a fold give other weights."""
+    """Threads of training; another number gives other weights."""
     engine: Literal["local", "dask"] = "local"
     """`local` uses processes of this machine, `dask` the workers of a cluster."""
     scheduler: str = ""
@@ -412,7 +398,7 @@ class Config:
             base = bool(self.encoder.base), 'an encoder: set it to "hfl/chinese-macbert-base" or a folder'
             limits["encoder.base"] = base
         if self.profile in ("embedded", "encoder") and "E" in variants:
-            limits["discriminate.mode"] = (mode != "paper", '"auto" or "cross-fit", which variant E starts from')
+            limits["discriminate.mode"] = (mode != "paper", '"auto", which variant E starts from')
         return limits
 
 

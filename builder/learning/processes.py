@@ -150,39 +150,6 @@ def spread(worker: Worker, arguments: tuple[Any, ...], count: int, progress: Pro
                 process.terminate()
 
 
-@contextmanager
-def helped(worker: Worker, arguments: tuple[Any, ...], count: int) -> Iterator[Callable[[], bool]]:
-    """Run `worker(None, arguments)` in `count - 1` further processes, ranks from 1, beside the block, which does the
-    part of rank 0 here: one process less holds torch and the data. They do not know each other.
-
-    What the block gets, it calls now and then: an error in one is a ModelError there, and at the end.
-    """
-    given = (count, worker, arguments)
-    running = start_processes(_help, given, count - 1, join=False, start_method="spawn")  # type: ignore[no-untyped-call]
-
-    def check(seconds: float = 0.0) -> bool:
-        try:
-            return bool(running.join(timeout=seconds))
-        except ProcessException as error:
-            last = (str(error).strip().splitlines() or ["it was killed"])[-1]
-            where = f"process {error.error_index + 2} of {count}"
-            raise ModelError(f"a training process failed: {last}", where=where) from error
-
-    try:
-        yield check
-        while not check(0.2):
-            pass
-    finally:
-        for process in running.processes:
-            if process.is_alive():
-                process.terminate()
-
-
-def _help(number: int, count: int, worker: Worker, arguments: tuple[Any, ...]) -> None:
-    os.environ |= {"RANK": str(number + 1), "LOCAL_RANK": str(number + 1), "WORLD_SIZE": str(count)}
-    worker(None, arguments)
-
-
 def launched() -> int:
     """The processes that a launcher (`accelerate launch`, torchrun) started this program in; 1 if none did."""
     return int(os.environ["WORLD_SIZE"]) if {"RANK", "LOCAL_RANK", "WORLD_SIZE"} <= os.environ.keys() else 1

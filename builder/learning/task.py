@@ -1,17 +1,16 @@
 """What a model is given and what it answers, without torch; and seeds from what they are for.
 
 `Example` and `JudgedReview` are training items; their texts are views (builder.reviews.text.view) and all spans are
-offsets into them. `PackedExamples` take a fraction of their memory while nobody looks at them. `TripletModel` and
-`Judge` are what training returns. The configs hold every number that changes a result.
+offsets into them. `TripletModel` and `Judge` are what training returns. The configs hold every number that changes a
+result.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, Protocol, TypeVar, overload
+from typing import Protocol, TypeVar
 
 from builder.core.limits import Limits, above_0, at_least, check_limits, from_0_to_1
 from builder.core.records import Element, Polarity, Span, Triplet, Verdict
@@ -70,12 +69,6 @@ class Judge(Protocol):
     def classify(
         self, items: Sequence[Example], progress: Progress | None = None
     ) -> list[tuple[tuple[Verdict | None, float], ...]]: ...
-
-    def apart(
-        self, items: Sequence[Example], progress: Progress | None = None
-    ) -> list[tuple[tuple[Verdict | None, float], ...]]:
-        """The same for reviews of the training split: a judge that can, leaves out what was trained on them."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,55 +169,3 @@ def sized(config: Config, chars: int, least: int = 150_000) -> Config:
 def element(text: str, spans: Sequence[Span]) -> Element:
     """The element that stands at `spans` of `text`."""
     return Element("".join(text[start:end] for start, end in spans), tuple(spans))
-
-
-class PackedExamples(Sequence[Example]):
-    """Examples in their order, each as a line of JSON. Their triplets bring no reasons: nothing learns from it."""
-
-    __slots__ = ("_lines",)
-
-    def __init__(self, examples: Iterable[Example]) -> None:
-        self._lines = [_pack(example) for example in examples]
-
-    def __len__(self) -> int:
-        return len(self._lines)
-
-    def __iter__(self) -> Iterator[Example]:
-        return map(_unpack, self._lines)
-
-    @overload
-    def __getitem__(self, i: int) -> Example: ...
-
-    @overload
-    def __getitem__(self, i: slice) -> list[Example]: ...
-
-    def __getitem__(self, i: int | slice) -> Example | list[Example]:
-        return [*map(_unpack, self._lines[i])] if isinstance(i, slice) else _unpack(self._lines[i])
-
-
-def _pack(example: Example) -> bytes:
-    return json.dumps([example.id, example.text, *map(_row, example.triplets)], ensure_ascii=False).encode(
-        "utf-8", "surrogatepass"
-    )
-
-
-def _row(triplet: Triplet) -> list[object]:
-    assert triplet.reasons is None, triplet
-    elements = (triplet.aspect, triplet.aspect_full, triplet.opinion, triplet.opinion_full, triplet.owner)
-    rest = (triplet.polarity, triplet.valence, triplet.source, triplet.rules, triplet.confidence)
-    return [*(part and part.spans for part in elements), *rest]
-
-
-def _unpack(line: bytes) -> Example:
-    key, text, *rows = json.loads(line.decode("utf-8", "surrogatepass"))
-    return Example(key, text, tuple(_triplet(text, row) for row in rows))
-
-
-def _triplet(text: str, row: Sequence[Any]) -> Triplet:
-    *places, polarity, valence, source, rules, confidence = row
-    parts = [[(start, end) for start, end in spans or ()] for spans in places]
-    aspect, aspect_full, opinion, opinion_full = (element(text, spans) for spans in parts[:4])
-    owner = element(text, parts[4]) if places[4] is not None else None
-    return Triplet(
-        aspect, aspect_full, opinion, opinion_full, polarity, valence, owner, source, tuple(rules), confidence
-    )

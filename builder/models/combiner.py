@@ -1,8 +1,8 @@
 """How likely a triplet is right, by all that rules and readers say of it (stacked generalisation, Wolpert 1992).
 
-In: the rules' triplets of a review, and what each tagger proposes of it. Out: the chances of the rules' triplets, and
-the proposals of all taggers with theirs. It is a logistic regression over a handful of numbers, fitted on reviews that
-no tagger was trained on.
+In: the rules' triplets of a review, and what each reader proposes of it. Out: the chances of the rules' triplets, and
+the proposals of all readers with theirs. It is a logistic regression over a handful of numbers, fitted on reviews that
+no reader was trained on.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from builder.core.edges import overlap
 from builder.core.records import POLARITIES, Polarity, Triplet
-from builder.models.cotrain import FLOOR, together, widened
+from builder.models.agreement import FLOOR, together, widened
 from builder.models.tagger import Proposal
 
 _LEAST = 0.05
@@ -24,7 +24,7 @@ _LEAST = 0.05
 _OF_MEMBER = ("pair", "exact", "polarity", "other aspect", "other opinion")
 Numbers = NDArray[np.float64]
 Members = Sequence[Sequence[Proposal]]
-"""What each tagger proposes of a review."""
+"""What each reader proposes of a review."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ def likely(proposals: Sequence[Proposal]) -> list[Triplet]:
 
 
 def describe(triplet: Triplet, polarity: Polarity, members: Members, *, ruled: bool) -> list[float]:
-    """Whether the rules have it, its polarity, and of each tagger: the log-odds of its pair, whether that has the same
+    """Whether the rules have it, its polarity, and of each reader: the log-odds of its pair, whether that has the same
     spans, the share of the polarity in it, and the log-odds of the likeliest pairs of its opinion with another aspect
     and of its aspect with another opinion.
     """

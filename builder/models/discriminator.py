@@ -96,12 +96,6 @@ class Discriminator:
             for rows in self.shares(items, progress)
         ]
 
-    def apart(
-        self, items: Sequence[Example], progress: Progress | None = None
-    ) -> list[tuple[tuple[Verdict | None, float], ...]]:
-        """The paper's discriminator judges what it was trained on as it judges the rest."""
-        return self.classify(items, progress)
-
     def shares(self, items: Sequence[Example], progress: Progress | None = None) -> list[NDArray[np.float64]]:
         """Per item [n, 3]: the probabilities of YY, YN, NX."""
         encoder = self.foundation.make_encoder(self.config)

@@ -27,7 +27,6 @@ from builder.core.files import write_atomically
 from builder.core.records import Span
 from builder.learning import devices, hub
 from builder.learning.checkpoint import load_weights, tensor_digest, weights_of
-from builder.learning.devices import call, compile_network
 from builder.learning.encode import (
     PLACES,
     Batch,
@@ -108,7 +107,7 @@ class EncoderTrunk(Trunk):
         device = tokens.ids.device
         half = devices.takes_bf16(self.tuning.precision, device) and (self.training or devices.has_fast_bf16(device))
         with torch.autocast(device.type, torch.bfloat16) if half else nullcontext():
-            hidden = call(self.encoder, input_ids=tokens.ids, attention_mask=tokens.mask).last_hidden_state
+            hidden = self.encoder(input_ids=tokens.ids, attention_mask=tokens.mask).last_hidden_state
         return self.read(batch, average_tokens(hidden.float(), tokens) + self.place(tokens.place))
 
     def rate_scales(self) -> dict[str, float]:
@@ -127,9 +126,8 @@ class EncoderTrunk(Trunk):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EncoderFoundation:
-    """A pretrained encoder: its config, its tokenizer as JSON, how it is trained, the device it runs on, how many
-    processes train (0: one a GPU), and whether torch compiles it. `weights` are those that training starts from; a
-    saved model needs none.
+    """A pretrained encoder: its config, its tokenizer as JSON, how it is trained, the device it runs on, and how many
+    processes train (0: one a GPU). `weights` are those that training starts from; a saved model needs none.
     """
 
     config: Mapping[str, Any]
@@ -138,7 +136,6 @@ class EncoderFoundation:
     vocabulary: Vocabulary = field(default_factory=lambda: Vocabulary(()))
     chosen_device: str = "auto"
     processes: int = 0
-    compiled: bool = False
     weights: Mapping[str, Tensor] | None = None
     mark: str = ""
 
@@ -197,8 +194,6 @@ class EncoderFoundation:
         if self.tuning.gradient_checkpointing:
             enable = getattr(encoder, "activation_checkpointing_enable", encoder.gradient_checkpointing_enable)
             enable({"use_reentrant": False})
-        if self.compiled:
-            compile_network(encoder)
         return EncoderTrunk(encoder.float(), self.vocabulary, config, self.tuning)
 
     def begin(self, trunk: nn.Module, seed: int) -> None:

@@ -157,8 +157,7 @@ def load_foundation(config: Config, texts: Iterable[str]) -> Foundation | None:
     texts, again = tee(texts)
     check_characters(foundation, texts, config.encoder.base)
     vocabulary = Vocabulary.of(again, TaggerConfig().min_count)
-    processes, compiled = config.encoder.processes, config.encoder.compile
-    return replace(foundation, vocabulary=vocabulary, processes=processes, compiled=compiled)
+    return replace(foundation, vocabulary=vocabulary, processes=config.encoder.processes)
 
 
 def tuning_of(config: Config) -> EncoderTuning:

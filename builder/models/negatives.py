@@ -8,7 +8,7 @@ import hashlib
 import random
 from dataclasses import replace
 
-from builder.core.records import POLARITIES, Span, Triplet, Verdict
+from builder.core.records import POLARITIES, Triplet, Verdict
 from builder.learning.task import VALENCE, Example, JudgedReview
 
 
@@ -17,14 +17,13 @@ def _item_random(seed: int, item: str) -> random.Random:
     return random.Random(int.from_bytes(hashlib.sha256(f"{seed}\0{item}".encode("utf-8", "surrogatepass")).digest()))
 
 
-def discriminator_data(example: Example, seed: int, hard: bool = False) -> JudgedReview:
+def discriminator_data(example: Example, seed: int) -> JudgedReview:
     """Every rule triplet as YY, each once more with a random wrong polarity as YN, and unpaired aspects and opinions
     as NX.
 
     NX: all pairs of a distinct aspect and a distinct opinion (by spans) of the review, less the YY pairs whatever
     their polarity; of these twice as many as there are YY triplets, or all where there are fewer, each with a random
-    polarity. NX triplets follow the order of the review's aspects, then opinions. `hard`: not a random choice of them
-    but those that stand nearest to each other, which are the mistakes that rules make.
+    polarity. NX triplets follow the order of the review's aspects, then opinions.
     """
     draw = _item_random(seed, example.id)
     wrong = [_recast(t, draw.choice([p for p in POLARITIES if p != t.polarity])) for t in example.triplets]
@@ -33,21 +32,12 @@ def discriminator_data(example: Example, seed: int, hard: bool = False) -> Judge
     opinions = {t.opinion.spans: t for t in reversed(example.triplets)}
     unpaired = [(a, o) for a in sorted(aspects) for o in sorted(opinions) if (a, o) not in pairs]
     most = min(2 * len(example.triplets), len(unpaired))
-    chosen = sorted(
-        sorted(range(len(unpaired)), key=lambda i: _apart(*unpaired[i]))[:most]
-        if hard
-        else draw.sample(range(len(unpaired)), most)
-    )
+    chosen = sorted(draw.sample(range(len(unpaired)), most))
     crossed = [_cross(aspects[a], opinions[o], draw) for a, o in (unpaired[i] for i in chosen)]
     labelled: list[tuple[Triplet, Verdict]] = [(t, "YY") for t in example.triplets]
     labelled += [(t, "YN") for t in wrong]
     labelled += [(t, "NX") for t in crossed]
     return JudgedReview(example.id, example.text, tuple(labelled))
-
-
-def _apart(aspect: tuple[Span, ...], opinion: tuple[Span, ...]) -> int:
-    """Characters between the two."""
-    return max(aspect[0][0] - opinion[-1][1], opinion[0][0] - aspect[-1][1])
 
 
 def _recast(triplet: Triplet, polarity: str) -> Triplet:

@@ -1,57 +1,145 @@
-"""The model that builder ships: a reader of any review, and for a domain how its word and the rules' are weighed,
+"""The judge that builder ships: a reader of any review, and for a domain how its word and the rules' are weighed,
 measured on reviews that it had not seen.
 
-In: the folder of a domain's model. Out: the model as a panel, and the copy of it
-that a working directory keeps, so that a build can be read again whatever builder ships later.
+In: the folder of a domain's model, or the copy of one that a working directory keeps, so that a build can be read again
+whatever builder ships later. Out: YY, YN, NX or nothing for each triplet, and what the reader proposes beside them.
+A triplet is rejected where its probability is below the limit for dropping; from there to even odds the model abstains.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
-import shutil
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
+from builder.core.edges import clashes
 from builder.core.errors import ModelError
 from builder.core.files import read_settings, write_atomically
+from builder.core.records import VERDICTS, Triplet, Verdict
 from builder.language.lexicon.packs import JUDGE, reader_folder
+from builder.learning.task import Example, Progress
+from builder.models.agreement import FLOOR
 from builder.models.combiner import Combiner
-from builder.models.cotrain import Taggers, save_taggers
-from builder.models.panel import Panel, save_panel
 from builder.models.saved import load
-from builder.models.tagger import Tagger
-from builder.models.trust import TrustLimits, read_calibration
+from builder.models.tagger import Proposal, Tagger, propose
+from builder.models.trust import Calibration, TrustLimits, read_calibration
+
+YY, YN, NX = (VERDICTS.index(verdict) for verdict in ("YY", "YN", "NX"))
+Shares = NDArray[np.float64]
+_READER = "reader"
 
 
-def open_model(folder: Path) -> Panel:
-    """The model of a domain as a panel that is trusted as far as it was measured; ModelError where it is broken."""
-    path = folder / JUDGE
+@dataclass(frozen=True, slots=True, eq=False)
+class ShippedModel:
+    """The reader, how it is weighed beside the rules, what it may do, and what its scores are worth."""
+
+    reader: Tagger
+    combiner: Combiner
+    limits: TrustLimits
+    calibration: Calibration
+
+    @property
+    def digest(self) -> str:
+        parts = [reader_digest(self.reader), asdict(self.limits), self.combiner.kept]
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
+
+    def classify(
+        self, items: Sequence[Example], progress: Progress | None = None
+    ) -> list[tuple[tuple[Verdict | None, float], ...]]:
+        """The verdict on each item's triplets, with the probability of YY."""
+        return [self.verdicts(shares) for shares, _ in self.read(items, progress)]
+
+    def read(self, items: Sequence[Example], progress: Progress | None = None) -> list[tuple[Shares, list[Proposal]]]:
+        """Of each item's triplets the probabilities of YY, YN, NX [n, 3], and what is proposed beside them."""
+        found = find_proposals(self.reader, [item.text for item in items], progress)
+        return [self.combiner.read_review(item.triplets, [own]) for item, own in zip(items, found, strict=True)]
+
+    def verdicts(self, shares: Shares) -> tuple[tuple[Verdict | None, float], ...]:
+        """What the model says of triplets with these `shares` [n, 3]."""
+        return label_shares(shares, self.limits.drop)
+
+
+def find_proposals(reader: Tagger, texts: Sequence[str], progress: Progress | None = None) -> list[list[Proposal]]:
+    """What the reader proposes of each text, unlikely proposals included."""
+    return propose(reader.network, reader.foundation, reader.config, texts, FLOOR, progress)
+
+
+def label_shares(shares: Shares, cut: float) -> tuple[tuple[Verdict | None, float], ...]:
+    """Verdicts with the probability of YY; a triplet is rejected where that is below `cut`."""
+
+    def label(row: Shares) -> Verdict | None:
+        if row[YY] < cut:
+            return "YN" if row[YN] > row[NX] else "NX"
+        return "YY" if row[YY] >= 0.5 else None
+
+    return tuple((label(row), round(float(row[YY]), 4)) for row in shares)
+
+
+def seen(triplets: Sequence[Triplet], proposals: Sequence[Proposal]) -> Shares:
+    """[n, 3] as a tagger sees it: NX = 1 - P(pair), YY = P(pair) P(this polarity);
+    a pair it does not propose is NX.
+    """
+    out = np.zeros((len(triplets), 3))
+    for row, triplet in enumerate(triplets):
+        near = [(chance, other) for chance, other in proposals if clashes(triplet, other)]
+        chance, other = max(near, key=lambda pair: pair[0], default=(0.0, None))
+        sure = min(1.0, (other.confidence or 0.0) / max(chance, 1e-9)) if other else 0.5
+        same = sure if other is None or other.polarity == triplet.polarity else (1 - sure) / 2
+        out[row] = chance * same, chance * (1 - same), 1 - chance
+    return out
+
+
+def reader_digest(reader: Tagger) -> str:
+    """What a domain's model calls the reader that it was measured with."""
+    return hashlib.sha256(reader.digest.encode()).hexdigest()[:16]
+
+
+def open_model(folder: Path) -> ShippedModel:
+    """The model of a domain; ModelError where it is broken."""
+    return _open(folder / JUDGE, open_reader(), "reinstall builder")
+
+
+def open_reader() -> Tagger:
+    """The reader of any review; ModelError where it is broken."""
+    return _load_reader(reader_folder())
+
+
+def copy_model(source: Path, folder: Path) -> ShippedModel:
+    """Lay the model of a domain, with the reader, into a folder of a working directory."""
+    for file in sorted(reader_folder().iterdir()):
+        write_atomically(folder / _READER / file.name, file.read_bytes())
+    write_atomically(folder / JUDGE, (source / JUDGE).read_bytes())
+    return load_model(folder)
+
+
+def load_model(folder: Path, device: str = "auto") -> ShippedModel:
+    """What `copy_model` wrote, with the reader on `device`; ModelError where a part is missing or another's."""
+    return _open(folder / JUDGE, _load_reader(folder / _READER, device), "`builder run discriminate --force`")
+
+
+def on_one_thread(model: ShippedModel) -> ShippedModel:
+    """The same model on one thread: how many there are may change the last digit of what it says."""
+    return replace(model, reader=replace(model.reader, config=replace(model.reader.config, threads=1)))
+
+
+def _open(path: Path, reader: Tagger, fix: str) -> ShippedModel:
     try:
         settings = json.loads(read_settings(path))
-        limits = TrustLimits.read(settings["limits"])
-        calibration = read_calibration(settings["calibration"])
-        combiner = Combiner.read(settings["combiner"]) if "combiner" in settings else None
-        digest = settings["members"]
+        limits, combiner = TrustLimits.read(settings["limits"]), Combiner.read(settings["combiner"])
+        calibration, digest = read_calibration(settings["calibration"]), settings["members"]
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise ModelError(f"no readable limits: {error!r}", where=str(path), fix="reinstall builder") from error
-    taggers = open_reader()
-    if taggers.digest != digest:
-        raise ModelError("these limits were measured with other members", where=str(path), fix="reinstall builder")
-    return Panel(taggers, limits.drop, 1.0, limits, calibration, combiner)
+        raise ModelError(f"no readable limits: {error!r}", where=str(path), fix=fix) from error
+    if reader_digest(reader) != digest:
+        raise ModelError("these limits were measured with another reader", where=str(path), fix=fix)
+    return ShippedModel(reader, combiner, limits, calibration)
 
 
-def open_reader() -> Taggers:
-    """The reader of any review; ModelError where it is broken."""
-    reader = load(reader_folder())
+def _load_reader(folder: Path, device: str = "auto") -> Tagger:
+    reader = load(folder, device)
     assert isinstance(reader, Tagger), "the reader finds triplets"
-    return Taggers((reader,))
-
-
-def copy_model(folder: Path, panel_folder: Path) -> Panel:
-    """Lay the model of a domain into the folder of a panel."""
-    panel = open_model(folder)
-    shutil.rmtree(panel_folder / "taggers", ignore_errors=True)
-    for file in sorted(reader_folder().iterdir()):
-        write_atomically(panel_folder / "taggers" / "0" / file.name, file.read_bytes())
-    save_taggers(panel.taggers, panel_folder / "taggers")
-    save_panel(panel, panel_folder)
-    return panel
+    return reader

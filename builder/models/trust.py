@@ -1,9 +1,9 @@
 """What variant E may do by its judge, and how likely its triplets are right. No torch.
 
-Limits: from how far a panel is trusted, or what a model ships, to what may be dropped, added and lengthened.
+Limits: what a shipped model may drop, add and lengthen.
 
-Calibration: from a panel's score to the probability that a triplet is right, by scores of held-out rule triplets, and
-of labelled reviews where there are some; a curve for each way in which rules and judge stand to a triplet.
+Calibration: from its score to the probability that a triplet is right, as it was measured before it was shipped, and by
+labelled reviews where there are some; a curve for each way in which rules and judge stand to a triplet.
 """
 
 from __future__ import annotations
@@ -20,12 +20,6 @@ from builder.core.errors import ModelError
 from builder.core.files import read_settings, write_atomically
 from builder.core.records import Polarity, Verdict
 
-DROP = 0.1
-"""A rule triplet that a panel of full trust gives less is left out."""
-FIRM = 0.6
-"""It stays all the same where the rules give its aspect so much more than any other (`Triplet.margin`)."""
-ADD = 0.9
-"""A proposal of at least this much is taken in."""
 WIDEN = 0.5
 """A proposal of at least this much, even odds, may lengthen the aspect of a rule triplet."""
 
@@ -51,18 +45,10 @@ class TrustLimits:
     drop: float
     add: float
     widen: float
-    firm: float = FIRM
-    add_unread: float = ADD
+    firm: float
+    add_unread: float
     judged: tuple[str, ...] | None = None
     overrules: bool = False
-
-    @classmethod
-    def of(cls, trust: float) -> TrustLimits:
-        """Nothing at trust 0. Any trust adds and lengthens, and drops in proportion.
-
-        A panel that has read less is as often right in what it proposes; it misses more of what is right.
-        """
-        return cls(round(DROP * trust, 3), ADD, WIDEN) if trust else cls(0.0, math.inf, math.inf, add_unread=math.inf)
 
     @classmethod
     def read(cls, kept: Mapping[str, Any]) -> TrustLimits:
@@ -80,9 +66,7 @@ class TrustLimits:
         return min(self.add, self.add_unread, self.widen)
 
     def place(self, verdict: Verdict | None, score: float, rule: str, polarity: Polarity, margin: float) -> Standing:
-        """How the judge's verdict and score leave a triplet that `rule` found. `margin`: `Triplet.margin`; 0 under a
-        convention that weighs no candidates.
-        """
+        """How the judge's verdict and score leave a triplet that `rule` found. `margin`: `Triplet.margin`."""
         if verdict == "YN":
             return "disputed"
         if score >= self.drop:
@@ -92,13 +76,6 @@ class TrustLimits:
         return "spared" if by_rules or (weighed and margin >= self.firm) else "rejected"
 
 
-MEASURED: tuple[tuple[float, float], ...] = (
-    (0.0, 0.66), (0.1, 0.67), (0.175, 0.68), (0.2, 0.72), (0.225, 0.76), (0.3, 0.78), (0.35, 0.79), (0.45, 0.85),
-    (0.55, 0.88), (0.65, 0.91), (0.75, 0.935), (0.85, 0.95), (0.95, 0.98), (1.0, 0.985),
-)  # fmt: skip
-"""Share of the rules' triplets that have a lower score -> share that is right on the development sets
-(tests/measure/limits.py).
-"""
 LEAST = 100
 """Triplets on gold reviews from which gold moves the curve."""
 _FILE = "confidence.json"
@@ -138,17 +115,6 @@ class Calibration:
     def rate(self, standing: Standing, score: float) -> float:
         """The calibrated probability of a score."""
         return self.curves[standing](score)
-
-
-def ranked(scores: Sequence[float]) -> Curve:
-    """The curve of a panel that gives the rules' triplets of train these scores."""
-    ordered = sorted(scores)
-    by_score: dict[float, list[float]] = {}
-    for share, right in MEASURED:
-        by_score.setdefault(ordered[min(len(ordered) - 1, int(share * len(ordered)))], []).append(right)
-    # ranks that share a score are worth what lies in the middle of them
-    knots = tuple((score, round((rights[0] + rights[-1]) / 2, 4)) for score, rights in by_score.items())
-    return Curve(knots, "the development sets, by rank")
 
 
 def fitted(judged: Sequence[tuple[Standing, float, bool]], before: Calibration) -> Calibration:
@@ -215,7 +181,7 @@ def _share(odds: float) -> float:
 
 
 def save_calibration(calibration: Calibration | None, folder: Path) -> None:
-    """Write it beside the panel it belongs to; None: its scores are not calibrated, for it is not trusted."""
+    """Write it beside the model it belongs to; None: nothing was rated."""
     kept = None if calibration is None else to_kept(calibration)
     write_atomically(folder / _FILE, (json.dumps(kept) + "\n").encode())
 
@@ -237,7 +203,7 @@ def read_calibration(kept: Mapping[str, Any]) -> Calibration:
 
 
 def load_calibration(folder: Path) -> Calibration | None:
-    """The calibration of a panel's folder; ModelError where it cannot be read."""
+    """The calibration in a model's folder; ModelError where it cannot be read."""
     path = folder / _FILE
     try:
         kept = json.loads(read_settings(path))

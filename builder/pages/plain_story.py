@@ -23,7 +23,6 @@ _ENDS = {True: "released", False: "left out", None: "unknown"}
 _POLARITIES = {"POS": "positive", "NEG": "negative", "NEU": "neutral"}
 _JUDGES = {
     "shipped model": "The model that comes with builder",
-    "panel": "The panel that this build trained",
     "discriminator": "The judge that this build trained",
 }
 _SAYS = {

@@ -15,13 +15,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from builder.core.config import flat, resolve
+from builder.core.config import GONE, flat, resolve
 from builder.core.errors import ConfigError, ReleaseError, WorkdirError
 from builder.core.settings import Config
 from builder.language.lexicon.packs import find_pack, list_packs
 from builder.language.lexicon.resources import Lexicon, sample_dir
 from builder.models import kinds
-from builder.pipeline import judging, layers
+from builder.pipeline import layers
 from builder.pipeline.dataset import Build, find_path, keep_path, named
 from builder.pipeline.judging import digest_answers
 from builder.pipeline.layers import taught_file
@@ -77,7 +77,11 @@ def remembered(workdir: Path, out: Path | None = None) -> Build:
     if text is None:
         raise WorkdirError("no build was begun here", where=str(workdir), fix="start one with `builder build`")
     kept = json.loads(text)
-    options = {key: tuple(value) if isinstance(value, list) else value for key, value in kept["config"].items()}
+    options = {
+        key: tuple(value) if isinstance(value, list) else value
+        for key, value in kept["config"].items()
+        if key not in GONE
+    }
     try:
         resolved = resolve(options=options)
     except ConfigError as error:
@@ -96,7 +100,6 @@ def remembered(workdir: Path, out: Path | None = None) -> Build:
 def data_digests(build: Build, lexicon: Lexicon) -> dict[str, object]:
     """The digests of what a build reads beside the database, by the names that `Stage.data` uses."""
     config = build.resolved.config
-    taught = _taught_digest(build.workdir)
     return {
         "inputs": [(path.name, sources.digest(path)) for path in build.inputs],
         "gold": [(name, sources.digest(path)) for name, path in layers.named_files(config.evaluate).items()],
@@ -109,8 +112,7 @@ def data_digests(build: Build, lexicon: Lexicon) -> dict[str, object]:
         "pack model": build.folders.model_digest,
         "audit": _audit_digest(build.workdir),
         "answers": _answers_digest(build.workdir),
-        "taught": taught,
-        "tuning labels": "" if judging.find_shipped_model(config, build.folders) else taught,
+        "taught": _taught_digest(build.workdir),
     }
 
 

@@ -1,8 +1,7 @@
 """What variant E holds of texts outside a build, by the very decisions that the release of the build makes.
 
-In: a working directory, and views as the engine reads them. Out: their triplets with calibrated confidences. Trust,
-the lexicon's polarity and `release.min_confidence` are those of the build; without a trusted panel the rules'
-triplets stay as they are.
+In: a working directory, and views as the engine reads them. Out: their triplets with calibrated confidences. Model,
+calibration and `release.min_confidence` are those of the build; without a judge the rules' triplets stay as they are.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from builder.reviews.script import Variants
 from builder.store import db, runs, triplets
 
 if TYPE_CHECKING:
-    from builder.models.panel import Panel, Shares
+    from builder.models.shipped import Shares, ShippedModel
     from builder.models.trust import Calibration
 
 Triplets = tuple[Triplet, ...]
@@ -32,11 +31,10 @@ Triplets = tuple[Triplet, ...]
 
 @dataclass(frozen=True, slots=True)
 class Rated:
-    """A trusted panel, what its scores are worth, and the convention of the rules that it was trained on."""
+    """The shipped model, and what its scores are worth."""
 
-    panel: Panel
+    model: ShippedModel
     calibration: Calibration
-    convention: str
 
 
 Holder = tuple[Callable[[Sequence[str]], list[Triplets]], Variants]
@@ -47,7 +45,7 @@ _FEW = 16
 
 def holder(workdir: Path, recipe: Recipe, device: str = "auto") -> Holder:
     """Views to the triplets that a release of the working directory would hold of them."""
-    rated, least = rated_panel(workdir, device), least_confidence(workdir)
+    rated, least = rated_model(workdir, device), least_confidence(workdir)
     return _holding(recipe, rated, least)
 
 
@@ -64,16 +62,15 @@ def shipped_holder(recipe: Recipe) -> Holder:
             f"no model is shipped for the domain {recipe.folders.domain} and the convention {recipe.convention}",
             fix="take the source rules, or name a working directory that was built",
         )
-    panel = open_model(folder)
-    assert panel.own_calibration is not None, "a shipped model was measured"
-    return _holding(recipe, Rated(panel, panel.own_calibration, recipe.convention), ReleaseSettings().min_confidence)
+    model = open_model(folder)
+    return _holding(recipe, Rated(model, model.calibration), ReleaseSettings().min_confidence)
 
 
 def _holding(recipe: Recipe, rated: Rated | None, least: float) -> Holder:
-    from builder.models.panel import on_one_thread
+    from builder.models.shipped import on_one_thread
 
     reader = make_reader(recipe)
-    alone = rated and replace(rated, panel=on_one_thread(rated.panel))
+    alone = rated and replace(rated, model=on_one_thread(rated.model))
 
     def predict(views: Sequence[str]) -> list[Triplets]:
         docs = [Doc.of(text, tokens) for text, tokens in zip(views, reader.backend.annotate(views), strict=True)]
@@ -95,34 +92,32 @@ def _setting(workdir: Path, key: str, otherwise: Any) -> Any:
     return config.get(key, otherwise)
 
 
-def rated_panel(workdir: Path, device: str = "auto") -> Rated | None:
-    """The panel of a working directory with its curve; None if there is none, or it is not trusted."""
-    from builder.models.panel import load_panel
+def rated_model(workdir: Path, device: str = "auto") -> Rated | None:
+    """The shipped model in a working directory with its curves; None where it did not judge."""
+    from builder.models.shipped import load_model
     from builder.models.trust import load_calibration
+    from builder.pipeline.judging import SHIPPED
 
     with db.reading(workdir) as connection:
-        if triplets.source_id(connection, "discriminator") is None:
-            return None
-    folder = workdir / "models" / "panel"
-    panel = load_panel(folder, device if device != "auto" else str(_setting(workdir, "device", "auto")))
-    calibration = load_calibration(folder) if panel.trust else None
-    return (
-        None
-        if calibration is None
-        else Rated(panel, calibration, str(_setting(workdir, "rules.convention", "natural")))
-    )
+        judged = triplets.source_id(connection, "discriminator") is not None
+    if not judged or _setting(workdir, "discriminate.mode", "auto") != "auto":
+        return None
+    folder = workdir / "models" / SHIPPED
+    model = load_model(folder, device if device != "auto" else str(_setting(workdir, "device", "auto")))
+    calibration = load_calibration(folder)
+    return None if calibration is None else Rated(model, calibration)
 
 
 def hold(
     rated: Rated, engine: RuleEngine, docs: Sequence[Doc], ruled: Sequence[Triplets], least: float
 ) -> list[Triplets]:
-    """What rules and panel hold together of each document, less what has a lower confidence than `least`."""
-    from builder.models.cotrain import held
-    from builder.models.panel import seen
+    """What rules and model hold together of each document, less what has a lower confidence than `least`."""
+    from builder.models.agreement import held
+    from builder.models.shipped import seen
 
-    limits, out = rated.panel.limits, []
+    limits, out = rated.model.limits, []
     items = [Example("", doc.text, own) for doc, own in zip(docs, ruled, strict=True)]
-    for doc, own, (shares, proposals) in zip(docs, ruled, rated.panel.read(items), strict=True):
+    for doc, own, (shares, proposals) in zip(docs, ruled, rated.model.read(items), strict=True):
         placed = {triplet.key: place for triplet, place in zip(own, _place(rated, own, shares), strict=True)}
         stays = [placed[triplet.key][0] != "rejected" for triplet in own]
         kept = held(engine, doc, own, stays, [pair for pair in proposals if pair[0] >= limits.least], limits)
@@ -134,10 +129,9 @@ def hold(
 
 
 def _place(rated: Rated, proposed: Sequence[Triplet], shares: Shares) -> list[tuple[Standing, float]]:
-    """How the panel stands to each triplet, with its probability of YY as the database keeps it."""
-    weighed, out = rated.convention == "natural", list[tuple[Standing, float]]()
-    for triplet, (label, score) in zip(proposed, rated.panel.verdicts(shares), strict=True):
-        margin = triplet.margin if weighed else 0.0
-        standing = rated.panel.limits.place(label, score, triplet.rule or "", triplet.polarity, margin)
+    """How the model stands to each triplet, with its probability of YY as the database keeps it."""
+    out = list[tuple[Standing, float]]()
+    for triplet, (label, score) in zip(proposed, rated.model.verdicts(shares), strict=True):
+        standing = rated.model.limits.place(label, score, triplet.rule or "", triplet.polarity, triplet.margin)
         out.append(("model" if triplet.source != "rules" else standing, round(score, 6)))
     return out

@@ -1,7 +1,6 @@
 """Who judges in a build: the discriminator with its verdicts, and language models that label whole reviews.
 
-The judge: where it lies, how far it is trusted, its verdicts on stored triplets, and these as examples that models
-read.
+The judge: where it lies, its verdicts on stored triplets, and these as examples that models read.
 
 Language models that label are sources of the build. In: the answers that `builder gold label` kept. Out: their triplets
 as proposals of the sources `llm:MODEL@PROMPT`; what is no triplet is among the rejected rows. Nobody is asked: a build
@@ -12,7 +11,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import groupby, islice
 from pathlib import Path
@@ -24,7 +23,8 @@ from builder.engine.reader import review_view, to_view
 from builder.gold.judge import message_of
 from builder.gold.triplet_answers import read_answer
 from builder.language.lexicon.folders import Folders
-from builder.learning.task import Example, Judge, PackedExamples
+from builder.language.lexicon.packs import JUDGE
+from builder.learning.task import Example, Judge
 from builder.models import kinds
 from builder.models.trust import Standing, TrustLimits
 from builder.pipeline import predictions
@@ -84,11 +84,6 @@ def list_examples(context: Context, stored: Iterable[StoredTriplet]) -> list[Exa
     return [example for example, _ in stream_examples(context, stored)]
 
 
-def pack_examples(context: Context, stored: Iterable[StoredTriplet]) -> Sequence[Example]:
-    """The same, for a training: in a fraction of the memory."""
-    return PackedExamples(example for example, _ in stream_examples(context, stored))
-
-
 def stream_examples(context: Context, stored: Iterable[StoredTriplet]) -> Iterator[tuple[Example, list[int]]]:
     """The example of each review with the ids of its triplets; `stored` is in order of reviews."""
     grouped = ((review, list(own)) for review, own in groupby(stored, key=lambda triplet: triplet.review))
@@ -119,8 +114,9 @@ def join_rows(
 
 
 NAME = "discriminator"
-TOO_FEW = "too few reviews for a judge; releasing what the rules hold"
-RULES_ALONE = "the profile rules trains no judge; releasing what the rules hold"
+SHIPPED = "shipped"
+"""The folder of the working directory's copy of the shipped model."""
+NO_JUDGE = "no model judges the triplets; releasing what the rules hold"
 KnownVerdicts = dict[str, predictions.Verdicts]
 """Verdicts on the rules' triplets of a review, by its key."""
 
@@ -150,55 +146,49 @@ def judge_stored(
             else:
                 yield example, ids
 
-    ask = partial(predictions.classify, context, judge, folder_of(context), progress, apart=split == "train")
+    ask = partial(predictions.classify, context, judge, folder_of(context), progress)
     for ids, answers in predictions.answer_pairs(open_examples(), ask):
         write(ids, answers)
 
 
 def load_judge(context: Context) -> Judge | None:
-    """The judge; None where there were too few reviews for one."""
+    """The judge; None where there is none."""
     if triplets.source_id(context.connection, NAME) is None:
         return None
-    if context.config.discriminate.mode != "paper":
-        from builder.models.panel import load_panel
+    if has_shipped_judge(context):
+        from builder.models.shipped import load_model
 
-        return load_panel(folder_of(context), context.config.device)
+        return load_model(folder_of(context), context.config.device)
     return kinds.load_judge(folder_of(context), context.config.device)
 
 
 def find_shipped_model(config: Config, folders: Folders) -> Path | None:
-    """The folder of the model that judges a build, where one is shipped and nothing is to be trained.
+    """The folder of the model that judges a build, where one is shipped for its words and rules.
 
     It knows the convention `natural` alone.
     """
-    natural = config.profile == "embedded" and config.rules.convention == "natural"
+    natural = config.profile != "rules" and config.rules.convention == "natural"
     return folders.model if natural and config.discriminate.mode == "auto" else None
 
 
-def read_trust(context: Context) -> float | None:
-    """How far the cross-fitted panel is trusted, from 0 to 1; None where there is none."""
-    path = context.models / "panel" / "panel.json"
-    if (
-        context.config.discriminate.mode == "paper"
-        or triplets.source_id(context.connection, NAME) is None
-        or not path.is_file()
-    ):
-        return None
-    return float(json.loads(path.read_text(encoding="utf-8"))["trust"])
+def has_shipped_judge(context: Context) -> bool:
+    """Whether the model that builder ships has judged this build."""
+    judged = triplets.source_id(context.connection, NAME) is not None
+    return judged and context.config.discriminate.mode == "auto"
 
 
-def place(limits: TrustLimits, judged: JudgedTriplet, convention: str) -> Standing:
-    """How the judge leaves a triplet of the rules. Only the convention `natural` weighs candidates."""
-    margin = judged.margin if convention == "natural" else 0.0
-    return limits.place(judged.label, judged.score or 0.0, judged.rule, judged.stored.triplet.polarity, margin)
+def place(limits: TrustLimits, judged: JudgedTriplet) -> Standing:
+    """How the judge leaves a triplet of the rules."""
+    polarity = judged.stored.triplet.polarity
+    return limits.place(judged.label, judged.score or 0.0, judged.rule, polarity, judged.margin)
 
 
 def read_limits(context: Context) -> TrustLimits:
-    """What variant E may do by the panel of this build."""
-    settings = json.loads((context.models / "panel" / "panel.json").read_text(encoding="utf-8"))
-    return TrustLimits.read(settings["limits"]) if "limits" in settings else TrustLimits.of(float(settings["trust"]))
+    """What variant E may do by the shipped model."""
+    settings = json.loads((context.models / SHIPPED / JUDGE).read_text(encoding="utf-8"))
+    return TrustLimits.read(settings["limits"])
 
 
 def folder_of(context: Context) -> Path:
-    """Where the judge of the config's mode is saved."""
-    return context.models / (NAME if context.config.discriminate.mode == "paper" else "panel")
+    """Where the judge of the config's mode lies."""
+    return context.models / (NAME if context.config.discriminate.mode == "paper" else SHIPPED)

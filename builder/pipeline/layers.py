@@ -8,8 +8,7 @@ its splits. `evaluate` stores each layer as the source of its name. A wrong line
 The last audit, measured, is what the stage release states of quality. Reads only.
 
 Taught reviews are what a working directory was taught (`builder gold gain --teach`). In: `WORKDIR/taught.jsonl`, rows
-of gold with their texts. Out: examples for the taggers, each under the key that its text has in the build, and the same
-labels for the reviews of the build.
+of gold with their texts. Out: the labels of the reviews that the build holds.
 """
 
 from __future__ import annotations
@@ -27,10 +26,8 @@ from builder.core.files import parse_json
 from builder.core.records import Element, Label, Polarity, Review, Triplet, polarity_of
 from builder.core.settings import Evaluate
 from builder.core.wording import counted
-from builder.engine.reader import review_view, to_view
 from builder.gold.agreement import AuditResult, describe_audit, measure_audit
 from builder.gold.pool import PoolLayer, layer_of
-from builder.learning.task import Example
 from builder.pipeline.context import Context
 from builder.reviews.text import in_order
 from builder.store import db, gold, pools, reviews
@@ -346,13 +343,11 @@ def quality(connection: sqlite3.Connection) -> dict[str, object]:
 # ---- Taught reviews
 
 FILE = "taught.jsonl"
-_NEW = -1
-"""The row id of a labelled review that the build does not hold."""
 
 
 @dataclass(frozen=True, slots=True)
 class TaughtLabels:
-    """A labelled review, its split (none if the build does not hold it), and all of its triplets."""
+    """A labelled review of the build, its split, and all of its triplets."""
 
     review: Review
     split: str
@@ -365,33 +360,19 @@ def taught_file(workdir: Path) -> Path:
 
 
 def read_taught_labels(context: Context) -> list[TaughtLabels]:
-    """The labels that taught the working directory, each text once; none of a review whose text has changed since."""
+    """The labels that taught the working directory, of the reviews that it holds with the same text; each text once."""
     path = taught_file(context.workdir)
     if not path.is_file():
         return []
     taught = {str(row["text"]): row for row in rows(str(path))}
-    keys = {str(row["id"]) for row in taught.values()}
-    known: dict[str, tuple[Review, str]] = {}
-    held = set()
-    for split in ("train", "valid", "test"):
-        for review in reviews.in_split(context.connection, split):
-            if review.text in taught:
-                known[review.text] = review, split
-            if review.key in keys:
-                held.add(review.key)
-    return [_read_row(row, known, path) for text, row in taught.items() if text in known or str(row["id"]) not in held]
-
-
-def _read_row(row: dict[str, Any], known: dict[str, tuple[Review, str]], path: Path) -> TaughtLabels:
-    text = str(row["text"])
-    review, split = known.get(text, (Review(_NEW, str(row["id"]), text, "traditional"), ""))
-    labels = labelled([{**row, "id": review.key}], [review], str(path))
-    return TaughtLabels(review, split, tuple(triplet for _, triplet in labels))
-
-
-def list_taught_examples(context: Context) -> Iterator[Example]:
-    """The labelled reviews as the taggers read them."""
-    for taught in read_taught_labels(context):
-        shown = review_view(taught.review, context.lexicon.variants)
-        moved = (to_view(triplet, shown) for triplet in taught.triplets)
-        yield Example(taught.review.key, shown.text, tuple(triplet for triplet in moved if triplet is not None))
+    known = {
+        review.text: (review, split)
+        for split in ("train", "valid", "test")
+        for review in reviews.in_split(context.connection, split)
+        if review.text in taught
+    }
+    out = []
+    for text, (review, split) in known.items():
+        labels = labelled([{**taught[text], "id": review.key}], [review], str(path))
+        out.append(TaughtLabels(review, split, tuple(triplet for _, triplet in labels)))
+    return out

@@ -125,14 +125,12 @@ def stage_tokens(config: Config, reviews: int, size: ReviewSize) -> tuple[StageT
     counts = [min(shares * reviews, most) for most in (config.discriminate.most, config.self_train.most)]
     if config.profile == "paper":
         return _paper(config, reviews, size, counts)
-    folds, cross_fit = config.discriminate.folds, config.discriminate.mode != "paper"
-    members = folds - 1 if cross_fit else 1  # each of the folds trains on the others
-    judged = counts[0] * members * config.discriminate.epochs * size.tokens
+    own = config.discriminate.mode == "paper"  # the model that builder ships is trained already, and is no base
+    judged = counts[0] * config.discriminate.epochs * size.tokens * own
     rounds = _rounds(config)
     trained = rounds * counts[1] * config.self_train.epochs * size.tokens
-    panel = reviews * size.tokens * (shares + (1 - shares) * (folds if cross_fit else 1))
-    return (  # variant E takes what the panel proposed when it judged
-        StageTokens("discriminate", judged, panel, 0.0, folds if cross_fit else 1),
+    return (
+        StageTokens("discriminate", judged, reviews * size.tokens * own, 0.0, int(own)),
         StageTokens("self_train", trained, rounds * reviews * size.tokens, 0.0, rounds),
     )
 

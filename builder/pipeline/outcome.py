@@ -17,6 +17,7 @@ from typing import Any
 from builder.core.annotators import NOT_STATED
 from builder.core.errors import install_command
 from builder.core.wording import counted
+from builder.pipeline.release_facts import NO_JUDGE
 from builder.release import reading
 from builder.release.export.extract_output import AnsweredText, laid_out
 from builder.release.export.records import ReviewRow, triplet
@@ -31,11 +32,6 @@ _SHORT = range(8, 41)
 _LOOK_AT = 400
 FEW, MOST = 30, 0.8
 """A rule with more triplets than `FEW` that loses more than this share of them is spoken of."""
-_UNJUDGED = {
-    "rules": "the profile rules trains no model that judges them",
-    "none": "there are too few reviews to train a model that judges them",
-    "untrusted": "the models that were trained to judge them learnt from too few reviews to be trusted",
-}
 _WORDS = {"POS": "positive", "NEG": "negative", "NEU": "neutral"}
 
 
@@ -55,7 +51,7 @@ class ReleaseOutcome:
     polarities: Mapping[str, int]
     splits: Mapping[str, int]
     ingest: Mapping[str, Any]
-    judge: str
+    judged: bool
     quality: str
     labellers: str = ""
     places: Mapping[str, int] = field(default_factory=dict)
@@ -85,8 +81,8 @@ class ReleaseOutcome:
             yield f"Where they read reviews, language models were weighed with the rules: {self.labellers}."
             if ADDED in counts:
                 yield f"Triplets that they added: {counts[ADDED]:,}; that they took out: {counts[DROPPED]:,}."
-        elif self.judge in _UNJUDGED:
-            yield f"The rules alone found them: {_UNJUDGED[self.judge]}."
+        elif not self.judged:
+            yield "The rules alone found them; no model judged them."
         yield self.quality or "No gold labels were given, so quality is not measured."
 
 
@@ -109,19 +105,13 @@ def read_outcome(path: Path) -> ReleaseOutcome:
         polarities=dict(polarities),
         splits={name: split["reviews"] for name, split in manifest["splits"].items()},
         ingest=manifest["ingest"],
-        judge=_judge(str(manifest["panel"])),
+        judged=not str(manifest["panel"]).startswith(NO_JUDGE),
         quality=_quality(manifest),
         labellers=next(
             filter(None, (split["source"].partition(WEIGHED)[2] for split in manifest["splits"].values())), ""
         ).partition(" where")[0],
         places=manifest.get("places", {}),
     )
-
-
-def _judge(panel: str) -> str:
-    """`rules`, `none`, `untrusted` or `trusted`, from the sentence of a manifest; older ones say nothing."""
-    words = {"trains no judge": "rules", "too few reviews for a judge": "none", "is not trusted": "untrusted"}
-    return next((name for phrase, name in words.items() if phrase in panel), "trusted")
 
 
 def _quality(manifest: Mapping[str, Any]) -> str:

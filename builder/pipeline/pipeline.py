@@ -95,7 +95,7 @@ STAGES: tuple[Stage, ...] = (
         reads=("proposals:rules",),
         writes=("verdicts",),
         settings=("discriminate.", "seed", "threads", "shard", "profile", "device", "encoder.", "paper."),
-        data=("base", "pack model", "tuning labels"),
+        data=("base", "pack model"),
     ),
     Stage(
         name="self_train",

@@ -26,7 +26,7 @@ from builder.core.records import StoredTriplet
 from builder.core.settings import Config
 from builder.core.wording import counted
 from builder.language.build_folders import folders_in
-from builder.learning.task import Example
+from builder.pipeline import judging
 from builder.pipeline.context import Context
 from builder.pipeline.judging import list_examples
 from builder.pipeline.release_rows import KNOWN
@@ -146,7 +146,7 @@ def _notes(measured: SampleMeasure, count: int) -> tuple[str, ...]:
         large = " that has a judge" if "release" in measured.seconds else ""
         out.append(f"{lacking} were not measured: finish a build{large} and name it with --workdir")
     elif not measured.spread.get("discriminate"):
-        out.append("what of discriminate is prediction was not measured (no panel): all of it counts as training")
+        out.append("what of discriminate is prediction was not measured: all of it counts as training")
     return (*out, "the network, machines of other speed and workers that wait for each other are left out")
 
 
@@ -157,7 +157,7 @@ _LOOKED_AT = 2000
 _PREDICTED = 200
 _SEARCHED = 32_000
 _MODELS = ("discriminate", "self_train")
-"""Stages whose seconds say nothing where no judge was trained."""
+"""Stages whose seconds say nothing where nothing judged."""
 
 
 def measure(workdir: Path, config: Config, what: str) -> SampleMeasure:
@@ -175,11 +175,11 @@ def measure(workdir: Path, config: Config, what: str) -> SampleMeasure:
                 where=str(workdir),
                 fix="`builder resume` it, or plan without --workdir",
             )
-        trained = "judge" not in done["discriminate"].counts if "discriminate" in done else True
-        seconds = {stage: run.seconds for stage, run in done.items() if trained or stage not in _MODELS}
+        judged = done["discriminate"].counts.get("judged") != 0 if "discriminate" in done else True
+        seconds = {stage: run.seconds for stage, run in done.items() if judged or stage not in _MODELS}
         context = Context(connection, config, workdir, (), workdir, folders_in(workdir).load_lexicon(), (), "", {})
         count = reviews.count(connection)
-        predicted, training = _time_prediction(context, count)
+        predicted, training = _time_prediction(context, count), _measure_training(context)
         sample = [normal(text) for *_, text in islice(reviews.distinct(connection), _LOOKED_AT)]
         fixed = _measure_near_duplicates(sample)
         memory = {"ingest": HELD + PLACED, "discriminate": training, "self_train": training, "release": HELD + KNOWN}
@@ -207,32 +207,44 @@ def measure(workdir: Path, config: Config, what: str) -> SampleMeasure:
     )  # fmt: skip
 
 
-def _time_prediction(context: Context, count: int) -> tuple[dict[str, float], float]:
-    """Seconds that one worker takes to predict all that a build predicts, by stage, and the bytes a review that
-    training holds in memory.
+def _time_prediction(context: Context, count: int) -> dict[str, float]:
+    """Seconds that one worker takes to read all reviews with the shipped model, by stage; empty where it judges not.
+
+    Those with a triplet are read by discriminate, the others by self_train.
     """
+    if not judging.has_shipped_judge(context):
+        return {}
+    from builder.models.shipped import load_model, on_one_thread
+
+    model, stored = on_one_thread(load_model(judging.folder_of(context))), _list_stored(context)
+    items = list_examples(context, stored)[:_PREDICTED]
+    seconds = _timed(lambda: model.read(items)) / max(1, len(items))
+    rules = triplets.source_id(context.connection, "rules")
+    found = sum(
+        1 for split in ("train", "valid", "test") for _ in reviews.ids_in_split(context.connection, split, rules)
+    )
+    return {"discriminate": seconds * found, "self_train": seconds * (count - found)}
+
+
+def _list_stored(context: Context) -> list[StoredTriplet]:
     source = triplets.source_id(context.connection, "rules")
     assert source is not None, "seed is done"
-    stored: list[StoredTriplet] = list(islice(triplets.proposed(context.connection, source, "train"), 4 * _PREDICTED))
-    if not stored:
-        return {}, 0.0
-    (made, _), size = _peak(lambda: _training_data(context, stored))
-    bytes_ = size / len(made)
-    folder = context.models / "panel"
-    if not (folder / "panel.json").is_file():
-        return {}, bytes_
-    from builder.models.panel import load_panel, on_one_thread
-
-    taggers = on_one_thread(load_panel(folder)).taggers
-    items = made[:_PREDICTED]
-    seconds = _timed(lambda: taggers.apart([item.id for item in items], [item.text for item in items]))
-    # discriminate asks the panel about the rules' triplets, self_train for proposals: the same reading each time
-    return dict.fromkeys(("discriminate", "self_train"), seconds / len(items) * count), bytes_
+    return list(islice(triplets.proposed(context.connection, source, "train"), 4 * _PREDICTED))
 
 
-def _training_data(context: Context, stored: list[StoredTriplet]) -> tuple[list[Example], object]:
-    """What discriminate holds of the train split: the examples, the YN and NX that are made of them, and the windows
-    that a tagger learns from.
+def _measure_training(context: Context) -> float:
+    """Bytes a review that training holds in memory; 0 for a build that trains nothing."""
+    config, stored = context.config, _list_stored(context)
+    trains = config.discriminate.mode == "paper" or set(config.self_train.variants) != {"E"}
+    if not trains or not stored:
+        return 0.0
+    made, size = _peak(lambda: _training_data(context, stored))
+    return size / len(made)
+
+
+def _training_data(context: Context, stored: list[StoredTriplet]) -> Sequence[object]:
+    """What training holds of the train split: the examples, the YN and NX that are made of them, and the windows that
+    a tagger learns from.
     """
     from builder.learning.task import TaggerConfig
     from builder.models.foundation import CharacterFoundation
@@ -240,10 +252,10 @@ def _training_data(context: Context, stored: list[StoredTriplet]) -> tuple[list[
     from builder.models.tagger import learnable
 
     made = list_examples(context, stored)
-    judged = [discriminator_data(example, context.config.seed, hard=True) for example in made]
+    judged = [discriminator_data(example, context.config.seed) for example in made]
     settings = TaggerConfig()
     encoder = CharacterFoundation.of((example.text for example in made), 1).make_encoder(settings)
-    return made, (judged, [learnable(example, encoder, settings) for example in made])
+    return list(zip(made, judged, [learnable(example, encoder, settings) for example in made], strict=True))
 
 
 def _measure_near_duplicates(texts: Sequence[str]) -> float:

@@ -9,10 +9,9 @@ With several GPUs there is a process for each. Those of `paper` run in this proc
 for each. Workers of a cluster run all models. What a model of `paper` writes is kept by this process, wherever it was
 written.
 
-Sure proposals of the panel's members, for the reviews that they judged, are kept beside the panel. In: reviews, each
-with the proposals of the members that were not trained on it. Out: a file from which variant E reads them again, so
-that it asks the panel about the other reviews alone. The first line names the taggers. Each further one begins with a
-digest of the review's key and view, so that nothing stale is ever read.
+Sure proposals of the shipped model, for the reviews whose triplets it judged, are kept beside it. Variant E reads them
+again, so that it asks the model about the other reviews alone. The first line of their file names the model. Each
+further one begins with a digest of the review's key and view, so that nothing stale is ever read.
 """
 
 from __future__ import annotations
@@ -36,14 +35,13 @@ from builder.core.shards import Crew, Job, Parcel
 from builder.core.shards.local import LocalCrew
 from builder.learning.task import VALENCE, Example, Judge, TripletModel, element
 from builder.models import kinds
-from builder.models.trust import WIDEN
 from builder.pipeline.context import Context
 
 if TYPE_CHECKING:
-    from builder.models.panel import Panel, Shares
+    from builder.models.shipped import Shares, ShippedModel
     from builder.models.tagger import Proposal
 
-# ---- Kept proposals of the panel
+# ---- Kept proposals of the shipped model
 
 FILE = "proposals.jsonl"
 _DIGITS = 24
@@ -82,7 +80,7 @@ class KeptProposals:
 
 
 def save_proposals(folder: Path, digest: str, proposed: Iterable[tuple[Example, Sequence[Proposal]]]) -> None:
-    """Write what the taggers of this digest propose for reviews, one line each, as it comes."""
+    """Write what the model of this digest proposes for reviews, one line each, as it comes."""
     with replacing(folder / FILE) as out:
         out.write(f"{digest}\n".encode())
         for item, proposals in proposed:
@@ -90,14 +88,14 @@ def save_proposals(folder: Path, digest: str, proposed: Iterable[tuple[Example, 
 
 
 def load_proposals(folder: Path, digest: str) -> KeptProposals:
-    """What `save_proposals` wrote; ModelError where it is missing or other taggers'."""
+    """What `save_proposals` wrote; ModelError where it is missing or another model's."""
     path = folder / FILE
     try:
         owner, *lines = path.read_bytes().splitlines()
     except (OSError, ValueError) as error:
         raise ModelError(f"no readable proposals: {error!r}", where=str(path), fix=_FIX) from error
     if owner.decode("ascii", "replace") != digest:
-        raise ModelError("the proposals are not those of this panel", where=str(path), fix=_FIX)
+        raise ModelError("the proposals are not those of this model", where=str(path), fix=_FIX)
     return KeptProposals({line[:_DIGITS]: line[_DIGITS:] for line in lines})
 
 
@@ -145,7 +143,7 @@ State = TypeVar("State")
 Answer = TypeVar("Answer")
 Beside = TypeVar("Beside")
 _FILES = (
-    "**/config.json", "**/weights.safetensors", "**/tokenizer.json", "panel.json", "**/taggers.json",
+    "**/config.json", "**/weights.safetensors", "**/tokenizer.json", "judge.json",
     "paper.json", "model*.safetensors*", "*token*.json", "generation_config.json", "spiece.model",
 )  # fmt: skip
 """What loading needs; checkpoints of the training stay here."""
@@ -157,13 +155,11 @@ def classify(
     folder: Path,
     progress: CharacterProgress,
     items: Iterable[Example],
-    *,
-    apart: bool = False,
 ) -> Iterator[Verdicts]:
-    """The verdicts of the judge saved in `folder` on each item; with `apart` only members not trained on it vote."""
+    """The verdicts of the judge saved in `folder` on each item."""
     if context.config.profile in kinds.KINDS and not _is_spread(context.config):
-        return iter((judge.apart if apart else judge.classify)(list(items), progress.shown))
-    return _spread(context, _judge, folder, judge.digest, _apart if apart else _classify, items, progress, "judging")
+        return iter(judge.classify(list(items), progress.shown))
+    return _spread(context, _judge, folder, judge.digest, _classify, items, progress, "judging")
 
 
 def extract(
@@ -177,28 +173,20 @@ def extract(
     return _spread(context, _extractor, folder, model.digest, _predict, items, progress, "tagging")
 
 
-def score_unseen(
-    context: Context, digest: str, folder: Path, items: Sequence[Example], shown: ModelBar
-) -> Iterator[tuple[Shares, list[Proposal]]]:
-    """What the members saved in `folder` say of each item that they were not trained on: [n, 3] the probabilities of
-    YY, YN, NX of its triplets, and their own proposals with the certainty that variant E needs.
-    """
-    progress = CharacterProgress(shown, sum(len(item.text) for item in items))
-    return _spread(context, _members, folder, digest, _shares, items, progress, "judging")
-
-
 def score(
-    context: Context, panel: Panel, folder: Path, progress: CharacterProgress, items: Iterable[Example]
+    context: Context, model: ShippedModel, folder: Path, progress: CharacterProgress, items: Iterable[Example]
 ) -> Iterator[tuple[Shares, list[Proposal]]]:
-    """The same by all members of the panel saved in `folder`, which was trained on other reviews."""
-    return _spread(context, _panel, folder, panel.digest, _shares_together, items, progress, "judging")
+    """What the shipped model that lies in `folder` says of each item: [n, 3] the probabilities of YY, YN, NX of its
+    triplets, and its own proposals with the certainty that variant E needs.
+    """
+    return _spread(context, _shipped, folder, model.digest, _score, items, progress, "judging")
 
 
 def propose_sure(
-    context: Context, panel: Panel, folder: Path, progress: CharacterProgress, items: Iterable[Example], *, apart: bool
+    context: Context, model: ShippedModel, folder: Path, progress: CharacterProgress, items: Iterable[Example]
 ) -> Iterator[list[Proposal]]:
-    """What the panel's taggers propose for each item with the certainty that variant E needs."""
-    return _spread(context, _panel, folder, panel.digest, _sure_apart if apart else _sure, items, progress, "tagging")
+    """What the model proposes for each item with the certainty that variant E needs."""
+    return _spread(context, _shipped, folder, model.digest, _sure, items, progress, "tagging")
 
 
 def _spread(
@@ -271,32 +259,25 @@ def answer_pairs(
 
 
 def _judge(folder: Path, digest: str, device: str) -> Judge:
-    """The panel or the one discriminator of the folder, on one thread: the number of threads may change the last
+    """The shipped model or the discriminator of the folder, on one thread: the number of threads may change the last
     digit of a score.
     """
+    from builder.language.lexicon.packs import JUDGE
     from builder.models.discriminator import Discriminator
 
-    if (folder / "panel.json").is_file():
-        return _panel(folder, digest, device)
+    if (folder / JUDGE).is_file():
+        return _shipped(folder, digest, device)
     judge = kinds.load_judge(folder, device)
     _check_digest(judge.digest, digest, folder)
     return replace(judge, config=replace(judge.config, threads=1)) if isinstance(judge, Discriminator) else judge
 
 
-def _panel(folder: Path, digest: str, device: str) -> Panel:
-    from builder.models.panel import load_panel, on_one_thread
+def _shipped(folder: Path, digest: str, device: str) -> ShippedModel:
+    from builder.models.shipped import load_model, on_one_thread
 
-    panel = load_panel(folder, device)
-    _check_digest(panel.digest, digest, folder)
-    return on_one_thread(panel)
-
-
-def _members(folder: Path, digest: str, device: str) -> Panel:
-    from builder.models.panel import load_members, on_one_thread
-
-    panel = load_members(folder, device)
-    _check_digest(panel.digest, digest, folder)
-    return on_one_thread(panel)
+    model = load_model(folder, device)
+    _check_digest(model.digest, digest, folder)
+    return on_one_thread(model)
 
 
 def _extractor(folder: Path, digest: str, device: str) -> TripletModel:
@@ -320,10 +301,6 @@ def _classify(judge: Judge, items: list[Example]) -> list[Verdicts]:
     return judge.classify(items)
 
 
-def _apart(judge: Judge, items: list[Example]) -> list[Verdicts]:
-    return judge.apart(items)
-
-
 def _predict(model: TripletModel, items: list[Example]) -> list[tuple[Triplet, ...]]:
     return model.predict([item.text for item in items])
 
@@ -332,26 +309,13 @@ def _answer(model: TripletModel, items: list[Example]) -> list[tuple[str, float]
     return kinds.write_answers(model, items)
 
 
-def _shares(panel: Panel, items: list[Example]) -> list[tuple[Shares, list[Proposal]]]:
-    from builder.models.panel import seen
-
-    proposals = panel.taggers.apart([item.id for item in items], [item.text for item in items])
-    return [(seen(item.triplets, own), _keep_certain(panel, own)) for item, own in zip(items, proposals, strict=True)]
+def _score(model: ShippedModel, items: list[Example]) -> list[tuple[Shares, list[Proposal]]]:
+    return [(shares, _keep_certain(model, proposals)) for shares, proposals in model.read(items)]
 
 
-def _shares_together(panel: Panel, items: list[Example]) -> list[tuple[Shares, list[Proposal]]]:
-    return [(shares, _keep_certain(panel, proposals)) for shares, proposals in panel.read(items)]
+def _sure(model: ShippedModel, items: list[Example]) -> list[list[Proposal]]:
+    return [_keep_certain(model, proposals) for _, proposals in model.read(items)]
 
 
-def _sure(panel: Panel, items: list[Example]) -> list[list[Proposal]]:
-    return [_keep_certain(panel, proposals) for _, proposals in panel.read(items)]
-
-
-def _sure_apart(panel: Panel, items: list[Example]) -> list[list[Proposal]]:
-    proposals = panel.taggers.apart([item.id for item in items], [item.text for item in items])
-    return [_keep_certain(panel, own) for own in proposals]
-
-
-def _keep_certain(panel: Panel, proposals: list[Proposal]) -> list[Proposal]:
-    least = panel.limits.least if panel.trust else WIDEN  # before it is measured, a panel is trusted by nothing
-    return [proposal for proposal in proposals if proposal[0] >= least]
+def _keep_certain(model: ShippedModel, proposals: list[Proposal]) -> list[Proposal]:
+    return [proposal for proposal in proposals if proposal[0] >= model.limits.least]

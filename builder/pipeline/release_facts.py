@@ -34,7 +34,7 @@ from builder.release import package
 from builder.release.diff import LEVELS, Diff, bumped, changes, compare, compare_making
 from builder.release.figures import QualityFigure, metric_name
 from builder.release.manifest import Facts, LayerFacts, SplitFacts, making, manifest, sha256
-from builder.release.origin import SHIPPED, SHIPPED_JUDGE, UNTRUSTED, WEIGHED
+from builder.release.origin import SHIPPED, SHIPPED_JUDGE, WEIGHED
 from builder.release.reading import Existing, existing, parse, parsed, versions
 from builder.release.shelf import Shelf
 from builder.release.statistics import Tally
@@ -55,8 +55,7 @@ REASONS = (
     "empty",
     "unlabelled",
 )
-NO_JUDGE = "There were too few reviews for a judge"
-RULES_ALONE = "The profile rules trains no judge"
+NO_JUDGE = "No model judged the triplets"
 _WITHOUT_EFFECT = (
     "workers", "engine", "scheduler", "evaluate.gold", "evaluate.gold_annotators", "evaluate.silver", "annotate.models",
     "lexicons.dir", "rules.dir", "release.version", "release.bump", "release.max_drop", "release.drop_reason",
@@ -152,36 +151,23 @@ def _compare(
 
 
 def _describe_panel(context: Context) -> str:
-    """What the cross-fitted panel did to the data, in a sentence; empty with another judge."""
+    """What the shipped model did to the data, in a sentence; empty with the paper's classifier."""
     if context.config.discriminate.mode == "paper":
         return ""
-    trust, variant = judging.read_trust(context), train_source(context)[0]
+    variant = train_source(context)[0]
     readers = labels.heeded(context.connection) if variant == "E" else []
-    holds = "what the rules hold" + (f", {WEIGHED}{' and '.join(readers)}" if readers else "")
-    if trust is None and context.config.profile == "rules":
-        return f"{RULES_ALONE}. The release holds {holds}."
-    if trust is None:
-        return (
-            f"{NO_JUDGE}: {context.config.discriminate.least:,} reviews with triplets are needed. The release holds "
-            f"{holds}."
-        )
-    if not trust:
-        effect = (
-            f"Variant E adds, lengthens and drops nothing by it: the release holds {holds}."
-            if variant == "E"
-            else f"It filters variant {variant} all the same: read its verdicts with care."
-        )
-        return f"{UNTRUSTED}: it learnt from too few reviews to doubt what rules say. {effect}"
-    shipped = judging.find_shipped_model(context.config, context.folders) is not None
+    if not judging.has_shipped_judge(context):
+        weighed = f", {WEIGHED}{' and '.join(readers)}" if readers else ""
+        return f"{NO_JUDGE}. The release holds what the rules hold{weighed}."
     if variant != "E":
-        return f"{SHIPPED_JUDGE}." if shipped else "The panel of taggers is trusted."
-    limits, calibration = judging.read_limits(context), load_calibration(context.models / "panel")
+        return f"{SHIPPED_JUDGE}."
+    limits, calibration = judging.read_limits(context), load_calibration(context.models / judging.SHIPPED)
     rated = f" Its confidences are calibrated on {calibration.source}." if calibration else ""
     return (
-        (SHIPPED_JUDGE if shipped else f"The panel of taggers is trusted to {trust:.0%}")
-        + f". Variant E leaves out triplets of the rules in which it finds no pair (less than {limits.drop:g}), unless "
-        f"the rules were firm or found them neutral{_describe_judged(limits)}. It drops none for its polarity: that of "
-        f"the rules stands. It adds proposals of {limits.add:g} or more{_describe_unread(limits)}.{rated}"
+        f"{SHIPPED_JUDGE}. Variant E leaves out triplets of the rules in which it finds no pair (less than "
+        f"{limits.drop:g}), unless the rules were firm or found them neutral{_describe_judged(limits)}. It drops none "
+        f"for its polarity: that of the rules stands. It adds proposals of {limits.add:g} or more"
+        f"{_describe_unread(limits)}.{rated}"
         + (f" Where they read reviews, {' and '.join(readers)} were weighed with both." if readers else "")
     )
 
@@ -229,9 +215,7 @@ def _describe_layers(layers: Mapping[str, LabelledLayer], tally: Tally) -> tuple
 
 def _name_judge(context: Context) -> str:
     """The judge that variant E follows; empty where it follows none."""
-    if not judging.read_trust(context):
-        return ""
-    return SHIPPED if judging.find_shipped_model(context.config, context.folders) else "panel"
+    return SHIPPED if judging.has_shipped_judge(context) else ""
 
 
 def _split_source(variant: str, last: int, name: str, judge: str) -> str:

@@ -1,11 +1,11 @@
 """The reviews of a split as a release holds them, a range of them at a time: what the stage release has workers do.
 
 In: the database, a split and two row ids. Out: a `BuiltReview` for each review of the split between them. With variant
-E every split holds what rules and panel hold together. With variants A to D train comes from the last training set
-and valid is what the rules found; test is the union of rules and last model, without what the variant's judge rejects
-in train. In test gold labels come in place of that. So do those of a language model (silver,
-Table 7 of the paper), and then a review that nobody labelled is left out. Reviews without a triplet stay as unverified
-negatives. Whatever is left out is named with its reason.
+E every split holds what rules and shipped model hold together. With variants A to D train comes from the last training
+set and valid is what the rules found; test is the union of rules and last model, without what the variant's judge
+rejects in train. In test gold labels come in place of that. So do those of a language model (silver, Table 7 of the
+paper), and then a review that nobody labelled is left out. Reviews without a triplet stay as unverified negatives.
+Whatever is left out is named with its reason.
 
 One review as a release shows it: repaired, masked, in the wanted script, one opinion of one place once.
 """
@@ -312,13 +312,12 @@ def build_reviews(context: Context, categories: Categories, task: SplitRange) ->
     """
     connection = context.connection
     layers = labelled.layers(connection) if task.split == "test" else {}
-    heeded = train_source(context)[0] != "E" or judging.read_trust(context) != 0
     built = (("", triplet) for triplet in _silver(context, task))
     labels = (_marked(context, layer, task) for layer in layers.values())
     everything = merge(*labels, built, key=lambda marked: marked[1].id)
     in_range = reviews.in_range(connection, *task)
     for review, marked in join_rows(in_range, everything, lambda pair: pair[1].review):
-        yield _build_review(context, categories, review, marked, layers, heeded)
+        yield _build_review(context, categories, review, marked, layers)
 
 
 def _build_review(
@@ -327,17 +326,12 @@ def _build_review(
     review: Review,
     marked: Sequence[_Marked],
     layers: Mapping[str, LabelledLayer],
-    heeded: bool,
 ) -> BuiltReview:
     by = next((name for name in (GOLD, SILVER) if name in layers and review.id in layers[name].reviews), "")
     stored = [triplet for layer, triplet in marked if layer == by]
     row, dropped = build_row(context, categories, review, by or SILVER, stored, labelled=bool(by))
     if not by and SILVER in layers:
         return _left_out(review, row, [Rejection(row["id"], "unlabelled", _UNLABELLED, review.id, None)])
-    if not heeded:  # verdicts of a judge that is not trusted decide nothing, and would read as if they did
-        for triplet in row["triplets"]:
-            triplet["verdict"] = None
-            triplet["sources"] = [name for name in triplet["sources"] if name != judging.NAME]
     compared: Compared = {}
     if by == GOLD:
         for other in ("", SILVER):

@@ -1,8 +1,7 @@
-"""Variant E (builder.models.cotrain): the triplets that rules and the cross-fitted panel agree on. It trains nothing.
+"""Variant E (builder.models.agreement): the triplets that rules and the shipped model agree on. It trains nothing.
 
-Its one training set S_0 is that of the train split. A second round with taggers trained on it adds more wrong triplets
-than right ones. Without a judge, or with one that is not trusted, it holds the rules' triplets. They carry a calibrated
-confidence where the judge is trusted, and none elsewhere.
+Its one training set S_0 is that of the train split. Its triplets carry a calibrated confidence. Without a judge it
+holds the rules' triplets, and they carry none.
 
 Language models may propose for the same reviews, and all votes are weighed together (builder.models.label_model). In:
 the triplets of variant E as a stream, and the proposals of the sources `llm:MODEL@PROMPT`. Out: the stream. Reviews
@@ -31,7 +30,7 @@ from builder.gold.metrics.scores import Answer
 from builder.language.lexicon.categories import Categories
 from builder.learning.task import Example, Judge
 from builder.models.label_model import PRECISION, LabelModel, VotedCandidate, chance_by_margin, fit_label_model
-from builder.models.trust import DROP, Calibration, fitted, ranked, save_calibration
+from builder.models.trust import Calibration, fitted, save_calibration
 from builder.pipeline import judging, layers, predictions
 from builder.pipeline.context import Context
 from builder.pipeline.judging import join_rows
@@ -45,14 +44,14 @@ from builder.store.released import Rating
 from builder.store.triplets import JudgedTriplet
 
 if TYPE_CHECKING:
-    from builder.models.panel import Panel
+    from builder.models.shipped import ShippedModel
 
 # ---- Votes of language models
 
 StoredRow = tuple[int, Triplet]
 
-ADD = 0.6
-"""What only labellers propose comes in from such a chance to be right. The panel's score has a limit of its own."""
+ADD, DROP = 0.6, 0.1
+"""What only labellers propose comes in from the first chance on; what the build holds goes below the second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,8 +225,8 @@ def read_voted(connection: sqlite3.Connection) -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class Additions:
-    """What variant E holds beside the rules' triplets: the panel's verdict on each, and the score of those that the
-    panel alone found, by their ids.
+    """What variant E holds beside the rules' triplets: the model's verdict on each, and the score of those that the
+    model alone found, by their ids.
     """
 
     verdicts: dict[TripletPlace, tuple[Verdict | None, float]] = field(default_factory=dict)
@@ -235,67 +234,64 @@ class Additions:
 
 
 def run_round(context: Context, judge: Judge | None) -> None:
-    """Round 0 of variant E, its only one: what the rules and the panel hold together becomes training set and result.
+    """Round 0 of variant E, its only one: what the rules and the judge hold together becomes training set and result.
 
     Args:
-        judge: the panel; None where it was not trained or is not trusted, and the rules stand as they are.
+        judge: the shipped model; None where there is none, and the rules stand as they are.
     """
     started = time.monotonic()
     shown = ModelBar("self-train E0")
-    trusted = None if judge is None else _trusted(judge)
-    digest = trusted.digest if trusted is not None else triplets.RULES_REPEATED
+    model = None if judge is None else _as_shipped(judge)
+    digest = model.digest if model is not None else triplets.RULES_REPEATED
     additions = Additions()
     changes = VotedChanges()
     rows: Iterator[tuple[int, Triplet]] | None = None
-    if trusted is not None:
-        rows = chain.from_iterable(_agreed_triplets(context, trusted, split, shown, additions) for split in SPLITS)
+    if model is not None:
+        rows = chain.from_iterable(_agreed_triplets(context, model, split, shown, additions) for split in SPLITS)
     if heeded := heeded_labellers(context):
         signatures = [labellers.signature(context.connection, labeller.name) for labeller in heeded]
         digest = hashlib.sha256(json.dumps([digest, *signatures]).encode()).hexdigest()[:16]
         rows = chain.from_iterable(_rule_triplets(context, split) for split in SPLITS) if rows is None else rows
-        rating = None if trusted is None else _rate_by_rules(context, trusted, _uncorrected(context, trusted))
+        rating = None if model is None else _rate_by_rules(model, model.calibration)
         rows = join_votes(context, rows, heeded, rating, changes)
     result = RoundResult("E", 0, digest, rows, None, additions.verdicts)
 
     def settle(source: int) -> None:
-        _rate_confidence(context, source, trusted, additions.alone, changes.added)
+        _rate_confidence(context, source, model, additions.alone, changes.added)
         counts = {labellers.ADDED: len(changes.added), labellers.DROPPED: changes.dropped} if heeded else {}
         runs.set_setting(context.connection, _VOTED, json.dumps(counts))
 
     finish_round(context, judge, result, None, started, shown, settle)
 
 
-def _trusted(judge: Judge) -> Panel | None:
-    from builder.models.panel import Panel  # with torch, which a build without a judge does not need
+def _as_shipped(judge: Judge) -> ShippedModel:
+    from builder.models.shipped import ShippedModel  # with torch, which a build without a judge does not need
 
-    assert isinstance(judge, Panel), "the config was checked"
-    return judge if judge.trust else None
+    assert isinstance(judge, ShippedModel), "the config was checked"
+    return judge
 
 
 def _rate_confidence(
-    context: Context, source: int, trusted: Panel | None, alone: Mapping[int, float], added: Mapping[int, float]
+    context: Context, source: int, model: ShippedModel | None, alone: Mapping[int, float], added: Mapping[int, float]
 ) -> None:
-    """Make calibrated confidences of the verdicts, and keep the calibration for `extract`; none of a panel that is not
-    trusted. `alone`: the score of each triplet that the model alone found. What language models `added` keeps the
-    chance that all votes give it.
+    """Make calibrated confidences of the verdicts, and keep the calibration for `extract`. `alone`: the score of each
+    triplet that the model alone found. What language models `added` keeps the chance that all votes give it.
     """
-    calibration = None if trusted is None else _fit_calibration(context, source, trusted, alone)
-    if trusted is None or calibration is None:
+    if model is None:
         released.rate(context.connection, judging.NAME, None)
         return
-    released.rate(context.connection, judging.NAME, _rate_by_rules(context, trusted, calibration))
+    calibration = _fit_calibration(context, source, model, alone)
+    released.rate(context.connection, judging.NAME, _rate_by_rules(model, calibration))
     by_model = {triplet: calibration.rate("model", score) for triplet, score in alone.items()}
     released.set_chances(context.connection, judging.NAME, {**by_model, **added})
-    save_calibration(calibration, context.models / "panel")
+    save_calibration(calibration, context.models / judging.SHIPPED)
 
 
-def _rate_by_rules(context: Context, panel: Panel, calibration: Calibration) -> released.Rating:
+def _rate_by_rules(model: ShippedModel, calibration: Calibration) -> released.Rating:
     """How likely a triplet of the rules is right by its verdict."""
-    weighed = context.config.rules.convention == "natural"
 
     def rate(label: Verdict | None, score: float, rule: str, polarity: Polarity, margin: float) -> float:
-        standing = panel.limits.place(label, score, rule, polarity, margin if weighed else 0.0)
-        return calibration.rate(standing, score)
+        return calibration.rate(model.limits.place(label, score, rule, polarity, margin), score)
 
     return rate
 
@@ -309,18 +305,18 @@ def _rule_triplets(context: Context, split: str) -> Iterator[tuple[int, Triplet]
 
 def _agreed_triplets(
     context: Context,
-    panel: Panel,
+    model: ShippedModel,
     split: str,
     shown: ModelBar,
     additions: Additions,
 ) -> Iterator[tuple[int, Triplet]]:
-    """The triplets that rules and panel agree on, in offsets of the stored text.
+    """The triplets that rules and model agree on, in offsets of the stored text.
 
-    On the train split no tagger votes on a review that it was trained on. What the panel says of the triplets that the
-    rules do not have goes to `additions`: the proposals that they come from are at hand here.
+    What the model says of the triplets that the rules do not have goes to `additions`: the proposals that they come
+    from are at hand here.
     """
-    from builder.models.cotrain import held
-    from builder.models.panel import seen
+    from builder.models.agreement import held
+    from builder.models.shipped import seen
 
     connection = context.connection
     rules, judge = triplets.source_id(connection, "rules"), triplets.source_id(connection, judging.NAME)
@@ -338,13 +334,12 @@ def _agreed_triplets(
             yield Example(review.key, text_view.text, ()), (review, text_view, verdicts)
 
     progress = predictions.CharacterProgress(shown, reviews.characters(connection, split))
-    folder, apart = context.models / "panel", split == "train" and not panel.own_limits
-    ask = partial(predictions.propose_sure, context, panel, folder, progress, apart=apart)
-    if apart or panel.own_limits:
-        ask = partial(load_proposals(folder, panel.taggers.digest).answer, ask=ask)
+    folder = context.models / judging.SHIPPED
+    kept = load_proposals(folder, model.digest)
+    ask = partial(kept.answer, ask=partial(predictions.propose_sure, context, model, folder, progress))
     for (review, text_view, verdicts), proposals in predictions.answer_pairs(items(), ask):
         pairs = [
-            (moved, judging.place(panel.limits, verdict, context.config.rules.convention) != "rejected")
+            (moved, judging.place(model.limits, verdict) != "rejected")
             for verdict in verdicts
             if (moved := to_view(verdict.stored.triplet, text_view)) is not None
         ]
@@ -355,32 +350,22 @@ def _agreed_triplets(
         )
         ruled = {own.key for own, _ in pairs}
         for triplet in held(
-            engine, doc, [own for own, _ in pairs], [stays for _, stays in pairs], proposals, panel.limits
+            engine, doc, [own for own, _ in pairs], [stays for _, stays in pairs], proposals, model.limits
         ):
             stated = to_text(triplet, text_view, review.text)
             if triplet.key not in ruled:
-                verdict = panel.verdicts(seen([triplet], proposals))[0]
+                verdict = model.verdicts(seen([triplet], proposals))[0]
                 additions.verdicts[review.id, stated.key] = verdict
                 if triplet.source != "rules":
                     additions.alone[triplets.triplet_id(review.id, stated)] = round(verdict[1], 6)
             yield review.id, stated
 
 
-def _uncorrected(context: Context, panel: Panel) -> Calibration:
-    """What the panel's scores are worth before labels of the user move it: as it was measured, where it was shipped,
-    else by the rank of a score among the rules' triplets of train.
-    """
-    if panel.own_calibration:
-        return panel.own_calibration
-    return Calibration.of(ranked(released.scores(context.connection, judging.NAME, "rules", "train")))
-
-
-def _fit_calibration(context: Context, source: int, panel: Panel, alone: Mapping[int, float]) -> Calibration:
+def _fit_calibration(context: Context, source: int, model: ShippedModel, alone: Mapping[int, float]) -> Calibration:
     """The calibration of the build, fitted to gold and to labels that taught, if there are any."""
     connection, path = context.connection, context.config.evaluate.gold
-    before = _uncorrected(context, panel)
     rows = layers.rows(path) if not is_pool(path) else []  # what a pool unites comes after this
-    taught = [labels for labels in read_taught_labels(context) if labels.split]
+    taught = read_taught_labels(context)
     due = {labels.review.id: [_answer(triplet) for triplet in labels.triplets] for labels in taught}
     splits = {labels.split for labels in taught} | ({"test"} if rows else set())
     keys = {str(row["id"]) for row in rows}
@@ -388,12 +373,12 @@ def _fit_calibration(context: Context, source: int, panel: Panel, alone: Mapping
     due |= {review.id: [] for review in labelled}
     for review, triplet in layers.labelled(rows, labelled, path):
         due[review].append(_answer(triplet))
-    judge, convention = triplets.source_id(connection, judging.NAME), context.config.rules.convention
-    assert judge is not None, "there is a panel"
+    judge = triplets.source_id(connection, judging.NAME)
+    assert judge is not None, "there are verdicts"
     return fitted(
         [
             (
-                "model" if verdict.stored.id in alone else judging.place(panel.limits, verdict, convention),
+                "model" if verdict.stored.id in alone else judging.place(model.limits, verdict),
                 verdict.score,
                 scores.right(due[verdict.stored.review], [_answer(verdict.stored.triplet)], "lenient") == 1,
             )
@@ -401,5 +386,5 @@ def _fit_calibration(context: Context, source: int, panel: Panel, alone: Mapping
             for verdict in triplets.judged(connection, source, judge, split)
             if verdict.score is not None and verdict.stored.review in due
         ],
-        before,
+        model.calibration,
     )

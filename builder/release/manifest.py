@@ -61,8 +61,8 @@ class Facts:
     """All that the files beside the data say. `change` is what the version says about the parent: first, patch, minor
     or major.
 
-    `date` is the day of publication, `reason` what the user gave for a drop, `panel` what the panel of taggers
-    did (if there is one), `metrics` (system, split, metric, value, ends of its 95% interval), `statistics` the
+    `date` is the day of publication, `reason` what the user gave for a drop, `panel` what the judge did (if
+    there is one), `metrics` (system, split, metric, value, ends of its 95% interval), `statistics` the
     numbers of each split. `augmentations` are the layers by name, with all that decided them; `parent_name` is the
     parent's where it is another dataset's. `quality` is what people measured on a sample (`builder gold audit`), with a
     `summary` in sentences; empty where nobody has. `figures` are what gold reviews say of the silver labels,

@@ -24,7 +24,7 @@ from builder.core.records import Triplet
 from builder.core.wording import counted
 from builder.reviews.folding import fold
 from builder.reviews.script import converter, script_of
-from builder.store import db, queries, released, runs, triplets
+from builder.store import db, queries, released, triplets
 from builder.store.triplets import RULES_REPEATED
 
 # ---- The pages' copy
@@ -247,15 +247,6 @@ def kinds_there(connection: sqlite3.Connection) -> int:
     for (some,) in connection.execute("SELECT DISTINCT kinds FROM triplet_facets"):
         kinds |= some
     return kinds
-
-
-def judge_doubt(connection: sqlite3.Connection) -> str:
-    """Why the judge's numbers are not to be trusted, in a sentence; "" where nothing says so, or nothing was judged."""
-    if connection.execute("SELECT 1 FROM verdicts LIMIT 1").fetchone() is None:
-        return ""
-    stage = runs.runs(connection).get("discriminate")
-    untrusted = stage is not None and stage.counts.get("trust") == 0
-    return "The judge learnt from too few reviews to be trusted: its numbers say nothing about quality." * untrusted
 
 
 def is_review(connection: sqlite3.Connection, i: int) -> bool:

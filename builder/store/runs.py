@@ -65,14 +65,13 @@ def runs(connection: sqlite3.Connection) -> dict[str, Run]:
 
 
 def judge(connection: sqlite3.Connection) -> str:
-    """What judged: `shipped model`, `panel` or `discriminator`; empty where nothing did, or nobody knows."""
+    """What judged: `shipped model` or `discriminator`; empty where nothing did, or nobody knows."""
     stage = runs(connection).get("discriminate")
     if stage is None:
         return ""
     if str(stage.counts.get("judge", "")).startswith(PACK_MODEL):
         return "shipped model"
-    trained = "panel" if "trust" in stage.counts else "discriminator"
-    return trained if "trust" in stage.counts or stage.counts.get("judged") else ""
+    return "discriminator" if stage.counts.get("judged") else ""
 
 
 def rounds(connection: sqlite3.Connection, variant: str | None = None) -> list[Round]:

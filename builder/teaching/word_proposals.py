@@ -64,7 +64,7 @@ def find_by_model(texts: Sequence[str], lexicon: Lexicon, progress: Progress | N
 
     step = -(-sum(map(len, texts)) // _READ) or 1
     chosen = range(0, len(texts), step)
-    read = open_reader().members[0].predict([texts[at] for at in chosen], progress)
+    read = open_reader().predict([texts[at] for at in chosen], progress)
     return {at: locate(triplets, lexicon) for at, triplets in zip(chosen, read, strict=True)}
 
 

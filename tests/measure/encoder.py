@@ -1,11 +1,10 @@
 """Training a tagger on a pretrained encoder of BERT-base size against a plain loop, in one run: tokens a second, and
 the share of the chip's peak (model FLOPs utilisation).
 
-    python tests/measure/encoder.py [--seconds 30] [--base FOLDER] [--peak TFLOPS] [--compile]
+    python tests/measure/encoder.py [--seconds 30] [--base FOLDER] [--peak TFLOPS]
 
 Ours: bf16 where the device has it, batches of like length, a budget of characters. Plain: float32, batches of 2 in the
-order of the file. With --compile ours is measured once more under `encoder.compile`. All train the tagger's own
-network; texts are random, with the lengths of reviews. Without --base
+order of the file. Both train the tagger's own network; texts are random, with the lengths of reviews. Without --base
 the weights are random, of BERT-base's shape; without a GPU of a tiny one, and the script says so: its ratio means
 nothing for a GPU.
 
@@ -105,22 +104,17 @@ def count_tokens(window: Window) -> int:
     return sum(len(row) for row in window.text.tokens.ids)
 
 
-def compare(
-    source: str, made: Sequence[str], batch_chars: int, seconds: float, compiled: bool = False
-) -> dict[str, Rate]:
-    """The plain loop and ours on the same texts, and ours compiled."""
+def compare(source: str, made: Sequence[str], batch_chars: int, seconds: float) -> dict[str, Rate]:
+    """The plain loop and ours on the same texts."""
     ours = load_encoder(source, EncoderTuning(), "auto")
     plain = replace(ours, tuning=EncoderTuning(precision="fp32"))
     config = TaggerConfig(batch_chars=batch_chars, threads=torch.get_num_threads())
     in_order = [[i, i + 1] for i in range(0, len(made) - 1, 2)]
     buckets = batches([len(text) for text in made], config.batch_chars, random.Random(1))
-    rates = {
+    return {
         "plain": train(plain, made, in_order, config, seconds),
         "ours": train(ours, made, buckets, config, seconds),
     }
-    if compiled:
-        rates["compiled"] = train(replace(ours, compiled=True), made, buckets, config, seconds)
-    return rates
 
 
 def describe(rates: dict[str, Rate], peak: float, origin: str) -> Iterator[str]:
@@ -139,7 +133,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options.add_argument("--seconds", type=float, default=30.0, help="Seconds a measurement.")
     options.add_argument("--base", default="", help="An encoder, a folder or a hub name; else one of random weights.")
     options.add_argument("--peak", type=float, default=0.0, help="Peak in TFLOP/s; else data sheet or probe.")
-    options.add_argument("--compile", action="store_true", help="Measure ours compiled, too; compiling takes minutes.")
     options.add_argument("--texts", type=int, default=2000, help="How many texts.")
     chosen = options.parse_args(arguments)
     gpu = torch.cuda.is_available()
@@ -151,7 +144,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     with tempfile.TemporaryDirectory() as folder:
         shape = {**BASE, "max_position_embeddings": 512} if gpu else {}
         source = chosen.base or str(make_encoder(Path(folder), "bert", made, **shape))
-        rates = compare(source, made, 32_768 if gpu else 1024, chosen.seconds, chosen.compile)
+        rates = compare(source, made, 32_768 if gpu else 1024, chosen.seconds)
     for line in describe(rates, peak, origin):
         print(line)
 

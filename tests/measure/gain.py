@@ -64,7 +64,7 @@ def main() -> None:
     ]
     model = open_model(options.model)
     rows = [{"id": key, "text": text.reading.text, "triplets": []} for key, text in whole.items()]
-    reads = weigh_all(read_all(rows, model.taggers, reader), model.combiner)
+    reads = weigh_all(read_all(rows, model.reader, reader), model.combiner)
     unseen = weigh_all([read_unseen(read, whole[read.row["id"]].fold, engines) for read in reads], model.combiner)
     print("| system | P / R / F1 | F1 of the halves |\n|---|---|---|")
     for weights, own in (("weights of these reviews", reads), ("weights of other reviews", unseen)):

@@ -37,14 +37,9 @@ class Target:
     tests: str
 
 
-_PANEL = "tests/test_panel.py tests/test_cotrain.py -k 'not build'"
 TARGETS = {
-    "cotrain": Target(("builder/models/cotrain.py",), _PANEL),
-    "panel": Target(("builder/models/panel.py",), _PANEL),
-    "metrics": Target(
-        ("builder/gold/metrics/matching.py", "builder/gold/metrics/scores.py", "builder/gold/metrics/intervals.py"),
-        "tests/test_metrics.py",
-    ),
+    "agreement": Target(("builder/models/agreement.py",), "tests/test_agreement.py"),
+    "metrics": Target(("builder/gold/metrics/scores.py",), "tests/test_metrics.py"),
     "privacy": Target(("builder/reviews/privacy/masking.py",), "tests/test_privacy.py"),
     "constraints": Target(
         ("builder/augment/constraints.py",),

@@ -34,13 +34,12 @@ from builder.language.lexicon.folders import Folders
 from builder.language.lexicon.packs import JUDGE
 from builder.learning.checkpoint import pack_weights, unpack_weights, write_tensors
 from builder.learning.task import VALENCE, Example
+from builder.models.agreement import held, together, widened
 from builder.models.combiner import Combiner, describe, likely
-from builder.models.cotrain import WIDEN, Taggers, held, together, widened
-from builder.models.panel import Panel, Shares, seen
 from builder.models.saved import load, save
-from builder.models.shipped import open_model, open_reader
+from builder.models.shipped import Shares, find_proposals, label_shares, open_model, open_reader, reader_digest, seen
 from builder.models.tagger import Proposal, Tagger
-from builder.models.trust import STANDINGS, Calibration, Curve, Standing, TrustLimits, to_kept
+from builder.models.trust import STANDINGS, WIDEN, Calibration, Curve, Standing, TrustLimits, to_kept
 from builder.reviews.script import Variants
 from builder.reviews.text import view
 
@@ -153,10 +152,10 @@ def save_packed(tagger: Tagger, out: Path) -> None:
     assert load(out).digest == tagger.digest, "the packed weights hold what was saved"
 
 
-def read_all(rows: Sequence[Row], taggers: Taggers, reader: Reader) -> list[ReadReview]:
+def read_all(rows: Sequence[Row], model: Tagger, reader: Reader) -> list[ReadReview]:
     """The reviews as rules and model read them."""
     readings = reader.read([row["text"] for row in rows])
-    each = zip(*taggers.each([reading.view.text for reading in readings]), strict=True)
+    each = [(found,) for found in find_proposals(model, [reading.view.text for reading in readings])]
     ruled = [reader.engine.extract(reading.doc) for reading in readings]
     read = [ReadReview(*parts, np.zeros((0, 3)), ()) for parts in zip(rows, readings, ruled, each, strict=True)]
     return weigh_all(read, None)
@@ -220,8 +219,8 @@ def hold(engine: RuleEngine, read: ReadReview, limits: TrustLimits) -> list[tupl
 
 def place(limits: TrustLimits, triplets: Sequence[Triplet], shares: Shares) -> list[tuple[Standing, float]]:
     """How the model stands to triplets, and its scores of them."""
-    panel, out = Panel(Taggers(()), limits.drop, 1.0, limits), list[tuple[Standing, float]]()
-    for triplet, (label, score) in zip(triplets, panel.verdicts(shares), strict=True):
+    out = list[tuple[Standing, float]]()
+    for triplet, (label, score) in zip(triplets, label_shares(shares, limits.drop), strict=True):
         standing = limits.place(label, score, triplet.rule or "", triplet.polarity, triplet.margin)
         out.append(("model" if triplet.source != "rules" else standing, score))
     return out
@@ -265,7 +264,7 @@ def judge_rules(scorer: Any, reads: Sequence[ReadReview], drop: float) -> dict[s
     that share (Wilson, 90%).
     """
     counts: dict[str, list[int]] = {}
-    limits = TrustLimits(drop, 1.0, 1.0, firm=99.0)
+    limits = TrustLimits(drop, 1.0, 1.0, firm=99.0, add_unread=1.0)
     for read in reads:
         placed = place(limits, read.ruled, read.shares)
         for triplet, (standing, _) in zip(read.ruled, placed, strict=True):
@@ -338,10 +337,10 @@ def recall(
 def measure(folder: Path, domain: str, rows: Sequence[Row], scorer: Any, *, fit: bool, near: float) -> None:
     """Print the scores of rules and of both; with `fit`, weigh them anew before, and write that down."""
     reader = make_reader(Recipe(folders=Folders(domain=domain)))
-    taggers = open_reader()
-    reads, engine = read_all(rows, taggers, reader), reader.engine
+    own_reader = open_reader()
+    reads, engine = read_all(rows, own_reader, reader), reader.engine
     model = open_model(folder)
-    combiner, limits, calibration = model.combiner, model.limits, model.own_calibration
+    combiner, limits, calibration = model.combiner, model.limits, model.calibration
     if fit:
         combiner, limits = combine(scorer, engine, reads, near)
     print(combiner, limits, flush=True)
@@ -363,7 +362,7 @@ def measure(folder: Path, domain: str, rows: Sequence[Row], scorer: Any, *, fit:
         source = f"{len(rows):,} reviews annotated by a language model"
         calibration = fit_calibration(scorer, engine, reads, limits, source)
         judge = {"limits": asdict(limits), "calibration": to_kept(calibration), "combiner": combiner.kept}
-        judge |= {"members": taggers.digest}
+        judge |= {"members": reader_digest(own_reader)}
         (folder / JUDGE).write_text(json.dumps(judge, indent=1) + "\n", encoding="utf-8")
 
 

@@ -3,7 +3,7 @@ perplexity.
 
 In: sentences and, by their id, the triplets they have. Out: a `Surrogate`: a candidate is right if the whole triplet
 set survives, which means that each triplet, moved to where it now stands, is judged right (YY) by tagger and
-discriminator together (builder.models.panel), and its confidence is the weakest triplet's probability. A sentence
+discriminator together, and its confidence is the weakest triplet's probability. A sentence
 without triplets survives if the tagger still finds none.
 """
 
@@ -25,10 +25,10 @@ from builder.augment.settings import AugmentSettings, BoostSettings
 from builder.core.errors import ConfigError, ModelError
 from builder.core.records import Element, Span, Triplet
 from builder.learning.task import Config, DiscriminatorConfig, Example, TaggerConfig, element, sized
-from builder.models.cotrain import FLOOR
+from builder.models.agreement import FLOOR
 from builder.models.discriminator import Discriminator, train_discriminator
 from builder.models.negatives import discriminator_data
-from builder.models.panel import YY, Shares, seen
+from builder.models.shipped import YY, Shares, seen
 from builder.models.tagger import Tagger, propose, train_tagger
 
 Given = Mapping[str, tuple[Triplet, ...]]

@@ -230,12 +230,6 @@ class Referee:
         rows = iter([(label, round(chance["YY"], 4)) for label, chance in zip(labels, chances, strict=True)])
         return [tuple(next(rows) for _ in item.triplets) for item in items]
 
-    def apart(
-        self, items: Sequence[Example], progress: Progress | None = None
-    ) -> list[tuple[tuple[Verdict | None, float], ...]]:
-        """The paper's discriminator judges what it was trained on as it judges the rest."""
-        return self.classify(items, progress)
-
     def chances(
         self, flat: Sequence[tuple[str, WrittenTriplet]], progress: Progress | None = None
     ) -> list[dict[Verdict, float]]:

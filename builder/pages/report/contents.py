@@ -13,7 +13,7 @@ from builder.core.wording import counted
 from builder.pages.report.blocks import Cell, ReportFigure, Section, Table, percent, whole_number
 from builder.pages.report.yardsticks import final_systems
 from builder.reviews.script import converter
-from builder.store import browse, released, runs
+from builder.store import released, runs
 from builder.store import report as asked
 
 
@@ -95,7 +95,7 @@ def _distribution(connection: sqlite3.Connection) -> Table:
     """Table 7: the reviews of each split and layer of the release, what proposed their triplets, and who labelled."""
     config = json.loads(runs.setting(connection, "build") or "{}").get("config", {})
     variant = config.get("release.train_source") or (config.get("self_train.variants") or ["E"])[0]
-    judge = "" if browse.judge_doubt(connection) else runs.judge(connection)
+    judge = runs.judge(connection)
     together = f"rules and {judge}" if judge else "rules"
     together = together if variant == "E" else f"rules and self-train-{variant}"
     sources = {"train": f"self-train-{variant}", "valid": "rules"} if variant != "E" else {}

@@ -15,7 +15,7 @@ from pathlib import PurePath
 from builder.core.records import VERDICTS
 from builder.pages.report.blocks import Cell, ChartLine, ReportFigure, Section, Table, percent, spoken_seconds
 from builder.pages.report.yardsticks import NO_GOLD, Yardstick, final_systems
-from builder.store import browse, labels, runs
+from builder.store import labels, runs
 from builder.store import report as asked
 from builder.store.labels import LabelPool
 
@@ -79,8 +79,7 @@ def contribution(connection: sqlite3.Connection, analysis: Table, most: int = 20
     rules = Table(
         "by-rule", "Candidates by pairing rule", ("rule", "triplets", "POS", "NEG", "NEU", "accepted %"),
         tuple(asked.by_rule(connection)),
-        note="Accepted: the share of all that the judge calls YY. Two machines agree there: this is no accuracy."
-            f" {browse.judge_doubt(connection)}".rstrip(),
+        note="Accepted: the share of all that the judge calls YY. Two machines agree there: this is no accuracy.",
         look="polarity", missing="No triplets yet: `builder run seed`.",
     )  # fmt: skip
     columns, outcomes = asked.kept_by_rule(connection)
@@ -176,8 +175,8 @@ def describe_counts(counts: runs.Counts) -> str:
 # ---- The discriminator
 
 NO_JUDGE = (
-    "No discriminator was trained: there are too few reviews for one (`discriminate.least`), the profile is "
-    "`rules`, or `builder run discriminate` is due."
+    "No model judged: none is shipped for these words and rules, the profile is `rules`, or `builder run discriminate` "
+    "is due."
 )
 
 
@@ -207,7 +206,6 @@ def discriminator(connection: sqlite3.Connection, yardsticks: list[Yardstick]) -
         f"What the {runs.judge(connection) or 'discriminator'} says, by who proposed",
         ("source", "judged", "YY", "YN", "NX", "abstained", "YY %"),
         tuple(rows),
-        note=browse.judge_doubt(connection),
         missing=NO_JUDGE,
     )
     tables = [verdicts, table_1]

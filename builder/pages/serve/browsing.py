@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import sqlite3
-from functools import partial
 from typing import Any
 from urllib.parse import unquote
 
@@ -13,7 +12,7 @@ from builder.pages.serve import overview, spans
 from builder.pages.serve.answering import ask, ask_once, missing, number, page, quoted, refused, selection
 from builder.pages.serve.selection import KINDS, Selection
 from builder.reviews.folding import folded_spans
-from builder.store import browse, listing, runs, stories
+from builder.store import browse, listing, stories
 from builder.store.listing import NONE
 
 PAGE = 20
@@ -217,16 +216,14 @@ def _context_of_review(connection: sqlite3.Connection, i: int, chosen: Selection
         "selection": chosen,
         "query": chosen.query,
         "toggles_of": toggles,
-        "learnt": partial(_learnt, runs.judge(connection)),
-        "doubt": browse.judge_doubt(connection),
+        "learnt": _learnt,
         "plain": spans.plain,
     }
 
 
-def _learnt(judge: str, sources: tuple[str, ...]) -> str:
-    """The variants of a triplet's sources that learn from what the rules find: E where a panel is the judge."""
-    variants = "ABCDE" if judge == "panel" else "ABCD"
-    return ", ".join(name for name in sources if name[:1] in variants and name[1:].isdigit())
+def _learnt(sources: tuple[str, ...]) -> str:
+    """The variants of a triplet's sources that learn from what the rules find."""
+    return ", ".join(name for name in sources if name[:1] in "ABCD" and name[1:].isdigit())
 
 
 async def triplet(request: Any, datasette: Any) -> Any:
@@ -241,9 +238,8 @@ async def triplet(request: Any, datasette: Any) -> Any:
             raise QueryError(f"no triplet {request.url_vars['id']!r}")
         confidence = listing.shown_triplets(connection, i).get(row.stored.id, (0, None))[1]
         shade = {row.stored.id: spans.shade(confidence)}
-        doubt = browse.judge_doubt(connection)
         text = spans.marked(story.text, spans.marks([row.stored], shade))
-        return {"story": story, "chosen": row, "text": text, "confidence": confidence, "doubt": doubt}
+        return {"story": story, "chosen": row, "text": text, "confidence": confidence}
 
     try:
         context = await ask(datasette, work)

@@ -51,16 +51,13 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A chart with what its bars mean; `legend` are CSS classes with their names. `doubt`: why its numbers are not to
-    be trusted, in a sentence.
-    """
+    """A chart with what its bars mean; `legend` are CSS classes with their names."""
 
     title: str
     about: str
     link: str
     legend: tuple[tuple[str, str], ...]
     bars: tuple[Bar, ...]
-    doubt: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,16 +112,14 @@ LEGEND = (("POS", "positive"), ("NEG", "negative"), ("NEU", "neutral"))
 
 
 def by_polarity(
-    rows: Sequence[Row], label: str, links: Mapping[str, str] | None = None, note: str = "", doubted: bool = False
+    rows: Sequence[Row], label: str, links: Mapping[str, str] | None = None, note: str = ""
 ) -> tuple[Bar, ...]:
-    """Bars of POS, NEG and NEU. `label` is the column that names a row, `note` one that is shown as a percentage, with
-    a question mark where it is `doubted`.
-    """
+    """Bars of POS, NEG and NEU. `label` is the column that names a row, `note` one that is shown as a percentage."""
     longest = max((sum(number(row[p]) for p in POLARITIES) for row in rows), default=1) or 1
     out = []
     for row in rows:
         name, values = str(row[label]), {str(p): number(row[p]) for p in POLARITIES}
-        percent = "" if not note or row[note] is None else f"{row[note]}%{' ?' * doubted}"
+        percent = "" if not note or row[note] is None else f"{row[note]}%"
         title = ", ".join(f"{values[kind]:,.0f} {word}" for kind, word in LEGEND)
         out.append(
             Bar(
@@ -162,8 +157,8 @@ def growth(rows: Sequence[Row]) -> tuple[Bar, ...]:
     return tuple(out)
 
 
-def verdicts(rows: Sequence[Row], doubted: bool = False) -> tuple[Bar, ...]:
-    """Verdicts on each model's findings; with a question mark behind the share where the judge is `doubted`."""
+def verdicts(rows: Sequence[Row]) -> tuple[Bar, ...]:
+    """Verdicts on each model's findings."""
     longest = max((number(row["judged"]) for row in rows), default=1) or 1
     return tuple(
         Bar(
@@ -171,7 +166,7 @@ def verdicts(rows: Sequence[Row], doubted: bool = False) -> tuple[Bar, ...]:
             "",
             stacked({kind: number(row[kind]) for kind in ("YY", "abstained", "YN", "NX")}, longest),
             f"{number(row['judged']):,.0f}",
-            f"{row['rejected_percent']}%{' ?' * doubted}",
+            f"{row['rejected_percent']}%",
             f"{row['YY']} accepted, {row['abstained']} without a verdict, {row['YN']} with doubted polarity,"
             f" {row['NX']} with a doubted pair",
         )
@@ -199,12 +194,7 @@ async def overview(request: Any, datasette: Any) -> Any:
 
 def _overview(connection: sqlite3.Connection, chosen: Selection) -> dict[str, Any]:
     queried = browse.overview(connection, _QUERIES)
-    doubt = browse.judge_doubt(connection)
-    shown = [
-        *_words(connection, chosen),
-        _sources(queried["summary"], runs.judge(connection)),
-        *_models(queried, chosen, doubt),
-    ]
+    shown = [*_words(connection, chosen), _sources(queried["summary"]), *_models(queried, chosen)]
     return {
         "totals": browse.totals(connection),
         "charts": [chart for chart in shown if chart.bars],
@@ -217,15 +207,14 @@ def _overview(connection: sqlite3.Connection, chosen: Selection) -> dict[str, An
     }
 
 
-def _sources(rows: list[dict[str, object]], judge: str) -> Chart:
+def _sources(rows: list[dict[str, object]]) -> Chart:
     about = "candidates by who proposes them, and what is released"
-    learnt = [row for row in rows if row["kind"] == "model" and (judge == "panel" or str(row["source"])[:1] != "E")]
-    if learnt:
+    if any(row["kind"] == "model" and str(row["source"])[:1] != "E" for row in rows):
         about += "; models learn from the rules, so that both propose a triplet is no second opinion"
     return Chart("Sources", about, _query("summary"), LEGEND, by_polarity(rows, "source"))
 
 
-def _models(queried: dict[str, list[dict[str, object]]], chosen: Selection, doubt: str) -> list[Chart]:
+def _models(queried: dict[str, list[dict[str, object]]], chosen: Selection) -> list[Chart]:
     """What the models learnt from, what the judge says of them, and of the rules."""
     shares = any(row["accepted_percent"] is not None for row in queried["by-rule"])
     every = chosen.with_(show="rules")
@@ -240,14 +229,14 @@ def _models(queried: dict[str, list[dict[str, object]]], chosen: Selection, doub
             "Verdicts", "what the judge says of what each model found; behind it, the percent that it rejects",
             _query("rejects-by-round"),
             (("YY", "accepted"), ("abstained", "no verdict"), ("YN", "polarity doubted"), ("NX", "pair doubted")),
-            verdicts(queried["rejects-by-round"], bool(doubt)), doubt,
+            verdicts(queried["rejects-by-round"]),
         ),
         Chart(
             "Rules",
             "candidates by the rule that made them"
             + "; behind them, the percent that the judge accepts: it is a model, so that is no accuracy" * shares,
             _query("by-rule"), LEGEND,
-            by_polarity(queried["by-rule"], "rule", rules, "accepted_percent", bool(doubt)), doubt * shares,
+            by_polarity(queried["by-rule"], "rule", rules, "accepted_percent"),
         ),
     ]  # fmt: skip
 

@@ -15,13 +15,12 @@ from builder.core.errors import ReleaseError
 from builder.core.machine import uncollected
 from builder.pipeline import judging
 from builder.pipeline.context import Context, crew_of_this_machine
-from builder.pipeline.release_facts import NO_JUDGE, RULES_ALONE, gather_facts, settle_version
+from builder.pipeline.release_facts import NO_JUDGE, gather_facts, settle_version
 from builder.pipeline.release_reviews import train_source
 from builder.pipeline.release_rows import write_drafts
 from builder.release import package
 from builder.release.figures import as_rows
 from builder.release.manifest import Facts
-from builder.release.origin import UNTRUSTED
 from builder.release.reading import rows
 from builder.release.statistics import Tally
 from builder.store import db, drops, released, reviews, runs
@@ -68,19 +67,14 @@ def _release(context: Context, folder: Path) -> runs.Counts:
         runs.set_release(connection, version, str(target), package.digest(content))
     counts: dict[str, int | float | str] = {"version": version, "path": str(target)}
     counts |= {split.name: split.triplets for split in facts.splits} | ({UNCHANGED: "yes"} if unchanged else {})
-    silent = (
-        (UNTRUSTED, "not trusted; releasing what the rules hold"),
-        (NO_JUDGE, f"none: {judging.TOO_FEW}"),
-        (RULES_ALONE, f"none: {judging.RULES_ALONE}"),
-    )
-    reasons = [why for start, why in silent if facts.panel.startswith(start)]
-    return counts | dict(facts.dropped) | ({"panel": reasons[0]} if reasons else {})
+    unjudged = {"judge": f"none: {judging.NO_JUDGE}"} if facts.panel.startswith(NO_JUDGE) else {}
+    return counts | dict(facts.dropped) | unjudged
 
 
 def _selection(context: Context) -> drops.Selection:
     """How the triplets of this release were chosen."""
     variant, last = train_source(context)
-    heeded = variant == "E" and judging.read_trust(context)
+    heeded = variant == "E" and judging.has_shipped_judge(context)
     drop = judging.read_limits(context).drop if heeded else None
     return drops.Selection(variant, last, drop, context.config.self_train.confidence)
 

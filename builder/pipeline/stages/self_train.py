@@ -53,9 +53,9 @@ def run(context: Context) -> runs.Counts:
                 _run_round(context, variant, number, judge)
             else:
                 raise ModelError(
-                    "there were too few reviews for a judge, which the variants A to D need",
+                    "no model is shipped for these words and rules, and the variants A to D need a judge",
                     where=f"self-train {variant}",
-                    fix="train one all the same with `--set discriminate.least=0`, or use variant E",
+                    fix="train one with `--set discriminate.mode=paper`, or use variant E",
                 )
         rounds = runs.rounds(connection, variant)
         counts[f"{variant} S_0"] = rounds[0].triplets

@@ -1,0 +1,106 @@
+"""Variant E: two views of a review check each other. In: the rules' triplets and a reader's proposals. Out: what both
+together hold.
+
+The rules know words and grammar, the reader knows what stands where in reviews; they err at different places (Blum and
+Mitchell 1998). A rule triplet whose pair the judge finds improbable goes, where the judge may doubt it
+(`TrustLimits.place`). One whose aspect the reader takes longer gets its aspect (the rules stop at a word they do not
+know: 豆花 of 三色豆花). A proposal of which the judge is sure and that no rule triplet contradicts comes in, with the
+polarity that the rules would give it. A polarity of the rules stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from builder.core.edges import clashes, shared, tidied
+from builder.core.records import Triplet
+from builder.engine import Doc, RuleEngine
+from builder.models.tagger import Proposal, in_place, settle
+from builder.models.trust import WIDEN, TrustLimits
+
+FLOOR = 0.02
+"""Proposals below are not looked at."""
+
+
+def together(members: Sequence[Sequence[Proposal]]) -> list[Proposal]:
+    """The proposals of several readers for one text as those of one: the mean probability of each pair of spans, a
+    pair that a member does not name counting 0 there, with the polarity that has most of the mass.
+    """
+    mass: dict[object, dict[str, float]] = {}
+    best: dict[tuple[object, str], Triplet] = {}
+    for proposals in members:
+        for chance, triplet in proposals:
+            pair: object = (triplet.aspect_full.spans, triplet.opinion_full.spans)
+            shares = mass.setdefault(pair, {})
+            shares[triplet.polarity] = shares.get(triplet.polarity, 0.0) + chance
+            known = best.get((pair, triplet.polarity))
+            if known is None or (known.confidence or 0.0) < (triplet.confidence or 0.0):
+                best[pair, triplet.polarity] = triplet
+    out = []
+    for place, shares in mass.items():
+        polarity = max(sorted(shares), key=lambda label: shares[label])
+        chance = sum(shares.values()) / len(members)
+        out.append((chance, replace(best[place, polarity], confidence=round(shares[polarity] / len(members), 4))))
+    return out
+
+
+def fresh(kept: Sequence[Triplet], proposals: Sequence[Proposal], limits: TrustLimits) -> list[Triplet]:
+    """The sure proposals to take in beside the rule triplets that stay, none of them clashing with those or with
+    another.
+    """
+    sure = settle([t for chance, t in proposals if chance >= (limits.add if t.reasons else limits.add_unread)])
+    return [triplet for triplet in sure if not any(clashes(triplet, other) for other in kept)]
+
+
+def widened(kept: Sequence[Triplet], proposals: Sequence[Proposal], least: float = WIDEN) -> list[Triplet]:
+    """The rule triplets that stay, each with the aspect of the likeliest proposal for its place if that holds its own
+    and more. Two that become one are one, that of the first.
+    """
+    likely = sorted((proposal for proposal in proposals if proposal[0] >= least), key=lambda proposal: -proposal[0])
+    out: dict[object, Triplet] = {}
+    for triplet in kept:
+        own = triplet.aspect_full
+        best = next((other for _, other in likely if clashes(triplet, other)), triplet)
+        wide = best.aspect_full
+        if (
+            wide.spans != own.spans
+            and wide.start <= own.start
+            and own.end <= wide.end
+            and not shared(wide, triplet.opinion)
+        ):
+            triplet = replace(triplet, aspect=best.aspect, aspect_full=wide, owner=None)
+        out.setdefault(triplet.key, triplet)
+    return list(out.values())
+
+
+def merged(
+    rules: Sequence[Triplet], stays: Sequence[bool], proposals: Sequence[Proposal], limits: TrustLimits
+) -> tuple[Triplet, ...]:
+    """What the two views hold together, in text order: the rule triplets that stay (`TrustLimits.place`), each with
+    its story, and what the model adds.
+    """
+    kept = [triplet for triplet, stay in zip(rules, stays, strict=True) if stay]
+    kept = widened(kept, proposals, limits.widen)
+    return tuple(sorted(kept + fresh(kept, proposals, limits), key=in_place))
+
+
+def held(
+    engine: RuleEngine,
+    doc: Doc,
+    rules: Sequence[Triplet],
+    stays: Sequence[bool],
+    proposals: Sequence[Proposal],
+    limits: TrustLimits,
+) -> tuple[Triplet, ...]:
+    """As `merged`, with every proposal as the engine weighs it, or as it is where the judge `overrules` the engine.
+    What the release holds and what `extract` finds are made here.
+    """
+    weighed = engine.weigh(doc, [triplet for _, triplet in proposals])
+    sound = []
+    for (chance, triplet), stated in zip(proposals, weighed, strict=True):
+        if stated is None and limits.overrules:
+            stated = tidied(doc.text, triplet)
+        if stated is not None:
+            sound.append((chance, stated))
+    return merged(rules, stays, sound, limits)

@@ -1,0 +1,208 @@
+"""What rules and a reader hold together, and what a judge says, at their edges: on made proposals."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from test_model import triplet
+
+from builder.core.config import resolve
+from builder.core.edges import clashes
+from builder.core.errors import ConfigError
+from builder.core.reasons import ReadWord, Reasons
+from builder.core.records import POLARITIES, StoredTriplet, Triplet
+from builder.models.agreement import fresh, held, merged, together, widened
+from builder.models.shipped import label_shares, seen
+from builder.models.trust import TrustLimits
+from builder.pipeline import judging
+from builder.store.triplets import JudgedTriplet
+
+DROP, ADD, WIDEN, FIRM = 0.1, 0.9, 0.5, 0.6
+LIMITS = TrustLimits(DROP, ADD, WIDEN, FIRM, ADD)
+TEXT = "湯頭很香，麵條難吃"
+SOUP = triplet(TEXT, (0, 2), [(2, 4)], "POS")
+NOODLE = triplet(TEXT, (5, 7), [(7, 9)], "NEG")
+WRONG = triplet(TEXT, (0, 2), [(7, 9)], "NEG")
+DISH = "三色豆花很綿密，三色豆花便宜"
+SHORT, LONG = (triplet(DISH, (start, 4), [(5, 7)], "POS") for start in (2, 0))
+
+
+def sure(one: Triplet, chance: float, polarity: Any = None) -> tuple[float, Triplet]:
+    """A proposal that gives all its chance to one polarity."""
+    return chance, replace(one, polarity=polarity or one.polarity, confidence=chance)
+
+
+def test_a_triplet_has_the_chances_of_the_likeliest_proposal_for_its_place() -> None:
+    likely = (0.8, replace(SOUP, confidence=0.6))
+    shares = seen([SOUP, replace(SOUP, polarity="NEG"), NOODLE], [sure(SOUP, 0.3, "NEG"), likely])
+    assert shares.tolist() == [
+        pytest.approx([0.6, 0.2, 0.2]),
+        pytest.approx([0.1, 0.7, 0.2]),
+        pytest.approx([0.0, 0.0, 1.0]),
+    ]
+
+
+def test_a_proposal_of_no_chance_or_no_confidence_is_no_division_by_nothing() -> None:
+    assert seen([SOUP], [sure(SOUP, 0.0)]).tolist() == [[0.0, 0.0, 1.0]]
+    assert seen([SOUP], [(0.5, SOUP)]).tolist() == [[0.0, 0.5, 0.5]], "all its mass lies on other polarities"
+    rounded = (0.5, replace(SOUP, confidence=0.51))
+    assert seen([SOUP], [rounded]).tolist() == [[0.5, 0.0, 0.5]], "rounding makes no chance below nothing"
+    assert seen([], [sure(SOUP, 0.5)]).shape == (0, 3)
+
+
+def test_a_judge_rejects_below_its_cut_and_believes_from_even_odds_on() -> None:
+    shares = np.array(
+        [[0.2, 0.8, 0], [0.19, 0.5, 0.31], [0.19, 0.31, 0.5], [0.1, 0.45, 0.45], [0.5, 0.5, 0], [0.49994, 0, 0.5]]
+    )
+    assert label_shares(shares, 0.2) == (
+        *((None, 0.2), ("YN", 0.19), ("NX", 0.19)),
+        *(("NX", 0.1), ("YY", 0.5), (None, 0.4999)),
+    )
+
+
+def test_readers_together_give_a_pair_their_mean_and_its_heaviest_polarity() -> None:
+    weak, strong = replace(SOUP, confidence=0.3, valence=6.0), replace(SOUP, confidence=0.5, valence=8.0)
+    ((chance, pair),) = together([[(0.4, weak)], [(0.6, strong)], []])
+    assert chance == pytest.approx(1 / 3)
+    assert (pair.confidence, pair.valence) == (0.3333, 8.0), "the spans and value of the surer one"
+    ((_, first),) = together([[(0.6, strong)], [(0.4, weak)]])
+    assert first.valence == 8.0
+    ((_, tie),) = together([[sure(SOUP, 0.4, "POS"), sure(SOUP, 0.4, "NEG")]])
+    assert tie.polarity == "NEG", "of two of one weight the first by name"
+    assert together([]) == []
+
+
+def test_a_proposal_comes_in_from_the_limit_on_and_clashes_with_none() -> None:
+    limits, better = LIMITS, replace(NOODLE, polarity="POS", confidence=0.9)
+    assert fresh([], [sure(NOODLE, ADD)], limits) == [replace(NOODLE, confidence=ADD)]
+    assert fresh([], [sure(NOODLE, ADD - 1e-9)], limits) == []
+    assert fresh([NOODLE], [sure(NOODLE, 0.9), sure(SOUP, 0.9)], limits) == [replace(SOUP, confidence=0.9)]
+    assert fresh([], [sure(NOODLE, 0.8), sure(NOODLE, 0.9, "POS")], limits) == [better]
+
+
+def test_an_aspect_grows_to_either_side_from_even_odds_on() -> None:
+    text = "手工豆花冰很好"
+    small = triplet(text, (2, 4), [(5, 7)], "POS")
+    for start, end in ((0, 4), (2, 5), (0, 5)):
+        wide = triplet(text, (start, end), [(5, 7)], "POS")
+        assert [one.aspect.text for one in widened([small], [(WIDEN, wide)])] == [text[start:end]]
+        assert widened([small], [(WIDEN - 1e-9, wide)]) == [small]
+    for start, end in ((3, 5), (0, 3)):
+        assert widened([small], [(0.9, triplet(text, (start, end), [(5, 7)], "POS"))]) == [small]
+
+
+def test_an_aspect_that_grows_has_no_owner_and_one_that_does_not_keeps_it() -> None:
+    owned = replace(SHORT, owner=SHORT.aspect)
+    assert widened([owned], [(0.9, LONG)])[0].owner is None
+    assert widened([owned], [(0.9, SHORT)]) == [owned]
+    assert widened([owned], [(0.6, LONG), (0.7, SHORT)]) == [owned], "the likeliest decides"
+
+
+def test_what_both_hold_comes_in_text_order_and_needs_a_decision_on_each_rule_triplet() -> None:
+    limits = LIMITS
+    assert merged([NOODLE, SOUP], [True, True], [], limits) == (SOUP, NOODLE)
+    assert merged([NOODLE, SOUP], [True, False], [], limits) == (NOODLE,)
+    with pytest.raises(ValueError, match="shorter"):
+        merged([SOUP, NOODLE], [True], [], limits)
+
+
+class Weigher:
+    """An engine that finds the noodles' polarity to be good, and nothing of the soup."""
+
+    def weigh(self, doc: Any, proposed: list[Triplet]) -> list[Triplet | None]:
+        return [replace(one, polarity="POS") if one.aspect == NOODLE.aspect else None for one in proposed]
+
+
+def test_a_proposal_is_taken_as_the_engine_weighs_it_or_not_at_all() -> None:
+    proposals = [sure(SOUP, 1.0), sure(NOODLE, ADD)]
+    weigher: Any = Weigher()
+    (noodle,) = held(weigher, weigher, [], [], proposals, LIMITS)
+    assert (noodle.aspect, noodle.polarity) == (NOODLE.aspect, "POS")
+
+
+def test_triplets_clash_where_both_their_elements_overlap() -> None:
+    crossed = triplet(TEXT, (0, 2), [(7, 9)], "NEG")
+    assert clashes(SOUP, replace(SOUP, polarity="NEG"))
+    assert not clashes(SOUP, crossed) and not clashes(NOODLE, crossed) and not clashes(SOUP, NOODLE)
+
+
+def test_an_improbable_rule_triplet_goes_and_a_sure_proposal_comes() -> None:
+    out = merged([SOUP, WRONG], [True, False], [(0.9, SOUP), (ADD, NOODLE), (0.05, WRONG)], LIMITS)
+    assert [t.key for t in out] == [SOUP.key, NOODLE.key]
+
+
+def test_a_triplet_goes_only_where_the_rules_doubt_it_too() -> None:
+    limits = LIMITS
+    margins = {FIRM: "spared", FIRM - 0.1: "rejected", math.inf: "spared"}
+    assert {margin: limits.place("NX", 0.0, "subject", "POS", margin) for margin in margins} == margins
+    assert limits.place("NX", DROP, "subject", "POS", 0.0) == "shared"
+    assert limits.place("NX", DROP - 1e-9, "subject", "POS", 0.0) == "rejected"
+    assert judging.place(limits, JudgedTriplet(StoredTriplet(1, 1, SOUP), None, "NX", 0.0)) == "spared"
+
+
+def test_a_doubted_polarity_drops_nothing_and_no_neutral_triplet_goes() -> None:
+    limits = LIMITS
+    for polarity in POLARITIES:
+        assert limits.place("YN", 0.01, "subject", polarity, 0.0) == "disputed"
+    assert limits.place("NX", 0.0, "subject", "NEU", 0.0) == "spared"
+
+
+def test_a_judge_drops_nothing_of_rules_that_it_may_not_judge() -> None:
+    limits = replace(LIMITS, judged=("subject",))
+    assert limits.place("NX", 0.0, "subject", "NEG", 0.0) == "rejected"
+    assert limits.place("NX", 0.0, "absent-object", "NEG", 0.0) == "spared"
+    assert limits.place("NX", 0.0, "subject", "NEG", FIRM) == "spared"
+    assert limits.place("NX", 0.0, "subject", "NEG", math.inf) == "rejected", "a rule that weighs nothing is not firm"
+
+
+def test_a_proposal_that_the_rules_read_comes_in_from_another_limit() -> None:
+    limits = replace(LIMITS, add=0.5, add_unread=0.8)
+    read = replace(NOODLE, reasons=Reasons(ReadWord("難吃", "taste.bad")))
+    assert [fresh([], [(0.6, one)], limits) for one in (read, NOODLE)] == [[read], []]
+    assert fresh([], [(0.8, NOODLE)], limits) == [NOODLE]
+
+
+def test_a_proposal_that_clashes_with_a_kept_triplet_stays_out_whatever_its_polarity() -> None:
+    other = replace(SOUP, polarity="NEG")
+    assert fresh([SOUP], [(0.9, other)], LIMITS) == []
+    assert merged([SOUP], [True], [(0.9, other)], LIMITS) == (SOUP,)
+
+
+def test_an_aspect_that_the_reader_takes_longer_is_longer_and_keeps_the_rest() -> None:
+    (out,) = merged([SHORT], [True], [(0.6, replace(LONG, polarity="NEG", valence=2.0))], LIMITS)
+    assert (out.aspect.text, out.opinion.text, out.polarity, out.valence) == ("三色豆花", "綿密", "POS", SHORT.valence)
+
+
+def test_an_aspect_keeps_its_length_by_an_unlikelier_a_shorter_or_another_proposal() -> None:
+    there = triplet(DISH, (8, 12), [(12, 14)], "POS")
+    for proposals in ([(WIDEN - 0.01, LONG)], [(0.6, LONG), (0.7, SHORT)], [(0.52, there)]):
+        assert merged([SHORT], [True], proposals, LIMITS) == (SHORT,)
+    assert merged([LONG], [True], [(0.6, SHORT)], LIMITS) == (LONG,)
+
+
+def test_an_aspect_grows_over_no_opinion() -> None:
+    over = triplet(DISH, (0, 6), [(5, 7)], "POS")
+    assert merged([SHORT], [True], [(0.9, over)], LIMITS) == (SHORT,)
+
+
+def test_two_aspects_that_become_the_same_are_one() -> None:
+    first = triplet(DISH, (0, 2), [(5, 7)], "POS")
+    assert [t.aspect.text for t in merged([first, SHORT], [True, True], [(0.6, LONG)], LIMITS)] == ["三色豆花"]
+
+
+def test_an_unsure_proposal_stays_out() -> None:
+    assert merged([], [], [(ADD - 0.01, NOODLE)], LIMITS) == ()
+
+
+def test_the_profile_paper_has_no_variant_e() -> None:
+    with pytest.raises(ConfigError, match='those that the profile "paper" has'):
+        resolve(options={"profile": "paper", "paper.base": "x", "self_train.variants": ("E",)})
+
+
+def test_variant_e_needs_the_shipped_model() -> None:
+    with pytest.raises(ConfigError, match="which variant E starts from"):
+        resolve(options={"self_train.variants": ("E",), "discriminate.mode": "paper"})
