@@ -21,6 +21,8 @@ from builder.models.saved import load
 from builder.models.tagger import Tagger
 from builder.models.trust import TrustLimits, read_calibration
 
+_FIX = "reinstall builder; teach a working directory again with `builder gold gain --teach`"
+
 
 def open_model(folder: Path) -> Panel:
     """The model of a domain as a panel that is trusted as far as it was measured; ModelError where it is broken."""
@@ -32,10 +34,10 @@ def open_model(folder: Path) -> Panel:
         combiner = Combiner.read(settings["combiner"]) if "combiner" in settings else None
         digest = settings["members"]
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise ModelError(f"no readable limits: {error!r}", where=str(path), fix="reinstall builder") from error
+        raise ModelError(f"no readable limits: {error!r}", where=str(path), fix=_FIX) from error
     taggers = open_reader()
     if taggers.digest != digest:
-        raise ModelError("these limits were measured with other members", where=str(path), fix="reinstall builder")
+        raise ModelError("these limits were measured with other members", where=str(path), fix=_FIX)
     return Panel(taggers, limits.drop, 1.0, limits, calibration, combiner)
 
 
@@ -44,6 +46,12 @@ def open_reader() -> Taggers:
     reader = load(reader_folder())
     assert isinstance(reader, Tagger), "the reader finds triplets"
     return Taggers((reader,))
+
+
+def write_taught(folder: Path, shipped: Path, combiner: Combiner) -> None:
+    """Write the settings of a shipped model with other weights of rules and reader."""
+    settings = json.loads(read_settings(shipped / JUDGE)) | {"combiner": combiner.kept}
+    write_atomically(folder / JUDGE, (json.dumps(settings, indent=1) + "\n").encode())
 
 
 def copy_model(folder: Path, panel_folder: Path) -> Panel:

@@ -22,7 +22,7 @@ from itertools import groupby
 from pathlib import Path
 from types import ModuleType
 
-from decision import collect, fit, load_scorer, read_examples, read_sentences, read_whole
+from decision import change_weights, collect, fit, load_scorer, read_examples, read_sentences, read_whole
 from gain import to_answer
 from labels import TEACH, write_required
 from limits import ReadText, held, judge, train_scores
@@ -40,7 +40,7 @@ from builder.models.trust import ADD, DROP, WIDEN, Calibration, Standing, TrustL
 from builder.models.tuning import TaughtExamples, tune_taggers
 from builder.store import db, reviews, triplets
 from builder.teaching.label_sources import read_labels
-from builder.teaching.lessons import TaughtReview, change_weights, lay_aspects, learn, read_again, read_taught
+from builder.teaching.lessons import TaughtReview, lay_aspects, learn, read_again, read_taught
 
 ADDS, WEIGHTS = (0.4, 0.5, 0.6, 0.7), (10, 20)
 Texts = Mapping[str, ReadText]
@@ -141,7 +141,7 @@ def score_split(split: Split, taggers: Taggers, rule_examples: Sequence[Example]
 
 def score_taught_rules(split: Split, taggers: Taggers, reader: Reader) -> dict[str, Answers]:
     """The same with the rules and aspects that `builder gold gain --teach` keeps."""
-    lessons = learn(split.lessons, reader, Folders(), split.rules)
+    lessons = learn(split.lessons, reader, Folders(), split.rules, weighed=False)
     with lay_aspects(lessons.aspects, Folders(), reader) as wider:
         rules = lessons.change_rules(split.rules)
         texts = read_reviews(read_again(split.test, wider, lessons.aspects), taggers, wider, rules)
