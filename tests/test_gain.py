@@ -105,7 +105,7 @@ def test_an_aspect_is_learnt_where_labels_of_two_reviews_name_it(here: Command, 
     path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
     ran = here("gain", "--gold", path, "--splits", "1", "--write", folder)
     assert ran.code == 0, ran.err
-    assert "(1 aspect)" in ran.out and "aspects learnt: 啾啾仔" in ran.out
+    assert "1 aspect learnt" in ran.out and "aspects learnt: 啾啾仔" in ran.out
     lexicon = Folders(imported=(folder / "lexicons",)).load_lexicon()
     assert "啾啾仔" in lexicon.aspects and "叭叭" not in lexicon.aspects
 
