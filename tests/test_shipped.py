@@ -52,16 +52,11 @@ def test_a_pack_may_bring_its_own_limits_and_other_words_have_no_model(pack: Pat
     assert again.combiner == panel.combiner and again.taggers.digest == open_reader().digest
 
 
-@pytest.mark.parametrize(("domain", "weighed"), [("none", "_common"), ("laptop", "restaurant")])
+@pytest.mark.parametrize(("domain", "weighed"), [("none", "_common"), ("laptop", "restaurant"), ("hotels", "restaurant")])
 def test_a_domain_without_a_model_of_its_own_is_weighed_by_how_strong_its_words_are(domain: str, weighed: str) -> None:
     model = Folders(domain=domain).model
     assert model == ROOT / "domains" / weighed / "model"
     assert open_model(model).taggers.digest == open_reader().digest
-
-
-def test_hotels_are_weighed_as_reviews_of_anything_are() -> None:
-    own, common = (ROOT / "domains" / name / "model" / "judge.json" for name in ("hotels", "_common"))
-    assert own.read_bytes() == common.read_bytes() and Folders(domain="hotels").model == own.parent
 
 
 def test_limits_that_were_measured_with_other_members_are_refused(pack: Path, tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ _LEAST = 0.05
 _OF_MEMBER = ("pair", "exact", "polarity", "other aspect", "other opinion")
 PRIOR = 30.0
 """How firmly the shipped weights hold against labels: so many labels that contradict a number, in its usual range."""
-_STEPS, _NARROWEST, _FREE = 30, 0.05, 0.5
+_STEPS, _SHORTEST, _NARROWEST, _FREE = 100, 1e-6, 0.25, 0.5
 Numbers = NDArray[np.float64]
 Members = Sequence[Sequence[Proposal]]
 """What each tagger proposes of a review."""
@@ -67,7 +67,7 @@ class Combiner:
 
     def adapt(self, described: Sequence[Sequence[float]], right: Sequence[bool]) -> Combiner:
         """The weights that are likeliest by labelled triplets and by these weights, the mean of a Gaussian prior; these
-        where no triplet is labelled. Newton's method on a convex loss: the same bytes everywhere.
+        where no triplet is labelled. Newton's method with shorter steps where it overshoots, on a convex loss.
 
         Args:
             described: a row of `describe` for each triplet.
@@ -77,13 +77,25 @@ class Combiner:
             return self
         held = np.hstack([np.array(described, float), np.ones((len(described), 1))])
         good, before = np.array(right, float), np.array([*self.weights, self.offset])
-        firm = PRIOR * np.maximum(held.std(0), _NARROWEST) ** 2
+        firm = PRIOR * np.maximum(held.var(0), _NARROWEST)
         firm[-1] = _FREE
         weights = before.copy()
+
+        def measure(odds: Numbers, moved: Numbers) -> float:
+            return float(np.logaddexp(0, odds).sum() - good @ odds + firm @ (moved - before) ** 2 / 2)
+
         for _ in range(_STEPS):
-            chance = 1 / (1 + np.exp(-(held @ weights)))
+            odds = held @ weights
+            loss, chance = measure(odds, weights), np.exp(-np.logaddexp(0, -odds))
             slope = held.T @ (good - chance) - firm * (weights - before)
-            weights += np.linalg.solve((held * (chance * (1 - chance))[:, None]).T @ held + np.diag(firm), slope)
+            step = np.linalg.solve((held * (chance * (1 - chance))[:, None]).T @ held + np.diag(firm), slope)
+            while (size := float(abs(step).max())) > _SHORTEST and measure(
+                held @ (weights + step), weights + step
+            ) > loss:
+                step /= 2
+            if size <= _SHORTEST:
+                break
+            weights += step
         *own, offset = (round(float(weight), 4) for weight in weights)
         return Combiner(tuple(own), offset)
 

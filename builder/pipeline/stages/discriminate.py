@@ -85,7 +85,7 @@ def _run_without_judge(context: Context, reason: str) -> runs.Counts:
 def _judge_by_shipped_model(context: Context, model: Path, rules: int, shown: ModelBar) -> runs.Counts:
     """Judge all triplets of the rules by the shipped model, and keep what it proposes beside them.
 
-    Labels of the user do not tune it; they calibrate its confidence.
+    Labels of the user may weigh rules and reader anew (`Folders.taught_model`), and calibrate its confidence.
     """
     from builder.models.shipped import copy_model
 
