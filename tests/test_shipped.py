@@ -52,7 +52,9 @@ def test_a_pack_may_bring_its_own_limits_and_other_words_have_no_model(pack: Pat
     assert again.combiner == panel.combiner and again.taggers.digest == open_reader().digest
 
 
-@pytest.mark.parametrize(("domain", "weighed"), [("none", "_common"), ("laptop", "restaurant"), ("hotels", "restaurant")])
+@pytest.mark.parametrize(
+    ("domain", "weighed"), [("none", "_common"), ("laptop", "restaurant"), ("hotels", "restaurant")]
+)
 def test_a_domain_without_a_model_of_its_own_is_weighed_by_how_strong_its_words_are(domain: str, weighed: str) -> None:
     model = Folders(domain=domain).model
     assert model == ROOT / "domains" / weighed / "model"
