@@ -137,7 +137,8 @@ class SharedJudge:
         """The weights after labels. Of a review that nobody read in full, only triplets that somebody judged count."""
         from builder.models.combiner import describe_all
 
-        described, named = [], []
+        described: list[list[float]] = []
+        named: list[bool] = []
         for review in taught:
             reading, refused = review.reading, [name_answer(triplet) for triplet in review.wrong or ()]
             for triplet, numbers in describe_all(engine.extract(reading.doc), self.members[reading.text]):
