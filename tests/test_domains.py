@@ -167,6 +167,22 @@ def test_the_common_words_read_what_any_goods_are_called(text: str, found: str) 
     assert [str(triplet) for triplet in Extractor(domain="none")(text)] == [found]
 
 
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("毛巾浴巾都發霉", ["浴巾 · 發霉 · NEG", "毛巾 · 發霉 · NEG"]),
+        ("用餐逛街都方便", ["逛街 · 方便 · POS", "用餐 · 方便 · POS"]),
+        ("浴缸比較短，價格比較高", ["浴缸 · 短 · NEG", "價格 · 高 · NEU"]),
+        ("鈴聲響亮清楚好聽", ["鈴聲 · 響亮清楚好聽 · POS"]),
+        ("背包側袋都不好拿", ["背包側袋 · 不好拿 · NEG"]),
+    ],
+)
+def test_two_names_before_a_word_for_all_are_two_aspects_and_a_thing_with_its_part_is_one(
+    text: str, found: list[str]
+) -> None:
+    assert [str(triplet) for triplet in Extractor(domain="none")(text)] == found
+
+
 def test_common_words_serve_every_domain_but_those_that_do_without(tmp_path: Path) -> None:
     text = "外套很輕便，拉鍊老是卡住；房間隔音很差"
     read = [str(triplet) for triplet in Extractor(domain="none")(text)]

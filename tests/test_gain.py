@@ -1,25 +1,28 @@
-"""`builder gold gain`: labels move the weights of the decision as far as they go, and the gain is measured apart."""
+"""`builder gold gain`: what labels teach words, rules and weights, and the gain on reviews that taught nothing."""
 
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import pytest
 from conftest import Command
 
 from builder.engine import make_engine
-from builder.engine.deciding import is_of_opinion
 from builder.engine.reader import Recipe, extract, make_reader
+from builder.gold.metrics.scores import Answer
 from builder.language.build_folders import folders_in
 from builder.language.lexicon.folders import Folders
-from builder.language.lexicon.rules import load_rules
-from builder.models.decision_weights import WeighedOpinion, adapt_weights
+from builder.language.lexicon.packs import find_model
+from builder.models.combiner import Combiner
+from builder.models.shipped import open_model
+from builder.pipeline.holding import shipped_holder
+from builder.teaching.gain import SWITCHES, _Trial
 from builder.teaching.label_sources import forget, read_labels, untaught
 from builder.teaching.lessons import (
     Lessons,
-    _draw,
-    collect_opinions,
+    SharedJudge,
     find_wrong_rules,
     learn_aspects,
     read_taught,
@@ -27,7 +30,6 @@ from builder.teaching.lessons import (
 )
 
 DISHES = ("湯頭", "牛肉麵", "滷味", "紅茶", "水餃", "炒飯", "咖哩", "豬排")
-FIRST = WeighedOpinion((("near", "shared"), ("far", "shared")), (True, False, False))
 
 
 def write_gold(path: Path, number: int = 24) -> Path:
@@ -44,39 +46,25 @@ def write_gold(path: Path, number: int = 24) -> Path:
     return path
 
 
-def test_labels_move_the_weights_towards_what_they_name() -> None:
-    shipped = {"near": 0.0, "far": 1.0, "shared": 0.5}
-    few, many = (adapt_weights([FIRST] * number, shipped) for number in (5, 200))
-    assert many["near"] > few["near"] > 0.0
-    assert many["far"] < few["far"] < 1.0
+COMBINER = open_model(find_model("none") or Path()).combiner or Combiner((), 0.0)
+SEEN = [[1.0, 0.0, 1.0, 0.0, 2.0, 1.0, 0.9, -4.0, -4.0], [1.0, 1.0, 0.0, 0.0, 2.0, 1.0, 0.9, -4.0, -4.0]]
+"""A triplet of blame and one of praise, of which rules and reader are as sure."""
+
+
+def chance(combiner: Combiner, numbers: list[float]) -> float:
+    odds = sum(weight * number for weight, number in zip(combiner.weights, numbers, strict=True)) + combiner.offset
+    return 1 / (1 + math.exp(-odds))
+
+
+def test_labels_move_the_weights_of_rules_and_reader_as_far_as_there_are_labels() -> None:
+    few, many = (COMBINER.adapt(SEEN * number, [False, True] * number) for number in (3, 60))
+    assert chance(many, SEEN[0]) < chance(few, SEEN[0]) < chance(COMBINER, SEEN[0])
+    assert chance(many, SEEN[0]) < 0.45 < 0.8 < chance(many, SEEN[1])
+    assert many == COMBINER.adapt(SEEN * 60, [False, True] * 60)
 
 
 def test_without_labels_the_weights_are_those_shipped() -> None:
-    assert adapt_weights([], {"near": 0.3}) == {"near": 0.3}
-
-
-def test_a_fixed_feature_keeps_its_weight_and_the_others_still_learn() -> None:
-    moved = adapt_weights([FIRST] * 200, {"near": 0.0, "far": 1.0, "shared": 0.5}, lambda name: name == "shared")
-    assert moved["shared"] == 0.5
-    assert moved["near"] > 0.0 and moved["far"] < 1.0
-
-
-def test_features_of_the_opinion_are_kept_apart_from_those_of_a_candidate(tmp_path: Path) -> None:
-    reader, rules = make_reader(Recipe()), load_rules()
-    row = {"id": "a", "text": "湯頭配滷味，水餃沒有不好吃，炒飯偏鹹，豬排和咖哩真的好吃！", "triplets": []}
-    opinions = collect_opinions(read_taught([row], tmp_path, reader), reader, rules)["a"]
-    several = [set.intersection(*map(set, case.features)) for case in opinions if len(case.features) > 1]
-    assert several and all(any(map(is_of_opinion, shared)) for shared in several)
-    assert not is_of_opinion("rule subject") and not is_of_opinion("first aspect of the text")
-
-
-def test_a_proposal_of_a_rule_never_counts_against_a_candidate() -> None:
-    against = WeighedOpinion((("rule subject",),), (False, True))
-    assert adapt_weights([against] * 300, {"rule subject": 0.4}).get("rule subject", 0.0) >= 0.0
-
-
-def test_a_feature_that_few_candidates_hold_of_gets_no_weight() -> None:
-    assert "rare" not in adapt_weights([WeighedOpinion((("rare",),), (True, False))] * 4, {"near": 1.0})
+    assert COMBINER.adapt([], []) == COMBINER
 
 
 def test_the_gain_is_shown_for_each_size_and_the_rule_can_be_added(here: Command, tmp_path: Path) -> None:
@@ -85,27 +73,21 @@ def test_the_gain_is_shown_for_each_size_and_the_rule_can_be_added(here: Command
     assert ran.code == 0, ran.err
     assert "24 labelled reviews, 2 random halves" in ran.out
     assert ran.out.splitlines()[2].split()[0] == "12"
-    (taught,) = (rule for rule in Folders(added_rules=(folder,)).load_rules() if rule.kind == "decision")
-    (shipped,) = (rule for rule in load_rules() if rule.kind == "decision")
-    assert taught.name == shipped.name
-    assert taught.params["weights"] != shipped.params["weights"]
+    assert "0 rules changed, 0 aspects learnt" in ran.out and not folder.exists()
+    named = [line.split("  ")[0] for line in ran.out.splitlines()]
+    assert {"aspects", "rules switched off", "weights", "release.whole_products=drop"} <= set(named)
+    assert "the labels move no weights" in ran.out, "rules and reader find all of it"
 
 
-def test_weights_that_cost_more_than_they_bring_are_not_moved(here: Command, tmp_path: Path) -> None:
-    gold, work = write_gold(tmp_path / "gold.jsonl", 60), tmp_path / "work"
-    rows = [json.loads(line) for line in gold.read_text(encoding="utf-8").splitlines()]
-    for row in sorted(rows, key=lambda row: _draw(0, row["text"]))[: len(rows) // 2]:  # these teach the second dish
-        dish = row["text"].partition("配")[2].partition("，")[0]
-        at = row["text"].rindex(dish)
-        row["triplets"][0] |= {"aspect": dish, "aspect_spans": [[at, at + len(dish)]]}
-    gold.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
-    work.mkdir()
-    before = folders_in(work).load_rules()
-    ran = here("gain", "--gold", gold, "--workdir", work, "--splits", "1", "--teach")
-    assert ran.code == 0, ran.err
-    assert "the labels move no weights: with moved ones F1 is" in ran.out
-    assert "0 rules changed" in ran.out
-    assert folders_in(work).load_rules() == before
+def write_praise(path: Path, number: int = 60) -> Path:
+    """Reviews in which people labelled praise and left out blame."""
+    rows = []
+    for n in range(number):
+        good, bad = DISHES[n % 8], DISHES[(n + 3) % 8]
+        label = {"aspect": good, "opinion": "好吃", "polarity": "POS"}
+        rows.append({"id": f"r{n}", "text": f"{n}號桌的{good}很好吃，{bad}很難吃", "triplets": [label]})
+    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+    return path
 
 
 def label_first(word: str, opinion: str, number: int) -> dict[str, object]:
@@ -123,7 +105,7 @@ def test_an_aspect_is_learnt_where_labels_of_two_reviews_name_it(here: Command, 
     path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
     ran = here("gain", "--gold", path, "--splits", "1", "--write", folder)
     assert ran.code == 0, ran.err
-    assert "(1 aspect)" in ran.out and "aspects learnt: 啾啾仔" in ran.out
+    assert "1 aspect learnt" in ran.out and "aspects learnt: 啾啾仔" in ran.out
     lexicon = Folders(imported=(folder / "lexicons",)).load_lexicon()
     assert "啾啾仔" in lexicon.aspects and "叭叭" not in lexicon.aspects
 
@@ -277,23 +259,27 @@ def test_a_table_without_a_column_is_one_line_that_names_it(here: Command, tmp_p
 
 
 def test_a_working_directory_that_is_taught_builds_with_it_and_forgets_it(here: Command, tmp_path: Path) -> None:
-    gold, work = write_gold(tmp_path / "gold.jsonl"), tmp_path / "work"
+    gold, work = write_praise(tmp_path / "gold.jsonl"), tmp_path / "work"
     work.mkdir()
-    before = folders_in(work).load_rules()
+    before = folders_in(work)
     ran = here("gain", "--gold", gold, "--workdir", work, "--splits", "1", "--teach")
     assert ran.code == 0, ran.err
-    assert "is taught by 24 reviews: 1 rule changed" in ran.out
-    taught = folders_in(work).load_rules()
-    assert taught != before
+    assert "is taught by 60 reviews: 0 rules changed, 0 aspects learnt, rules and reader weighed by labels" in ran.out
+    taught = folders_in(work)
+    assert taught.model == work / "taught" and taught.model_digest != before.model_digest
+    text, held = "1號桌的紅茶很好吃，水餃很難吃", []
+    for folders in (before, taught):
+        find, _ = shipped_holder(Recipe(folders=folders))
+        held.append([(triplet.aspect.text, triplet.polarity) for triplet in find([text])[0]])
+    assert held == [[("紅茶", "POS"), ("水餃", "NEG")], [("紅茶", "POS")]]
     kept = [json.loads(line) for line in (work / "taught.jsonl").read_text(encoding="utf-8").splitlines()]
-    assert len(kept) == 24 and all(row["triplets"] and row["text"] for row in kept), "labels for the taggers"
+    assert len(kept) == 60 and all(row["triplets"] and row["text"] for row in kept), "labels for the taggers"
     again = here("gain", "--gold", gold, "--workdir", work, "--splits", "1", "--teach")
     assert again.out == ran.out, "labels do not count twice"
-    assert folders_in(work).load_rules() == taught
     back = here("gain", "--workdir", work, "--forget").out
-    assert back.startswith("taken back: 1 rule, 0 aspects and the labels of 24 reviews; `builder resume --workdir")
+    assert back.startswith("taken back: 0 rules, 0 aspects and the labels of 60 reviews; `builder resume --workdir")
     assert "was taught nothing" in here("gain", "--workdir", work, "--forget").out
-    assert folders_in(work).load_rules() == before
+    assert folders_in(work) == before
     assert not (work / "taught.jsonl").exists()
 
 
@@ -308,20 +294,29 @@ def test_a_rule_that_is_wrong_here_is_switched_off_and_three_labels_are_not_enou
     assert find_wrong_rules(few, reader, rules) == ()
     (record,) = find_wrong_rules(many, reader, rules)
     assert (record.name, record.right, record.triplets) == ("attributive", 0, 24)
-    lessons = Lessons({"near": 1.0}, {}, (record,))
+    lessons = Lessons({}, (record,))
     write_lessons(lessons, rules, tmp_path / "rules", tmp_path / "lexicons")
     changed = Folders(added_rules=(tmp_path / "rules",)).load_rules()
     engine = make_engine(reader.lexicon, changed, "natural")
     assert [t.rule for t in extract(engine, reader.read(["好吃的水餃有三種"])[0])] != ["attributive"]
 
 
-def test_a_triplet_that_is_refused_alone_teaches_its_opinion_and_says_nothing_of_the_others(tmp_path: Path) -> None:
-    reader, rules = make_reader(Recipe()), load_rules()
+def test_a_triplet_that_is_refused_alone_moves_weights_and_says_nothing_of_the_others(tmp_path: Path) -> None:
+    reader, model = make_reader(Recipe()), Folders().model
+    assert model is not None
     rows = [json.loads(line) for line in write_gold(tmp_path / "gold.jsonl").read_text(encoding="utf-8").splitlines()]
     (label,) = rows[0]["triplets"]
     refused = {**rows[0], "triplets": [], "wrong": [label]}
     unjudged = {**rows[1], "triplets": [], "wrong": []}
-    opinions = collect_opinions(read_taught([refused, unjudged], tmp_path, reader), reader, rules)
-    (case,) = opinions["r0"]
-    assert False in case.right and case.right[-1] is True, "another aspect, or none"
-    assert opinions["r1"] == []
+    taught = read_taught([refused, unjudged], tmp_path, reader)
+    judge = SharedJudge.read(model, taught)
+    assert judge.learn(taught[:1], reader.engine) != judge.combiner
+    assert judge.learn(taught[1:], reader.engine) == judge.combiner
+
+
+def test_a_switch_is_tried_on_what_is_found() -> None:
+    trial = _Trial(Folders(domain="none"), make_reader(Recipe(folders=Folders(domain="none"))), (), None)
+    found: dict[str, list[Answer]] = {"a": [("東西", "好", "POS"), ("電池", "還可以", "POS")]}
+    whole, good, plain = (trial.switch(name, found)["a"] for name in SWITCHES)
+    assert whole == [("電池", "還可以", "POS")]
+    assert good == found["a"] and plain == [("東西", "好", "POS"), ("電池", "還可以", "NEU")]

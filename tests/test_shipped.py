@@ -51,17 +51,14 @@ def test_a_pack_may_bring_its_own_limits_and_other_words_have_no_model(pack: Pat
     assert replace(model, limits=replace(LIMITS, drop=0.1)).digest != model.digest
 
 
-@pytest.mark.parametrize(("domain", "weighed"), [("none", "_common"), ("laptop", "restaurant")])
+@pytest.mark.parametrize(
+    ("domain", "weighed"), [("none", "_common"), ("laptop", "restaurant"), ("hotels", "restaurant")]
+)
 def test_a_domain_without_a_model_of_its_own_is_weighed_by_how_strong_its_words_are(domain: str, weighed: str) -> None:
     model = Folders(domain=domain).model
     assert model == ROOT / "domains" / weighed / "model"
     members = json.loads((model / "judge.json").read_text(encoding="utf-8"))["members"]
     assert members == reader_digest(open_reader()) == reader_digest(open_model(model).reader)
-
-
-def test_hotels_are_weighed_as_reviews_of_anything_are() -> None:
-    own, common = (ROOT / "domains" / name / "model" / "judge.json" for name in ("hotels", "_common"))
-    assert own.read_bytes() == common.read_bytes() and Folders(domain="hotels").model == own.parent
 
 
 def test_limits_that_were_measured_with_another_reader_are_refused(pack: Path, tmp_path: Path) -> None:

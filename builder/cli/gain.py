@@ -16,8 +16,9 @@ from builder.core.wording import counted
 
 if TYPE_CHECKING:
     from builder.language.lexicon.folders import Folders
+    from builder.teaching.gain import MeasuredGain
     from builder.teaching.label_sources import LabelledRows
-    from builder.teaching.lessons import Lessons, MeasuredGain
+    from builder.teaching.lessons import Lessons
 
 _SHOWN = 5
 """Labels that are left out and shown."""
@@ -41,7 +42,7 @@ _SHOWN = 5
     "--write",
     "folder",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Folder for the rules that all labels have taught.",
+    help="Folder for the rules and aspects that all labels have taught; weights are for --teach alone.",
 )
 @click.option("--teach", is_flag=True, help="Teach --workdir all labels: its next build uses what they teach.")
 @click.option("--forget", is_flag=True, help="Take back what labels taught --workdir, and do nothing else.")
@@ -57,15 +58,15 @@ def gain(
     forget: bool,
     as_json: bool,
 ) -> None:
-    """Measure what labelled reviews teach the rules.
+    """Measure what labelled reviews teach.
 
     Half of the reviews teach, the other half is scored; a longer or shorter aspect or opinion counts as right. Labels
-    move the weights by which rules choose an aspect, teach aspects that the lexicon lacks, and switch off rules that
-    are wrong here.
+    teach aspects that the lexicon lacks, switch off rules that are wrong here, and move the weights of rules and the
+    shipped reader. It says what each of these brings, and which switches of a release suit the labels.
     """
     from builder.core.errors import ConfigError
+    from builder.teaching.gain import measure_gain
     from builder.teaching.label_sources import read_labels, read_workdir
-    from builder.teaching.lessons import measure_gain
 
     if (teach or forget) and workdir is None:
         raise ConfigError("there is no working directory to teach", fix="name it with --workdir")
@@ -81,7 +82,7 @@ def gain(
         measured = measure_gain(labels.rows, where, folders, splits)
         _print_gain(measured, splits, as_json)
         if folder is not None:
-            _write(labels, where, folders, folder, measured.weighed)
+            _write(labels, where, folders, folder)
     if teach and workdir:
         _teach(labels, where, workdir, measured.weighed)
 
@@ -125,8 +126,14 @@ def _print_gain(measured: MeasuredGain, splits: int, as_json: bool) -> None:
     click.echo(f"{counted(measured.whole, 'labelled review')}, {splits} random halves")
     if measured.partial:
         click.echo(f"single triplets of {measured.partial:,} more reviews teach along")
+    shown = [[part.name, f"{part.mean:+.1f}", f"{min(part.gains):+.1f} to {max(part.gains):+.1f}"]
+             for part in (*measured.parts, *measured.switches)]  # fmt: skip
+    click.echo("\n" + tabulate(shown, headers=["by itself", "gain", "by half"], disable_numparse=True))
     if not measured.weighed:
-        click.echo(f"the labels move no weights: with moved ones F1 is {-measured.by_weights:.1f} lower")
+        click.echo(f"the labels move no weights: F1 would be {abs(measured.by_weights):.1f} lower")
+    for switch in measured.wanted_switches:
+        key, _, value = switch.name.partition("=")
+        click.echo(f"your labels speak for `--set {key}='\"{value}\"'`")
 
 
 def _describe_lessons(lessons: Lessons) -> str:
@@ -138,26 +145,29 @@ def _describe_lessons(lessons: Lessons) -> str:
     )
 
 
-def _write(labels: LabelledRows, where: Path, folders: Folders, folder: Path, weighed: bool) -> None:
+def _write(labels: LabelledRows, where: Path, folders: Folders, folder: Path) -> None:
     from builder.engine.reader import Recipe, make_reader
     from builder.teaching.lessons import learn, read_taught, write_lessons
 
     reader, rules = make_reader(Recipe(folders=folders)), folders.load_rules()
-    lessons = learn(read_taught(labels.rows, where, reader), reader, folders, rules, weighed)
+    lessons = learn(read_taught(labels.rows, where, reader), reader, folders, rules, weighed=False)
     paths = write_lessons(lessons, rules, folder, folder / "lexicons")
-    aspects = len(lessons.aspects)
-    words = f" and `--set lexicons.dir={folder / 'lexicons'}` ({counted(aspects, 'aspect')})" if aspects else ""
-    named = ", ".join(map(str, paths)) or "nothing learnt"
-    click.echo(f"{named}: use it with `--set rules.dir={folder}`{words}{_describe_lessons(lessons)}")
+    use = [f"rules.dir={folder}"] if paths else []
+    use += [f"lexicons.dir={folder / 'lexicons'}"] if lessons.aspects else []
+    named = f"{counted(len(paths), 'rule')} changed, {counted(len(lessons.aspects), 'aspect')} learnt"
+    how = ": use it with " + " and ".join(f"`--set {setting}`" for setting in use) if use else ""
+    click.echo(f"{named}{how}{_describe_lessons(lessons)}")
 
 
 def _teach(labels: LabelledRows, where: Path, workdir: Path, weighed: bool) -> None:
     from builder.teaching.label_sources import teach
 
     lessons, paths = teach(labels.rows, where, workdir, weighed)
+    weights = "weighed by labels" if lessons.combiner else "weighed as shipped"
     click.echo(
         f"{workdir} is taught by {counted(len(labels.rows), 'review')}: {counted(len(paths), 'rule')} changed, "
-        f"{counted(len(lessons.aspects), 'aspect')} learnt{_describe_lessons(lessons)}\n"
+        f"{counted(len(lessons.aspects), 'aspect')} learnt, "
+        f"rules and reader {weights}{_describe_lessons(lessons)}\n"
         f"`builder resume{in_workdir(workdir)}` builds with it; `--forget` takes it back. "
         "Do not measure against these labels."
     )

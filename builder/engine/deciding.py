@@ -70,16 +70,6 @@ def describe_opinion(scene: Scene, group: str) -> list[str]:
     return out
 
 
-def is_of_opinion(feature: str) -> bool:
-    """Whether a feature is of the opinion itself, so that all its candidates share it."""
-    return feature.startswith(("any", "before ", "four characters ")) or feature in (
-        "denied",
-        "bare",
-        "one character",
-        "ends its clause",
-    )
-
-
 def describe_clause(scene: Scene, group: str, viewing: Collection[str]) -> list[str]:
     """Features of the opinion's clause, which tell how likely it goes on about an earlier one.
 

@@ -41,14 +41,14 @@ BIT = "bit"
 class JoinRule:
     """Parameters of a rule of kind `join`: which neighbouring opinions are one phrase.
 
-    `merge`: opinions of one sign that touch are one where the shorter has so many characters at most (香 甜; 親切 熱情
-    are two), but for the words and categories `apart`, which say something of their own, and those that begin with one
-    of `having`. `alone`: words and categories that are no part of what follows them (推薦 麻辣 鍋). `counted`: those
-    that are none where they have a degree (很多 便宜 的 小菜). `bridging`: what stands between two of which the first has the second in it (軟中帶脆). `amounts`: words that say by
-    how much (好吃很多). `had`: whether a quality and the word of having before it
-    are an opinion (帶有嚼勁). `openers`: aspects with which an opinion begins (料多實在) that are aspects of their own
-    where none stands before them. `alternatives`: words between two opinions, both of which a negator denies (不會 油膩
-    或 過鹹).
+    `merge`: opinions of one sign that touch are one where the shorter has so many characters at most (香 甜; 親切
+    熱情 are two), but for the words and categories `apart`, which say something of their own, and those that begin
+    with one of `having`. `alone`: words and categories that are no part of what follows them (推薦 麻辣 鍋).
+    `counted`: those that are none where they have a degree (很多 便宜 的 小菜). `bridging`: what stands between two
+    of which the first has the second in it (軟中帶脆). `amounts`: words that say by how much (好吃很多). `had`:
+    whether a quality and the word of having before it are an opinion (帶有嚼勁). `openers`: aspects with which an
+    opinion begins (料多實在) that are aspects of their own where none stands before them. `alternatives`: words
+    between two opinions, both of which a negator denies (不會 油膩 或 過鹹).
     """
 
     merge: int = 0

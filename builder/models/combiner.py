@@ -2,7 +2,7 @@
 
 In: the rules' triplets of a review, and what each reader proposes of it. Out: the chances of the rules' triplets, and
 the proposals of all readers with theirs. It is a logistic regression over a handful of numbers, fitted on reviews that
-no reader was trained on.
+no reader was trained on. A user's labels move its weights a little (`Combiner.adapt`).
 """
 
 from __future__ import annotations
@@ -22,6 +22,9 @@ from builder.models.tagger import Proposal
 _LEAST = 0.05
 """Proposals whose mean chance is below are not weighed."""
 _OF_MEMBER = ("pair", "exact", "polarity", "other aspect", "other opinion")
+PRIOR = 30.0
+"""How firmly the shipped weights hold against labels: so many labels that contradict a number, in its usual range."""
+_STEPS, _SHORTEST, _NARROWEST, _FREE = 100, 1e-6, 0.25, 0.5
 Numbers = NDArray[np.float64]
 Members = Sequence[Sequence[Proposal]]
 """What each reader proposes of a review."""
@@ -62,6 +65,40 @@ class Combiner:
         chances = self._chances([describe(t, t.polarity, members, ruled=False) for t in triplets]).tolist()
         return shares, [(c, replace(t, confidence=round(c, 4))) for c, t in zip(chances, triplets, strict=True)]
 
+    def adapt(self, described: Sequence[Sequence[float]], right: Sequence[bool]) -> Combiner:
+        """The weights that are likeliest by labelled triplets and by these weights, the mean of a Gaussian prior; these
+        where no triplet is labelled. Newton's method with shorter steps where it overshoots, on a convex loss.
+
+        Args:
+            described: a row of `describe` for each triplet.
+            right: whether labels name that triplet.
+        """
+        if not described:
+            return self
+        held = np.hstack([np.array(described, float), np.ones((len(described), 1))])
+        good, before = np.array(right, float), np.array([*self.weights, self.offset])
+        firm = PRIOR * np.maximum(held.var(0), _NARROWEST)
+        firm[-1] = _FREE
+        weights = before.copy()
+
+        def measure(odds: Numbers, moved: Numbers) -> float:
+            return float(np.logaddexp(0, odds).sum() - good @ odds + firm @ (moved - before) ** 2 / 2)
+
+        for _ in range(_STEPS):
+            odds = held @ weights
+            loss, chance = measure(odds, weights), np.exp(-np.logaddexp(0, -odds))
+            slope = held.T @ (good - chance) - firm * (weights - before)
+            step = np.linalg.solve((held * (chance * (1 - chance))[:, None]).T @ held + np.diag(firm), slope)
+            while (size := float(abs(step).max())) > _SHORTEST and measure(
+                held @ (weights + step), weights + step
+            ) > loss:
+                step /= 2
+            if size <= _SHORTEST:
+                break
+            weights += step
+        *own, offset = (round(float(weight), 4) for weight in weights)
+        return Combiner(tuple(own), offset)
+
     def _chances(self, described: Sequence[Sequence[float]]) -> Numbers:
         odds = np.array(described) @ np.array(self.weights) + self.offset
         return np.asarray(1 / (1 + np.exp(-odds)), np.float64)
@@ -70,6 +107,15 @@ class Combiner:
 def names(members: int) -> tuple[str, ...]:
     """What the numbers of `describe` are called."""
     return ("ruled", *POLARITIES, *(f"{name} {member}" for member in range(members) for name in _OF_MEMBER))
+
+
+def describe_all(ruled: Sequence[Triplet], members: Members) -> list[tuple[Triplet, list[float]]]:
+    """Every triplet of a review that rules or readers find, with the numbers that are weighed."""
+    proposals = together(members)
+    wide = widened(ruled, proposals)
+    keys = {triplet.key for triplet in wide}
+    every = (*wide, *(triplet for triplet in likely(proposals) if triplet.key not in keys))
+    return [(t, describe(t, t.polarity, members, ruled=t.key in keys)) for t in every]
 
 
 def likely(proposals: Sequence[Proposal]) -> list[Triplet]:

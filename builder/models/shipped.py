@@ -32,6 +32,7 @@ from builder.models.trust import Calibration, TrustLimits, read_calibration
 YY, YN, NX = (VERDICTS.index(verdict) for verdict in ("YY", "YN", "NX"))
 Shares = NDArray[np.float64]
 _READER = "reader"
+_FIX = "reinstall builder; teach a working directory again with `builder gold gain --teach`"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,7 +102,7 @@ def reader_digest(reader: Tagger) -> str:
 
 def open_model(folder: Path) -> ShippedModel:
     """The model of a domain; ModelError where it is broken."""
-    return _open(folder / JUDGE, open_reader(), "reinstall builder")
+    return _open(folder / JUDGE, open_reader(), _FIX)
 
 
 def open_reader() -> Tagger:
@@ -143,3 +144,9 @@ def _load_reader(folder: Path, device: str = "auto") -> Tagger:
     reader = load(folder, device)
     assert isinstance(reader, Tagger), "the reader finds triplets"
     return reader
+
+
+def write_taught(folder: Path, shipped: Path, combiner: Combiner) -> None:
+    """Write the settings of a shipped model with other weights of rules and reader."""
+    settings = json.loads(read_settings(shipped / JUDGE)) | {"combiner": combiner.kept}
+    write_atomically(folder / JUDGE, (json.dumps(settings, indent=1) + "\n").encode())

@@ -24,6 +24,7 @@ from builder.store import db, runs, triplets
 
 if TYPE_CHECKING:
     from builder.models.shipped import Shares, ShippedModel
+    from builder.models.tagger import Proposal
     from builder.models.trust import Calibration
 
 Triplets = tuple[Triplet, ...]
@@ -112,20 +113,26 @@ def hold(
     rated: Rated, engine: RuleEngine, docs: Sequence[Doc], ruled: Sequence[Triplets], least: float
 ) -> list[Triplets]:
     """What rules and model hold together of each document, less what has a lower confidence than `least`."""
+    items = [Example("", doc.text, own) for doc, own in zip(docs, ruled, strict=True)]
+    read = zip(docs, ruled, rated.model.read(items), strict=True)
+    kept = [hold_one(rated, engine, doc, own, *answers) for doc, own, answers in read]
+    return [tuple(triplet for triplet in own if (triplet.confidence or 0.0) >= least) for own in kept]
+
+
+def hold_one(
+    rated: Rated, engine: RuleEngine, doc: Doc, ruled: Triplets, shares: Shares, proposals: Sequence[Proposal]
+) -> Triplets:
+    """What rules and model hold together of a document that the model has read, with its confidence."""
     from builder.models.agreement import held
     from builder.models.shipped import seen
 
-    limits, out = rated.model.limits, []
-    items = [Example("", doc.text, own) for doc, own in zip(docs, ruled, strict=True)]
-    for doc, own, (shares, proposals) in zip(docs, ruled, rated.model.read(items), strict=True):
-        placed = {triplet.key: place for triplet, place in zip(own, _place(rated, own, shares), strict=True)}
-        stays = [placed[triplet.key][0] != "rejected" for triplet in own]
-        kept = held(engine, doc, own, stays, [pair for pair in proposals if pair[0] >= limits.least], limits)
-        new = [triplet for triplet in kept if triplet.key not in placed]
-        placed |= {t.key: place for t, place in zip(new, _place(rated, new, seen(new, proposals)), strict=True)}
-        rating = [(triplet, rated.calibration.rate(*placed[triplet.key])) for triplet in kept]
-        out.append(tuple(replace(triplet, confidence=sure) for triplet, sure in rating if sure >= least))
-    return out
+    limits = rated.model.limits
+    placed = {triplet.key: place for triplet, place in zip(ruled, _place(rated, ruled, shares), strict=True)}
+    stays = [placed[triplet.key][0] != "rejected" for triplet in ruled]
+    kept = held(engine, doc, ruled, stays, [pair for pair in proposals if pair[0] >= limits.least], limits)
+    new = [triplet for triplet in kept if triplet.key not in placed]
+    placed |= {t.key: place for t, place in zip(new, _place(rated, new, seen(new, proposals)), strict=True)}
+    return tuple(replace(triplet, confidence=rated.calibration.rate(*placed[triplet.key])) for triplet in kept)
 
 
 def _place(rated: Rated, proposed: Sequence[Triplet], shares: Shares) -> list[tuple[Standing, float]]:

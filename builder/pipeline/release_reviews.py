@@ -135,16 +135,25 @@ def _whole(context: Context, categories: Categories, triplet: Triplet, origin: P
     """The (reason, detail) why a triplet of the product as a whole is left out; None where it is wanted."""
     if context.config.release.whole_products == "keep":
         return None
-    category = origin.aspect_category or categories.aspect(triplet.aspect.text)
-    if context.lexicon.classes.get(category or "") not in _WHOLES:
+    if not is_whole(context.lexicon, origin.aspect_category or categories.aspect(triplet.aspect.text)):
         return None
     return "whole", f"{triplet.aspect.text} is the product as a whole"
+
+
+def is_whole(lexicon: Lexicon, category: str | None) -> bool:
+    """Whether an aspect of a category is what is reviewed as a whole (`release.whole_products`)."""
+    return lexicon.classes.get(category or "") in _WHOLES
+
+
+def is_passable(category: str | None) -> bool:
+    """Whether an opinion of a category says that something is just good enough (`release.passable`)."""
+    return category == _PASSABLE
 
 
 def _as_wanted(context: Context, categories: Categories, triplet: Triplet, origin: Provenance) -> Triplet:
     """The triplet with the polarity that `release.passable` wants for what is just good enough."""
     wanted = context.config.release.passable
-    if wanted == "keep" or (origin.opinion_category or categories.opinion(triplet.opinion.text)) != _PASSABLE:
+    if wanted == "keep" or not is_passable(origin.opinion_category or categories.opinion(triplet.opinion.text)):
         return triplet
     return replace(triplet, polarity=wanted, valence=_PASSABLE_VALENCES[wanted])
 

@@ -1,7 +1,7 @@
 """What people and language models add to a build that exists.
 
 In: a working directory, and answers. Out: labels of pools and whole reviews (`labelling`, `judging`,
-`asking_triplets`), audits, what labels teach the rules (`gain`, `lessons`, `taught`), words for another domain
+`asking_triplets`), audits, what labels teach (`lessons`) and what that brings (`gain`), words for another domain
 (`domain_start`, `word_proposals`, `domain_packs`), a small model that learnt from a large one (`distillation`).
 
 Start reading at `labelling`.

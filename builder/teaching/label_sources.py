@@ -5,10 +5,11 @@ Sources are a gold file, a user's own table, or pools and audits of a working di
 that people refused there. A label that cannot be placed in its review is left out with the reason. Its review then no
 longer counts as read in full.
 
-Teaching gives words, rules and exceptions that the next build uses. In: labelled rows and a working directory. Out:
-`WORKDIR/rules/NAME.toml`, aspects in `WORKDIR/lexicon`, `WORKDIR/taught.json`, which names them, and the labels
-themselves in `WORKDIR/taught.jsonl`. Teaching again starts from the rules and words without what was taught, so that no
-label counts twice. Entries that a correction asks for are tried out before they are added.
+Teaching gives words, rules, weights and exceptions that the next build uses. In: labelled rows and a working directory.
+Out: `WORKDIR/rules/NAME.toml`, aspects in `WORKDIR/lexicon`, weights of rules and reader in `WORKDIR/taught`,
+`WORKDIR/taught.json`, which names the rules, and the labels themselves in `WORKDIR/taught.jsonl`. Teaching again starts
+from what was there without what was taught, so that no label counts twice. Entries that a correction asks for are tried
+out before they are added.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ from builder.gold.triplet_answers import read_answer
 from builder.language.build_folders import folders_in
 from builder.language.lexicon.candidate_scores import Endings
 from builder.language.lexicon.check import REASON, Lesson, Table, add_entry, find_lessons
-from builder.language.lexicon.folders import Folders
+from builder.language.lexicon.folders import TAUGHT_MODEL, Folders
 from builder.language.lexicon.overlay import add_exception
 from builder.language.lexicon.resources import Lexicon, overlays
 from builder.language.lexicon.rules import RuleExample, edited_file, edited_rules
@@ -224,6 +225,10 @@ def teach(rows: Rows, where: Path, workdir: Path, weighed: bool = True) -> tuple
     whole = [row for row in rows if "wrong" not in row]
     lines = "".join(json.dumps({name: row[name] for name in ("id", "text", "triplets")}) + "\n" for row in whole)
     write_atomically(taught_file(workdir), lines.encode())
+    if lessons.combiner is not None and folders.model is not None:
+        from builder.models.shipped import write_taught
+
+        write_taught(workdir / TAUGHT_MODEL, folders.model, lessons.combiner)
     names = [rule.name for rule in lessons.changed(rules)]
     write_atomically(workdir / RECORD, (json.dumps({"rules": names, "labels": len(rows)}) + "\n").encode())
     return lessons, write_lessons(lessons, rules, workdir / "rules", workdir / "lexicon")
@@ -250,6 +255,7 @@ def forget(workdir: Path) -> TakenBack | None:
     words.unlink(missing_ok=True)
     record.unlink(missing_ok=True)
     labels.unlink(missing_ok=True)
+    shutil.rmtree(workdir / TAUGHT_MODEL, ignore_errors=True)
     return TakenBack(len(names), aspects, reviews) if was_taught else None
 
 
@@ -272,7 +278,7 @@ def untaught(workdir: Path) -> Iterator[Folders]:
             for folder in folders.imported
         )
         imported = tuple(folder for folder in imported if any(folder.rglob("*.tsv")))
-        yield replace(folders, edited=edited, imported=imported)
+        yield replace(folders, edited=edited, imported=imported, taught_model=None)
 
 
 def _copy_record(workdir: Path, copy: Path) -> Path:

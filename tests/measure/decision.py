@@ -32,10 +32,9 @@ from builder.engine.deciding import Weighed
 from builder.engine.engine import Engine
 from builder.engine.params import in_force
 from builder.engine.reader import Reader, Reading, Recipe, extract, make_reader
-from builder.language.lexicon.rules import load_rules
+from builder.language.lexicon.rules import Rule, load_rules
 from builder.release.export.records import extracted
 from builder.reviews.text import view
-from builder.teaching.lessons import change_weights
 
 ROOT = Path(__file__).parents[2]
 CORE, PACK = (ROOT / folder / "rules" / "15_decision.toml" for folder in ("", "domains/restaurant"))
@@ -145,6 +144,11 @@ def collect(texts: Sequence[Text], reader: Reader) -> list[Case]:
             if weighed:
                 cases.append(Case(weighed, [*right, none], text.share, text.fold))
     return cases
+
+
+def change_weights(rules: Sequence[Rule], weights: Mapping[str, float]) -> tuple[Rule, ...]:
+    """The rules with other weights of the decision."""
+    return tuple(rule.changed("weights", weights) if rule.kind == "decision" else rule for rule in rules)
 
 
 def fit(cases: Sequence[Case]) -> dict[str, float]:

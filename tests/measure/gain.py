@@ -16,14 +16,13 @@ from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
-from decision import FOLDS, collect, fit, load_scorer, read_examples, read_sentences, read_whole
+from decision import FOLDS, change_weights, collect, fit, load_scorer, read_examples, read_sentences, read_whole
 from pack_model import ReadReview, hold, read_all, to_answer, weigh_all
 
 from builder.engine import Engine
 from builder.engine.reader import Recipe, make_reader
 from builder.language.lexicon.rules import load_rules
 from builder.models.shipped import open_model
-from builder.teaching.lessons import change_weights
 
 Answers = Mapping[str, Sequence[dict[str, str]]]
 

@@ -5,8 +5,9 @@ TRAIN holds the sentences that a user would label, GOLD those that are scored, b
 `Triplet` or `Quadruplet` (dimABSA 2026). Of TRAIN so many sentences are drawn, N times; DOMAIN is a name or the folder
 of a pack, --new adds the pack that `builder words domain new` makes of the texts of TRAIN. Prints mean lenient
 precision, recall and F1 against `opinion` and mean F1 exact against `opinion_full`: with no labels, with the aspects
-that labels teach, with the weights, and with all that `builder gold gain --teach` keeps; behind them the least and the
-most that lenient F1 rose in a draw.
+that labels teach, and with rules switched off besides; behind them the least and the most that lenient F1 rose in
+a draw.
+It is of the rules alone: what labels bring to rules and reader together, `builder gold gain` says.
 """
 
 from __future__ import annotations
@@ -26,10 +27,10 @@ from builder.gold.metrics import Answer, micro
 from builder.language.lexicon.folders import Folders
 from builder.language.lexicon.rules import Rule
 from builder.teaching.label_sources import Row, read_labels
-from builder.teaching.lessons import change_weights, lay_aspects, learn, learn_aspects, read_taught, teach_weights
+from builder.teaching.lessons import lay_aspects, learn, learn_aspects, read_taught
 
 Scores = tuple[float, float, float, float]
-PARTS = ("nothing", "aspects", "weights", "what `gain --teach` keeps")
+PARTS = ("nothing", "aspects", "aspects, rules switched off")
 
 
 def read_train(path: Path, folder: Path) -> tuple[Row, ...]:
@@ -63,8 +64,7 @@ def score_taught(rows: Sequence[Row], folders: Folders, reader: Reader, gold: Pa
     taught = read_taught(rows, where, reader)
     with lay_aspects(learn_aspects(taught, reader.lexicon), folders, reader) as wider:
         yield score(wider, rules, gold)
-    yield score(reader, change_weights(rules, teach_weights(taught, reader, rules)), gold)
-    lessons = learn(taught, reader, folders, rules)
+    lessons = learn(taught, reader, folders, rules, weighed=False)
     with lay_aspects(lessons.aspects, folders, reader) as wider:
         yield score(wider, lessons.change_rules(rules), gold)
 

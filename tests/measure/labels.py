@@ -2,9 +2,9 @@
 
 The folders and the script are those of decision.py. Weights before teaching are fitted on dimABSA and the examples of
 the rules alone, for the shipped ones were chosen on COMPLETE_DIR. In each split 100 whole reviews teach and 120
-others are scored. Prints mean precision, recall and F1: with no labels, with weights that labels moved (by the
-firmness of the prior), with the words of the labels that the lexicon lacks, with both, and with what `builder gold gain
---teach` keeps; behind them the least and the most that F1 rose in a split.
+others are scored. Prints mean precision, recall and F1 of the rules: with no labels, with the words of the labels that
+the lexicon lacks, and with the aspects and rules that `builder gold gain --teach` keeps; behind them the least and the
+most that F1 rose in a split.
 """
 
 from __future__ import annotations
@@ -16,30 +16,30 @@ import tempfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import ModuleType
 
-from decision import Case, Text, answer, collect, fit, load_scorer, read_examples, read_sentences, read_whole
+from decision import (
+    Text,
+    answer,
+    change_weights,
+    collect,
+    fit,
+    load_scorer,
+    read_examples,
+    read_sentences,
+    read_whole,
+)
 
 from builder.engine.engine import Engine
 from builder.engine.reader import Reader, Recipe, extract, make_reader
 from builder.language.lexicon.folders import Folders
 from builder.language.lexicon.overlay import Overlay, own, write
 from builder.language.lexicon.rules import load_rules
-from builder.models import decision_weights
-from builder.models.decision_weights import WeighedOpinion, adapt_weights
 from builder.release.export.records import extracted
 from builder.teaching.label_sources import read_labels
-from builder.teaching.lessons import change_weights, lay_aspects, learn, read_taught
+from builder.teaching.lessons import lay_aspects, learn, read_taught
 
-TEACH, PRIORS = 100, (2.0, 5.0, 10.0)
+TEACH = 100
 VALENCE = {"POS": 8.0, "NEG": 3.0, "NEU": 5.0}
-
-
-def move(weights: Mapping[str, float], cases: Sequence[Case], prior: float) -> dict[str, float]:
-    """The weights after the cases of labelled reviews."""
-    decision_weights.PRIOR = prior
-    lessons = [WeighedOpinion(tuple(c.features for c in case.candidates), tuple(case.right)) for case in cases]
-    return adapt_weights(lessons, weights)
 
 
 def read_words(labels: Sequence[Mapping[str, str]], text: str, reader: Reader) -> list[tuple[str, str, str]]:
@@ -65,27 +65,13 @@ def lay_words(words: Sequence[tuple[str, str, str]], folder: Path) -> Reader:
     return make_reader(Recipe(folders=Folders(overlays=(folder,))))
 
 
-def score_split(
-    ordered: Sequence[str], whole: Mapping[str, Text], weights: Mapping[str, float], reader: Reader, scorer: ModuleType
-) -> dict[str, Mapping[str, float]]:
-    """Scores of the reviews behind the first half by what the first ones taught."""
-    test = set(ordered[len(ordered) // 2 :])
-    cases = collect([whole[key] for key in ordered[:TEACH]], reader)
-    held = {key: text for key, text in whole.items() if key in test}
-    systems = {"nothing": weights} | {f"weights, prior {prior:g}": move(weights, cases, prior) for prior in PRIORS}
-    return {
-        name: scorer.score(answer(held, own_weights, reader), True, sorted(test))
-        for name, own_weights in systems.items()
-    }
-
-
 def teach_all(
     keys: Sequence[str], held: Mapping[str, Text], weights: Mapping[str, float], reader: Reader, gold: Path
 ) -> dict[str, list[object]]:
-    """What the rules find in held-out reviews after all that `builder gold gain --teach` keeps of these."""
+    """What the rules find in held-out reviews after the aspects and rules that `builder gold gain --teach` keeps."""
     rules = change_weights(load_rules(), weights)
     rows = [row for row in read_labels(gold).rows if row["id"] in set(keys)]
-    lessons = learn(read_taught(rows, gold, reader), reader, Folders(), rules)
+    lessons = learn(read_taught(rows, gold, reader), reader, Folders(), rules, weighed=False)
     print("switched off:", *(record.name for record in lessons.wrong_rules), flush=True)
     with lay_aspects(lessons.aspects, Folders(), reader) as wider:
         engine = Engine(wider.lexicon, lessons.change_rules(rules))
@@ -123,18 +109,16 @@ def main() -> None:
         ordered = sorted(whole)
         random.Random(split).shuffle(ordered)
         ordered = ordered[len(ordered) // 2 :] + ordered[: len(ordered) // 2]
-        result = score_split(ordered, whole, weights, reader, scorer)
+        test = sorted(ordered[len(ordered) // 2 :])
+        first = {key: whole[key] for key in test}
+        result = {"nothing": scorer.score(answer(first, weights, reader), True, test)}
         with tempfile.TemporaryDirectory() as folder:
             words = [row for key in ordered[:TEACH] for row in read_words(required[key], texts[key], reader)]
             wider = lay_words(words, Path(folder))
             again = read_whole(options.complete, scorer, wider)
-            test = sorted(ordered[len(ordered) // 2 :])
             held = {key: again[key] for key in test}
-            both = move(weights, collect([again[key] for key in ordered[:TEACH]], wider), 5.0)
-            for name, own_weights in (("words", weights), ("words and weights, prior 5", both)):
-                result[name] = scorer.score(answer(held, own_weights, wider), True, test)
+            result["words"] = scorer.score(answer(held, weights, wider), True, test)
             write_required(Path(folder) / "gold.jsonl", texts, required)
-            first = {key: whole[key] for key in test}
             taught = teach_all(ordered[:TEACH], first, weights, reader, Path(folder) / "gold.jsonl")
             result["what `gain --teach` keeps"] = scorer.score(taught, True, test)
         for name, score in result.items():

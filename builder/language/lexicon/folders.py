@@ -22,6 +22,8 @@ from builder.language.lexicon.rules import Rule, edited_rules, load_rules, rule_
 from builder.language.lexicon.tsv_rows import folder_digest
 
 LABELS = "labels.tsv"
+TAUGHT_MODEL = "taught"
+"""The folder of a working directory that holds how labels weigh rules and reader."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +39,8 @@ class Folder:
 class Folders:
     """`lexicons` and `rules` are whole, in place of those shipped (None), which are the core and the pack of `domain`;
     the others are laid over them, the last one uppermost. `imported` holds what `builder words lexicon import` and
-    `accept` wrote, `edited` the rules that `builder words rules edit` saved.
+    `accept` wrote, `edited` the rules that `builder words rules edit` saved. `taught_model` says how labels weigh rules
+    and reader, in place of the shipped weights.
     """
 
     lexicons: Path | None = None
@@ -47,6 +50,7 @@ class Folders:
     imported: tuple[Path, ...] = ()
     domain: str = RESTAURANT
     edited: tuple[Path, ...] = ()
+    taught_model: Path | None = None
 
     @property
     def pack(self) -> Pack | None:
@@ -68,7 +72,7 @@ class Folders:
         """The folder of the model that is shipped for the domain. It was measured with the shipped words and rules, and
         is no judge of others in their place.
         """
-        return None if self.lexicons or self.rules else find_model(self.domain)
+        return None if self.lexicons or self.rules else self.taught_model or find_model(self.domain)
 
     @property
     def model_digest(self) -> str:
@@ -174,7 +178,14 @@ def find_folders(
         overlays(workdir) if workdir else (),
         domain,
         edited_rules(workdir) if workdir else (),
+        find_taught_model(workdir) if workdir else None,
     )
+
+
+def find_taught_model(workdir: Path) -> Path | None:
+    """The folder in a working directory that says how its labels weigh rules and reader, if they do."""
+    folder = workdir / TAUGHT_MODEL
+    return folder if (folder / JUDGE).is_file() else None
 
 
 def _check_folder(name: str, key: str, pattern: str) -> Path | None:
