@@ -31,6 +31,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import briefly
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -59,7 +60,7 @@ FAST = {
     "discriminate.mode": '"cross-fit"',
     "discriminate.least": "0",
     "discriminate.epochs": "1",
-    "self_train.epochs": "1",
+    "self_train.epochs": "8",
     "self_train.iterations": "1",
     "self_train.variants": '["D"]',
     "ingest.valid_share": "0.2",
@@ -176,7 +177,7 @@ Command = Callable[..., Ran]
 
 
 def environment() -> dict[str, str]:
-    return os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    return os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests")]), "OMP_NUM_THREADS": "1"}
 
 
 def settings(**changed: str) -> list[str]:
@@ -191,9 +192,9 @@ def fast() -> Callable[..., list[str]]:
 
 
 def run_process(*arguments: object, cwd: Path = Path("/")) -> Ran:
-    """`python -m builder …` in a process of its own, where that is the subject: it takes seconds to start."""
+    """`builder …` in a process of its own, where that is the subject: it takes seconds to start."""
     done = subprocess.run(
-        [sys.executable, "-m", "builder", *map(str, arguments)],
+        [sys.executable, "-m", "briefly", *map(str, arguments)],
         cwd=cwd,
         env=environment(),
         capture_output=True,
@@ -294,7 +295,7 @@ def make_once(name: str, make: Callable[[Path], None]) -> Path:
     """A folder that the first process which asks for it fills, and all read: those of this session, and of later ones
     of the same day and the same code. It lies where pytest keeps its cache.
     """
-    recipe = "".join(map(inspect.getsource, (make, small_input)))
+    recipe = "".join(map(inspect.getsource, (make, small_input, briefly)))
     digest = hashlib.sha256(f"{date.today()} {sys.version} {version('torch')} {FAST} {recipe}".encode())
     for path in sorted(path for place in CODE for path in place.rglob("*")):
         if path.is_file() and path.suffix != ".pyc":

@@ -175,7 +175,7 @@ def test_a_trusted_panel_rates_what_it_holds_and_every_split_is_filtered_by_it(
     monkeypatch.setattr(panel, "UNSURE", -1.0)
     monkeypatch.setattr(panel, "SURE", -0.5)
     monkeypatch.setattr(trust, "DROP", 0.0)  # a panel of few epochs would leave next to nothing
-    made = make(release__min_confidence="0.9", discriminate__epochs="8")
+    made = make(release__min_confidence="0.9", discriminate__epochs="16")
     rated = made.ask("SELECT triplet, confidence FROM verdicts")
     assert rated and all(sure is not None and 0 < sure < 1 for _, sure in rated)
     unsure = (
