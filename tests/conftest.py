@@ -36,8 +36,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 # How long Hypothesis takes to make examples says how busy the machine is, and nothing about the code.
-settings.register_profile("busy", suppress_health_check=[HealthCheck.too_slow], deadline=None)
-settings.load_profile("busy")
+for name, examples in (("quick", 30), ("thorough", 500)):  # `--hypothesis-profile=thorough`
+    settings.register_profile(name, max_examples=examples, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+settings.load_profile("quick")
 
 
 def pytest_configure() -> None:
@@ -184,6 +185,30 @@ def settings(**changed: str) -> list[str]:
     """Options of a build that takes seconds; `changed` keys have `__` for the dot."""
     chosen = FAST | {key.replace("__", "."): value for key, value in changed.items()}
     return [word for key, value in chosen.items() for word in ("--set", f"{key}={value}")]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def shared_lexicons() -> Iterator[None]:
+    """A lexicon that this process has read is not read again, six times in a build, but where a test has a cache of its
+    own.
+    """
+    from builder.language.lexicon import compiled, folders
+
+    shared, known = compiled.cache_folder(), dict[str, compiled.Lexicon]()
+
+    def read(key: str) -> compiled.Lexicon | None:
+        if compiled.cache_folder() != shared:
+            return compiled.read_compiled(key)
+        if key not in known and (lexicon := compiled.read_compiled(key)):
+            if len(known) == 4:  # each takes 30 MB
+                known.clear()
+            known[key] = lexicon
+        return known.get(key)
+
+    read.__module__ = compiled.__name__  # whose digest is a part of the key
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(folders, "read_compiled", read)
+        yield
 
 
 @pytest.fixture(scope="session")
