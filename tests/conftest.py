@@ -31,12 +31,14 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import briefly
 import pytest
 from hypothesis import HealthCheck, settings
 
 # How long Hypothesis takes to make examples says how busy the machine is, and nothing about the code.
-settings.register_profile("busy", suppress_health_check=[HealthCheck.too_slow], deadline=None)
-settings.load_profile("busy")
+for name, examples in (("quick", 30), ("thorough", 500)):  # `--hypothesis-profile=thorough`
+    settings.register_profile(name, max_examples=examples, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+settings.load_profile("quick")
 
 
 def pytest_configure() -> None:
@@ -58,7 +60,7 @@ FAST = {
     "annotate.chunk": "8",
     "discriminate.mode": '"paper"',
     "discriminate.epochs": "1",
-    "self_train.epochs": "1",
+    "self_train.epochs": "8",
     "self_train.iterations": "1",
     "self_train.variants": '["D"]',
     "ingest.valid_share": "0.2",
@@ -175,7 +177,7 @@ Command = Callable[..., Ran]
 
 
 def environment() -> dict[str, str]:
-    return os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    return os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests")]), "OMP_NUM_THREADS": "1"}
 
 
 def settings(**changed: str) -> list[str]:
@@ -184,15 +186,39 @@ def settings(**changed: str) -> list[str]:
     return [word for key, value in chosen.items() for word in ("--set", f"{key}={value}")]
 
 
+@pytest.fixture(scope="session", autouse=True)
+def shared_lexicons() -> Iterator[None]:
+    """A lexicon that this process has read is not read again, six times in a build, but where a test has a cache of its
+    own.
+    """
+    from builder.language.lexicon import compiled, folders
+
+    shared, known = compiled.cache_folder(), dict[str, compiled.Lexicon]()
+
+    def read(key: str) -> compiled.Lexicon | None:
+        if compiled.cache_folder() != shared:
+            return compiled.read_compiled(key)
+        if key not in known and (lexicon := compiled.read_compiled(key)):
+            if len(known) == 4:  # each takes 30 MB
+                known.clear()
+            known[key] = lexicon
+        return known.get(key)
+
+    read.__module__ = compiled.__name__  # whose digest is a part of the key
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(folders, "read_compiled", read)
+        yield
+
+
 @pytest.fixture(scope="session")
 def fast() -> Callable[..., list[str]]:
     return settings
 
 
 def run_process(*arguments: object, cwd: Path = Path("/")) -> Ran:
-    """`python -m builder …` in a process of its own, where that is the subject: it takes seconds to start."""
+    """`builder …` in a process of its own, where that is the subject: it takes seconds to start."""
     done = subprocess.run(
-        [sys.executable, "-m", "builder", *map(str, arguments)],
+        [sys.executable, "-m", "briefly", *map(str, arguments)],
         cwd=cwd,
         env=environment(),
         capture_output=True,
@@ -293,7 +319,7 @@ def make_once(name: str, make: Callable[[Path], None]) -> Path:
     """A folder that the first process which asks for it fills, and all read: those of this session, and of later ones
     of the same day and the same code. It lies where pytest keeps its cache.
     """
-    recipe = "".join(map(inspect.getsource, (make, small_input)))
+    recipe = "".join(map(inspect.getsource, (make, small_input, briefly)))
     digest = hashlib.sha256(f"{date.today()} {sys.version} {version('torch')} {FAST} {recipe}".encode())
     for path in sorted(path for place in CODE for path in place.rglob("*")):
         if path.is_file() and path.suffix != ".pyc":

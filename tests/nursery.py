@@ -25,6 +25,7 @@ from builder.release.verify import verify
 
 NURSERY = """
 import importlib, json, os, pkgutil, sys
+import briefly
 import builder.pipeline.stages, builder.models.tagger, builder.models.discriminator, builder.models.saved, \
 builder.language.nlp.embedded, \
 builder.pipeline.pipeline, builder.cli.build, opencc, tabulate

@@ -26,6 +26,19 @@ from builder.reviews.sources import read
 from builder.reviews.sources.cells import RawReview, RejectedRow
 from builder.store import db
 
+RUN = """
+import json, sys
+from builder.cli import main as cli
+
+for words in json.loads(sys.argv[1]):
+    sys.argv, code = ["builder", *words], 0
+    try:
+        cli.main()
+    except SystemExit as stopped:
+        code = stopped.code
+    print(f"\\nended {code}", file=sys.stderr, flush=True)
+"""
+"""Commands one after the other in a process."""
 TEXTS = '{"id": 1, "text": "湯頭很好喝"}\n{"id": 2, "text": "店員不親切"}\n'
 
 
@@ -81,17 +94,17 @@ def test_a_terminal_that_cannot_write_chinese_gets_codes_and_no_traceback(built:
         ("status", "--workdir", built.workdir),
         ("rules", "--workdir", built.workdir),
     ]
-    for number, command in enumerate(commands):
-        own = {"PYTHONIOENCODING": ("ascii", "cp1252")[number % 2], "PYTHONUTF8": "0"}
-        folder = tmp_path / str(number)
-        folder.mkdir()
+    for number, encoding in enumerate(("ascii", "cp1252")):  # each command in one of them
+        own = {"PYTHONIOENCODING": encoding, "PYTHONUTF8": "0"}
+        chosen = [list(map(str, words)) for words in commands[number::2]]
         done = subprocess.run(
-            [sys.executable, "-m", "builder", *map(str, command)],
-            cwd=folder, env=environment() | own, capture_output=True, timeout=600,
+            [sys.executable, "-c", RUN, json.dumps(chosen)],
+            cwd=tmp_path, env=environment() | own, capture_output=True, timeout=600,
         )  # fmt: skip
         said = done.stdout + done.stderr
-        assert done.returncode == (2 if command[0] == "score" else 0), said
-        assert b"Traceback" not in said, said
+        assert done.returncode == 0 and b"Traceback" not in said, said
+        assert said.count(b"\nended 0\n") + said.count(b"\nended 2\n") == len(chosen), said
+        assert said.count(b"\nended 2\n") == sum(words[0] == "score" for words in chosen), said
 
 
 # ---- questions

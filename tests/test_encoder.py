@@ -462,7 +462,7 @@ def test_a_build_with_an_encoder_ends_in_a_release_and_extract_uses_its_models(
         "threads": "1",
         "discriminate.mode": '"paper"',
         "discriminate.epochs": "1",
-        "self_train.epochs": "6",
+        "self_train.epochs": "16",
         "self_train.iterations": "1",
         "self_train.variants": '["D"]',
         "ingest.valid_share": "0.2",

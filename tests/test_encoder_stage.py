@@ -27,7 +27,7 @@ SETTINGS = {
     "discriminate.mode": "paper",
     "discriminate.epochs": 1,
     "self_train.variants": VARIANTS,
-    "self_train.epochs": 1,
+    "self_train.epochs": 8,
     "self_train.iterations": 1,
     "encoder.rate": 1e-3,
 }

@@ -12,7 +12,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, get_args
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from reading import Reader, written
 from reading import reader as shipped
@@ -602,7 +602,6 @@ def soup(reader: Reader, random: Random, most: int) -> list[str]:
     return [word.upper() if random.random() < 0.2 else word for word in words]
 
 
-@settings(max_examples=100, deadline=None)
 @given(seed=SOUP)
 def test_any_soup_of_words_gives_sound_triplets_and_the_same_ones_again(reader: Reader, seed: int) -> None:
     random = Random(seed)
@@ -614,7 +613,6 @@ def test_any_soup_of_words_gives_sound_triplets_and_the_same_ones_again(reader: 
         assert [engine.extract(doc) for doc in reversed(docs)] == first[::-1]
 
 
-@settings(max_examples=150, deadline=None)
 @given(seed=SOUP)
 def test_any_tokens_and_heads_over_any_soup_give_sound_triplets(reader: Reader, seed: int) -> None:
     """The engine trusts no backend: words cut anywhere, over clause ends too, heads that make no tree."""

@@ -15,7 +15,7 @@ from random import Random
 import numpy as np
 import pytest
 from conftest import environment
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from builder.core.errors import ConfigError, InputError, ResourceError
@@ -78,7 +78,6 @@ def assert_sound(text: str, tokens: tuple[Token, ...]) -> None:
             assert seen <= len(tokens), "a cycle"
 
 
-@settings(deadline=None, max_examples=60)
 @given(
     st.lists(
         st.text(alphabet="好吃的牛肉麵很貴，。！ \n\t3.5aZ👍🏻🇹🇼~…(）\u3000\U00020000é_'’\ud800", max_size=60),

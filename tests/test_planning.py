@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from conftest import Built, Command
 
+from builder.pipeline import planning
 from builder.pipeline.planning import SampleMeasure, predict
 
 MEASURED = SampleMeasure(
@@ -55,6 +56,13 @@ def test_a_plan_says_what_it_rests_on() -> None:
     assert any("were not measured" in note for note in predict(half, 50_000, 2).notes)
 
 
+@pytest.fixture
+def few_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The memory of a search for near-duplicates is measured on fewer texts than would tell much about it."""
+    monkeypatch.setattr(planning, "_SEARCHED", 500)
+
+
+@pytest.mark.usefixtures("few_texts")
 def test_a_finished_build_tells_all_of_its_stages(built: Built, here: Command) -> None:
     ran = here("plan", "--reviews", "10000000", "--workers", "32", "--workdir", built.workdir, "--format", "json")
     assert ran.code == 0, ran.err
@@ -76,6 +84,7 @@ def test_a_finished_build_tells_all_of_its_stages(built: Built, here: Command) -
     assert "what of discriminate is prediction was not measured" in table.out
 
 
+@pytest.mark.usefixtures("few_texts")
 def test_the_sample_is_measured_where_there_is_no_build_and_a_workdir_without_one_is_an_error(
     here: Command, tmp_path: Path
 ) -> None:

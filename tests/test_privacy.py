@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from builder.reviews.privacy.masking import REPLACEMENTS, mask, worded
@@ -236,7 +236,6 @@ def test_what_stands_between_several_masks_is_converted_and_every_mask_stays() -
     assert [masked.to_masked((start, start + 1)) for start in (1, 12, 33)] == [(1, 2), (6, 7), (16, 17)]
 
 
-@settings(max_examples=300, deadline=None)
 @given(MIXED, NAMES)
 def test_outside_the_masks_nothing_changes(text: str, names: list[str]) -> None:
     masked = mask(text, names)
@@ -248,7 +247,6 @@ def test_outside_the_masks_nothing_changes(text: str, names: list[str]) -> None:
     assert masked.text == rebuilt + text[at:]
 
 
-@settings(max_examples=300, deadline=None)
 @given(MIXED, NAMES, st.data())
 def test_a_span_outside_the_masks_maps_to_equal_text(text: str, names: list[str], data: st.DataObject) -> None:
     masked = mask(text, names)
@@ -261,7 +259,6 @@ def test_a_span_outside_the_masks_maps_to_equal_text(text: str, names: list[str]
         assert masked.text[slice(*moved)] == text[start:end]
 
 
-@settings(max_examples=300, deadline=None)
 @given(MIXED, NAMES)
 def test_masking_a_masked_text_changes_nothing(text: str, names: list[str]) -> None:
     once = mask(text, names)

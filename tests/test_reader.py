@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from conftest import environment
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from threadpoolctl import threadpool_info, threadpool_limits
 
@@ -60,7 +60,6 @@ def test_stored_words_give_the_reading_that_they_came_from() -> None:
     assert restored(review, [], READER.lexicon.variants).tokens == ()
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.text(alphabet="餐點不會太鹹好吃服务员很\u200b\ufe0f，。! \n😀a", max_size=30))
 def test_to_view_undoes_to_text(text: str) -> None:
     (reading,) = READER.read([text])

@@ -148,12 +148,13 @@ def test_a_refusing_rule_refuses_something_in_its_own_examples_itself(rule: Rule
     assert rule.name in {names[0] for names in find_refusals(misses, convention_of(rule))}
 
 
-@pytest.mark.parametrize("rule", REFUSING)
-def test_a_refusing_rule_switched_off_refuses_nothing(lexicon: Lexicon, rule: Rule) -> None:
-    if convention_of(rule) == "natural":
-        without = Engine(lexicon, [with_params(other, enabled=False) if other == rule else other for other in RULES])
-        docs = reader().docs([example.text for example in rule.examples])
-        assert all(rule.name not in refusal.rules for doc in docs for refusal in without.find_refusals(doc))
+def test_refusing_rules_that_are_switched_off_refuse_nothing(lexicon: Lexicon) -> None:
+    """All at once, for an engine takes a third of a second to compile."""
+    rules = [rule for rule in RULES if rule.kind.startswith(("refuse-", "unstate-"))]
+    without = Engine(lexicon, [with_params(rule, enabled=False) if rule in rules else rule for rule in RULES])
+    docs = reader().docs([example.text for rule in rules for example in rule.examples])
+    refusing = {name for doc in docs for refusal in without.find_refusals(doc) for name in refusal.rules}
+    assert refusing.isdisjoint(rule.name for rule in rules)
 
 
 def test_of_several_rules_that_refuse_an_opinion_the_first_in_order_decides() -> None:
@@ -381,7 +382,8 @@ def test_a_rule_with_a_broken_parameter_is_named_with_its_file(
 @pytest.mark.parametrize("kind", sorted({rule.kind for rule in RULES}))
 def test_a_misspelt_parameter_is_an_error_in_every_kind_of_rule(lexicon: Lexicon, kind: str) -> None:
     rule = one_of(kind)
-    error = refused(lexicon, *[with_params(other, patern=[]) if other.name == rule.name else other for other in RULES])
+    others = [other for other in grammar() if other.name != rule.name]
+    error = refused(lexicon, *others, with_params(rule, patern=[]))
     assert error.startswith(
         f"{rule.where}: rule {rule.name!r}: unknown parameter 'patern'; parameters of kind {kind!r}: "
     )

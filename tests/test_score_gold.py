@@ -159,7 +159,7 @@ def test_a_prediction_fits_between_core_and_full_form(aspect: str, fits: bool) -
 
 
 @given(ANNOTATED, ANNOTATED, PREDICTED)
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_invented_reviews_score_as_by_the_tool(
     tool: ModuleType,
     first: dict[str, list[Triplet]],

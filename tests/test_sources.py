@@ -18,7 +18,7 @@ import openpyxl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from builder.core.errors import InputError
@@ -563,7 +563,6 @@ def test_memory_does_not_grow_with_the_rows(tmp_path: Path, ending: str) -> None
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=30)
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(TEXT, min_size=1, max_size=5))
 def test_any_text_comes_back_as_written(tmp_path_factory: pytest.TempPathFactory, given_texts: list[str]) -> None:
     folder = tmp_path_factory.mktemp("any")
@@ -580,7 +579,6 @@ def test_any_text_comes_back_as_written(tmp_path_factory: pytest.TempPathFactory
         assert texts(rows(folder, name, content)) == given_texts
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.binary(min_size=1, max_size=120), st.sampled_from([".csv", ".tsv", ".jsonl", ".json", ".parquet", ".xlsx"]))
 def test_any_bytes_give_rows_or_one_clear_error(
     tmp_path_factory: pytest.TempPathFactory, content: bytes, ending: str
