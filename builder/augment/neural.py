@@ -13,7 +13,7 @@ from functools import wraps
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from builder.augment import constraints, fragment_settings
+from builder.augment import constraints, mask_frag
 from builder.augment.constraints import Cues
 from builder.augment.methods import cbert, context, gpt2, masked_seq2seq, style_transfer
 from builder.augment.records import Changed, Edit, Method, Rewrite, Sentence
@@ -107,7 +107,7 @@ def _one_script(section: str) -> Callable[[Loader], Loader]:
 def load_masked_seq2seq(settings: AugmentSettings) -> Method:
     """The method `masked-seq2seq`, trained or read."""
     own = replace(settings.masked_seq2seq, keep=_keep(settings))
-    with _place(settings, fragment_settings.NAME) as (folder, progress):
+    with _place(settings, mask_frag.NAME) as (folder, progress):
         given = settings.given
         barred = given.language == "zh" and own.base == "embedded" and settings.label_safe
         words = _cues(settings) if barred else None

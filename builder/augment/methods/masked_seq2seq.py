@@ -21,16 +21,12 @@ from itertools import chain, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from builder.augment.barring import Bars, bars
-from builder.augment.beams import Beam, BeamLimits, FragmentReader, fitted, surest, usual
-from builder.augment.conditions import LABELS, bio, kept
+from builder.augment.beams import Bars, Beam, BeamLimits, FragmentReader, bars, fitted, surest, usual
 from builder.augment.constraints import Cues
-from builder.augment.fragment_settings import NAME, MaskedSeq2SeqSettings
-from builder.augment.fragment_training import learnable, masked, train_fragments
-from builder.augment.mask_frag import chosen_fragments
+from builder.augment.mask_frag import NAME, MaskedSeq2SeqSettings, chosen_fragments, learnable, masked, train_fragments
 from builder.augment.records import Edit, Rewrite, Sentence
 from builder.augment.replacing import unit_inventory
-from builder.augment.training import corpora, describe_training, english, sign_method
+from builder.augment.training import LABELS, bio, corpora, describe_training, english, kept, sign_method
 from builder.core.files import Kept
 
 if TYPE_CHECKING:
@@ -82,7 +78,7 @@ class MaskedSeq2Seq:
             yield from self._chunk(sentences[at : at + _CHUNK], copies, seed)
 
     def _chunk(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Rewrite, ...]]:
-        from builder.augment.nets.fragment_writing import Writing, write
+        from builder.augment.nets.fragments import Writing, write
         from builder.learning.pieces import own_marks
 
         how = self.settings
@@ -166,7 +162,7 @@ def load(
     Raises ModelError where there is nothing to learn from or the base is no encoder-decoder, InputError where labels
     overlap.
     """
-    from builder.augment.nets.fragment_writing import pairs
+    from builder.augment.nets.fragments import pairs
     from builder.learning.obtain import ModelShelf
 
     shelf = ModelShelf(folder, seed, progress, device)
