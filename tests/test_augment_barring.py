@@ -19,7 +19,7 @@ from builder.augment.constraints import Cue, _open, broken, make_trial, may_not_
 from builder.augment.mask_frag import MaskedSeq2SeqSettings
 from builder.augment.methods.masked_seq2seq import MaskedSeq2Seq, load
 from builder.augment.nets.beam import SearchRows, SearchRules, banned, search
-from builder.augment.nets.fragments import pairs
+from builder.augment.nets.fragment_writing import pairs
 from builder.augment.records import Sentence
 from builder.core.code import code_digest
 from builder.learning.pieces import BOS, SPECIAL, Units

@@ -29,8 +29,10 @@ from builder.augment.mask_frag import (
 )
 from builder.augment.methods.masked_seq2seq import MaskedSeq2Seq, load
 from builder.augment.nets.beam import SearchRows, SearchRules, banned, search
-from builder.augment.nets.fragments import Writing, alone, around, embedded, likely, trimmed
-from builder.augment.nets.fragments import write as write_fragments
+from builder.augment.nets.fitting import alone, around, likely
+from builder.augment.nets.fragment_writing import Writing, trimmed
+from builder.augment.nets.fragment_writing import write as write_fragments
+from builder.augment.nets.fragments import embedded
 from builder.augment.nets.seq2seq import LabelledSeq2Seq, MaskedSentence, Seq2SeqShape, collate
 from builder.augment.nets.transformer import TwoWayReading
 from builder.augment.records import Edit, Mark, Sentence, applied, moved

@@ -133,7 +133,7 @@ def test_sets_that_lie_together_overlap_more_than_sets_that_do_not() -> None:
     assert near_place.overlap > 0.3 > far_place.overlap
     assert found == shift.analyse("m", "test", {"test": test, "near": near, "far": far}, seed=1)
     assert found.test.overlap == pytest.approx(1)
-    assert plots.places(found).count("overlap") == 2
+    assert shift.places(found).count("overlap") == 2
 
 
 def test_too_few_rows_and_features_that_are_no_numbers_are_refused() -> None:

@@ -78,7 +78,8 @@ class FragmentReader:
 
     def score(self, items: Sequence[MaskedSentence]) -> list[float]:
         """The log-probability of the hidden tokens of each item."""
-        from builder.augment.nets.fragments import likely, pad_of
+        from builder.augment.nets.fitting import likely
+        from builder.augment.nets.fragments import pad_of
 
         return likely(self.network, items, self.inventory.mask, pad_of(self.inventory), self.batch, self.threads)
 
@@ -92,7 +93,7 @@ def fitted(
 
     Surprise is measured only of beams that fit: the others are rejected.
     """
-    from builder.augment.nets.fragments import around
+    from builder.augment.nets.fitting import around
 
     texts = [
         [_text(ids, item, tokens, reader) for tokens in (item.target, *(beam.tokens for beam in beams))]
@@ -137,7 +138,7 @@ def _differ(text: str, other: str) -> bool:
 
 
 def _surprises(reader: FragmentReader, texts: Sequence[Text]) -> list[float]:
-    from builder.augment.nets.fragments import alone
+    from builder.augment.nets.fitting import alone
 
     asked = [alone(*text) for text in texts]
     likelihoods = iter(reader.score([item for items in asked for item in items]))
@@ -146,7 +147,7 @@ def _surprises(reader: FragmentReader, texts: Sequence[Text]) -> list[float]:
 
 def usual(reader: FragmentReader, cuts: Sequence[Sequence[int]]) -> float:
     """-log P of a token that is hidden alone, the mean over some sentences."""
-    from builder.augment.nets.fragments import alone
+    from builder.augment.nets.fitting import alone
 
     items = [item for ids in cuts for item in alone(ids, 0, len(ids), reader.inventory.mask, reader.inventory.first)]
     return max(0.01, round(-sum(reader.score(items)) / max(1, len(items)), 2))

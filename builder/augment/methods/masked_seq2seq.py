@@ -78,7 +78,7 @@ class MaskedSeq2Seq:
             yield from self._chunk(sentences[at : at + _CHUNK], copies, seed)
 
     def _chunk(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Rewrite, ...]]:
-        from builder.augment.nets.fragments import Writing, write
+        from builder.augment.nets.fragment_writing import Writing, write
         from builder.learning.pieces import own_marks
 
         how = self.settings
@@ -162,7 +162,7 @@ def load(
     Raises ModelError where there is nothing to learn from or the base is no encoder-decoder, InputError where labels
     overlap.
     """
-    from builder.augment.nets.fragments import pairs
+    from builder.augment.nets.fragment_writing import pairs
     from builder.learning.obtain import ModelShelf
 
     shelf = ModelShelf(folder, seed, progress, device)
