@@ -134,7 +134,8 @@ def test_what_several_changes_make_was_read_as_a_whole(operation: str, cut: str,
 
 def test_other_texts_give_another_signature_and_english_knows_nothing_of_it() -> None:
     first, second = (
-        settings.make_method("eda", replace(make_settings({}), given=Given(texts=texts))) for texts in (TEXTS, TEXTS[1:])
+        settings.make_method("eda", replace(make_settings({}), given=Given(texts=texts)))
+        for texts in (TEXTS, TEXTS[1:])
     )
     assert first.signature != second.signature
     english = settings.make_method("eda", replace(make_settings({}), given=Given(texts=TEXTS, language="en")))
