@@ -14,9 +14,9 @@ import tiny_hub
 import torch
 from augmenting import cues_of, sentence
 
-from builder.augment.barring import Bars, bars
+from builder.augment.beams import Bars, bars
 from builder.augment.constraints import Cue, _open, broken, make_trial, may_not_come, must_stay, too_short
-from builder.augment.fragment_settings import MaskedSeq2SeqSettings
+from builder.augment.mask_frag import MaskedSeq2SeqSettings
 from builder.augment.methods.masked_seq2seq import MaskedSeq2Seq, load
 from builder.augment.nets.beam import SearchRows, SearchRules, banned, search
 from builder.augment.nets.fragment_writing import pairs

@@ -14,18 +14,16 @@ import pytest
 import tiny_hub
 import torch
 
-from builder.augment import catalog
-from builder.augment.conditions import Conditions, free_words
 from builder.augment.methods import cbert, context
 from builder.augment.methods.cbert import CBertSettings, individually, words_at_once
 from builder.augment.methods.context import ContextSettings, by_chance
-from builder.augment.nets.cloze import Blank, EmbeddedCloze, HubCloze, LstmCloze, collate
-from builder.augment.nets.filling import Fill, embedded, fill
+from builder.augment.nets.cloze import Blank, EmbeddedCloze, Fill, HubCloze, LstmCloze, collate, embedded, fill
 from builder.augment.nets.hub import MASKED
 from builder.augment.nets.hub import load as load_hub
 from builder.augment.records import Mark, Sentence, applied, moved
 from builder.augment.replacing import Replacing
-from builder.augment.settings import Given, make_settings
+from builder.augment.settings import Given, make_method, make_settings
+from builder.augment.training import Conditions, free_words
 from builder.core.errors import ConfigError, InputError, ModelError
 from builder.learning.pieces import MASK, SPECIAL, Units
 
@@ -276,7 +274,7 @@ def test_a_language_model_of_words_learns_from_a_corpus_first(name: str, tmp_pat
     corpus = {"corpus": str(tmp_path / "raw.txt")}
     given = Given(models=tmp_path / "m", sentences=tuple(tiny_hub.chinese(labels=True)))
     made = [
-        catalog.load(name, replace(make_settings({f"{section}.{key}": own[key] for key in own}), given=given))
+        make_method(name, replace(make_settings({f"{section}.{key}": own[key] for key in own}), given=given))
         for own in (small | corpus, small)
     ]
     assert len({method.signature for method in made}) == 2

@@ -12,12 +12,11 @@ from augmenting import sentence
 from conftest import Command
 
 from builder.augment import wordnet
-from builder.augment.catalog import METHODS, load
 from builder.augment.constraints import english_cues, make_trial
 from builder.augment.methods import synonym
 from builder.augment.records import Edit, Rewrite, Sentence, applied
 from builder.augment.sentence_files import FORMATS, Language, language_of
-from builder.augment.settings import Given, make_settings
+from builder.augment.settings import METHODS, Given, make_method, make_settings
 from builder.core.errors import ConfigError, ResourceError
 
 BIO = "The\tO\nbattery\tB\nlife\tI\nis\tO\nfine\tO\n\nNice\tO\nscreen\tB\n\n"
@@ -294,7 +293,7 @@ def test_a_folder_without_wordnet_is_said_so(tmp_path: Path, net: Path) -> None:
 
 
 def english(net: Path) -> synonym.Synonym:
-    made = load(
+    made = make_method(
         "synonym",
         replace(make_settings({"synonym.wordnet": str(net), "synonym.rate": 0.5}), given=Given(language="en")),
     )
@@ -327,7 +326,7 @@ def test_a_sentence_without_synonyms_has_no_candidate(net: Path) -> None:
 
 
 def test_chinese_synonyms_are_of_the_category_and_in_the_script_of_the_sentence() -> None:
-    method = load("synonym", make_settings({}))
+    method = make_method("synonym", make_settings({}))
     texts = ["今天跟朋友去，很好喝", "今天跟朋友们还不错的时间"]
     told = [
         Sentence(str(n), text, ((0, 2), (2, 3), (3, 5), (5, 6), (6, 7), (7, 8), (8, 10)), language="zh")
@@ -343,12 +342,14 @@ def test_chinese_synonyms_are_of_the_category_and_in_the_script_of_the_sentence(
 @pytest.mark.parametrize(("text", "due"), [("最后还是走了这条路", "最终"), ("最后還是走了這條路", "最終")])
 def test_a_word_that_both_scripts_share_is_replaced_in_the_script_of_its_text(name: str, text: str, due: str) -> None:
     sentence = Sentence("s", text, ((0, 2), (2, 4), (4, 6), (6, 8), (8, 9)), (), "1", "zh")
-    (found,) = load(name, make_settings({"eda.operations": "synonym", "eda.natural": False})).propose([sentence], 4, 1)
+    (found,) = make_method(name, make_settings({"eda.operations": "synonym", "eda.natural": False})).propose(
+        [sentence], 4, 1
+    )
     assert [edit.text for one in found for edit in one.edits] == [due]
 
 
 def test_opinion_words_stand_for_each_other_where_half_of_their_characters_are_the_same() -> None:
-    method = load("synonym", make_settings({}))
+    method = make_method("synonym", make_settings({}))
     assert isinstance(method, synonym.Synonym)
     for word in ("焦香", "晚了半個小時"):
         found = method.thesaurus.synonyms(word)
@@ -359,10 +360,10 @@ def test_opinion_words_stand_for_each_other_where_half_of_their_characters_are_t
 def test_a_thesaurus_in_the_layout_of_cilin_is_read(tmp_path: Path) -> None:
     path = tmp_path / "sets.txt"
     path.write_text("Aa01A01= 湯匙 調羹\nAa01A02# 蘋果 香蕉\n筷子 箸\n", encoding="utf-8")
-    method = load("synonym", make_settings({"synonym.thesaurus": str(path)}))
+    method = make_method("synonym", make_settings({"synonym.thesaurus": str(path)}))
     assert isinstance(method, synonym.Synonym)
     assert [list(method.thesaurus.synonyms(word)) for word in ("湯匙", "蘋果", "筷子")] == [["調羹"], [], ["箸"]]
-    assert method.signature != load("synonym", make_settings({})).signature
+    assert method.signature != make_method("synonym", make_settings({})).signature
 
 
 def test_a_file_goes_in_and_one_of_its_format_comes_out(tmp_path: Path, here: Command, net: Path) -> None:
@@ -453,4 +454,4 @@ def test_every_method_is_listed_with_what_it_does_and_can_be_found() -> None:
         assert callable(getattr(importlib.import_module(module), function))
         assert about
     with pytest.raises(ConfigError, match="unknown augmentation method 'x'; known: synonym"):
-        load("x", make_settings({}))
+        make_method("x", make_settings({}))

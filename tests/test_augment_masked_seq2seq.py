@@ -16,12 +16,17 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builder.augment.barring import Bars
-from builder.augment.beams import Beam, BeamLimits, FragmentReader, fitted, surest, usual
-from builder.augment.conditions import LABELS, bio
-from builder.augment.fragment_settings import MaskedSeq2SeqSettings
-from builder.augment.fragment_training import masked
-from builder.augment.mask_frag import chosen_fragments, fragment, mask_frag, starts, weight, widened
+from builder.augment.beams import Bars, Beam, BeamLimits, FragmentReader, fitted, surest, usual
+from builder.augment.mask_frag import (
+    MaskedSeq2SeqSettings,
+    chosen_fragments,
+    fragment,
+    mask_frag,
+    masked,
+    starts,
+    weight,
+    widened,
+)
 from builder.augment.methods.masked_seq2seq import MaskedSeq2Seq, load
 from builder.augment.nets.beam import SearchRows, SearchRules, banned, search
 from builder.augment.nets.fitting import alone, around, likely
@@ -32,6 +37,7 @@ from builder.augment.nets.seq2seq import LabelledSeq2Seq, MaskedSentence, Seq2Se
 from builder.augment.nets.transformer import TwoWayReading
 from builder.augment.records import Edit, Mark, Sentence, applied, moved
 from builder.augment.settings import make_settings
+from builder.augment.training import LABELS, bio
 from builder.core.errors import ConfigError, InputError, ModelError
 from builder.learning import loop
 from builder.learning.checkpoint import Checkpoints

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from conftest import Command
 
-from builder.augment import catalog, constraints
+from builder.augment import constraints
 from builder.augment.bench.augmented import Sources, by_method, given
 from builder.augment.bench.reading import BenchRow
 from builder.augment.proposing import segmented
 from builder.augment.records import Mark, Sentence, applied
-from builder.augment.settings import Given, make_settings
+from builder.augment.settings import Given, make_method, make_settings
 from builder.augment.survival import label_lost
 from builder.core.records import Element, Triplet
 from builder.language.build_folders import folders_in
@@ -53,7 +53,7 @@ def test_synonyms_are_those_of_the_working_directory(workdir: Path) -> None:
 
     def texts(folders: object) -> set[str]:
         settings = replace(make_settings({}), given=Given(folders=folders))  # type: ignore[arg-type]
-        method = catalog.load("synonym", settings)
+        method = make_method("synonym", settings)
         (row,) = method.propose([sentence], 8, 1)
         return {applied(TEXT, candidate.edits) for candidate in row}
 

@@ -15,7 +15,7 @@ import pytest
 from augmenting import release as tiny
 from conftest import Command, contents
 
-from builder.augment import catalog, proposing
+from builder.augment import proposing, settings
 from builder.augment import run_release as augment
 from builder.augment.child_release import AugmentPlan
 from builder.augment.records import Changed, Edit, Mark, Rewrite, Sentence, seeded
@@ -61,7 +61,7 @@ def load(made: object) -> Marked:
 
 @pytest.fixture(autouse=True)
 def marked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(catalog.METHODS, "marked", ("a number in front", "test_augment_release:load"))
+    monkeypatch.setitem(settings.METHODS, "marked", ("a number in front", "test_augment_release:load"))
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1800000000")
     ASKED.clear()
     BROKEN.clear()
@@ -84,7 +84,7 @@ def layer(release: Path, name: str = "marked") -> list[dict[str, Any]]:
 @pytest.fixture(scope="session")
 def child(parent: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(catalog.METHODS, "marked", ("a number in front", "test_augment_release:load"))
+        patch.setitem(settings.METHODS, "marked", ("a number in front", "test_augment_release:load"))
         patch.setenv("SOURCE_DATE_EPOCH", "1800000000")
         return augment.augment_release(plan(parent, tmp_path_factory.mktemp("child"))).path
 
@@ -464,7 +464,7 @@ class Turning:
 def test_a_flipped_triplet_that_the_judge_does_not_find_is_rejected(
     parent: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(catalog.METHODS, "turning", ("the other polarity", "test_augment_release:turning"))
+    monkeypatch.setitem(settings.METHODS, "turning", ("the other polarity", "test_augment_release:turning"))
     made = augment.augment_release(plan(parent, tmp_path, method="turning"))
     rows = layer(made.path, "turning")
     assert made.reasons["flip-unconfirmed"] > 0
@@ -481,7 +481,7 @@ def test_a_flipped_triplet_that_the_judge_does_not_find_is_rejected(
 def test_without_constraints_nobody_asks_whether_labels_hold_and_the_card_says_so(
     parent: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(catalog.METHODS, "turning", ("the other polarity", "test_augment_release:turning"))
+    monkeypatch.setitem(settings.METHODS, "turning", ("the other polarity", "test_augment_release:turning"))
     free = make_settings({"constraints": "none"})
     made = augment.augment_release(plan(parent, tmp_path, method="turning", settings=free))
     assert any("第一回" in row["text"] for row in layer(made.path, "turning"))

@@ -12,13 +12,13 @@ import pytest
 import tiny_hub
 import torch
 
-from builder.augment.conditions import Conditions
 from builder.augment.methods.style_transfer import StyleTransferSettings, load
 from builder.augment.natural import label_of, opinions_of, opposites
 from builder.augment.nets.attribution import Attentive, Classed, classifier, contributions, train
 from builder.augment.records import Edit, Mark, Sentence, applied
 from builder.augment.replacing import unit_inventory
 from builder.augment.settings import make_settings
+from builder.augment.training import Conditions
 from builder.core.errors import ConfigError, ModelError
 from builder.learning.checkpoint import Checkpoints
 from builder.learning.obtain import Schedule, TrainingRun

@@ -11,15 +11,13 @@ import pytest
 import tiny_hub
 import torch
 
-from builder.augment.catalog import METHODS
-from builder.augment.fragment_settings import MaskedSeq2SeqSettings
-from builder.augment.fragment_training import FragmentSource
+from builder.augment.mask_frag import FragmentSource, MaskedSeq2SeqSettings
 from builder.augment.methods import cbert, masked_seq2seq
 from builder.augment.methods.cbert import CBertSettings
 from builder.augment.nets.beam import SearchRows, SearchRules, search
 from builder.augment.records import Sentence
 from builder.augment.replacing import unit_inventory
-from builder.augment.settings import make_settings, one_thread
+from builder.augment.settings import METHODS, make_settings, one_thread
 from builder.augment.training import describe_settings, raw
 from builder.core.errors import ConfigError, InputError
 

@@ -9,11 +9,10 @@ from pathlib import Path
 import pytest
 import tiny_hub
 
-from builder.augment import catalog
 from builder.augment.constraints import broken, english_cues, make_trial
 from builder.augment.methods.back_translation import BackTranslation
 from builder.augment.records import applied
-from builder.augment.settings import make_settings
+from builder.augment.settings import make_method, make_settings
 from builder.core.errors import ConfigError, ModelError
 
 
@@ -50,21 +49,21 @@ def test_labelled_words_that_come_back_are_left_alone_and_others_are_seen() -> N
 def test_models_of_a_folder_translate_whatever_the_batches(tmp_path: Path) -> None:
     tiny_hub.save(tmp_path / "m", "bart")
     own = {"back_translation.there": str(tmp_path / "m"), "back_translation.back": str(tmp_path / "m"), "threads": 1}
-    method = catalog.load("back-translation", make_settings(own))
+    method = make_method("back-translation", make_settings(own))
     sentences = tiny_hub.english(opinions=False, labels=True)
     together = list(method.propose(sentences, 2, 1))
     assert [next(iter(method.propose([one], 2, 1))) for one in sentences] == together
     assert any(together) and all(len(row) <= 2 for row in together)
     assert (
         method.signature
-        != catalog.load("back-translation", make_settings(own | {"back_translation.beams": 2})).signature
+        != make_method("back-translation", make_settings(own | {"back_translation.beams": 2})).signature
     )
 
 
 def test_a_model_that_is_not_named_or_does_not_translate_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"back_translation.there: no model translates"):
-        catalog.load("back-translation", make_settings({}))
+        make_method("back-translation", make_settings({}))
     tiny_hub.save(tmp_path / "bert", "bert")
     own = {f"back_translation.{name}": str(tmp_path / "bert") for name in ("there", "back")}
     with pytest.raises(ModelError):
-        catalog.load("back-translation", make_settings(own))
+        make_method("back-translation", make_settings(own))

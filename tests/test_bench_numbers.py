@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from builder.augment.bench import cells, plots, shift, tables
+from builder.augment.bench import cells, plots, shift
 from builder.augment.bench.cells import Cell
 from builder.core.errors import InputError
 
@@ -62,7 +62,7 @@ def test_the_smallest_p_value_is_that_of_full_separation() -> None:
 
 
 def test_a_table_compares_every_method_with_the_source_of_its_own_model() -> None:
-    listed = tables.lines(
+    listed = plots.lines(
         [
             *(cell("none", 0, seed, 60 + seed) for seed in range(5)),
             *(cell("eda", 2, seed, 70 + seed) for seed in range(5)),
@@ -79,17 +79,17 @@ def test_a_table_compares_every_method_with_the_source_of_its_own_model() -> Non
     ]
     assert listed[1].p == pytest.approx(2 / 252)
     assert listed[1].spreads["accuracy"].deviation == pytest.approx(np.std(range(5), ddof=1))
-    foot = tables.footer(listed, 5, "absc")
+    foot = plots.footer(listed, 5, "absc")
     assert "note: lstm on eda ×2: seed 1 answers 'A' only" in foot
     assert not any("cannot be below" in line for line in foot), "five seeds can tell"
-    assert any("p cannot be below 0.100" in line for line in tables.footer(listed, 3, "absc"))
-    shown = " ".join(tables.text(listed, foot, markdown=True).split())
+    assert any("p cannot be below 0.100" in line for line in plots.footer(listed, 3, "absc"))
+    shown = " ".join(plots.text(listed, foot, markdown=True).split())
     assert "| eda ×2 | cnn | 10 | **72.00 ± 1.58** | **62.00 ± 1.58** | +10.00 | 0.008* |" in shown
     assert plots.curves(listed, "absc") is None, "one number of copies is no curve"
 
 
 def test_curves_and_means_are_svg_with_every_method_and_the_same_bytes_each_time() -> None:
-    listed = tables.lines(
+    listed = plots.lines(
         [cell(name, n, s, 50 + n + s) for name, n in (("none", 0), ("eda", 1), ("eda", 4)) for s in range(2)], "tc"
     )
     drawn = plots.curves(listed, "tc")
@@ -133,7 +133,7 @@ def test_sets_that_lie_together_overlap_more_than_sets_that_do_not() -> None:
     assert near_place.overlap > 0.3 > far_place.overlap
     assert found == shift.analyse("m", "test", {"test": test, "near": near, "far": far}, seed=1)
     assert found.test.overlap == pytest.approx(1)
-    assert plots.places(found).count("overlap") == 2
+    assert shift.places(found).count("overlap") == 2
 
 
 def test_too_few_rows_and_features_that_are_no_numbers_are_refused() -> None:

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from conftest import LAYOUTS, Command, run_process
 
-from builder.augment import catalog
+from builder.augment import run
 from builder.augment.bench import augmented, cells, reading
 from builder.augment.bench.augmented import Augmented, Sources, by_method, of_file, of_sets, rewritten
 from builder.augment.bench.cells import BenchPlan, settings, training_rows
@@ -473,7 +473,7 @@ def test_rows_in_which_the_rules_no_longer_find_a_triplet_are_left_out(
         (Mark(3, 4), Mark(4, 7, "opinion")),
         triplets=(Triplet(soup, soup, good, good, "POS", 8.0),),
     )
-    monkeypatch.setattr(catalog, "load", lambda *given: Fixed((Edit(4, 4, "希望"), Edit(0, 2, "他們家"))))
+    monkeypatch.setattr(run, "make_method", lambda *given: Fixed((Edit(4, 4, "希望"), Edit(0, 2, "他們家"))))
     made = by_method("eda", Sources((row,), (), ()), {}, 2, 1, tmp_path)
     assert [one.text for one in made.rows] == ["他們家的湯很好喝"]
     assert dict(made.rejected) == {"label-lost": 1}

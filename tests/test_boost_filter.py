@@ -13,7 +13,6 @@ from typing import get_args
 
 import pytest
 
-from builder.augment import catalog
 from builder.augment.boost.filters import (
     JudgedCandidate,
     Reason,
@@ -31,7 +30,7 @@ from builder.augment.boost.filters import (
 )
 from builder.augment.methods import boostaug
 from builder.augment.records import Edit, Mark, Rewrite, Sentence
-from builder.augment.settings import make_settings
+from builder.augment.settings import make_method, make_settings
 from builder.core.errors import ConfigError, OutputError
 
 SURE = SurrogateReading("a", True, 0.995, 4.0)
@@ -399,9 +398,9 @@ def test_two_sentences_of_one_id_are_refused() -> None:
 
 def test_a_filter_is_not_its_own_back_end_and_unknown_ones_are_listed() -> None:
     with pytest.raises(ConfigError, match="a filter cannot be its own back end"):
-        catalog.load("boostaug", make_settings({"boostaug.backend": "monoaug"}))
+        make_method("boostaug", make_settings({"boostaug.backend": "monoaug"}))
     with pytest.raises(ConfigError, match=r"unknown augmentation method 'magic'; known: .*eda.*boostaug"):
-        catalog.load("boostaug", make_settings({"boostaug.backend": "magic"}))
+        make_method("boostaug", make_settings({"boostaug.backend": "magic"}))
 
 
 @pytest.mark.parametrize(
@@ -413,13 +412,13 @@ def test_thresholds_out_of_range_are_refused(option: dict[str, object]) -> None:
 
 
 def test_every_switch_reaches_the_method() -> None:
-    made = catalog.load(
+    made = make_method(
         "boostaug",
         make_settings({"boostaug.by_confidence": False, "boostaug.perplexity": 7.0, "boostaug.scale": "valid"}),
     )
     assert isinstance(made, boostaug.BoostAug)
     assert (made.limits, made.scale, made.folds) == (Thresholds(None, 7.0, True, ranked=False), "valid", 5)
-    mono = catalog.load("monoaug", make_settings({"monoaug.by_label": False, "monoaug.ranked": True}))
+    mono = make_method("monoaug", make_settings({"monoaug.by_label": False, "monoaug.ranked": True}))
     assert isinstance(mono, boostaug.BoostAug)
     assert (mono.limits, mono.folds, mono.name) == (Thresholds(0.99, 1.5, label=False), 0, "monoaug")
     assert made.signature != mono.signature

@@ -14,13 +14,12 @@ from random import Random
 import pytest
 import torch
 
-from builder.augment import catalog
 from builder.augment.boost import classes, fill, hub, triplets
 from builder.augment.boost.filters import SurrogateReading
-from builder.augment.boost.masked import load_masked
+from builder.augment.boost.hub import load_masked
 from builder.augment.boost.word_network import SPECIAL, UNKNOWN, FoldVocabulary, TwoWayConfig, collate, cut, pieces
 from builder.augment.records import Edit, Mark, Sentence, applied
-from builder.augment.settings import AugmentSettings, BoostSettings, Given, make_settings
+from builder.augment.settings import AugmentSettings, BoostSettings, Given, make_method, make_settings
 from builder.core.errors import ConfigError, ModelError
 from builder.core.records import POLARITIES, Polarity, Triplet
 from builder.learning import obtain
@@ -201,7 +200,7 @@ def test_boostaug_end_to_end_keeps_what_is_like_the_data(tmp_path: Path) -> None
         "threads": 1,
         "boostaug.backend": "eda",
     }
-    made = catalog.load(
+    made = make_method(
         "boostaug", replace(make_settings(options), given=Given(sentences=data, language="en", models=tmp_path))
     )
     made = replace(made, trainer=replace(made.trainer, config=SMALL))  # type: ignore[type-var, attr-defined]
@@ -317,7 +316,7 @@ def test_bad_base_models_are_named_and_nothing_falls_back(bert: Path, tmp_path: 
 
 def test_the_embedded_masked_model_expects_words_that_fit(tmp_path: Path) -> None:
     data = english(200, 1)
-    made = catalog.load(
+    made = make_method(
         "word-embs",
         replace(
             make_settings({"threads": 1, "word_embs.epochs": 5, "word_embs.top": 4}),
@@ -346,7 +345,7 @@ def test_an_embedded_masked_model_is_kept_by_the_code_that_trained_it(
     given = Given(models=tmp_path, sentences=english(20, 1), language="en")
 
     def folders() -> int:
-        catalog.load("word-embs", replace(make_settings({"threads": 1, "word_embs.epochs": 1}), given=given))
+        make_method("word-embs", replace(make_settings({"threads": 1, "word_embs.epochs": 1}), given=given))
         return len(list(tmp_path.iterdir()))
 
     assert [folders(), folders()] == [1, 1]
@@ -355,7 +354,7 @@ def test_an_embedded_masked_model_is_kept_by_the_code_that_trained_it(
 
 
 def test_a_masked_model_of_a_folder_fills_latin_words_by_one_mask_and_han_ones_by_one_a_character(bert: Path) -> None:
-    made = catalog.load(
+    made = make_method(
         "word-embs", replace(make_settings({"threads": 1, "word_embs.base": str(bert)}), given=Given(language="en"))
     )
     source = Sentence("x", "the soup was Great .", tuple(pieces("the soup was Great .")), (), None, "en")
@@ -470,7 +469,7 @@ def test_the_task_chooses_the_surrogate(bert: Path) -> None:
         triplets.TripletTrainer: replace(plain, given=Given(triplets=reviews(2)[1])),
     }
     for kind, made in kinds.items():
-        assert isinstance(catalog.load("boostaug", made).trainer, kind)  # type: ignore[attr-defined]
+        assert isinstance(make_method("boostaug", made).trainer, kind)  # type: ignore[attr-defined]
 
 
 def test_the_papers_numbers_reach_the_surrogate_and_its_texts_are_cut_where_asked(bert: Path) -> None:
@@ -507,9 +506,9 @@ def test_a_step_of_a_base_has_as_many_texts_as_batch_says_however_long_they_may_
 def test_an_error_about_the_surrogate_of_monoaug_names_its_own_setting() -> None:
     given = replace(make_settings({"monoaug.base": "some/model"}), given=Given(triplets=reviews(2)[1]))
     with pytest.raises(ConfigError, match=r"^monoaug: monoaug.base is set.*leave monoaug.base out"):
-        catalog.load("monoaug", given)
+        make_method("monoaug", given)
     with pytest.raises(ConfigError, match=r"^monoaug.backend: a filter cannot be its own back end"):
-        catalog.load("monoaug", make_settings({"monoaug.backend": "boostaug"}))
+        make_method("monoaug", make_settings({"monoaug.backend": "boostaug"}))
 
 
 @pytest.mark.parametrize(("key", "value"), [("base", "some/model"), ("rate", 1e-5)])
@@ -517,7 +516,7 @@ def test_a_surrogate_for_triplets_refuses_what_it_would_not_use(key: str, value:
     made = make_settings({f"boostaug.{key}": value})
     given = replace(made, given=Given(triplets=reviews(2)[1]))
     with pytest.raises(ConfigError, match=f"boostaug.{key} is set, but the surrogate for triplets is the embedded"):
-        catalog.load("boostaug", given)
+        make_method("boostaug", given)
 
 
 def test_the_known_labels_and_facts_are_part_of_a_surrogate(surrogate: classes.Classes) -> None:

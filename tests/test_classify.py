@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 import torch
 
-from builder.augment.bench.models import encoders, inputs, seq2seq_tagger, taggers
+from builder.augment.bench.models import encoders, inputs, taggers
 from builder.augment.bench.models.classifier_items import (
     MODELS,
     ClassifierConfig,
@@ -193,7 +193,7 @@ def test_local_weights_are_one_near_the_aspect_and_fall_with_the_distance() -> N
 
 
 def test_attention_of_the_sequence_to_sequence_tagger_knows_the_distance() -> None:
-    near = seq2seq_tagger.nearness(3)
+    near = taggers.nearness(3)
     assert near[0].tolist() == pytest.approx([1, 1 / math.log2(3), 1 / 2])
     assert (near == near.T).all()
 

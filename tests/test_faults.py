@@ -426,7 +426,7 @@ def _load_fragments(folder: str) -> object:
 
 
 def _load_for_boostaug(folder: str) -> object:
-    from builder.augment.boost.masked import load_masked
+    from builder.augment.boost.hub import load_masked
 
     return load_masked(folder)
 

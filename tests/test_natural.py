@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from builder.augment import catalog, natural
+from builder.augment import natural, settings
 from builder.augment.methods import eda
 from builder.augment.records import Mark, Sentence, applied
 from builder.augment.settings import Given, make_settings
@@ -34,7 +34,7 @@ def sentence(cut: str, *marked: str) -> Sentence:
 
 def made(one: Sentence, operation: str, texts: tuple[str, ...] = TEXTS, **options: object) -> set[str]:
     asked = {"operations": operation} | options
-    method = catalog.load(
+    method = settings.make_method(
         "eda", replace(make_settings({f"eda.{key}": value for key, value in asked.items()}), given=Given(texts=texts))
     )
     return {
@@ -109,7 +109,7 @@ def test_the_operations_of_the_paper_are_there_without_natural(operation: str) -
 
 def test_several_changes_of_a_long_sentence_do_not_touch_each_other() -> None:
     one = sentence(" ".join(["湯頭", "很", "濃", "，"] * 12))
-    method = catalog.load(
+    method = settings.make_method(
         "eda", replace(make_settings({"eda.operations": "insertion", "eda.rate": 0.3}), given=Given(texts=TEXTS))
     )
     for found in next(iter(method.propose([one], 8, 1))):
@@ -134,10 +134,11 @@ def test_what_several_changes_make_was_read_as_a_whole(operation: str, cut: str,
 
 def test_other_texts_give_another_signature_and_english_knows_nothing_of_it() -> None:
     first, second = (
-        catalog.load("eda", replace(make_settings({}), given=Given(texts=texts))) for texts in (TEXTS, TEXTS[1:])
+        settings.make_method("eda", replace(make_settings({}), given=Given(texts=texts)))
+        for texts in (TEXTS, TEXTS[1:])
     )
     assert first.signature != second.signature
-    english = catalog.load("eda", replace(make_settings({}), given=Given(texts=TEXTS, language="en")))
+    english = settings.make_method("eda", replace(make_settings({}), given=Given(texts=TEXTS, language="en")))
     assert isinstance(english, eda.Eda)
     assert english.usage is None
 
@@ -145,7 +146,7 @@ def test_other_texts_give_another_signature_and_english_knows_nothing_of_it() ->
 def test_only_so_many_texts_are_read_and_the_signature_tells_of_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(natural, "MOST_TEXTS", 1)
     one, same, other = (
-        catalog.load("eda", replace(make_settings({}), given=Given(texts=texts)))
+        settings.make_method("eda", replace(make_settings({}), given=Given(texts=texts)))
         for texts in (("一二三", "四五六"), ("一二三", "七八九"), ("四五六", "一二三"))
     )
     assert isinstance(one, eda.Eda)

@@ -22,9 +22,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from builder.augment.characters import replacing
-from builder.augment.conditions import UNSAID, Conditions
 from builder.augment.constraints import read_words
 from builder.augment.records import Edit, Mark, Sentence
+from builder.augment.training import UNSAID, Conditions
 from builder.core.records import Polarity, Span
 from builder.reviews.folding import fold
 from builder.reviews.script import converter

@@ -13,7 +13,7 @@ from functools import wraps
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from builder.augment import constraints, fragment_settings
+from builder.augment import constraints, mask_frag
 from builder.augment.constraints import Cues
 from builder.augment.methods import cbert, context, gpt2, masked_seq2seq, style_transfer
 from builder.augment.records import Changed, Edit, Method, Rewrite, Sentence
@@ -107,7 +107,7 @@ def _one_script(section: str) -> Callable[[Loader], Loader]:
 def load_masked_seq2seq(settings: AugmentSettings) -> Method:
     """The method `masked-seq2seq`, trained or read."""
     own = replace(settings.masked_seq2seq, keep=_keep(settings))
-    with _place(settings, fragment_settings.NAME) as (folder, progress):
+    with _place(settings, mask_frag.NAME) as (folder, progress):
         given = settings.given
         barred = given.language == "zh" and own.base == "embedded" and settings.label_safe
         words = _cues(settings) if barred else None
@@ -120,38 +120,42 @@ def _cues(settings: AugmentSettings) -> Cues:
     return constraints.chinese(settings.given.folders.load_lexicon())
 
 
-@_one_script("cbert")
-def load_cbert(settings: AugmentSettings) -> Method:
-    """The method `cbert`, trained or read."""
-    with _place(settings, cbert.NAME) as (folder, progress):
-        corpus, seed, device = _corpus(settings.cbert, settings), settings.seed, settings.device
-        return cbert.load(settings.cbert, settings.given.sentences, folder, seed, progress, cbert.NAME, corpus, device)
+def _load_replacing(
+    section: str,
+    load: Callable[..., Method],
+    name: str,
+    read: Callable[[OnCorpus, AugmentSettings], Sequence[Sentence]],
+) -> Loader:
+    """The loader of a method that replaces words; `read` gives the raw sentences that its model begins with."""
+
+    @_one_script(section)
+    def loaded(settings: AugmentSettings) -> Method:
+        own, sentences = getattr(settings, section), settings.given.sentences
+        with _place(settings, name) as (folder, progress):
+            corpus = read(own, settings)
+            return load(own, sentences, folder, settings.seed, progress, name, corpus, settings.device)
+
+    return loaded
 
 
-@_one_script("bert")
-def load_bert(settings: AugmentSettings) -> Method:
-    """The method `bert`, trained or read."""
-    with _place(settings, cbert.PLAIN) as (folder, progress):
-        corpus, seed, device = _corpus(settings.bert, settings), settings.seed, settings.device
-        return cbert.load(settings.bert, settings.given.sentences, folder, seed, progress, cbert.PLAIN, corpus, device)
+def _words_of_corpus(own: OnCorpus, settings: AugmentSettings) -> tuple[Sentence, ...]:
+    """The same with the words of Chinese: a model of words reads no characters."""
+    from builder.augment.proposing import segmented
+
+    corpus, given = _corpus(own, settings), settings.given
+    return tuple(segmented(corpus, given.folders)) if given.language == "zh" and corpus else corpus
 
 
-@_one_script("context_label")
-def load_context_label(settings: AugmentSettings) -> Method:
-    """The method `context+label`, trained or read."""
-    with _place(settings, context.NAME) as (folder, progress):
-        own, given, device = settings.context_label, settings.given, settings.device
-        corpus = _words_of_corpus(own, settings)
-        return context.load(own, given.sentences, folder, settings.seed, progress, context.NAME, corpus, device)
+def _corpus(own: OnCorpus, settings: AugmentSettings) -> tuple[Sentence, ...]:
+    """The raw sentences that a method begins with; none where it names no corpus."""
+    given = settings.given
+    return raw(own.corpus, given.sentences, given.texts, given.held) if own.corpus else ()
 
 
-@_one_script("context")
-def load_context(settings: AugmentSettings) -> Method:
-    """The method `context`, trained or read."""
-    with _place(settings, context.PLAIN) as (folder, progress):
-        own, given, device = settings.context, settings.given, settings.device
-        corpus = _words_of_corpus(own, settings)
-        return context.load(own, given.sentences, folder, settings.seed, progress, context.PLAIN, corpus, device)
+load_cbert = _load_replacing("cbert", cbert.load, cbert.NAME, _corpus)
+load_bert = _load_replacing("bert", cbert.load, cbert.PLAIN, _corpus)
+load_context_label = _load_replacing("context_label", context.load, context.NAME, _words_of_corpus)
+load_context = _load_replacing("context", context.load, context.PLAIN, _words_of_corpus)
 
 
 @_one_script("gpt2")
@@ -171,20 +175,6 @@ def load_style_transfer(settings: AugmentSettings) -> Method:
         return style_transfer.load(
             own, given.sentences, folder, settings.seed, progress, valences, _corpus(own, settings), settings.device
         )
-
-
-def _words_of_corpus(own: OnCorpus, settings: AugmentSettings) -> tuple[Sentence, ...]:
-    """The same with the words of Chinese: a model of words reads no characters."""
-    from builder.augment.proposing import segmented
-
-    corpus, given = _corpus(own, settings), settings.given
-    return tuple(segmented(corpus, given.folders)) if given.language == "zh" and corpus else corpus
-
-
-def _corpus(own: OnCorpus, settings: AugmentSettings) -> tuple[Sentence, ...]:
-    """The raw sentences that a method begins with; none where it names no corpus."""
-    given = settings.given
-    return raw(own.corpus, given.sentences, given.texts, given.held) if own.corpus else ()
 
 
 def _keep(settings: AugmentSettings) -> str:

@@ -17,10 +17,9 @@ from multiprocessing import parent_process
 from pathlib import Path
 from typing import Any, TypeVar
 
-from builder.augment import catalog
 from builder.augment.methods.boostaug import CODE, BoostAug
 from builder.augment.records import Changed, Edit, Mark, Method, Rewrite, Sentence
-from builder.augment.settings import AugmentSettings, Given, one_thread
+from builder.augment.settings import AugmentSettings, Given, make_method, one_thread
 from builder.augment.views import ViewUnit, cut
 from builder.core.code import code_digest
 from builder.core.config import filled, flat
@@ -213,7 +212,7 @@ def _words(reader: Reader, texts: Sequence[str]) -> list[Any]:
 
 def _prepare(name: str, folder: Path, models: Path) -> Method:
     """A worker's own, from what the first process trained and kept."""
-    return catalog.load(name, loaded((folder / "settings.json").read_bytes(), models))
+    return make_method(name, loaded((folder / "settings.json").read_bytes(), models))
 
 
 def _beside(name: str, folder: Path, models: Path) -> Method:
@@ -221,7 +220,7 @@ def _beside(name: str, folder: Path, models: Path) -> Method:
     threads change nothing.
     """
     settings = loaded((folder / "settings.json").read_bytes(), models)
-    return catalog.load(name, settings if parent_process() is None else one_thread(settings))
+    return make_method(name, settings if parent_process() is None else one_thread(settings))
 
 
 def _fold(method: BoostAug, task: tuple[int, int, int]) -> list[Any]:

@@ -13,14 +13,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from builder.augment.conditions import Conditions, free_words, kept
 from builder.augment.records import Edit, Rewrite, Sentence
-from builder.augment.training import Training, corpora, english, sign_method
+from builder.augment.training import Conditions, Training, corpora, english, free_words, kept, sign_method
 from builder.core.errors import ModelError
 
 if TYPE_CHECKING:
-    from builder.augment.nets.cloze import Blank, Cloze
-    from builder.augment.nets.filling import Fill
+    from builder.augment.nets.cloze import Blank, Cloze, Fill
     from builder.learning.obtain import ModelShelf, Phase, Schedule
     from builder.learning.pieces import Cut, Inventory
     from builder.learning.task import Progress
@@ -67,7 +65,7 @@ class Replacing:
             yield from self._chunk(sentences[at : at + _CHUNK], copies, seed)
 
     def _chunk(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Rewrite, ...]]:
-        from builder.augment.nets.filling import fill
+        from builder.augment.nets.cloze import fill
 
         plans = [
             (n, cut, item) for n, sentence in enumerate(sentences) for cut, item in self._fills(sentence, copies, seed)
@@ -83,7 +81,7 @@ class Replacing:
             yield distinct(candidate for _, candidate in sorted(made.get(n, {}).items()))
 
     def _fills(self, sentence: Sentence, copies: int, seed: int) -> Iterator[tuple[Cut, Fill]]:
-        from builder.augment.nets.filling import Fill
+        from builder.augment.nets.cloze import Fill
         from builder.learning.task import seed_of
 
         cut = self.model.inventory.cut(sentence.text, sentence.words)
@@ -218,7 +216,7 @@ def begin_on_corpus(
     """Give the model the weights of an unconditional network that learnt from raw text, the same for every label.
     Returns their digest.
     """
-    from builder.augment.nets.filling import take_over
+    from builder.augment.nets.cloze import take_over
 
     unconditional = ClozeModel(plain, model.inventory, Conditions.of("none", corpus))
     digest = train_cloze(unconditional, corpus, training, replace(shelf, folder=corpora(shelf.folder, training.name)))
@@ -228,7 +226,7 @@ def begin_on_corpus(
 
 def train_cloze(model: ClozeModel, sentences: Sequence[Sentence], training: ClozeTraining, shelf: ModelShelf) -> str:
     """Give the network its weights: those on the shelf, or those that training leads to. Returns their digest."""
-    from builder.augment.nets.filling import train
+    from builder.augment.nets.cloze import train
     from builder.learning.checkpoint import tensor_digest
     from builder.learning.devices import choose
     from builder.learning.obtain import load_or_train, training_key

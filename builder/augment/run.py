@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from builder.augment import catalog, constraints, proposing
+from builder.augment import constraints, proposing
 from builder.augment.constraints import Cues, Trial, bad_edits, broken, make_trial, respaced, spelt
 from builder.augment.records import Edit, Method, Rewrite, Sentence
-from builder.augment.settings import AugmentSettings, Given
+from builder.augment.settings import AugmentSettings, Given, make_method
 from builder.core.shards import Crew
 from builder.release.manifest import sha256
 
@@ -171,7 +171,7 @@ class Request:
 
 def load_method(request: Request) -> Method:
     """The method with its settings and all that it may learn from."""
-    return catalog.load(request.method, replace(request.settings, given=request.given))
+    return make_method(request.method, replace(request.settings, given=request.given))
 
 
 def judge_proposals(

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from builder import __version__
-from builder.augment import catalog, proposing, survival
+from builder.augment import proposing, survival
 from builder.augment.constraints import Trial
 from builder.augment.run import (
     Judgement,
@@ -33,7 +33,7 @@ from builder.augment.sentence_files import (
     language_of,
     refuse,
 )
-from builder.augment.settings import AugmentSettings, Given, relevant_settings
+from builder.augment.settings import AugmentSettings, Given, check_method, relevant_settings
 from builder.core import shards
 from builder.core.errors import ConfigError, InputError
 from builder.core.files import write_atomically
@@ -83,7 +83,7 @@ def augment_file(plan: FilePlan, tell: Tell = lambda line: None) -> AugmentedFil
     """Lines that are not of the format are left out, named to `tell` and counted; none may be in what is held out.
     InputError where no sentence is left; ConfigError for a format or method that is not known.
     """
-    catalog.check(plan.method)
+    check_method(plan.method)
     survival.check()
     if plan.form not in FORMATS:
         raise ConfigError(f"unknown format {plan.form!r}", fix=f"known: {', '.join(FORMATS)}")

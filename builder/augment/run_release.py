@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from builder.augment import catalog, child_release, proposing
+from builder.augment import child_release, proposing
 from builder.augment.child_release import TRAIN, AugmentPlan, ChildRelease, describe_layer, write_rejected
 from builder.augment.run import (
     Judgement,
@@ -23,7 +23,7 @@ from builder.augment.run import (
     load_method,
     lost,
 )
-from builder.augment.settings import Given
+from builder.augment.settings import METHODS, Given, check_method
 from builder.augment.survival import Held, check, invented, judges, label_lost, measures, survival, unconfirmed
 from builder.augment.views import ViewUnit, layer_row, parts, units
 from builder.core import shards
@@ -46,7 +46,7 @@ Tell = Callable[[str], None]
 
 def augment_release(plan: AugmentPlan, tell: Tell = lambda line: None) -> ChildRelease:
     """Augment a release. ReleaseError if it does not verify, ConfigError for what cannot be asked for."""
-    catalog.check(plan.method)
+    check_method(plan.method)
     check()
     parent = _checked(plan)
     with uncollected(), shards.opened(plan.engine, plan.workers, plan.scheduler) as crew:
@@ -102,7 +102,7 @@ def _run(plan: AugmentPlan, parent: Existing, crew: Crew, tell: Tell) -> ChildRe
         seen,
         lambda text: bool(unmasked(text)),
     )
-    tell(f"{plan.method}: {catalog.METHODS[plan.method][0]}")
+    tell(f"{plan.method}: {METHODS[plan.method][0]}")
     method = load_method(request)
     judged = judge_proposals(request, method, plan.workdir, crew)
     judged = lost(judged, _near([row["text"] for row in held], [trial.text for trial in judged.kept]), "near-held-out")

@@ -106,14 +106,13 @@ def augment(
 
     A release gets a child release with a layer of new rows. Without METHOD, the methods are listed.
     """
-    from builder.augment.catalog import METHODS, check
-    from builder.augment.settings import describe_origins, make_settings
+    from builder.augment.settings import METHODS, check_method, describe_origins, make_settings
     from builder.cli.build import _settings, crew
 
     if method is None:
         click.echo("\n".join(f"{name:16}{about}" for name, (about, _) in METHODS.items()))
         return
-    check(method)
+    check_method(method)
     given = _settings(sets)
     options = with_preset_options(context, options, preset, "augment")
     known = preset_settings(preset)
@@ -339,7 +338,7 @@ def bench(context: click.Context, /, shift: bool, preset: str | None, **options:
     from contextlib import closing
 
     from builder.augment.bench import plan as planning
-    from builder.augment.bench import shifts
+    from builder.augment.bench import shift as shifts
     from builder.augment.bench.cells import check_extra
     from builder.core.progress import ModelBar
     from builder.store.db import lock

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
-from builder.augment.catalog import METHODS
+from builder.augment.settings import METHODS
 from builder.core.presets import read_faithfulness
 from builder.engine.rows import OPINION_STATES, UNIT_PROPERTIES
 from builder.engine.symbols import UNIT_KINDS

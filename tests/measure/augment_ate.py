@@ -32,9 +32,8 @@ import torch
 from torch import Tensor, nn
 
 from builder.augment import constraints, survival
-from builder.augment.conditions import bio
 from builder.augment.constraints import broken, make_trial
-from builder.augment.fragment_settings import MaskedSeq2SeqSettings
+from builder.augment.mask_frag import MaskedSeq2SeqSettings
 from builder.augment.methods import cbert, gpt2, masked_seq2seq, synonym
 from builder.augment.methods.cbert import CBertSettings
 from builder.augment.methods.gpt2 import Gpt2Settings
@@ -42,7 +41,7 @@ from builder.augment.nets.transformer import padded
 from builder.augment.records import Mark, Method, Rewrite, Sentence, applied, moved
 from builder.augment.settings import make_settings
 from builder.augment.survival import characters
-from builder.augment.training import raw
+from builder.augment.training import bio, raw
 from builder.core.records import Span
 from builder.language import nlp
 from builder.language.lexicon.resources import load_lexicon

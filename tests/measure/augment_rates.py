@@ -20,10 +20,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from builder.augment import wordnet
-from builder.augment.catalog import load
 from builder.augment.records import Sentence, applied
 from builder.augment.sentence_files import FORMATS
-from builder.augment.settings import Given, make_settings
+from builder.augment.settings import Given, load, make_settings
 from builder.core.errors import install_command
 
 PEER = r"""

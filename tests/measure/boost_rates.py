@@ -80,11 +80,11 @@ def eda(texts: list[str]) -> Rate:
     import re
     from dataclasses import replace
 
-    from builder.augment import catalog
+    from builder.augment import settings
     from builder.augment.records import Sentence, applied
     from builder.augment.settings import AugmentSettings, Given
 
-    made = catalog.load("eda", replace(AugmentSettings(), given=Given(language="en")))
+    made = settings.make_method("eda", replace(AugmentSettings(), given=Given(language="en")))
 
     def work(texts: list[str]) -> int:
         sentences = [
@@ -174,7 +174,7 @@ def reading(options: argparse.Namespace) -> None:
     import re
     from dataclasses import replace
 
-    from builder.augment import catalog
+    from builder.augment import settings
     from builder.augment.boost.classes import ClassTrainer
     from builder.augment.boost.word_network import TwoWayConfig
     from builder.augment.methods import boostaug
@@ -196,7 +196,7 @@ def reading(options: argparse.Namespace) -> None:
             f"surrogate        {options.epochs} epochs on {len(sentences)} sentences in "
             f"{time.perf_counter() - started:.1f} s"
         )
-    backend = catalog.load("eda", replace(AugmentSettings(), given=Given(language="en")))
+    backend = settings.make_method("eda", replace(AugmentSettings(), given=Given(language="en")))
     rows = zip(sentences, backend.propose(sentences, 16, 1), strict=True)
     made = [one for sentence, row in rows for candidate in row if (one := boostaug.changed(sentence, candidate))][
         : options.candidates

@@ -13,11 +13,10 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from builder.augment import catalog
 from builder.augment.bench.reading import BenchRow, Data, digest, language, normalised, sentences
 from builder.augment.records import Edit, Mark, applied, moved, stretched
 from builder.augment.run import Judgement, Request, Seen, judge_proposals, load_method, lost
-from builder.augment.settings import SHARED, AugmentSettings, Given, make_settings, section_of
+from builder.augment.settings import METHODS, SHARED, AugmentSettings, Given, make_settings, section_of
 from builder.augment.survival import label_lost
 from builder.core.code import code_digest
 from builder.core.config import toml_value
@@ -51,11 +50,11 @@ def is_method(name: str) -> bool:
     """Whether a method of the table (with settings of its own behind colons), not a path; ConfigError with all that
     is known for what is neither.
     """
-    if name.partition(":")[0] in catalog.METHODS:
+    if name.partition(":")[0] in METHODS:
         return True
     if Path(name).exists():
         return False
-    known = ", ".join((NONE, *catalog.METHODS))
+    known = ", ".join((NONE, *METHODS))
     raise ConfigError(
         f"{name!r} is neither a method nor a file", where="--methods", fix=f"known: {known}; or name a file or release"
     )

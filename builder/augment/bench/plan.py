@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from builder.augment.bench import plots, tables
+from builder.augment.bench import plots
 from builder.augment.bench.augmented import NONE, Augmented, Sources, by_method, is_method, of_file, parsed
 from builder.augment.bench.cells import BenchPlan, Cell, check_plan, mean_cell, run
 from builder.augment.bench.models.classifier_items import Choice, Means, chosen
@@ -235,8 +235,8 @@ def run_plans(plans: Sequence[BenchPlan], report: Progress | None = None) -> lis
 def write(plans: Sequence[BenchPlan], cells: Sequence[Cell], command: str) -> tuple[str, list[str]]:
     """All files of a bench; the table for the terminal, and the names of the files."""
     plan, folds, made = plans[0], len(plans) if len(plans) > 1 else 0, count_made(plans)
-    lines = tables.lines(cells, plan.task)
-    foot = [*tables.footer(lines, plan.seeds, plan.task), *(_made(name, *counts) for name, counts in made.items())]
+    lines = plots.lines(cells, plan.task)
+    foot = [*plots.footer(lines, plan.seeds, plan.task), *(_made(name, *counts) for name, counts in made.items())]
     title = f"Augmentation bench: {plan.task}"
     lead = (
         f"{counted(len(plan.train), 'source row')}, {counted(len(plan.test), 'test row')}, "
@@ -256,17 +256,17 @@ def write(plans: Sequence[BenchPlan], cells: Sequence[Cell], command: str) -> tu
     figures = [("means", "Mean, standard deviation and each seed", plots.means(lines, plan.task))]
     if (curve := plots.curves(lines, plan.task)) is not None:
         figures.append(("copies", "Over the number of augmented copies; dashed: the source alone", curve))
-    rows = [(tables.row(line, markdown=False), line.best) for line in lines]
+    rows = [(plots.row(line, markdown=False), line.best) for line in lines]
     files = {
-        "bench.md": f"# {title}\n\n{lead}\n\n{tables.text(lines, [f'- {line}' for line in foot], markdown=True)}",
-        "bench.csv": tables.as_csv(lines),
-        "bench.json": tables.as_json(lines, cells, about),
+        "bench.md": f"# {title}\n\n{lead}\n\n{plots.text(lines, [f'- {line}' for line in foot], markdown=True)}",
+        "bench.csv": plots.as_csv(lines),
+        "bench.json": plots.as_json(lines, cells, about),
         "bench.html": plots.page(
-            title, lead, plots.table(tables.heads(lines), rows), foot, [(caption, svg) for _, caption, svg in figures]
+            title, lead, plots.table(plots.heads(lines), rows), foot, [(caption, svg) for _, caption, svg in figures]
         ),
         **{f"bench-{name}.svg": svg for name, _, svg in figures},
     }
-    return tables.text(lines, foot), write_files(plan.workdir, files)
+    return plots.text(lines, foot), write_files(plan.workdir, files)
 
 
 def write_files(workdir: Path, files: dict[str, str]) -> list[str]:

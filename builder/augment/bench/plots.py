@@ -1,27 +1,160 @@
-"""Figures of the bench as SVG by matplotlib, and the page that holds them: same numbers, same bytes. The extra
+"""What a bench shows: its table, and figures as SVG by matplotlib.
+
+The table of a bench, like Table 2 of Yang and Li 2022: methods, models, scores with deviations, the gain on the
+source and its p value. Pure.
+
+Figures of the bench as SVG by matplotlib, and the page that holds them: same numbers, same bytes. The extra
 `bench` brings matplotlib.
 """
 
 from __future__ import annotations
 
+import csv
 import html
 import io
+import json
 from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from builder.augment.bench.augmented import NONE
-from builder.augment.bench.cells import MAIN, SHOWN
-from builder.augment.bench.shift import Shift, ShiftPoint
-from builder.augment.bench.tables import TableLine
-from builder.augment.bench.tables import shown as shown_name
+from builder.augment.bench.cells import MAIN, SHOWN, Cell, Spread, least_p, rank_sum
 from builder.core.errors import ConfigError, install_command
+
+# ---- tables
+
+LEVEL = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class TableLine:
+    """A method with a model. `gain`: of the task's main score on the source alone (points); `p`: of the rank-sum
+    test, None where there is none.
+    """
+
+    method: str
+    copies: int
+    model: str
+    rows: int
+    spreads: dict[str, Spread]
+    gain: float | None
+    p: float | None
+    notes: tuple[str, ...]
+    best: bool
+
+
+def lines(cells: Sequence[Cell], task: str) -> list[TableLine]:
+    """Cells of one method, copies and model together; `best` is the highest mean of the main score of a model."""
+    groups: dict[tuple[str, int, str], list[Cell]] = {}
+    for cell in cells:
+        groups.setdefault((cell.method, cell.copies, cell.model), []).append(cell)
+    main = MAIN[task]
+    means = {key: Spread.of([cell.scores[main] for cell in group]) for key, group in groups.items()}
+    top = {model: max(s.mean for (_, _, m), s in means.items() if m == model) for _, _, model in groups}
+    out = []
+    for (method, copies, model), group in groups.items():
+        own, base = means[method, copies, model], means[NONE, 0, model]
+        spreads = {name: Spread.of([cell.scores[name] for cell in group]) for name in group[0].scores}
+        notes = tuple(f"seed {cell.seed} {cell.note}" for cell in group if cell.note)
+        compared = method != NONE
+        gain = own.mean - base.mean if compared else None
+        p = rank_sum(own.values, base.values) if compared else None
+        out.append(TableLine(method, copies, model, group[0].rows, spreads, gain, p, notes, own.mean == top[model]))
+    return out
+
+
+def shown_name(line: TableLine) -> str:
+    """The method with its number of copies, where one was asked for."""
+    return f"{line.method} ×{line.copies}" if line.copies else line.method
+
+
+def heads(rows: Sequence[TableLine]) -> list[str]:
+    """The headings of a table."""
+    return ["method", "model", "rows", *(SHOWN[name] for name in rows[0].spreads), "gain", "p"]
+
+
+def row(line: TableLine, markdown: bool) -> list[str]:
+    """A line as words; in Markdown the best method of a model is bold. `*`: p below 0.05."""
+    scores = [f"{spread.mean:.2f} ± {spread.deviation:.2f}" for spread in line.spreads.values()]
+    if markdown and line.best:
+        scores = [f"**{score}**" for score in scores]
+    gain = "–" if line.gain is None else f"{line.gain:+.2f}"
+    p = "–" if line.p is None else f"{line.p:.3f}{'*' if line.p < LEVEL else ''}"
+    return [shown_name(line), line.model, f"{line.rows:,}", *scores, gain, p]
+
+
+def text(rows: Sequence[TableLine], foot: Sequence[str], markdown: bool = False) -> str:
+    """The table as lines of text."""
+    from tabulate import tabulate
+
+    shape = "github" if markdown else "simple"
+    right = ["left", "left", *["right"] * (len(heads(rows)) - 2)]
+    table = tabulate(
+        [row(line, markdown) for line in rows],
+        headers=heads(rows),
+        tablefmt=shape,
+        disable_numparse=True,
+        colalign=right,
+    )
+    return "\n".join([table, "", *foot]) + "\n"
+
+
+def footer(rows: Sequence[TableLine], seeds: int, task: str) -> list[str]:
+    """How to read the table, and what a reader must know before believing it."""
+    main = SHOWN[MAIN[task]]
+    out = [
+        f"{seeds} seed{'s' * (seeds > 1)}; mean ± standard deviation, percent; gain: {main}, points on the source "
+        "alone; p: Wilcoxon rank-sum, two-sided"
+    ]
+    if seeds > 1 and least_p(seeds) > LEVEL:
+        out.append(
+            f"with {seeds} seeds p cannot be below {least_p(seeds):.3f}: no difference can be significant at {LEVEL}"
+        )
+    if seeds == 1:
+        out.append("with 1 seed there is neither deviation nor test")
+    out += [f"note: {line.model} on {shown_name(line)}: {', '.join(line.notes)}" for line in rows if line.notes]
+    return out
+
+
+def as_csv(rows: Sequence[TableLine]) -> str:
+    """The table as CSV."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    names = list(rows[0].spreads)
+    writer.writerow(
+        [
+            "method",
+            "copies",
+            "model",
+            "rows",
+            *(f"{n}_{part}" for n in names for part in ("mean", "deviation")),
+            "gain",
+            "p",
+        ]
+    )
+    for line in rows:
+        numbers = [
+            f"{value:.4f}" for name in names for value in (line.spreads[name].mean, line.spreads[name].deviation)
+        ]
+        last = ["" if value is None else f"{value:.4f}" for value in (line.gain, line.p)]
+        writer.writerow([line.method, line.copies, line.model, line.rows, *numbers, *last])
+    return out.getvalue()
+
+
+def as_json(rows: Sequence[TableLine], cells: Sequence[Cell], about: dict[str, object]) -> str:
+    """The bench as JSON."""
+    document = {"about": about, "lines": [asdict(line) for line in rows], "cells": [asdict(cell) for cell in cells]}
+    return json.dumps(document, ensure_ascii=False, indent=1) + "\n"
+
+
+# ---- plots
 
 COLOURS = ("#3b6fb6", "#d1732b", "#3f8f5b", "#a3457f", "#7a6a2c", "#5b5bb0", "#8c4a3a", "#2f8c94")
 _MARKERS = "osD^vPX*"
-_INK, _FAINT, _GREY = "#222222", "#d8d8d8", "#8a8a8a"
+_INK, _FAINT, GREY = "#222222", "#d8d8d8", "#8a8a8a"
 _STYLE: Any = {
     "svg.hashsalt": "builder", "svg.fonttype": "none", "font.family": "sans-serif", "font.size": 11, "text.color": _INK,
-    "axes.edgecolor": _GREY, "axes.labelcolor": _INK, "axes.titlesize": 11, "axes.titleweight": "bold",
+    "axes.edgecolor": GREY, "axes.labelcolor": _INK, "axes.titlesize": 11, "axes.titleweight": "bold",
     "axes.spines.top": False,
     "axes.spines.right": False, "axes.grid": True, "axes.axisbelow": True, "grid.color": _FAINT, "grid.linewidth": 0.6,
     "xtick.color": _INK, "ytick.color": _INK, "xtick.major.size": 0, "ytick.major.size": 0, "legend.frameon": False,
@@ -43,7 +176,7 @@ def means(lines: Sequence[TableLine], task: str) -> str:
         for number, name in enumerate(names):
             shown = [(models.index(line.model), line.spreads[MAIN[task]]) for line in lines if shown_name(line) == name]
             x = [at + step * (number - (len(names) - 1) / 2) for at, _ in shown]
-            colour = _GREY if name == NONE else COLOURS[methods.index(of[name].method) % len(COLOURS)]
+            colour = GREY if name == NONE else COLOURS[methods.index(of[name].method) % len(COLOURS)]
             marker = _MARKERS[copies.index(of[name].copies) % len(_MARKERS)]
             y, error = [spread.mean for _, spread in shown], [spread.deviation for _, spread in shown]
             axes.errorbar(x, y, error, fmt=marker, color=colour, capsize=3, markersize=7, linewidth=1.6, label=name)
@@ -57,7 +190,7 @@ def means(lines: Sequence[TableLine], task: str) -> str:
         axes.grid(axis="x", visible=False)
         axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), title="method")
 
-    return _svg(draw, 4.2 + 1.1 * len(models) + 0.12 * len(names) * len(models), 3.6)
+    return draw_svg(draw, 4.2 + 1.1 * len(models) + 0.12 * len(names) * len(models), 3.6)
 
 
 def curves(lines: Sequence[TableLine], task: str) -> str | None:
@@ -73,7 +206,7 @@ def curves(lines: Sequence[TableLine], task: str) -> str | None:
         panels = figure.subplots(1, len(models), sharey=True, squeeze=False)[0]
         for axes, model in zip(panels, models, strict=True):
             base = next(line for line in lines if line.model == model and line.method == NONE)
-            axes.axhline(base.spreads[MAIN[task]].mean, color=_GREY, linewidth=1, linestyle=(0, (4, 3)))
+            axes.axhline(base.spreads[MAIN[task]].mean, color=GREY, linewidth=1, linestyle=(0, (4, 3)))
             for number, name in enumerate(names):
                 shown = [
                     base,
@@ -97,38 +230,7 @@ def curves(lines: Sequence[TableLine], task: str) -> str | None:
         panels[0].set_ylabel(f"{SHOWN[MAIN[task]]} (%)")
         panels[-1].legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), title="method")
 
-    return _svg(draw, 2.2 + 3.0 * len(models), 3.4)
-
-
-def places(shift: Shift) -> str:
-    """The test set and each other set in the plane of the t-SNE, with their hulls (Figure 2)."""
-    sets = [compared for compared in shift.sets if compared.name != shift.test.name]
-    columns = min(3, len(sets))
-    rows = -(-len(sets) // columns)
-
-    def draw(figure: Any) -> None:
-        panels = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
-        for panel in panels[len(sets) :]:
-            panel.set_visible(False)
-        for number, (axes, compared) in enumerate(zip(panels, sets, strict=False)):
-            _cloud(axes, shift.test, _GREY)
-            _cloud(axes, compared, COLOURS[number % len(COLOURS)])
-            axes.set_title(
-                f"{compared.name}\noverlap {compared.overlap:.2f}, skewness {compared.skewness:.2f}", loc="left"
-            )
-            axes.set_xticks([])
-            axes.set_yticks([])
-            axes.legend(loc="lower center", bbox_to_anchor=(0.5, -0.14), ncols=2, handletextpad=0.1, fontsize=9)
-
-    return _svg(draw, 3.6 * columns, 0.2 + 3.9 * rows)
-
-
-def _cloud(axes: Any, point: ShiftPoint, colour: str) -> None:
-    x, y = zip(*point.points, strict=True)
-    axes.plot(x, y, ".", color=colour, markersize=4, alpha=0.6, label=point.name)
-    edge = [*point.hull, point.hull[0]]
-    axes.fill([a for a, _ in edge], [b for _, b in edge], color=colour, alpha=0.08)
-    axes.plot([a for a, _ in edge], [b for _, b in edge], color=colour, linewidth=1.2)
+    return draw_svg(draw, 2.2 + 3.0 * len(models), 3.4)
 
 
 def page(title: str, lead: str, table: str, foot: Sequence[str], figures: Sequence[tuple[str, str]]) -> str:
@@ -164,7 +266,7 @@ def table(heads: Sequence[str], rows: Sequence[tuple[Sequence[str], bool]]) -> s
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def _svg(draw: Any, width: float, height: float) -> str:
+def draw_svg(draw: Any, width: float, height: float) -> str:
     try:
         import matplotlib
         import matplotlib.figure

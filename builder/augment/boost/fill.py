@@ -18,7 +18,7 @@ import numpy as np
 import torch
 
 from builder.augment.boost.classes import bar, sized
-from builder.augment.boost.masked import MaskedModel, load_masked
+from builder.augment.boost.hub import MaskedModel, load_masked
 from builder.augment.boost.word_network import SPECIAL, UNKNOWN, FoldVocabulary, TwoWay, TwoWayConfig, WordItem, collate
 from builder.augment.methods.word_embs import Options
 from builder.augment.records import Sentence

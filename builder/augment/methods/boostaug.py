@@ -24,7 +24,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal, cast
 
-from builder.augment import catalog
 from builder.augment.boost.filters import (
     Fold,
     JudgedCandidate,
@@ -40,7 +39,7 @@ from builder.augment.boost.filters import (
     whole,
 )
 from builder.augment.records import Changed, Edit, Mark, Method, Rewrite, Sentence, applied, moved, replaced
-from builder.augment.settings import AugmentSettings, BoostSettings
+from builder.augment.settings import AugmentSettings, BoostSettings, make_method
 from builder.core.code import code_digest
 from builder.core.errors import ConfigError
 from builder.core.files import Kept, key_of, write_atomically
@@ -286,7 +285,7 @@ def _made(settings: AugmentSettings, own: BoostSettings, folds: int) -> BoostAug
     module, _, function = TRAINERS[kind].partition(":")
     trainer = cast(Trainer, getattr(importlib.import_module(module), function)(settings, own, name))
     return BoostAug(
-        catalog.load(own.backend, settings),
+        make_method(own.backend, settings),
         trainer,
         limits,
         own.scale,

@@ -17,7 +17,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from builder.augment.conditions import MODES, Conditions
 from builder.augment.records import Sentence
 from builder.augment.replacing import (
     ClozeModel,
@@ -31,7 +30,7 @@ from builder.augment.replacing import (
     train_cloze,
     unit_inventory,
 )
-from builder.augment.training import InDomain
+from builder.augment.training import MODES, Conditions, InDomain
 from builder.core.limits import Limits, above_0, among, at_least
 
 if TYPE_CHECKING:
@@ -113,15 +112,15 @@ def trained(
     corpus: Sequence[Sentence] = (),
 ) -> tuple[ClozeModel, str]:
     """The conditional masked language model and its digest: read from the shelf, or trained and kept there."""
-    from builder.augment.nets import filling
+    from builder.augment.nets import cloze
 
     network: Cloze
     inventory: Inventory
     if settings.base != "embedded":
-        network, inventory, base = filling.based(settings.base, len(conditions.names), shelf.seed, bool(corpus))
+        network, inventory, base = cloze.based(settings.base, len(conditions.names), shelf.seed, bool(corpus))
     else:
         inventory, base = unit_inventory(corpus or sentences, False, settings.min_count), "embedded"
-        network = filling.embedded(inventory.size, len(conditions.names), settings.width, settings.layers, shelf.seed)
+        network = cloze.embedded(inventory.size, len(conditions.names), settings.width, settings.layers, shelf.seed)
     model = ClozeModel(network, inventory, conditions)
     if corpus:
         base = _train_on_corpus(settings, corpus, model, shelf)
@@ -138,13 +137,13 @@ def trained(
 
 def _train_on_corpus(settings: CBertSettings, corpus: Sequence[Sentence], model: ClozeModel, shelf: ModelShelf) -> str:
     """Begin with an unconditional model that learns from the corpus; its digest."""
-    from builder.augment.nets import filling
+    from builder.augment.nets import cloze
 
     first, base = settings.begun(), "embedded"
     if settings.base != "embedded":
-        network, _, base = filling.based(settings.base, 1, shelf.seed, True)
+        network, _, base = cloze.based(settings.base, 1, shelf.seed, True)
     else:
-        network = filling.embedded(model.inventory.size, 1, first.width, first.layers, shelf.seed)
+        network = cloze.embedded(model.inventory.size, 1, first.width, first.layers, shelf.seed)
     phases = [(first.schedule(first.epochs, corpus, first.own_rate), False)]
     masking = Masking(max(settings.mask, settings.share), hidden=True)
     training = ClozeTraining(PLAIN, _describe(first, masking.share), phases, masking, base)

@@ -16,7 +16,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from builder.augment.conditions import MODES, Conditions
 from builder.augment.records import Sentence
 from builder.augment.replacing import (
     ClozeModel,
@@ -29,7 +28,7 @@ from builder.augment.replacing import (
     train_cloze,
     unit_inventory,
 )
-from builder.augment.training import LATER, OnCorpus, describe_training
+from builder.augment.training import LATER, MODES, Conditions, OnCorpus, describe_training
 from builder.core.limits import Limits, above_0, among, at_least, share_above_0
 
 if TYPE_CHECKING:
@@ -75,16 +74,16 @@ def load(
     """`context+label`, or `context` by that name, with the language model of these sentences: read from `folder` or
     trained and kept there. `corpus` are the raw sentences that `settings.corpus` names.
     """
-    from builder.augment.nets import filling
+    from builder.augment.nets import cloze
     from builder.learning.obtain import ModelShelf
 
     conditions = Conditions.of("none" if name == PLAIN else settings.labels, sentences)
     shelf = ModelShelf(folder, seed, progress, device)
     inventory = unit_inventory(corpus or sentences, True, settings.min_count)
-    model = ClozeModel(filling.lstm(inventory.size, len(conditions.names), settings.width, seed), inventory, conditions)
+    model = ClozeModel(cloze.lstm(inventory.size, len(conditions.names), settings.width, seed), inventory, conditions)
     masking, base = Masking(1.0, hidden=False), "embedded"
     if corpus:
-        first, plain = settings.begun(), filling.lstm(inventory.size, 1, settings.width, seed)
+        first, plain = settings.begun(), cloze.lstm(inventory.size, 1, settings.width, seed)
         course = [(first.schedule(first.epochs, corpus, _RATE), False)]
         training = ClozeTraining(PLAIN, describe_training(first), course, masking)
         base = begin_on_corpus(model, plain, corpus, training, shelf)

@@ -14,10 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from builder.augment.conditions import KINDS, kept
 from builder.augment.records import Edit, Mark, Rewrite, Sentence
 from builder.augment.replacing import unit_inventory
-from builder.augment.training import LATER, Training, describe_training, sign_method
+from builder.augment.training import KINDS, LATER, Training, describe_training, kept, sign_method
 from builder.core.errors import ModelError
 from builder.core.limits import Limits, among, at_least
 

@@ -21,16 +21,12 @@ from itertools import chain, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from builder.augment.barring import Bars, bars
-from builder.augment.beams import Beam, BeamLimits, FragmentReader, fitted, surest, usual
-from builder.augment.conditions import LABELS, bio, kept
+from builder.augment.beams import Bars, Beam, BeamLimits, FragmentReader, bars, fitted, surest, usual
 from builder.augment.constraints import Cues
-from builder.augment.fragment_settings import NAME, MaskedSeq2SeqSettings
-from builder.augment.fragment_training import learnable, masked, train_fragments
-from builder.augment.mask_frag import chosen_fragments
+from builder.augment.mask_frag import NAME, MaskedSeq2SeqSettings, chosen_fragments, learnable, masked, train_fragments
 from builder.augment.records import Edit, Rewrite, Sentence
 from builder.augment.replacing import unit_inventory
-from builder.augment.training import corpora, describe_training, english, sign_method
+from builder.augment.training import LABELS, bio, corpora, describe_training, english, kept, sign_method
 from builder.core.files import Kept
 
 if TYPE_CHECKING:

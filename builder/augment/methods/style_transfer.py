@@ -18,12 +18,11 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from builder.augment.conditions import Conditions, free_words, kept
 from builder.augment.methods import cbert
 from builder.augment.natural import OPPOSITE, Opinion, head, label_of, middle, opinions_of, opposites, turned
 from builder.augment.records import Changed, Edit, Mark, Rewrite, Sentence
 from builder.augment.replacing import ClozeModel, Words, distinct, edited, in_turn, unit_inventory
-from builder.augment.training import LATER, InDomain, describe_training, sign_method
+from builder.augment.training import LATER, Conditions, InDomain, describe_training, free_words, kept, sign_method
 from builder.core.errors import ModelError
 from builder.core.limits import Limits, among, at_least, share_above_0
 from builder.core.records import Span
@@ -178,7 +177,7 @@ class StyleTransfer:
         self, sentence: Sentence, cut: Cut, marks: Sequence[Mark], copies: int, draw: random.Random
     ) -> Iterator[Rewrite]:
         """The words that speak for the label, under the opposite one."""
-        from builder.augment.nets.filling import Fill, fill
+        from builder.augment.nets.cloze import Fill, fill
 
         how, model = self.settings, self.model
         label = label_of(sentence, marks, model.conditions)

@@ -163,7 +163,7 @@ MODELS: dict[str, ClassifierKind] = {
         ("absc",), "pieces", "encoders:FastLcf", "Zeng et al. 2019; Yang and Li 2022, section 3.2", _SCRATCH
     ),
     "bilstm-crf": ClassifierKind(("ate",), "vectors", "", "Li et al. 2020, section 4.2.2", tagger="taggers:BiLstmCrf"),
-    "seq2seq": ClassifierKind(("ate",), "vectors", "", "Ma et al. 2019", tagger="seq2seq_tagger:Seq2SeqTagger"),
+    "seq2seq": ClassifierKind(("ate",), "vectors", "", "Ma et al. 2019", tagger="taggers:Seq2SeqTagger"),
     "bert-ftc": ClassifierKind(("ate",), "pieces", "", "Devlin et al. 2019, section 5.3", bases=_BERT),
     "de-cnn": ClassifierKind(
         ("ate",),
