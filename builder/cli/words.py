@@ -307,9 +307,9 @@ def rules(ctx: click.Context, workdir: Path, reviews: int, shape: str | None) ->
 @click.argument("triplet")
 @WORKDIR
 def new(sentence: str, triplet: str, workdir: Path) -> None:
-    """Draft a rule by which SENTENCE gives TRIPLET, which is written "aspect|opinion|POS".
+    """Draft a rule from a sentence and its triplet.
 
-    The draft pairs the two words as they stand there. Where the opinion is none yet, it makes one of its words. Make it
+    TRIPLET is written "aspect|opinion|POS"; the rule makes it from SENTENCE. The draft pairs the two words as they stand there. Where the opinion is none yet, it makes one of its words. Make it
     general, add examples, and put it into WORKDIR/rules.
     """
     from builder.pipeline.rule_report import draft

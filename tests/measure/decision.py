@@ -51,7 +51,7 @@ Named = tuple[str, str, str]
 
 
 class Text(NamedTuple):
-    """A text with what is annotated in it, `required` by both people or by one alone, and what its cases count."""
+    """A text with what is annotated in it, `required` by both annotators or by one alone, and what its cases count."""
 
     reading: Reading
     required: Sequence[Named]
