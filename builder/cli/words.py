@@ -309,8 +309,9 @@ def rules(ctx: click.Context, workdir: Path, reviews: int, shape: str | None) ->
 def new(sentence: str, triplet: str, workdir: Path) -> None:
     """Draft a rule from a sentence and its triplet.
 
-    TRIPLET is written "aspect|opinion|POS"; the rule makes it from SENTENCE. The draft pairs the two words as they stand there. Where the opinion is none yet, it makes one of its words. Make it
-    general, add examples, and put it into WORKDIR/rules.
+    TRIPLET is written "aspect|opinion|POS"; the rule makes it from SENTENCE. The draft pairs the two words as they
+    stand there. Where the opinion is none yet, it makes one of its words. Make it general, add examples, and put it
+    into WORKDIR/rules.
     """
     from builder.pipeline.rule_report import draft
 
