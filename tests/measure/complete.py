@@ -1,8 +1,8 @@
 """Rules against whole reviews: `python tests/measure/complete.py COMPLETE_DIR SCORER`.
 
 COMPLETE_DIR holds reviews in which two annotators, language models, marked every triplet (texts.jsonl, A.jsonl,
-B.jsonl), SCORER the script that scores them. Prints precision, recall and F1 of the rules, F1 of pairs, and F1 of both halves (by the
-parity of the id's SHA-256), then the same with one part switched off at a time.
+B.jsonl), SCORER the script that scores them. Prints precision, recall and F1 of the rules, F1 of pairs, and F1 of both
+halves (by the parity of the id's SHA-256), then the same with one part switched off at a time.
 """
 
 from __future__ import annotations
