@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -44,12 +45,11 @@ class PredicateRule:
 
 
 class Predicate(NamedTuple):
-    """A rule made ready: its expression with the group `core`, the entry of what it finds, and its classes of words.
-
-    `ends`: all that `endings` name.
+    """A rule made ready: its expression with the group `core`, compiled when a clause asks for it, the entry of what it
+    finds, and its classes of words. `ends`: all that `endings` name.
     """
 
-    expression: re.Pattern[str]
+    written: str
     entry: OpinionEntry
     words: Mapping[str, str]
     aspects: Sequence[tuple[str, str]]
@@ -89,10 +89,10 @@ def compile_predicates(rules: Sequence[tuple[Rule, PredicateRule]], valences: Ma
         for word in _find_anchors(rule, params) or plain:
             anchors[word] = (*anchors.get(word, ()), len(out))
         entry = OpinionEntry(rule.name, params.category, valences[params.category], rule.where)
-        expression = re.compile(f"(?:{before})(?P<core>{pattern})(?={after})")
         aspects, endings = ([(word[1:], char) for word, char in symbols if word[0] == mark] for mark in "@…")
         ends = tuple([ending for ending, _ in endings])
-        out.append(Predicate(expression, entry, plain, aspects, endings, ends))
+        written = f"(?:{before})(?P<core>{pattern})(?={after})"
+        out.append(Predicate(written, entry, plain, aspects, endings, ends))
     return Predicates(tuple(out), anchors)
 
 
@@ -114,12 +114,17 @@ def read_predicates(units: list[Unit], lexicon: Lexicon, predicates: Predicates)
     for place in sorted(places):
         predicate = predicates.rules[place]
         line = _spell(units, lexicon, predicate)
-        for match in reversed(list(predicate.expression.finditer(line))):
+        for match in reversed(list(_compile(predicate.written).finditer(line))):
             first, stop = match.span("core")
             run = units[first:stop]
             if run and all(a.end == b.start for a, b in pairwise(run)):
                 units = [*units[:first], _make_one(run, predicate.entry), *units[stop:]]
     return units
+
+
+@cache
+def _compile(written: str) -> re.Pattern[str]:
+    return re.compile(written)
 
 
 def _make_one(run: Sequence[Unit], entry: OpinionEntry) -> Unit:
