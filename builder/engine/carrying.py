@@ -102,7 +102,7 @@ class AddingRule:
     topic.
 
     `adding`: words before what goes in (裡面加了薑絲), whatever `amounts` of it the clause names (包滿滿的豆芽), and
-    though one of `enhancing` judges what it does (加顆梅子提味). `inside`: words that say so before 有 (裡面有薑絲).
+    though one of `enhancing` judges what it does (加顆梅子提味). `inside`: words that say so before 有 (裡面有亮片).
     """
 
     adding: frozenset[str]
