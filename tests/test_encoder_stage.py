@@ -25,7 +25,7 @@ SETTINGS = {
     "ingest.valid_share": 0.2,
     "ingest.test_share": 0.1,
     "discriminate.mode": "paper",
-    "discriminate.epochs": 1,
+    "discriminate.epochs": 16,
     "self_train.variants": VARIANTS,
     "self_train.epochs": 8,
     "self_train.iterations": 1,
