@@ -416,7 +416,7 @@ blockers = ["NOUN"]
         (
             "wholse = []",
             '["taste"]',
-            "mine.toml:7: rule 'mine': unknown parameter 'wholse'; parameters of kind 'pair-carry': amounts, ",
+            "mine.toml:7: rule 'mine': unknown parameter 'wholse'; parameters of kind 'pair-carry': ",
         ),
         ("named = 1", '["taste"]', "mine.toml:7: rule 'mine': named is not true or false"),
         ("", "3", "mine.toml:9: rule 'mine': foreign is not a table of lists of strings"),
