@@ -55,7 +55,7 @@ def files(cache: Path) -> None:
 
 def test_the_build_on_an_encoder_and_the_small_model_of_it_run() -> None:
     build, own, distil, extract = of_section("An encoder such as BERT", "build", "model", "extract")
-    run([*build, *settings(**{"encoder.rate": "1e-3"})])
+    run([*build, *settings(**{"encoder.rate": "1e-3", "discriminate.epochs": "16", "self_train.epochs": "16"})])
     assert run(own).startswith("餐點好吃，但是服務很慢\n")
     kept = json.loads(Path("encoder/models/C0/config.json").read_text("utf-8"))
     assert kept["encoder"]["model_type"] == "bert"
