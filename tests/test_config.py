@@ -232,3 +232,8 @@ def test_a_setting_that_is_gone_says_what_to_do_and_an_older_working_directory_i
     with db.writing(tmp_path) as connection, db.atomic(connection):
         runs.set_setting(connection, "build", json.dumps(kept))
     assert builds.remembered(tmp_path).resolved.config == Config(seed=7)
+
+
+def test_a_mode_that_is_gone_says_what_judges_now() -> None:
+    with pytest.raises(ConfigError, match="'cross-fit' is not one of 'auto', 'paper'; leave it out: "):
+        resolve(options={"discriminate.mode": "cross-fit"})

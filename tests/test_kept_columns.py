@@ -17,6 +17,8 @@ from builder.core.shards.local import LocalCrew
 from builder.pipeline.preview import preview
 from builder.release.diff import between
 from builder.release.export import table
+from builder.release.gates import RowLook
+from builder.release.manifest import MASKED
 from builder.release.reading import rows
 from builder.release.verify import _content
 from builder.reviews import sources
@@ -54,6 +56,24 @@ def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = builder.build(source, workdir=folder / "w", out=folder / "out", **settings)  # type: ignore[arg-type]
     assert made.release is not None
     return made.release.path
+
+
+def test_a_cell_is_masked_whatever_date_it_holds_and_verify_looks_at_it(tmp_path: Path) -> None:
+    cells = [
+        "0912345678",
+        "2024-03-01 王先生 0912-345-678 a@b.com",
+        "call 0912-345-678 on Mar 1, 2024",
+        "2024/3/1 12:30",
+    ]
+    table_in = [{"text": f"{text}，服務很好", "備註": cell} for text, cell in zip("湯麵飯菜", cells, strict=True)]
+    settings = {"profile": "rules", "workers": 1, "input": {"keep_columns": ("備註",)}}
+    made = builder.build(table_in, workdir=tmp_path / "w", out=tmp_path / "out", **settings)  # type: ignore[arg-type]
+    assert made.release is not None
+    kept = {review.columns["備註"] for review in made.release.reviews()}
+    assert "2024/3/1 12:30" in kept and not any("345" in str(cell) or "@" in str(cell) for cell in kept)
+    row = next(rows(made.release.path, "train"))
+    assert not RowLook.of(row, MASKED).shown
+    assert RowLook.of({**row, "columns": {"備註": "0912-345-678"}}, MASKED).shown
 
 
 def test_what_passes_through_stands_in_every_layer_of_a_release(

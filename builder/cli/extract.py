@@ -47,8 +47,8 @@ if TYPE_CHECKING:
     "system",
     default="rules",
     show_default=True,
-    help="rules; E, the rules with the model that builder ships, or with the judge built in --workdir; a variant A "
-    "to D built there (the last round; C1: a round); or ./FOLDER of a model that `publish --model` sent.",
+    help="rules; E, the rules with the model that builder ships; a variant A to D built in --workdir (the last round; "
+    "C1: a round); or ./FOLDER of a model that `publish --model` sent.",
 )
 @click.option(
     "--workdir",

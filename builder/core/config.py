@@ -174,7 +174,8 @@ def _checked(key: str, hint: Any, value: object, where: str) -> object:
     if origin is Literal:
         choices = typing.get_args(hint)
         if value not in choices:
-            raise ConfigError(f"{key} = {value!r} is not one of {', '.join(map(repr, choices))}", where=where)
+            message = f"{key} = {value!r} is not one of {', '.join(map(repr, choices))}"
+            raise ConfigError(message, where=where, fix=_NO_PANEL if value == "cross-fit" else "")
         return value
     if origin is tuple:
         if not isinstance(value, (list, tuple)) or not all(isinstance(item, str) for item in value):

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from builder.core.errors import ConfigError
+from builder.core.errors import ConfigError, ModelError
 from builder.core.records import Triplet
 from builder.core.settings import ReleaseSettings
 from builder.engine import Doc, RuleEngine
@@ -104,6 +104,10 @@ def rated_model(workdir: Path, device: str = "auto") -> Rated | None:
     if not judged or _setting(workdir, "discriminate.mode", "auto") != "auto":
         return None
     folder = workdir / "models" / SHIPPED
+    if not folder.is_dir():
+        raise ModelError(
+            "an earlier version judged it", where=str(workdir), fix=f"run `builder resume --workdir {workdir}`"
+        )
     model = load_model(folder, device if device != "auto" else str(_setting(workdir, "device", "auto")))
     calibration = load_calibration(folder)
     return None if calibration is None else Rated(model, calibration)

@@ -38,7 +38,6 @@ from builder.release.package import write_row
 from builder.reviews.dedup.near_duplicates import normal
 from builder.reviews.privacy import masking as privacy
 from builder.reviews.script import language_tag, same_script
-from builder.reviews.sources.cells import date_of
 from builder.reviews.text import hashed, read_part, repaired_view
 from builder.store import db, reviews, runs, triplets
 from builder.store import labels as labelled
@@ -106,8 +105,8 @@ def build_row(
 
 
 def _mask_cell(cell: str | None, place: str | None) -> str | None:
-    """A cell of a column that passes through, without the personal data that texts lose. A date is none."""
-    return cell if cell is None or date_of(cell) else privacy.mask(cell, [place] if place else []).text
+    """A cell of a column that passes through, without the personal data that texts lose."""
+    return None if cell is None else privacy.mask(cell, [place] if place else []).text
 
 
 def _language(context: Context, review: Review) -> str:

@@ -362,10 +362,12 @@ def _agreed_triplets(
 
 
 def _fit_calibration(context: Context, source: int, model: ShippedModel, alone: Mapping[int, float]) -> Calibration:
-    """The calibration of the build, fitted to gold and to labels that taught, if there are any."""
+    """The calibration of the build, fitted to gold and to labels that taught, if there are any. Labels that moved the
+    weights say nothing of confidence: the model knows them.
+    """
     connection, path = context.connection, context.config.evaluate.gold
     rows = layers.rows(path) if not is_pool(path) else []  # what a pool unites comes after this
-    taught = read_taught_labels(context)
+    taught = [] if context.folders.taught_model else read_taught_labels(context)
     due = {labels.review.id: [_answer(triplet) for triplet in labels.triplets] for labels in taught}
     splits = {labels.split for labels in taught} | ({"test"} if rows else set())
     keys = {str(row["id"]) for row in rows}

@@ -105,7 +105,8 @@ def _columns(facts: Facts) -> str:
     if not (kept := kept_columns(facts.config)):
         return "Place and author columns are not released."
     names = ", ".join(f"`{name}`" for name in kept)
-    return f"The columns {names} are released and masked as texts are; an author's name alone stays in them."
+    passed = f"What passes through from the input ({names}) is masked as texts are; an author's name alone stays in it."
+    return f"{passed} Other place and author columns are not released."
 
 
 def _by_source(facts: Facts) -> str:

@@ -221,7 +221,9 @@ class RowLook(NamedTuple):
         `compared`: whether it is compared with others; else its normal text is left empty.
         """
         text, normal_text = row["text"], normal(row["text"]) if compared else ""
-        return cls(hashed(text), hashed(row["id"]), normal_text, unmasked(text, replacements))
+        cells = filter(None, row.get("columns", {}).values())
+        shown = dict.fromkeys(kind for part in (text, *cells) for kind in unmasked(part, replacements))
+        return cls(hashed(text), hashed(row["id"]), normal_text, list(shown))
 
 
 class WholeRelease:

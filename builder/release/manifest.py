@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from builder.release.figures import QualityFigure, as_rows
-from builder.release.reading import FORMAT
+from builder.release.reading import FORMAT, kept_columns
 
 Json = Mapping[str, object]
 
@@ -145,7 +145,7 @@ PRIVACY = {
     "masked": MASKED,
     "not_released": ["authors", "places", "raw texts", "input files"],
 }
-"""What is done for privacy; `verify` looks for what a mask should have covered."""
+"""What is done for privacy where no column passes through; `verify` looks for what a mask should have covered."""
 MASKING = (
     "A language model invented 1,024 sentences with and without names, addresses and places. On the 140 written last, "
     "which no rule was fitted to, recall is 96% and precision 99%; on the others 97% and 99%. Real reviews may "
@@ -169,6 +169,12 @@ def making(facts: Facts) -> dict[str, object]:
         "folders": [dict(folder) for folder in facts.folders],
         "config": dict(facts.config),
     }
+
+
+def _describe_privacy(facts: Facts) -> dict[str, object]:
+    passed = kept_columns(facts.config)
+    beside = {"passed_through": list(passed)} if passed else {}
+    return PRIVACY | {"ids": facts.config.get("release.ids", "keep")} | beside
 
 
 def manifest(facts: Facts, files: Mapping[str, Content]) -> str:
@@ -204,7 +210,7 @@ def manifest(facts: Facts, files: Mapping[str, Content]) -> str:
         **({"places": {"named": facts.places, "in_several_splits": facts.places_apart}} if facts.places else {}),
         "panel": facts.panel,
         "quality": facts.quality,
-        "privacy": PRIVACY | {"ids": facts.config.get("release.ids", "keep")},
+        "privacy": _describe_privacy(facts),
         "ingest": dict(facts.ingest),
         "figures": as_rows(facts.figures),
         "metrics": [

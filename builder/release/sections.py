@@ -237,7 +237,9 @@ def made(facts: Facts) -> str:
     if origin.has_shipped_model(facts):
         terms.append("The *shipped model* is a reader that comes with builder, taught by other reviews.")
         terms += ["`E0` is what rules and shipped model hold together."] * ("E0" in named or "together" in named)
-    elif "panel" in named or "E0" in named:
+    elif "E0" in named and "panel" not in named:
+        terms.append("`E0` is what the rules hold, weighed with what language models say.")
+    elif "panel" in named:
         terms.append("The *panel* is the taggers of cross-fitting: each rates reviews that it was not trained on.")
         terms.append("`E0` is what rules and panel hold together.")
     if origin.is_judged(facts):
@@ -285,7 +287,7 @@ def agreement(facts: Facts) -> str:
     gold = [metric for metric in facts.metrics if not metric[0].endswith((" against rules", " against silver"))]
     silver = [metric for metric in facts.metrics if metric[0].endswith("against silver")]
     rules = [metric for metric in facts.metrics if metric[0].endswith("against rules")]
-    held = "the shipped model" if origin.has_shipped_model(facts) else "taggers"
+    held = "the shipped model" if origin.has_shipped_model(facts) else "language models"
     taught = "" if origin.has_shipped_model(facts) else " that taught it"
     parts = []
     if gold:

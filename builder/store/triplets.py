@@ -161,8 +161,8 @@ def source(
 
 
 RULES_REPEATED = "rules"
-"""The signature of a model's source that only repeats what the rules propose, where no judge is trained or it is not
-trusted: it is no second opinion.
+"""The signature of a model's source that only repeats what the rules propose, where nothing
+judged: it is no second opinion.
 """
 
 

@@ -70,7 +70,7 @@ def start_domain(
         chosen = texts[:: max(1, len(texts) // (_READ * label))]
         lines = (json.dumps({"id": str(number), "text": text}) + "\n" for number, text in enumerate(chosen, start=1))
         write_atomically(sample, "".join(lines).encode())
-    settings = {"domain": CORE, "discriminate.mode": "auto"}
+    settings = {"domain": CORE}
     run(new_build((sample,), workdir, workdir / "releases", None, settings), until="self_train", report=report)
     made = make_pool(workdir, PoolSettings(label, _SEED, "all"))
     with db.reading(workdir) as connection:
