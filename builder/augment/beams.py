@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from builder.augment.nets.seq2seq import LabelledSeq2Seq, MaskedSentence
     from builder.learning.pieces import Inventory
 
-# ---- beams
+# ---- Search
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +170,7 @@ def _text(ids: Sequence[int], item: MaskedSentence, tokens: Sequence[int], reade
     )
 
 
-# ---- barring
+# ---- What beams may not write
 
 LABELLED = -1
 """The number of what is never free."""

@@ -1,17 +1,10 @@
-"""MaskFrag of masked sequence-to-sequence augmentation (Li et al. 2020, section 3.2.1), and which sentences and
-starts are drawn.
+"""Fragments of masked sequence-to-sequence augmentation (Li et al. 2020): which are masked (MaskFrag, section 3.2.1),
+and how the network of `masked-seq2seq` learns to write them (algorithm 1), without their labels first, then with them.
 
-In: tokens with their labels (0 is O), a start and a proportion. Out: the tokens with the fragment's O tokens masked,
-and the fragment. The paper counts from 1 and its ends are inclusive: positions u to v = u + r * n are the fragment, m
+In: labelled sentences, a network and its tokens. Out: fragments, the network with its weights, and their digest. The
+paper counts from 1 and its ends are inclusive: positions u to v = u + r * n are the fragment, m
 = v - u + 1 tokens. Here ranges count from 0 and are half-open, so that fragment [u, u + floor(r * n) + 1) is the
 paper's.
-
-What can be set about `masked-seq2seq`: its training, its search, and which beams count.
-
-How the network of `masked-seq2seq` is trained: sentences are drawn with their fragments (Li et al. 2020, algorithm
-1), without their labels first, then with them.
-
-In: labelled sentences, a network and its tokens. Out: the network with its weights, and their digest.
 """
 
 from __future__ import annotations
@@ -35,9 +28,7 @@ if TYPE_CHECKING:
     from builder.learning.obtain import ModelShelf, Phase, TrainingRun
     from builder.learning.pieces import Inventory
 
-# ---- mask frag
-
-# ---- mask frag
+# ---- Which fragment is masked
 
 Token = TypeVar("Token")
 SHORT = 5
@@ -103,7 +94,7 @@ def chosen_fragments(
     return tuple(fragments[min(len(fragments) - 1, int(offset + i * step))] for i in range(copies))
 
 
-# ---- fragment settings
+# ---- Settings
 
 NAME = "masked-seq2seq"
 
@@ -154,7 +145,7 @@ class MaskedSeq2SeqSettings(InDomain):
         }
 
 
-# ---- fragment training
+# ---- Training
 
 _FASTER = 3
 """The embedded network takes so many times the learning rate of other embedded ones: at theirs a pass over a corpus

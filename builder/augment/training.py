@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from builder.learning.obtain import Schedule
 
-# ---- conditions
+# ---- Conditions
 
 LABELS = ("O", "B-aspect", "I-aspect", "B-opinion", "I-opinion")
 KINDS = {"aspect": ("aspect",), "aspect+opinion": ("aspect", "opinion")}
@@ -153,8 +153,6 @@ def free_words(sentence: Sentence, spans: Sequence[Span], marks: Sequence[Mark])
             out.append(tuple(tokens))
     return tuple(out)
 
-
-# ---- training
 
 # ---- Settings as text
 

@@ -21,7 +21,7 @@ from builder.augment.bench.augmented import NONE
 from builder.augment.bench.cells import MAIN, SHOWN, Cell, Spread, least_p, rank_sum
 from builder.core.errors import ConfigError, install_command
 
-# ---- tables
+# ---- Tables
 
 LEVEL = 0.05
 
@@ -147,7 +147,7 @@ def as_json(rows: Sequence[TableLine], cells: Sequence[Cell], about: dict[str, o
     return json.dumps(document, ensure_ascii=False, indent=1) + "\n"
 
 
-# ---- plots
+# ---- Plots
 
 COLOURS = ("#3b6fb6", "#d1732b", "#3f8f5b", "#a3457f", "#7a6a2c", "#5b5bb0", "#8c4a3a", "#2f8c94")
 _MARKERS = "osD^vPX*"

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-# ---- shift
+# ---- One shift
 
 FEWEST = 5
 PERPLEXITY = 30
@@ -132,7 +132,7 @@ def skew(points: Sequence[Point], axis: int) -> float:
     return float(third / second**1.5) if second > 0 else 0.0
 
 
-# ---- shifts
+# ---- Shifts of several sets
 
 MOST_POINTS = 500
 

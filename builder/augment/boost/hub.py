@@ -38,7 +38,7 @@ from builder.learning.encode import batches
 from builder.learning.loop import fit, scope
 from builder.learning.task import NetworkConfig, seed_of
 
-# ---- masked
+# ---- Masked language models
 
 ROOM = 4096
 """Tokens of a batch, padding included."""
@@ -158,7 +158,7 @@ def load_masked(source: str) -> MaskedModel:
     return MaskedModel(hub.load_network("AutoModelForMaskedLM", source, wanted=wanted), tokenizer, source)
 
 
-# ---- hub
+# ---- Encoders with heads
 
 MASKED = 0.15
 """Share of the tokens that the language modelling head learns from in a batch (Devlin et al. 2019)."""

@@ -29,7 +29,7 @@ from builder.learning.devices import choose, device_of
 from builder.learning.encode import batches
 from builder.learning.loop import scope
 
-# ---- translating
+# ---- Translation models
 
 _ROOM = 1024
 """Tokens of a batch."""
@@ -74,7 +74,7 @@ def load_translator(source: str, threads: int, device: str) -> Translator:
     return Translator(network.to(choose(device)), hub.load_tokenizer(source), digest, threads)
 
 
-# ---- back translation
+# ---- The method
 
 NAME = "back-translation"
 _CHUNK = 1024

@@ -36,7 +36,7 @@ from builder.learning.obtain import Measure, Phase, TrainingRun, train_phases
 from builder.learning.pieces import Inventory
 from builder.learning.task import Progress
 
-# ---- cloze
+# ---- The network
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +198,7 @@ class LstmCloze(Cloze):
         return x.gather(1, at[:, :, None].expand_as(x))
 
 
-# ---- filling
+# ---- Filling masks
 
 Choice = tuple[dict[int, int], float]
 """The new token of every place, and the sum of their log-probabilities."""
