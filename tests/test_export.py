@@ -375,7 +375,7 @@ def test_the_card_states_measured_quality_or_that_none_was_and_never_shows_agree
     assert f"## Quality\n\n{NOT_MEASURED}\n" in unmeasured
     assert "93.3" not in unmeasured.partition("## Agreement with the rules (no measure of quality)")[0]
     assert (
-        "| rules and taggers together (E0) against the rules alone | valid | precision, exact match | 93.3 |"
+        "| rules and language models together (E0) against the rules alone | valid | precision, exact match | 93.3 |"
         in unmeasured
     )
     figure = QualityFigure("precision, exact match", "silver labels", "150 answers of one person", 81.25, 74.5, 86.5)
