@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import shutil
+from datetime import time, timedelta
 from pathlib import Path
 
 import pytest
@@ -157,6 +158,30 @@ def test_every_reader_gives_the_cells_as_text(tmp_path: Path, ending: str) -> No
         row for row in sources.read(path, sources.Columns(keep=("桌號", "分店", "text"))) if isinstance(row, RawReview)
     ]
     assert [row.kept for row in read] == [("12", "甲", "湯很好喝"), ("7", None, "麵太鹹了")]
+
+
+def test_a_cell_of_any_type_is_kept_as_text(tmp_path: Path) -> None:
+    import pyarrow
+    from pyarrow import parquet
+
+    cells: dict[str, list[object]] = {
+        "text": ["湯很好喝"],
+        "time": [time(12, 30)],
+        "waited": [timedelta(minutes=5)],
+        "bytes": [b"\x01\xff"],
+        "none": [None],
+    }
+    parquet.write_table(pyarrow.table(cells), tmp_path / "in.parquet")
+    (row,) = sources.read(tmp_path / "in.parquet", sources.Columns(keep=tuple(cells)))
+    assert isinstance(row, RawReview)
+    assert row.kept == ("湯很好喝", "12:30:00", "0:05:00", "01ff", None)
+
+
+def test_a_column_that_is_kept_is_not_unused_however_its_name_is_written(tmp_path: Path) -> None:
+    source = tmp_path / "in.csv"
+    source.write_text("text,Branch Name,other\n湯很好喝,甲,1\n", encoding="utf-8")
+    seen = preview(source, resolve(options={"input.keep_columns": ("branch_name",)}).config)
+    assert (seen.unused, seen.kept) == (("other",), ("branch_name",))
 
 
 def test_the_option_names_them_with_commas(tmp_path: Path, here: Command) -> None:

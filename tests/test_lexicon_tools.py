@@ -579,6 +579,15 @@ def test_a_broken_candidate_file_is_refused_with_its_line(
         accept(path, tmp_path / "mine", lexicon)
 
 
+def test_a_file_of_version_0_7_is_read_and_written_with_the_columns_of_today(tmp_path: Path, lexicon: Lexicon) -> None:
+    path = answered(tmp_path, lexicon, {"酥鬆": "yes"})
+    lines = path.read_text(encoding="utf-8").splitlines()
+    path.write_text("\n".join([lines[0].removesuffix("answer") + "accept", *lines[1:]]), encoding="utf-8")
+    assert [word for word, _ in accept(path, tmp_path / "mine", lexicon).opinions] == ["酥鬆"]
+    assert write_candidates(induce(map(read, REVIEWS), lexicon), path) == 1
+    assert tuple(path.read_text(encoding="utf-8").splitlines()[0].split("\t")) == COLUMNS
+
+
 def test_an_answer_that_is_neither_yes_nor_no_is_refused(tmp_path: Path, lexicon: Lexicon) -> None:
     with pytest.raises(ResourceError, match="'maybe' in the column answer"):
         accept(answered(tmp_path, lexicon, {"酥鬆": "maybe"}), tmp_path / "mine", lexicon)

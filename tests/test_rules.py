@@ -279,6 +279,7 @@ def test_a_refusing_rule_of_aspects_names_the_aspect(lexicon: Lexicon) -> None:
         ("BLOCKED", ["STOP CURRENT&SEAT"], True),
         ("BLOCKED", ["CURRENT&SEAT&VERB"], True),
         ("ASPECT", ["CURRENT&SEAT"], True),
+        ("BLOCKED", ["CURRENT&ASPECT STOP"], False),
     ],
 )
 def test_a_rule_reads_a_word_as_another_kind_of_unit_before_phrases_are_found(

@@ -13,6 +13,7 @@ from builder.core.errors import ConfigError
 from builder.engine.constituents import Constituent
 from builder.engine.patterns import spell_symbols
 from builder.engine.reading import ReadClause
+from builder.engine.units import lower_case
 from builder.language.lexicon.rules import Rule, RuleExample
 
 _CATEGORIES = {"POS": "eval.good", "NEG": "eval.bad", "NEU": "ordinary.neutral"}
@@ -25,24 +26,45 @@ _ORDER = {"pair-pattern": 50, "predicate": 9}
 def draft_rule(text: str, triplet: str, clauses: Sequence[ReadClause]) -> Rule:
     """The draft for a text and its `aspect|opinion|polarity`.
 
-    ConfigError where that is no triplet, or where no clause has both words, nor the opinion as words of its own.
+    ConfigError where that is no triplet, where the text lacks the aspect, or where no clause has both words, nor the
+    opinion as words of its own.
     """
     aspect, opinion, polarity = [*triplet.split("|"), "", ""][:3]
     if not aspect or not opinion or polarity not in _CATEGORIES or triplet.count("|") != 2:
         raise ConfigError(f"{triplet!r} is no triplet", where="TRIPLET", fix='write "aspect|opinion|POS", NEG or NEU')
-    start = text.find(opinion)
-    for clause in clauses:
-        items = clause.items
-        named = next((item for item in items if item.term and item.word == aspect), None)
-        judging = next((item for item in items if item.phrase and item.phrase.entry.word in opinion), None)
-        run = [item for item in items if start <= item.start and item.end <= start + len(opinion)]
-        whole = start >= 0 and "".join(item.word for item in run) == opinion and len(run) <= len(_NAMES)
-        if named and judging and not (whole and len(run) > 1):
+    fix, shown = "write both as the sentence has them", lower_case(text)
+    if aspect.lower() not in shown:
+        raise ConfigError(f"the sentence has no {aspect!r}", where="TRIPLET", fix=fix)
+    for items in (clause.items for clause in clauses):
+        named = next((item for item in items if item.term and item.word == aspect.lower()), None)
+        judging = next((item for item in items if _makes_opinion(item, shown, opinion.lower())), None)
+        if named and judging:
             return _make_rule("pair-pattern", text, triplet, {"pattern": _spell_pattern(items, named, judging)})
-        if whole:
+    for items in (clause.items for clause in clauses):
+        run = _find_run(items, shown, opinion.lower())
+        if len(run) > len(_NAMES):
+            fix = f"name an opinion of {len(_NAMES)} words or fewer"
+            raise ConfigError(f"{opinion!r} has {len(run)} words", where="TRIPLET", fix=fix)
+        if run and not (len(run) == 1 and run[0].phrase):
             return _make_rule("predicate", text, triplet, _describe_words(run, polarity))
-    fix = "write both as the sentence has them"
     raise ConfigError(f"no clause has {aspect!r} and {opinion!r} as words", where="TRIPLET", fix=fix)
+
+
+def _makes_opinion(item: Constituent, text: str, opinion: str) -> bool:
+    """Whether an opinion is said by an opinion phrase: by its core, with its negators and what else it has (不太舒適:
+    不舒適).
+    """
+    if item.phrase is None or item.phrase.entry.word not in opinion:
+        return False
+    said = iter("".join(text[start:end] for start, end in (*item.phrase.negators, (item.start, item.end))))
+    return all(character in said for character in opinion)
+
+
+def _find_run(items: Sequence[Constituent], text: str, opinion: str) -> list[Constituent]:
+    """The constituents of a clause that together are the opinion."""
+    start = text.find(opinion, items[0].start)
+    run = [item for item in items if start <= item.start and item.end <= start + len(opinion)]
+    return run if "".join(item.word for item in run) == opinion else []
 
 
 def _spell_pattern(items: Sequence[Constituent], aspect: Constituent, opinion: Constituent) -> str:

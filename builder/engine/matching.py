@@ -118,7 +118,7 @@ class Matcher:
         about, beside = [], []
         for place, matched in enumerate(self._rules):
             for pattern in matched.patterns:
-                if pattern.needs and not (pattern.about and action == "read-as"):
+                if pattern.needs and action != "read-as":
                     beside.append((pattern.needs[0], place))
                 else:
                     about.append((pattern.about, place))

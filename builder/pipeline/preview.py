@@ -44,10 +44,10 @@ _REASONS = {
 class Preview:
     """`rows` is an estimate unless `exact`. `columns`: role to the file's name for it, None where it has none.
 
-    `by_content`: the text column is known by what it holds. `unused`: columns that no role took. `kept`: those that
-    pass through to the release. `unusable`: rows
-    that will be set aside, by reason, of those that were looked at. `samples`: the first usable texts. `reused_ids`:
-    usable rows whose id an earlier one has.
+    `by_content`: the text column is known by what it holds. `unused`: columns that no role took and that do not
+    pass through. `kept`: those that do, by their names in the release. `unusable`: rows that will be set aside, by
+    reason, of those that were looked at. `samples`: the first usable texts. `reused_ids`: usable rows whose id an
+    earlier one has.
     """
 
     file: str
@@ -129,7 +129,7 @@ def preview(path: Path, config: Config) -> Preview:
             ids |= {item.id} if item.id else set()
     if not exact:
         rows = _rounded(used[0] * path.stat().st_size / used[1]) if all(used) else MOST_ROWS
-    taken = {*understood.columns.values(), *config.input.keep_columns}
+    taken = {*understood.columns.values(), *understood.kept}
     unused = tuple(name for name in understood.names if name not in taken)
     return Preview(
         path.name, understood.encoding, rows, exact, dict(understood.columns), understood.by_content, unused,

@@ -21,6 +21,8 @@ from builder.language.lexicon.induce import Induced
 from builder.language.lexicon.resources import Lexicon
 from builder.language.lexicon.rules import write_rule
 from builder.pipeline import builds
+from builder.reviews.script import script_of
+from builder.reviews.text import from_source, read_part, view
 from builder.store import labels, reviews
 
 _CHUNK = 1024
@@ -139,7 +141,16 @@ def draft(workdir: Path, text: str, triplet: str) -> str:
     reader = make_reader(Recipe(folders=folders_in(workdir)))
     (reading,) = reader.read([text])
     assert isinstance(reader.engine, Engine)
-    return write_rule(draft_rule(reading.view.text, triplet, reader.engine.read(reading.doc)))
+    shown = "|".join(_show_part(part, reading, reader.lexicon) for part in triplet.split("|"))
+    return write_rule(draft_rule(reading.view.text, shown, reader.engine.read(reading.doc)))
+
+
+def _show_part(part: str, reading: Reading, lexicon: Lexicon) -> str:
+    """A part of a triplet as the view of its sentence has it, or would have it (不舒適 of 不太舒適)."""
+    start = reading.text.find(part)
+    if start >= 0 and (spans := from_source(reading.view, [(start, start + len(part))])):
+        return reading.view.text[slice(*spans[0])]
+    return view(part, lexicon.variants, script_of(read_part(reading.text))).text
 
 
 def tell_refusals(connection: sqlite3.Connection, workdir: Path, review: int) -> Iterator[str]:

@@ -229,6 +229,8 @@ def _unfit(word: str, use: Uses, lexicon: Lexicon, settings: InductionSettings, 
 # ---- Candidate files
 
 COLUMNS = ("kind", "word", "meaning", "confidence", "support", "association", "purity", "evidence", "answer")
+_EARLIER = (*COLUMNS[:-1], "accept")
+"""The columns of files that version 0.7 wrote."""
 BETWEEN = " ／ "
 """What stands between two sentences."""
 Sentences = Mapping[tuple[int, int], str]
@@ -369,7 +371,7 @@ def _read_lines(path: Path) -> list[str]:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise ResourceError(f"cannot be read: {error}", where=str(path), fix=_FIX) from error
-    if not lines or tuple(lines[0].split("\t")) != COLUMNS:
+    if not lines or tuple(lines[0].split("\t")) not in (COLUMNS, _EARLIER):
         raise ResourceError("this is no candidate file", where=f"{path}:1", fix=_FIX)
     return lines
 

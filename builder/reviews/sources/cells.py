@@ -210,10 +210,14 @@ def _finite(value: float | Decimal) -> bool:
 
 
 def _kept(value: object) -> str | None:
-    """A cell as text: a time as ISO 8601 has it, a list or an object as JSON."""
+    """A cell as text: a time as ISO 8601 has it, a list or an object as JSON, bytes as hexadecimal digits."""
     if isinstance(value, bool | dict | list):
         return json.dumps(value, ensure_ascii=False, default=str)
-    return value.isoformat() if isinstance(value, date) else _label(value)
+    if value is None or isinstance(value, str | int | float | Decimal):
+        return _label(value)
+    if isinstance(value, date):
+        return value.isoformat()
+    return value.hex() if isinstance(value, bytes) else str(value)
 
 
 def _label(value: object) -> str | None:

@@ -241,6 +241,7 @@ def resolve(table: Table, columns: Columns, source: Source) -> Picks:
     chosen = dict.fromkeys(GUESSES) | guessed | {"place": _place(table, scopes, inside)} | picks
     source.understood.columns = {role: None if i is None else names[i] for role, i in chosen.items()}
     keep = tuple(_position(names, keys, "--keep-columns", name, where) for name in columns.keep)
+    source.understood.kept = tuple(names[i] for i in keep)
     return Picks(**chosen, order=_order(table, chosen["date"]), keep=keep)  # type: ignore[arg-type]
 
 

@@ -53,12 +53,14 @@ class Understanding:
     """What a reader understood of a file: its encoding, the names of its columns, and by role the name of the column
     that has it, None where none has.
 
-    `by_content`: the text column was known by what it holds, not by its name.
+    `kept`: the file's names for the columns that pass through. `by_content`: the text column was known by what it
+    holds, not by its name.
     """
 
     encoding: str = ""
     names: tuple[str, ...] = ()
     columns: dict[str, str | None] = field(default_factory=dict)
+    kept: tuple[str, ...] = ()
     by_content: bool = False
 
 
