@@ -78,6 +78,8 @@ def test_config_lists_all_settings_or_those_of_a_section(here: Command) -> None:
     lines = here("config", "release").out.splitlines()
     assert lines[0] == "What is written under releases/."
     assert any(line.startswith("  release.licence ") for line in lines)
+    refused = here("config", "release", "--json")
+    assert refused.code == 2 and "leave out KEY" in refused.err and not refused.out
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from conftest import Command
 
+from builder.cli.gain import _print_gain
 from builder.engine import make_engine
 from builder.engine.reader import Recipe, extract, make_reader
 from builder.gold.metrics.scores import Answer
@@ -18,7 +19,7 @@ from builder.language.lexicon.packs import find_model
 from builder.models.combiner import Combiner
 from builder.models.shipped import open_model
 from builder.pipeline.holding import shipped_holder
-from builder.teaching.gain import SWITCHES, _Trial
+from builder.teaching.gain import SWITCHES, GainRow, MeanScore, MeasuredGain, PartGain, _Trial
 from builder.teaching.label_sources import forget, read_labels, untaught
 from builder.teaching.lessons import (
     Lessons,
@@ -76,7 +77,30 @@ def test_the_gain_is_shown_for_each_size_and_the_rule_can_be_added(here: Command
     assert "0 rules changed, 0 aspects learnt" in ran.out and not folder.exists()
     named = [line.split("  ")[0] for line in ran.out.splitlines()]
     assert {"aspects", "rules switched off", "weights", "release.whole_products=drop"} <= set(named)
-    assert "the labels move no weights" in ran.out, "rules and reader find all of it"
+    assert "the labels move no weights: F1 stays" in ran.out.splitlines(), "rules and reader find all of it"
+
+
+@pytest.mark.parametrize(
+    ("parts", "by_weights", "said"),
+    [
+        (("aspects", "rules switched off", "weights"), 0.0, ["the labels move no weights: F1 stays"]),
+        (("aspects", "weights"), -0.04, ["the labels move no weights: F1 stays"]),
+        (("aspects", "weights"), -1.26, ["the labels move no weights: F1 would be 1.3 lower"]),
+        (("aspects", "weights"), 0.5, []),
+        (("aspects", "rules switched off"), 0.0, []),
+    ],
+)
+def test_what_the_labels_say_of_weights_and_switches(
+    parts: tuple[str, ...], by_weights: float, said: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    score = MeanScore(50.0, 50.0, 50.0)
+    switches = (PartGain(SWITCHES[1], (0.5, 1.5)), PartGain(SWITCHES[2], (0.5, 0.0)))
+    named = tuple(PartGain(name, (0.0, 0.0)) for name in parts)
+    measured = MeasuredGain((GainRow(12, score, score, (0.0, 0.0)),), 24, 0, named, switches, by_weights)
+    _print_gain(measured, 2, as_json=False)
+    out = capsys.readouterr().out
+    last = out[out.index(SWITCHES[2]) :].splitlines()[1:]
+    assert last == [*said, "your labels speak for `--set release.passable=POS`"]
 
 
 def write_praise(path: Path, number: int = 60) -> Path:
@@ -276,6 +300,16 @@ def test_a_working_directory_that_is_taught_builds_with_it_and_forgets_it(here: 
     assert len(kept) == 60 and all(row["triplets"] and row["text"] for row in kept), "labels for the taggers"
     again = here("gain", "--gold", gold, "--workdir", work, "--splits", "1", "--teach")
     assert again.out == ran.out, "labels do not count twice"
+    told = here(
+        "gain", "--gold", gold, "--workdir", work, "--splits", "1", "--teach", "--write", tmp_path / "w", "--json"
+    )
+    made = json.loads(told.out)
+    assert list(made) == ["rows", "parts", "switches", "weighed", "by_weights"] and made["weighed"] is True
+    assert made["rows"][-1]["labels"] == 30 and made["by_weights"] > 0
+    assert [part["name"] for part in made["parts"]] == ["aspects", "rules switched off", "weights"]
+    assert [switch["name"] for switch in made["switches"]] == list(SWITCHES)
+    assert made["parts"][0] == {"name": "aspects", "mean": 0.0, "gains": [0.0]}
+    assert "0 rules changed, 0 aspects learnt" in told.err and f"{work} is taught by 60 reviews" in told.err
     back = here("gain", "--workdir", work, "--forget").out
     assert back.startswith("taken back: 0 rules, 0 aspects and the labels of 60 reviews; `builder resume --workdir")
     assert "was taught nothing" in here("gain", "--workdir", work, "--forget").out

@@ -203,3 +203,20 @@ def test_the_commands_show_agreement_and_disputes(disputed: tuple[Path, Pool], h
     assert "amy YY · bo NX" in listed
     assert "3 disputes to decide" in listed
     assert "does not end in" not in here("annotate", "adjudicate", "--export", "x.json", "--workdir", workdir).error
+
+
+@pytest.mark.parametrize("command", ["agreement", "adjudicate"])
+def test_all_rows_are_shown_however_many(
+    command: str, disputed: tuple[Path, Pool], here: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workdir, _ = disputed
+    whole = here("annotate", command, "--workdir", workdir)
+    monkeypatch.setattr("builder.cli.printing.PRINTED", 1)
+    assert here("annotate", command, "--workdir", workdir) == whole
+
+
+@pytest.mark.parametrize("option", ["--export", "--import"])
+def test_json_of_a_sheet_is_refused(option: str, disputed: tuple[Path, Pool], here: Command) -> None:
+    ran = here("annotate", "adjudicate", option, "x.csv", "--json", "--workdir", disputed[0])
+    assert ran.code == 2 and "leave out --export and --import" in ran.err
+    assert not ran.out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections import Counter
 from dataclasses import replace
@@ -169,7 +170,7 @@ def test_the_database_refuses_labels_that_make_no_sense(tmp_path: Path) -> None:
                 gold.put(connection, who, [(one.id, wrong)], "t")
 
 
-def test_the_command_says_what_it_made(tmp_path: Path, here: Command) -> None:
+def test_the_command_says_what_it_made(tmp_path: Path, here: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     workdir = work(tmp_path)
     ran = here("pool", "--n", "9", "--workdir", workdir)
     assert ran.code == 0, ran.err
@@ -181,6 +182,12 @@ def test_the_command_says_what_it_made(tmp_path: Path, here: Command) -> None:
     assert "test" in listed
     assert listed.endswith("1 pool\n")
     assert here("pool", "--n", "2", "--workdir", workdir).code == 0
-    assert here("pool", "--list", "--workdir", workdir).out.endswith("2 pools\n")
+    whole = here("pool", "--list", "--workdir", workdir)
+    assert whole.out.endswith("2 pools\n")
+    monkeypatch.setattr("builder.cli.printing.PRINTED", 1)
+    assert here("pool", "--list", "--workdir", workdir) == whole, "however many there are"
+    refused = here("pool", "--n", "3", "--json", "--workdir", workdir)
+    assert refused.code == 2 and "give --list, too" in refused.err
+    assert len(json.loads(here("pool", "--list", "--json", "--workdir", workdir).out)) == 2
     assert "no database here" in here("pool", "--workdir", tmp_path / "nothing").error
     assert not (tmp_path / "nothing").exists()

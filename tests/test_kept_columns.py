@@ -191,6 +191,18 @@ def test_the_option_names_them_with_commas(tmp_path: Path, here: Command) -> Non
     assert "  kept    branch, when: in the release, masked as the text is" in ran.out.splitlines()
 
 
+@pytest.mark.parametrize("name", ["2024", "true", "[a]"])
+def test_a_name_that_toml_reads_as_another_value_is_a_name(name: str, tmp_path: Path, here: Command) -> None:
+    source = tmp_path / "in.csv"
+    source.write_text(f"text,{name},branch\n湯很好喝,7,甲\n", encoding="utf-8")
+    ran = here("build", source, "--keep-columns", name, "--dry-run", cwd=tmp_path)
+    assert f"  kept    {name}: in the release, masked as the text is" in ran.out.splitlines(), ran.err
+    over = here(
+        "build", source, "--keep-columns", name, "--set", "input.keep_columns=branch", "--dry-run", cwd=tmp_path
+    )
+    assert "  kept    branch: in the release, masked as the text is" in over.out.splitlines()
+
+
 def test_a_name_that_no_column_has_and_one_given_twice_are_refused(tmp_path: Path) -> None:
     source = tmp_path / "in.csv"
     source.write_text("text,branch\n湯很好喝,甲\n", encoding="utf-8")

@@ -229,10 +229,10 @@ def agreement(pool_id: str | None, kind: str, workdir: Path, as_json: bool) -> N
         whole = {"pool": made.id, "candidates": made.size, "disputed": disputed, "undecided": open_}
         click.echo(json.dumps({**whole, **asdict(result)}, ensure_ascii=False, indent=1))
         return
-    put_rows(("annotator", "labelled", "unsure"), people, None)
+    put_rows(("annotator", "labelled", "unsure"), people, None, len(people))
     if pairs:
         click.echo()
-        put_rows(("first", "second", "both", "raw", "kappa", "span F1"), pairs, None)
+        put_rows(("first", "second", "both", "raw", "kappa", "span F1"), pairs, None, len(pairs))
         click.echo(
             f"\nall of them labelled {counted(result.everyone, 'candidate')}: same label {_shown(result.raw)}, "
             f"Fleiss' kappa {_shown(result.fleiss)}"
@@ -263,6 +263,8 @@ def adjudicate(
 
     if target and source:
         raise click.UsageError("--export and --import do not go together")
+    if as_json and (target or source):
+        raise click.UsageError("--json prints the list of disputes: leave out --export and --import")
     for path in (target, source):
         if path is not None and path.suffix.lower()[1:] not in SHEETS:
             raise click.UsageError(f"{path.name}: disputes are decided in a .csv or .xlsx")
@@ -288,7 +290,7 @@ def adjudicate(
         ]
         if rows or as_json:
             headers = ("candidate", "review", "aspect", "opinion", "polarity", "said")
-            put_rows(headers, rows, "json" if as_json else None)
+            put_rows(headers, rows, "json" if as_json else None, len(rows))
         click.echo(f"pool {pool.id}: {len(rows):,} disputes to decide", err=as_json)
 
 

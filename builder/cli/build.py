@@ -252,13 +252,13 @@ def _build(
         "sheet": "input.sheet",
     } | {f"{name}_column": f"input.{name}_column" for name in COLUMNS}
     sets = tuple(map(str, typing.cast(Iterable[object], options.pop("sets"))))
-    if keep := options.pop("keep_columns"):
-        names_kept = f"input.keep_columns={keep}"
-        sets = (names_kept, *sets)
+    columns = str(options.pop("keep_columns") or "")
     preset = str(options.pop("preset") or "")
     made_by = crew(str(options.pop("engine") or "") or None, str(options.pop("scheduler") or "") or None)
-    given = {names[key]: value for key, value in options.items() if value is not None} | made_by | _settings(sets)
-    return new_build(inputs, workdir, out, config, given, preset)
+    given = {names[key]: value for key, value in options.items() if value is not None} | made_by
+    if columns:
+        given["input.keep_columns"] = [column.strip() for column in columns.split(",")]
+    return new_build(inputs, workdir, out, config, given | _settings(sets), preset)
 
 
 def _settings(sets: tuple[str, ...]) -> dict[str, object]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from builder.cli.build_voice import in_workdir
-from builder.cli.printing import AS_JSON, put_rows
+from builder.cli.printing import AS_JSON
 from builder.core.wording import counted
 
 if TYPE_CHECKING:
@@ -82,9 +83,9 @@ def gain(
         measured = measure_gain(labels.rows, where, folders, splits)
         _print_gain(measured, splits, as_json)
         if folder is not None:
-            _write(labels, where, folders, folder)
+            _write(labels, where, folders, folder, as_json)
     if teach and workdir:
-        _teach(labels, where, workdir, measured.weighed)
+        _teach(labels, where, workdir, measured.weighed, as_json)
 
 
 @contextmanager
@@ -119,7 +120,8 @@ def _print_gain(measured: MeasuredGain, splits: int, as_json: bool) -> None:
         for row in measured.rows
     ]  # fmt: skip
     if as_json:
-        put_rows(headers, table, "json")
+        rows = [dict(zip(headers, row, strict=True)) for row in table]
+        click.echo(json.dumps({"rows": rows, **_describe_parts(measured)}, ensure_ascii=False, indent=1))
         return
     formats = ("", ".1f", ".1f", ".1f", ".1f", "+.1f", "+.1f", "+.1f", "")
     click.echo(tabulate(table, headers=headers, floatfmt=formats))
@@ -129,11 +131,20 @@ def _print_gain(measured: MeasuredGain, splits: int, as_json: bool) -> None:
     shown = [[part.name, f"{part.mean:+.1f}", f"{min(part.gains):+.1f} to {max(part.gains):+.1f}"]
              for part in (*measured.parts, *measured.switches)]  # fmt: skip
     click.echo("\n" + tabulate(shown, headers=["by itself", "gain", "by half"], disable_numparse=True))
-    if not measured.weighed:
-        click.echo(f"the labels move no weights: F1 would be {abs(measured.by_weights):.1f} lower")
+    if not measured.weighed and any(part.name == "weights" for part in measured.parts):
+        lower = round(-measured.by_weights, 1)
+        click.echo(f"the labels move no weights: F1 {f'would be {lower:.1f} lower' if lower else 'stays'}")
     for switch in measured.wanted_switches:
-        key, _, value = switch.name.partition("=")
-        click.echo(f"your labels speak for `--set {key}='\"{value}\"'`")
+        click.echo(f"your labels speak for `--set {switch.name}`")
+
+
+def _describe_parts(measured: MeasuredGain) -> dict[str, object]:
+    """What parts and switches bring by themselves, in points of F1, as JSON has it."""
+    gains = {
+        name: [{"name": part.name, "mean": part.mean, "gains": part.gains} for part in parts]
+        for name, parts in (("parts", measured.parts), ("switches", measured.switches))
+    }
+    return {**gains, "weighed": measured.weighed, "by_weights": measured.by_weights}
 
 
 def _describe_lessons(lessons: Lessons) -> str:
@@ -145,7 +156,7 @@ def _describe_lessons(lessons: Lessons) -> str:
     )
 
 
-def _write(labels: LabelledRows, where: Path, folders: Folders, folder: Path) -> None:
+def _write(labels: LabelledRows, where: Path, folders: Folders, folder: Path, as_json: bool) -> None:
     from builder.engine.reader import Recipe, make_reader
     from builder.teaching.lessons import learn, read_taught, write_lessons
 
@@ -156,10 +167,10 @@ def _write(labels: LabelledRows, where: Path, folders: Folders, folder: Path) ->
     use += [f"lexicons.dir={folder / 'lexicons'}"] if lessons.aspects else []
     named = f"{counted(len(paths), 'rule')} changed, {counted(len(lessons.aspects), 'aspect')} learnt"
     how = ": use it with " + " and ".join(f"`--set {setting}`" for setting in use) if use else ""
-    click.echo(f"{named}{how}{_describe_lessons(lessons)}")
+    click.echo(f"{named}{how}{_describe_lessons(lessons)}", err=as_json)
 
 
-def _teach(labels: LabelledRows, where: Path, workdir: Path, weighed: bool) -> None:
+def _teach(labels: LabelledRows, where: Path, workdir: Path, weighed: bool, as_json: bool) -> None:
     from builder.teaching.label_sources import teach
 
     lessons, paths = teach(labels.rows, where, workdir, weighed)
@@ -169,7 +180,8 @@ def _teach(labels: LabelledRows, where: Path, workdir: Path, weighed: bool) -> N
         f"{counted(len(lessons.aspects), 'aspect')} learnt, "
         f"rules and reader {weights}{_describe_lessons(lessons)}\n"
         f"`builder resume{in_workdir(workdir)}` builds with it; `--forget` takes it back. "
-        "Do not measure against these labels."
+        "Do not measure against these labels.",
+        err=as_json,
     )
 
 

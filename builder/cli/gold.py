@@ -70,6 +70,8 @@ def pool(
     if show:
         _list_pools(workdir, as_json)
         return
+    if as_json:
+        raise click.UsageError("--json prints the list of pools: give --list, too")
     strata = tuple(stratum.strip() for stratum in stratify.split(",") if stratum.strip())
     made = make_pool(workdir, PoolSettings(n, seed, split, strata, allocation))
     reviews = made.pool.reviews
@@ -106,7 +108,7 @@ def _list_pools(workdir: Path, as_json: bool) -> None:
 
     with opened(workdir) as connection:
         rows = pools.summarise(connection)
-    put_rows(("pool", "split", "reviews", "candidates", "made"), rows, "json" if as_json else None)
+    put_rows(("pool", "split", "reviews", "candidates", "made"), rows, "json" if as_json else None, len(rows))
     click.echo(counted(len(rows), "pool"), err=as_json)
 
 

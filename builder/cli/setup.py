@@ -80,6 +80,8 @@ def config(key: str | None, file: Path | None, workdir: Path | None, preset: str
             return
         click.echo(tabulate(rows, headers=headers, maxcolwidths=None if preset else widths, disable_numparse=True))
         return
+    if as_json:
+        raise click.UsageError("--json prints the list of settings: leave out KEY")
     others: dict[str, type] = {"builder augment METHOD": AugmentSettings}
     if preset and not file and not workdir:
         click.echo("\n".join(explained_by_preset(key, preset, others)))
