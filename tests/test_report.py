@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from conftest import Built, Command
 
+from builder import build
 from builder.core.errors import ConfigError, install_command
 from builder.core.reasons import ReadWord, Reasons
 from builder.core.records import Element, Polarity, Triplet, polarity_of
@@ -593,3 +594,13 @@ def test_tables_have_names_of_their_own(report: Report) -> None:
     names = [table.name for table in report.tables()]
     assert len(names) == len(set(names))
     assert {"table-1", "table-2", "table-3", "table-5", "table-6"} <= set(walk(report))
+
+
+def test_an_aspect_with_a_persons_name_is_shown_nowhere(here: Command, tmp_path: Path) -> None:
+    texts = ["老闆娘林淑芬小姐人很好", "湯很好喝，老闆娘很親切", "湯很好喝"]
+    made = [{"text": text, "place": place} for text, place in zip(texts, ("大安店", "信義店", "大安店"), strict=True)]
+    build(made, workdir=tmp_path / "w", out=tmp_path / "out", profile="rules", workers=1)
+    with sqlite3.connect(tmp_path / "w" / "builder.db") as connection:
+        assert ("林淑芬小姐",) in connection.execute("SELECT aspect FROM triplets").fetchall()
+    shown = here("report", "--workdir", tmp_path / "w", "--markdown").out
+    assert "老闆娘" in shown and "林淑芬" not in shown

@@ -221,6 +221,14 @@ def judged_places(connection: sqlite3.Connection) -> list[tuple[str, str, str, i
     ).fetchall()
 
 
+def reviews_with(connection: sqlite3.Connection, aspect: str, most: int) -> list[tuple[str, str | None]]:
+    """(text, place) of up to `most` reviews in which a triplet has this aspect."""
+    return connection.execute(
+        "SELECT DISTINCT r.text, r.place FROM triplets t JOIN reviews r ON r.id = t.review WHERE t.aspect = ? LIMIT ?",
+        (aspect, most),
+    ).fetchall()
+
+
 def overlaps(connection: sqlite3.Connection, ids: Sequence[int]) -> dict[tuple[int, int], int]:
     """(source, source) -> triplets that both propose."""
     rows = connection.execute(

@@ -18,7 +18,8 @@ import sqlite3
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
+from itertools import islice
 
 from builder import __version__
 from builder.core.settings import RESTAURANT
@@ -50,14 +51,15 @@ def likes_and_dislikes(connection: sqlite3.Connection, quality: str = "", most: 
     known of how far to trust it, a sentence.
     """
     missing = "No triplets yet: `builder run seed`."
+    shows = cache(partial(contents.names_nobody, connection))
     tables = [
-        Table(name, title, ("aspect", "times", "in these words"), _top(asked.judged(connection, polarity), most),
+        Table(name, title, ("aspect", "times", "in these words"), _top(asked.judged(connection, polarity), most, shows),
               missing=missing, look="bars")
         for name, title, polarity in (
             ("likes", "What customers like", "POS"), ("dislikes", "What customers criticise", "NEG"),
         )
     ]  # fmt: skip
-    places = _places(asked.judged_places(connection))
+    places = _places(asked.judged_places(connection), shows)
     if len(places) >= _LEAST_PLACES:
         columns = ("place", "triplets", "positive %", "liked most", "criticised most")
         note = f"The {_MOST_PLACES} places with most triplets of {len(places):,}." if len(places) > _MOST_PLACES else ""
@@ -76,8 +78,10 @@ def likes_and_dislikes(connection: sqlite3.Connection, quality: str = "", most: 
     return Section("glance", "At a glance", lead, tuple(tables), part="For the owner")
 
 
-def _top(rows: Iterable[tuple[str, str, int]], most: int) -> tuple[tuple[Cell, ...], ...]:
-    """The most frequent aspects, each with its most frequent opinions."""
+def _top(
+    rows: Iterable[tuple[str, str, int]], most: int, shows: Callable[[str], bool] = bool
+) -> tuple[tuple[Cell, ...], ...]:
+    """The most frequent aspects that may be shown, each with its most frequent opinions."""
     counted = list(rows)
     aspects = _common_forms((aspect, times) for aspect, _, times in counted)
     opinions = _common_forms((opinion, times) for _, opinion, times in counted)
@@ -85,10 +89,11 @@ def _top(rows: Iterable[tuple[str, str, int]], most: int) -> tuple[tuple[Cell, .
     for aspect, opinion, times in counted:
         words[aspects[aspect]][opinions[opinion]] += times
     ordered = sorted(words.items(), key=lambda item: (-item[1].total(), item[0]))
-    return tuple((aspect, counts.total(), _listing(counts)) for aspect, counts in ordered[:most])
+    shown = islice(((aspect, counts) for aspect, counts in ordered if shows(aspect)), most)
+    return tuple((aspect, counts.total(), _listing(counts)) for aspect, counts in shown)
 
 
-def _places(rows: Iterable[tuple[str, str, str, int]]) -> list[tuple[Cell, ...]]:
+def _places(rows: Iterable[tuple[str, str, str, int]], shows: Callable[[str], bool] = bool) -> list[tuple[Cell, ...]]:
     """Places by their number of triplets: its share of positive ones, and what is praised and criticised most."""
     judged = list(rows)
     aspects = _common_forms((aspect, times) for _, aspect, _, times in judged)
@@ -97,7 +102,13 @@ def _places(rows: Iterable[tuple[str, str, str, int]]) -> list[tuple[Cell, ...]]
         counted[place][polarity][aspects[aspect]] += times
     sums = {place: sum(opinions.total() for opinions in by.values()) for place, by in counted.items()}
     return [
-        (place, sums[place], percent(by["POS"].total(), sums[place]), _listing(by["POS"]), _listing(by["NEG"]))
+        (
+            place,
+            sums[place],
+            percent(by["POS"].total(), sums[place]),
+            _listing(by["POS"], shows),
+            _listing(by["NEG"], shows),
+        )
         for place, by in sorted(counted.items(), key=lambda item: (-sums[item[0]], item[0]))
     ]
 
@@ -112,9 +123,10 @@ def _common_forms(counted: Iterable[tuple[str, int]]) -> dict[str, str]:
     return {word: common[key] for key, counts in forms.items() for word in counts}
 
 
-def _listing(counted: Counter[str]) -> str:
-    """The most frequent words, each with how often."""
-    ordered = sorted(counted.items(), key=lambda item: (-item[1], item[0]))[:_MOST_WORDS]
+def _listing(counted: Counter[str], shows: Callable[[str], bool] = bool) -> str:
+    """The most frequent words that may be shown, each with how often."""
+    every = sorted(counted.items(), key=lambda item: (-item[1], item[0]))
+    ordered = islice((item for item in every if shows(item[0])), _MOST_WORDS)
     return "、".join(f"{word} {times:,}" for word, times in ordered)
 
 

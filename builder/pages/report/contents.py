@@ -12,9 +12,13 @@ from collections import Counter
 from builder.core.wording import counted
 from builder.pages.report.blocks import Cell, ReportFigure, Section, Table, percent, whole_number
 from builder.pages.report.yardsticks import final_systems
+from builder.reviews.privacy import masking as privacy
 from builder.reviews.script import converter
 from builder.store import released, runs
 from builder.store import report as asked
+
+_MOST_MASKED = 20
+"""Reviews that are masked to see whether an aspect may be shown."""
 
 
 def in_and_out(connection: sqlite3.Connection) -> Section:
@@ -186,6 +190,13 @@ def _histogram(reviews_by_number: tuple[tuple[int, int], ...]) -> ReportFigure:
     )
 
 
+def names_nobody(connection: sqlite3.Connection, aspect: str) -> bool:
+    """Whether an aspect stands in its reviews as it does where names of people and other personal data are masked."""
+    read = asked.reviews_with(connection, aspect, _MOST_MASKED)
+    masked = ((text, privacy.mask(text, [place] if place else []).text) for text, place in read)
+    return all(aspect not in text or aspect in shown for text, shown in masked)
+
+
 def words(connection: sqlite3.Connection, limit: int = 25) -> Section:
     """The aspects and opinions in most triplets; the two scripts of a word together, under the one that is written
     more.
@@ -193,7 +204,8 @@ def words(connection: sqlite3.Connection, limit: int = 25) -> Section:
     tables = []
     for column in ("aspect", "opinion"):
         head = (column, "triplets", "POS", "NEG", "NEU")
-        rows = _one_script(asked.words(connection, column), limit)
+        every = _one_script(asked.words(connection, column), 2 * limit)
+        rows = tuple(row for row in every if column == "opinion" or names_nobody(connection, str(row[0])))[:limit]
         tables.append(
             Table(
                 f"top-{column}s",
