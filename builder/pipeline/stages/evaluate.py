@@ -66,12 +66,14 @@ def _describe_score(score: runs.Score) -> str:
 
 
 def _measure_system(context: Context, system: str, against: str, split: str, only: set[str]) -> Iterable[SignedScore]:
-    """`only` these reviews, if there are any."""
+    """`only` these reviews, if there are any. A split without reviews has no score."""
     chosen = [
         (review.key, review.id)
         for review in reviews.in_split(context.connection, split)
         if not only or review.key in only
     ]
+    if not chosen:
+        return
     gold, predicted = (_read_answers(context, name, split, chosen) for name in (against, system))
     for result in measure(gold, predicted, METRICS, Settings()):
         for name, part in (("precision", "P"), ("recall", "R"), ("f1", "F1")):
