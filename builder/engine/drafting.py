@@ -56,8 +56,8 @@ def _makes_opinion(item: Constituent, text: str, opinion: str) -> bool:
     """
     if item.phrase is None or item.phrase.entry.word not in opinion:
         return False
-    said = iter("".join(text[start:end] for start, end in (*item.phrase.negators, (item.start, item.end))))
-    return all(character in said for character in opinion)
+    characters = iter("".join(text[start:end] for start, end in (*item.phrase.negators, (item.start, item.end))))
+    return all(character in characters for character in opinion)
 
 
 def _find_run(items: Sequence[Constituent], text: str, opinion: str) -> list[Constituent]:

@@ -172,7 +172,7 @@ class RuleRows:
 
         def spell_atom(match: re.Match[str]) -> str:
             atom = [self._read_factor(text, pattern, where) for text in match[0].split("&")]
-            bits = [found for factor in atom if (found := self._find_bits(factor))]
+            bits = [own for factor in atom if (own := self._find_bits(factor))]
             if not focus.isdisjoint(match[0].split("&")):
                 about.append(bits[0] if bits else 0)
             elif bits and _is_needed(pattern, match):

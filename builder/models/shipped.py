@@ -57,8 +57,8 @@ class ShippedModel:
 
     def read(self, items: Sequence[Example], progress: Progress | None = None) -> list[tuple[Shares, list[Proposal]]]:
         """Of each item's triplets the probabilities of YY, YN, NX [n, 3], and what is proposed beside them."""
-        found = find_proposals(self.reader, [item.text for item in items], progress)
-        return [self.combiner.read_review(item.triplets, [own]) for item, own in zip(items, found, strict=True)]
+        by_item = find_proposals(self.reader, [item.text for item in items], progress)
+        return [self.combiner.read_review(item.triplets, [own]) for item, own in zip(items, by_item, strict=True)]
 
     def verdicts(self, shares: Shares) -> tuple[tuple[Verdict | None, float], ...]:
         """What the model says of triplets with these `shares` [n, 3]."""

@@ -220,10 +220,10 @@ def _time_prediction(context: Context, count: int) -> dict[str, float]:
     items = list_examples(context, stored)[:_PREDICTED]
     seconds = _timed(lambda: model.read(items)) / max(1, len(items))
     rules = triplets.source_id(context.connection, "rules")
-    found = sum(
+    with_triplets = sum(
         1 for split in ("train", "valid", "test") for _ in reviews.ids_in_split(context.connection, split, rules)
     )
-    return {"discriminate": seconds * found, "self_train": seconds * (count - found)}
+    return {"discriminate": seconds * with_triplets, "self_train": seconds * (count - with_triplets)}
 
 
 def _list_stored(context: Context) -> list[StoredTriplet]:

@@ -137,8 +137,8 @@ def measure_gain(rows: Rows, where: Path, folders: Folders, splits: int = SPLITS
     before = [_score(own, trial.answer(own, reader, trial.rules, judge)) for own in scored]
 
     def measure(size: int, names: Sequence[str]) -> dict[str, list[Answers]]:
-        found = [trial.teach([*ordered[:size], *partial], ordered[half:], names) for ordered in orders]
-        return {name: [own[name] for own in found] for name in names}
+        answers = [trial.teach([*ordered[:size], *partial], ordered[half:], names) for ordered in orders]
+        return {name: [own[name] for own in answers] for name in names}
 
     def score(answered: Sequence[Answers]) -> list[MeanScore]:
         return [_score(*pair) for pair in zip(scored, answered, strict=True)]

@@ -109,8 +109,8 @@ class SharedJudge:
 
         model = on_one_thread(open_model(folder))
         readings = {review.reading.text: review.reading for review in taught}
-        found = find_proposals(model.reader, [reading.view.text for reading in readings.values()])
-        return cls(Rated(model, model.calibration), {key: [own] for key, own in zip(readings, found, strict=True)})
+        proposals = find_proposals(model.reader, [reading.view.text for reading in readings.values()])
+        return cls(Rated(model, model.calibration), {key: [own] for key, own in zip(readings, proposals, strict=True)})
 
     @property
     def combiner(self) -> Combiner:
