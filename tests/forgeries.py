@@ -1,7 +1,7 @@
 """Forged releases: one value changed somewhere in what a release says, and every checksum made anew over it.
 
-In: a folder with a release, a source of random choices. Out: the same folder, forged, and what was forged. For tests
-and `tests/measure/fuzz.py`; a forgery of any kind must be answered by faults or one clear error, never a traceback.
+In: a folder with a release, a source of random choices. Out: the same folder, forged, and what was forged. A
+forgery of any kind must be answered by faults or one clear error, never a traceback.
 """
 
 from __future__ import annotations

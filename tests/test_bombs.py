@@ -196,7 +196,7 @@ def test_a_parquet_file_of_one_text_again_and_again_is_read_where_it_is_not_larg
 
 
 def sheet(path: Path, rows: str, strings: str = "<sst/>") -> Path:
-    from measure.fuzzing.traps import workbook
+    from hostile_files import workbook
 
     head = '<row r="1"><c r="A1" t="inlineStr"><is><t>text</t></is></c></row>'
     path.write_bytes(workbook(f"<worksheet><sheetData>{head}{rows}</sheetData></worksheet>", strings))

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 from conftest import Command
 from goldwork import TEXTS, by_name, pooled, triplet
+from hostile_files import workbook
 from hypothesis import given
 from hypothesis import strategies as st
-from measure.fuzzing.traps import workbook
 
 from builder.core.errors import ConfigError, InputError
 from builder.core.records import Candidate, Label, Pool

@@ -12,7 +12,6 @@ from tiny_encoders import make_encoder
 
 from builder.learning.task import EncoderTuning, TaggerConfig
 from builder.models.encoder import load_encoder
-from builder.models.gpu_speed import GPUS
 
 TEXTS = encoder.texts(12)
 CONFIG = TaggerConfig(batch_chars=256, threads=1)
@@ -51,10 +50,10 @@ def test_the_script_runs_on_a_folder_of_a_real_class(tmp_path: Path, capsys: pyt
 
 
 def test_the_peak_is_the_data_sheets_or_what_products_of_matrices_reach() -> None:
-    assert peak.sheet_of("NVIDIA H200") == 1e12 * GPUS["h200"].tflops
-    assert peak.sheet_of("NVIDIA A100-SXM4-80GB") == 1e12 * GPUS["a100"].tflops
-    assert peak.sheet_of("NVIDIA GeForce RTX 4090") == 1e12 * GPUS["rtx4090"].tflops
-    assert peak.sheet_of("NVIDIA L4") == 1e12 * GPUS["l4"].tflops
+    assert peak.sheet_of("NVIDIA H200") == 1e12 * peak.TERAFLOPS["h200"]
+    assert peak.sheet_of("NVIDIA A100-SXM4-80GB") == 1e12 * peak.TERAFLOPS["a100"]
+    assert peak.sheet_of("NVIDIA GeForce RTX 4090") == 1e12 * peak.TERAFLOPS["rtx4090"]
+    assert peak.sheet_of("NVIDIA L4") == 1e12 * peak.TERAFLOPS["l4"]
     assert peak.sheet_of("GTX 970") is None
     reached, origin = peak.peak_of(torch.device("cpu"), 0.05)
     assert 1e8 < reached < 1e15, "a CPU"

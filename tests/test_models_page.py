@@ -76,14 +76,6 @@ def test_the_build_on_any_segmenter_runs(cache: Path) -> None:
     assert "v0.1.0" in shown
 
 
-def test_the_plans_run_with_and_without_a_gpu() -> None:
-    plans = of_section("GPUs", "setup plan")
-    assert sum("--gpu" in words for words in plans) == 2
-    for words in plans:
-        shown = run([*words, "--seconds", "0.1"])
-        assert ("assumed: 40% of the peak" in shown) == ("--gpu" in words)
-
-
 def test_a_base_is_checked_and_converted() -> None:
     make_encoder(Path("bases/old"), "electra", REVIEWS)
     torch.save(load_file("bases/old/model.safetensors"), "bases/old/pytorch_model.bin")

@@ -164,6 +164,8 @@ def main() -> None:
     except click.UsageError as error:
         message = error.format_message().rstrip(".")  # click ends its sentences, and our line goes on
         mark = "" if message.endswith("?") else ";"
+        if isinstance(error, click.NoSuchOption) and error.ctx and (gone := _gone_option(error.ctx, error.option_name)):
+            _fail(f"No such option: {error.option_name}; {gone}")
         _fail(message, f"{mark} see `{error.ctx.command_path} --help`" if error.ctx else "")
     except (click.Abort, KeyboardInterrupt):
         _stopped(signal.SIGINT)
@@ -184,6 +186,15 @@ def main() -> None:
         if error.errno == errno.ENAMETOOLONG:
             fix = "choose a shorter name"
         _fail(f"{error.strerror or error}: {shortened(str(error.filename or 'while writing'), 200)}", f"; {fix}")
+
+
+_MODELS_BY_TRIAL = "build from some hundred reviews with the profile, and give that --workdir"
+GONE_OPTIONS = {("plan", option): _MODELS_BY_TRIAL for option in ("--profile", "--base", "--gpu", "--device")}
+"""Options of earlier versions by command, and what stands in their place."""
+
+
+def _gone_option(context: click.Context, option: str) -> str:
+    return GONE_OPTIONS.get((context.command.name or "", option), "")
 
 
 @contextmanager

@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from builder.cli.build import PRESET
-from builder.cli.options import complete_presets, complete_settings, device_option
+from builder.cli.options import complete_presets, complete_settings
 from builder.cli.printing import json_option, shows_colour, styled_output
 from builder.core.settings import DEFAULT_WORKDIR
 from builder.core.wording import counted
 
 if TYPE_CHECKING:
-    from builder.pipeline.model_costs import ModelPlan
     from builder.pipeline.planning import BuildPlan, SampleMeasure
 
 # ---- Settings and installation
@@ -148,19 +146,6 @@ def doctor(workdir: Path, as_json: bool) -> None:
     type=click.Path(path_type=Path),
     help="A finished build to learn from; without it the sample is measured, up to seed.",
 )
-@click.option("--profile", type=click.Choice(["encoder", "paper"]), help="Plan the models of this profile instead.")
-@click.option("--base", default="", help="Their pretrained model: a hub name or a folder; needs --profile.")
-@device_option("Where they would run")
-@click.option(
-    "--gpu",
-    default="",
-    metavar="NAME",
-    help="Plan for a GPU that is not here, by its data sheet: h200, h100, a100, l40s, l4, rtx4090, rtx3090, v100, t4, "
-    "or TFLOPS,GB/S,GB.",
-)
-@PRESET
-@click.option("--seconds", default=60.0, show_default=True, help="Seconds in which the base is tried on the device.")
-@click.option("--set", "sets", multiple=True, metavar="KEY=VALUE", help="A setting of the build (repeatable).")
 @click.option(
     "--format",
     "form",
@@ -170,28 +155,14 @@ def doctor(workdir: Path, as_json: bool) -> None:
     help="How to print it.",
 )
 @json_option("form")
-def plan(
-    count: int, workers: int, workdir: Path | None, form: str, profile: str | None, base: str, device: str, **trial: Any
-) -> None:  # fmt: skip
+def plan(count: int, workers: int, workdir: Path | None, form: str) -> None:
     """Predict time, memory and disk of a build.
 
-    The prediction follows from what this machine measured in a build, or in a trial with the sample. With --profile it
-    is about the models of that profile: the base is tried on the device, with random weights, or reckoned by --gpu."""
+    The prediction follows from what this machine measured in a build, or in a trial with the sample. For a profile with
+    models build from some hundred reviews first, and name that --workdir."""
     import json
 
     from builder.pipeline.planning import predict
-
-    if profile is not None and workdir is not None:
-        raise click.UsageError("--workdir goes by what a build took, --profile by a trial: give one of them")
-    if profile is not None:
-        models = _plan_models(count, profile, base, device, trial)
-        if form == "json":
-            click.echo(json.dumps(models.as_json(), indent=1))
-        else:
-            _show_models(models, trial["gpu"])
-        return
-    if unused := [name for name, value in (trial | {"base": base}).items() if value and name != "seconds"]:
-        raise click.UsageError(f"--{unused[0].removesuffix('s')} is for the models of a profile: give --profile, too")
 
     made = predict(_measured(workdir), count, workers)
     if form == "json":
@@ -241,82 +212,3 @@ def _bytes(size: float) -> str:
     return (
         f"{size / 1e12:.1f} TB" if size >= 1e12 else f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{size / 1e6:.0f} MB"
     )
-
-
-def _plan_models(count: int, profile: str, base: str, device: str, trial: dict[str, Any]) -> ModelPlan:
-    from builder.cli.build import _settings
-    from builder.core.config import resolve
-    from builder.models import gpu_speed
-    from builder.models.probing import probe_base
-    from builder.models.serving import require_class
-    from builder.pipeline.model_costs import answer_share, measure_sample, plan_models, rows_written
-
-    if not base:
-        raise click.UsageError("--profile needs --base: a hub name or a folder")
-    options = {"profile": profile, f"{profile}.base": base, "device": device}
-    config = resolve(options=options | _settings(trial["sets"]), preset=str(trial["preset"] or "")).config
-    gpu = gpu_speed.read_gpu(trial["gpu"]) if trial["gpu"] else None
-    require_class(base, profile)
-    size = measure_sample(base)
-    if gpu is None:
-        precision = config.encoder.precision if profile == "encoder" else config.paper.precision
-        speed = probe_base(base, device, precision, trial["seconds"])
-    else:
-        step = config.encoder.batch_chars if profile == "encoder" else config.paper.batch_tokens
-        steps = gpu_speed.Steps(step, answer_share(size), rows_written(config, size))
-        speed = gpu_speed.estimate_speed(base, gpu, steps)
-    return plan_models(config, count, size, speed)
-
-
-def _show_models(made: ModelPlan, gpu: str) -> None:
-    from tabulate import tabulate
-
-    from builder.models.base_findings import describe_count
-
-    rows = [
-        (
-            cost.tokens.stage,
-            _clock(3600 * cost.hours),
-            _bytes(cost.memory),
-            _bytes(cost.disk),
-            *map(_millions, (cost.tokens.trained, cost.tokens.read, cost.tokens.written)),
-        )
-        for cost in made.stages
-    ]
-    rows.append(("all", _clock(3600 * made.hours), _bytes(made.memory), _bytes(made.disk), "", "", ""))
-    speed = made.speed
-    on_device = f"{describe_count(speed.parameters)} on {speed.device}"
-    click.echo(f"{counted(made.reviews, 'review')}, profile {made.profile}, {on_device}\n")
-    headers = ["stage", "time", "memory", "disk", "trained, million tokens", "read", "written"]
-    click.echo(tabulate(rows, headers=headers, disable_numparse=True))
-    verdict = "it fits" if speed.fits else "it does not fit"
-    room = f" of the {_bytes(speed.device_memory)} of {speed.device}: {verdict}" if speed.device_memory else ""
-    writing = f", writing {speed.writing:,.0f}" if speed.writing else ""
-    click.echo(
-        f"\nmemory: {_bytes(speed.training_memory)} in training{room}; weights {_bytes(speed.weights)}\n"
-        f"disk: {_bytes(made.scratch)} more while a model is trained, for checkpoints\n"
-        f"speed, tokens/s: training {speed.training:,.0f} ({speed.flops / 1e12:,.2f} TFLOP/s), "
-        f"reading {speed.reading:,.0f}{writing}\n{_assumptions(made, gpu)}"
-    )
-
-
-def _assumptions(made: ModelPlan, gpu: str) -> str:
-    """What the numbers of a plan of models rest on."""
-    from builder.models.gpu_speed import BANDWIDTH_SHARE, COMPUTE_SHARE, STEP_SECONDS
-
-    by = f"measured on {made.speed.device} with random weights"
-    if gpu:
-        by = f"assumed: {COMPUTE_SHARE:.0%} of the peak of {gpu} in training and reading" + (
-            f"; writing by {BANDWIDTH_SHARE:.0%} of its bandwidth and {1000 * STEP_SECONDS:.0f} ms a step"
-            if made.speed.writing
-            else ""
-        )
-    return (
-        f"{by}\nassumed: reviews as in the sample, {made.size.tokens:.0f} tokens and {made.size.triplets:.1f} triplets "
-        "each; one GPU\nleft out: padding, loading, and the stages without models (`builder setup plan` without "
-        "--profile)"
-    )
-
-
-def _millions(tokens: float) -> str:
-    return f"{tokens / 1e6:,.2f}"

@@ -24,13 +24,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, repeat
 from pathlib import Path
+from typing import Any
 
 import torch
 
 from builder.learning.encode import batches
 from builder.learning.task import EncoderTuning, Example, TaggerConfig
 from builder.models.encoder import EncoderFoundation, EncoderTrunk, load_encoder
-from builder.models.probing import passed_weights
 from builder.models.tagger import learnable
 from builder.models.tagger_network import TaggerNetwork, Window
 
@@ -95,7 +95,13 @@ def train(
             if time.perf_counter() - started > seconds:
                 break
     wait(base.device)
-    return Rate(tokens, time.perf_counter() - started, passed_weights(network.trunk.encoder)[0])
+    return Rate(tokens, time.perf_counter() - started, passed_weights(network.trunk.encoder))
+
+
+def passed_weights(network: Any) -> int:
+    """How many weights a token passes that is read; embeddings are looked up."""
+    looked_up = network.get_input_embeddings().weight
+    return sum(p.numel() for p in network.parameters() if p is not looked_up)
 
 
 def count_tokens(window: Window) -> int:
