@@ -308,5 +308,5 @@ def test_who_found_the_triplets_is_said_as_the_manifest_has_it(
     shutil.copytree(built.release, release)
     manifest = json.loads((release / "manifest.json").read_text(encoding="utf-8"))
     (release / "manifest.json").write_text(json.dumps(manifest | {"panel": panel}), encoding="utf-8")
-    lines = [line for line in read_outcome(release).lines({}) if line.startswith("The rules alone found them; ")]
+    lines = [line for line in read_outcome(release).lines() if line.startswith("The rules alone found them; ")]
     assert [sentence in line for line in lines] == ([True] if sentence else [])

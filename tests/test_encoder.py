@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import re
 from collections.abc import Callable
 from dataclasses import fields, replace
 from pathlib import Path
@@ -20,7 +19,7 @@ from tiny_encoders import KINDS, make_encoder
 
 from builder.cli.main import cli
 from builder.core.config import resolve
-from builder.core.errors import ConfigError, ModelError, OutputError
+from builder.core.errors import ConfigError, ModelError
 from builder.core.settings import EncoderSettings
 from builder.learning import hub
 from builder.learning.encode import PLACES, Vocabulary, average_tokens, collate, padded
@@ -36,7 +35,6 @@ from builder.models.saved import load, save
 from builder.models.tagger import Tagger, train_tagger
 from builder.models.tagger_network import TaggerNetwork
 from builder.pipeline.builds import remembered
-from builder.store import db, triplets
 
 TRAIN, VALID = [review(i) for i in range(60)], [review(i) for i in range(1000, 1012)]
 TEXTS = [example.text for example in TRAIN]
@@ -494,36 +492,3 @@ def test_a_build_with_an_encoder_ends_in_a_release_and_extract_uses_its_models(
     done = CliRunner().invoke(cli, ask)
     assert done.exit_code == 0, done.output
     assert json.loads((tmp_path / "two.jsonl").read_text("utf-8"))["id"] == "1"
-    _check_distillation(tmp_path)
-
-
-def _check_distillation(folder: Path) -> None:
-    """A small model learns what the last model on the encoder said, and reads without encoder and working directory."""
-    student = folder / "student"
-    words = ["model", "distil", "--from", str(folder / "w"), "--out", str(student), "--epochs", "2"]
-    done = CliRunner().invoke(cli, [*words, "--model", "D"])
-    assert done.exit_code == 0, done.output
-    with db.reading(folder / "w") as connection:
-        source = triplets.source_id(connection, "D1")
-        assert source is not None
-        taught = sum(1 for _ in triplets.proposed(connection, source, "valid"))
-        count = connection.execute("SELECT count(*) FROM reviews WHERE split = 'valid'").fetchone()[0]
-    assert re.search(r"learnt [1-9][0-9,]* triplets that D1 found in [1-9]\d* reviews\n", done.output), done.output
-    agreement = (
-        rf"agreement with D1: F1 \d+\.\d on {count} validation reviews?, where it found {taught} triplets?; how right"
-    )
-    assert re.search(agreement, done.output), done.output
-    kept = json.loads((student / "config.json").read_text())
-    assert "encoder" not in kept
-    described = json.loads((student / "builder-model.json").read_text())
-    assert described["name"] == "D1-embedded"
-    assert described["teacher"] == json.loads((folder / "w" / "models" / "D1" / "config.json").read_text())["digest"]
-    again = CliRunner().invoke(cli, [*words, "--model", "D"])
-    assert isinstance(again.exception, OutputError)
-    unknown = CliRunner().invoke(cli, [*words[:-3], str(folder / "other"), "--model", "C"])
-    assert isinstance(unknown.exception, ConfigError)
-    assert "trained there: D0, D1" in str(unknown.exception)
-    ask = ["extract", "--input", str(folder / "one.jsonl"), "--output", str(folder / "three.jsonl")]
-    done = CliRunner().invoke(cli, [*ask, "--source", f"{student}/"])
-    assert done.exit_code == 0, done.output
-    assert json.loads((folder / "three.jsonl").read_text("utf-8"))["id"] == "1"

@@ -437,15 +437,6 @@ def _load_for_bench(folder: str) -> object:
     return encoders.load(folder, 16, with_head=True)
 
 
-def _load_backend(folder: str) -> object:
-    from builder.language import nlp
-
-    place = Path(folder).parent / "models"
-    place.mkdir(exist_ok=True)
-    (place / "models.toml").write_text(f"words = {folder!r}\ntags = {folder!r}\n", encoding="utf-8")
-    return nlp.load("hub", {}, place)
-
-
 def _trim(folder: str) -> object:
     from click.testing import CliRunner
 
@@ -461,10 +452,6 @@ def _trim(folder: str) -> object:
 
 
 def _save_a_base(kind: str, folder: Path) -> Path:
-    if kind == "labels":
-        from test_nlp_hub import make_labeller
-
-        return make_labeller(folder, "bert", ["B-NOUN", "I-NOUN"])
     if kind == "mt5":
         from tiny_mt5 import make_base
 
@@ -488,7 +475,6 @@ LOADERS = (
     ("bart", _load_fragments),  # masked-seq2seq
     ("bert", _load_for_boostaug),  # boostaug, word-embs
     ("bert", _load_for_bench),
-    ("labels", _load_backend),  # CKIP's drivers load the same way: tests/test_nlp_ckip.py
 )
 """Every way in which weights of a hub are loaded, with a kind of model that it loads."""
 

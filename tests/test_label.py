@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -427,7 +426,7 @@ def test_an_answer_to_the_same_question_counts_for_the_build_and_stays_when_the_
         assert label(server, "--select", "unreadable").code == 0
         mended = proposed(folder)
         with db.reading(folder) as connection:
-            assert labels.signature(connection, SOURCE) != before, "the next build weighs it"
+            assert labels.signature(connection, SOURCE) != before
             kept = connection.execute("SELECT count(*) FROM judge_answers").fetchone()[0]
         assert kept == 6, "the answer that could not be read is kept, too"
         again = label(server)
@@ -481,78 +480,21 @@ def test_similar_examples_are_those_that_share_most_pairs_of_characters() -> Non
     assert [example.key for example in examples.similar("x", "湯頭很好喝", 2)] == ["湯頭", "湯頭好喝"]
 
 
-def test_a_build_weighs_a_model_with_the_rules_says_so_and_needs_no_server_again(here: Command, tmp_path: Path) -> None:
+def test_what_a_model_reads_waits_in_a_pool_and_changes_no_build(here: Command, tmp_path: Path) -> None:
     workdir, out = tmp_path / "w", tmp_path / "r"
     place = ("--workdir", workdir, "--out", out)
-    aspects = ("湯頭", "牛肉麵", "滷味", "紅茶", "水餃", "炒飯", "咖哩", "豬排")
-    words = [(aspect, opinion) for aspect in aspects for opinion in ("好吃", "便宜", "新鮮", "美味", "普通")]
-    texts = [
-        f"第{n}次來，{aspect}{opinion}{'，晚上八點關門' * (not n % 5)}" for n, (aspect, opinion) in enumerate(words)
-    ]
     source = tmp_path / "reviews.csv"
-    source.write_text("text\n" + "".join(f"{text}\n" for text in texts), encoding="utf-8")
+    source.write_text("text\n湯頭很濃，晚上八點關門\n服務親切\n", encoding="utf-8")
     assert here("build", source, *place, "--profile", "rules").code == 0
-    strange = [("八點", "關門", "NEG")]
-    rows = {text: strange * ("關門" in text) + _rules(workdir, text) for text in texts}
-    with serving(lambda _, payload: well(dump(rows[payload["messages"][-1]["content"]]))) as server:
-        ran = here("label", "--endpoint", server.url, "--model", "m", "--select", "all", "--yes", "--workdir", workdir)
-        assert ran.code == 0, ran.err
-    resumed = here("resume", *place)
-    assert resumed.code == 0, resumed.err
-    assert "language models were weighed with the rules: llm:m@triplets-1" in resumed.out
-    assert "Triplets that they added: 8; that they took out: 0." in resumed.out
-    card = (max(out.glob("v*")) / "README.md").read_text(encoding="utf-8")
-    assert "Language models read some of the reviews (llm:m@triplets-1)" in card
-    assert len([row for row in proposed_in(workdir, "E0") if row == strange[0]]) == 8
-    before = proposed_in(workdir, "E0")
-    assert here("run", "seed", "--force", "--workdir", workdir).code == 0
-    assert here("resume", *place).code == 0
-    assert proposed_in(workdir, "E0") == before
-
-
-def test_what_a_model_adds_is_released_by_the_chance_that_all_votes_give_it(here: Command, tmp_path: Path) -> None:
-    workdir, place = tmp_path / "w", ("--workdir", tmp_path / "w", "--out", tmp_path / "r")
-    aspects, words = (
-        ("湯頭", "牛肉麵", "滷味", "紅茶", "水餃", "炒飯", "咖哩", "豬排"),
-        ("好吃", "便宜", "新鮮", "美味", "普通"),
-    )
-    texts = [f"第{n}次來，{a}{o}{'，晚上八點關門' * (not n % 5)}" for n, (a, o) in enumerate(product(aspects, words))]
-    source = tmp_path / "reviews.csv"
-    source.write_text("text\n" + "".join(f"{text}\n" for text in texts), encoding="utf-8")
-    settings = ("--set", "workers=1", "--set", "threads=1")
-    assert here("build", source, *place, *settings).code == 0
-    strange = ("八點", "關門", "NEG")
-    rows = {text: [strange] * ("關門" in text) + _rules(workdir, text) for text in texts}
-    with serving(lambda _, payload: well(dump(rows[payload["messages"][-1]["content"]]))) as server:
+    with serving(lambda _, payload: well(dump([("八點", "關門", "NEG")]))) as server:
         asked = ("--endpoint", server.url, "--model", "m", "--select", "all", "--yes", "--workdir", workdir)
         assert here("label", *asked).code == 0
-    resumed = here("resume", *place)
-    assert resumed.code == 0, resumed.err
+    assert "Nothing has changed" in here("resume", *place).out
+    assert here("pool", "--split", "all", "--workdir", workdir).code == 0
     with db.reading(workdir) as connection:
-        held = connection.execute(
-            "SELECT p.confidence, v.confidence FROM proposals p JOIN sources s ON s.id = p.source AND s.name = 'E0'"
-            " JOIN triplets t ON t.id = p.triplet AND t.opinion = '關門' JOIN verdicts v ON v.triplet = t.id"
-        ).fetchall()
-    assert len(held) == 8 and all(chance == confidence >= 0.6 for chance, confidence in held)
-
-
-def _rules(workdir: Path, text: str) -> list[tuple[str, str, str]]:
-    with db.reading(workdir) as connection:
-        rows = connection.execute(
-            "SELECT t.aspect, t.opinion, t.polarity FROM triplets t JOIN reviews r ON r.id = t.review WHERE r.text = ?",
-            (text,),
-        )
-        return list(rows)
-
-
-def proposed_in(workdir: Path, name: str) -> list[tuple[str, str, str]]:
-    with db.reading(workdir) as connection:
-        rows = connection.execute(
-            "SELECT t.aspect, t.opinion, t.polarity FROM triplets t JOIN proposals p ON p.triplet = t.id"
-            " JOIN sources s ON s.id = p.source WHERE s.name = ? ORDER BY t.id",
-            (name,),
-        )
-        return rows.fetchall()
+        assert connection.execute(
+            "SELECT s.source FROM candidates c JOIN candidate_sources s ON s.candidate = c.id WHERE c.opinion = '關門'"
+        ).fetchall() == [("llm:m@triplets-1",)]
 
 
 def test_reviews_whose_stars_contradict_all_of_their_triplets_are_a_query(folder: Path, here: Command) -> None:

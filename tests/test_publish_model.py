@@ -136,7 +136,7 @@ def test_what_cannot_be_published_or_loaded_is_one_line(built: Build, here: Comm
     with pytest.raises(ModelError, match=r"builder-model\.json: this file does not describe a model: it needs format"):
         Extractor.from_model(damaged)
     (damaged / "builder-model.json").unlink()
-    named = "name a folder that `builder versions publish --model` or `builder model distil` made"
+    named = "name a folder that `builder versions publish --model` made"
     for folder, what in (
         (damaged, "this folder has no model to read with: there is no builder-model.json"),
         (tmp_path / "none", "no such folder"),

@@ -38,11 +38,11 @@ class Extractor:
             `aspects/*.tsv`). A folder that also holds `variants.tsv` is a whole lexicon and takes the place of the
             shipped one.
         rules: a folder of rules in place of the shipped ones.
-        backend: who finds words and dependencies: `embedded`, `ckip`, `ckip-stanza` or `hub`.
+        backend: who finds words and dependencies: `embedded`, `ckip` or `ckip-stanza`.
         models: the folder of the backend's models, where they are not the shipped ones.
         domain: what the texts are about: `restaurant`, `laptop` or `hotels`, the folder of a domain pack, or
             `none` for the words and rules of any review.
-        device: where the models of `ckip` and `hub` run: `auto`, `cpu`, `cuda`, `cuda:1` or `mps`.
+        device: where the models of `ckip` run: `auto`, `cpu`, `cuda`, `cuda:1` or `mps`.
         source: `rules`, or `E`: the rules with the model that builder ships, which judges what they find and adds
             what they miss. `E` is slower, and right more often.
 

@@ -61,7 +61,7 @@ def stage_table(rows: Sequence[Sequence[str]], headers: list[str]) -> str:
 
 _PLAIN = (
     "rows", "rejected", "duplicates", "reviews", "judged", "triplets", "POS", "NEG", "NEU", "version", "train", "valid",
-    "test", "added by LLM", "dropped by LLM",
+    "test",
 )  # fmt: skip
 """Counts that need no knowledge of the method."""
 
@@ -204,8 +204,7 @@ class Voice:
         self._tables(done)
         if UNCHANGED in done[-1].counts or not done[-1].ran:
             click.echo(f"Nothing has changed: v{made.version} is kept as it is.")
-        counts = next((stage.counts for stage in done if stage.stage == "self_train"), {})
-        click.echo("\n".join([*made.lines(counts), *map(str, silenced)]))
+        click.echo("\n".join([*made.lines(), *map(str, silenced)]))
         self._examples(path)
         click.echo(f"\nrelease: {path}")
         if not made.licensed:

@@ -164,8 +164,8 @@ def main() -> None:
     except click.UsageError as error:
         message = error.format_message().rstrip(".")  # click ends its sentences, and our line goes on
         mark = "" if message.endswith("?") else ";"
-        if isinstance(error, click.NoSuchOption) and error.ctx and (gone := _gone_option(error.ctx, error.option_name)):
-            _fail(f"No such option: {error.option_name}; {gone}")
+        if gone := _find_gone(error):
+            _fail(message, f"; {gone}")
         _fail(message, f"{mark} see `{error.ctx.command_path} --help`" if error.ctx else "")
     except (click.Abort, KeyboardInterrupt):
         _stopped(signal.SIGINT)
@@ -189,12 +189,18 @@ def main() -> None:
 
 
 _MODELS_BY_TRIAL = "build from some hundred reviews with the profile, and give that --workdir"
-GONE_OPTIONS = {("plan", option): _MODELS_BY_TRIAL for option in ("--profile", "--base", "--gpu", "--device")}
-"""Options of earlier versions by command, and what stands in their place."""
+GONE = {("plan", option): _MODELS_BY_TRIAL for option in ("--profile", "--base", "--gpu", "--device")} | {
+    ("model", "distil"): "the model that builder ships reads on any CPU: `builder extract --source E`",
+}
+"""Options and commands of earlier versions by command, and what stands in their place."""
 
 
-def _gone_option(context: click.Context, option: str) -> str:
-    return GONE_OPTIONS.get((context.command.name or "", option), "")
+def _find_gone(error: click.UsageError) -> str:
+    """What stands in place of the option or command that is not there; empty where it never was."""
+    if error.ctx is None or not error.message.startswith("No such "):
+        return ""
+    words = {word.strip("'. ") for word in error.message.split()}
+    return next((new for (name, old), new in GONE.items() if name == error.ctx.command.name and old in words), "")
 
 
 @contextmanager

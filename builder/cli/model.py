@@ -1,21 +1,17 @@
 """`builder model …`: models that are checked, converted, made smaller, trained.
 
-`nlp train|evaluate` is for the models of the embedded backend. `check|convert|distil|pretrain|trim` are for the base of
-the profiles `encoder` and `paper`, and for a small model made of a large one.
+`nlp train|evaluate` is for the models of the embedded backend. `check|convert|pretrain|trim` are for the base of
+the profiles `encoder` and `paper`.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from builder.cli.options import device_option
 from builder.core.wording import counted
-
-if TYPE_CHECKING:
-    from builder.teaching.distillation import Distilled
 
 # ---- builder model nlp
 
@@ -60,7 +56,7 @@ def train(
 
 @nlp.command()
 @click.argument("treebank", type=_PATH)
-@click.option("--backend", default="embedded", show_default=True, help="embedded, ckip, ckip-stanza or hub.")
+@click.option("--backend", default="embedded", show_default=True, help="embedded, ckip or ckip-stanza.")
 @click.option("--models", type=_PATH, help="Directory with models; those shipped if not given.")
 @click.option(
     "--lexicon/--no-lexicon", default=False, show_default=True, help="Whether the lexicons steer segmentation."
@@ -77,7 +73,7 @@ def evaluate(treebank: Path, backend: str, models: Path | None, lexicon: bool) -
     click.echo(tabulate(list(scored(loaded, treebank).items()), headers=["score", "percent"], floatfmt=".2f"))
 
 
-# ---- builder model check, convert, distil, pretrain, trim
+# ---- builder model check, convert, pretrain, trim
 
 _BASE = click.option("--base", required=True, help="Hub name (google/mt5-base) or folder of the model to begin with.")
 _OUT = click.option(
@@ -87,7 +83,7 @@ _OUT = click.option(
 
 @click.group()
 def model() -> None:
-    """Prepare base models, and distil trained ones."""
+    """Prepare base models."""
 
 
 model.add_command(nlp)
@@ -222,40 +218,3 @@ def check(base: str, inputs: tuple[Path, ...], text_column: str, device: str) ->
     where = ", ".join(path.name for path in inputs) or "the sample"
     for name, finding in check_base(base, texts, where, device):
         click.echo(f"{name + ':':11}{finding}")
-
-
-@model.command()
-@click.option("--from", "workdir", type=_PATH, required=True, help="Working directory whose build trained the model.")
-@click.option("--model", "name", default="", help="Round (C3) or variant (C) of the model; the last one if not given.")
-@click.option(
-    "--to", "kind", type=click.Choice(["embedded"]), default="embedded", show_default=True, help="What learns."
-)
-@click.option("--out", type=_PATH, required=True, help="New folder for the small model.")
-@click.option("--epochs", type=click.IntRange(0), default=0, help="Passes; those of the build if not given.")
-def distil(workdir: Path, name: str, kind: str, out: Path, epochs: int) -> None:
-    """Teach a small model what a large one says.
-
-    The small one learns from the raw reviews of the build, with what the large one found in them. Read with it by
-    `builder extract --source ./DIR`.
-    """
-    from builder.core.progress import ModelBar
-    from builder.teaching.distillation import distil as teach
-
-    shown = ModelBar("distil", " chars")
-    done = teach(workdir, name, out, epochs, shown)
-    shown.close()
-    click.echo(
-        f"{out}: learnt {counted(done.triplets, 'triplet')} that {done.teacher} found in "
-        f"{counted(done.reviews, 'review')}\n{_describe_agreement(done)}"
-    )
-
-
-def _describe_agreement(done: Distilled) -> str:
-    """How well student and teacher agree, and on how much; what a handful of triplets shows is no figure."""
-    checked = counted(done.checked, "validation review")
-    if not done.taught:
-        return f"{done.teacher} found nothing in {checked}, so agreement is not known"
-    return (
-        f"agreement with {done.teacher}: F1 {100 * done.agreement:.1f} on {checked}, where it found "
-        f"{counted(done.taught, 'triplet')}; how right they are is not measured"
-    )

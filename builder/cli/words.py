@@ -280,7 +280,7 @@ def rules(ctx: click.Context, workdir: Path, reviews: int, shape: str | None) ->
 
     What a pairing rule finds, decides, shares with other rules and disputes; how many opinion words a refusing rule
     holds of, refuses, and shares. A language model of `builder gold label` has a row
-    too: what it proposes, what came in by it alone, what the rules share and dispute. `edit` opens the rules in the
+    too: what it proposes, what a variant has too, what the rules share and dispute. `edit` opens the rules in the
     browser.
     """
     if ctx.invoked_subcommand is not None:

@@ -238,7 +238,7 @@ class Annotate:
     """Who segments, tags and parses."""
 
     backend: str = "embedded"
-    """`embedded`, or with their extras `ckip`, `ckip-stanza`, and `hub`: token-classification models of your choice."""
+    """`embedded`, or with their extras `ckip` and `ckip-stanza`."""
     models: str = ""
     """Folder with models of the backend; empty takes those shipped."""
     chunk: int = 1024

@@ -23,7 +23,6 @@ from builder.language.lexicon.resources import Lexicon, sample_dir
 from builder.models import kinds
 from builder.pipeline import layers
 from builder.pipeline.dataset import Build, find_path, keep_path, named
-from builder.pipeline.judging import digest_answers
 from builder.pipeline.layers import taught_file
 from builder.pipeline.splits import counts_triplets
 from builder.reviews import sources
@@ -111,7 +110,6 @@ def data_digests(build: Build, lexicon: Lexicon) -> dict[str, object]:
         "base": _base_digest(config),
         "pack model": build.folders.model_digest,
         "audit": _audit_digest(build.workdir),
-        "answers": _answers_digest(build.workdir),
         "taught": _taught_digest(build.workdir),
     }
 
@@ -197,14 +195,6 @@ def _audit_digest(workdir: Path) -> str:
         return ""
     with db.reading(workdir) as connection:
         return pools.digest(connection)
-
-
-def _answers_digest(workdir: Path) -> str:
-    """What language models have answered about whole reviews; nothing where nobody was asked."""
-    if not (workdir / db.NAME).is_file():
-        return "[]"
-    with db.reading(workdir) as connection:
-        return digest_answers(connection)
 
 
 def _taught_digest(workdir: Path) -> str:

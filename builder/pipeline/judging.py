@@ -67,11 +67,6 @@ def read_unreadable(connection: sqlite3.Connection, name: str) -> set[int]:
     return {answer.review for answer in kept if not read_answer(message_of(answer.raw), answer.text).readable}
 
 
-def digest_answers(connection: sqlite3.Connection) -> str:
-    """What decides the proposals of all labellers."""
-    return json.dumps([labels.signature(connection, name) for name in labels.names(connection)])
-
-
 # ---- The judge
 
 _PAGE = 1000

@@ -78,7 +78,7 @@ def make_model_folder(workdir: Path, name: str) -> ModelFolder:
 def read_description(folder: Path) -> Described:
     """What a folder with a published model says of it. ModelError where it is none."""
     path = folder / DESCRIPTION
-    fix = "name a folder that `builder versions publish --model` or `builder model distil` made"
+    fix = "name a folder that `builder versions publish --model` made"
     if not path.is_file():
         what = f"this folder has no model to read with: there is no {DESCRIPTION}"
         raise ModelError(what if folder.is_dir() else "no such folder", where=str(folder), fix=fix)

@@ -21,10 +21,7 @@ from builder.pipeline.release_facts import NO_JUDGE
 from builder.release import reading
 from builder.release.export.extract_output import AnsweredText, laid_out
 from builder.release.export.records import ReviewRow, triplet
-from builder.release.origin import WEIGHED
 from builder.store import db, report
-from builder.store.labels import ADDED, DROPPED
-from builder.store.runs import Counts
 
 _EXAMPLES = 3
 _SHORT = range(8, 41)
@@ -53,7 +50,6 @@ class ReleaseOutcome:
     ingest: Mapping[str, Any]
     judged: bool
     quality: str
-    labellers: str = ""
     places: Mapping[str, int] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, object]:
@@ -64,8 +60,8 @@ class ReleaseOutcome:
             "polarities": dict(self.polarities), "splits": dict(self.splits), "quality": self.quality or None,
         }  # fmt: skip
 
-    def lines(self, counts: Counts) -> Iterator[str]:
-        """Counts and quality, in sentences. `counts`: what self-train counted."""
+    def lines(self) -> Iterator[str]:
+        """Counts and quality, in sentences."""
         shares = ", ".join(f"{self.polarities.get(name, 0):,} {word}" for name, word in _WORDS.items())
         reviews = counted(self.reviews, "review")
         yield f"{counted(self.triplets, 'triplet')} in {self.labelled:,} of {reviews}: {shares}."
@@ -77,11 +73,7 @@ class ReleaseOutcome:
         if apart := self.places.get("in_several_splits"):
             named = counted(self.places["named"], "place")
             yield f"{apart:,} of {named} have reviews in several splits; --group-column COLUMN keeps each in one."
-        if self.labellers:
-            yield f"Where they read reviews, language models were weighed with the rules: {self.labellers}."
-            if ADDED in counts:
-                yield f"Triplets that they added: {counts[ADDED]:,}; that they took out: {counts[DROPPED]:,}."
-        elif not self.judged:
+        if not self.judged:
             yield "The rules alone found them; no model judged them."
         yield self.quality or "No gold labels were given, so quality is not measured."
 
@@ -107,9 +99,6 @@ def read_outcome(path: Path) -> ReleaseOutcome:
         ingest=manifest["ingest"],
         judged=not str(manifest["panel"]).startswith(NO_JUDGE),
         quality=_quality(manifest),
-        labellers=next(
-            filter(None, (split["source"].partition(WEIGHED)[2] for split in manifest["splits"].values())), ""
-        ).partition(" where")[0],
         places=manifest.get("places", {}),
     )
 

@@ -103,7 +103,7 @@ STAGES: tuple[Stage, ...] = (
         reads=("proposals:rules", "verdicts"),
         writes=("training_sets", "proposals:models", "rounds"),
         settings=("self_train.", "seed", "threads", "shard", "profile", "device", "encoder.", "paper."),
-        data=("base", "answers", "taught"),
+        data=("base", "taught"),
     ),
     Stage(
         name="evaluate",

@@ -34,12 +34,12 @@ from builder.release import package
 from builder.release.diff import LEVELS, Diff, bumped, changes, compare, compare_making
 from builder.release.figures import QualityFigure, metric_name
 from builder.release.manifest import Facts, LayerFacts, SplitFacts, making, manifest, sha256
-from builder.release.origin import SHIPPED, SHIPPED_JUDGE, WEIGHED
+from builder.release.origin import SHIPPED, SHIPPED_JUDGE
 from builder.release.reading import Existing, existing, parse, parsed, versions
 from builder.release.shelf import Shelf
 from builder.release.statistics import Tally
 from builder.release.verify import verify
-from builder.store import db, labels, released, reviews, runs, triplets
+from builder.store import db, released, reviews, runs, triplets
 from builder.store.labels import GOLD, SILVER, LabelledLayer
 
 REASONS = (
@@ -155,10 +155,8 @@ def _describe_panel(context: Context) -> str:
     if context.config.discriminate.mode == "paper":
         return ""
     variant = train_source(context)[0]
-    readers = labels.heeded(context.connection) if variant == "E" else []
     if not judging.has_shipped_judge(context):
-        weighed = f", {WEIGHED}{' and '.join(readers)}" if readers else ""
-        return f"{NO_JUDGE}. The release holds what the rules hold{weighed}."
+        return f"{NO_JUDGE}. The release holds what the rules hold."
     if variant != "E":
         return f"{SHIPPED_JUDGE}."
     limits, calibration = judging.read_limits(context), load_calibration(context.models / judging.SHIPPED)
@@ -168,7 +166,6 @@ def _describe_panel(context: Context) -> str:
         f"{limits.drop:g}), unless the rules were firm or found them neutral{_describe_judged(limits)}. It drops none "
         f"for its polarity: that of the rules stands. It adds proposals of {limits.add:g} or more"
         f"{_describe_unread(limits)}.{rated}"
-        + (f" Where they read reviews, {' and '.join(readers)} were weighed with both." if readers else "")
     )
 
 
@@ -187,8 +184,6 @@ def _describe_split(context: Context, draft: SplitDraft, tally: Tally) -> SplitF
     variant, last = train_source(context)
     count, in_gold = tally.counts["reviews"], tally.counts["gold"]
     source = _split_source(variant, last, draft.name, _name_judge(context))
-    if variant == "E" and (readers := labels.heeded(context.connection)):
-        source += f", {WEIGHED}{' and '.join(readers)}"
     if SILVER in draft.layers:
         source = f"labels of {draft.layers[SILVER].labelled_by}"
     if in_gold:

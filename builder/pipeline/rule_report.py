@@ -166,7 +166,7 @@ def tell_refusals(connection: sqlite3.Connection, workdir: Path, review: int) ->
 
 
 def report_labellers(connection: sqlite3.Connection) -> list[RuleRow]:
-    """A row for each language model that proposes triplets, by all of its reviews: what it proposes, what came in by it
-    alone, what the rules find too, and where the rules say something else of its opinion.
+    """A row for each language model that proposes triplets, by all of its reviews: what it proposes, what a variant has
+    and the rules lack, what the rules find too, and where the rules say something else of its opinion.
     """
     return [RuleRow(name, *labels.compare_rules(connection, name)) for name in labels.names(connection)]

@@ -68,11 +68,11 @@ def interval(low: float | None, high: float | None) -> str:
     return "" if low is None else f"{low:.1f} to {high:.1f}"
 
 
-def system_name(code: str, judge: str = "taggers") -> str:
-    """A system of the build in words: rules, E0 (variant and round). `judge`: what variant E holds with the rules."""
+def system_name(code: str) -> str:
+    """A system of the build in words: rules, E0 (variant and round)."""
     if match := re.fullmatch(r"([A-E])(\d+)", code):
         if match[1] == "E":
-            return f"rules and {judge} together ({code})"
+            return f"rules and the shipped model together ({code})"
         return f"tagger of variant {match[1]}, round {match[2]} ({code})"
     return {"rules": "the rules alone", "silver": "a language model (silver)"}.get(code, code)
 

@@ -27,8 +27,6 @@ SHIPPED_JUDGE = "The judge is the model that builder ships, a reader taught by a
 """How `Facts.panel` begins where that model is the judge."""
 SHIPPED = "shipped model"
 """What the source of a split calls the model that builder ships."""
-WEIGHED = "weighed with "
-"""What stands before the names of language models in the source of a split."""
 GOLD_FITTED = "on gold reviews"
 """What `Facts.panel` holds where the confidences were fitted to gold."""
 _START = "builder {} found them by weak supervision: a rule engine with lexicons proposed"
@@ -74,12 +72,6 @@ def name_judge(facts: Facts) -> str:
     return "the discriminator" if facts.config.get("discriminate.mode") == "paper" else "the panel"
 
 
-def labellers(facts: Facts) -> str:
-    """The language models whose triplets were weighed with those of the build, by the sources of the splits."""
-    named = [split.source.partition(WEIGHED)[2].partition(" where")[0] for split in facts.splits]
-    return next(filter(None, named), "")
-
-
 def model_labels(facts: Facts) -> str:
     """The reviews that a language model labelled, in a sentence; empty where none did."""
     layers = [layer for layer in facts.layers if layer.annotation == "silver"]
@@ -99,8 +91,6 @@ def makers(facts: Facts) -> str:
         machine = "rules and taggers" if _has_panel(facts) or not is_judged(facts) else "rules, a judge and taggers"
     if _holds_with(SHIPPED, facts):
         machine = "rules and the shipped model"
-    if labellers(facts):
-        machine += " and language models"
     if not facts.gold:
         return machine
     gold = counted(facts.gold, "review")
@@ -112,14 +102,8 @@ def makers(facts: Facts) -> str:
 def sentences(facts: Facts) -> str:
     """How the triplets were made: by whom, what no model did, and after which method."""
     start = _START.format(facts.builder)
-    parts = (start, _machine(facts), _weighed(facts), model_labels(facts), _gold(facts), _method(facts))
+    parts = (start, _machine(facts), model_labels(facts), _gold(facts), _method(facts))
     return " ".join(filter(None, parts))
-
-
-def _weighed(facts: Facts) -> str:
-    if not (readers := labellers(facts)):
-        return ""
-    return f"Language models read some of the reviews ({readers}); what they add or leave out is decided by all votes."
 
 
 def _machine(facts: Facts) -> str:
@@ -136,8 +120,6 @@ def _machine(facts: Facts) -> str:
         return "triplets, and taggers trained on the rules' output added some."
     if is_judged(facts):
         return "every triplet, and a judge trained on the rules' output left some out."
-    if labellers(facts):
-        return "triplets. No judge or tagger decided on them."
     if facts.panel.startswith(UNTRUSTED):
         return "every triplet. A judge was trained, was not trusted, and changed nothing."
     return "every triplet. No judge or tagger was trained."

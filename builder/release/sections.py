@@ -237,8 +237,6 @@ def made(facts: Facts) -> str:
     if origin.has_shipped_model(facts):
         terms.append("The *shipped model* is a reader that comes with builder, taught by other reviews.")
         terms += ["`E0` is what rules and shipped model hold together."] * ("E0" in named or "together" in named)
-    elif "E0" in named and "panel" not in named:
-        terms.append("`E0` is what the rules hold, weighed with what language models say.")
     elif "panel" in named:
         terms.append("The *panel* is the taggers of cross-fitting: each rates reviews that it was not trained on.")
         terms.append("`E0` is what rules and panel hold together.")
@@ -287,40 +285,39 @@ def agreement(facts: Facts) -> str:
     gold = [metric for metric in facts.metrics if not metric[0].endswith((" against rules", " against silver"))]
     silver = [metric for metric in facts.metrics if metric[0].endswith("against silver")]
     rules = [metric for metric in facts.metrics if metric[0].endswith("against rules")]
-    held = "the shipped model" if origin.has_shipped_model(facts) else "language models"
     taught = "" if origin.has_shipped_model(facts) else " that taught it"
     parts = []
     if gold:
         parts.append(
             "## Scores of the build's systems\n\nCandidates of each system on the gold reviews, "
-            f"before the release chose from them.\n\n{_scores(gold, held)}\n\n"
+            f"before the release chose from them.\n\n{_scores(gold)}\n\n"
         )
     if silver:
         parts.append(
             "## Scores by a language model's labels\n\nCandidates of each system on the reviews that a language model "
-            f"labelled. They are as right as that model is.\n\n{_scores(silver, held)}\n\n"
+            f"labelled. They are as right as that model is.\n\n{_scores(silver)}\n\n"
         )
     if rules:
         parts.append(
             "## Agreement with the rules (no measure of quality)\n\nWithout gold there is only this: "
             f"how far a system departs from the rules{taught}. High figures"
-            f" mean that it repeats them, right or wrong.\n\n{_scores(rules, held)}\n\n"
+            f" mean that it repeats them, right or wrong.\n\n{_scores(rules)}\n\n"
         )
     return "".join(parts)
 
 
-def _scores(rows: list[tuple[str, str, str, float, float | None, float | None]], held: str) -> str:
+def _scores(rows: list[tuple[str, str, str, float, float | None, float | None]]) -> str:
     head = "| system | split | metric | percent | 95% interval |\n|---|---|---|---|---|\n"
     return head + "\n".join(
-        f"| {_systems(system, held)} | {split} | {metric_name(metric)} | {value:.1f} | {interval(low, high)} |"
+        f"| {_systems(system)} | {split} | {metric_name(metric)} | {value:.1f} | {interval(low, high)} |"
         for system, split, metric, value, low, high in rows
     )
 
 
-def _systems(name: str, held: str) -> str:
-    """`E0 against gold` in words. `held`: what variant E holds with the rules."""
+def _systems(name: str) -> str:
+    """`E0 against gold` in words."""
     system, against, other = name.partition(" against ")
-    return system_name(system, held) + (f" against {system_name(other)}" if against else "")
+    return system_name(system) + (f" against {system_name(other)}" if against else "")
 
 
 def maintenance(facts: Facts) -> str:

@@ -45,7 +45,7 @@ class Selection:
 class _Candidate:
     """A candidate with all that tells why it is not released. `by`: its sources with their confidences; `judge`,
     `label`, `score`: the verdict; `learnt`: it is in the last training set; `kept`: the release saw it; `labelled`: its
-    review is; `read`: a language model read the review; `gone`: the (reason, detail) why the whole review is left out.
+    review is; `gone`: the (reason, detail) why the whole review is left out.
     """
 
     id: int
@@ -59,7 +59,6 @@ class _Candidate:
     learnt: bool
     kept: bool
     labelled: bool
-    read: bool
     gone: tuple[str, str] | None
 
 
@@ -77,8 +76,6 @@ SELECT {TRIPLET_COLUMNS}, r.public_id, r.split,
        t.id NOT IN (SELECT id FROM lost),
        EXISTS (SELECT 1 FROM labelled_reviews l JOIN sources s ON s.id = l.source
                WHERE l.review = t.review AND s.name IN ('gold', 'silver')),
-       EXISTS (SELECT 1 FROM labelled_reviews l JOIN sources s ON s.id = l.source
-               WHERE l.review = t.review AND s.kind = 'llm'),
        (SELECT json_array(x.reason, x.detail) FROM rejected x
         WHERE x.review = t.review AND x.triplet IS NULL AND x.reason <> 'emptied' LIMIT 1)
 FROM triplets t JOIN reviews r ON r.id = t.review
@@ -101,11 +98,11 @@ def find_drops(connection: sqlite3.Connection, selection: Selection) -> Iterator
 
 def _candidate(row: Sequence[Any]) -> _Candidate:
     stored = restore(tuple(row[:_OWN]))
-    public, split, by, judge, label, score, learnt, kept, labelled, read, gone = row[_OWN:]
+    public, split, by, judge, label, score, learnt, kept, labelled, gone = row[_OWN:]
     item = f"{public}:{stored.id & triplets.HASH:08x}"
     return _Candidate(
         stored.id, item, split, stored.triplet, json.loads(by), judge, label, score, bool(learnt), bool(kept),
-        bool(labelled), bool(read), gone and tuple(json.loads(gone)),
+        bool(labelled), gone and tuple(json.loads(gone)),
     )  # fmt: skip
 
 
@@ -161,8 +158,6 @@ def _explain_unjudged(candidate: _Candidate, selection: Selection) -> tuple[str,
     surest = max((by[name] or 0.0 for name in models), default=0.0)
     if "rules" in by and candidate.score is not None and candidate.score < (selection.drop or 0.0):
         return "unsure", "the judge finds it improbable"
-    if candidate.read and not models:
-        return "outvoted", f"{held}, and the language models that read this review do not say it"
     if "rules" not in by and models and surest < selection.confidence:
         return "unsure", f"confidence {surest:.3f} is below self_train.confidence {selection.confidence:g}"
     if models == [selection.model] and "rules" not in by:

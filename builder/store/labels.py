@@ -205,10 +205,6 @@ def layers(connection: sqlite3.Connection) -> dict[str, LabelledLayer]:
 
 PREFIX = "llm:"
 """What the names of these sources begin with."""
-LEAST_READ = 30
-"""A labeller that has read fewer reviews of a build is not heeded: its rates would be guesses."""
-ADDED, DROPPED = "added by LLM", "dropped by LLM"
-"""What the counts of a build call the triplets that labellers added and took out."""
 STAGE = "label"
 """The stage under which rows of their answers are rejected."""
 
@@ -279,11 +275,6 @@ def reviews_of(connection: sqlite3.Connection, source: str) -> set[int]:
     number = source_id(connection, source)
     rows = connection.execute("SELECT review FROM labelled_reviews WHERE source = ?", (number,))
     return {int(row[0]) for row in rows}
-
-
-def heeded(connection: sqlite3.Connection) -> list[str]:
-    """The labellers that have read enough of the present reviews."""
-    return [name for name in names(connection) if len(reviews_of(connection, name)) >= LEAST_READ]
 
 
 _BESIDE_RULES = """

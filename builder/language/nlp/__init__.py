@@ -46,17 +46,10 @@ def _ckip_stanza(words: Mapping[str, str], models: Path | None, device: str) -> 
     return ckip.load(words, models, trees="stanza", device=device)
 
 
-def _hub(words: Mapping[str, str], models: Path | None, device: str) -> Backend:
-    from builder.language.nlp import hub
-
-    return hub.load(words, models, device)
-
-
 BACKENDS: dict[str, Callable[[Mapping[str, str], Path | None, str], Backend]] = {
     "embedded": _embedded,
     "ckip": _ckip,
     "ckip-stanza": _ckip_stanza,
-    "hub": _hub,
 }
 
 
@@ -65,7 +58,10 @@ def load(name: str, words: Mapping[str, str], models: Path | None = None, device
     `device` is where the networks of Transformers run; the embedded ones run on the CPU.
     """
     if name not in BACKENDS:
-        raise ConfigError(f"unknown NLP backend {name!r}", fix=f"known: {', '.join(sorted(BACKENDS))}")
+        raise ConfigError(
+            f"unknown NLP backend {name!r}",
+            fix=f"known: {', '.join(sorted(BACKENDS))}",
+        )
     return BACKENDS[name](words, models, device)
 
 

@@ -62,8 +62,6 @@ def run(context: Context) -> runs.Counts:
         counts[f"{variant} S_{rounds[-1].round}"] = rounds[-1].triplets
         problems = kinds.problems(context.config, context.models / f"{variant}{rounds[-1].round}")
         counts |= {f"{variant}{rounds[-1].round} {reason}": number for reason, number in problems.items()}
-    if "E" in context.config.self_train.variants:
-        counts |= variant_e.read_voted(connection)
     if context.config.profile == "paper" and context.config.paper.compare_templates and judge is not None:
         counts |= template_models.compare(context, judge)
     if judge is not None:
