@@ -22,6 +22,7 @@ from conftest import ROOT, Built, Command, contents, environment, run_process
 
 import builder
 from builder.cli import main as cli
+from builder.cli.main import GONE
 from builder.store import db, stories
 
 OFFICIAL = ROOT.parent / "shared" / "tools" / "score_lenient.py"
@@ -154,6 +155,12 @@ def test_a_command_of_a_group_is_known_by_its_own_name_and_shown_once(here: Comm
             assert cli.cli.commands[name] is command
             assert not re.search(rf"^  {name} ", shown, re.M), name
     assert here("gold", "pool", "--help").out.partition("\n")[2] == here("pool", "--help").out.partition("\n")[2]
+
+
+@pytest.mark.parametrize(("command", "old"), GONE)
+def test_an_option_or_command_that_is_gone_says_what_took_its_place(command: str, old: str, here: Command) -> None:
+    ran = here(*(("plan", "--reviews", "1") if command == "plan" else (command,)), old)
+    assert ran.code == 2 and ran.error.endswith(f"; {GONE[command, old]}"), ran.err
 
 
 def test_help_version_and_a_bare_call_are_answered(here: Command) -> None:

@@ -360,11 +360,11 @@ def release(folder: Path, files: Files) -> Path:
     return folder
 
 
-def test_the_card_says_what_the_panel_did_and_how_sure_a_score_is() -> None:
-    told = card(replace(facts(reviews()), panel="The panel of taggers is not trusted: it dropped nothing."))
-    assert "\n- The panel of taggers is not trusted: it dropped nothing.\n- Left out" in told
+def test_the_card_says_what_the_judge_did_and_how_sure_a_score_is() -> None:
+    told = card(replace(facts(reviews()), panel=f"{SHIPPED_JUDGE}: it dropped nothing."))
+    assert f"\n- {SHIPPED_JUDGE}: it dropped nothing.\n- Left out" in told
     assert "| the rules alone | test | micro F1 | 61.5 | 58.2 to 64.0 |" in told
-    assert "panel" not in card(facts(reviews()))
+    assert SHIPPED_JUDGE not in card(facts(reviews()))
 
 
 def test_the_card_states_measured_quality_or_that_none_was_and_never_shows_agreement_with_the_rules_as_quality() -> (
@@ -375,7 +375,7 @@ def test_the_card_states_measured_quality_or_that_none_was_and_never_shows_agree
     assert f"## Quality\n\n{NOT_MEASURED}\n" in unmeasured
     assert "93.3" not in unmeasured.partition("## Agreement with the rules (no measure of quality)")[0]
     assert (
-        "| rules and language models together (E0) against the rules alone | valid | precision, exact match | 93.3 |"
+        "| rules and the shipped model together (E0) against the rules alone | valid | precision, exact match | 93.3 |"
         in unmeasured
     )
     figure = QualityFigure("precision, exact match", "silver labels", "150 answers of one person", 81.25, 74.5, 86.5)
@@ -397,7 +397,7 @@ def test_the_card_states_measured_quality_or_that_none_was_and_never_shows_agree
 def test_the_card_explains_every_field_with_an_example_and_every_name_it_uses() -> None:
     small = facts(reviews())
     splits = [replace(small.splits[0], source="last training set of variant C (S_2)"), *small.splits[1:]]
-    splits[-1] = replace(splits[-1], source="rules and panel together")
+    splits[-1] = replace(splits[-1], source="rules and shipped model together")
     shown = card(replace(small, splits=splits))
     row = reviews()["train"][0]
     for key in (*row, *row["triplets"][0]):
@@ -419,22 +419,10 @@ def test_the_card_explains_every_field_with_an_example_and_every_name_it_uses() 
     [
         ("rules", "", "No judge or tagger was trained.", ["E0", "`A0`", "YY, the", "filter by `confidence`"]),
         (
-            "rules",
-            "The panel of taggers is not trusted: it learnt too little.",
-            "A judge was trained, was not trusted, and changed nothing.",
-            ["E0", "`A0`", "YY, the", "filter by `confidence`"],
-        ),
-        (
-            "rules and panel together",
-            "The panel of taggers is trusted to 80%.",
-            "Taggers, trained on the rules' output, added some, left others out and rated them.",
-            ["null throughout", "`A0`"],
-        ),
-        (
             "rules and shipped model together",
             f"{SHIPPED_JUDGE}. It adds.",
             "A pretrained reader that ships with builder, trained on other, annotated reviews, added some",
-            ["null throughout", "`A0`", "and taggers", "trained on the rules' output", "panel", "that taught it"],
+            ["null throughout", "`A0`", "and taggers", "trained on the rules' output"],
         ),
         (
             "rules, less what the judge rejects",
@@ -454,11 +442,7 @@ def test_card_croissant_and_citation_claim_what_was_done_and_no_more(
     shown, metadata = files["README.md"].decode(), json.loads(files["metadata.json"])
     assert claims in shown and claims in metadata["rai:dataAnnotationProtocol"]
     assert [word for word in denied if word in shown] == []
-    by = {
-        "rules and panel together": "rules and taggers",
-        "rules and shipped model together": "rules and the shipped model",
-    }
-    by = by.get(source, "rules")
+    by = "rules and the shipped model" if "shipped" in source else "rules"
     assert metadata["description"].endswith(f"found by {by}.") and f"found by {by}." in files["CITATION.cff"].decode()
     assert "No person labelled any of them." in shown
     example = json.loads(shown.partition("```json\n")[2].partition("```")[0])
@@ -506,7 +490,6 @@ def test_the_card_says_how_many_places_stand_in_several_splits() -> None:
     ("mode", "source", "panel", "judge"),
     [
         ("auto", "rules, less what the judge rejects", f"{SHIPPED_JUDGE}.", "the shipped model"),
-        ("cross-fit", "rules, less what the judge rejects", "The panel of taggers is trusted.", "the panel"),
         ("paper", "rules, less what the judge rejects", "", "the discriminator"),
     ],
 )

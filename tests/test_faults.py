@@ -437,20 +437,6 @@ def _load_for_bench(folder: str) -> object:
     return encoders.load(folder, 16, with_head=True)
 
 
-def _trim(folder: str) -> object:
-    from click.testing import CliRunner
-
-    from builder.cli.main import cli
-
-    reviews = Path(folder).parent / "reviews.csv"
-    reviews.write_text("id,text\n1,湯頭濃郁\n", encoding="utf-8")
-    out = Path(folder).parent / f"{Path(folder).name}-trimmed"
-    done = CliRunner().invoke(cli, ["model", "trim", str(reviews), "--base", folder, "--out", str(out)])
-    if done.exception is not None:
-        raise done.exception
-    return out
-
-
 def _save_a_base(kind: str, folder: Path) -> Path:
     if kind == "mt5":
         from tiny_mt5 import make_base
@@ -467,7 +453,6 @@ def _save_a_base(kind: str, folder: Path) -> Path:
 
 LOADERS = (
     ("mt5", _load_paper),  # profile paper, `model pretrain`
-    ("mt5", _trim),
     ("electra", _load_encoder),
     ("modernbert", _load_encoder),
     ("bert", _load_masked),  # cbert, bert, style-transfer

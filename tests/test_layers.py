@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import sqlite3
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +19,6 @@ from builder.core.settings import Evaluate
 from builder.gold.pool import PoolSettings
 from builder.pipeline.layers import read_layers
 from builder.store import db, gold, pools
-from builder.store.db import schema
 from builder.teaching.labelling import opened
 from builder.teaching.pooling import make_pool
 
@@ -224,30 +222,6 @@ def test_labels_are_written_in_the_formats_of_export(work: Work, form: str) -> N
 def test_an_unknown_format_of_labels_is_refused(work: Work) -> None:
     ran = work.here("annotate", "gold", "--workdir", work.folder / "w", "--out", work.folder / "x", "--format", "gtss")
     assert ran.error.startswith("unknown format 'gtss'; did you mean gts? known: jsonl, ")
-
-
-def test_sources_keep_their_proposals_when_an_older_database_is_brought_up_to_date(tmp_path: Path) -> None:
-    path = tmp_path / "builder.db"
-    old = sqlite3.connect(path)
-    for number, script in schema()[:1]:
-        old.executescript(f"{script}; PRAGMA application_id = {db.APPLICATION_ID}; PRAGMA user_version = {number};")
-    old.execute(
-        "INSERT INTO reviews (id, key, text, file, row, script, language, hash, norm_hash)"
-        " VALUES (1, 'r', '湯好喝', 'f', 1, 't', 'zh', 'h', 'n')"
-    )
-    old.execute("INSERT INTO sources VALUES (7, 'rules', 'rules', 's')")
-    old.execute("INSERT INTO sources VALUES (8, 'gold', 'human', 's')")
-    old.execute("INSERT INTO triplets VALUES (3, 1, '湯', '湯', NULL, '好喝', '好喝', 'POS', 8, '{}')")
-    old.execute("INSERT INTO proposals VALUES (7, 3, NULL, NULL, '[]')")
-    old.commit()
-    old.close()
-    with db.writing(tmp_path) as connection:
-        assert connection.execute("SELECT source, triplet FROM proposals").fetchall() == [(7, 3)]
-        rows = connection.execute("SELECT id, name, kind, labelled_by, annotators FROM sources").fetchall()
-        assert rows == [(7, "rules", "rules", None, None), (8, "gold", "gold", None, None)], "nobody said who it was"
-        assert connection.execute("PRAGMA foreign_key_check").fetchall() == []
-        connection.execute("DELETE FROM sources")
-        assert connection.execute("SELECT count(*) FROM proposals").fetchone() == (0,), "foreign keys are on again"
 
 
 def test_the_report_fills_table_7_and_scores_by_both_layers(work: Work) -> None:

@@ -1,4 +1,4 @@
-"""The models of the paper profile: loading and its errors, the trimmed vocabulary, writing and judging,
+"""The models of the paper profile: loading and its errors, writing and judging,
 and what is kept on disk.
 """
 
@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import json
 import math
-import random
 import re
 import shutil
 from collections.abc import Callable
@@ -31,7 +30,6 @@ from builder.models.paper.pretrained import MAX_UNKNOWN, Base, check_characters,
 from builder.models.paper.seq2seq_settings import Asking, Seq2SeqConfig
 from builder.models.paper.squad import pretrain, read_squad
 from builder.models.paper.templates import triple_of
-from builder.models.paper.trim import MULTIPLE, trim
 
 CONFIG = Seq2SeqConfig(epochs=1, max_output=40, batch_tokens=600, threads=1)
 EXAMPLES = [
@@ -43,14 +41,6 @@ EXAMPLES = [
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_base(tmp_path_factory.mktemp("base"))
-
-
-@pytest.fixture(scope="module")
-def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A base whose vocabulary is for the most part of another script."""
-    draw = random.Random(5)
-    words = tuple("".join(draw.choice("абвгдежзиклмнопрст") for _ in range(draw.randint(3, 6))) for _ in range(600))
-    return make_base(tmp_path_factory.mktemp("large"), (*REVIEWS, *words), size=900)
 
 
 @pytest.fixture(scope="module")
@@ -87,19 +77,6 @@ def test_a_fresh_model_starts_at_the_loss_of_a_guess(folder: Path) -> None:
     assert loss == pytest.approx(math.log(base.network.config.vocab_size), rel=0.2)
 
 
-def test_an_output_layer_of_its_own_survives_loading_and_saving(folder: Path, tmp_path: Path) -> None:
-    """mT5's published weights have one, while transformers 5 says of every mT5 that its output is tied."""
-    own = untied(folder, tmp_path / "own")
-    base = load_base(str(own))
-    assert not torch.equal(base.network.lm_head.weight, base.network.shared.weight)
-    from builder.models.paper.fine_tuning import save_base
-
-    save_base(base, tmp_path / "again")
-    again = load_base(str(tmp_path / "again"))
-    assert torch.equal(again.network.lm_head.weight, base.network.lm_head.weight)
-    assert torch.equal(again.network.shared.weight, base.network.shared.weight)
-
-
 def untied(folder: Path, to: Path) -> Path:
     from safetensors.torch import load_file, save_file
 
@@ -112,52 +89,17 @@ def untied(folder: Path, to: Path) -> Path:
     return to
 
 
-@pytest.mark.parametrize("tied", [True, False], ids=["tied", "own output"])
-def test_a_trimmed_model_gives_the_same_logits_on_the_kept_pieces(large: Path, tmp_path: Path, tied: bool) -> None:
-    source = large if tied else untied(large, tmp_path / "own")
-    whole = load_base(str(source))
-    done = trim(load_base(str(source)), REVIEWS[:3], tmp_path / "trimmed")
-    small = load_base(str(tmp_path / "trimmed"))
-    assert done.after == small.network.get_input_embeddings().weight.shape[0] == len(small.tokenizer) < done.before
-    assert done.parameters == sum(p.numel() for p in small.network.parameters()) < done.parameters_before
-    assert done.after % MULTIPLE == 0
-    assert done.before - done.after > 200, done
-    new = small.tokenizer.get_vocab()
-    kept = {i: new[piece] for piece, i in whole.tokenizer.get_vocab().items() if piece in new}
-    assert len(kept) == done.after
-    for text in (*REVIEWS[:3], "AZ 09 湯麵店、味道。"):
-        before, after = whole.tokens(text, 999), small.tokens(text, 999)
-        assert tuple(kept[i] for i in before) == after, "cut the same"
-        with torch.inference_mode():
-            old = whole.network(input_ids=torch.tensor([before]), labels=torch.tensor([before])).logits
-            now = small.network(input_ids=torch.tensor([after]), labels=torch.tensor([after])).logits
-        assert torch.equal(old[..., list(kept)], now[..., list(kept.values())])
+def test_an_output_layer_of_its_own_survives_loading_and_saving(folder: Path, tmp_path: Path) -> None:
+    """mT5's published weights have one, while transformers 5 says of every mT5 that its output is tied."""
+    own = untied(folder, tmp_path / "own")
+    base = load_base(str(own))
+    assert not torch.equal(base.network.lm_head.weight, base.network.shared.weight)
+    from builder.models.paper.fine_tuning import save_base
 
-
-def test_the_files_of_a_trimmed_tokenizer_agree_and_special_ids_are_kept(large: Path, tmp_path: Path) -> None:
-    import sentencepiece
-
-    trim(load_base(str(large)), REVIEWS[:3], tmp_path)
-    small = load_base(str(tmp_path))
-    pieces = sentencepiece.SentencePieceProcessor(model_file=str(tmp_path / "spiece.model"))
-    assert [pieces.id_to_piece(i) for i in range(pieces.get_piece_size())] == small.tokenizer.convert_ids_to_tokens(
-        range(len(small.tokenizer))
-    )
-    for text in REVIEWS[:3]:
-        assert (*pieces.encode(text), small.eos) == small.tokens(text, 999)
-    config = small.network.config
-    assert (
-        (small.pad, small.eos, small.tokenizer.unk_token_id)
-        == (config.pad_token_id, config.eos_token_id, 2)
-        == (0, 1, 2)
-    )
-
-
-def test_a_trimmed_model_keeps_characters_that_no_review_has(large: Path, tmp_path: Path) -> None:
-    trim(load_base(str(large)), REVIEWS[:1], tmp_path)
-    small = load_base(str(tmp_path))
-    assert unknown(small, "".join(REVIEWS[1:]).replace("😋", "")) == (0.0, "")
-    assert unknown(small, "abcxyzABC0123456789,.?!、。：（）") == (0.0, "")
+    save_base(base, tmp_path / "again")
+    again = load_base(str(tmp_path / "again"))
+    assert torch.equal(again.network.lm_head.weight, base.network.lm_head.weight)
+    assert torch.equal(again.network.shared.weight, base.network.shared.weight)
 
 
 def shorten(folder: Path) -> None:

@@ -162,16 +162,16 @@ def test_a_new_database_has_the_newest_schema_our_mark_and_only_strict_tables(co
     assert connection.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
 
 
-def test_schema_files_are_numbered_from_that_of_version_03_without_gaps() -> None:
-    assert [number for number, _ in db.schema()] == list(range(10, 10 + len(db.schema())))
+def test_schema_files_are_numbered_from_that_of_version_05_without_gaps() -> None:
+    assert [number for number, _ in db.schema()] == list(range(17, 17 + len(db.schema())))
 
 
-def test_a_database_older_than_version_03_names_the_builder_that_reads_it(tmp_path: Path) -> None:
+def test_a_database_older_than_version_05_names_the_builder_that_reads_it(tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / db.NAME) as old:
-        old.executescript(f"CREATE TABLE a (b); PRAGMA application_id = {db.APPLICATION_ID}; PRAGMA user_version = 9;")
+        old.executescript(f"CREATE TABLE a (b); PRAGMA application_id = {db.APPLICATION_ID}; PRAGMA user_version = 16;")
     old.close()
     for opened in (db.reading, db.writing):
-        message = r"schema 9, made by a builder before 0\.3\.0; builder 0\.3\.0 brings"
+        message = r"schema 16, made by a builder before 0\.5\.0; builder 0\.8\.0 brings"
         with pytest.raises(WorkdirError, match=message), opened(tmp_path):
             pass
 

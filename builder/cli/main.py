@@ -190,6 +190,7 @@ def main() -> None:
 
 _MODELS_BY_TRIAL = "build from some hundred reviews with the profile, and give that --workdir"
 GONE = {("plan", option): _MODELS_BY_TRIAL for option in ("--profile", "--base", "--gpu", "--device")} | {
+    ("model", "trim"): "a base is used as it is",
     ("model", "distil"): "the model that builder ships reads on any CPU: `builder extract --source E`",
 }
 """Options and commands of earlier versions by command, and what stands in their place."""

@@ -1,6 +1,6 @@
 """`builder model …`: models that are checked, converted, made smaller, trained.
 
-`nlp train|evaluate` is for the models of the embedded backend. `check|convert|pretrain|trim` are for the base of
+`nlp train|evaluate` is for the models of the embedded backend. `check|convert|pretrain` are for the base of
 the profiles `encoder` and `paper`.
 """
 
@@ -73,7 +73,7 @@ def evaluate(treebank: Path, backend: str, models: Path | None, lexicon: bool) -
     click.echo(tabulate(list(scored(loaded, treebank).items()), headers=["score", "percent"], floatfmt=".2f"))
 
 
-# ---- builder model check, convert, pretrain, trim
+# ---- builder model check, convert, pretrain
 
 _BASE = click.option("--base", required=True, help="Hub name (google/mt5-base) or folder of the model to begin with.")
 _OUT = click.option(
@@ -128,56 +128,6 @@ def pretrain(
     click.echo(
         f"{out}: trained on {counted(done.train, 'question')} ({done.unanswered:,} without answer left out, "
         f"{done.cut:,} cut), epoch {done.epoch}, exact match {100 * done.exact:.1f}% of {done.valid:,}"
-    )
-
-
-@model.command()
-@click.argument("inputs", nargs=-1, type=_PATH)
-@_BASE
-@_OUT
-@click.option("--text-column", default="", help="Column with the review text; guessed if not given.")
-@click.option("--encoding", default="", help="Encoding of the input, if it is not Unicode.")
-@click.option(
-    "--drcd",
-    "files",
-    multiple=True,
-    type=_PATH,
-    help="Questions in the SQuAD layout, whose pieces are kept too (repeatable).",
-)
-def trim(
-    inputs: tuple[Path, ...], base: str, out: Path, text_column: str, encoding: str, files: tuple[Path, ...]
-) -> None:
-    """Cut a base's vocabulary to what reviews need.
-
-    Kept are the pieces that the reviews in INPUTS need, and every Han character, letter, digit and mark.
-    The logits stay the same.
-    """
-    from builder.core.errors import ConfigError
-    from builder.language.lexicon.resources import load_lexicon
-    from builder.models.base_findings import describe_count
-    from builder.models.paper.pretrained import load_base
-    from builder.models.paper.squad import read_squad
-    from builder.models.paper.trim import trim as cut
-    from builder.reviews import sources
-    from builder.reviews.sources.cells import RawReview
-    from builder.reviews.text import view
-
-    if not inputs and not files:
-        raise ConfigError(
-            "nothing says which pieces are needed", where="builder model trim", fix="name review files, or --drcd FILE"
-        )
-    variants = load_lexicon().variants
-    columns = sources.Columns(text=text_column or None)
-    rows = (row for path in inputs for row in sources.read(path, columns, encoding or None))
-    texts = [row.text for row in rows if isinstance(row, RawReview)]
-    asked = [
-        question.text + answer for path in files for question in read_squad(path)[0] for answer in question.answers
-    ]
-    done = cut(load_base(base), [*(view(text, variants).text for text in texts), *texts, *asked], out)
-    click.echo(
-        f"{out}: {counted(done.before, 'row')} cut to {done.after:,} ({done.used:,} used by "
-        f"{counted(len(texts), 'review')}), "
-        f"{describe_count(done.parameters_before)} to {describe_count(done.parameters)}"
     )
 
 

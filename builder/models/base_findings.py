@@ -118,8 +118,6 @@ def _uses(source: str, config: Any, network: Any, tokenizer: Any) -> Iterator[st
             yield "base of the profile paper (paper.base)"
             if fast is not None:
                 yield "base of `builder augment masked-seq2seq`"
-            if fast is not None and type(fast.model).__name__ == "Unigram":
-                yield "base of `builder model trim`"
     elif kind in AutoModelForMaskedLM._model_mapping:
         if fast is not None and is_encoder(config) and hasattr(config, "hidden_size"):
             yield "encoder of the profile encoder (encoder.base)"

@@ -21,8 +21,6 @@ from builder.release.manifest import Facts
 
 # ---- Sentences on origin
 
-UNTRUSTED = "The panel of taggers is not trusted"
-"""How `Facts.panel` begins where a judge was trained and changed nothing."""
 SHIPPED_JUDGE = "The judge is the model that builder ships, a reader taught by annotated reviews of others"
 """How `Facts.panel` begins where that model is the judge."""
 SHIPPED = "shipped model"
@@ -43,21 +41,17 @@ def reviews_of(facts: Facts) -> str:
 
 
 def is_tagged(facts: Facts) -> bool:
-    """Whether taggers proposed some of the triplets."""
-    return _has_panel(facts) or any("variant" in split.source for split in facts.splits)
+    """Whether taggers or the shipped model proposed some of the triplets."""
+    return _holds_with(SHIPPED, facts) or _holds_with("variant", facts)
 
 
 def is_judged(facts: Facts) -> bool:
-    """Whether a judge decided on the triplets: the discriminator, the taggers of a panel, or a shipped model."""
-    return _has_panel(facts) or any("judge" in split.source for split in facts.splits)
+    """Whether a judge decided on the triplets: the discriminator, or the shipped model."""
+    return _holds_with(SHIPPED, facts) or _holds_with("judge", facts)
 
 
-def _has_panel(facts: Facts) -> bool:
-    return _holds_with(SHIPPED, facts) or _holds_with("panel", facts)
-
-
-def _holds_with(judge: str, facts: Facts) -> bool:
-    return any(judge in split.source for split in facts.splits)
+def _holds_with(word: str, facts: Facts) -> bool:
+    return any(word in split.source for split in facts.splits)
 
 
 def has_shipped_model(facts: Facts) -> bool:
@@ -67,9 +61,7 @@ def has_shipped_model(facts: Facts) -> bool:
 
 def name_judge(facts: Facts) -> str:
     """What judged, where something did."""
-    if has_shipped_model(facts):
-        return "the shipped model"
-    return "the discriminator" if facts.config.get("discriminate.mode") == "paper" else "the panel"
+    return "the shipped model" if has_shipped_model(facts) else "the discriminator"
 
 
 def model_labels(facts: Facts) -> str:
@@ -88,7 +80,7 @@ def makers(facts: Facts) -> str:
     """Who made the triplets, in a few words."""
     machine = "rules"
     if is_tagged(facts):
-        machine = "rules and taggers" if _has_panel(facts) or not is_judged(facts) else "rules, a judge and taggers"
+        machine = "rules, a judge and taggers" if is_judged(facts) else "rules and taggers"
     if _holds_with(SHIPPED, facts):
         machine = "rules and the shipped model"
     if not facts.gold:
@@ -112,16 +104,12 @@ def _machine(facts: Facts) -> str:
             "triplets. A pretrained reader that ships with builder, trained on other, annotated reviews, added some, "
             "left others out and rated them."
         )
-    if _has_panel(facts):
-        return "triplets. Taggers, trained on the rules' output, added some, left others out and rated them."
     if is_tagged(facts) and is_judged(facts):
         return "triplets. Taggers, trained on the rules' output, added some, and a judge left others out."
     if is_tagged(facts):
         return "triplets, and taggers trained on the rules' output added some."
     if is_judged(facts):
         return "every triplet, and a judge trained on the rules' output left some out."
-    if facts.panel.startswith(UNTRUSTED):
-        return "every triplet. A judge was trained, was not trusted, and changed nothing."
     return "every triplet. No judge or tagger was trained."
 
 

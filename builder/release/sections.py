@@ -237,9 +237,6 @@ def made(facts: Facts) -> str:
     if origin.has_shipped_model(facts):
         terms.append("The *shipped model* is a reader that comes with builder, taught by other reviews.")
         terms += ["`E0` is what rules and shipped model hold together."] * ("E0" in named or "together" in named)
-    elif "panel" in named:
-        terms.append("The *panel* is the taggers of cross-fitting: each rates reviews that it was not trained on.")
-        terms.append("`E0` is what rules and panel hold together.")
     if origin.is_judged(facts):
         terms.append(
             f"The *judge*, here {origin.name_judge(facts)}, gives each candidate a verdict: YY, the opinion describes "
@@ -285,7 +282,6 @@ def agreement(facts: Facts) -> str:
     gold = [metric for metric in facts.metrics if not metric[0].endswith((" against rules", " against silver"))]
     silver = [metric for metric in facts.metrics if metric[0].endswith("against silver")]
     rules = [metric for metric in facts.metrics if metric[0].endswith("against rules")]
-    taught = "" if origin.has_shipped_model(facts) else " that taught it"
     parts = []
     if gold:
         parts.append(
@@ -300,7 +296,7 @@ def agreement(facts: Facts) -> str:
     if rules:
         parts.append(
             "## Agreement with the rules (no measure of quality)\n\nWithout gold there is only this: "
-            f"how far a system departs from the rules{taught}. High figures"
+            f"how far a system departs from the rules. High figures"
             f" mean that it repeats them, right or wrong.\n\n{_scores(rules)}\n\n"
         )
     return "".join(parts)

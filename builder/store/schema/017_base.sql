@@ -1,4 +1,4 @@
--- The tables of version 0.3.0, the oldest that is brought up to date. descriptions.toml says what each is for.
+-- The tables of version 0.5.0, the oldest that is brought up to date. descriptions.toml says what each is for.
 
 CREATE TABLE reviews (
   id INTEGER PRIMARY KEY,
@@ -20,16 +20,9 @@ CREATE INDEX reviews_norm_hash ON reviews (norm_hash);
 CREATE TABLE rejected (
   id INTEGER PRIMARY KEY,
   stage TEXT NOT NULL, item TEXT NOT NULL, reason TEXT NOT NULL, detail TEXT NOT NULL, raw TEXT NOT NULL
-, review INTEGER REFERENCES reviews (id) ON DELETE CASCADE, triplet INTEGER REFERENCES triplets (id) ON DELETE SET NULL) STRICT;
+, review INTEGER REFERENCES reviews (id) ON DELETE CASCADE, triplet INTEGER REFERENCES triplets (id) ON DELETE SET NULL, judge TEXT, score REAL, score_limit REAL) STRICT;
 
 CREATE INDEX rejected_stage ON rejected (stage, reason);
-
-CREATE TABLE sources (
-  id INTEGER PRIMARY KEY,
-  name TEXT NOT NULL UNIQUE,
-  kind TEXT NOT NULL CHECK (kind IN ('rules', 'model', 'discriminator', 'human')),
-  signature TEXT NOT NULL
-) STRICT;
 
 CREATE TABLE triplets (
   id INTEGER PRIMARY KEY,
@@ -46,7 +39,7 @@ CREATE INDEX triplets_review ON triplets (review);
 CREATE TABLE proposals (
   source INTEGER NOT NULL REFERENCES sources (id) ON DELETE CASCADE,
   triplet INTEGER NOT NULL REFERENCES triplets (id) ON DELETE CASCADE,
-  confidence REAL, rule TEXT, story TEXT NOT NULL,
+  confidence REAL, rule TEXT, story TEXT NOT NULL, margin REAL, aspect_category TEXT, aspect_entry TEXT, opinion_category TEXT, opinion_entry TEXT,
   PRIMARY KEY (source, triplet)
 ) STRICT, WITHOUT ROWID;
 
@@ -198,12 +191,6 @@ CREATE VIEW final_labels AS
   SELECT candidate, label, polarity, spans, CASE WHEN votes < total THEN 'majority' WHEN total = 1 THEN 'single' ELSE 'agreed' END
   FROM voted WHERE 2 * votes > total AND candidate NOT IN (SELECT candidate FROM adjudications);
 
-CREATE VIEW pooled AS
-  SELECT r.pool, r.n AS review_n, r.key AS review, c.id AS candidate, c.n, c.aspect, c.opinion, c.polarity,
-         (SELECT group_concat(s.source, ' ') FROM candidate_sources s WHERE s.candidate = c.id) AS sources,
-         f.label AS final, f.how, r.text
-  FROM candidates c JOIN pool_reviews r ON r.id = c.review LEFT JOIN final_labels f ON f.candidate = c.id;
-
 CREATE TABLE report_cells (
   "table" TEXT NOT NULL, line INTEGER NOT NULL, "column" TEXT NOT NULL, value ANY,
   PRIMARY KEY ("table", line, "column")
@@ -251,19 +238,6 @@ CREATE TABLE "verdicts" (
 
 CREATE INDEX verdicts_triplet ON verdicts (triplet);
 
-CREATE VIEW disagreements AS
-  SELECT t.id, r.key AS review, t.aspect, t.opinion, t.polarity, s.name AS judge, v.label, v.score, r.text
-  FROM verdicts v JOIN sources s ON s.id = v.source JOIN triplets t ON t.id = v.triplet JOIN reviews r ON r.id = t.review
-  WHERE v.label <> 'YY';
-
-CREATE VIEW explain AS
-  SELECT p.triplet, s.name AS source, p.n, p.kind, p.detail FROM provenance p JOIN sources s ON s.id = p.source
-  UNION ALL
-  SELECT v.triplet, s.name, 1000, 'verdict', coalesce(v.label, 'abstains') || ' ' || printf('%.3f', v.score)
-  FROM verdicts v JOIN sources s ON s.id = v.source
-  UNION ALL
-  SELECT t.triplet, t.variant, 2000 + t.round, 'training set', 'S_' || t.round FROM training_sets t;
-
 CREATE TABLE splits (
   norm_hash TEXT PRIMARY KEY,
   split TEXT NOT NULL CHECK (split IN ('train', 'valid', 'test'))
@@ -281,7 +255,7 @@ CREATE TABLE released (
   version TEXT NOT NULL,
   split TEXT NOT NULL CHECK (split IN ('train', 'valid', 'test')),
   annotation TEXT NOT NULL
-, public_id TEXT, confidence REAL, verdict TEXT, rule TEXT, aspect_category TEXT, opinion_category TEXT) STRICT;
+, public_id TEXT, confidence REAL, verdict TEXT, rule TEXT, aspect_category TEXT, opinion_category TEXT, sources TEXT) STRICT;
 
 CREATE INDEX reviews_public_id ON reviews (public_id) WHERE public_id IS NOT NULL;
 
@@ -299,28 +273,114 @@ CREATE TABLE released_reviews (
   unverified_negative INTEGER NOT NULL CHECK (unverified_negative IN (0, 1))
 ) STRICT;
 
-CREATE VIEW released_triplets AS
-  SELECT e.triplet AS id, e.public_id, r.key AS review, r.public_id AS review_public_id, e.version, e.split, e.annotation,
-         t.aspect, t.opinion, t.polarity, t.valence, e.confidence, e.verdict, e.rule, e.aspect_category, e.opinion_category,
-         t.aspect_full, t.opinion_full, t.owner,
-         (SELECT group_concat(name, ' ') FROM (SELECT s.name FROM proposals p JOIN sources s ON s.id = p.source
-                                               WHERE p.triplet = e.triplet ORDER BY s.id)) AS sources,
-         r.source, r.rating, r.text
-  FROM released e JOIN triplets t ON t.id = e.triplet JOIN reviews r ON r.id = t.review;
-
-CREATE VIEW candidate_triplets AS
-  SELECT t.id, r.key AS review, t.aspect, t.opinion, t.polarity, t.valence, t.aspect_full, t.opinion_full, t.owner, r.split,
-         (SELECT group_concat(name, ' ') FROM (SELECT s.name FROM proposals p JOIN sources s ON s.id = p.source
-                                               WHERE p.triplet = t.id ORDER BY s.id)) AS sources,
-         e.version AS released, r.text
-  FROM triplets t JOIN reviews r ON r.id = t.review LEFT JOIN released e ON e.triplet = t.id;
-
-CREATE VIEW current_triplets AS
-  SELECT id, review, aspect, opinion, polarity, valence, aspect_full, opinion_full, owner, split, sources, text FROM released_triplets;
-
 CREATE TABLE review_groups (
   review INTEGER PRIMARY KEY REFERENCES reviews (id) ON DELETE CASCADE,
   name TEXT NOT NULL
 ) STRICT;
 
 CREATE INDEX review_groups_name ON review_groups (name);
+
+CREATE VIRTUAL TABLE reviews_fts USING fts5 (text, content="reviews", content_rowid="id", detail=none);
+
+CREATE TABLE descriptions (
+  name TEXT NOT NULL,
+  "column" TEXT NOT NULL,
+  meaning TEXT NOT NULL,
+  PRIMARY KEY (name, "column")
+) STRICT, WITHOUT ROWID;
+
+CREATE VIEW reviews_wide AS
+  SELECT r.id, r.key, r.public_id, r.text, r.source, r.place, r.rating, r.split, e.version AS released, e.annotation, e.unverified_negative,
+         count(x.triplet) AS triplets,
+         count(*) FILTER (WHERE t.polarity = 'POS') AS positive,
+         count(*) FILTER (WHERE t.polarity = 'NEG') AS negative,
+         count(*) FILTER (WHERE t.polarity = 'NEU') AS neutral,
+         group_concat(t.aspect || '/' || t.opinion || '/' || t.polarity, ' ') AS summary,
+         min(x.confidence) AS least_confidence
+  FROM reviews r
+       LEFT JOIN released_reviews e ON e.review = r.id
+       LEFT JOIN released x ON x.triplet BETWEEN r.id << 31 AND (r.id << 31) + 2147483647
+       LEFT JOIN triplets t ON t.id = x.triplet
+  WHERE r.duplicate_of IS NULL
+  GROUP BY r.id;
+
+CREATE TABLE labelled_reviews (
+  source INTEGER NOT NULL REFERENCES sources (id) ON DELETE CASCADE,
+  review INTEGER NOT NULL REFERENCES reviews (id) ON DELETE CASCADE,
+  PRIMARY KEY (source, review)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX labelled_reviews_review ON labelled_reviews (review);
+
+CREATE TABLE review_dates (
+  review INTEGER PRIMARY KEY REFERENCES reviews (id) ON DELETE CASCADE,
+  date TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE labeller_answers (
+  source TEXT NOT NULL, review_key TEXT NOT NULL, text TEXT NOT NULL, answer TEXT NOT NULL, prompt TEXT NOT NULL,
+  PRIMARY KEY (source, review_key)
+) STRICT, WITHOUT ROWID;
+
+CREATE VIEW triplet_sources AS
+  SELECT p.triplet, p.source, s.name FROM proposals p JOIN sources s ON s.id = p.source WHERE s.name <> 'E0'
+  UNION ALL
+  SELECT v.triplet, v.source, s.name FROM verdicts v JOIN sources s ON s.id = v.source
+  WHERE NOT EXISTS (SELECT 1 FROM sources e WHERE e.name = 'E0' AND e.signature = 'rules')
+    AND (v.label = 'YY' OR NOT EXISTS (SELECT 1 FROM proposals p JOIN sources o ON o.id = p.source WHERE p.triplet = v.triplet AND o.name <> 'E0'));
+
+CREATE VIEW released_triplets AS
+  SELECT e.triplet AS id, e.public_id, r.id AS review, r.key AS review_key, r.public_id AS review_public_id, e.version, e.split, e.annotation,
+         t.aspect, t.opinion, t.polarity, t.valence, e.confidence, e.verdict, e.rule, e.aspect_category, e.opinion_category,
+         t.aspect_full, t.opinion_full, t.owner, e.sources, r.source, r.place, r.rating, d.date, r.text
+  FROM released e JOIN triplets t ON t.id = e.triplet JOIN reviews r ON r.id = t.review LEFT JOIN review_dates d ON d.review = r.id;
+
+CREATE VIEW current_triplets AS
+  SELECT id, review, review_key, aspect, opinion, polarity, valence, aspect_full, opinion_full, owner, split, sources, text
+  FROM released_triplets;
+
+CREATE VIEW dropped_triplets AS
+  SELECT t.id, r.id AS review, r.key AS review_key, x.stage, x.reason, x.judge, x.score, x.score_limit, x.detail,
+         t.aspect, t.opinion, t.polarity, t.valence,
+         (SELECT p.rule FROM proposals p WHERE p.triplet = t.id AND p.rule IS NOT NULL ORDER BY p.source DESC LIMIT 1) AS rule,
+         (SELECT group_concat(name, ' ') FROM (SELECT s.name FROM triplet_sources s WHERE s.triplet = t.id ORDER BY s.source)) AS sources,
+         r.split, r.source, r.place, r.rating, d.date, r.text
+  FROM rejected x JOIN triplets t ON t.id = x.triplet JOIN reviews r ON r.id = t.review LEFT JOIN review_dates d ON d.review = r.id;
+
+CREATE VIEW candidate_triplets AS
+  SELECT t.id, r.id AS review, r.key AS review_key, t.aspect, t.opinion, t.polarity, t.valence, t.aspect_full, t.opinion_full, t.owner, r.split,
+         (SELECT group_concat(name, ' ') FROM (SELECT s.name FROM triplet_sources s WHERE s.triplet = t.id ORDER BY s.source)) AS sources,
+         e.version AS released, (SELECT x.reason FROM rejected x WHERE x.triplet = t.id) AS dropped, r.text
+  FROM triplets t JOIN reviews r ON r.id = t.review LEFT JOIN released e ON e.triplet = t.id;
+
+CREATE VIEW disagreements AS
+  SELECT t.id, r.id AS review, r.key AS review_key, t.aspect, t.opinion, t.polarity, s.name AS judge, v.label, v.score, r.text
+  FROM verdicts v JOIN sources s ON s.id = v.source JOIN triplets t ON t.id = v.triplet JOIN reviews r ON r.id = t.review
+  WHERE v.label <> 'YY';
+
+CREATE VIEW pooled AS
+  SELECT r.pool, r.n AS review_n, r.id AS review, r.key AS review_key, c.id AS candidate, c.n, c.aspect, c.opinion, c.polarity,
+         (SELECT group_concat(s.source, ' ') FROM candidate_sources s WHERE s.candidate = c.id) AS sources,
+         f.label AS final, f.how, r.text
+  FROM candidates c JOIN pool_reviews r ON r.id = c.review LEFT JOIN final_labels f ON f.candidate = c.id;
+
+CREATE VIEW explain AS
+  SELECT p.triplet, s.name AS source, p.n, p.kind, p.detail FROM provenance p JOIN sources s ON s.id = p.source
+  UNION ALL
+  SELECT v.triplet, s.name, 1000, 'verdict', coalesce(v.label, 'abstains') || ' ' || printf('%.3f', v.score)
+  FROM verdicts v JOIN sources s ON s.id = v.source
+  UNION ALL
+  SELECT t.triplet, t.variant, 2000 + t.round, 'training set', 'S_' || t.round FROM training_sets t
+  UNION ALL
+  SELECT e.triplet, 'release', 3000, 'released', 'v' || e.version || ', ' || e.split || ', ' || e.annotation FROM released e
+  UNION ALL
+  SELECT x.triplet, x.stage, 3000, 'left out', x.reason || ': ' || x.detail FROM rejected x WHERE x.triplet IS NOT NULL;
+
+CREATE TABLE sources (
+  id INTEGER PRIMARY KEY,
+  name TEXT NOT NULL UNIQUE,
+  kind TEXT NOT NULL CHECK (kind IN ('rules', 'model', 'discriminator', 'gold', 'llm')),
+  signature TEXT NOT NULL,
+  labelled_by TEXT,
+  annotators TEXT CHECK (annotators IN ('people', 'language model', 'mixed'))
+) STRICT;
