@@ -191,20 +191,20 @@ def shared_lexicons() -> Iterator[None]:
     """A lexicon that this process has read is not read again, six times in a build, but where a test has a cache of its
     own.
     """
-    from builder.language.lexicon import compiled, folders
+    from builder.language.lexicon import folders
 
-    shared, known = compiled.cache_folder(), dict[str, compiled.Lexicon]()
+    shared, known, plain = folders.cache_folder(), dict[str, folders.Lexicon](), folders.read_compiled
 
-    def read(key: str) -> compiled.Lexicon | None:
-        if compiled.cache_folder() != shared:
-            return compiled.read_compiled(key)
-        if key not in known and (lexicon := compiled.read_compiled(key)):
+    def read(key: str) -> folders.Lexicon | None:
+        if folders.cache_folder() != shared:
+            return plain(key)
+        if key not in known and (lexicon := plain(key)):
             if len(known) == 4:  # each takes 30 MB
                 known.clear()
             known[key] = lexicon
         return known.get(key)
 
-    read.__module__ = compiled.__name__  # whose digest is a part of the key
+    read.__module__ = folders.__name__  # whose digest is a part of the key
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(folders, "read_compiled", read)
         yield

@@ -13,8 +13,7 @@ from test_model import triplet
 from builder.core.config import resolve
 from builder.core.edges import clashes
 from builder.core.errors import ConfigError
-from builder.core.reasons import ReadWord, Reasons
-from builder.core.records import POLARITIES, StoredTriplet, Triplet
+from builder.core.records import POLARITIES, ReadWord, Reasons, StoredTriplet, Triplet
 from builder.models.agreement import fresh, held, merged, together, widened
 from builder.models.shipped import label_shares, seen
 from builder.models.trust import TrustLimits

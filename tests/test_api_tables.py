@@ -14,7 +14,7 @@ from conftest import ROOT, Command
 
 import builder
 from builder import Document, Extractor, Release
-from builder.api.tables import REVIEW_COLUMNS, TRIPLET_COLUMNS
+from builder.api.documents import REVIEW_COLUMNS, TRIPLET_COLUMNS
 from builder.core.errors import BuilderError, ConfigError, InputError
 from builder.core.records import Review
 from builder.pipeline.layers import labelled

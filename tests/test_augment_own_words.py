@@ -16,8 +16,7 @@ from builder.augment.records import Mark, Sentence, applied
 from builder.augment.settings import Given, make_method, make_settings
 from builder.augment.survival import label_lost
 from builder.core.records import Element, Triplet
-from builder.language.build_folders import folders_in
-from builder.language.lexicon.folders import SHIPPED
+from builder.language.lexicon.folders import SHIPPED, folders_in
 
 DISH, OPINION, OTHER = "星泡星泡糕", "巔峰造極", "造極巔峰"
 TEXT = f"這家的{DISH}{OPINION}"

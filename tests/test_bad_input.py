@@ -32,7 +32,7 @@ from builder.core.records import PoolReview
 from builder.gold.file_formats import FORMATS, named
 from builder.gold.items import LabelItem
 from builder.pipeline import pipeline
-from builder.pipeline.dataset import Build
+from builder.pipeline.builds import Build
 from builder.reviews.sources import read
 from builder.reviews.sources.cells import RawReview
 from builder.store import db

@@ -18,10 +18,9 @@ from builder.cli.stage_lines import WIDTH, RemainingTime, describe_stage
 from builder.core.config import resolve
 from builder.core.settings import Config, Discriminate, Evaluate, Rules, SelfTrain
 from builder.pages.report.blocks import roughly_spoken, spoken_seconds
-from builder.pipeline import preview as previews
-from builder.pipeline.outcome import read_outcome
+from builder.pipeline import outcome as previews
+from builder.pipeline.outcome import preview, read_outcome
 from builder.pipeline.pipeline import STAGES, Done
-from builder.pipeline.preview import preview
 
 REVIEWS = (
     "編號,顧客留言,星等\n"

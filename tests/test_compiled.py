@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from builder.core.errors import ResourceError
-from builder.language.lexicon import compiled
+from builder.language.lexicon import folders as compiled
 from builder.language.lexicon.folders import Folders
 from builder.language.lexicon.resources import Lexicon, load_lexicon
 

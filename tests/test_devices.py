@@ -24,8 +24,7 @@ from builder.learning import devices
 from builder.learning.encode import average_tokens, collate
 from builder.learning.loop import scope
 from builder.models.encoder import load_encoder
-from builder.models.foundation import CharacterFoundation
-from builder.models.network import Spans, TextContext
+from builder.models.network import CharacterFoundation, Spans, TextContext
 from builder.models.paper.fine_tuning import train_writer
 from builder.models.paper.generate import Watch
 from builder.models.paper.models import VerdictScore

@@ -27,9 +27,16 @@ from builder.learning.encode import batches as make_batches
 from builder.learning.loop import TrainingStep, course_of, decayed_groups, scope
 from builder.learning.task import EncoderTuning, Example, TaggerConfig
 from builder.models import kinds
-from builder.models.bert import Bert, is_plain
 from builder.models.discriminator import train_discriminator
-from builder.models.encoder import EncoderFoundation, EncoderTrunk, check_characters, keep_layers, load_encoder
+from builder.models.encoder import (
+    Bert,
+    EncoderFoundation,
+    EncoderTrunk,
+    check_characters,
+    is_plain,
+    keep_layers,
+    load_encoder,
+)
 from builder.models.negatives import discriminator_data
 from builder.models.saved import load, save
 from builder.models.tagger import Tagger, train_tagger

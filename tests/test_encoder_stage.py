@@ -12,7 +12,7 @@ from tiny_encoders import make_encoder
 
 from builder.core.config import resolve
 from builder.pipeline import pipeline
-from builder.pipeline.dataset import Build
+from builder.pipeline.builds import Build
 from builder.store import db, runs, triplets
 
 VARIANTS = ("A", "B", "C", "D")

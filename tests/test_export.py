@@ -24,11 +24,19 @@ from builder.release.card import card as card_of
 from builder.release.export import answers, paper
 from builder.release.export.records import ReviewRow, TripletRow, extracted, mismatch, triplet_row
 from builder.release.export.records import triplet as read_row
-from builder.release.figures import QualityFigure, of_manifest
 from builder.release.gates import schema_fault
-from builder.release.manifest import Facts, LayerFacts, SplitFacts, checksums, manifest, sha256
+from builder.release.manifest import (
+    Facts,
+    LayerFacts,
+    QualityFigure,
+    SplitFacts,
+    checksums,
+    manifest,
+    of_manifest,
+    sha256,
+)
 from builder.release.origin import SHIPPED_JUDGE
-from builder.release.stated_quality import NOT_MEASURED
+from builder.release.sections import NOT_MEASURED
 from builder.release.statistics import statistics
 from builder.release.verify import ALWAYS, verify
 

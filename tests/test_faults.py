@@ -29,7 +29,7 @@ from conftest import LAYOUTS, ROOT, Built, Command, contents, environment, setti
 from builder.core.config import resolve
 from builder.core.errors import ReleaseError, WorkdirError
 from builder.pipeline import pipeline
-from builder.pipeline.dataset import Build
+from builder.pipeline.builds import Build
 from builder.pipeline.stages import annotate, seed
 from builder.release.reading import opened, row, rows
 from builder.release.verify import verify

@@ -257,7 +257,7 @@ def save_tagger(folder: Path) -> None:
 
     from builder.learning.encode import Vocabulary
     from builder.models import saved
-    from builder.models.foundation import CharacterFoundation
+    from builder.models.network import CharacterFoundation
     from builder.models.tagger import Tagger
     from builder.models.tagger_network import TaggerNetwork
 

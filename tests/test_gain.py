@@ -13,12 +13,11 @@ from builder.cli.gain import _print_gain
 from builder.engine import make_engine
 from builder.engine.reader import Recipe, extract, make_reader
 from builder.gold.metrics.scores import Answer
-from builder.language.build_folders import folders_in
-from builder.language.lexicon.folders import Folders
+from builder.language.lexicon.folders import Folders, folders_in
 from builder.language.lexicon.packs import find_model
 from builder.models.combiner import Combiner
 from builder.models.shipped import open_model
-from builder.pipeline.holding import shipped_holder
+from builder.pipeline.extraction import shipped_holder
 from builder.teaching.gain import SWITCHES, GainRow, MeanScore, MeasuredGain, PartGain, _Trial
 from builder.teaching.label_sources import forget, read_labels, untaught
 from builder.teaching.lessons import (

@@ -15,7 +15,7 @@ from test_release import make, told
 
 from builder.core.config import resolve
 from builder.pipeline import pipeline
-from builder.pipeline.dataset import Build
+from builder.pipeline.builds import Build
 from builder.release.export import bio, paper, table
 from builder.release.export.formats import FORMATS, NAMES
 from builder.release.export.records import Labelled, ReviewRow, TripletLabel, label, labelled

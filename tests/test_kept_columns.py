@@ -15,7 +15,7 @@ import builder
 from builder.core.config import resolve
 from builder.core.errors import ConfigError, InputError
 from builder.core.shards.local import LocalCrew
-from builder.pipeline.preview import preview
+from builder.pipeline.outcome import preview
 from builder.release.diff import between
 from builder.release.export import table
 from builder.release.gates import RowLook

@@ -213,7 +213,7 @@ def test_training_leaves_the_random_state_and_the_settings_of_torch_alone(tmp_pa
 
 
 def test_a_character_starts_from_the_same_vector_whatever_the_vocabulary() -> None:
-    from builder.models.foundation import CharacterFoundation
+    from builder.models.network import CharacterFoundation
 
     states = []
     for text in ("湯頭好", "他家的湯真好"):

@@ -22,11 +22,9 @@ from builder.core.errors import ConfigError, InputError, ResourceError
 from builder.core.records import Token
 from builder.language import nlp
 from builder.language.nlp import conllu, crf, embedded
-from builder.language.nlp.conllu import TreebankSentence
+from builder.language.nlp.conllu import TreebankSentence, clauses, review_like, without_final_mark
 from builder.language.nlp.parser import repair
-from builder.language.nlp.train import v1_like
-from builder.language.nlp.treebank_scores import evaluate
-from builder.language.nlp.variants import clauses, review_like, without_final_mark
+from builder.language.nlp.train import evaluate, v1_like
 from builder.language.nlp.words import Words, chosen
 
 DEV = Path(__file__).parents[2] / "shared/data/treebanks/ud_gsd_v1_dev.conllu"

@@ -25,7 +25,7 @@ from builder.language.lexicon.resources import load_lexicon
 from builder.language.lexicon.rules import load_rules
 from builder.language.nlp import labels
 from builder.pipeline import pipeline
-from builder.pipeline.dataset import Build
+from builder.pipeline.builds import Build
 from builder.store import db, triplets
 
 SHARED = Path(__file__).parents[2] / "shared/data/lexicons"

@@ -20,7 +20,7 @@ from builder.core.settings import Config
 from builder.core.shards.local import LocalCrew
 from builder.learning import devices
 from builder.pipeline import pipeline, predictions
-from builder.pipeline.dataset import Build
+from builder.pipeline.builds import Build
 from builder.store import db, labels, runs, triplets
 
 LINES = (

@@ -20,7 +20,7 @@ from builder.core.config import Resolved, flat, resolve
 from builder.core.errors import ReleaseError
 from builder.language.lexicon.resources import load_lexicon
 from builder.pipeline import builds, pipeline
-from builder.pipeline.dataset import Build, named
+from builder.pipeline.builds import Build, named
 from builder.pipeline.pipeline import STAGES
 from builder.pipeline.stages import seed
 from builder.release.verify import verify

@@ -17,7 +17,7 @@ from builder import Extractor
 from builder.core.config import resolve
 from builder.core.errors import ModelError
 from builder.pipeline import pipeline
-from builder.pipeline.dataset import Build
+from builder.pipeline.builds import Build
 from builder.pipeline.model_folders import make_model_folder
 from builder.store import db, runs
 

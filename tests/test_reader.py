@@ -15,8 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from builder.core.reasons import NO_PATH, ReadWord, Reasons
-from builder.core.records import Element, Review, Triplet
+from builder.core.records import NO_PATH, Element, ReadWord, Reasons, Review, Triplet
 from builder.engine.reader import Reading, Recipe, extract, make_reader, restored, to_text, to_view
 from builder.language.lexicon.folders import Folders
 from builder.language.nlp import biaffine, parser

@@ -24,8 +24,8 @@ from builder.core.errors import ConfigError, ReleaseError
 from builder.language.lexicon.resources import load_lexicon
 from builder.language.lexicon.rules import load_rules
 from builder.pipeline import pipeline
+from builder.pipeline.builds import Build
 from builder.pipeline.context import Context
-from builder.pipeline.dataset import Build
 from builder.pipeline.stages import release as stage
 from builder.release import gates, package, parquet
 from builder.release.card import HUB_SPLITS

@@ -19,8 +19,7 @@ from conftest import Built, Command
 
 from builder import build
 from builder.core.errors import ConfigError, install_command
-from builder.core.reasons import ReadWord, Reasons
-from builder.core.records import Element, Polarity, Triplet, polarity_of
+from builder.core.records import Element, Polarity, ReadWord, Reasons, Triplet, polarity_of
 from builder.engine import make_engine
 from builder.gold.metrics.systems import Settings
 from builder.language.lexicon.resources import load_lexicon

@@ -90,7 +90,7 @@ def test_the_page_for_the_place_comes_before_that_for_the_data(with_gold: Report
 def test_rules_stand_side_by_side_with_accuracy_where_gold_knows_it(
     tmp_path: Path, with_gold: Report, without: Report
 ) -> None:
-    from builder.language.build_folders import folders_in
+    from builder.language.lexicon.folders import folders_in
     from builder.pages.report.collect import _judged
     from builder.pages.report.yardsticks import find_yardsticks
     from builder.store import db

@@ -15,8 +15,7 @@ from devtools import Browser, needed
 from builder.core.errors import ResourceError
 from builder.engine import make_engine
 from builder.engine.rule_changes import compare_triplets, quote_triplet
-from builder.language.build_folders import folders_in
-from builder.language.lexicon.folders import SHIPPED
+from builder.language.lexicon.folders import SHIPPED, folders_in
 from builder.language.lexicon.rules import load_rules, read_name, write_rule
 from builder.pages.rule_book import RuleBook
 from builder.pages.rule_page import RuleWorker, rule_site

@@ -32,8 +32,7 @@ from hypothesis import strategies as st
 
 from builder.core.errors import ReleaseError, install_command
 from builder.core.markup import HIDDEN
-from builder.core.reasons import ReadWord, Reasons
-from builder.core.records import Element, Polarity, Span, Triplet
+from builder.core.records import Element, Polarity, ReadWord, Reasons, Span, Triplet
 from builder.pages.plain_story import tell_story
 from builder.pages.serve import app, database, plugin, spans
 from builder.store import browse, db, labels, listing, released, reviews, runs, search, stories, triplets

@@ -21,7 +21,7 @@ from test_pipeline import ask
 from builder.core.config import resolve
 from builder.core.errors import ConfigError
 from builder.pipeline import pipeline, splits
-from builder.pipeline.dataset import Build
+from builder.pipeline.builds import Build
 from builder.release.reading import Existing
 from builder.reviews.dedup import assignment, near_duplicates, rare_pairs
 from builder.reviews.dedup.assignment import Groups, assign, by_hash, norm_hash

@@ -17,8 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builder.core.errors import ConfigError, QueryError, WorkdirError
-from builder.core.reasons import ReadWord, Reasons
-from builder.core.records import Element, Polarity, Span, StoredTriplet, Token, Triplet
+from builder.core.records import Element, Polarity, ReadWord, Reasons, Span, StoredTriplet, Token, Triplet
 from builder.pages.plain_story import tell_story
 from builder.store import db, queries, released, reviews, runs, stories, triplets
 from builder.store import labels as training_sets

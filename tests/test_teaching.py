@@ -15,9 +15,9 @@ from builder.core.errors import ResourceError
 from builder.core.records import Triplet
 from builder.engine.reader import Recipe, make_reader
 from builder.gold.pool import PoolSettings
-from builder.language.build_folders import folders_in
 from builder.language.lexicon.candidate_scores import Endings
 from builder.language.lexicon.check import Lesson, add_entry, find_lessons
+from builder.language.lexicon.folders import folders_in
 from builder.language.lexicon.resources import load_lexicon
 from builder.language.lexicon.rules import load_rules
 from builder.pages.annotation_page import DatabaseBook

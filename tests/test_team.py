@@ -21,8 +21,8 @@ from torch import nn
 from builder.learning.task import EncoderTuning
 from builder.models.discriminator import Discriminator, train_discriminator
 from builder.models.encoder import EncoderFoundation, load_encoder
-from builder.models.foundation import train_on
 from builder.models.negatives import discriminator_data
+from builder.models.network import train_on
 from builder.models.saved import load
 from builder.models.tagger import train_tagger
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from builder.api import tables
+from builder.api import documents
 from builder.api.documents import Document
 from builder.api.extractor import Extractor
 from builder.core.errors import ConfigError
@@ -100,7 +100,7 @@ class Release:
         `columns.NAME`. Lists are lists. Raises ConfigError where pandas is
         not installed.
         """
-        return tables.release_frame(self._documents(split))
+        return documents.release_frame(self._documents(split))
 
     def to_dataset(self, split: str | None = None) -> datasets.Dataset | datasets.DatasetDict:
         """The rows of `data/SPLIT.jsonl` as a dataset of the library `datasets`, one review a row; all splits as a
@@ -110,7 +110,7 @@ class Release:
             ConfigError: the release has no such split, or `datasets` is not installed.
         """
         kept = reading.kept_columns(self.manifest["config"])
-        return tables.make_datasets(self._rows, self.splits, split, self.layers, kept)
+        return documents.make_datasets(self._rows, self.splits, split, self.layers, kept)
 
     def verify(self) -> list[str]:
         """Every fault of the release, by file and line; empty if it is sound. See `builder verify`."""
@@ -184,7 +184,7 @@ _TABLE = "reviews.jsonl"
 
 
 def build(
-    inputs: PathLike | Sequence[PathLike] | tables.Table = (),
+    inputs: PathLike | Sequence[PathLike] | documents.Table = (),
     *,
     workdir: PathLike = "workdir",
     out: PathLike = "releases",
@@ -245,7 +245,7 @@ def _find_files(inputs: object, workdir: Path) -> tuple[Path, ...]:
     """The files to read; the rows of a table are written to one first."""
     if isinstance(inputs, (str, os.PathLike)):
         return (Path(inputs),)
-    rows = tables.write_rows(inputs)
+    rows = documents.write_rows(inputs)
     if rows is None:
         return tuple(Path(path) for path in inputs)  # type: ignore[attr-defined]
     write_atomically(workdir / _TABLE, rows)

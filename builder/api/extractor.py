@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, overload
 
-from builder.api import tables
+from builder.api import documents
 from builder.api.documents import Document
 from builder.core.errors import ConfigError
 from builder.core.files import PathLike
@@ -178,7 +178,7 @@ class Extractor:
         waiting = deque[tuple[object, str]]()
 
         def remembered() -> Iterator[str]:
-            pairs = map(_checked_pair, texts) if with_ids else ((None, text) for text in tables.present_texts(texts))
+            pairs = map(_checked_pair, texts) if with_ids else ((None, text) for text in documents.present_texts(texts))
             for key, given in pairs:
                 text = _checked(given)
                 waiting.append((key, text))
@@ -188,7 +188,7 @@ class Extractor:
             key, text = waiting.popleft()
             yield Document(text, triplets, id=key)
 
-    def frame(self, data: tables.Table, text: str | None = None, workers: int = 1) -> pandas.DataFrame:
+    def frame(self, data: documents.Table, text: str | None = None, workers: int = 1) -> pandas.DataFrame:
         """The triplets of a table of texts as a table with one triplet a row. Needs pandas.
 
         Args:
@@ -212,8 +212,8 @@ class Extractor:
         >>> list(zip(frame.index, frame["aspect"], frame["polarity"]))
         [('a', '湯頭', 'POS'), ('a', '服務', 'NEG')]
         """
-        table = tables.as_frame(data)
-        return tables.found_frame(self.stream(tables.text_column(table, text), workers), table.index)
+        table = documents.as_frame(data)
+        return documents.found_frame(self.stream(documents.text_column(table, text), workers), table.index)
 
     def tokens(self, text: str) -> tuple[Token, ...]:
         """The words of a text with universal tags, heads and dependency relations, as the rules read them.
@@ -295,7 +295,7 @@ def _checked_pair(pair: object) -> tuple[object, object]:
     if not isinstance(pair, (tuple, list)) or len(pair) != 2:
         raise TypeError(f"with_ids takes pairs of an id and a text, not {type(pair).__name__}")
     key, text = pair
-    return key, next(tables.present_texts([text]))
+    return key, next(documents.present_texts([text]))
 
 
 def _checked(text: object) -> str:

@@ -26,9 +26,8 @@ from builder.augment.views import Keep, View
 from builder.core.errors import ReleaseError
 from builder.release import layers, package
 from builder.release.diff import bumped
-from builder.release.figures import of_manifest
 from builder.release.layers import LayerRow
-from builder.release.manifest import Content, Facts, LayerFacts, SplitFacts, stored
+from builder.release.manifest import Content, Facts, LayerFacts, SplitFacts, of_manifest, stored
 from builder.release.reading import FORMAT, Existing, existing, parsed, rows, versions
 from builder.release.statistics import statistics
 from builder.release.verify import verify

@@ -28,8 +28,7 @@ from builder.core.progress import bar
 from builder.core.records import Element, Span, Triplet
 from builder.core.shards import Crew, Job, Parcel
 from builder.engine.reader import Reader, Recipe, make_reader
-from builder.language.build_folders import folders_in
-from builder.language.lexicon.folders import SHIPPED, Folders
+from builder.language.lexicon.folders import SHIPPED, Folders, folders_in
 from builder.release.manifest import sha256
 
 

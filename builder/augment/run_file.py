@@ -38,7 +38,7 @@ from builder.core import shards
 from builder.core.errors import ConfigError, InputError
 from builder.core.files import write_atomically
 from builder.core.wording import counted, describe_faults
-from builder.language.build_folders import folders_in
+from builder.language.lexicon.folders import folders_in
 from builder.release.manifest import sha256
 
 Tell = Callable[[str], None]

@@ -32,7 +32,7 @@ from builder.core.machine import uncollected
 from builder.core.records import Triplet
 from builder.core.shards import Crew
 from builder.core.wording import counted
-from builder.language.build_folders import folders_in
+from builder.language.lexicon.folders import folders_in
 from builder.release import layers
 from builder.release.export.records import ReviewRow, triplet
 from builder.release.gates import unmasked

@@ -27,8 +27,7 @@ from builder.augment.settings import AugmentSettings
 from builder.core.errors import ConfigError, install_command
 from builder.core.records import Span, Triplet
 from builder.engine.reader import to_view
-from builder.language.build_folders import folders_in
-from builder.language.lexicon.folders import SHIPPED, Folders
+from builder.language.lexicon.folders import SHIPPED, Folders, folders_in
 from builder.pipeline.extraction import build_settings, open_system
 from builder.reviews.text import view
 

@@ -22,8 +22,8 @@ from builder.cli.printing import FORMAT, put_rows
 from builder.core.settings import DEFAULT_WORKDIR, Config
 
 if TYPE_CHECKING:
-    from builder.pipeline.dataset import Build
-    from builder.pipeline.preview import Preview
+    from builder.pipeline.builds import Build
+    from builder.pipeline.outcome import Preview
 
 WORKDIR = click.option(
     "--workdir",
@@ -152,7 +152,7 @@ def build(
     last = pipeline.known_stage(until or pipeline.STAGES[-1].name)
 
     def read_inputs() -> list[Preview]:
-        from builder.pipeline.preview import preview
+        from builder.pipeline.outcome import preview
 
         return [preview(path, made.resolved.config) for path in made.inputs]
 

@@ -26,9 +26,9 @@ from builder.pages.report.blocks import roughly_spoken, spoken_seconds
 
 if TYPE_CHECKING:
     from builder.core.settings import Config
-    from builder.pipeline.dataset import Build
+    from builder.pipeline.builds import Build
+    from builder.pipeline.outcome import Preview
     from builder.pipeline.pipeline import Done
-    from builder.pipeline.preview import Preview
 
 # ---- Tables of stages
 
@@ -126,7 +126,7 @@ class Voice:
 
     def preview(self, read: Callable[[], Sequence[Preview]], build: Build, dry: bool = False) -> None:
         """Say what was understood of the input, which `read` looks at, and which dataset is made of it."""
-        from builder.pipeline.dataset import describe_dataset
+        from builder.pipeline.builds import describe_dataset
 
         if self.manner == "quiet" and not dry:
             return

@@ -56,8 +56,7 @@ def start(
     the page for labels, the most useful first, with what was found filled in. Run it again to go on.
     """
     from builder.cli.annotate import serve
-    from builder.teaching.domain_packs import HowToRead
-    from builder.teaching.domain_start import start_domain
+    from builder.teaching.domain_packs import HowToRead, start_domain
 
     folder = workdir or Path(f"{name}-work")
     started = start_domain(

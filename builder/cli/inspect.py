@@ -133,7 +133,7 @@ def explain(identifier: str, workdir: Path, as_json: bool) -> None:
     """
     import json
 
-    from builder.language.build_folders import folders_in
+    from builder.language.lexicon.folders import folders_in
     from builder.pages.plain_story import story_object, tell_story
     from builder.pipeline.rule_report import tell_refusals
     from builder.store import db, stories

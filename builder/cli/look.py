@@ -95,7 +95,7 @@ def report(workdir: Path, out: Path | None, data: Path | None, markdown: bool, s
     from builder.core.settings import Convention
     from builder.engine import make_engine
     from builder.gold.metrics.systems import Settings
-    from builder.language.build_folders import folders_in
+    from builder.language.lexicon.folders import folders_in
     from builder.pages.report.collect import collect
     from builder.pages.report.process import config
     from builder.store import db

@@ -67,7 +67,7 @@ def evaluate(treebank: Path, backend: str, models: Path | None, lexicon: bool) -
 
     from builder.language import nlp as backends
     from builder.language.lexicon.resources import load_lexicon
-    from builder.language.nlp.treebank_scores import evaluate as scored
+    from builder.language.nlp.train import evaluate as scored
 
     loaded = backends.load(backend, load_lexicon().words() if lexicon else {}, models)
     click.echo(tabulate(list(scored(loaded, treebank).items()), headers=["score", "percent"], floatfmt=".2f"))

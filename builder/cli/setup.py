@@ -177,7 +177,7 @@ def _measured(workdir: Path | None) -> SampleMeasure:
     from builder.core.config import resolve
     from builder.language.lexicon.resources import sample_dir
     from builder.pipeline import builds, pipeline
-    from builder.pipeline.dataset import Build
+    from builder.pipeline.builds import Build
     from builder.pipeline.planning import measure
 
     if workdir is not None:

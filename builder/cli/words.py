@@ -54,9 +54,8 @@ def check(lexicons: Path | None, domain: str | None, workdir: Path, corpus: Path
 
     from builder.core.errors import ConfigError
     from builder.language import nlp
-    from builder.language.build_folders import folders_in
     from builder.language.lexicon.check import check as find_faults
-    from builder.language.lexicon.folders import Folders
+    from builder.language.lexicon.folders import Folders, folders_in
     from builder.reviews import sources
     from builder.reviews.sources.cells import RawReview
 
@@ -94,7 +93,7 @@ def diff(before: Path | None, after: Path | None, workdir: Path) -> None:
     """
     from collections import Counter
 
-    from builder.language.build_folders import folders_in
+    from builder.language.lexicon.folders import folders_in
     from builder.language.lexicon.overlay import compare_lexicons
     from builder.language.lexicon.resources import load_lexicon
 
@@ -134,7 +133,7 @@ def import_(
     """Import a lexicon of yours for one build."""
     from dataclasses import replace as with_values
 
-    from builder.language.build_folders import folders_in
+    from builder.language.lexicon.folders import folders_in
     from builder.language.lexicon.importers import Options, import_lexicon, read_valences
     from builder.language.lexicon.overlay import write
     from builder.language.nlp import labels
@@ -202,7 +201,7 @@ def induce(workdir: Path, out: Path | None, support: int, text: bool, model: boo
 
     They come from the reviews of a working directory whose stage annotate is done.
     """
-    from builder.language.build_folders import folders_in
+    from builder.language.lexicon.folders import folders_in
     from builder.language.lexicon.induce import InductionSettings, write_candidates
     from builder.language.lexicon.induce import induce as induced
     from builder.pipeline.rule_report import documents, quote_evidence, ratings
@@ -258,7 +257,7 @@ def accept(candidates: Path, workdir: Path, confident: float | None) -> None:
 
     They go into the lexicon of the working directory, which its next build uses.
     """
-    from builder.language.build_folders import folders_in
+    from builder.language.lexicon.folders import folders_in
     from builder.language.lexicon.induce import accept as accepted
 
     overlay = accepted(candidates, workdir / "lexicon", folders_in(workdir).load_lexicon(), confident)
@@ -287,7 +286,7 @@ def rules(ctx: click.Context, workdir: Path, reviews: int, shape: str | None) ->
         return
     from dataclasses import astuple
 
-    from builder.language.build_folders import folders_in
+    from builder.language.lexicon.folders import folders_in
     from builder.pipeline.rule_report import open_engine, report, report_labellers
     from builder.store import db
 

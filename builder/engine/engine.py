@@ -13,8 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import NamedTuple
 
-from builder.core.reasons import ReadWord, Reasons
-from builder.core.records import Triplet, polarity_of
+from builder.core.records import ReadWord, Reasons, Triplet, polarity_of
 from builder.core.settings import Convention
 from builder.engine.barring import drop_excepted, find_singled, is_excepted
 from builder.engine.candidates import Before

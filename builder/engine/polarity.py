@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from builder.core.reasons import ReadWord, Reasons, Step
+from builder.core.records import ReadWord, Reasons, Step
 from builder.engine.constituents import Phrase, Term
 from builder.language.lexicon.resources import Lexicon, OpinionEntry
 

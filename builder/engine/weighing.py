@@ -15,8 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from builder.core.edges import shared, tidied
-from builder.core.reasons import Reasons
-from builder.core.records import Element, Span, Triplet, polarity_of
+from builder.core.records import Element, Reasons, Span, Triplet, polarity_of
 from builder.engine.constituents import Constituent, Phrase, Term
 from builder.engine.extent import OVER, ExtentRule
 from builder.engine.symbols import BLOCKED, DE, THAN, symbol_set

@@ -30,8 +30,7 @@ from builder.learning.loop import course_of, optimizer_of, scope
 from builder.learning.loop import train as learn
 from builder.learning.processes import ALONE, Team
 from builder.learning.task import DiscriminatorConfig, Example, JudgedReview, Progress, seed_of
-from builder.models.foundation import CharacterFoundation, Foundation
-from builder.models.network import PairScorer, Spans, TextContext
+from builder.models.network import CharacterFoundation, Foundation, PairScorer, Spans, TextContext
 
 YY, YN, NX = (VERDICTS.index(verdict) for verdict in ("YY", "YN", "NX"))
 

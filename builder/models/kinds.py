@@ -31,7 +31,7 @@ from builder.learning.task import (
 )
 
 if TYPE_CHECKING:
-    from builder.models.foundation import Foundation
+    from builder.models.network import Foundation
     from builder.models.paper.models import Writer
     from builder.models.paper.seq2seq_settings import Asking, Seq2SeqConfig
 
@@ -81,8 +81,7 @@ def _paper_extractor(
     checkpoints: Path,
     progress: Progress | None,
 ) -> TripletModel:
-    from builder.models.paper.fine_tuning import save, train_writer
-    from builder.models.paper.shared import settle
+    from builder.models.paper.fine_tuning import save, settle, train_writer
 
     numbers = seq2seq(config, config.paper.epochs, config.paper.max_output)
     made = save(
@@ -101,8 +100,7 @@ def _paper_judge(
     checkpoints: Path,
     progress: Progress | None,
 ) -> Judge:
-    from builder.models.paper.fine_tuning import save, train_referee
-    from builder.models.paper.shared import settle
+    from builder.models.paper.fine_tuning import save, settle, train_referee
 
     paper = config.paper
     numbers = seq2seq(config, paper.judge_epochs, paper.max_verdict)

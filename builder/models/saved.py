@@ -22,7 +22,7 @@ from builder.learning.encode import Vocabulary
 from builder.learning.loop import scope
 from builder.learning.task import Config, DiscriminatorConfig, TaggerConfig
 from builder.models.discriminator import Discriminator, DiscriminatorNetwork
-from builder.models.foundation import CharacterFoundation, Foundation
+from builder.models.network import CharacterFoundation, Foundation
 from builder.models.tagger import Tagger
 from builder.models.tagger_network import TaggerNetwork
 

@@ -27,8 +27,7 @@ from builder.learning.loop import course_of, optimizer_of, scope
 from builder.learning.loop import train as learn
 from builder.learning.processes import ALONE, Team
 from builder.learning.task import VALENCE, Example, Progress, TaggerConfig, element, seed_of
-from builder.models.foundation import CharacterFoundation, Foundation
-from builder.models.network import Spans, TextContext
+from builder.models.network import CharacterFoundation, Foundation, Spans, TextContext
 from builder.models.tagger_network import ASPECT, OPINION, Candidates, TaggerNetwork, Window
 
 THRESHOLDS = tuple(round(0.2 + 0.05 * i, 2) for i in range(13))

@@ -19,8 +19,7 @@ from torch.nn import functional
 from builder.learning.devices import device_of
 from builder.learning.encode import Batch, Encoded, IntArray, collate
 from builder.learning.task import TaggerConfig
-from builder.models.foundation import Foundation
-from builder.models.network import PairScorer, Spans, SpanVector, TextContext, gap
+from builder.models.network import Foundation, PairScorer, Spans, SpanVector, TextContext, gap
 
 ASPECT, OPINION = 0, 1
 CUT = -2.2

@@ -25,8 +25,7 @@ from builder.engine import Doc, RuleEngine, make_engine
 from builder.engine.params import in_force, is_off
 from builder.engine.reader import Reader, Reading, Recipe, make_reader, restored, to_text
 from builder.engine.rule_changes import TripletChange, compare_triplets, quote_triplet
-from builder.language.build_folders import folders_in
-from builder.language.lexicon.folders import Folders
+from builder.language.lexicon.folders import Folders, folders_in
 from builder.language.lexicon.resources import sample_dir
 from builder.language.lexicon.rules import Rule, edited_file, edited_rules, read_name, write_rule
 from builder.language.lexicon.word_classes import list_classes

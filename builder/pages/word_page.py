@@ -14,7 +14,6 @@ from typing import Any, Protocol
 
 from builder.core.settings import CORE
 from builder.gold.server import LabelSite
-from builder.language.build_folders import folders_in
 from builder.language.lexicon.domain_sheet import (
     Proposal,
     choose_roles,
@@ -24,6 +23,7 @@ from builder.language.lexicon.domain_sheet import (
     write_lexicons,
     write_sheet,
 )
+from builder.language.lexicon.folders import folders_in
 from builder.language.lexicon.induce import ANSWERS, BETWEEN, COLUMNS, accept, read_cells, read_valence, write_cells
 from builder.language.lexicon.resources import load_lexicon
 from builder.language.lexicon.tsv_rows import ROLES

@@ -23,22 +23,20 @@ from builder.core.errors import ConfigError, did_you_mean
 from builder.core.machine import give_back
 from builder.language.lexicon.resources import Lexicon
 from builder.pipeline.builds import (
+    Build,
     check_build,
     check_unchanged,
     data_digests,
-    file_states,
-    remember_build,
-    remembered,
-)
-from builder.pipeline.context import Context
-from builder.pipeline.dataset import (
-    Build,
     dataset_of,
+    file_states,
     named,
     refuse_other_dataset,
     refuse_other_shelf,
     refuse_taken_name,
+    remember_build,
+    remembered,
 )
+from builder.pipeline.context import Context
 from builder.release.reading import shelf_of
 from builder.store import db, runs
 

@@ -25,7 +25,7 @@ from builder.core.errors import WorkdirError
 from builder.core.records import StoredTriplet
 from builder.core.settings import Config
 from builder.core.wording import counted
-from builder.language.build_folders import folders_in
+from builder.language.lexicon.folders import folders_in
 from builder.pipeline import judging
 from builder.pipeline.context import Context
 from builder.pipeline.judging import list_examples
@@ -247,8 +247,8 @@ def _training_data(context: Context, stored: list[StoredTriplet]) -> Sequence[ob
     a tagger learns from.
     """
     from builder.learning.task import TaggerConfig
-    from builder.models.foundation import CharacterFoundation
     from builder.models.negatives import discriminator_data
+    from builder.models.network import CharacterFoundation
     from builder.models.tagger import learnable
 
     made = list_examples(context, stored)

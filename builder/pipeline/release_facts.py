@@ -32,8 +32,7 @@ from builder.pipeline.release_reviews import train_source
 from builder.pipeline.release_rows import SplitDraft
 from builder.release import package
 from builder.release.diff import LEVELS, Diff, bumped, changes, compare, compare_making
-from builder.release.figures import QualityFigure, metric_name
-from builder.release.manifest import Facts, LayerFacts, SplitFacts, making, manifest, sha256
+from builder.release.manifest import Facts, LayerFacts, QualityFigure, SplitFacts, making, manifest, metric_name, sha256
 from builder.release.origin import SHIPPED, SHIPPED_JUDGE
 from builder.release.reading import Existing, existing, parse, parsed, versions
 from builder.release.shelf import Shelf

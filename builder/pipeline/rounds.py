@@ -162,7 +162,7 @@ def train_extractor(context: Context, name: str, ids: list[int], shown: ModelBar
     """The model of this name, trained on stored triplets by id and left in the working directory. `shared` names the
     checkpoints of the same training by another name.
     """
-    from builder.models.foundation import train_on
+    from builder.models.network import train_on
     from builder.models.saved import save
     from builder.models.tagger import train_tagger
 

@@ -16,7 +16,7 @@ from builder.engine import Doc, RuleEngine, make_engine
 from builder.engine.drafting import draft_rule
 from builder.engine.engine import Engine
 from builder.engine.reader import Reading, Recipe, make_reader, restored
-from builder.language.build_folders import folders_in
+from builder.language.lexicon.folders import folders_in
 from builder.language.lexicon.induce import Induced
 from builder.language.lexicon.resources import Lexicon
 from builder.language.lexicon.rules import write_rule

@@ -18,7 +18,7 @@ from builder.core.licences import known_to_hubs
 from builder.release import layers, origin, parquet, sections
 from builder.release.manifest import MASKED, MASKING, UNMASKED, Content, Facts, size_of
 from builder.release.reading import kept_columns
-from builder.release.stated_quality import quality_section
+from builder.release.sections import quality_section
 from builder.release.statistics import table
 
 # ---- The card of a release

@@ -19,7 +19,7 @@ from builder.core.machine import uncollected
 from builder.core.records import Span
 from builder.core.shards import Job
 from builder.core.shards import opened as opened_crew
-from builder.language.build_folders import folders_in
+from builder.language.lexicon.folders import folders_in
 from builder.language.lexicon.resources import Lexicon
 from builder.release.export.formats import FORMATS, NAMES, export, skipped_lines
 from builder.release.export.records import Opinion

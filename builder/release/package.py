@@ -43,8 +43,7 @@ from builder.release.manifest import (
 )
 from builder.release.origin import citation, cite_as
 from builder.release.reading import kept_columns
-from builder.release.sections import COLUMNS, LINEAGE, REVIEW, TRIPLET
-from builder.release.stated_quality import quality_sentence
+from builder.release.sections import COLUMNS, LINEAGE, REVIEW, TRIPLET, quality_sentence
 from builder.release.verify import Seen, verify
 
 # ---- Croissant and the files

@@ -16,8 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from builder.core.annotators import Annotators
-from builder.core.reasons import ReadWord, Reasons
-from builder.core.records import Element, Polarity, StoredTriplet, Triplet, Verdict
+from builder.core.records import Element, Polarity, ReadWord, Reasons, StoredTriplet, Triplet, Verdict
 from builder.store import db
 from builder.store.reviews import PROPOSED_FOR
 

@@ -2,7 +2,7 @@
 
 In: a working directory, and answers. Out: labels of pools and whole reviews (`labelling`, `judging`,
 `asking_triplets`), audits, what labels teach (`lessons`) and what that brings (`gain`), words for another domain
-(`domain_start`, `word_proposals`, `domain_packs`).
+(`word_proposals`, `domain_packs`).
 
 Start reading at `labelling`.
 """

@@ -36,10 +36,9 @@ from builder.engine.rule_changes import quote_triplet
 from builder.gold.items import meant
 from builder.gold.pool import triplet_row
 from builder.gold.triplet_answers import read_answer
-from builder.language.build_folders import folders_in
 from builder.language.lexicon.candidate_scores import Endings
 from builder.language.lexicon.check import REASON, Lesson, Table, add_entry, find_lessons
-from builder.language.lexicon.folders import TAUGHT_MODEL, Folders
+from builder.language.lexicon.folders import TAUGHT_MODEL, Folders, folders_in
 from builder.language.lexicon.overlay import add_exception
 from builder.language.lexicon.resources import Lexicon, overlays
 from builder.language.lexicon.rules import RuleExample, edited_file, edited_rules

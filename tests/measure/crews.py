@@ -37,7 +37,7 @@ def main() -> None:
 
     from builder.core.config import resolve
     from builder.pipeline import pipeline
-    from builder.pipeline.dataset import Build
+    from builder.pipeline.builds import Build
     from builder.store import reviews
 
     given = {key: tomllib.loads(f"v = {value}")["v"] for key, value in FAST.items()} | {"shard": 8}

@@ -27,7 +27,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from builder.core.config import resolve
-from builder.pipeline.dataset import Build
+from builder.pipeline.builds import Build
 from builder.pipeline.pipeline import STAGES as PIPELINE
 from builder.pipeline.pipeline import run
 from builder.store import db, queries, search, stories

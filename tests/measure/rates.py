@@ -25,7 +25,7 @@ from builder.engine import Engine
 from builder.engine.reader import extract, restored
 from builder.language.lexicon.resources import Lexicon, load_lexicon
 from builder.language.lexicon.rules import load_rules
-from builder.pipeline.dataset import Build
+from builder.pipeline.builds import Build
 from builder.pipeline.pipeline import run
 from builder.store import db, reviews
 

@@ -23,8 +23,7 @@ from builder.core.config import toml_value
 from builder.core.errors import ConfigError, InputError
 from builder.core.files import Kept
 from builder.core.records import Element, Span, Triplet
-from builder.language.build_folders import folders_in
-from builder.language.lexicon.folders import SHIPPED, Folders
+from builder.language.lexicon.folders import SHIPPED, Folders, folders_in
 
 NONE = "none"
 CODE = (__name__, "builder.augment.methods", "builder.engine")

@@ -14,8 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
 
-from builder.core.reasons import Reasons
-from builder.core.records import Token
+from builder.core.records import Reasons, Token
 from builder.engine.described.mentions import AttributeStep, ConjunctionStep, Mention, PolarityStep
 from builder.engine.pairing import Tree, dependency_path, find_roots
 from builder.engine.polarity import read_opinion

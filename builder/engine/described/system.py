@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from builder.core.reasons import ReadWord, Reasons
-from builder.core.records import Element, Span, Token, Triplet, polarity_of
+from builder.core.records import Element, ReadWord, Reasons, Span, Token, Triplet, polarity_of
 from builder.engine.constituents import Constituent, Phrase, Term
 from builder.engine.described.mentions import Mention, MentionLexicons, Steps, detect_aspects, detect_opinions
 from builder.engine.described.pairs import (

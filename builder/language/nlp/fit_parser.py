@@ -25,10 +25,9 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from builder.language.nlp.conllu import TreebankSentence
+from builder.language.nlp.conllu import TreebankSentence, review_like
 from builder.language.nlp.features import fold
 from builder.language.nlp.parser import FEATURES, LENGTHS, Parser, ParserShape, ParserVocabulary, make_parser
-from builder.language.nlp.variants import review_like
 from builder.learning.loop import Course, TrainingStep, train
 
 _CACHED = 256  # rows whose products stay in the processor's cache

@@ -18,8 +18,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
-from builder.core.reasons import Reasons
-from builder.core.records import Element, Polarity, Span, Triplet, Verdict
+from builder.core.records import Element, Polarity, Reasons, Span, Triplet, Verdict
 from builder.learning.task import VALENCE
 
 MAX_GAP = 8

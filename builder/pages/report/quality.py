@@ -20,7 +20,7 @@ from builder.pages.report.blocks import Cell, ReportFigure, Section, Table
 from builder.pages.report.yardsticks import NO_GOLD, Yardstick, answers, final_systems
 from builder.pipeline.layers import measured
 from builder.pipeline.rounds import TEMPLATE_SOURCES
-from builder.release.figures import interval, of_manifest
+from builder.release.manifest import interval, of_manifest
 from builder.store import labels, pools
 from builder.store import report as asked
 

@@ -130,7 +130,7 @@ def _run_classifier(context: Context) -> runs.Counts:
 def _train(context: Context, judged: Mapping[str, list[JudgedReview]], shown: ModelBar) -> Judge:
     """Train the discriminator of the config's profile and leave it in the working directory."""
     from builder.models.discriminator import train_discriminator
-    from builder.models.foundation import train_on
+    from builder.models.network import train_on
     from builder.models.saved import save
 
     config, folder, checkpoints = (
