@@ -26,11 +26,18 @@ from builder.core.settings import Config
 
 _SPELLINGS = {"release.license": "release.licence"}
 _NO_PANEL = "leave it out: builds train no panel any more, the model that builder ships judges"
+_NO_RATE = "leave it out: `encoder.rate` moves the encoder, and the rest follows"
 GONE = {
     "discriminate.folds": _NO_PANEL,
     "discriminate.least": _NO_PANEL,
     "discriminate.label_weight": _NO_PANEL,
     "encoder.compile": "leave it out: encoders train without torch.compile",
+    "encoder.gradient_checkpointing": "leave it out: batches are halved where memory runs out",
+    "encoder.head_rate": _NO_RATE,
+    "encoder.layer_decay": _NO_RATE,
+    "encoder.warmup": _NO_RATE,
+    "paper.patience": "leave it out: all epochs are run, and the best one counts",
+    "paper.save_steps": "leave it out: there is a checkpoint every 2,000 steps",
 }
 """Settings of earlier versions, and what stands in their place."""
 PROFILES: Mapping[str, Mapping[str, object]] = {

@@ -103,10 +103,6 @@ class Paper:
     """Share of the steps in which the rate rises; it falls afterwards."""
     weight_decay: float = 0.01
     """Weight decay of the optimiser."""
-    patience: int = 0
-    """Training stops after so many epochs without a better score; 0: never."""
-    save_steps: int = 2000
-    """Optimiser steps between two checkpoints."""
     precision: Literal["auto", "bf16", "fp32"] = "auto"
     """`auto` takes bf16 where the device has it."""
     processes: int = 0
@@ -114,10 +110,10 @@ class Paper:
 
     def limits(self) -> Limits:
         sizes = ("max_input", "max_output", "max_verdict", "batch_tokens", "generate_tokens")
-        counts = ("epochs", "judge_epochs", "save_steps")
+        counts = ("epochs", "judge_epochs")
         return {
             **{name: at_least(1, getattr(self, name)) for name in (*sizes, *counts)},
-            **{name: at_least(0, getattr(self, name)) for name in ("patience", "processes", "batch", "weight_decay")},
+            **{name: at_least(0, getattr(self, name)) for name in ("processes", "batch", "weight_decay")},
             "rate": above_0(self.rate),
             "warmup": from_0_to_1(self.warmup),
         }
@@ -131,16 +127,8 @@ class EncoderSettings:
     """BERT, RoBERTa, ELECTRA, DeBERTa or ModernBERT: a hub name such as `hfl/chinese-macbert-base`, or a folder."""
     rate: float = 3e-5
     """Learning rate of the encoder's top layer."""
-    layer_decay: float = 0.9
-    """Each layer learns at this share of the rate of the layer above; 1: all at the same rate."""
-    head_rate: float = 1e-3
-    """Learning rate of the layers above the encoder, which start from nothing."""
-    warmup: float = 0.1
-    """Share of the training in which the rates rise."""
     batch_chars: int = 4096
     """Characters in an optimiser step, padding included; taken in parts where memory is short."""
-    gradient_checkpointing: bool = False
-    """Compute activations twice to hold fewer: less memory, more time."""
     precision: Literal["auto", "bf16", "fp32"] = "auto"
     """`auto` takes bf16 where the device has it."""
     processes: int = 0
@@ -150,9 +138,6 @@ class EncoderSettings:
         return {
             "processes": at_least(0, self.processes),
             "rate": above_0(self.rate),
-            "head_rate": above_0(self.head_rate),
-            "layer_decay": (0 < self.layer_decay <= 1, "a share above 0, at most 1"),
-            "warmup": from_0_to_1(self.warmup),
             "batch_chars": at_least(1, self.batch_chars),
         }
 

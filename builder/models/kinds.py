@@ -161,15 +161,15 @@ def load_foundation(config: Config, texts: Iterable[str]) -> Foundation | None:
 def tuning_of(config: Config) -> EncoderTuning:
     """How the profile `encoder` trains its encoder."""
     own = config.encoder
-    return EncoderTuning(own.rate, own.layer_decay, own.precision, own.gradient_checkpointing)
+    return EncoderTuning(own.rate, precision=own.precision)
 
 
 def training_settings(wanted: type[Settings], config: Config, epochs: int, chars: int) -> Settings:
     """The numbers of a tagger's or a discriminator's training on `chars` characters of text."""
     settings = wanted(epochs=epochs, threads=config.threads)
     if config.profile == "encoder":
-        own = config.encoder
-        settings = replace(settings, batch_chars=own.batch_chars, rate=own.head_rate, warmup=own.warmup)
+        # what stands on the encoder starts from nothing, and learns faster
+        settings = replace(settings, batch_chars=config.encoder.batch_chars, rate=1e-3, warmup=0.1)
     return sized(settings, chars)
 
 
@@ -198,8 +198,6 @@ def seq2seq(config: Config, epochs: int, longest: int) -> Seq2SeqConfig:
         rate=paper.rate,
         warmup=paper.warmup,
         weight_decay=paper.weight_decay,
-        patience=paper.patience,
-        save_steps=paper.save_steps,
         precision=paper.precision,
         processes=paper.processes,
         threads=config.threads,
