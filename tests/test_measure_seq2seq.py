@@ -8,7 +8,8 @@ from itertools import count
 from types import SimpleNamespace
 
 import pytest
-from measure import seq2seq
+import torch
+from measure import peak, seq2seq
 
 from builder.models.paper.seq2seq_settings import Seq2SeqConfig
 
@@ -85,3 +86,14 @@ def test_the_script_runs_on_a_tiny_model_of_the_real_class(
     for line in (paper, ours):
         flops, share = (float(n) for n in re.findall(r"([\d.e-]+) TFLOP/s, ([\d.]+)% of the peak", line)[0])
         assert share == pytest.approx(100 * flops / 0.001, rel=0.02)
+
+
+def test_the_peak_is_the_data_sheets_or_what_products_of_matrices_reach() -> None:
+    assert peak.sheet_of("NVIDIA H200") == 1e12 * peak.TERAFLOPS["h200"]
+    assert peak.sheet_of("NVIDIA A100-SXM4-80GB") == 1e12 * peak.TERAFLOPS["a100"]
+    assert peak.sheet_of("NVIDIA GeForce RTX 4090") == 1e12 * peak.TERAFLOPS["rtx4090"]
+    assert peak.sheet_of("NVIDIA L4") == 1e12 * peak.TERAFLOPS["l4"]
+    assert peak.sheet_of("GTX 970") is None
+    reached, origin = peak.peak_of(torch.device("cpu"), 0.05)
+    assert 1e8 < reached < 1e15, "a CPU"
+    assert origin == "products of matrices on cpu, float32"
