@@ -270,7 +270,7 @@ def test_words_that_are_not_the_text_are_an_error_with_the_row() -> None:
 
 def test_importing_the_backends_imports_no_extra() -> None:
     heavy = {"ckip_transformers", "transformers", "stanza", "torch"}
-    modules = "builder.language.nlp, builder.language.nlp.ckip, builder.language.nlp.ckip"
+    modules = "builder.language.nlp, builder.language.nlp.ckip"
     code = f"import sys, {modules}; print(*({heavy!r} & sys.modules.keys()))"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=Path(__file__).parent.parent
@@ -287,7 +287,7 @@ def test_without_the_extras_the_error_says_what_to_install(tmp_path: Path, monke
         nlp.load("ckip", {})
     (tmp_path / "resources.json").write_text("{}")
     with pytest.raises(ConfigError, match="trees from stanza need stanza: .*; " + re.escape(install_command("stanza"))):
-        ckip.load(tmp_path, labels.load())
+        ckip.load_stanza(tmp_path, labels.load())
 
 
 # CKIP's drivers
@@ -526,7 +526,7 @@ def stanza_models(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @needs_stanza
 def test_the_real_pipeline_gives_the_trees_it_learnt_in_labels_of_ud_v1(stanza_models: Path) -> None:
-    parser = ckip.load(stanza_models, labels.load())
+    parser = ckip.load_stanza(stanza_models, labels.load())
     assert parser.parse([unit for unit, _ in LEARNT]) == [tree for _, tree in LEARNT]
     assert parser.parse([unit for unit, _ in reversed(LEARNT)]) == [tree for _, tree in reversed(LEARNT)]
     assert parser.parse([]) == []
@@ -535,11 +535,11 @@ def test_the_real_pipeline_gives_the_trees_it_learnt_in_labels_of_ud_v1(stanza_m
 @needs_stanza
 def test_its_signature_follows_the_model_files(stanza_models: Path, tmp_path: Path) -> None:
     copy = shutil.copytree(stanza_models, tmp_path / "copy")
-    signature = ckip.load(stanza_models, labels.load()).signature
-    assert ckip.load(copy, labels.load()).signature == signature
+    signature = ckip.load_stanza(stanza_models, labels.load()).signature
+    assert ckip.load_stanza(copy, labels.load()).signature == signature
     checkpoint = torch.load(copy / "zh-hant" / "depparse" / "gsd.pt", weights_only=True)
     torch.save(checkpoint | {"global_step": 7}, copy / "zh-hant" / "depparse" / "gsd.pt")
-    assert ckip.load(copy, labels.load()).signature != signature
+    assert ckip.load_stanza(copy, labels.load()).signature != signature
 
 
 @needs_stanza
@@ -555,19 +555,19 @@ def test_only_the_root_of_a_document_is_called_root() -> None:
 @needs_stanza
 def test_missing_and_damaged_models_are_errors_and_nothing_is_downloaded(stanza_models: Path, tmp_path: Path) -> None:
     with pytest.raises(ResourceError) as caught:
-        ckip.load(tmp_path, labels.load())
+        ckip.load_stanza(tmp_path, labels.load())
     fix = f"where there is a network, run stanza.download('zh-hant', model_dir='{tmp_path}'), and copy the folder here"
     assert str(caught.value) == f"{tmp_path}: no stanza models; {fix}"
     copy = shutil.copytree(stanza_models, tmp_path / "copy")
     (copy / "zh-hant" / "depparse" / "gsd.pt").write_bytes(b"no model")
     with pytest.raises(ResourceError, match="stanza cannot load its models"):
-        ckip.load(copy, labels.load())
+        ckip.load_stanza(copy, labels.load())
     (copy / "zh-hant" / "depparse" / "gsd.pt").unlink()
     with pytest.raises(ResourceError, match="stanza cannot load its models"):
-        ckip.load(copy, labels.load())
+        ckip.load_stanza(copy, labels.load())
     (copy / "resources.json").write_text("{}")
     with pytest.raises(ResourceError, match="stanza cannot load its models"):
-        ckip.load(copy, labels.load())
+        ckip.load_stanza(copy, labels.load())
 
 
 class RunsACommand:
@@ -587,16 +587,16 @@ def test_code_in_a_model_of_stanzas_is_not_run(stanza_models: Path, tmp_path: Pa
     checkpoint = torch.load(model, weights_only=True)
     torch.save(checkpoint | {"more": RunsACommand(tmp_path / "trace")}, model)
     with pytest.raises(ResourceError, match="stanza cannot load its models"):
-        ckip.load(copy, labels.load())
+        ckip.load_stanza(copy, labels.load())
     assert not (tmp_path / "trace").exists()
 
 
 @needs_stanza
 def test_stanza_runs_on_the_device_of_the_setting(stanza_models: Path) -> None:
-    parser = ckip.load(stanza_models, labels.load(), "cpu")
+    parser = ckip.load_stanza(stanza_models, labels.load(), "cpu")
     assert parser.pipeline.device == "cpu"  # type: ignore[attr-defined]
     with pytest.raises(ModelError, match="torch sees no device 'cuda:97' here"):
-        ckip.load(stanza_models, labels.load(), "cuda:97")
+        ckip.load_stanza(stanza_models, labels.load(), "cuda:97")
 
 
 @needs_stanza
@@ -604,7 +604,7 @@ def test_a_model_with_relations_that_the_table_lacks_is_refused(stanza_models: P
     table = labels.load()
     without = labels.Labels({key: ours for key, ours in table.table.items() if key != ("ud2", "obj")}, "", "t")
     with pytest.raises(ResourceError, match="t: no row for the ud2 label 'obj'"):
-        ckip.load(stanza_models, without)
+        ckip.load_stanza(stanza_models, without)
 
 
 @needs_ckip
