@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 
 from builder.augment.methods.boostaug import CODE, BoostAug
 from builder.augment.records import Changed, Edit, Mark, Method, Rewrite, Sentence
-from builder.augment.settings import AugmentSettings, Given, make_method, one_thread
+from builder.augment.settings import AugmentSettings, Given, make_method
 from builder.augment.views import ViewUnit, cut
 from builder.core.code import code_digest
 from builder.core.config import filled, flat
@@ -220,7 +220,7 @@ def _beside(name: str, folder: Path, models: Path) -> Method:
     threads change nothing.
     """
     settings = loaded((folder / "settings.json").read_bytes(), models)
-    return make_method(name, settings if parent_process() is None else one_thread(settings))
+    return make_method(name, settings if parent_process() is None else replace(settings, threads=1))
 
 
 def _fold(method: BoostAug, task: tuple[int, int, int]) -> list[Any]:

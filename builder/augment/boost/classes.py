@@ -24,8 +24,9 @@ from tqdm import tqdm
 
 from builder.augment.boost.filters import Labels, SurrogateReading, labels
 from builder.augment.boost.word_network import UNKNOWN, FoldVocabulary, TwoWay, TwoWayConfig, WordItem, cut, pieces
+from builder.augment.method_settings import BoostSettings
 from builder.augment.records import Edit, Sentence
-from builder.augment.settings import AugmentSettings, BoostSettings
+from builder.augment.settings import AugmentSettings
 from builder.core.records import Span
 from builder.learning.checkpoint import Checkpoints, tensor_digest
 from builder.learning.encode import batches

@@ -14,7 +14,6 @@ trained.)
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -28,10 +27,11 @@ from torch.nn.utils.rnn import pad_sequence
 
 from builder.augment.boost.classes import bar, read_labels
 from builder.augment.boost.filters import Labels, SurrogateReading, labels
+from builder.augment.method_settings import BoostSettings
+from builder.augment.nets.hub import MASKED, load_model
 from builder.augment.records import Edit, Sentence
-from builder.augment.settings import AugmentSettings, BoostSettings
-from builder.core.errors import ModelError
-from builder.learning import hub
+from builder.augment.settings import AugmentSettings
+from builder.core.files import key_of
 from builder.learning.checkpoint import Checkpoints, tensor_digest
 from builder.learning.devices import choose, half_precision, in_parts
 from builder.learning.encode import batches
@@ -48,11 +48,10 @@ LONGEST = 128
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MaskedModel:
-    """`network` is a transformers model with a language modelling head; `source` the name or folder it came from."""
+    """A network of transformers with a language modelling head, and its tokenizer."""
 
     network: Any
     tokenizer: Any
-    source: str
     longest: int = LONGEST
 
     @property
@@ -140,27 +139,14 @@ def perplexity(surprise: float) -> float:
     return round(math.exp(min(surprise, 50.0)), 4)
 
 
-def load_masked(source: str) -> MaskedModel:
-    """Model (float32) and tokenizer. ModelError where there is none, it is no masked language model, or its tokenizer
-    has no mask.
-    """
-    config, tokenizer = hub.load_config(source), hub.load_tokenizer(source)
-    from transformers import AutoModelForMaskedLM
-
-    wanted = "a masked language model such as bert-base-chinese, with its language modelling head"
-    if getattr(config, "is_encoder_decoder", False) or type(config) not in AutoModelForMaskedLM._model_mapping:
-        raise ModelError(
-            f"a {config.model_type!r} model is no masked language model", where=source, fix=f"use {wanted}"
-        )
-    if tokenizer.mask_token_id is None or tokenizer.pad_token_id is None:
-        raise ModelError("the tokenizer has no mask or no padding mark", where=source, fix=f"use {wanted}")
-    # Without its head's weights the perplexity would come from a head that was never trained.
-    return MaskedModel(hub.load_network("AutoModelForMaskedLM", source, wanted=wanted), tokenizer, source)
+def load_masked(source: str, longest: int = LONGEST) -> MaskedModel:
+    """Model and tokenizer; ModelError as `load_model`."""
+    return MaskedModel(*load_model(source, MASKED), longest)
 
 
 # ---- Encoders with heads
 
-MASKED = 0.15
+SHARE = 0.15
 """Share of the tokens that the language modelling head learns from in a batch (Devlin et al. 2019)."""
 
 
@@ -212,7 +198,7 @@ class Heads(nn.Module):
         return self.tell(torch.stack(seen)) if seen else hidden.new_empty(0, self.tell.out_features), out.logits
 
     def loss(self, items: Sequence[TokenItem], language: float) -> Tensor:
-        hidden = [torch.rand(len(item.ids)) < MASKED for item in items]
+        hidden = [torch.rand(len(item.ids)) < SHARE for item in items]
         for row in hidden:
             row[0] = row[-1] = False
         mask = self.model.tokenizer.mask_token_id
@@ -318,7 +304,7 @@ class HubTrainer:
 
     def fit(self, train: Sequence[Sentence], valid: Sequence[Sentence], seed: int, folder: Path) -> HubSurrogate:
         known = tuple(sorted({label for sentence in train for label in labels(sentence)}))
-        model = replace(load_masked(self.source), longest=self.config.longest)
+        model = load_masked(self.source, self.config.longest)
         device = choose(self.device)
         model.network.to(device)
         with scope(self.config.threads, seed_of(seed, "hub head")):
@@ -332,9 +318,7 @@ class HubTrainer:
                 1, len(predictions)
             )
 
-        unique = hashlib.sha256(
-            repr((self.signature, model.digest, seed, list(train), list(valid))).encode("utf-8", "surrogatepass")
-        ).hexdigest()
+        unique = key_of(self.signature, model.digest, seed, list(train), list(valid))
         lengths = [len(item.ids) for item in items]
 
         def loss(chosen: list[int]) -> Tensor:
@@ -342,15 +326,7 @@ class HubTrainer:
                 return network.loss([items[i] for i in chosen], self.config.language)
 
         with bar("surrogate") as progress:
-            course = (
-                network,
-                lengths,
-                loss,
-                right,
-                self.config,
-                seed,
-            )
-            fitted = fit(*course, Checkpoints(folder, unique), progress)
+            fitted = fit(network, lengths, loss, right, self.config, seed, Checkpoints(folder, unique), progress)
         return replace(made, facts={"valid_accuracy": fitted.score, "epoch": fitted.epoch, "examples": len(train)})
 
 

@@ -20,8 +20,9 @@ from builder.augment.boost.classes import Classes, bar
 from builder.augment.boost.classes import ClassTrainer as Plain
 from builder.augment.boost.filters import SurrogateReading
 from builder.augment.boost.word_network import TwoWayConfig
+from builder.augment.method_settings import BoostSettings
 from builder.augment.records import Edit, Sentence, moved, stretched
-from builder.augment.settings import AugmentSettings, BoostSettings
+from builder.augment.settings import AugmentSettings
 from builder.core.errors import ConfigError, ModelError
 from builder.core.records import Element, Span, Triplet
 from builder.learning.task import Config, DiscriminatorConfig, Example, TaggerConfig, element, sized

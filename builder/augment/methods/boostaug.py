@@ -38,8 +38,9 @@ from builder.augment.boost.filters import (
     survive,
     whole,
 )
+from builder.augment.method_settings import BoostSettings
 from builder.augment.records import Changed, Edit, Mark, Method, Rewrite, Sentence, applied, moved, replaced
-from builder.augment.settings import AugmentSettings, BoostSettings, make_method
+from builder.augment.settings import AugmentSettings, make_method
 from builder.core.code import code_digest
 from builder.core.errors import ConfigError
 from builder.core.files import Kept, key_of, write_atomically

@@ -18,9 +18,9 @@ from typing import Protocol
 
 from builder.augment import wordnet
 from builder.augment.constraints import english_sets, english_words
+from builder.augment.method_settings import SynonymSettings as Options
 from builder.augment.records import Edit, Rewrite, Sentence, seeded
 from builder.augment.settings import AugmentSettings
-from builder.augment.settings import SynonymSettings as Options
 from builder.core.errors import ResourceError
 from builder.core.files import key_of
 from builder.core.records import Span

@@ -24,7 +24,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from builder.augment.nets.beam import banned, rounded, settled
+from builder.augment.nets.beam import banned, in_batches, rounded, settled
 from builder.augment.nets.hub import MASKED, HubInventory
 from builder.augment.nets.hub import load as load_hub
 from builder.augment.nets.transformer import EncoderLayer, begun, padded
@@ -257,25 +257,18 @@ def train(network: Cloze, phases: Sequence[Phase[Blank]], run: TrainingRun) -> d
 
 
 def fill(
-    network: Cloze,
-    items: Sequence[Fill],
-    inventory: Inventory,
-    batch: int,
-    threads: int,
-    progress: Progress | None = None,
+    network: Cloze, items: Sequence[Fill], inventory: Inventory, threads: int = 2, progress: Progress | None = None
 ) -> Iterator[tuple[int, Choice]]:
     """(index, choice) of every item, in batches of like length."""
     never, glued = banned(inventory.size, (*inventory.never, *inventory.marks)), _glued(inventory)
-    order = sorted(range(len(items)), key=lambda i: (len(items[i].ids), i))
-    cuts = [order[at : at + batch] for at in range(0, len(order), batch)]
+    cuts = in_batches(sorted(range(len(items)), key=lambda i: (len(items[i].ids), i)))
     network.eval()
+
+    def work(chosen: list[Fill]) -> list[tuple[Choice, float]]:
+        return _filled(network, chosen, inventory.mask, never, glued)
+
     with scope(threads), torch.inference_mode():
-        for done, out in enumerate(
-            settled(items, cuts, lambda chosen: _filled(network, chosen, inventory.mask, never, glued)), start=1
-        ):
-            yield out
-            if progress:
-                progress(done, len(items), "writing")
+        yield from settled(items, cuts, work, progress)
 
 
 def _filled(

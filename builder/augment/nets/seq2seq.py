@@ -78,36 +78,23 @@ def collate(items: Sequence[MaskedSentence], pad: int) -> Rows:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Seq2SeqShape:
-    """The embedded network: layers of a Transformer behind an LSTM each."""
-
-    width: int = 192
-    heads: int = 4
-    encoder: int = 1
-    decoder: int = 1
-    dropout: float = 0.1
-    longest: int = 512
-
-
 class EmbeddedCore(nn.Module):
-    """The embedded network without labels and head. Decoder positions are those of the sentence, as in MASS."""
+    """The embedded network without labels and head: a Transformer of one layer behind an LSTM, on either side. Decoder
+    positions are those of the sentence, as in MASS.
+    """
 
-    def __init__(self, size: int, shape: Seq2SeqShape) -> None:
+    longest = 512
+
+    def __init__(self, size: int, width: int = 192, heads: int = 4, dropout: float = 0.1) -> None:
         super().__init__()
-        self.width, self.longest = shape.width, shape.longest
-        self.positions = nn.Embedding(shape.longest, shape.width)
-        self.reading, self.writing = TwoWayReading(shape.width), nn.LSTM(shape.width, shape.width, batch_first=True)
-        self.encoder = nn.ModuleList(
-            EncoderLayer(shape.width, shape.heads, shape.dropout) for _ in range(shape.encoder)
-        )
-        self.decoder = nn.ModuleList(
-            DecoderLayer(shape.width, shape.heads, shape.dropout) for _ in range(shape.decoder)
-        )
-        self.norms = nn.ModuleList(nn.LayerNorm(shape.width) for _ in range(2))
-        self.dropout = nn.Dropout(shape.dropout)
+        self.width = width
+        self.positions = nn.Embedding(self.longest, width)
+        self.reading, self.writing = TwoWayReading(width), nn.LSTM(width, width, batch_first=True)
+        self.encoder, self.decoder = EncoderLayer(width, heads, dropout), DecoderLayer(width, heads, dropout)
+        self.norms = nn.ModuleList(nn.LayerNorm(width) for _ in range(2))
+        self.dropout = nn.Dropout(dropout)
         self.bias = nn.Parameter(torch.zeros(size))
-        self.tokens = nn.Embedding(size, shape.width)  # last: its size is drawn from the data
+        self.tokens = nn.Embedding(size, width)  # last: its size is drawn from the data
         begun(self)
 
     def embed(self, ids: Tensor) -> Tensor:
@@ -116,38 +103,32 @@ class EmbeddedCore(nn.Module):
 
     def encode(self, x: Tensor, seen: Tensor) -> Tensor:
         x = self.dropout(self.reading(x, seen) + self.positions.weight[: x.shape[1]])
-        for layer in self.encoder:
-            x = layer(x, seen[:, None, None, :])
-        out: Tensor = self.norms[0](x)
+        out: Tensor = self.norms[0](self.encoder(x, seen[:, None, None, :]))
         return out
 
     def decode(self, x: Tensor, memory: Tensor, seen: Tensor, start: Tensor) -> Tensor:
         at = (start[:, None] + torch.arange(x.shape[1], device=x.device)[None]).clamp(max=self.longest - 1)
         x = self.dropout(x + self.writing(x)[0] + self.positions(at))
-        for layer in self.decoder:
-            x = layer(x, layer.memory(memory), seen[:, None, None, :])  # type: ignore[operator]
-        out: Tensor = self.norms[1](x)
+        out: Tensor = self.norms[1](self.decoder(x, self.decoder.memory(memory), seen[:, None, None, :]))
         return out
 
     def remember(self, memory: Tensor, seen: Tensor, start: Tensor, beams: int) -> list[Any]:
         """The state of decoding: encoder's keys and values, where it has tokens, next position of every beam, past of
-        every layer and of the LSTM.
+        the layer and of the LSTM.
         """
-        kept = [layer.memory(memory) for layer in self.decoder]  # type: ignore[operator]
-        return [kept, seen[:, None, None, :], start.repeat_interleave(beams), [None] * len(self.decoder), None]
+        return [self.decoder.memory(memory), seen[:, None, None, :], start.repeat_interleave(beams), None, None]
 
     def advance(self, x: Tensor, state: list[Any]) -> Tensor:
         kept, seen, at, past, written = state
         output, state[4] = self.writing(x, written)
         x = x + output + self.positions(at.clamp(max=self.longest - 1))[:, None]
-        for i, layer in enumerate(self.decoder):
-            x, past[i] = layer.step(x, past[i], kept[i], seen, None)  # type: ignore[operator]
+        x, state[3] = self.decoder.step(x, past, kept, seen, None)
         state[2] = at + 1
         out: Tensor = self.norms[1](x)
         return out
 
     def reorder(self, state: list[Any], beams: Tensor) -> None:
-        state[3] = [(keys[beams], values[beams]) for keys, values in state[3]]
+        state[3] = tuple(part[beams] for part in state[3])
         state[4] = tuple(part[:, beams] for part in state[4])
 
     def head(self, s: Tensor) -> Tensor:

@@ -24,8 +24,8 @@ from torch.nn import functional
 from builder.augment.bench.models.classifier_items import ClassifierConfig, ClassifierItem, words_of
 from builder.augment.bench.models.inputs import MOST_ASPECT, EncoderReader, PieceBatch, PieceReader, PieceRow, collate
 from builder.augment.bench.models.taggers import mean, most_probable, tag_loss
+from builder.augment.nets.hub import ENCODER, MASKED, load_model
 from builder.core.errors import ModelError
-from builder.learning import hub
 from builder.learning.devices import device_of, place
 from builder.learning.loop import fit
 from builder.learning.obtain import TrainingRun
@@ -94,22 +94,7 @@ def load(source: str, longest: int, with_head: bool = False) -> tuple[Pretrained
     """Encoder and tokenizer of a hub name or folder; ModelError where there is none, of the wrong kind, or
     incomplete.
     """
-    wanted = "a complete encoder, such as BERT, RoBERTa or DeBERTa"
-    hub.load_config(source)  # says it where there is no model at all
-    tokenizer = hub.load_tokenizer(source)
-    model = hub.load_network(
-        "AutoModelForMaskedLM" if with_head else "AutoModel", source, wanted=wanted, optional=("pooler",)
-    )
-    if (
-        getattr(model.config, "is_encoder_decoder", False)
-        or tokenizer.cls_token_id is None
-        or tokenizer.mask_token_id is None
-    ):
-        raise ModelError(
-            f"a {model.config.model_type!r} model is no encoder",
-            where=source,
-            fix="use one such as BERT, RoBERTa or DeBERTa",
-        )
+    model, tokenizer = load_model(source, MASKED if with_head else ENCODER, ("pooler",))
     if with_head and not any(name in HEADS for name, _ in model.named_children()):
         raise ModelError(
             f"a {model.config.model_type!r} model has no masked-LM head in one piece",
@@ -237,7 +222,7 @@ def local_weights(inside: Tensor, words: Tensor, srd: int) -> Tensor:
 
 # ---- Post-training
 
-MASKED = 0.15
+SHARE = 0.15
 """The share of pieces that are predicted: of ten 8 are masked, 1 replaced, 1 left (Devlin et al. 2019, section 3.1)."""
 
 
@@ -296,7 +281,7 @@ def masked(batch: PieceBatch, reader: PieceReader | EncoderReader) -> tuple[Tens
     device = batch.ids.device
     ordinary = batch.mask & (batch.ids != reader.begin) & (batch.ids != reader.end)
     draw = torch.rand(batch.ids.shape).to(device).masked_fill(~ordinary, 2.0)
-    chosen = (draw < MASKED) | ((draw == draw.amin(1, keepdim=True)) & ordinary)
+    chosen = (draw < SHARE) | ((draw == draw.amin(1, keepdim=True)) & ordinary)
     how = torch.rand(batch.ids.shape).to(device)
     ids = torch.where(chosen & (how < 0.8), reader.mask, batch.ids)
     ids = torch.where(chosen & (how >= 0.9), torch.randint(1, len(reader), batch.ids.shape).to(device), ids)
