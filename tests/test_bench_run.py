@@ -20,7 +20,7 @@ from builder.augment import run
 from builder.augment.bench import augmented, cells, reading
 from builder.augment.bench.augmented import Augmented, Sources, by_method, of_file, of_sets, rewritten
 from builder.augment.bench.cells import BenchPlan, settings, training_rows
-from builder.augment.bench.models.classifier_items import Means, chosen
+from builder.augment.bench.classifiers import Means, chosen
 from builder.augment.bench.reading import (
     BenchRow,
     example,

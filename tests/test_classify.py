@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 import torch
 
-from builder.augment.bench.models import encoders, inputs, taggers
-from builder.augment.bench.models.classifier_items import (
+from builder.augment.bench import encoders, inputs, taggers
+from builder.augment.bench.classifiers import (
     MODELS,
     ClassifierConfig,
     ClassifierItem,
@@ -25,8 +25,8 @@ from builder.augment.bench.models.classifier_items import (
     chosen,
     words_of,
 )
-from builder.augment.bench.models.learn import quality
-from builder.augment.bench.models.predictors import fit
+from builder.augment.bench.learn import quality
+from builder.augment.bench.classifiers import fit
 from builder.core.errors import ConfigError, InputError, ModelError
 from builder.learning.loop import optimizer_of
 

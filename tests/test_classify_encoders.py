@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from test_classify import items, opinions
 
-from builder.augment.bench.models import encoders
-from builder.augment.bench.models.classifier_items import ClassifierItem, chosen, words_of
-from builder.augment.bench.models.predictors import fit
+from builder.augment.bench import encoders
+from builder.augment.bench.classifiers import ClassifierItem, chosen, words_of
+from builder.augment.bench.classifiers import fit
 from builder.core.errors import ModelError
 
 

@@ -19,8 +19,8 @@ from test_classify import items
 from tiny_mt5 import make_base
 from torch import nn
 
-from builder.augment.bench.models.classifier_items import ClassifierConfig, Means, Task, chosen
-from builder.augment.bench.models.predictors import fit
+from builder.augment.bench.classifiers import ClassifierConfig, Means, Task, chosen
+from builder.augment.bench.classifiers import fit
 from builder.augment.methods import cbert, context, gpt2, masked_seq2seq, style_transfer
 from builder.augment.nets.beam import settled
 from builder.augment.nets.hub import load_seq2seq

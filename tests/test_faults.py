@@ -432,7 +432,7 @@ def _load_for_boostaug(folder: str) -> object:
 
 
 def _load_for_bench(folder: str) -> object:
-    from builder.augment.bench.models import encoders
+    from builder.augment.bench import encoders
 
     return encoders.load(folder, 16, with_head=True)
 

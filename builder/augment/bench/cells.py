@@ -19,8 +19,7 @@ from statistics import fmean, stdev
 from typing import Any, NamedTuple
 
 from builder.augment.bench.augmented import NONE, Augmented, of_sets
-from builder.augment.bench.models.classifier_items import Choice, ClassifierConfig, Means, check
-from builder.augment.bench.models.predictors import fit
+from builder.augment.bench.classifiers import Choice, ClassifierConfig, Means, check, fit
 from builder.augment.bench.reading import BenchRow, Task, digest, example, item
 from builder.core.code import code_digest
 from builder.core.errors import ConfigError, InputError, ModelError, install_command
@@ -123,7 +122,7 @@ def least_p(seeds: int) -> float:
 
 TAGGER = "tagger"
 """The model of the task aste: the project's own (builder.models.tagger)."""
-CODE = ("builder.augment.bench.models", "builder.augment.bench.cells", "builder.augment.bench.reading")
+CODE = ("builder.augment.bench.learn", "builder.augment.bench.cells", "builder.augment.bench.reading")
 """What a score depends on: an edit of these makes other cells."""
 
 

@@ -19,7 +19,7 @@ from itertools import pairwise, zip_longest
 from pathlib import Path
 from typing import Any, Literal
 
-from builder.augment.bench.models.classifier_items import ClassifierItem, words_of
+from builder.augment.bench.classifiers import ClassifierItem, words_of
 from builder.augment.proposing import segmented
 from builder.augment.records import Mark, Sentence
 from builder.augment.sentence_files import FORMATS, FileSentence, language_of

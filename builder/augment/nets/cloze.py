@@ -109,6 +109,7 @@ class EmbeddedCloze(Cloze):
 
     def __init__(self, size: int, labels: int, width: int, heads: int, layers: int, dropout: float = 0.1) -> None:
         super().__init__()
+        self.width = width
         self.positions, self.labels = nn.Embedding(self.longest, width), nn.Embedding(labels, width)
         self.layers = nn.ModuleList(EncoderLayer(width, heads, dropout) for _ in range(layers))
         self.norm, self.turn, self.dropout = nn.LayerNorm(width), nn.Linear(width, width), nn.Dropout(dropout)
@@ -117,16 +118,21 @@ class EmbeddedCloze(Cloze):
         begun(self)
         nn.init.zeros_(self.labels.weight)
 
-    def states(self, embedded: Tensor, labels: Tensor, seen: Tensor) -> Tensor:
-        x = self.dropout(embedded + self.labels(labels) + self.positions.weight[: labels.shape[1]])
+    def hidden(self, ids: Tensor, seen: Tensor, labels: Tensor) -> Tensor:
+        """States [B, T, D] of tokens, where there are some, under their labels."""
+        places = torch.arange(ids.shape[1], device=ids.device).clamp(max=self.longest - 1)
+        x = self.dropout(self.tokens(ids) + self.labels(labels) + self.positions(places))
         for layer in self.layers:
             x = layer(x, seen[:, None, None, :])
         out: Tensor = self.norm(x)
         return out
 
+    def scores(self, hidden: Tensor) -> Tensor:
+        """What may stand in a state's place [..., V]."""
+        return functional.linear(functional.gelu(self.turn(hidden)), self.tokens.weight, self.bias)
+
     def logits(self, batch: Blanks) -> Tensor:
-        states = self.states(self.tokens(batch.ids), batch.labels, batch.seen)[batch.row, batch.column]
-        return functional.linear(functional.gelu(self.turn(states)), self.tokens.weight, self.bias)
+        return self.scores(self.hidden(batch.ids, batch.seen, batch.labels)[batch.row, batch.column])
 
 
 class HubCloze(Cloze):

@@ -1,4 +1,5 @@
-"""What the papers' classifiers read, answer and are called, without torch.
+"""What the papers' classifiers and aspect taggers read, answer and are called, and how one is fitted. torch is loaded
+at the first `fit`.
 
 Sentence classification (`tc`): a text to a label. Aspect polarity (`absc`): a text and one aspect span to a label.
 Aspect term extraction (`ate`): a text to spans. `MODELS` is the table of all of them; `chosen` turns what a user
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from builder.core.config import filled, toml_value
-from builder.core.errors import ConfigError, ModelError
+from builder.core.errors import ConfigError, ModelError, install_command
 from builder.core.limits import Limits, at_least
 from builder.core.records import Span
 from builder.core.wording import counted
@@ -76,7 +77,8 @@ class ClassifierConfig(NetworkConfig):
     words are read, `unknown` the share of words that training hides so that unknown ones are known, `srd` the
     semantic-relative distance of local context focus. `batch` above 0: so many texts a step, whatever their lengths.
     `l2` above 0: Adam with this L2 penalty, in place of AdamW with `weight_decay`. `filters`: the sizes of those of
-    `cnn`, joined by `+`.
+    `cnn`, joined by `+`. `language` above 0: the weight of the loss of a base's masked language model, which goes on
+    being trained.
     """
 
     width: int = 128
@@ -96,6 +98,7 @@ class ClassifierConfig(NetworkConfig):
     batch: int = 0
     l2: float = 0.0
     filters: str = "3+4+5"
+    language: float = 0.0
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -110,6 +113,7 @@ class ClassifierConfig(NetworkConfig):
         return NetworkConfig.limits(self) | {
             "batch": at_least(0, self.batch),
             "l2": at_least(0, self.l2),
+            "language": at_least(0, self.language),
             "filters": (fitting, "sizes joined by +, as in 3+4+5"),
         }
 
@@ -132,7 +136,7 @@ class Means:
 @dataclass(frozen=True, slots=True)
 class ClassifierKind:
     """A row of the table. `reads`: own words, words with vectors, or the pieces of an encoder; `network`: the class in
-    `builder.augment.bench.models` that answers with labels, `tagger` the one that answers with tags."""
+    `builder.augment.bench` that answers with labels, `tagger` the one that answers with tags."""
 
     tasks: tuple[Task, ...]
     reads: Reads
@@ -259,3 +263,27 @@ def check(task: Task, train: Sequence[ClassifierItem], where: str = "classifier"
         )
     if task == "absc" and any(item.aspect is None for item in train):
         raise ModelError("an item without aspect", where=where)
+
+
+def fit(
+    choice: Choice,
+    task: Task,
+    train: Sequence[ClassifierItem],
+    valid: Sequence[ClassifierItem],
+    seed: int,
+    checkpoints: Path,
+    means: Means | None = None,
+    config: ClassifierConfig | None = None,
+) -> Predictor:
+    """Train a model. The epoch with the best accuracy, or exact span F1, on `valid` wins; without `valid` the last.
+
+    Raises:
+        ModelError: there is nothing to learn (no item, one class, no span), or the loss is no number any more.
+    """
+    check(task, train)
+    try:
+        from builder.augment.bench.learn import learn
+    except ModuleNotFoundError as error:
+        raise ModelError(f"{choice.name} needs {error.name}", fix=install_command("paper")) from error
+    means = means or Means(base=choice.base)
+    return learn(choice, task, train, valid, seed, checkpoints, means, config or choice.config)

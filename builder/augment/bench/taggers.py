@@ -23,8 +23,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from builder.augment.bench.models.classifier_items import ClassifierConfig
-from builder.augment.bench.models.inputs import BEGIN, IGNORED, INSIDE, OUTSIDE, PieceBatch, Tables
+from builder.augment.bench.classifiers import ClassifierConfig
+from builder.augment.bench.inputs import BEGIN, IGNORED, INSIDE, OUTSIDE, PieceBatch, Tables
 from builder.learning.encode import PAD, UNK
 
 # ---- taggers
