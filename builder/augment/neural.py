@@ -7,19 +7,20 @@ One script for a model: in a release of both, every character would be two, each
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from builder.augment import constraints
-from builder.augment.boost.classes import bar
 from builder.augment.method_settings import Gpt2Settings, MaskedSeq2SeqSettings, StyleTransferSettings
 from builder.augment.methods import gpt2, masked_seq2seq, replacing, style_transfer
 from builder.augment.proposing import segmented
 from builder.augment.records import Changed, Edit, Method, Rewrite, Sentence
 from builder.augment.settings import AugmentSettings, section_of
 from builder.augment.training import Workplace, raw
+from builder.core.progress import ModelBar
 from builder.reviews.script import same_script, script_of, tells_script
 
 _OTHER = ("simplified", "mixed")
@@ -101,7 +102,7 @@ def _loader(name: str, load: Load, words: bool = False) -> Loader:
         if getattr(own, "base", "embedded") == "embedded":
             sentences, given_back = in_one_script(given.sentences)
             given = replace(given, sentences=sentences)
-        with TemporaryDirectory(prefix="builder-augment-") as nowhere, bar(name) as progress:
+        with TemporaryDirectory(prefix="builder-augment-") as nowhere, closing(ModelBar(name, " words")) as progress:
             folder = (given.models or Path(nowhere)) / name.replace("+", "-")
             place = Workplace(folder, settings.seed, progress, settings.device, settings.threads)
             corpus = getattr(own, "corpus", "")

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from builder.augment.methods.boostaug import CODE, BoostAug
-from builder.augment.records import Changed, Edit, Mark, Method, Rewrite, Sentence
+from builder.augment.records import Mark, Method, Rewrite, Sentence, rewrite_of
 from builder.augment.settings import AugmentSettings, Given, make_method
 from builder.augment.views import ViewUnit, cut
 from builder.core.code import code_digest
@@ -142,7 +142,7 @@ def proposals(
     for chunk in kept(
         workdir / "augment" / f"{name}-{key}", tasks, Job(_beside, arguments, _propose), crew, name, " sentences"
     ):
-        yield from map(_candidates, chunk)
+        yield from (tuple(map(rewrite_of, rows)) for rows in chunk)
 
 
 def _parcels(settings: AugmentSettings, workdir: Path) -> tuple[Parcel, Parcel]:
@@ -229,21 +229,7 @@ def _fold(method: BoostAug, task: tuple[int, int, int]) -> list[Any]:
 
 def _propose(method: Method, task: tuple[Sequence[Sentence], int, int]) -> list[Any]:
     sentences, copies, seed = task
-    return [[_plain(rewrite) for rewrite in rewrites] for rewrites in method.propose(sentences, copies, seed)]
-
-
-def _plain(rewrite: Rewrite) -> dict[str, Any]:
-    return asdict(rewrite)
-
-
-def _candidates(rows: Sequence[dict[str, Any]]) -> tuple[Rewrite, ...]:
-    return tuple(
-        Rewrite(
-            row["source"], tuple(Edit(**edit) for edit in row["edits"]), row["score"], row["label"],
-            tuple(Changed(**change) for change in row["changed"]), row["doubt"],
-        )
-        for row in rows
-    )  # fmt: skip
+    return [[asdict(rewrite) for rewrite in rewrites] for rewrites in method.propose(sentences, copies, seed)]
 
 
 def _span(pair: Sequence[int]) -> Span:

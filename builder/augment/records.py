@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from builder.core.records import Polarity, Span
 
@@ -81,6 +81,12 @@ class Rewrite:
     label: str | None = None
     changed: tuple[Changed, ...] = ()
     doubt: Doubt | None = None
+
+
+def rewrite_of(row: Mapping[str, Any]) -> Rewrite:
+    """A candidate from what `asdict` and JSON made of it."""
+    edits, changed = tuple(Edit(**edit) for edit in row["edits"]), tuple(Changed(**each) for each in row["changed"])
+    return Rewrite(**{**row, "edits": edits, "changed": changed})
 
 
 class Method(Protocol):

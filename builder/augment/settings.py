@@ -190,7 +190,7 @@ METHODS: dict[str, tuple[str, str]] = {
         "misspelt words: same sound or shape (Chinese), rules and keyboard (English)",
         "builder.augment.methods.spelling:load",
     ),
-    "split": ("words, or characters, split in two", "builder.augment.methods.split:load"),
+    "split": ("words, or characters, split in two", "builder.augment.methods.spelling:load_split"),
     "word-embs": (
         "words replaced by what a masked language model expects in their place",
         "builder.augment.methods.word_embs:load",

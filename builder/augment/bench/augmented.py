@@ -6,7 +6,6 @@ rejected, by reason.
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -21,7 +20,7 @@ from builder.augment.survival import label_lost
 from builder.core.code import code_digest
 from builder.core.config import toml_value
 from builder.core.errors import ConfigError, InputError
-from builder.core.files import Kept
+from builder.core.files import Kept, key_of
 from builder.core.records import Element, Span, Triplet
 from builder.language.build_folders import folders_in
 from builder.language.lexicon.folders import SHIPPED, Folders
@@ -152,11 +151,7 @@ def by_method(
     lexicon = known.folders.load_lexicon()
     limits = chosen.constraints, chosen.redraws
     made_by = code_digest(*CODE), lexicon.digest, known.folders.rules_digest, method.signature
-    unique = hashlib.sha256(
-        repr((made_by, digest(train), known.sentences, sorted(held), copies, seed, limits)).encode(
-            "utf-8", "surrogatepass"
-        )
-    ).hexdigest()[:16]
+    unique = key_of(made_by, digest(train), known.sentences, sorted(held), copies, seed, limits)
 
     def make() -> dict[str, object]:
         return _as_json(followed(judge_proposals(request, method), by_id, chosen.label_safe, known.folders))

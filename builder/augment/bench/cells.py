@@ -23,7 +23,7 @@ from builder.augment.bench.classifiers import Choice, ClassifierConfig, Means, c
 from builder.augment.bench.reading import BenchRow, Task, digest, example, item
 from builder.core.code import code_digest
 from builder.core.errors import ConfigError, InputError, ModelError, install_command
-from builder.core.files import Kept
+from builder.core.files import Kept, key_of
 from builder.core.records import Span, Triplet
 from builder.core.wording import counted
 from builder.gold.metrics import Answer, micro
@@ -243,7 +243,7 @@ def mean_cell(cells: Sequence[Cell]) -> Cell:
     """The cell of a cross-validation, or of several choices of sets: the means of the scores, the time in all."""
     first, count = cells[0], len(cells)
     scores = {name: sum(cell.scores[name] for cell in cells) / count for name in first.scores}
-    digest = hashlib.sha256(repr([cell.digest for cell in cells]).encode()).hexdigest()[:20]
+    digest = key_of([cell.digest for cell in cells])
     note = next((f"in one of {count}: {cell.note}" for cell in cells if cell.note), "")
     rows = round(sum(cell.rows for cell in cells) / count)
     return replace(
@@ -263,18 +263,8 @@ def _cell(
     plan: BenchPlan, cell: Cell, rows: tuple[BenchRow, ...], common: tuple[str, str], model: Choice | None
 ) -> Cell:
     config = config_of(plan, rows, model)
-    inputs = (
-        code_digest(*CODE),
-        plan.task,
-        cell.model,
-        model.base if model else "",
-        cell.seed,
-        digest(rows),
-        common,
-        config,
-        means_digest(plan.means),
-    )
-    key = hashlib.sha256(repr(inputs).encode()).hexdigest()[:20]
+    inputs = plan.task, cell.model, model.base if model else "", cell.seed, digest(rows), common, config
+    key = key_of(code_digest(*CODE), *inputs, means_digest(plan.means))
 
     def make() -> dict[str, Any]:
         return asdict(_worked_out(plan, replace(cell, digest=key), rows, model, config))

@@ -4,7 +4,6 @@ features.
 
 from __future__ import annotations
 
-import hashlib
 import importlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -38,6 +37,7 @@ from builder.augment.bench.inputs import (
     written,
 )
 from builder.augment.nets.cloze import EmbeddedCloze
+from builder.core.files import key_of
 from builder.learning.checkpoint import Checkpoints
 from builder.learning.devices import choose, device_of, half_precision, in_parts, place
 from builder.learning.encode import batches
@@ -124,7 +124,7 @@ def learn(
 ) -> TrainedClassifier:
     """Train the model of a choice; `classifiers.fit` is the way in."""
     labels = ATE_CLASSES if task == "ate" else tuple(sorted({item.label for item in train}))
-    unique = fingerprint(choice, task, train, valid, seed, means, config)
+    unique = key_of(choice.name, choice.base, task, seed, config, means, torch.__version__, list(train), list(valid))
     with scope(config.threads, seed_of(seed, "network")):
         reader, begin = _beginning(choice, train, means, config, seed)
     device = choose(means.device)
@@ -190,8 +190,7 @@ def _beginning(
         if means.vectors is None:
             return words, len(words)
         numbers, files = words.vocabulary.numbers, (means.vectors, None)
-        made = tables(numbers, files, (), config.vector_size, seed_of(seed, "vectors"), both=False)
-        return words, made.weights[0][0]
+        return words, tables(numbers, files, (), config.vector_size, seed_of(seed, "vectors"), both=False)
     domain = [[*written(item)] for item in train] + [
         written(ClassifierItem(text, words_of(text))) for text in means.domain
     ]
@@ -226,23 +225,3 @@ def quality(task: Task, items: Sequence[ClassifierItem], predictions: Sequence[P
         * right
         / max(1, sum(len(item.spans) for item in items) + sum(len(prediction.spans) for prediction in predictions))
     )
-
-
-def fingerprint(
-    choice: Choice,
-    task: Task,
-    train: Sequence[ClassifierItem],
-    valid: Sequence[ClassifierItem],
-    seed: int,
-    means: Means,
-    config: ClassifierConfig,
-) -> str:
-    """What makes two trainings the same."""
-    total = hashlib.sha256(
-        repr((choice.name, choice.base, task, seed, config, means, torch.__version__)).encode("utf-8", "surrogatepass")
-    )
-    for items in (train, valid):
-        total.update(f"\n{len(items)}\n".encode())
-        for item in items:
-            total.update(repr(item).encode("utf-8", "surrogatepass"))
-    return total.hexdigest()

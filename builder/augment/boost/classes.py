@@ -8,30 +8,30 @@ least sure counts.
 
 from __future__ import annotations
 
-import hashlib
 import math
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 import torch
 from torch import Tensor
-from tqdm import tqdm
 
 from builder.augment.boost.filters import Labels, SurrogateReading, labels
 from builder.augment.boost.word_network import UNKNOWN, FoldVocabulary, TwoWay, TwoWayConfig, WordItem, cut, pieces
 from builder.augment.method_settings import BoostSettings
 from builder.augment.records import Edit, Sentence
 from builder.augment.settings import AugmentSettings
+from builder.core.files import key_of
+from builder.core.progress import ModelBar
 from builder.core.records import Span
 from builder.learning.checkpoint import Checkpoints, tensor_digest
 from builder.learning.encode import batches
 from builder.learning.loop import fit, scope
-from builder.learning.task import Progress, seed_of
+from builder.learning.task import seed_of
 
 READ = 4096
 """Words of a batch that is read: with more, what a layer leaves behind no longer fits into the processor's cache (a
@@ -152,11 +152,9 @@ class ClassTrainer:
             readings = made.read(valid)
             return sum(reading.right for reading in readings) / max(1, len(readings))
 
-        unique = hashlib.sha256(
-            repr((config, seed, list(train), list(valid), torch.__version__)).encode("utf-8", "surrogatepass")
-        ).hexdigest()
+        unique = key_of(config, seed, list(train), list(valid), torch.__version__)
         lengths = [len(item) for item in items]
-        with bar("surrogate") as progress:
+        with closing(ModelBar("surrogate", " words")) as progress:
             course = (network, lengths, lambda chosen: network.loss([items[i] for i in chosen]), right, config, seed)
             fitted = fit(*course, Checkpoints(folder, unique), progress)
         return replace(made, facts={"valid_accuracy": fitted.score, "epoch": fitted.epoch, "examples": len(train)})
@@ -168,19 +166,6 @@ def sized(config: TwoWayConfig, words: int, epochs: int) -> TwoWayConfig:
     """
     passes = epochs or max(4, min(20, -(-300_000 // max(1, words))))
     return replace(config, epochs=passes, batch_chars=max(256, min(config.batch_chars, words // 60)))
-
-
-@contextmanager
-def bar(note: str) -> Iterator[Progress]:
-    """Progress on a terminal, in words."""
-    with tqdm(desc=note, unit=" words", disable=None, leave=False, dynamic_ncols=True) as shown:
-
-        def report(done: int, total: int, note: str) -> None:
-            shown.total = total
-            shown.set_postfix_str(note, refresh=False)
-            shown.update(done - shown.n)
-
-        yield report
 
 
 def trainer(settings: AugmentSettings, own: BoostSettings, name: str = "boostaug") -> ClassTrainer:

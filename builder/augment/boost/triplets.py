@@ -9,14 +9,14 @@ without triplets survives if the tagger still finds none.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
-from builder.augment.boost.classes import Classes, bar
+from builder.augment.boost.classes import Classes
 from builder.augment.boost.classes import ClassTrainer as Plain
 from builder.augment.boost.filters import SurrogateReading
 from builder.augment.boost.word_network import TwoWayConfig
@@ -24,6 +24,8 @@ from builder.augment.method_settings import BoostSettings
 from builder.augment.records import Edit, Sentence, moved, stretched
 from builder.augment.settings import AugmentSettings
 from builder.core.errors import ConfigError, ModelError
+from builder.core.files import key_of
+from builder.core.progress import ModelBar
 from builder.core.records import Element, Span, Triplet
 from builder.learning.task import Config, DiscriminatorConfig, Example, TaggerConfig, element, sized
 from builder.models.agreement import FLOOR
@@ -49,9 +51,7 @@ class Triplets:
 
     @property
     def digest(self) -> str:
-        return hashlib.sha256(
-            f"{self.tagger.digest} {self.discriminator.digest} {self.language.digest}".encode()
-        ).hexdigest()[:16]
+        return key_of(self.tagger.digest, self.discriminator.digest, self.language.digest)
 
     def read(self, sentences: Sequence[Sentence], edits: Sequence[Sequence[Edit]] = ()) -> list[SurrogateReading]:
         """The label says how many of the sentence's triplets survive."""
@@ -129,8 +129,7 @@ class TripletTrainer:
 
     @property
     def signature(self) -> str:
-        own = hashlib.sha256(repr(sorted(self.given.items())).encode("utf-8", "surrogatepass")).hexdigest()[:16]
-        return f"triplets {own} {self.epochs} {self.tagger} {self.judge} {self.language}"
+        return f"triplets {key_of(sorted(self.given.items()))} {self.epochs} {self.tagger} {self.judge} {self.language}"
 
     def fit(self, train: Sequence[Sentence], valid: Sequence[Sentence], seed: int, folder: Path) -> Triplets:
         """ModelError where the fold has no triplet to learn from."""
@@ -146,10 +145,10 @@ class TripletTrainer:
         )
         chars = sum(len(example.text) for example in examples)
         tagging, judging = self._sized(self.tagger, chars), self._sized(self.judge, chars)
-        with bar("tagger") as progress:
+        with closing(ModelBar("tagger", " words")) as progress:
             tagger = train_tagger(examples, held_out, tagging, seed, folder / "tagger", progress)
         judged, unseen = ([discriminator_data(example, seed) for example in part] for part in (examples, held_out))
-        with bar("discriminator") as progress:
+        with closing(ModelBar("discriminator", " words")) as progress:
             discriminator = train_discriminator(judged, unseen, judging, seed, folder / "discriminator", progress)
         language = Plain(self.language, self.epochs, self.threads).fit(
             list(map(bare, train)), [], seed, folder / "language"

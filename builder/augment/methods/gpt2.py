@@ -220,7 +220,7 @@ def write(
     threads: int = 2,
     progress: Progress | None = None,
 ) -> Iterator[tuple[int, Beams]]:
-    """(index, `width` beams) of every opening. Sequences end with the end mark of `rules`, after at most `most` tokens."""
+    """(index, `width` beams) of every opening. Sequences end with the end mark of `rules`, after `most` tokens."""
     assert rules.end is not None, "openings are written on up to an end mark"
     end, rules = rules.end, replace(rules, never=rules.never.to(device_of(network)))
     order = sorted(range(len(items)), key=lambda i: (len(items[i].prefix), items[i].most, i))
