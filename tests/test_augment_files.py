@@ -11,7 +11,6 @@ import pytest
 from augmenting import sentence
 from conftest import Command
 
-from builder.augment import wordnet
 from builder.augment.constraints import english_cues, make_trial
 from builder.augment.methods import synonym
 from builder.augment.records import Edit, Rewrite, Sentence, applied
@@ -273,7 +272,7 @@ def net(tmp_path: Path) -> Path:
 
 
 def test_wordnet_answers_in_the_words_own_inflection(net: Path) -> None:
-    told = wordnet.load(net)
+    told = synonym.load_wordnet(net)
     assert told.synonyms("film") == ("movie",), (
         "the noun is more frequent than the verb, and names of two words are left out"
     )
@@ -286,10 +285,10 @@ def test_wordnet_answers_in_the_words_own_inflection(net: Path) -> None:
 
 def test_a_folder_without_wordnet_is_said_so(tmp_path: Path, net: Path) -> None:
     with pytest.raises(ResourceError, match="name the folder with WordNet"):
-        wordnet.load(tmp_path / "nothing")
+        synonym.load_wordnet(tmp_path / "nothing")
     (net / "index.adj").write_text("tidy a\n", encoding="utf-8")
     with pytest.raises(ResourceError, match="not a line of WordNet: 'tidy a'"):
-        wordnet.load(net)
+        synonym.load_wordnet(net)
 
 
 def english(net: Path) -> synonym.Synonym:

@@ -121,7 +121,7 @@ def test_modules_that_a_table_names_are_in_the_closure() -> None:
 
 
 def test_a_package_stands_for_all_modules_in_it() -> None:
-    closure = code.import_closure("builder.augment.bench.models")
+    closure = code.import_closure("builder.augment.bench")
     assert {"builder.augment.bench.taggers"} <= set(closure)
 
 

@@ -422,7 +422,7 @@ def _load_causal(folder: str) -> object:
 def _load_fragments(folder: str) -> object:
     from builder.augment.nets import hub
 
-    return hub.load_seq2seq(folder)
+    return hub.load(folder, hub.SEQ2SEQ)
 
 
 def _load_for_boostaug(folder: str) -> object:

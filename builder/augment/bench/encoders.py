@@ -37,9 +37,6 @@ from builder.models.paper.squad import SquadQuestion, read_squad
 # ---- Encoders and their heads
 
 MOST = 512
-HEADS = ("cls", "lm_head")
-"""What transformers calls the masked-LM head of BERT, DeBERTa, RoBERTa and their kin: one module from states to pieces.
-"""
 
 
 class PretrainedEncoder(nn.Module):
@@ -54,14 +51,16 @@ class PretrainedEncoder(nn.Module):
 
     def hidden(self, ids: Tensor, mask: Tensor, types: Tensor) -> Tensor:
         body = self.model.base_model if self.with_head else self.model
-        more = {"token_type_ids": types} if self.segments else {}
-        out: Tensor = body(input_ids=ids, attention_mask=mask.long(), **more).last_hidden_state
+        out: Tensor = body(input_ids=ids, attention_mask=mask.long(), **self._segments(types)).last_hidden_state
         return out
 
-    def scores(self, hidden: Tensor) -> Tensor:
-        head = next(part for name, part in self.model.named_children() if name in HEADS)
-        out: Tensor = head(hidden)
-        return out
+    def hidden_and_scores(self, ids: Tensor, mask: Tensor, types: Tensor) -> tuple[Tensor, Tensor]:
+        """The states, and what the masked language model says of each piece [B, P, pieces]."""
+        out = self.model(input_ids=ids, attention_mask=mask.long(), output_hidden_states=True, **self._segments(types))
+        return out.hidden_states[-1], out.logits
+
+    def _segments(self, types: Tensor) -> dict[str, Tensor]:
+        return {"token_type_ids": types} if self.segments else {}
 
 
 Encoder = EmbeddedCloze | PretrainedEncoder
@@ -72,12 +71,6 @@ def load(source: str, longest: int, with_head: bool = False) -> PretrainedEncode
     incomplete.
     """
     model, tokenizer = load_model(source, MASKED if with_head else ENCODER, ("pooler",))
-    if with_head and not any(name in HEADS for name, _ in model.named_children()):
-        raise ModelError(
-            f"a {model.config.model_type!r} model has no masked-LM head in one piece",
-            where=source,
-            fix="use BERT, DeBERTa, RoBERTa",
-        )
     most = int(getattr(model.config, "max_position_embeddings", 0) or MOST)
     room = most - MOST_ASPECT - 6  # marks, and the places that RoBERTa keeps for itself
     if with_head:
@@ -140,9 +133,10 @@ class Labels(nn.Module, ABC):
             return functional.cross_entropy(self(batch), batch.gold)
         assert isinstance(self.encoder, PretrainedEncoder), "a language model of its own has no head that stays"
         ids, wanted = masked(batch, self.encoder.reader)
-        hidden, at = self.encoder.hidden(ids, batch.mask, batch.types), wanted >= 0
+        hidden, scores = self.encoder.hidden_and_scores(ids, batch.mask, batch.types)
+        at = wanted >= 0
         classes = functional.cross_entropy(self.out(self.dropout(self.pool(hidden, batch))), batch.gold)
-        return classes + self.language * functional.cross_entropy(self.encoder.scores(hidden[at]), wanted[at])
+        return classes + self.language * functional.cross_entropy(scores[at], wanted[at])
 
 
 class Pooled(Labels):
@@ -260,9 +254,8 @@ class PostTraining(nn.Module):
     def _domain(self, rows: Sequence[PieceRow]) -> Tensor:
         batch = place(collate(rows, self.reader.pad), device_of(self))
         ids, gold = masked(batch, self.reader)
-        hidden = self.encoder.hidden(ids, batch.mask, batch.types)
-        at = gold >= 0
-        return functional.cross_entropy(self.encoder.scores(hidden)[at], gold[at])
+        _, scores = self.encoder.hidden_and_scores(ids, batch.mask, batch.types)
+        return functional.cross_entropy(scores[gold >= 0], gold[gold >= 0])
 
     def _comprehension(self, asked: Sequence[PieceQuestion]) -> Tensor:
         batch = place(collate([question.row for question in asked], self.reader.pad), device_of(self))

@@ -131,6 +131,10 @@ class EmbeddedCloze(Cloze):
         """What may stand in a state's place [..., V]."""
         return functional.linear(functional.gelu(self.turn(hidden)), self.tokens.weight, self.bias)
 
+    def hidden_and_scores(self, ids: Tensor, seen: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
+        hidden = self.hidden(ids, seen, labels)
+        return hidden, self.scores(hidden)
+
     def logits(self, batch: Blanks) -> Tensor:
         return self.scores(self.hidden(batch.ids, batch.seen, batch.labels)[batch.row, batch.column])
 
