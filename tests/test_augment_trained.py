@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -63,8 +62,7 @@ def test_candidates_depend_on_a_sentence_alone_and_a_model_is_found_again(
     monkeypatch.setattr(beam, "BATCH", 2)
     order = random.Random(3).sample(range(len(sentences)), len(sentences))
     assert list(again.propose([sentences[i] for i in order], 3, 1)) == [whole[i] for i in order]
-    labelled = [replace(sentences[0], label="NEG", text=sentences[0].text + "啊"), *sentences[1:]]
-    assert METHODS[name](labelled, Workplace(tmp_path / "model")).signature != made.signature, "trained anew"
+    assert METHODS[name](sentences[1:], Workplace(tmp_path / "model")).signature != made.signature, "trained anew"
 
 
 @pytest.mark.parametrize("name", ["context", "masked-seq2seq"])

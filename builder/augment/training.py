@@ -150,7 +150,7 @@ PATIENCE = 3
 class Workplace(ModelShelf):
     """Where a method's models are kept and run, and the threads of training and writing."""
 
-    threads: int = 2
+    threads: int = 1
 
     def inside(self, name: str) -> Workplace:
         """The place of one of several models."""

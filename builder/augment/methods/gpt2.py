@@ -217,7 +217,7 @@ def write(
     items: Sequence[Opening],
     rules: SearchRules,
     width: int,
-    threads: int = 2,
+    threads: int = 1,
     progress: Progress | None = None,
 ) -> Iterator[tuple[int, Beams]]:
     """(index, `width` beams) of every opening. Sequences end with the end mark of `rules`, after `most` tokens."""

@@ -267,7 +267,7 @@ def train(network: Cloze, phases: Sequence[Phase[Blank]], run: TrainingRun) -> d
 
 
 def fill(
-    network: Cloze, items: Sequence[Fill], inventory: Inventory, threads: int = 2, progress: Progress | None = None
+    network: Cloze, items: Sequence[Fill], inventory: Inventory, threads: int = 1, progress: Progress | None = None
 ) -> Iterator[tuple[int, Choice]]:
     """(index, choice) of every item, in batches of like length."""
     never, glued = banned(inventory.size, (*inventory.never, *inventory.marks)), _glued(inventory)

@@ -65,7 +65,7 @@ class Writing:
     """
 
     beams: int = 5
-    threads: int = 2
+    threads: int = 1
     barred: Barred = field(default_factory=dict)
     never: Sequence[int] = ()
     pairs: Pairs | None = None
@@ -251,7 +251,7 @@ class FragmentReader:
     network: LabelledSeq2Seq
     inventory: Inventory
     usual: float = 1.0
-    threads: int = 2
+    threads: int = 1
 
     def score(self, items: Sequence[MaskedSentence]) -> list[float]:
         """The log-probability of the hidden tokens of each item."""
