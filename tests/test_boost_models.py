@@ -68,21 +68,8 @@ def surrogate(tmp_path_factory: pytest.TempPathFactory) -> classes.Classes:
 
 
 def test_pieces_are_words_numbers_marks_and_han_characters() -> None:
-    assert cut("麵很好吃,it's 2nd-rate! 😋𠀀") == [
-        "麵",
-        "很",
-        "好",
-        "吃",
-        ",",
-        "it's",
-        "2",
-        "nd",
-        "-",
-        "rate",
-        "!",
-        "😋",
-        "𠀀",
-    ]
+    due = ["麵", "很", "好", "吃", ",", "it's", "2", "nd", "-", "rate", "!", "😋", "𠀀"]
+    assert cut("麵很好吃,it's 2nd-rate! 😋𠀀") == due
     text = "a 好 b"
     assert [text[start:end] for start, end in pieces(text)] == ["a", "好", "b"]
 
@@ -214,16 +201,7 @@ def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     folder = tmp_path_factory.mktemp("bert")
     words = [
-        "[PAD]",
-        "[UNK]",
-        "[CLS]",
-        "[SEP]",
-        "[MASK]",
-        "the",
-        "was",
-        "and",
-        ".",
-        "##y",
+        *["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "was", "and", ".", "##y"],
         *THINGS,
         *GOOD,
         *BAD,
@@ -234,20 +212,9 @@ def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
     tokenizer.save_pretrained(folder)
     with torch.random.fork_rng():
         torch.manual_seed(1)
-        sizes = {
-            "hidden_size": 32,
-            "num_hidden_layers": 2,
-            "num_attention_heads": 2,
-            "intermediate_size": 64,
-            "max_position_embeddings": 140,
-        }
-        config = BertConfig(
-            vocab_size=len(tokenizer),
-            hidden_dropout_prob=0.0,
-            attention_probs_dropout_prob=0.0,
-            initializer_range=0.2,
-            **sizes,
-        )
+        sizes = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64}
+        plain = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0, "initializer_range": 0.2}
+        config = BertConfig(vocab_size=len(tokenizer), max_position_embeddings=140, **sizes, **plain)
         BertForMaskedLM(config).save_pretrained(folder)
     return folder
 
@@ -361,16 +328,8 @@ def reviews(number: int) -> tuple[tuple[Sentence, ...], dict[str, tuple[Triplet,
 @pytest.fixture(scope="module")
 def judge(tmp_path_factory: pytest.TempPathFactory) -> tuple[triplets.Triplets, tuple[Sentence, ...]]:
     data, told = reviews(90)
-    small = {
-        "width": 48,
-        "layers": 2,
-        "char_size": 32,
-        "bigram_size": 8,
-        "bigram_buckets": 256,
-        "pair_size": 32,
-        "threads": 1,
-        "dropout": 0.05,
-    }
+    sizes = {"width": 48, "layers": 2, "char_size": 32, "bigram_size": 8, "bigram_buckets": 256, "pair_size": 32}
+    small = {**sizes, "threads": 1, "dropout": 0.05}
     made = triplets.TripletTrainer(told, 1, 12, TaggerConfig(**small), DiscriminatorConfig(**small), SMALL)  # type: ignore[arg-type]
     return made.fit(data[:70], data[70:80], 1, tmp_path_factory.mktemp("triplets")), data[80:]
 
