@@ -43,8 +43,7 @@ from builder.augment.nets.fragments import (
     weight,
     widened,
 )
-from builder.augment.nets.seq2seq import LabelledSeq2Seq, MaskedSentence, collate
-from builder.augment.nets.transformer import TwoWayReading
+from builder.augment.nets.transformer import LabelledSeq2Seq, MaskedSentence, TwoWayReading, collate
 from builder.augment.records import Edit, Mark, Sentence, applied, moved
 from builder.augment.training import LABELS, Workplace, bio
 from builder.core.errors import InputError, ModelError

@@ -4,7 +4,6 @@ that both heads learn, that equation 2 is what is computed, and what bad models 
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import replace
@@ -16,9 +15,9 @@ import torch
 
 from builder.augment.bench.classifiers import ClassifierConfig
 from builder.augment.boost import classes, hub, triplets
+from builder.augment.boost.classes import SPECIAL, UNKNOWN, FoldVocabulary, TwoWayConfig, collate, cut, pieces
 from builder.augment.boost.filters import SurrogateReading
 from builder.augment.boost.hub import load_masked
-from builder.augment.boost.word_network import SPECIAL, UNKNOWN, FoldVocabulary, TwoWayConfig, collate, cut, pieces
 from builder.augment.method_settings import BoostSettings
 from builder.augment.methods import word_embs
 from builder.augment.records import Edit, Mark, Sentence, applied
@@ -357,7 +356,7 @@ def test_triplets_move_with_the_edits_and_one_that_is_touched_is_lost(
     one = fresh[0]
     before, touching = (Edit(0, 0, "，"),), (Edit(0, 1, "，"),)
     moved = replace(one, text=applied(one.text, before))
-    assert [t.aspect.spans for t in triplets.carried(surrogate.given[one.id], moved.text, before)] == [
+    assert [t.aspect.spans for t in triplets.carried_triplets(surrogate.given[one.id], moved.text, before)] == [
         ((1, 3),),
         ((6, 8),),
     ]
@@ -412,10 +411,3 @@ def test_a_surrogate_for_triplets_refuses_what_it_would_not_use(key: str, value:
     given = replace(make_settings({key: value}), given=Given(triplets=reviews(2)[1]))
     with pytest.raises(ConfigError, match=f"{key} is set, but the surrogate for triplets.*leave {key} out"):
         make_method(key.partition(".")[0], given)
-
-
-def test_the_known_labels_and_facts_are_part_of_a_surrogate(surrogate: classes.Classes) -> None:
-    assert surrogate.known == ("NEG", "POS")
-    assert json.dumps(surrogate.facts)
-    assert surrogate.facts["examples"] == 160
-    assert len(surrogate.digest) == 16

@@ -16,6 +16,7 @@ import pytest
 import torch
 
 from builder.augment.bench import encoders, inputs, taggers
+from builder.augment.bench.cells import fit
 from builder.augment.bench.classifiers import (
     MODELS,
     ClassifierConfig,
@@ -23,7 +24,6 @@ from builder.augment.bench.classifiers import (
     Means,
     check,
     chosen,
-    fit,
     words_of,
 )
 from builder.augment.bench.learn import quality

@@ -9,7 +9,8 @@ import pytest
 from test_classify import items, opinions
 
 from builder.augment.bench import encoders
-from builder.augment.bench.classifiers import ClassifierItem, chosen, fit, words_of
+from builder.augment.bench.cells import fit
+from builder.augment.bench.classifiers import ClassifierItem, chosen, words_of
 from builder.core.errors import ModelError
 
 

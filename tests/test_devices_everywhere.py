@@ -19,7 +19,8 @@ from test_classify import items
 from tiny_mt5 import make_base
 from torch import nn
 
-from builder.augment.bench.classifiers import ClassifierConfig, Means, Task, chosen, fit
+from builder.augment.bench.cells import fit
+from builder.augment.bench.classifiers import ClassifierConfig, Means, Task, chosen
 from builder.augment.method_settings import (
     CBertSettings,
     ContextSettings,
@@ -31,7 +32,7 @@ from builder.augment.methods import gpt2, masked_seq2seq, replacing, style_trans
 from builder.augment.nets.beam import settled
 from builder.augment.nets.hub import SEQ2SEQ as WRITER
 from builder.augment.nets.hub import load as load_hub
-from builder.augment.nets.seq2seq import HubCore
+from builder.augment.nets.transformer import HubCore
 from builder.augment.records import Method
 from builder.augment.settings import make_settings
 from builder.augment.survival import judges

@@ -19,7 +19,8 @@ from statistics import fmean, stdev
 from typing import Any, NamedTuple
 
 from builder.augment.bench.augmented import NONE, Augmented, of_sets
-from builder.augment.bench.classifiers import Choice, ClassifierConfig, Means, check, fit
+from builder.augment.bench.classifiers import Choice, ClassifierConfig, ClassifierItem, Means, Predictor, check
+from builder.augment.bench.classifiers import Task as ClassifierTask
 from builder.augment.bench.reading import BenchRow, Task, digest, example, item
 from builder.core.code import code_digest
 from builder.core.errors import ConfigError, InputError, ModelError, install_command
@@ -331,3 +332,27 @@ def _tagged(
     train, valid, test = ([example(row) for row in part] for part in (rows, plan.valid, plan.test))
     tagger = train_tagger(train, valid, config, seed, scratch)
     return triplets([row.triplets for row in test], tagger.predict([row.text for row in test]))
+
+
+def fit(
+    choice: Choice,
+    task: ClassifierTask,
+    train: Sequence[ClassifierItem],
+    valid: Sequence[ClassifierItem],
+    seed: int,
+    checkpoints: Path,
+    means: Means | None = None,
+    config: ClassifierConfig | None = None,
+) -> Predictor:
+    """Train a model. The epoch with the best accuracy, or exact span F1, on `valid` wins; without `valid` the last.
+
+    Raises:
+        ModelError: there is nothing to learn (no item, one class, no span), or the loss is no number any more.
+    """
+    check(task, train)
+    try:
+        from builder.augment.bench.learn import learn
+    except ModuleNotFoundError as error:
+        raise ModelError(f"{choice.name} needs {error.name}", fix=install_command("paper")) from error
+    means = means or Means(base=choice.base)
+    return learn(choice, task, train, valid, seed, checkpoints, means, config or choice.config)

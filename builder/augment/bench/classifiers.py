@@ -1,5 +1,4 @@
-"""What the papers' classifiers and aspect taggers read, answer and are called, and how one is fitted. torch is loaded
-at the first `fit`.
+"""What the papers' classifiers and aspect taggers read, answer and are called, without torch.
 
 Sentence classification (`tc`): a text to a label. Aspect polarity (`absc`): a text and one aspect span to a label.
 Aspect term extraction (`ate`): a text to spans. `MODELS` is the table of all of them; `chosen` turns what a user
@@ -15,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from builder.core.config import filled, toml_value
-from builder.core.errors import ConfigError, ModelError, install_command
+from builder.core.errors import ConfigError, ModelError
 from builder.core.limits import Limits, at_least
 from builder.core.records import Span
 from builder.core.wording import counted
@@ -263,27 +262,3 @@ def check(task: Task, train: Sequence[ClassifierItem], where: str = "classifier"
         )
     if task == "absc" and any(item.aspect is None for item in train):
         raise ModelError("an item without aspect", where=where)
-
-
-def fit(
-    choice: Choice,
-    task: Task,
-    train: Sequence[ClassifierItem],
-    valid: Sequence[ClassifierItem],
-    seed: int,
-    checkpoints: Path,
-    means: Means | None = None,
-    config: ClassifierConfig | None = None,
-) -> Predictor:
-    """Train a model. The epoch with the best accuracy, or exact span F1, on `valid` wins; without `valid` the last.
-
-    Raises:
-        ModelError: there is nothing to learn (no item, one class, no span), or the loss is no number any more.
-    """
-    check(task, train)
-    try:
-        from builder.augment.bench.learn import learn
-    except ModuleNotFoundError as error:
-        raise ModelError(f"{choice.name} needs {error.name}", fix=install_command("paper")) from error
-    means = means or Means(base=choice.base)
-    return learn(choice, task, train, valid, seed, checkpoints, means, config or choice.config)

@@ -122,7 +122,7 @@ def learn(
     means: Means,
     config: ClassifierConfig,
 ) -> TrainedClassifier:
-    """Train the model of a choice; `classifiers.fit` is the way in."""
+    """Train the model of a choice; `cells.fit` is the way in."""
     labels = ATE_CLASSES if task == "ate" else tuple(sorted({item.label for item in train}))
     unique = key_of(choice.name, choice.base, task, seed, config, means, torch.__version__, list(train), list(valid))
     with scope(config.threads, seed_of(seed, "network")):

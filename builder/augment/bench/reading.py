@@ -76,10 +76,6 @@ class Data:
     rows: tuple[BenchRow, ...]
     skipped: tuple[tuple[str, int], ...] = ()
 
-    @property
-    def digest(self) -> str:
-        return digest(self.rows)
-
 
 def digest(rows: Iterable[BenchRow]) -> str:
     """The digest of rows, in their order."""

@@ -169,11 +169,6 @@ class HubSurrogate:
         described = repr((self.classifier.labels, asdict(self.classifier.config)))
         return tensor_digest(dict(self.classifier.network.named_parameters()), described)[:16]
 
-    @property
-    def facts(self) -> dict[str, float]:
-        """How its training went."""
-        return self.classifier.facts
-
     def read(self, sentences: Sequence[Sentence], edits: Sequence[Sequence[Edit]] = ()) -> list[SurrogateReading]:
         """As builder.augment.boost.classes.Classes; perplexity is that of tokens."""
         config = self.classifier.config

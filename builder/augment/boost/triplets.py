@@ -16,18 +16,17 @@ from pathlib import Path
 
 import numpy as np
 
-from builder.augment.boost.classes import Classes
+from builder.augment.boost.classes import Classes, TwoWayConfig
 from builder.augment.boost.classes import ClassTrainer as Plain
 from builder.augment.boost.filters import SurrogateReading
-from builder.augment.boost.word_network import TwoWayConfig
 from builder.augment.method_settings import BoostSettings
-from builder.augment.records import Edit, Sentence, moved, stretched
+from builder.augment.records import Edit, Sentence, carried
 from builder.augment.settings import AugmentSettings
 from builder.core.errors import ConfigError, ModelError
 from builder.core.files import key_of
 from builder.core.progress import ModelBar
-from builder.core.records import Element, Span, Triplet
-from builder.learning.task import Config, DiscriminatorConfig, Example, TaggerConfig, element, sized
+from builder.core.records import Triplet
+from builder.learning.task import Config, DiscriminatorConfig, Example, TaggerConfig, sized
 from builder.models.agreement import FLOOR
 from builder.models.discriminator import Discriminator, train_discriminator
 from builder.models.negatives import discriminator_data
@@ -47,7 +46,6 @@ class Triplets:
     discriminator: Discriminator
     language: Classes
     given: Given
-    facts: dict[str, float] = field(default_factory=dict)
 
     @property
     def digest(self) -> str:
@@ -57,7 +55,7 @@ class Triplets:
         """The label says how many of the sentence's triplets survive."""
         moves = edits or [()] * len(sentences)
         items = [
-            Example(sentence.id, sentence.text, carried(self.given[sentence.id], sentence.text, move))
+            Example(sentence.id, sentence.text, carried_triplets(self.given[sentence.id], sentence.text, move))
             for sentence, move in zip(sentences, moves, strict=True)
         ]
         predicted = propose(
@@ -86,31 +84,20 @@ def bare(sentence: Sentence) -> Sentence:
     return replace(sentence, marks=(), label=None)
 
 
-def carried(triplets: Sequence[Triplet], text: str, edits: Sequence[Edit]) -> tuple[Triplet, ...]:
+def carried_triplets(triplets: Sequence[Triplet], text: str, edits: Sequence[Edit]) -> tuple[Triplet, ...]:
     """Those whose aspect and opinion no edit touches, where they now stand; the full phrases take in what was edited
     inside them.
     """
     out = []
     for triplet in triplets:
-        aspect, opinion = _core(triplet.aspect, text, edits), _core(triplet.opinion, text, edits)
+        aspect, opinion = (carried(part, text, edits) for part in (triplet.aspect, triplet.opinion))
         if aspect and opinion:
-            wide = (_full(triplet.aspect_full, aspect, text, edits), _full(triplet.opinion_full, opinion, text, edits))
+            whole = carried(triplet.aspect_full, text, edits, stretch=True) or aspect
+            phrase = carried(triplet.opinion_full, text, edits, stretch=True) or opinion
             out.append(
-                replace(triplet, aspect=aspect, aspect_full=wide[0], opinion=opinion, opinion_full=wide[1], owner=None)
+                replace(triplet, aspect=aspect, aspect_full=whole, opinion=opinion, opinion_full=phrase, owner=None)
             )
     return tuple(out)
-
-
-def _core(term: Element, text: str, edits: Sequence[Edit]) -> Element | None:
-    spans = [moved(span, edits) for span in term.spans]
-    held = [span for span in spans if span is not None]
-    return element(text, held) if len(held) == len(spans) else None
-
-
-def _full(phrase: Element, core: Element, text: str, edits: Sequence[Edit]) -> Element:
-    spans: list[Span | None] = [stretched(span, edits) for span in phrase.spans]
-    held = [span for span in spans if span is not None]
-    return element(text, held) if len(held) == len(spans) else core
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,12 +140,7 @@ class TripletTrainer:
         language = Plain(self.language, self.epochs, self.threads).fit(
             list(map(bare, train)), [], seed, folder / "language"
         )
-        facts = {
-            "valid_f1": tagger.facts["valid_f1"],
-            "valid_accuracy": discriminator.facts["valid_accuracy"],
-            "examples": len(train),
-        }
-        return Triplets(tagger, discriminator, language, self.given, facts)
+        return Triplets(tagger, discriminator, language, self.given)
 
     def _sized(self, config: Config, chars: int) -> Config:
         made = replace(sized(config, chars), threads=self.threads)

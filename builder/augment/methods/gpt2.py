@@ -24,8 +24,7 @@ from builder.augment.method_settings import Gpt2Settings, describe_settings, sig
 from builder.augment.methods.replacing import unit_inventory
 from builder.augment.nets import hub
 from builder.augment.nets.beam import Beams, SearchRows, SearchRules, banned, in_batches, search, settled
-from builder.augment.nets.seq2seq import IGNORED
-from builder.augment.nets.transformer import DecoderLayer, begun, padded
+from builder.augment.nets.transformer import IGNORED, DecoderLayer, begun, padded
 from builder.augment.records import Edit, Mark, Rewrite, Sentence
 from builder.augment.training import Workplace, kept
 from builder.core.errors import ModelError

@@ -38,7 +38,7 @@ from builder.augment.nets.fragment_writing import (
     write,
 )
 from builder.augment.nets.fragments import NAME, chosen_fragments, learnable, masked, train_fragments
-from builder.augment.nets.seq2seq import LabelledSeq2Seq, MaskedSentence
+from builder.augment.nets.transformer import LabelledSeq2Seq, MaskedSentence
 from builder.augment.records import Edit, Rewrite, Sentence
 from builder.augment.training import Workplace, bio, english, kept
 from builder.core.files import Kept

@@ -25,9 +25,17 @@ from typing import Protocol
 import numpy as np
 import torch
 
-from builder.augment.boost.classes import sized
+from builder.augment.boost.classes import (
+    SPECIAL,
+    UNKNOWN,
+    FoldVocabulary,
+    TwoWay,
+    TwoWayConfig,
+    WordItem,
+    collate,
+    sized,
+)
 from builder.augment.boost.hub import MaskedModel, load_masked
-from builder.augment.boost.word_network import SPECIAL, UNKNOWN, FoldVocabulary, TwoWay, TwoWayConfig, WordItem, collate
 from builder.augment.characters import amount, distinct, free, replacing
 from builder.augment.records import Edit, Rewrite, Sentence, seeded
 from builder.augment.settings import AugmentSettings

@@ -35,8 +35,7 @@ from builder.augment.nets.beam import (
     settled,
 )
 from builder.augment.nets.fragments import pad_of
-from builder.augment.nets.seq2seq import LabelledSeq2Seq, MaskedSentence, collate
-from builder.augment.nets.transformer import padded
+from builder.augment.nets.transformer import LabelledSeq2Seq, MaskedSentence, collate, padded
 from builder.augment.records import Doubt, Edit, applied
 from builder.learning.devices import device_of, place
 from builder.learning.loop import scope

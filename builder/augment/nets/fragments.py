@@ -19,7 +19,7 @@ from typing import TypeVar
 
 from builder.augment.method_settings import MaskedSeq2SeqSettings, describe_settings
 from builder.augment.nets import hub
-from builder.augment.nets.seq2seq import EmbeddedCore, HubCore, LabelledSeq2Seq, MaskedSentence, loss
+from builder.augment.nets.transformer import EmbeddedCore, HubCore, LabelledSeq2Seq, MaskedSentence, loss
 from builder.augment.records import Sentence
 from builder.augment.training import LABELS, Workplace, bio, kept
 from builder.core.errors import ModelError
