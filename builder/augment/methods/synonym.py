@@ -30,6 +30,8 @@ from builder.language.lexicon.folders import Folders
 from builder.reviews.folding import fold
 from builder.reviews.script import converter, script_of
 
+_TRIES = 3
+"""Draws for each copy that is wanted: some repeat."""
 OWN_SETS = Path(__file__).with_name("synonyms_zh.txt")
 
 
@@ -58,7 +60,7 @@ class Synonym:
 
     @property
     def signature(self) -> str:
-        return f"synonym 3 rate={self.rate} {self.thesaurus.signature}"
+        return f"synonym 2 rate={self.rate} {self.thesaurus.signature}"
 
     def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Rewrite, ...]]:
         for sentence in sentences:
@@ -66,7 +68,8 @@ class Synonym:
             surfaces = ((word, sentence.text[slice(*sentence.words[word])]) for word in free(sentence))
             places = [(word, synonyms) for word, text in surfaces if (synonyms := known(text, simple))]
             chance = seeded(seed, self.name, sentence.id)
-            yield distinct(sentence, partial(self._replace_words, sentence, places, chance), copies) if places else ()
+            replace_words = partial(self._replace_words, sentence, places, chance)
+            yield distinct(sentence, replace_words, copies, _TRIES) if places else ()
 
     def _replace_words(
         self, sentence: Sentence, places: Sequence[tuple[int, Sequence[str]]], chance: random.Random, _: int
