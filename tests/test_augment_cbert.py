@@ -14,27 +14,24 @@ import pytest
 import tiny_hub
 import torch
 
-from builder.augment.methods import cbert, context
-from builder.augment.methods.cbert import CBertSettings, individually, words_at_once
-from builder.augment.methods.context import ContextSettings, by_chance
+from builder.augment.method_settings import CBertSettings
+from builder.augment.methods.replacing import Replacing, by_chance, individually, load_cbert, words_at_once
 from builder.augment.nets.cloze import Blank, EmbeddedCloze, Fill, HubCloze, LstmCloze, collate, embedded, fill
 from builder.augment.nets.hub import MASKED
 from builder.augment.nets.hub import load as load_hub
 from builder.augment.records import Mark, Sentence, applied, moved
-from builder.augment.replacing import Replacing
 from builder.augment.settings import Given, make_method, make_settings
-from builder.augment.training import Conditions, free_words
+from builder.augment.training import Conditions, Workplace, free_words
 from builder.core.errors import ConfigError, InputError, ModelError
 from builder.learning.pieces import MASK, SPECIAL, Units
 
-TINY = CBertSettings(width=32, layers=1, epochs=2, pretrain_epochs=1, least=16, min_count=1, threads=1, k=1)
-TINY_CONTEXT = ContextSettings(width=16, epochs=1, pretrain_epochs=1, least=16, min_count=1, threads=1)
+TINY = CBertSettings(width=32, layers=1, epochs=2, pretrain_epochs=1, least=16, min_count=1, k=1)
 WORDS = ((0, 1), (2,), (4, 5), (6, 7))
 
 
 @pytest.fixture(scope="module")
 def method(tmp_path_factory: pytest.TempPathFactory) -> Replacing:
-    return cbert.load(TINY, tiny_hub.chinese(), tmp_path_factory.mktemp("model"))
+    return load_cbert(TINY, tiny_hub.chinese(), Workplace(tmp_path_factory.mktemp("model")))
 
 
 def test_a_whole_word_is_masked_and_its_tokens_are_predicted_in_turn() -> None:
@@ -142,13 +139,13 @@ def test_the_best_is_the_likeliest_other_token_and_samples_follow_the_distributi
         )
     best = Fill((7, 6, 8), (0,) * 3, (((1,), (1,)),), frozenset(), 1, 0.0)
     likeliest = SPECIAL + expected.index(max(expected))
-    assert next(fill(network, [best], units, 4, 1))[1][0] == {1: likeliest}
-    assert next(fill(network, [replace(best, ids=(7, likeliest, 8), other=frozenset({1}))], units, 4, 1))[1][0] != {
+    assert next(fill(network, [best], units, 1))[1][0] == {1: likeliest}
+    assert next(fill(network, [replace(best, ids=(7, likeliest, 8), other=frozenset({1}))], units, 1))[1][0] != {
         1: likeliest
     }
     draws = [replace(best, temperature=1.0, seed=n) for n in range(600)]
     counts = [0] * 4
-    for _, (new, _) in fill(network, draws, units, 64, 1):
+    for _, (new, _) in fill(network, draws, units, 1):
         counts[new[1] - SPECIAL] += 1
     assert [n / 600 for n in counts] == pytest.approx(expected, abs=0.08)
 
@@ -170,30 +167,12 @@ def test_marks_stay_and_candidates_differ(method: Replacing) -> None:
             assert sum(edit.end - edit.start for edit in one.edits) <= 3, "one word"
 
 
-@pytest.mark.parametrize("name", [cbert.NAME, cbert.PLAIN, context.NAME, context.PLAIN])
-def test_candidates_do_not_depend_on_order_or_batches(name: str, tmp_path: Path) -> None:
-    sentences = tiny_hub.chinese(labels=True)
-    tried = replace(TINY, k=2, rounds=2)
-    made = (
-        context.load(TINY_CONTEXT, sentences, tmp_path, name=name)
-        if "context" in name
-        else cbert.load(tried, sentences, tmp_path, name=name)
-    )
-    whole = list(made.propose(sentences, 3, 1))
-    assert sum(map(len, whole)) > len(sentences)
-    assert made.name == name
-    small = replace(made, settings=replace(made.settings, batch=2))
-    order = random.Random(3).sample(range(len(sentences)), len(sentences))
-    assert list(small.propose([sentences[i] for i in order], 3, 1)) == [whole[i] for i in order]
-    assert list(made.propose(sentences, 3, 2)) != whole
-
-
 def test_the_label_changes_what_cbert_proposes_but_not_what_bert_does(tmp_path: Path) -> None:
     sentences = tiny_hub.chinese(labels=True)
     turned = [replace(one, label={"POS": "NEG", "NEG": "POS"}.get(str(one.label), one.label)) for one in sentences]
     settings = replace(TINY, replacement="best", pretrain_epochs=1, epochs=1)
-    for name, same in ((cbert.NAME, False), (cbert.PLAIN, True)):
-        made = cbert.load(settings, sentences, tmp_path / name, name=name)
+    for name, same in (("cbert", False), ("bert", True)):
+        made = load_cbert(settings, sentences, Workplace(tmp_path / name), name)
         with torch.no_grad():  # as if much had been learnt about labels
             made.model.network.labels.weight.copy_(
                 9 * torch.randn(made.model.network.labels.weight.shape, generator=torch.Generator().manual_seed(5))
@@ -201,23 +180,13 @@ def test_the_label_changes_what_cbert_proposes_but_not_what_bert_does(tmp_path: 
         assert (list(made.propose(sentences, 2, 1)) == list(made.propose(turned, 2, 1))) is same
 
 
-def test_the_same_data_find_the_model_again_and_another_label_trains_anew(tmp_path: Path) -> None:
-    sentences, settings = tiny_hub.chinese(labels=True), replace(TINY, epochs=1, pretrain_epochs=0)
-    first = cbert.load(settings, sentences, tmp_path)
-    written = (tmp_path / "weights.safetensors").stat().st_mtime_ns
-    assert cbert.load(replace(settings, k=2, batch=1), sentences, tmp_path).digest == first.digest
-    assert (tmp_path / "weights.safetensors").stat().st_mtime_ns == written
-    cbert.load(settings, [replace(sentences[0], label="NEG"), *sentences[1:]], tmp_path)
-    assert (tmp_path / "weights.safetensors").stat().st_mtime_ns != written
-
-
 @pytest.mark.parametrize("language", ["zh", "en"])
 def test_any_bert_of_a_hub_serves_as_base(language: str, tmp_path: Path) -> None:
     base = tiny_hub.save(tmp_path / "base", "bert")
     sentences = tiny_hub.chinese() if language == "zh" else tiny_hub.english()
     settings = replace(TINY, base=base, epochs=1, share=0.5)
-    tuned = cbert.load(settings, sentences, tmp_path / "tuned")
-    plain = cbert.load(settings, sentences, tmp_path / "plain", name=cbert.PLAIN)
+    tuned = load_cbert(settings, sentences, Workplace(tmp_path / "tuned"))
+    plain = load_cbert(settings, sentences, Workplace(tmp_path / "plain"), "bert")
     assert not (tmp_path / "plain").exists(), "bert is used as it is"
     for made in (tuned, plain):
         proposed = list(made.propose(sentences, 2, 1))
@@ -231,39 +200,6 @@ def test_any_bert_of_a_hub_serves_as_base(language: str, tmp_path: Path) -> None
                     "no space beside a Han character"
                 )
                 assert "[" not in text
-
-
-@pytest.mark.parametrize("kind", ["bart", "gpt2"])
-def test_a_base_of_the_wrong_kind_says_what_it_is(kind: str, tmp_path: Path) -> None:
-    base = tiny_hub.save(tmp_path / "base", kind)
-    with pytest.raises(ModelError, match=f"'{kind}' model is no masked language model|GPT2LMHeadModel is no masked"):
-        cbert.load(replace(TINY, base=base), tiny_hub.chinese(), tmp_path / "model")
-
-
-def test_english_words_are_replaced_with_their_spaces(tmp_path: Path) -> None:
-    sentences = tiny_hub.english()
-    made = context.load(replace(TINY_CONTEXT, probability=0.5), sentences, tmp_path)
-    texts = [
-        applied(one.text, each.edits)
-        for one, found in zip(sentences, made.propose(sentences, 3, 1), strict=True)
-        for each in found
-    ]
-    assert len(texts) >= 12
-    assert not [text for text in texts if "  " in text or " ," in text or " ." in text]
-
-
-@pytest.mark.parametrize(
-    "wrong", [{"k": 0}, {"replacement": "worst"}, {"labels": "valence"}, {"share": 1.0}, {"temperature": 0.0}]
-)
-def test_settings_that_make_no_sense_are_refused(wrong: dict[str, object]) -> None:
-    with pytest.raises(ConfigError, match=rf"^--set: cbert\.{next(iter(wrong))} = .* is not "):
-        make_settings({f"cbert.{key}": value for key, value in wrong.items()})
-
-
-@pytest.mark.parametrize("wrong", [{"probability": 0.0}, {"labels": "x"}, {"width": 0}])
-def test_context_settings_that_make_no_sense_are_refused(wrong: dict[str, object]) -> None:
-    with pytest.raises(ConfigError, match=rf"^--set: context\.{next(iter(wrong))} = .* is not "):
-        make_settings({f"context.{key}": value for key, value in wrong.items()})
 
 
 @pytest.mark.parametrize("name", ["context", "context+label"])
@@ -295,9 +231,9 @@ def test_an_encoder_without_a_head_for_masked_words_learns_one_from_a_corpus(tmp
     whole.bert.save_pretrained(tmp_path / "encoder")
     settings = replace(TINY, base=str(tmp_path / "encoder"), epochs=1, corpus_epochs=1)
     with pytest.raises(ModelError, match="weights are missing"):
-        cbert.load(settings, tiny_hub.chinese(), tmp_path / "m")
+        load_cbert(settings, tiny_hub.chinese(), Workplace(tmp_path / "m"))
     corpus = [replace(one, marks=()) for one in tiny_hub.chinese()]
-    made = cbert.load(replace(settings, corpus="x"), tiny_hub.chinese(), tmp_path / "m", corpus=corpus)
+    made = load_cbert(replace(settings, corpus="x"), tiny_hub.chinese(), Workplace(tmp_path / "m"), corpus=corpus)
     assert any(made.propose(tiny_hub.chinese(), 1, 1))
-    again = cbert.load(replace(settings, corpus="x"), tiny_hub.chinese(), tmp_path / "m", corpus=corpus)
+    again = load_cbert(replace(settings, corpus="x"), tiny_hub.chinese(), Workplace(tmp_path / "m"), corpus=corpus)
     assert again.digest == made.digest, "the new head begins with the same numbers"

@@ -11,7 +11,6 @@ import pytest
 from augmenting import sentence
 from conftest import Command
 
-from builder.augment import wordnet
 from builder.augment.constraints import english_cues, make_trial
 from builder.augment.methods import synonym
 from builder.augment.records import Edit, Rewrite, Sentence, applied
@@ -113,19 +112,8 @@ def test_a_line_that_is_not_of_the_format_is_named(
     tmp_path: Path, here: Command, name: str, content: str, where: str
 ) -> None:
     (tmp_path / "in").write_text(content, encoding="utf-8")
-    ran = here(
-        "augment",
-        "synonym",
-        "--input",
-        tmp_path / "in",
-        "--format",
-        name,
-        "--output",
-        tmp_path / "out",
-        "--workdir",
-        tmp_path,
-        "--strict",
-    )
+    words = ["augment", "synonym", "--input", tmp_path / "in", "--format", name, "--output", tmp_path / "out"]
+    ran = here(*words, "--workdir", tmp_path, "--strict")
     assert f"{tmp_path}/in: {where}: " in ran.error
     assert FORMATS[name].about.replace("  ", " ") in ran.error
     assert not (tmp_path / "out").exists()
@@ -187,26 +175,9 @@ def test_a_sentence_without_a_name_is_the_line_that_it_begins_on_unless_another_
 
 
 _HOSTILE = (
-    "\t",
-    "\n",
-    "\n\n",
-    " ",
-    "\x00",
-    "\u2028",
-    "\x85",
-    "\x0b",
-    "\r",
-    '"',
-    "$T$",
-    "# id = ",
-    "B",
-    "I-ASP",
-    "\ufeff",
-    "🍜",
-    "\u3000",
-    "\u200b",
-    "▁",
-)
+    "\t", "\n", "\n\n", " ", "\x00", "\u2028", "\x85", "\x0b", "\r", '"', "$T$", "# id = ", "B", "I-ASP", "\ufeff",
+    "🍜", "\u3000", "\u200b", "▁",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("language", ["zh", "en"])
@@ -273,7 +244,7 @@ def net(tmp_path: Path) -> Path:
 
 
 def test_wordnet_answers_in_the_words_own_inflection(net: Path) -> None:
-    told = wordnet.load(net)
+    told = synonym.load_wordnet(net)
     assert told.synonyms("film") == ("movie",), (
         "the noun is more frequent than the verb, and names of two words are left out"
     )
@@ -286,10 +257,10 @@ def test_wordnet_answers_in_the_words_own_inflection(net: Path) -> None:
 
 def test_a_folder_without_wordnet_is_said_so(tmp_path: Path, net: Path) -> None:
     with pytest.raises(ResourceError, match="name the folder with WordNet"):
-        wordnet.load(tmp_path / "nothing")
+        synonym.load_wordnet(tmp_path / "nothing")
     (net / "index.adj").write_text("tidy a\n", encoding="utf-8")
     with pytest.raises(ResourceError, match="not a line of WordNet: 'tidy a'"):
-        wordnet.load(net)
+        synonym.load_wordnet(net)
 
 
 def english(net: Path) -> synonym.Synonym:
@@ -371,20 +342,8 @@ def test_a_file_goes_in_and_one_of_its_format_comes_out(tmp_path: Path, here: Co
     train.write_text("We\tO\noften\tO\nbuy\tO\nfood\tB\n\nNeat\tO\nscreen\tB\n\nThe\tO\nend\tO\n\n", encoding="utf-8")
     held.write_text("Tidy\tO\nscreen\tB\n\nthe\tO\nend\tO\n\n", encoding="utf-8")
     out = tmp_path / "out.bio"
-    words = [
-        "augment",
-        "synonym",
-        "--input",
-        train,
-        "--format",
-        "bio",
-        "--output",
-        out,
-        "--held-out",
-        held,
-        "--workdir",
-        tmp_path / "w",
-    ]
+    words = ["augment", "synonym", "--input", train, "--format", "bio", "--output", out, "--held-out", held]
+    words += ["--workdir", tmp_path / "w"]
     ran = here(*words, "--set", f"synonym.wordnet={net}")
     assert ran.code == 0, ran.err
     made = FORMATS["bio"].read(out.read_text("utf-8"), "en")
@@ -417,20 +376,8 @@ def test_chinese_characters_of_a_file_are_words_to_a_method_and_characters_again
     )
     assert ran.code == 0, ran.err
     made = [block.split("\n")[1:] for block in out.read_text("utf-8").strip().split("\n\n")]
-    assert [
-        "今\tO",
-        "天\tO",
-        "跟\tO",
-        "友\tO",
-        "人\tO",
-        "去\tO",
-        "喝\tO",
-        "的\tO",
-        "ok\tO",
-        "湯\tB",
-        "很\tO",
-        "香\tO",
-    ] in made
+    due = ["今", "天", "跟", "友", "人", "去", "喝", "的", "ok", "湯", "很", "香"]
+    assert [f"{token}\t{'B' if token == '湯' else 'O'}" for token in due] in made
 
 
 def test_what_cannot_be_asked_of_a_file_is_said_in_one_line(tmp_path: Path, here: Command) -> None:

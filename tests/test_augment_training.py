@@ -4,25 +4,24 @@ and never a held-out one; settings that make sense.
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import tiny_hub
 import torch
 
-from builder.augment.mask_frag import FragmentSource, MaskedSeq2SeqSettings
-from builder.augment.methods import cbert, masked_seq2seq
-from builder.augment.methods.cbert import CBertSettings
+from builder.augment.method_settings import CBertSettings, MaskedSeq2SeqSettings
+from builder.augment.methods import masked_seq2seq
+from builder.augment.methods.replacing import load_cbert, unit_inventory
 from builder.augment.nets.beam import SearchRows, SearchRules, search
+from builder.augment.nets.fragments import FragmentSource
 from builder.augment.records import Sentence
-from builder.augment.replacing import unit_inventory
-from builder.augment.settings import METHODS, make_settings, one_thread
-from builder.augment.training import describe_settings, raw
+from builder.augment.training import Workplace, raw
 from builder.core.errors import ConfigError, InputError
 
-TINY = {"width": 32, "epochs": 1, "corpus_epochs": 1, "least": 16, "min_count": 1, "threads": 1}
-SEQ = MaskedSeq2SeqSettings(**TINY, encoder=1, decoder=1)  # type: ignore[arg-type]
+TINY = {"width": 32, "epochs": 1, "corpus_epochs": 1, "least": 16, "min_count": 1}
+SEQ = MaskedSeq2SeqSettings(**TINY)  # type: ignore[arg-type]
 CLOZE = CBertSettings(**TINY, layers=1)  # type: ignore[arg-type]
 GIVEN = tuple(tiny_hub.chinese(opinions=False))
 
@@ -73,11 +72,11 @@ def texts(given: tuple[Sentence, ...]) -> list[str]:
 def test_the_model_of_a_corpus_is_trained_once_and_serves_other_sentences_and_settings(tmp_path: Path) -> None:
     more = raw("train", GIVEN, texts(GIVEN))
     make_settings = replace(SEQ, corpus="train")
-    first = masked_seq2seq.load(make_settings, GIVEN, tmp_path / "masked-seq2seq", corpus=more)
+    first = masked_seq2seq.load(make_settings, GIVEN, Workplace(tmp_path / "masked-seq2seq"), corpus=more)
     weights = tmp_path / "corpus-masked-seq2seq" / "weights.safetensors"
     before = weights.stat().st_mtime_ns
     other = masked_seq2seq.load(
-        replace(make_settings, label_embeddings=False, r=0.3), GIVEN[:3], tmp_path / "other", corpus=more
+        replace(make_settings, label_embeddings=False, r=0.3), GIVEN[:3], Workplace(tmp_path / "other"), corpus=more
     )
     assert weights.stat().st_mtime_ns == before
     assert first.digest != other.digest
@@ -88,8 +87,8 @@ def test_the_model_of_a_corpus_is_trained_once_and_serves_other_sentences_and_se
 def test_bert_and_cbert_begin_with_the_same_model_and_bert_stays_as_it_is(tmp_path: Path) -> None:
     more = raw("train", GIVEN, texts(GIVEN))
     make_settings = replace(CLOZE, corpus="train", labels="bio")
-    plain = cbert.load(make_settings, GIVEN, tmp_path / "bert", name=cbert.PLAIN, corpus=more)
-    labelled = cbert.load(make_settings, GIVEN, tmp_path / "cbert", corpus=more)
+    plain = load_cbert(make_settings, GIVEN, Workplace(tmp_path / "bert"), "bert", corpus=more)
+    labelled = load_cbert(make_settings, GIVEN, Workplace(tmp_path / "cbert"), corpus=more)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["cbert", "corpus-bert"], (
         "bert learnt nothing of its own"
     )
@@ -124,23 +123,6 @@ def test_no_beam_says_three_tokens_twice_or_a_mark_behind_a_mark() -> None:
     assert beside == (3, 4), "no mark before the mark that follows"
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_on_one_thread_no_signature_is_another(method: str) -> None:
-    section = method.replace("-", "_").replace("+", "_")
-    made = make_settings({})
-    one, many = getattr(one_thread(made), section), getattr(made, section)
-    assert describe_settings(one) == describe_settings(many)
-    assert getattr(one, "threads", 1) == 1
-
-
-def test_one_thread_is_so_in_every_section_that_counts_them_and_changes_nothing_else() -> None:
-    few, many = one_thread(make_settings({})), make_settings({})
-    named = [one.name for one in fields(many) if hasattr(getattr(many, one.name), "threads")]
-    assert {"masked_seq2seq", "cbert", "context", "gpt2", "style_transfer"} <= {*named}
-    back = {name: replace(getattr(few, name), threads=getattr(many, name).threads) for name in named}
-    assert few != many == replace(few, threads=many.threads, **back)
-
-
 @pytest.mark.parametrize("masking", ["mask", "mass"])
 def test_a_pretrained_base_learns_from_raw_reviews_before_the_labelled_sentences(masking: str, tmp_path: Path) -> None:
     """Li et al. 2020, section 3.2: pre-trained weights, then in-domain pre-training, then the labelled set."""
@@ -148,8 +130,10 @@ def test_a_pretrained_base_learns_from_raw_reviews_before_the_labelled_sentences
     english = tuple(tiny_hub.english(opinions=False))
     more = raw("train", english, [f"{one.text} and more" for one in english])
     settings = replace(SEQ, base=base, pretrain_epochs=0, masking=masking, whole=False, fitting=False)
-    alone = masked_seq2seq.load(settings, english, tmp_path / "alone" / "models")
-    taught = masked_seq2seq.load(replace(settings, corpus="train"), english, tmp_path / "both" / "models", corpus=more)
+    alone = masked_seq2seq.load(settings, english, Workplace(tmp_path / "alone" / "models"))
+    taught = masked_seq2seq.load(
+        replace(settings, corpus="train"), english, Workplace(tmp_path / "both" / "models"), corpus=more
+    )
     assert alone.digest != taught.digest
     assert (tmp_path / "both" / "corpus-masked-seq2seq" / "weights.safetensors").is_file()
     assert any(taught.propose(english, 2, 1))
@@ -178,9 +162,9 @@ def test_a_pretrained_bert_learns_from_raw_reviews_and_every_label_begins_as_it(
     base = tiny_hub.save(tmp_path / "base", "bert")
     more = raw("train", GIVEN, texts(GIVEN))
     settings = replace(CLOZE, base=base, corpus="train", labels="bio")
-    plain = cbert.load(settings, GIVEN, tmp_path / "bert", name=cbert.PLAIN, corpus=more)
-    untaught = cbert.load(replace(settings, corpus=""), GIVEN, tmp_path / "other", name=cbert.PLAIN)
-    labelled = cbert.load(settings, GIVEN, tmp_path / "cbert", corpus=more)
+    plain = load_cbert(settings, GIVEN, Workplace(tmp_path / "bert"), "bert", corpus=more)
+    untaught = load_cbert(replace(settings, corpus=""), GIVEN, Workplace(tmp_path / "other"), "bert")
+    labelled = load_cbert(settings, GIVEN, Workplace(tmp_path / "cbert"), corpus=more)
     assert plain.digest != untaught.digest
     network = labelled.model.network
     assert network.state_dict()[network.label_weights].shape[0] > 1

@@ -7,7 +7,7 @@ import json
 import random
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean, stdev
@@ -20,7 +20,7 @@ from builder.augment import run
 from builder.augment.bench import augmented, cells, reading
 from builder.augment.bench.augmented import Augmented, Sources, by_method, of_file, of_sets, rewritten
 from builder.augment.bench.cells import BenchPlan, settings, training_rows
-from builder.augment.bench.models.classifier_items import Means, chosen
+from builder.augment.bench.classifiers import Means, chosen
 from builder.augment.bench.reading import (
     BenchRow,
     example,
@@ -36,7 +36,6 @@ from builder.augment.bench.reading import (
 from builder.augment.records import Edit, Mark, Rewrite, Sentence
 from builder.core.errors import InputError
 from builder.core.records import Element, Triplet
-from builder.learning.encode import batches
 
 THINGS, GOOD, BAD = (
     ("screen", "soup", "waiter", "price", "mouse"),
@@ -210,8 +209,6 @@ def test_the_shift_of_sets_in_feature_space_is_drawn_and_told(data: Path, tmp_pa
         ({"methods": "none,magic"}, "--methods: 'magic' is neither a method nor a file; known: none, synonym"),
         ({"task": "tc"}, "no row for the task tc (other-task 40)"),
         ({"task": "aste", "models": "tagger"}, "no row for the task aste"),
-        ({"copies": "0"}, "a number of copies is 1 or more"),
-        ({"copies": "x"}, "numbers with commas between them"),
     ],
 )
 def test_bad_options_are_one_line_with_what_is_known(
@@ -347,23 +344,8 @@ def test_triplets_are_benched_with_the_project_s_tagger(tmp_path: Path, here: Co
         jsonl(tmp_path / "train.jsonl", [row(i, "來") for i in range(60)]),
         jsonl(tmp_path / "test.jsonl", [row(i, "去") for i in range(20)]),
     )
-    ran = here(
-        "bench",
-        "--task",
-        "aste",
-        "--train",
-        train,
-        "--test",
-        test,
-        "--models",
-        "tagger",
-        "--seeds",
-        1,
-        "--epochs",
-        3,
-        "--workdir",
-        tmp_path / "w",
-    )
+    words = ["bench", "--task", "aste", "--models", "tagger", "--seeds", "1", "--epochs", "3"]
+    ran = here(*words, "--train", train, "--test", test, "--workdir", tmp_path / "w")
     assert ran.code == 0, ran.err
     (cell,) = json.loads((tmp_path / "w" / "bench.json").read_text(encoding="utf-8"))["cells"]
     assert cell["scores"].keys() == {"precision", "recall", "f1", "lenient_f1"}
@@ -546,16 +528,6 @@ def test_rows_are_what_methods_taggers_and_classifiers_read() -> None:
     assert example(BenchRow("3", "！！")).triplets == ()
 
 
-def test_a_bad_plan_stops_before_anything_is_trained(
-    monkeypatch: pytest.MonkeyPatch, data: Path, tmp_path: Path, here: Command
-) -> None:
-    def never(*arguments: object, **more: object) -> Callable[..., None]:
-        raise AssertionError("a training began")
-
-    monkeypatch.setattr(cells, "fit", never)
-    assert "no model 'tagger'" in here(*options(data, tmp_path, models="tagger")).error
-
-
 def test_folds_test_every_text_once_and_the_table_has_their_means(data: Path, tmp_path: Path, here: Command) -> None:
     """Wu et al. 2019, table 1: a set without a test split is measured by cross-validation."""
     ran = here(*options(data, tmp_path / "w", test=None, folds=4, methods="none,eda", copies="1", **{"valid-count": 3}))
@@ -597,6 +569,9 @@ def test_rows_of_one_text_are_in_one_fold() -> None:
         ({"valid-count": 40}, "--valid-count: 40 texts are to be held out of 40.*hold out 39 at most"),
         ({"models": "cnn:rete=1"}, "unknown key 'rete'.*did you mean 'rate'"),
         ({"models": "cnn:layers=some"}, "layers = 'some' is no int"),
+        ({"models": "tagger"}, "no model 'tagger'"),
+        ({"copies": "0"}, "a number of copies is 1 or more"),
+        ({"copies": "x"}, "numbers with commas between them"),
     ],
 )
 def test_what_no_bench_can_be_made_of_is_an_error(
@@ -604,11 +579,3 @@ def test_what_no_bench_can_be_made_of_is_an_error(
 ) -> None:
     ran = here(*options(data, tmp_path / "w", **changes))
     assert ran.code == 2 and re.search(error, ran.err), ran.err
-
-
-def test_a_batch_of_a_classifier_may_count_texts() -> None:
-    lengths = [4, 90, 30, 8, 60, 5, 7]
-    assert sorted(map(len, batches(lengths, 64))) == [1, 1, 1, 4]
-    assert list(map(len, batches(lengths, 64, items=3))) == [3, 3, 1]
-    assert chosen("lstm:batch=16", "tc", "en").config.step_items == 16
-    assert chosen("lstm", "tc", "en").config.step_items == 0

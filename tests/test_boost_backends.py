@@ -13,8 +13,8 @@ from random import Random
 import pytest
 
 from builder.augment import characters
-from builder.augment.methods import eda, spelling, split
-from builder.augment.records import Mark, Method, Sentence, applied, moved, seeded
+from builder.augment.methods import eda, spelling
+from builder.augment.records import Mark, Method, Sentence, applied, moved
 from builder.augment.settings import AugmentSettings, Given, make_method, make_settings
 from builder.core.errors import ConfigError, InputError, install_command
 
@@ -213,7 +213,7 @@ def test_english_words_are_split_by_a_space_and_chinese_ones_by_a_space_or_into_
     for sentence in EN[:2]:
         for one in next(iter(method("split", "en").propose([sentence], 6, 1))):
             assert applied(sentence.text, one.edits).replace(" ", "") == sentence.text.replace(" ", "")
-            assert all(len(edit.text) >= split.LEAST + 1 for edit in one.edits)
+            assert all(len(edit.text) >= spelling.LEAST + 1 for edit in one.edits)
     texts = {
         edit.text
         for seed in range(20)
@@ -223,14 +223,6 @@ def test_english_words_are_split_by_a_space_and_chinese_ones_by_a_space_or_into_
     }
     assert any(" " in text for text in texts)
     assert any(" " not in text and len(text) == 3 for text in texts), texts
-
-
-def test_every_candidate_counts_its_words_from_the_rate() -> None:
-    assert [characters.amount(0.1, words) for words in (1, 9, 10, 29, 30)] == [1, 1, 1, 2, 3]
-
-
-def test_random_numbers_of_two_methods_differ() -> None:
-    assert seeded(1, "eda", "x").random() != seeded(1, "split", "x").random()
 
 
 @pytest.mark.parametrize(

@@ -165,13 +165,6 @@ def test_folds_that_cannot_be_made_say_why(made: tuple[Sentence, ...], folds: in
     assert str(error.value).startswith(told)
 
 
-def test_a_fold_left_with_one_class_is_named() -> None:
-    lonely = (*(sentence(n, "a") for n in range(14)), sentence(99, "b"))
-    with pytest.raises(ConfigError, match=r"fold \d of 5: only 'a' \(9\)"):
-        crossed(lonely, 5, 1)
-    assert len(crossed(lonely, 5, 1, classes=False)) == 5
-
-
 def test_monoaug_trains_on_all_that_it_judges() -> None:
     (part,) = whole(MANY)
     assert part.train == part.boost == tuple(range(25))

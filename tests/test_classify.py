@@ -15,8 +15,9 @@ import numpy as np
 import pytest
 import torch
 
-from builder.augment.bench.models import encoders, inputs, taggers
-from builder.augment.bench.models.classifier_items import (
+from builder.augment.bench import encoders, inputs, taggers
+from builder.augment.bench.cells import fit
+from builder.augment.bench.classifiers import (
     MODELS,
     ClassifierConfig,
     ClassifierItem,
@@ -25,8 +26,7 @@ from builder.augment.bench.models.classifier_items import (
     chosen,
     words_of,
 )
-from builder.augment.bench.models.learn import quality
-from builder.augment.bench.models.predictors import fit
+from builder.augment.bench.learn import quality
 from builder.core.errors import ConfigError, InputError, ModelError
 from builder.learning.loop import optimizer_of
 
@@ -265,7 +265,7 @@ def test_bert_pt_is_trained_on_domain_text_and_on_reading_comprehension_first(tm
 
 
 def test_masking_hides_a_piece_of_every_text_and_never_a_mark() -> None:
-    reader = inputs.PieceReader.of([["soup", "is", "good"]], 1, 16)
+    reader = inputs.WordReader.of([["soup", "is", "good"]], 1, 16, marked=True)
     batch = inputs.collate([reader.read(ClassifierItem("soup is good", words_of("soup is good")), 0)] * 50)
     torch.manual_seed(1)
     ids, gold = encoders.masked(batch, reader)
@@ -285,13 +285,13 @@ def test_a_sentence_classifier_begins_with_given_vectors_and_may_keep_them(name:
     choice = chosen(f"{name}:width=8:epochs=1:freeze=true", "tc", "en")
     assert (choice.config.width, choice.config.freeze) == (8, True)
     model = fit(choice, "tc", train, [], 1, tmp_path, Means(vectors=path))
-    table = model.network.embedded.table.weight  # type: ignore[attr-defined]
+    table = model.network.embedded.tables[0].weight  # type: ignore[attr-defined]
     numbers = model.reader.vocabulary.numbers  # type: ignore[attr-defined]
     before = inputs.table(numbers, inputs.read_glove(path, numbers), 5, 0)
     assert table.shape[1] == 5
     assert all(torch.equal(table[numbers[word]], before[numbers[word]]) for word in words)
     loose = fit(chosen(f"{name}:width=8:epochs=1", "tc", "en"), "tc", train, [], 1, tmp_path, Means(vectors=path))
-    assert not torch.equal(loose.network.embedded.table.weight, table)  # type: ignore[attr-defined]
+    assert not torch.equal(loose.network.embedded.tables[0].weight, table)  # type: ignore[attr-defined]
     assert len(loose.predict(train)) == len(train)
 
 

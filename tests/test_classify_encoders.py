@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from test_classify import items, opinions
 
-from builder.augment.bench.models import encoders
-from builder.augment.bench.models.classifier_items import ClassifierItem, chosen, words_of
-from builder.augment.bench.models.predictors import fit
+from builder.augment.bench import encoders
+from builder.augment.bench.cells import fit
+from builder.augment.bench.classifiers import ClassifierItem, chosen, words_of
 from builder.core.errors import ModelError
 
 
@@ -67,7 +67,7 @@ def test_encoders_of_transformers_are_fine_tuned(
 
 
 def test_a_text_longer_than_the_encoder_has_places_for_is_cut(bert: dict[str, Path], tmp_path: Path) -> None:
-    _, reader = encoders.load(str(bert["bert"]), longest=500)
+    reader = encoders.load(str(bert["bert"]), longest=500).reader
     text = "the soup is great . " * 60
     item = ClassifierItem(text, words_of(text))
     row = reader.read(item, 0)

@@ -19,24 +19,33 @@ from test_classify import items
 from tiny_mt5 import make_base
 from torch import nn
 
-from builder.augment.bench.models.classifier_items import ClassifierConfig, Means, Task, chosen
-from builder.augment.bench.models.predictors import fit
-from builder.augment.methods import cbert, context, gpt2, masked_seq2seq, style_transfer
+from builder.augment.bench.cells import fit
+from builder.augment.bench.classifiers import ClassifierConfig, Means, Task, chosen
+from builder.augment.method_settings import (
+    CBertSettings,
+    ContextSettings,
+    Gpt2Settings,
+    MaskedSeq2SeqSettings,
+    StyleTransferSettings,
+)
+from builder.augment.methods import gpt2, masked_seq2seq, replacing, style_transfer
 from builder.augment.nets.beam import settled
-from builder.augment.nets.hub import load_seq2seq
-from builder.augment.nets.seq2seq import HubCore
+from builder.augment.nets.hub import SEQ2SEQ as WRITER
+from builder.augment.nets.hub import load as load_hub
+from builder.augment.nets.transformer import HubCore
 from builder.augment.records import Method
 from builder.augment.settings import make_settings
 from builder.augment.survival import judges
+from builder.augment.training import Workplace
 from builder.core.errors import ConfigError
 from builder.learning.devices import device_of
 
-SIZE: dict[str, Any] = {"width": 32, "epochs": 1, "least": 16, "min_count": 1, "threads": 1}
-CBERT = cbert.CBertSettings(layers=1, pretrain_epochs=1, k=1, **SIZE)
-SEQ2SEQ = masked_seq2seq.MaskedSeq2SeqSettings(pretrain_epochs=1, **SIZE)
-STYLE = style_transfer.StyleTransferSettings(layers=1, pretrain_epochs=1, **SIZE)
-CONTEXT = context.ContextSettings(pretrain_epochs=1, **SIZE)
-GPT2 = gpt2.Gpt2Settings(layers=1, **SIZE)
+SIZE: dict[str, Any] = {"width": 32, "epochs": 1, "least": 16, "min_count": 1}
+CBERT = CBertSettings(layers=1, pretrain_epochs=1, k=1, **SIZE)
+SEQ2SEQ = MaskedSeq2SeqSettings(pretrain_epochs=1, **SIZE)
+STYLE = StyleTransferSettings(layers=1, pretrain_epochs=1, **SIZE)
+CONTEXT = ContextSettings(pretrain_epochs=1, **SIZE)
+GPT2 = Gpt2Settings(layers=1, **SIZE)
 
 
 @pytest.fixture
@@ -55,11 +64,11 @@ def test_tensors_of_host_and_device_do_not_meet_unnoticed(device: torch.device) 
 @pytest.mark.parametrize(
     ("load", "settings", "base"),
     [
-        (cbert.load, CBERT, ""),
-        (cbert.load, CBERT, "bert"),
+        (replacing.load_cbert, CBERT, ""),
+        (replacing.load_cbert, CBERT, "bert"),
         (masked_seq2seq.load, SEQ2SEQ, ""),
         (masked_seq2seq.load, SEQ2SEQ, "bart"),
-        (context.load, CONTEXT, ""),
+        (replacing.load_context, CONTEXT, ""),
         (gpt2.load, GPT2, ""),
         (gpt2.load, GPT2, "gpt2"),
         (style_transfer.load, STYLE, ""),
@@ -73,11 +82,11 @@ def test_a_method_learns_and_writes_on_the_device_what_it_does_on_the_host(
     sentences = tiny_hub.chinese(opinions=load is style_transfer.load)
     if base:
         settings = replace(settings, base=tiny_hub.save(tmp_path / "base", base))
-    made = load(settings, sentences, tmp_path / "there", device="meta")
+    made = load(settings, sentences, Workplace(tmp_path / "there", device="meta"))
     network: nn.Module = made.model.network if hasattr(made, "model") else made.network  # type: ignore[attr-defined]
     assert device_of(network) == device
     written = list(made.propose(sentences, 2, 1))
-    here = load(settings, sentences, tmp_path / "here", device="cpu")
+    here = load(settings, sentences, Workplace(tmp_path / "here", device="cpu"))
     assert written == list(here.propose(sentences, 2, 1))
     assert any(written)
 
@@ -105,7 +114,7 @@ def test_a_classifier_learns_and_reads_on_the_device_what_it_does_on_the_host(
 @pytest.mark.parametrize("kind", ["bart", "mt5"])
 def test_a_hub_decoder_reads_each_token_once_and_reorders_what_it_remembers(kind: str, tmp_path: Path) -> None:
     base = tiny_hub.save(tmp_path / "base", kind) if kind == "bart" else str(make_base(tmp_path / "base"))
-    core = HubCore(load_seq2seq(base)[0]).eval()
+    core = HubCore(load_hub(base, WRITER)[0]).eval()
     read = list[int]()
     core.network.get_decoder().register_forward_pre_hook(
         lambda module, given, named: read.append(named["inputs_embeds"].shape[1]), with_kwargs=True

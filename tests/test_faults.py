@@ -422,7 +422,7 @@ def _load_causal(folder: str) -> object:
 def _load_fragments(folder: str) -> object:
     from builder.augment.nets import hub
 
-    return hub.load_seq2seq(folder)
+    return hub.load(folder, hub.SEQ2SEQ)
 
 
 def _load_for_boostaug(folder: str) -> object:
@@ -432,7 +432,7 @@ def _load_for_boostaug(folder: str) -> object:
 
 
 def _load_for_bench(folder: str) -> object:
-    from builder.augment.bench.models import encoders
+    from builder.augment.bench import encoders
 
     return encoders.load(folder, 16, with_head=True)
 

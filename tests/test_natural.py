@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from builder.augment import natural, settings
+from builder.augment import settings
 from builder.augment.methods import eda
 from builder.augment.records import Mark, Sentence, applied
 from builder.augment.settings import Given, make_settings
@@ -125,7 +125,7 @@ def test_several_changes_of_a_long_sentence_do_not_touch_each_other() -> None:
     ],
 )
 def test_what_several_changes_make_was_read_as_a_whole(operation: str, cut: str, texts: tuple[str, ...]) -> None:
-    found, read = made(sentence(cut, "湯頭"), operation, texts, rate=1.0), natural.of(texts).grams
+    found, read = made(sentence(cut, "湯頭"), operation, texts, rate=1.0), eda.usage_of(texts).grams
     assert len(found) == 2, "either change alone"
     for text in found:
         shown = f"\n{fold(text)}\n"
@@ -144,7 +144,7 @@ def test_other_texts_give_another_signature_and_english_knows_nothing_of_it() ->
 
 
 def test_only_so_many_texts_are_read_and_the_signature_tells_of_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(natural, "MOST_TEXTS", 1)
+    monkeypatch.setattr(eda, "MOST_TEXTS", 1)
     one, same, other = (
         settings.make_method("eda", replace(make_settings({}), given=Given(texts=texts)))
         for texts in (("一二三", "四五六"), ("一二三", "七八九"), ("四五六", "一二三"))

@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 from conftest import ROOT
 from test_reproduce import PAGE, commands
 
-from builder.augment.bench.models.classifier_items import chosen
+from builder.augment.bench.classifiers import chosen
 from builder.augment.settings import SHARED, AugmentSettings, make_settings, section_of
 from builder.cli.augment import augment, bench
 from builder.cli.main import cli

@@ -289,6 +289,10 @@ SMALL = {
 }  # fmt: skip
 
 
+MODELS = {"Masked sequence": "bilstm-crf", "Conditional BERT": "cnn", "Filtered augmentation": "lstm"}
+"""One of each preset, for the commands behind the first of a section."""
+
+
 def choose_methods(words: list[str], seen: set[str]) -> list[str]:
     """A command with the methods of its list that no earlier one of the section ran, whatever their numbers; where all
     were run, with the first two.
@@ -322,6 +326,7 @@ def test_the_commands_of_an_augmentation_paper_run(section: str, cache: Path) ->
         cached(cache, name, folder)
     write_sets()
     seen: set[str] = set()
+    whole = True
     for words in of_section(section):
         given = [*choose_methods(words, seen), *(word for setting in SMALL[section] for word in ("--set", setting))]
         if words[0] == "bench":
@@ -329,6 +334,9 @@ def test_the_commands_of_an_augmentation_paper_run(section: str, cache: Path) ->
             given += ["--generated-sets", "1"] if section.startswith("Masked") else []
             given += ["--folds", "3", "--methods", "none"] if "--test" not in words else []
             given += ["--valid-count", "4"] if section.startswith("Masked") else []
+            if not whole and "--models" not in words:  # the first command trains each model of the preset
+                given += ["--models", MODELS[section]]
+            whole = False
         else:
             given += ["--copies", "1", "--set", "threads=1"]
         run(given)

@@ -70,12 +70,14 @@ def replacing(sentence: Sentence, chosen: Sequence[tuple[int, str]]) -> tuple[Ed
     return tuple(Edit(*sentence.words[i], text) for i, text in sorted(chosen))
 
 
-def distinct(sentence: Sentence, make: Callable[[int], tuple[Edit, ...]], copies: int) -> tuple[Rewrite, ...]:
-    """Up to `copies` candidates with different edits; `make` takes the number of the try, and returns () where it
-    finds nothing.
+def distinct(
+    sentence: Sentence, make: Callable[[int], tuple[Edit, ...]], copies: int, tries: int = TRIES
+) -> tuple[Rewrite, ...]:
+    """Up to `copies` candidates with different edits, of `tries` as many; `make` takes the number of the try, and
+    returns () where it finds nothing.
     """
     seen: dict[tuple[Edit, ...], None] = {}
-    for number in range(TRIES * copies):
+    for number in range(tries * copies):
         if edits := make(number):
             seen[edits] = None
             if len(seen) == copies:

@@ -7,19 +7,20 @@ One script for a model: in a release of both, every character would be two, each
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing
 from dataclasses import dataclass, replace
-from functools import wraps
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
-from builder.augment import constraints, mask_frag
-from builder.augment.constraints import Cues
-from builder.augment.methods import cbert, context, gpt2, masked_seq2seq, style_transfer
+from builder.augment import constraints
+from builder.augment.method_settings import Gpt2Settings, MaskedSeq2SeqSettings, StyleTransferSettings
+from builder.augment.methods import gpt2, masked_seq2seq, replacing, style_transfer
+from builder.augment.proposing import segmented
 from builder.augment.records import Changed, Edit, Method, Rewrite, Sentence
-from builder.augment.settings import AugmentSettings
-from builder.augment.training import OnCorpus, raw
-from builder.learning.task import Progress
+from builder.augment.settings import AugmentSettings, section_of
+from builder.augment.training import Workplace, raw
+from builder.core.progress import ModelBar
 from builder.reviews.script import same_script, script_of, tells_script
 
 _OTHER = ("simplified", "mixed")
@@ -85,113 +86,71 @@ def _back(sentence: Sentence, candidates: Iterable[Rewrite]) -> Iterator[Rewrite
 
 
 Loader = Callable[[AugmentSettings], Method]
+Load = Callable[[Any, AugmentSettings, Workplace, tuple[Sentence, ...]], Method]
+"""A method from its section, all settings, the place of its models, and the raw sentences that they begin with."""
 
 
-def _one_script(section: str) -> Callable[[Loader], Loader]:
-    """A loader of a method whose embedded model is shown the sentences in one script. A base of a hub knows both."""
+def _loader(name: str, load: Load, words: bool = False) -> Loader:
+    """The loader of a method. An embedded model is shown the sentences in one script; a base of a hub knows both. A
+    model of `words` reads those of a corpus.
+    """
+    section = section_of(name)
 
-    def changed(load: Loader) -> Loader:
-        @wraps(load)
-        def loaded(settings: AugmentSettings) -> Method:
-            if getattr(getattr(settings, section), "base", "embedded") != "embedded":
-                return load(settings)
-            sentences, given_back = in_one_script(settings.given.sentences)
-            return given_back(load(replace(settings, given=replace(settings.given, sentences=sentences))))
-
-        return loaded
-
-    return changed
-
-
-@_one_script("masked_seq2seq")
-def load_masked_seq2seq(settings: AugmentSettings) -> Method:
-    """The method `masked-seq2seq`, trained or read."""
-    own = replace(settings.masked_seq2seq, keep=_keep(settings))
-    with _place(settings, mask_frag.NAME) as (folder, progress):
-        given = settings.given
-        barred = given.language == "zh" and own.base == "embedded" and settings.label_safe
-        words = _cues(settings) if barred else None
-        return masked_seq2seq.load(
-            own, given.sentences, folder, settings.seed, progress, _corpus(own, settings), words, settings.device
-        )
-
-
-def _cues(settings: AugmentSettings) -> Cues:
-    return constraints.chinese(settings.given.folders.load_lexicon())
-
-
-def _load_replacing(
-    section: str,
-    load: Callable[..., Method],
-    name: str,
-    read: Callable[[OnCorpus, AugmentSettings], Sequence[Sentence]],
-) -> Loader:
-    """The loader of a method that replaces words; `read` gives the raw sentences that its model begins with."""
-
-    @_one_script(section)
     def loaded(settings: AugmentSettings) -> Method:
-        own, sentences = getattr(settings, section), settings.given.sentences
-        with _place(settings, name) as (folder, progress):
-            corpus = read(own, settings)
-            return load(own, sentences, folder, settings.seed, progress, name, corpus, settings.device)
+        own, given = getattr(settings, section), settings.given
+        given_back: Callable[[Method], Method] = lambda method: method
+        if getattr(own, "base", "embedded") == "embedded":
+            sentences, given_back = in_one_script(given.sentences)
+            given = replace(given, sentences=sentences)
+        with TemporaryDirectory(prefix="builder-augment-") as nowhere, closing(ModelBar(name, " words")) as progress:
+            folder = (given.models or Path(nowhere)) / name.replace("+", "-")
+            place = Workplace(folder, settings.seed, progress, settings.device, settings.threads)
+            corpus = getattr(own, "corpus", "")
+            texts = raw(corpus, given.sentences, given.texts, given.held) if corpus else ()
+            if words and texts and given.language == "zh":
+                texts = tuple(segmented(texts, given.folders))
+            return given_back(load(own, replace(settings, given=given), place, texts))
 
     return loaded
 
 
-def _words_of_corpus(own: OnCorpus, settings: AugmentSettings) -> tuple[Sentence, ...]:
-    """The same with the words of Chinese: a model of words reads no characters."""
-    from builder.augment.proposing import segmented
-
-    corpus, given = _corpus(own, settings), settings.given
-    return tuple(segmented(corpus, given.folders)) if given.language == "zh" and corpus else corpus
-
-
-def _corpus(own: OnCorpus, settings: AugmentSettings) -> tuple[Sentence, ...]:
-    """The raw sentences that a method begins with; none where it names no corpus."""
+def _masked_seq2seq(
+    own: MaskedSeq2SeqSettings, settings: AugmentSettings, place: Workplace, corpus: tuple[Sentence, ...]
+) -> Method:
     given = settings.given
-    return raw(own.corpus, given.sentences, given.texts, given.held) if own.corpus else ()
+    barred = given.language == "zh" and own.base == "embedded" and settings.label_safe
+    cues = constraints.chinese(given.folders.load_lexicon()) if barred else None
+    return masked_seq2seq.load(replace(own, keep=_keep(given.sentences)), given.sentences, place, corpus, cues)
 
 
-load_cbert = _load_replacing("cbert", cbert.load, cbert.NAME, _corpus)
-load_bert = _load_replacing("bert", cbert.load, cbert.PLAIN, _corpus)
-load_context_label = _load_replacing("context_label", context.load, context.NAME, _words_of_corpus)
-load_context = _load_replacing("context", context.load, context.PLAIN, _words_of_corpus)
+def _gpt2(own: Gpt2Settings, settings: AugmentSettings, place: Workplace, corpus: tuple[Sentence, ...]) -> Method:
+    sentences = settings.given.sentences
+    return gpt2.load(replace(own, keep=_keep(sentences)), sentences, place)
 
 
-@_one_script("gpt2")
-def load_gpt2(settings: AugmentSettings) -> Method:
-    """The method `gpt2`, trained or read."""
-    with _place(settings, gpt2.NAME) as (folder, progress):
-        own = replace(settings.gpt2, keep=_keep(settings))
-        return gpt2.load(own, settings.given.sentences, folder, settings.seed, progress, settings.device)
-
-
-@_one_script("style_transfer")
-def load_style_transfer(settings: AugmentSettings) -> Method:
-    """The method `style-transfer`, trained or read."""
+def _style_transfer(
+    own: StyleTransferSettings, settings: AugmentSettings, place: Workplace, corpus: tuple[Sentence, ...]
+) -> Method:
     valences = {word: opinion.valence for word, opinion in settings.given.folders.load_lexicon().opinions.items()}
-    own, given = settings.style_transfer, settings.given
-    with _place(settings, style_transfer.NAME) as (folder, progress):
-        return style_transfer.load(
-            own, given.sentences, folder, settings.seed, progress, valences, _corpus(own, settings), settings.device
-        )
+    return style_transfer.load(own, settings.given.sentences, place, corpus, valences)
 
 
-def _keep(settings: AugmentSettings) -> str:
+def _keep(sentences: Sequence[Sentence]) -> str:
     """All that is marked: what the view lets a method touch, it does not mark."""
-    return (
-        "aspect+opinion"
-        if any(mark.kind == "opinion" for sentence in settings.given.sentences for mark in sentence.marks)
-        else "aspect"
+    opinions = any(mark.kind == "opinion" for sentence in sentences for mark in sentence.marks)
+    return "aspect+opinion" if opinions else "aspect"
+
+
+def _replacing(name: str, load: Callable[..., Method], words: bool = False) -> Loader:
+    return _loader(
+        name, lambda own, settings, *place: load(own, settings.given.sentences, place[0], name, place[1]), words
     )
 
 
-@contextmanager
-def _place(settings: AugmentSettings, name: str) -> Iterator[tuple[Path, Progress]]:
-    """Where the method's models are kept, beside those of other sentences and settings; nowhere for long if no place
-    is given.
-    """
-    from builder.augment.boost.classes import bar
-
-    with TemporaryDirectory(prefix="builder-augment-") as nowhere, bar(name) as progress:
-        yield (settings.given.models or Path(nowhere)) / name.replace("+", "-"), progress
+load_masked_seq2seq = _loader("masked-seq2seq", _masked_seq2seq)
+load_gpt2 = _loader("gpt2", _gpt2)
+load_style_transfer = _loader("style-transfer", _style_transfer)
+load_cbert = _replacing("cbert", replacing.load_cbert)
+load_bert = _replacing("bert", replacing.load_cbert)
+load_context_label = _replacing("context+label", replacing.load_context, words=True)
+load_context = _replacing("context", replacing.load_context, words=True)

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from builder.augment.methods.boostaug import CODE, BoostAug
-from builder.augment.records import Changed, Edit, Mark, Method, Rewrite, Sentence
-from builder.augment.settings import AugmentSettings, Given, make_method, one_thread
+from builder.augment.records import Mark, Method, Rewrite, Sentence, rewrite_of
+from builder.augment.settings import AugmentSettings, Given, make_method
 from builder.augment.views import ViewUnit, cut
 from builder.core.code import code_digest
 from builder.core.config import filled, flat
@@ -141,7 +141,7 @@ def proposals(
     for chunk in kept(
         workdir / "augment" / f"{name}-{key}", tasks, Job(_beside, arguments, _propose), crew, name, " sentences"
     ):
-        yield from map(_candidates, chunk)
+        yield from (tuple(map(rewrite_of, rows)) for rows in chunk)
 
 
 def _parcels(settings: AugmentSettings, workdir: Path) -> tuple[Parcel, Parcel]:
@@ -219,7 +219,7 @@ def _beside(name: str, folder: Path, models: Path) -> Method:
     threads change nothing.
     """
     settings = loaded((folder / "settings.json").read_bytes(), models)
-    return make_method(name, settings if parent_process() is None else one_thread(settings))
+    return make_method(name, settings if parent_process() is None else replace(settings, threads=1))
 
 
 def _fold(method: BoostAug, task: tuple[int, int, int]) -> list[Any]:
@@ -228,21 +228,7 @@ def _fold(method: BoostAug, task: tuple[int, int, int]) -> list[Any]:
 
 def _propose(method: Method, task: tuple[Sequence[Sentence], int, int]) -> list[Any]:
     sentences, copies, seed = task
-    return [[_plain(rewrite) for rewrite in rewrites] for rewrites in method.propose(sentences, copies, seed)]
-
-
-def _plain(rewrite: Rewrite) -> dict[str, Any]:
-    return asdict(rewrite)
-
-
-def _candidates(rows: Sequence[dict[str, Any]]) -> tuple[Rewrite, ...]:
-    return tuple(
-        Rewrite(
-            row["source"], tuple(Edit(**edit) for edit in row["edits"]), row["score"], row["label"],
-            tuple(Changed(**change) for change in row["changed"]), row["doubt"],
-        )
-        for row in rows
-    )  # fmt: skip
+    return [[asdict(rewrite) for rewrite in rewrites] for rewrites in method.propose(sentences, copies, seed)]
 
 
 def _span(pair: Sequence[int]) -> Span:

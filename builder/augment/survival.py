@@ -361,7 +361,7 @@ def measures(
     before = [cut(source.text) for source in sources]
     by_model: dict[str, object] = {}
     if settings.fluency:
-        from builder.augment.nets.causal import measure_perplexity
+        from builder.augment.methods.gpt2 import measure_perplexity
 
         ask = partial(measure_perplexity, settings.fluency, settings.threads, settings.device)
         both = {"kept": [trial.text for trial in kept], "their sources": [source.text for source in sources]}

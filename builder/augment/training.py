@@ -1,48 +1,35 @@
-"""The labels that a replacement must fit: one of each token of a sentence, from the sentence's own label or from its
-marks.
+"""What the methods that train a model share: labels of tokens, schedules, and raw text of the domain.
 
-`sentence`: every token has the sentence's label (Wu et al. 2019). `polarity`: a token has the polarity of the nearest
-aspect, so that a sentence of two minds keeps both. `bio`: the label sequence of aspect term extraction (Li et al.
-2020, appendix A). `none`: no label at all.
+`Conditions` are the labels that a replacement must fit: one of each token of a sentence, from the sentence's own label
+or from its marks. `sentence`: every token has the sentence's label (Wu et al. 2019). `polarity`: a token has the
+polarity of the nearest aspect, so that a sentence of two minds keeps both. `bio`: the label sequence of aspect term
+extraction (Li et al. 2020, appendix A). `none`: no label at all.
 
-Labels of tokens: what a sentence's marks say about each of the tokens that a model cuts it into.
-
-What the augmentation methods that train a model share: schedule, size, raw text of the domain, signatures.
-
-In: settings and labelled sentences; a file of raw reviews, or the texts of the train split. Out: schedules, and the raw
-texts as sentences without labels.
-
-Signatures are settings as text: what a candidate depends on, and what a trained model does. A field's metadata says
-what it does not change. `FREE` fields change nothing (batches, threads). `LATER` ones change only what is written, not
-what is learnt.
+`raw` makes sentences without labels of a file of raw reviews, or of the texts of the train split.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import Field, dataclass, field, fields, replace
+from collections.abc import Collection, Iterable, Iterator, Sequence, Set
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Literal
 
+from builder.augment.method_settings import KINDS, MODES, Training
 from builder.augment.records import Mark, Sentence
 from builder.core.errors import ConfigError, InputError
-from builder.core.limits import Limits, at_least
 from builder.core.records import POLARITIES, Span
+from builder.learning.obtain import ModelShelf, Schedule
 from builder.reviews.script import same_script, script_of
+from builder.reviews.sources import read
 from builder.reviews.sources.cells import RawReview
 from builder.reviews.text import clauses, sentences
-
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
-
-    from builder.learning.obtain import Schedule
 
 # ---- Conditions
 
 LABELS = ("O", "B-aspect", "I-aspect", "B-opinion", "I-opinion")
-KINDS = {"aspect": ("aspect",), "aspect+opinion": ("aspect", "opinion")}
 
 
 def kept(sentence: Sentence, keep: str) -> tuple[Mark, ...]:
@@ -75,7 +62,6 @@ def bio(spans: Sequence[Span], marks: Sequence[Mark]) -> tuple[int, ...]:
     return tuple(out)
 
 
-MODES = ("auto", "sentence", "polarity", "bio", "none")
 UNSAID = "none"
 
 
@@ -154,123 +140,44 @@ def free_words(sentence: Sentence, spans: Sequence[Span], marks: Sequence[Mark])
     return tuple(out)
 
 
-# ---- Settings as text
-
-FREE: Mapping[str, str] = {"changes": "nothing"}
-LATER: Mapping[str, str] = {"changes": "writing"}
-
-
-def describe_settings(settings: DataclassInstance) -> str:
-    """What a candidate depends on."""
-    return _describe_fields(settings, ("nothing",))
-
-
-def describe_training(settings: DataclassInstance) -> str:
-    """What a trained model depends on."""
-    return _describe_fields(settings, ("nothing", "writing"))
-
-
-def sign_method(name: str, settings: DataclassInstance, *more: str) -> str:
-    """The signature of a method: its name with its settings and what else its output depends on, such as a model."""
-    return f"{name}({'; '.join((describe_settings(settings), *more))})"
-
-
-def _describe_fields(settings: DataclassInstance, without: tuple[str, ...]) -> str:
-    chosen: list[Field[Any]] = [field_ for field_ in fields(settings) if field_.metadata.get("changes") not in without]
-    return ", ".join(f"{field_.name}={getattr(settings, field_.name)!r}" for field_ in chosen)
-
-
 # ---- Training
+
+PATIENCE = 3
+"""Epochs without a lower validation loss that end a training."""
+
+
+@dataclass(frozen=True, slots=True)
+class Workplace(ModelShelf):
+    """Where a method's models are kept and run, and the threads of training and writing."""
+
+    threads: int = 1
+
+    def inside(self, name: str) -> Workplace:
+        """The place of one of several models."""
+        return replace(self, folder=self.folder / name)
+
+    def of_corpus(self, name: str) -> Workplace:
+        """The place of the model of a corpus: beside those of labelled sentences."""
+        return replace(self, folder=self.folder.with_name(f"corpus-{name}"))
+
+    def schedule(
+        self, settings: Training, epochs: int, items: Sequence[Sentence], rate: float, patience: int = PATIENCE
+    ) -> Schedule:
+        """How a network with the learning rate `rate` of its own is trained. An epoch has about 150 steps of 384 to 512
+        tokens: few sentences need as many steps as many do, and of many more is learnt in a minute by small steps.
+        """
+        tokens = sum(len(item.words) if item.language == "en" else len(item.text) for item in items)
+        size = int(tokens * max(1.0, settings.least / max(1, len(items)))) // 150
+        size = min(512, max(384, size))
+        return Schedule(epochs, settings.least, patience, size, settings.rate or rate, threads=self.threads)
+
+
+# ---- Raw text
 
 Script = Literal["keep", "traditional", "simplified"]
 TRAIN = "train"
 _ENGLISH = re.compile(r"\w+(?:'\w+)?|[^\w\s]")
 _SURE = 0.9
-
-
-@dataclass(frozen=True, slots=True)
-class Training:
-    """How long, how fast and how large a method's model is trained."""
-
-    epochs: int = 50
-    """Most passes over the training data."""
-    patience: int = 3
-    """Training ends after so many epochs without a lower validation loss; 0: never early."""
-    least: int = 2000
-    """Sentences that an epoch draws at least."""
-    rate: float = 0.0
-    """Learning rate; 0 takes the network's own."""
-    batch_tokens: int = 0
-    """Tokens in an optimiser step; 0: by the number of sentences."""
-    width: int = 192
-    """Width of an embedded model."""
-    min_count: int = 2
-    """Characters or words that occur less often are unknown to an embedded model."""
-    batch: int = field(default=64, metadata=FREE)
-    """Sentences read at once; changes no candidate."""
-    threads: int = field(default=2, metadata=FREE)
-    """Threads of training; changes no candidate."""
-
-    def limits(self) -> Limits:
-        """The limits of these settings, to which methods add their own."""
-        sizes = ("epochs", "least", "width", "min_count", "batch", "threads")
-        return {name: at_least(1, getattr(self, name)) for name in sizes} | {"patience": at_least(0, self.patience)}
-
-    def schedule(self, epochs: int, items: Sequence[Sentence], rate: float) -> Schedule:
-        """`rate` is the network's own."""
-        from builder.learning.obtain import Schedule
-
-        size = batch_tokens(self.batch_tokens, items, self.least)
-        return Schedule(epochs, self.least, self.patience, size, self.rate or rate, threads=self.threads)
-
-
-@dataclass(frozen=True, slots=True)
-class OnCorpus(Training):
-    """What a model is trained on before the labelled sentences."""
-
-    corpus: str = ""
-    """Raw reviews for in-domain pre-training: a review file, a `.txt` with a text a line, or `train`."""
-    corpus_epochs: int = 2
-    """Passes over the corpus."""
-    pretrain_epochs: int = 8
-    """Without a corpus: passes over the labelled sentences without their labels, first."""
-
-    def limits(self) -> Limits:
-        """Those of `Training`, and of the passes."""
-        return Training.limits(self) | {
-            "corpus_epochs": at_least(1, self.corpus_epochs),
-            "pretrain_epochs": at_least(0, self.pretrain_epochs),
-        }
-
-    def begun(self) -> Self:
-        """The settings of the training on the corpus."""
-        return replace(self, corpus="", epochs=self.corpus_epochs, pretrain_epochs=0, rate=0.0, batch_tokens=0, least=1)
-
-
-@dataclass(frozen=True, slots=True)
-class InDomain(OnCorpus):
-    """The same for a method that may begin with a pretrained model."""
-
-    base: str = "embedded"
-    """`embedded`, or a pretrained model: a hub name or a folder."""
-
-    @property
-    def own_rate(self) -> float:
-        """What is pre-trained learns slowly."""
-        return 5e-5 if self.base != "embedded" else 3e-4 if self.corpus else 1e-3
-
-
-def batch_tokens(asked: int, items: Sequence[Sentence], least: int) -> int:
-    """Tokens of a batch: as asked for, or (0) so many that an epoch has about 150 steps, 384 to 512: few sentences
-    need as many steps as many do, and of many more is learnt in a minute by small steps than by large ones.
-    """
-    tokens = sum(len(item.words) if item.language == "en" else len(item.text) for item in items)
-    return asked or min(512, max(384, int(tokens * max(1.0, least / max(1, len(items)))) // 150))
-
-
-def corpora(folder: Path, name: str) -> Path:
-    """Where the model of a corpus is kept: beside those of labelled sentences, which are in `folder`."""
-    return folder.with_name(f"corpus-{name}")
 
 
 def english(items: Sequence[Sentence]) -> bool:
@@ -316,8 +223,6 @@ def _letters(text: str) -> str:
 
 
 def _texts(path: Path) -> Iterator[str]:
-    from builder.reviews.sources import read
-
     if path.suffix == ".txt":
         try:
             yield from filter(None, map(str.strip, path.read_text("utf-8-sig").split("\n")))

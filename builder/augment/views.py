@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal
+from typing import Any, Literal, cast
 
 from builder.augment.constraints import Trial
 from builder.augment.records import Changed, Mark, Sentence, moved, replaced, stretched
@@ -203,45 +203,27 @@ def _triplet(unit: ViewUnit, trial: Trial, before: TripletRow, row: str, method:
     """A triplet where it stands after the edits; None where one of its spans does not survive. A mark that the method
     changed brings its own polarity and valence.
     """
-    aspect, aspect_full = (
-        _element(unit, trial, before["aspect"]),
-        _element(unit, trial, before["aspect_full"], stretch=True),
-    )
-    opinion, opinion_full = (
-        _element(unit, trial, before["opinion"]),
-        _element(unit, trial, before["opinion_full"], stretch=True),
-    )
-    owner = _element(unit, trial, before["owner"], stretch=True) if before["owner"] else None
-    if (
-        aspect is None
-        or aspect_full is None
-        or opinion is None
-        or opinion_full is None
-        or (before["owner"] and owner is None)
-    ):
-        return None
+    moved_parts: dict[str, ElementRow | None] = {"owner": None}
+    elements: dict[str, ElementRow | None] = {part: cast(Any, before)[part] for part in (*PARTS, "owner")}
+    for part, element in elements.items():
+        if element is not None:
+            place = _element(unit, trial, element, stretch=part not in ("aspect", "opinion"))
+            if place is None:
+                return None
+            moved_parts[part] = place
     polarity, valence = before["polarity"], before["valence"]
-    for part in ("opinion", "aspect"):
-        start, end = before[part]["spans"][0]
+    for first in (before["opinion"], before["aspect"]):
+        start, end = first["spans"][0]
         if changed := _changed(trial, (start - unit.start, end - unit.start)):
             polarity, valence = changed.polarity, changed.valence
             break
-    return {
-        "id": f"{row}:{before['id'].rpartition(':')[2]}",
-        "aspect": aspect,
-        "aspect_full": aspect_full,
-        "owner": owner,
-        "opinion": opinion,
-        "opinion_full": opinion_full,
-        "polarity": polarity,
-        "valence": valence,
-        "sources": [*before["sources"], method],
-        "rules": list(before["rules"]),
-        "aspect_category": before["aspect_category"],
-        "opinion_category": before["opinion_category"] if polarity == before["polarity"] else None,
-        "confidence": None,
-        "verdict": None,
-    }
+    same = polarity == before["polarity"]
+    changes = {
+        "id": f"{row}:{before['id'].rpartition(':')[2]}", "polarity": polarity, "valence": valence,
+        "sources": [*before["sources"], method], "confidence": None, "verdict": None,
+        "opinion_category": before["opinion_category"] if same else None,
+    }  # fmt: skip
+    return cast(TripletRow, {**before, **moved_parts, **changes})
 
 
 def _element(unit: ViewUnit, trial: Trial, row: ElementRow, stretch: bool = False) -> ElementRow | None:

@@ -104,23 +104,25 @@ def with_origins(values: Mapping[str, PresetValue]) -> dict[str, tuple[object, s
 Made = typing.TypeVar("Made")
 
 
-def filled(cls: type[Made], options: Mapping[str, object], where: str = "option") -> Made:
-    """A dataclass of settings, sections included, from `options` by dotted key;
-    raises ConfigError as `resolve` does.
+def filled(
+    cls: type[Made], options: Mapping[str, object], where: str = "option", gone: Mapping[str, str] = GONE
+) -> Made:
+    """A dataclass of settings, sections included, from `options` by dotted key; raises ConfigError as `resolve` does.
+    `gone`: settings of earlier versions, and what stands in their place.
     """
     known = _keys(cls)
     for key in options:
-        _check_key(key, known, where)
+        _check_key(key, known, where, gone)
     made = typing.cast(Made, _build(cls, "", {key: (value, where) for key, value in options.items()}))
     check_limits(made, lambda key: where if key in options else "")
     return made
 
 
-def _check_key(key: str, known: list[str], where: str) -> None:
+def _check_key(key: str, known: list[str], where: str, gone: Mapping[str, str] = GONE) -> None:
     if key in known:
         return
     close = difflib.get_close_matches(key, known, 1)
-    fix = GONE.get(key) or (f"did you mean {close[0]!r}?" if close else "known: " + ", ".join(sorted(known)))
+    fix = gone.get(key) or (f"did you mean {close[0]!r}?" if close else "known: " + ", ".join(sorted(known)))
     raise ConfigError(f"unknown key {key!r}", where=where, fix=fix)
 
 

@@ -33,15 +33,14 @@ from torch import Tensor, nn
 
 from builder.augment import constraints, survival
 from builder.augment.constraints import broken, make_trial
-from builder.augment.mask_frag import MaskedSeq2SeqSettings
-from builder.augment.methods import cbert, gpt2, masked_seq2seq, synonym
-from builder.augment.methods.cbert import CBertSettings
-from builder.augment.methods.gpt2 import Gpt2Settings
+from builder.augment.method_settings import CBertSettings, Gpt2Settings, MaskedSeq2SeqSettings
+from builder.augment.methods import gpt2, masked_seq2seq, synonym
+from builder.augment.methods.replacing import load_cbert
 from builder.augment.nets.transformer import padded
 from builder.augment.records import Mark, Method, Rewrite, Sentence, applied, moved
 from builder.augment.settings import make_settings
 from builder.augment.survival import characters
-from builder.augment.training import bio, raw
+from builder.augment.training import Workplace, bio, raw
 from builder.core.records import Span
 from builder.language import nlp
 from builder.language.lexicon.resources import load_lexicon
@@ -56,8 +55,8 @@ SEQ = MaskedSeq2SeqSettings(fitting=False)
 SOURCES: dict[str, tuple[Any, Callable[..., Method]] | None] = {
     "none": None,
     "synonym": None,
-    "bert": (APART, lambda *args, **more: cbert.load(*args, name=cbert.PLAIN, **more)),
-    "cbert": (APART, cbert.load),
+    "bert": (APART, lambda *args, **more: load_cbert(*args, name="bert", **more)),
+    "cbert": (APART, load_cbert),
     "gpt2": (Gpt2Settings(), gpt2.load),
     "masked-seq2seq": (SEQ, masked_seq2seq.load),
     "without-labels": (replace(SEQ, label_embeddings=False), masked_seq2seq.load),
@@ -245,14 +244,10 @@ class Making:
             for key, _, value in (one.partition("=") for one in self.options.set)
             if hasattr(own, key)
         }
+        place = Workplace(folder, threads=self.options.threads)
         if not self.corpus or not hasattr(own, "corpus"):
-            return load(replace(own, threads=self.options.threads, **changed), self.given, folder)
-        return load(
-            replace(own, threads=self.options.threads, corpus=self.options.corpus, **changed),
-            self.given,
-            folder,
-            corpus=self.corpus,
-        )
+            return load(replace(own, **changed), self.given, place)
+        return load(replace(own, corpus=self.options.corpus, **changed), self.given, place, corpus=self.corpus)
 
     def measured(self, made: Sequence[Row]) -> str:
         from sacrebleu.metrics.bleu import BLEU

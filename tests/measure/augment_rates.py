@@ -19,10 +19,10 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from builder.augment import wordnet
+from builder.augment.methods.synonym import installed_wordnet
 from builder.augment.records import Sentence, applied
 from builder.augment.sentence_files import FORMATS
-from builder.augment.settings import Given, load, make_settings
+from builder.augment.settings import Given, make_method, make_settings
 from builder.core.errors import install_command
 
 PEER = r"""
@@ -68,7 +68,7 @@ def main() -> None:
         "--peer-python", default=sys.executable, help="The interpreter in which the peers are installed."
     )
     options = parser.parse_args()
-    folder = options.wordnet or wordnet.installed()
+    folder = options.wordnet or installed_wordnet()
     if folder is None:
         raise SystemExit(f"no WordNet: {install_command('augment')}, or name its folder with --wordnet")
     items = FORMATS[options.format].read(options.file.read_text(encoding="utf-8"), "en")[: options.sentences]
@@ -102,7 +102,7 @@ def main() -> None:
 def own(sentences: list[Sentence], folder: Path, copies: int, rate: float) -> float:
     """Sentences a second of ours, texts included."""
     started = time.perf_counter()
-    method = load(
+    method = make_method(
         "synonym",
         replace(make_settings({"synonym.wordnet": str(folder), "synonym.rate": rate}), given=Given(language="en")),
     )

@@ -21,20 +21,29 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from builder.augment.methods import cbert, context, gpt2, masked_seq2seq, style_transfer
+from builder.augment.method_settings import (
+    CBertSettings,
+    ContextSettings,
+    Gpt2Settings,
+    MaskedSeq2SeqSettings,
+    StyleTransferSettings,
+)
+from builder.augment.methods import gpt2, masked_seq2seq, style_transfer
+from builder.augment.methods.replacing import load_cbert, load_context
 from builder.augment.records import Mark, Method, Rewrite, Sentence, applied, moved
+from builder.augment.training import Workplace
 from builder.core.records import Token, Triplet
 from builder.engine.reader import Recipe, make_reader
 from builder.reviews.text import clauses, sentences
 
 LOADERS: dict[str, tuple[Any, Callable[..., Method]]] = {
-    "masked-seq2seq": (masked_seq2seq.MaskedSeq2SeqSettings, masked_seq2seq.load),
-    "cbert": (cbert.CBertSettings, cbert.load),
-    "bert": (cbert.CBertSettings, lambda *args, **more: cbert.load(*args, name=cbert.PLAIN, **more)),
-    "context": (context.ContextSettings, lambda *args, **more: context.load(*args, name=context.PLAIN, **more)),
-    "context+label": (context.ContextSettings, context.load),
-    "gpt2": (gpt2.Gpt2Settings, gpt2.load),
-    "style-transfer": (style_transfer.StyleTransferSettings, style_transfer.load),
+    "masked-seq2seq": (MaskedSeq2SeqSettings, masked_seq2seq.load),
+    "cbert": (CBertSettings, load_cbert),
+    "bert": (CBertSettings, lambda *args: load_cbert(*args, name="bert")),
+    "context": (ContextSettings, lambda *args: load_context(*args, name="context")),
+    "context+label": (ContextSettings, load_context),
+    "gpt2": (Gpt2Settings, gpt2.load),
+    "style-transfer": (StyleTransferSettings, style_transfer.load),
 }
 
 
@@ -59,14 +68,14 @@ def main() -> None:
 
 def measure(name: str, chosen: Sequence[Sentence], options: argparse.Namespace, folder: Path) -> None:
     settings, load = LOADERS[name]
-    made = settings(threads=options.threads)
+    made = settings()
     if options.epochs:
         capped = {
             one: min(options.epochs, getattr(made, one)) for one in ("epochs", "pretrain_epochs") if hasattr(made, one)
         }
         made = replace(made, **capped)
     started = clocks()
-    method = load(made, chosen, folder)
+    method = load(made, chosen, Workplace(folder, threads=options.threads))
     trained = clocks()
     proposed = list(method.propose(chosen, options.copies, 1))
     done = clocks()

@@ -175,8 +175,7 @@ def reading(options: argparse.Namespace) -> None:
     from dataclasses import replace
 
     from builder.augment import settings
-    from builder.augment.boost.classes import ClassTrainer
-    from builder.augment.boost.word_network import TwoWayConfig
+    from builder.augment.boost.classes import ClassTrainer, TwoWayConfig
     from builder.augment.methods import boostaug
     from builder.augment.records import Mark, Sentence
     from builder.augment.settings import AugmentSettings, Given

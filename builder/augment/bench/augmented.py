@@ -6,7 +6,6 @@ rejected, by reason.
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -14,15 +13,15 @@ from pathlib import Path
 from typing import Any
 
 from builder.augment.bench.reading import BenchRow, Data, digest, language, normalised, sentences
-from builder.augment.records import Edit, Mark, applied, moved, stretched
+from builder.augment.records import Edit, Mark, applied, carried, moved
 from builder.augment.run import Judgement, Request, Seen, judge_proposals, load_method, lost
 from builder.augment.settings import METHODS, SHARED, AugmentSettings, Given, make_settings, section_of
 from builder.augment.survival import label_lost
 from builder.core.code import code_digest
 from builder.core.config import toml_value
 from builder.core.errors import ConfigError, InputError
-from builder.core.files import Kept
-from builder.core.records import Element, Span, Triplet
+from builder.core.files import Kept, key_of
+from builder.core.records import Triplet
 from builder.language.lexicon.folders import SHIPPED, Folders, folders_in
 
 NONE = "none"
@@ -151,11 +150,7 @@ def by_method(
     lexicon = known.folders.load_lexicon()
     limits = chosen.constraints, chosen.redraws
     made_by = code_digest(*CODE), lexicon.digest, known.folders.rules_digest, method.signature
-    unique = hashlib.sha256(
-        repr((made_by, digest(train), known.sentences, sorted(held), copies, seed, limits)).encode(
-            "utf-8", "surrogatepass"
-        )
-    ).hexdigest()[:16]
+    unique = key_of(made_by, digest(train), known.sentences, sorted(held), copies, seed, limits)
 
     def make() -> dict[str, object]:
         return _as_json(followed(judge_proposals(request, method), by_id, chosen.label_safe, known.folders))
@@ -209,14 +204,8 @@ def rewritten(
 
 def _triplet(triplet: Triplet, text: str, edits: Sequence[Edit]) -> Triplet | None:
     return triplet.bare().mapped(
-        lambda part: _element(part, text, edits, False), lambda part: _element(part, text, edits, True)
+        lambda part: carried(part, text, edits), lambda part: carried(part, text, edits, stretch=True)
     )
-
-
-def _element(element: Element, text: str, edits: Sequence[Edit], stretch: bool) -> Element | None:
-    places = [stretched(span, edits) if stretch else moved(span, edits) for span in element.spans]
-    spans: tuple[Span, ...] = tuple(place for place in places if place is not None)
-    return Element("".join(text[a:b] for a, b in spans), spans) if len(spans) == len(places) else None
 
 
 def of_sets(rows: Iterable[BenchRow], sets: Collection[int]) -> Iterator[BenchRow]:

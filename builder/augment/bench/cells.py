@@ -19,12 +19,12 @@ from statistics import fmean, stdev
 from typing import Any, NamedTuple
 
 from builder.augment.bench.augmented import NONE, Augmented, of_sets
-from builder.augment.bench.models.classifier_items import Choice, ClassifierConfig, Means, check
-from builder.augment.bench.models.predictors import fit
+from builder.augment.bench.classifiers import Choice, ClassifierConfig, ClassifierItem, Means, Predictor, check
+from builder.augment.bench.classifiers import Task as ClassifierTask
 from builder.augment.bench.reading import BenchRow, Task, digest, example, item
 from builder.core.code import code_digest
 from builder.core.errors import ConfigError, InputError, ModelError, install_command
-from builder.core.files import Kept
+from builder.core.files import Kept, key_of
 from builder.core.records import Span, Triplet
 from builder.core.wording import counted
 from builder.gold.metrics import Answer, micro
@@ -123,7 +123,7 @@ def least_p(seeds: int) -> float:
 
 TAGGER = "tagger"
 """The model of the task aste: the project's own (builder.models.tagger)."""
-CODE = ("builder.augment.bench.models", "builder.augment.bench.cells", "builder.augment.bench.reading")
+CODE = ("builder.augment.bench.learn", "builder.augment.bench.cells", "builder.augment.bench.reading")
 """What a score depends on: an edit of these makes other cells."""
 
 
@@ -244,7 +244,7 @@ def mean_cell(cells: Sequence[Cell]) -> Cell:
     """The cell of a cross-validation, or of several choices of sets: the means of the scores, the time in all."""
     first, count = cells[0], len(cells)
     scores = {name: sum(cell.scores[name] for cell in cells) / count for name in first.scores}
-    digest = hashlib.sha256(repr([cell.digest for cell in cells]).encode()).hexdigest()[:20]
+    digest = key_of([cell.digest for cell in cells])
     note = next((f"in one of {count}: {cell.note}" for cell in cells if cell.note), "")
     rows = round(sum(cell.rows for cell in cells) / count)
     return replace(
@@ -264,18 +264,8 @@ def _cell(
     plan: BenchPlan, cell: Cell, rows: tuple[BenchRow, ...], common: tuple[str, str], model: Choice | None
 ) -> Cell:
     config = config_of(plan, rows, model)
-    inputs = (
-        code_digest(*CODE),
-        plan.task,
-        cell.model,
-        model.base if model else "",
-        cell.seed,
-        digest(rows),
-        common,
-        config,
-        means_digest(plan.means),
-    )
-    key = hashlib.sha256(repr(inputs).encode()).hexdigest()[:20]
+    inputs = plan.task, cell.model, model.base if model else "", cell.seed, digest(rows), common, config
+    key = key_of(code_digest(*CODE), *inputs, means_digest(plan.means))
 
     def make() -> dict[str, Any]:
         return asdict(_worked_out(plan, replace(cell, digest=key), rows, model, config))
@@ -342,3 +332,27 @@ def _tagged(
     train, valid, test = ([example(row) for row in part] for part in (rows, plan.valid, plan.test))
     tagger = train_tagger(train, valid, config, seed, scratch)
     return triplets([row.triplets for row in test], tagger.predict([row.text for row in test]))
+
+
+def fit(
+    choice: Choice,
+    task: ClassifierTask,
+    train: Sequence[ClassifierItem],
+    valid: Sequence[ClassifierItem],
+    seed: int,
+    checkpoints: Path,
+    means: Means | None = None,
+    config: ClassifierConfig | None = None,
+) -> Predictor:
+    """Train a model. The epoch with the best accuracy, or exact span F1, on `valid` wins; without `valid` the last.
+
+    Raises:
+        ModelError: there is nothing to learn (no item, one class, no span), or the loss is no number any more.
+    """
+    check(task, train)
+    try:
+        from builder.augment.bench.learn import learn
+    except ModuleNotFoundError as error:
+        raise ModelError(f"{choice.name} needs {error.name}", fix=install_command("paper")) from error
+    means = means or Means(base=choice.base)
+    return learn(choice, task, train, valid, seed, checkpoints, means, config or choice.config)

@@ -14,7 +14,7 @@ from pathlib import Path
 from builder.augment.bench import plots
 from builder.augment.bench.augmented import NONE, Augmented, Sources, by_method, is_method, of_file, parsed
 from builder.augment.bench.cells import BenchPlan, Cell, check_plan, mean_cell, run
-from builder.augment.bench.models.classifier_items import Choice, Means, chosen
+from builder.augment.bench.classifiers import Choice, Means, chosen
 from builder.augment.bench.reading import BenchRow, Data, Task, folded, held_out, language, load, refuse_shared, share
 from builder.core.config import toml_value
 from builder.core.errors import ConfigError, InputError

@@ -19,7 +19,7 @@ from itertools import pairwise, zip_longest
 from pathlib import Path
 from typing import Any, Literal
 
-from builder.augment.bench.models.classifier_items import ClassifierItem, words_of
+from builder.augment.bench.classifiers import ClassifierItem, words_of
 from builder.augment.proposing import segmented
 from builder.augment.records import Mark, Sentence
 from builder.augment.sentence_files import FORMATS, FileSentence, language_of
@@ -75,10 +75,6 @@ class Data:
     name: str
     rows: tuple[BenchRow, ...]
     skipped: tuple[tuple[str, int], ...] = ()
-
-    @property
-    def digest(self) -> str:
-        return digest(self.rows)
 
 
 def digest(rows: Iterable[BenchRow]) -> str:

@@ -20,8 +20,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from builder.augment.bench import plots
-from builder.augment.bench.cells import BenchPlan, Spread, config_of
-from builder.augment.bench.models.predictors import fit
+from builder.augment.bench.cells import BenchPlan, Spread, config_of, fit
 from builder.augment.bench.plan import write_files
 from builder.augment.bench.reading import BenchRow, item
 from builder.core.errors import ConfigError, InputError, install_command

@@ -4,33 +4,274 @@ trains in seconds.
 In: sentences with a label, or with marked aspects that have a polarity. Out: a `Surrogate` of
 builder.augment.boost.filters. Where a sentence has several aspects, all of their polarities must survive, and the
 least sure counts.
+
+The network is a language model that never sees the word it predicts, with a head that tells labels: what equation 2
+asks for, in one pass. That equation conditions each word on all others, for which a masked model must read a text of s
+words s times. Here one reader reads up to word i - 1 and another from the end down to word i + 1, and the word is
+predicted from the two (as in context2vec, Melamud et al. 2016): the same conditional probability, for all i at once.
+Both heads are trained together. The readers are gated causal convolutions written as matrix products: a recurrent one
+of the same size took four times as long, and a convolution library compiles a kernel for every shape.
+
+Shapes: B texts of T words between their begin and end (padded), D units a direction, N targets (a text, or an aspect
+in it), C classes. Texts are numbers of words (Latin script) or characters (Han), cut by regular expressions.
 """
 
 from __future__ import annotations
 
-import hashlib
 import math
+import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from contextlib import closing
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import torch
-from torch import Tensor
-from tqdm import tqdm
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn import functional
 
 from builder.augment.boost.filters import Labels, SurrogateReading, labels
-from builder.augment.boost.word_network import UNKNOWN, FoldVocabulary, TwoWay, TwoWayConfig, WordItem, cut, pieces
+from builder.augment.method_settings import BoostSettings
 from builder.augment.records import Edit, Sentence
-from builder.augment.settings import AugmentSettings, BoostSettings
+from builder.augment.settings import AugmentSettings
+from builder.core.files import key_of
+from builder.core.progress import ModelBar
 from builder.core.records import Span
 from builder.learning.checkpoint import Checkpoints, tensor_digest
 from builder.learning.encode import batches
 from builder.learning.loop import fit, scope
-from builder.learning.task import Progress, seed_of
+from builder.learning.pieces import TokenVocabulary
+from builder.learning.task import NetworkConfig, seed_of
+from builder.reviews.script import HAN
+
+# ---- The network
+
+PAD, BEGIN, END, UNKNOWN = range(4)
+SPECIAL = 4
+_PIECE = re.compile(rf"{HAN.pattern}|[^\W\d_{HAN.pattern[1:-1]}]+(?:['’]\w+)?|\d+|[^\w\s]|_")
+
+
+def pieces(text: str) -> list[Span]:
+    """Han characters, runs of other letters, numbers, and marks; in order, white space left out."""
+    return [match.span() for match in _PIECE.finditer(text)]
+
+
+@dataclass(frozen=True, slots=True)
+class FoldVocabulary:
+    """The known words of a fold, the most frequent first. `rare` is how many different words were too seldom seen."""
+
+    known: TokenVocabulary
+    rare: int
+
+    @classmethod
+    def of(cls, texts: Iterable[Sequence[str]], least: int, most: int) -> FoldVocabulary:
+        counts = Counter(word.lower() for words in texts for word in words)
+        known = TokenVocabulary.of_frequent(counts, least, most, SPECIAL)
+        return cls(known, max(1, len(counts) - len(known.tokens)))
+
+    @property
+    def description(self) -> str:
+        """What digests of models are taken of. It never changes, so that a model keeps its digest."""
+        return f"Words(listed={self.known.tokens!r}, rare={self.rare})"
+
+    def __len__(self) -> int:
+        return len(self.known)
+
+    def number(self, word: str) -> int:
+        """The number of a word, in whatever letter case."""
+        return self.known.numbers.get(word.lower(), UNKNOWN)
+
+
+def cut(text: str) -> list[str]:
+    """The pieces of a text as strings."""
+    return [text[start:end] for start, end in pieces(text)]
+
+
+REACH = 12.0
+"""Words from an aspect at which nothing counts as its surroundings any more (local context focus, linearly falling)."""
+CHUNK = 512
+"""Words whose logits over the vocabulary are held at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class TwoWayConfig(NetworkConfig):
+    """`char_size` is that of the word vectors, `width` that of each reader, `layers` its layers, the n-th of which
+    reaches 2^n words further; `least` and `most` bound the vocabulary; `masked` is the share of the words that are
+    hidden from both heads' input while training; `language` the weight of the language model's loss.
+    """
+
+    width: int = 80
+    char_size: int = 80
+    layers: int = 3
+    dropout: float = 0.4
+    epochs: int = 10
+    threads: int = 1
+    batch_chars: int = 1024
+    rate: float = 3e-3
+    weight_decay: float = 0.02
+    least: int = 2
+    most: int = 8000
+    masked: float = 0.1
+    language: float = 0.3
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WordItem:
+    """A text as word numbers [T], its targets as word ranges [n, 2] (-1, -1: the whole text), and their classes [n]."""
+
+    words: NDArray[np.int64]
+    targets: NDArray[np.int64]
+    classes: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.words) + 2
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WordBatch:
+    """Words with begin and end [B, T + 2], the mask of real words [B, T], targets [N, 3] (row, start, end), classes
+    [N].
+    """
+
+    words: Tensor
+    mask: Tensor
+    targets: Tensor
+    classes: Tensor
+
+
+def collate(items: Sequence[WordItem]) -> WordBatch:
+    """Pad the words of texts into one batch.
+
+    Returns:
+        Words [texts, longest + 2] with marks of begin and end, a mask of the words, and a target and a class for each
+        labelled place.
+    """
+    longest = max(len(item.words) for item in items)
+    words = np.full((len(items), longest + 2), PAD, np.int64)
+    for row, item in enumerate(items):
+        words[row, 0] = BEGIN
+        words[row, 1 : len(item.words) + 1] = item.words
+        words[row, len(item.words) + 1] = END
+    rows = np.repeat(np.arange(len(items)), [len(item.classes) for item in items])
+    targets = np.concatenate([rows[:, None], np.concatenate([item.targets for item in items])], 1)
+    classes = np.concatenate([item.classes for item in items])
+    tensor = torch.from_numpy(words)
+    inner = tensor[:, 1:-1]
+    return WordBatch(tensor, (inner != PAD) & (inner != END), torch.from_numpy(targets), torch.from_numpy(classes))
+
+
+class GatedReader(nn.Module):
+    """Vectors to states that have seen them and those before: [B, T, E] -> [B, T, D]. Padding, wherever it stands, is
+    zero and stays so.
+    """
+
+    def __init__(self, config: TwoWayConfig) -> None:
+        super().__init__()
+        self.enter = nn.Linear(config.char_size, config.width)
+        self.norms = nn.ModuleList(nn.LayerNorm(config.width) for _ in range(config.layers))
+        self.mixes = nn.ModuleList(nn.Linear(2 * config.width, 2 * config.width) for _ in range(config.layers))
+        self.dropout = nn.Dropout(config.dropout / 2)
+
+    def forward(self, vectors: Tensor, mask: Tensor) -> Tensor:
+        x = self.enter(vectors) * mask
+        for layer, (norm, mix) in enumerate(zip(self.norms, self.mixes, strict=True)):
+            normal = norm(x) * mask
+            earlier = functional.pad(normal, (0, 0, 1 << layer, 0))[:, : x.shape[1]]
+            x = x + self.dropout(functional.glu(mix(torch.cat([normal, earlier], -1)), -1)) * mask
+        out: Tensor = x
+        return out
+
+
+class TwoWay(nn.Module):
+    """Both directions, the language model's head (tied to the word vectors) and the classifier."""
+
+    def __init__(self, size: int, classes: int, config: TwoWayConfig) -> None:
+        super().__init__()
+        width, self.masked, self.language = config.width, config.masked, config.language
+        self.embed = nn.Embedding(size, config.char_size, padding_idx=PAD)
+        self.before, self.after = GatedReader(config), GatedReader(config)
+        self.dropout = nn.Dropout(config.dropout)
+        self.meet = nn.Sequential(nn.Linear(2 * width, config.char_size), nn.GELU(), nn.LayerNorm(config.char_size))
+        self.bias = nn.Parameter(torch.zeros(size))
+        self.tell = nn.Sequential(
+            nn.Linear(8 * width, 2 * width),
+            nn.GELU(),
+            nn.Dropout(config.dropout),
+            nn.Linear(2 * width, max(1, classes)),
+        )
+        nn.init.normal_(self.embed.weight, std=0.3)
+
+    def states(self, words: Tensor) -> tuple[Tensor, Tensor]:
+        """[B, T + 2, D] forward (having read this word and those before) and backward (this and those behind)."""
+        vectors = self.dropout(self.embed(words))
+        mask = (words != PAD)[..., None].to(vectors.dtype)
+        return self.before(vectors * mask, mask), self.after((vectors * mask).flip(1), mask.flip(1)).flip(1)
+
+    def predicted(self, before: Tensor, after: Tensor) -> Tensor:
+        """[B, T, E]: what each word is predicted from; no state that has read it takes part."""
+        met: Tensor = self.meet(self.dropout(torch.cat([before[:, :-2], after[:, 2:]], -1)))
+        return met
+
+    def likelihood(self, batch: WordBatch, met: Tensor) -> Tensor:
+        """log p of each real word, flat, row by row."""
+        flat, wanted = met[batch.mask], batch.words[:, 1:-1][batch.mask]
+        out = []
+        for part, words in zip(torch.split(flat, CHUNK), torch.split(wanted, CHUNK), strict=True):
+            logits = torch.addmm(self.bias[SPECIAL - 1 :], part, self.embed.weight[SPECIAL - 1 :].T)
+            out.append(logits.gather(1, (words - SPECIAL + 1)[:, None]).squeeze(1) - logits.logsumexp(1))
+        return torch.cat(out)
+
+    def class_logits(self, batch: WordBatch, before: Tensor, after: Tensor) -> Tensor:
+        """Logits of the classes of each target [N, C]: the text's maximum and mean, the aspect's mean, its
+        surroundings'.
+        """
+        hidden = torch.cat([before, after], -1)[:, 1:-1]
+        real = batch.mask[..., None].to(hidden.dtype)
+        row, start, end = batch.targets.unbind(1)
+        at = torch.arange(hidden.shape[1])[None]
+        away = torch.maximum(start[:, None] - at, at - end[:, None] + 1).clamp(min=0).to(hidden.dtype)
+        aspect, real_row = (start >= 0)[:, None], real[row]
+        near = torch.where(aspect, (1 - away / REACH).clamp(min=0), 1.0)[..., None] * real_row
+        inside = torch.where(aspect, (away == 0).to(hidden.dtype), 0.0)[..., None] * real_row
+        own = hidden[row]
+        most = own.masked_fill(real_row == 0, -1e4).amax(1)
+        seen = torch.cat([most, _mean(own, real_row), _mean(own, near), _mean(own, inside)], -1)
+        logits: Tensor = self.tell(self.dropout(seen))
+        return logits
+
+    def loss(self, items: Sequence[WordItem]) -> Tensor:
+        """Cross-entropy of the classes and, weighted, of the words; words that are hidden are still to be predicted."""
+        batch = collate(items)
+        hidden = (torch.rand(batch.words.shape) < self.masked) & (batch.words >= SPECIAL)
+        before, after = self.states(batch.words.masked_fill(hidden, UNKNOWN))
+        words = -self.likelihood(batch, self.predicted(before, after)).mean() * self.language
+        if not len(batch.classes):
+            return words
+        return words + functional.cross_entropy(self.class_logits(batch, before, after), batch.classes)
+
+    def read(self, items: Sequence[WordItem], rare: int) -> tuple[Tensor, Tensor]:
+        """Per target the probabilities of the classes [N, C], per text the mean of -log p over its words [B]; an
+        unknown word is one of `rare`.
+        """
+        batch = collate(items)
+        before, after = self.states(batch.words)
+        likely = self.likelihood(batch, self.predicted(before, after))
+        likely = likely - (batch.words[:, 1:-1][batch.mask] == UNKNOWN) * math.log(rare)
+        total = torch.zeros(batch.mask.shape).masked_scatter_(batch.mask, likely).sum(1)
+        surprise = -total / batch.mask.sum(1).clamp(min=1)
+        chances = self.class_logits(batch, before, after).softmax(-1) if len(batch.targets) else torch.empty(0, 1)
+        return chances, surprise
+
+
+def _mean(hidden: Tensor, weights: Tensor) -> Tensor:
+    return (hidden * weights).sum(1) / weights.sum(1).clamp(min=1e-6)
+
+
+# ---- The surrogate
 
 READ = 4096
 """Words of a batch that is read: with more, what a layer leaves behind no longer fits into the processor's cache (a
@@ -41,13 +282,12 @@ WHOLE = (-1, -1)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Classes:
-    """A trained surrogate; `known` are the labels it tells apart, `facts` say how it was trained, `threads` read."""
+    """A trained surrogate; `known` are the labels it tells apart, `threads` read."""
 
     network: TwoWay
     vocabulary: FoldVocabulary
     known: tuple[str, ...]
     config: TwoWayConfig
-    facts: dict[str, float] = field(default_factory=dict)
     threads: int = 1
 
     @property
@@ -151,14 +391,12 @@ class ClassTrainer:
             readings = made.read(valid)
             return sum(reading.right for reading in readings) / max(1, len(readings))
 
-        unique = hashlib.sha256(
-            repr((config, seed, list(train), list(valid), torch.__version__)).encode("utf-8", "surrogatepass")
-        ).hexdigest()
+        unique = key_of(config, seed, list(train), list(valid), torch.__version__)
         lengths = [len(item) for item in items]
-        with bar("surrogate") as progress:
+        with closing(ModelBar("surrogate", " words")) as progress:
             course = (network, lengths, lambda chosen: network.loss([items[i] for i in chosen]), right, config, seed)
-            fitted = fit(*course, Checkpoints(folder, unique), progress)
-        return replace(made, facts={"valid_accuracy": fitted.score, "epoch": fitted.epoch, "examples": len(train)})
+            fit(*course, Checkpoints(folder, unique), progress)
+        return made
 
 
 def sized(config: TwoWayConfig, words: int, epochs: int) -> TwoWayConfig:
@@ -167,19 +405,6 @@ def sized(config: TwoWayConfig, words: int, epochs: int) -> TwoWayConfig:
     """
     passes = epochs or max(4, min(20, -(-300_000 // max(1, words))))
     return replace(config, epochs=passes, batch_chars=max(256, min(config.batch_chars, words // 60)))
-
-
-@contextmanager
-def bar(note: str) -> Iterator[Progress]:
-    """Progress on a terminal, in words."""
-    with tqdm(desc=note, unit=" words", disable=None, leave=False, dynamic_ncols=True) as shown:
-
-        def report(done: int, total: int, note: str) -> None:
-            shown.total = total
-            shown.set_postfix_str(note, refresh=False)
-            shown.update(done - shown.n)
-
-        yield report
 
 
 def trainer(settings: AugmentSettings, own: BoostSettings, name: str = "boostaug") -> ClassTrainer:

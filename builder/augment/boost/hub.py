@@ -1,42 +1,49 @@
 """A masked language model of a hub or folder (BERT, RoBERTa, DeBERTa …): what it expects at masks, and
-pseudo-perplexity (extra `paper`).
+pseudo-perplexity; and a surrogate on it (extra `paper`).
 
 Equation 2 of BoostAug is meant literally here: every token is masked in turn, and the text is read as often as it has
 tokens, in batches.
 
-Any encoder of a hub or folder as a surrogate (the paper's is DeBERTa): fine-tuned on the fold with both heads
-(extra `paper`).
-
-The classification head is new; the language modelling head is the checkpoint's own, and goes on being trained on the
-fold, so that perplexity speaks of the fold's kind of text. (In the published code it comes from a head that was never
+A surrogate (the paper's is DeBERTa) is a classifier of the bench, fine-tuned on the fold with both heads. The
+classification head is new; the language modelling head is the checkpoint's own, and goes on being trained on the fold,
+so that perplexity speaks of the fold's kind of text. (In the published code it comes from a head that was never
 trained.)
 """
 
 from __future__ import annotations
 
-import hashlib
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor, nn
-from torch.nn import functional
+from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from builder.augment.boost.classes import bar, read_labels
-from builder.augment.boost.filters import Labels, SurrogateReading, labels
+from builder.augment.bench.classifiers import (
+    FINE_TUNING,
+    MODELS,
+    Choice,
+    ClassifierConfig,
+    ClassifierItem,
+    Means,
+    Task,
+    words_of,
+)
+from builder.augment.bench.encoders import PretrainedEncoder
+from builder.augment.bench.learn import TrainedClassifier, learn
+from builder.augment.boost.classes import read_labels
+from builder.augment.boost.filters import SurrogateReading, labels
+from builder.augment.method_settings import BoostSettings
+from builder.augment.nets.hub import MASKED, load_model
 from builder.augment.records import Edit, Sentence
-from builder.augment.settings import AugmentSettings, BoostSettings
-from builder.core.errors import ModelError
-from builder.learning import hub
-from builder.learning.checkpoint import Checkpoints, tensor_digest
-from builder.learning.devices import choose, half_precision, in_parts
+from builder.augment.settings import AugmentSettings
+from builder.learning.checkpoint import tensor_digest
+from builder.learning.devices import in_parts
 from builder.learning.encode import batches
-from builder.learning.loop import fit, scope
-from builder.learning.task import NetworkConfig, seed_of
+from builder.learning.loop import scope
 
 # ---- Masked language models
 
@@ -48,11 +55,10 @@ LONGEST = 128
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MaskedModel:
-    """`network` is a transformers model with a language modelling head; `source` the name or folder it came from."""
+    """A network of transformers with a language modelling head, and its tokenizer."""
 
     network: Any
     tokenizer: Any
-    source: str
     longest: int = LONGEST
 
     @property
@@ -140,175 +146,59 @@ def perplexity(surprise: float) -> float:
     return round(math.exp(min(surprise, 50.0)), 4)
 
 
-def load_masked(source: str) -> MaskedModel:
-    """Model (float32) and tokenizer. ModelError where there is none, it is no masked language model, or its tokenizer
-    has no mask.
-    """
-    config, tokenizer = hub.load_config(source), hub.load_tokenizer(source)
-    from transformers import AutoModelForMaskedLM
-
-    wanted = "a masked language model such as bert-base-chinese, with its language modelling head"
-    if getattr(config, "is_encoder_decoder", False) or type(config) not in AutoModelForMaskedLM._model_mapping:
-        raise ModelError(
-            f"a {config.model_type!r} model is no masked language model", where=source, fix=f"use {wanted}"
-        )
-    if tokenizer.mask_token_id is None or tokenizer.pad_token_id is None:
-        raise ModelError("the tokenizer has no mask or no padding mark", where=source, fix=f"use {wanted}")
-    # Without its head's weights the perplexity would come from a head that was never trained.
-    return MaskedModel(hub.load_network("AutoModelForMaskedLM", source, wanted=wanted), tokenizer, source)
+def load_masked(source: str, longest: int = LONGEST) -> MaskedModel:
+    """Model and tokenizer; ModelError as `load_model`."""
+    return MaskedModel(*load_model(source, MASKED), longest)
 
 
-# ---- Encoders with heads
+# ---- The surrogate
 
-MASKED = 0.15
-"""Share of the tokens that the language modelling head learns from in a batch (Devlin et al. 2019)."""
-
-
-@dataclass(frozen=True, slots=True)
-class HubConfig(NetworkConfig):
-    """Section 3.3 of the paper: 16 texts of at most 80 tokens a batch, rate 1e-5, Adam with L2; `language` is the
-    weight of the language model's loss, `longest` how many tokens of a text are read, `batch` how many texts a step
-    has.
-    """
-
-    longest: int = LONGEST
-    epochs: int = 4
-    batch: int = 16
-    rate: float = 2e-5
-    l2: float = 1e-8
-    language: float = 0.3
-
-    @property
-    def step_items(self) -> int:
-        return self.batch
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class TokenItem:
-    """Tokens, the token ranges of its targets (all of them, for the whole text), and their classes."""
-
-    ids: list[int]
-    targets: list[tuple[int, int]]
-    classes: list[int]
-
-
-class Heads(nn.Module):
-    """The encoder with its language modelling head, and a classifier on the first token beside the mean of the
-    target's tokens.
-    """
-
-    def __init__(self, model: MaskedModel, classes: int) -> None:
-        super().__init__()
-        self.model, self.network = model, model.network
-        self.tell = nn.Linear(2 * int(model.network.config.hidden_size), classes)
-
-    def logits(self, items: Sequence[TokenItem], ids: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
-        """Logits of the classes [N, C] and of the tokens [B, T, V]."""
-        tokens, mask = self.model.padded(ids)
-        out = self.network(input_ids=tokens, attention_mask=mask, output_hidden_states=True)
-        hidden = out.hidden_states[-1]
-        rows = [(row, start, end) for row, item in enumerate(items) for start, end in item.targets]
-        seen = [torch.cat([hidden[row, 0], hidden[row, start:end].mean(0)]) for row, start, end in rows]
-        return self.tell(torch.stack(seen)) if seen else hidden.new_empty(0, self.tell.out_features), out.logits
-
-    def loss(self, items: Sequence[TokenItem], language: float) -> Tensor:
-        hidden = [torch.rand(len(item.ids)) < MASKED for item in items]
-        for row in hidden:
-            row[0] = row[-1] = False
-        mask = self.model.tokenizer.mask_token_id
-        shown = [
-            [mask if gone else token for token, gone in zip(item.ids, row.tolist(), strict=True)]
-            for item, row in zip(items, hidden, strict=True)
-        ]
-        classes, logits = self.logits(items, shown)
-        total = functional.cross_entropy(
-            classes, torch.tensor([class_ for item in items for class_ in item.classes], device=classes.device)
-        )
-        picked = [logits[n, : len(row)][row.to(logits.device)] for n, row in enumerate(hidden)]
-        wanted = torch.tensor(
-            [
-                token
-                for item, row in zip(items, hidden, strict=True)
-                for token, gone in zip(item.ids, row.tolist(), strict=True)
-                if gone
-            ]
-        )
-        if len(wanted):
-            total = total + language * functional.cross_entropy(torch.cat(picked), wanted.to(logits.device))
-        return total
-
-    def state_dict(self, *args: Any, **kwargs: Any) -> dict[str, Tensor]:  # type: ignore[override]
-        """Named parameters: weights that are tied stand in a file once."""
-        return {name: parameter.detach() for name, parameter in self.named_parameters()}
-
-    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
-        return super().load_state_dict(state_dict, strict=False, assign=assign)
+LANGUAGE = 0.3
+"""The weight of the language model's loss."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HubSurrogate:
-    """A fine-tuned surrogate."""
+    """A fine-tuned classifier of the bench, whose encoder is a masked language model too."""
 
-    network: Heads
-    known: tuple[str, ...]
-    config: HubConfig
-    facts: dict[str, float] = field(default_factory=dict)
+    classifier: TrainedClassifier
+    model: MaskedModel
 
     @property
     def digest(self) -> str:
-        return tensor_digest(self.network.state_dict(), repr((self.known, asdict(self.config))))[:16]
+        described = repr((self.classifier.labels, asdict(self.classifier.config)))
+        return tensor_digest(dict(self.classifier.network.named_parameters()), described)[:16]
 
     def read(self, sentences: Sequence[Sentence], edits: Sequence[Sequence[Edit]] = ()) -> list[SurrogateReading]:
         """As builder.augment.boost.classes.Classes; perplexity is that of tokens."""
-        surprise = self.network.model.surprise([sentence.text for sentence in sentences], self.config.threads)
-        predictions = self.predict(sentences)
-        return [
-            SurrogateReading(" ".join(names), names == labels(sentence), sure, perplexity(value))
-            for sentence, (names, sure), value in zip(sentences, predictions, surprise, strict=True)
-        ]
-
-    def predict(self, sentences: Sequence[Sentence]) -> list[tuple[Labels, float]]:
-        """As builder.augment.boost.classes.read_labels, of each sentence."""
-        items = [_item(self.network.model, sentence, {}) for sentence in sentences]
-        out: list[tuple[Labels, float]] = [((), 1.0)] * len(items)
-        self.network.eval()
-        with scope(self.config.threads), torch.inference_mode():
-            order = batches([len(item.ids) for item in items], ROOM)
-            for chosen, chances in in_parts(order, lambda chosen: self._chances([items[i] for i in chosen])):
-                targets = [len(items[i].targets) for i in chosen]
-                for i, rows in zip(chosen, torch.split(chances, targets), strict=True):
-                    out[i] = read_labels(rows, self.known, labels(sentences[i]))
+        config = self.classifier.config
+        surprise = self.model.surprise([sentence.text for sentence in sentences], config.threads)
+        items = [_items(sentence) for sentence in sentences]
+        chances = self.classifier.chances([item for own in items for item in own])
+        out = []
+        for sentence, rows, value in zip(sentences, torch.split(chances, list(map(len, items))), surprise, strict=True):
+            names, sure = read_labels(rows, self.classifier.labels, labels(sentence))
+            out.append(SurrogateReading(" ".join(names), names == labels(sentence), sure, perplexity(value)))
         return out
 
-    def _chances(self, items: Sequence[TokenItem]) -> Tensor:
-        return self.network.logits(items, [item.ids for item in items])[0].softmax(-1).cpu()
 
-
-def _item(model: MaskedModel, sentence: Sentence, classes: dict[str, int]) -> TokenItem:
-    made = model.tokenizer(sentence.text, truncation=True, max_length=model.longest, return_offsets_mapping=True)
+def _items(sentence: Sentence) -> list[ClassifierItem]:
+    """The whole text where it has a label, else one for each aspect with a polarity."""
+    words = words_of(sentence.text)
     if sentence.label is not None:
-        asked = [(0, len(made.input_ids))]
-    else:
-        asked = [
-            _tokens(made.offset_mapping, mark.start, mark.end)
-            for mark in sentence.marks
-            if mark.kind == "aspect" and mark.polarity
-        ]
-    return TokenItem(list(made.input_ids), asked, [classes.get(label, 0) for label in labels(sentence)])
-
-
-def _tokens(offsets: Sequence[tuple[int, int]], start: int, end: int) -> tuple[int, int]:
-    """The tokens that a stretch of characters touches; the first of all where it was cut off."""
-    touched = [n for n, (first, last) in enumerate(offsets) if first < end and start < last]
-    return (touched[0], touched[-1] + 1) if touched else (0, 1)
+        return [ClassifierItem(sentence.text, words, sentence.label)]
+    judged = [mark for mark in sentence.marks if mark.kind == "aspect" and mark.polarity]
+    return [ClassifierItem(sentence.text, words, str(mark.polarity), (mark.start, mark.end)) for mark in judged]
 
 
 @dataclass(frozen=True, slots=True)
 class HubTrainer:
-    """Fine-tunes the encoder `source` anew for every fold."""
+    """Fine-tunes the encoder `source` anew for every fold, by section 3.3 of the paper: 16 texts of at most 80 tokens a
+    batch, rate 1e-5, Adam with L2.
+    """
 
     source: str
-    config: HubConfig
+    config: ClassifierConfig
     device: str = "auto"
     classes: bool = True
 
@@ -317,51 +207,19 @@ class HubTrainer:
         return f"hub {self.source} {self.config} torch {torch.__version__}"
 
     def fit(self, train: Sequence[Sentence], valid: Sequence[Sentence], seed: int, folder: Path) -> HubSurrogate:
-        known = tuple(sorted({label for sentence in train for label in labels(sentence)}))
-        model = replace(load_masked(self.source), longest=self.config.longest)
-        device = choose(self.device)
-        model.network.to(device)
-        with scope(self.config.threads, seed_of(seed, "hub head")):
-            network = Heads(model, len(known)).to(device)
-        items = [_item(model, sentence, {label: i for i, label in enumerate(known)}) for sentence in train]
-        made = HubSurrogate(network, known, self.config)
-
-        def right() -> float:
-            predictions = made.predict(valid)
-            return sum(names == labels(example) for example, (names, _) in zip(valid, predictions, strict=True)) / max(
-                1, len(predictions)
-            )
-
-        unique = hashlib.sha256(
-            repr((self.signature, model.digest, seed, list(train), list(valid))).encode("utf-8", "surrogatepass")
-        ).hexdigest()
-        lengths = [len(item.ids) for item in items]
-
-        def loss(chosen: list[int]) -> Tensor:
-            with half_precision("auto", device):
-                return network.loss([items[i] for i in chosen], self.config.language)
-
-        with bar("surrogate") as progress:
-            course = (
-                network,
-                lengths,
-                loss,
-                right,
-                self.config,
-                seed,
-            )
-            fitted = fit(*course, Checkpoints(folder, unique), progress)
-        return replace(made, facts={"valid_accuracy": fitted.score, "epoch": fitted.epoch, "examples": len(train)})
+        learnt, held = ([item for sentence in part for item in _items(sentence)] for part in (train, valid))
+        task: Task = "tc" if all(item.aspect is None for item in learnt) else "absc"
+        choice = Choice(f"bert={self.source}", "bert", MODELS["bert"], self.source)
+        means = Means(self.source, device=self.device)
+        made = learn(choice, task, learnt, held, seed, folder, means, self.config)
+        encoder = made.network.encoder
+        assert isinstance(encoder, PretrainedEncoder)
+        return HubSurrogate(made, MaskedModel(encoder.model, encoder.reader.tokenizer, self.config.longest))
 
 
 def trainer(settings: AugmentSettings, own: BoostSettings, name: str = "boostaug") -> HubTrainer:
     """As builder.augment.methods.boostaug asks for it; `name` of the method is for errors."""
-    plain = HubConfig()
-    config = HubConfig(
-        threads=settings.threads,
-        epochs=own.epochs or plain.epochs,
-        rate=own.rate or plain.rate,
-        longest=own.longest,
-        batch=own.batch,
-    )
+    plain = ClassifierConfig(**FINE_TUNING, l2=1e-8, language=LANGUAGE, threads=settings.threads)  # type: ignore[arg-type]
+    changed = {"epochs": own.epochs or plain.epochs, "rate": own.rate or plain.rate}
+    config = replace(plain, longest=own.longest, batch=own.batch, **changed)  # type: ignore[arg-type]
     return HubTrainer(own.base, config, settings.device)

@@ -9,22 +9,24 @@ without triplets survives if the tagger still finds none.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
-from builder.augment.boost.classes import Classes, bar
+from builder.augment.boost.classes import Classes, TwoWayConfig
 from builder.augment.boost.classes import ClassTrainer as Plain
 from builder.augment.boost.filters import SurrogateReading
-from builder.augment.boost.word_network import TwoWayConfig
-from builder.augment.records import Edit, Sentence, moved, stretched
-from builder.augment.settings import AugmentSettings, BoostSettings
+from builder.augment.method_settings import BoostSettings
+from builder.augment.records import Edit, Sentence, carried
+from builder.augment.settings import AugmentSettings
 from builder.core.errors import ConfigError, ModelError
-from builder.core.records import Element, Span, Triplet
-from builder.learning.task import Config, DiscriminatorConfig, Example, TaggerConfig, element, sized
+from builder.core.files import key_of
+from builder.core.progress import ModelBar
+from builder.core.records import Triplet
+from builder.learning.task import Config, DiscriminatorConfig, Example, TaggerConfig, sized
 from builder.models.agreement import FLOOR
 from builder.models.discriminator import Discriminator, train_discriminator
 from builder.models.negatives import discriminator_data
@@ -44,19 +46,16 @@ class Triplets:
     discriminator: Discriminator
     language: Classes
     given: Given
-    facts: dict[str, float] = field(default_factory=dict)
 
     @property
     def digest(self) -> str:
-        return hashlib.sha256(
-            f"{self.tagger.digest} {self.discriminator.digest} {self.language.digest}".encode()
-        ).hexdigest()[:16]
+        return key_of(self.tagger.digest, self.discriminator.digest, self.language.digest)
 
     def read(self, sentences: Sequence[Sentence], edits: Sequence[Sequence[Edit]] = ()) -> list[SurrogateReading]:
         """The label says how many of the sentence's triplets survive."""
         moves = edits or [()] * len(sentences)
         items = [
-            Example(sentence.id, sentence.text, carried(self.given[sentence.id], sentence.text, move))
+            Example(sentence.id, sentence.text, carried_triplets(self.given[sentence.id], sentence.text, move))
             for sentence, move in zip(sentences, moves, strict=True)
         ]
         predicted = propose(
@@ -85,31 +84,20 @@ def bare(sentence: Sentence) -> Sentence:
     return replace(sentence, marks=(), label=None)
 
 
-def carried(triplets: Sequence[Triplet], text: str, edits: Sequence[Edit]) -> tuple[Triplet, ...]:
+def carried_triplets(triplets: Sequence[Triplet], text: str, edits: Sequence[Edit]) -> tuple[Triplet, ...]:
     """Those whose aspect and opinion no edit touches, where they now stand; the full phrases take in what was edited
     inside them.
     """
     out = []
     for triplet in triplets:
-        aspect, opinion = _core(triplet.aspect, text, edits), _core(triplet.opinion, text, edits)
+        aspect, opinion = (carried(part, text, edits) for part in (triplet.aspect, triplet.opinion))
         if aspect and opinion:
-            wide = (_full(triplet.aspect_full, aspect, text, edits), _full(triplet.opinion_full, opinion, text, edits))
+            whole = carried(triplet.aspect_full, text, edits, stretch=True) or aspect
+            phrase = carried(triplet.opinion_full, text, edits, stretch=True) or opinion
             out.append(
-                replace(triplet, aspect=aspect, aspect_full=wide[0], opinion=opinion, opinion_full=wide[1], owner=None)
+                replace(triplet, aspect=aspect, aspect_full=whole, opinion=opinion, opinion_full=phrase, owner=None)
             )
     return tuple(out)
-
-
-def _core(term: Element, text: str, edits: Sequence[Edit]) -> Element | None:
-    spans = [moved(span, edits) for span in term.spans]
-    held = [span for span in spans if span is not None]
-    return element(text, held) if len(held) == len(spans) else None
-
-
-def _full(phrase: Element, core: Element, text: str, edits: Sequence[Edit]) -> Element:
-    spans: list[Span | None] = [stretched(span, edits) for span in phrase.spans]
-    held = [span for span in spans if span is not None]
-    return element(text, held) if len(held) == len(spans) else core
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +116,7 @@ class TripletTrainer:
 
     @property
     def signature(self) -> str:
-        own = hashlib.sha256(repr(sorted(self.given.items())).encode("utf-8", "surrogatepass")).hexdigest()[:16]
-        return f"triplets {own} {self.epochs} {self.tagger} {self.judge} {self.language}"
+        return f"triplets {key_of(sorted(self.given.items()))} {self.epochs} {self.tagger} {self.judge} {self.language}"
 
     def fit(self, train: Sequence[Sentence], valid: Sequence[Sentence], seed: int, folder: Path) -> Triplets:
         """ModelError where the fold has no triplet to learn from."""
@@ -145,20 +132,15 @@ class TripletTrainer:
         )
         chars = sum(len(example.text) for example in examples)
         tagging, judging = self._sized(self.tagger, chars), self._sized(self.judge, chars)
-        with bar("tagger") as progress:
+        with closing(ModelBar("tagger", " words")) as progress:
             tagger = train_tagger(examples, held_out, tagging, seed, folder / "tagger", progress)
         judged, unseen = ([discriminator_data(example, seed) for example in part] for part in (examples, held_out))
-        with bar("discriminator") as progress:
+        with closing(ModelBar("discriminator", " words")) as progress:
             discriminator = train_discriminator(judged, unseen, judging, seed, folder / "discriminator", progress)
         language = Plain(self.language, self.epochs, self.threads).fit(
             list(map(bare, train)), [], seed, folder / "language"
         )
-        facts = {
-            "valid_f1": tagger.facts["valid_f1"],
-            "valid_accuracy": discriminator.facts["valid_accuracy"],
-            "examples": len(train),
-        }
-        return Triplets(tagger, discriminator, language, self.given, facts)
+        return Triplets(tagger, discriminator, language, self.given)
 
     def _sized(self, config: Config, chars: int) -> Config:
         made = replace(sized(config, chars), threads=self.threads)

@@ -19,11 +19,11 @@ from typing import Any
 import torch
 
 from builder.augment.methods.gpt2 import around
+from builder.augment.nets.hub import SEQ2SEQ, load_model
 from builder.augment.records import Rewrite, Sentence
 from builder.augment.settings import AugmentSettings
 from builder.core.errors import ConfigError
 from builder.core.files import key_of
-from builder.learning import hub
 from builder.learning.checkpoint import tensor_digest
 from builder.learning.devices import choose, device_of
 from builder.learning.encode import batches
@@ -69,9 +69,8 @@ class Translator:
 
 def load_translator(source: str, threads: int, device: str) -> Translator:
     """A model of a hub or folder; ModelError where it is no encoder-decoder, or not whole."""
-    network = hub.load_network("AutoModelForSeq2SeqLM", source, wanted="a model that translates into one language")
-    digest = tensor_digest(dict(network.named_parameters()))
-    return Translator(network.to(choose(device)), hub.load_tokenizer(source), digest, threads)
+    network, tokenizer = load_model(source, SEQ2SEQ)
+    return Translator(network.to(choose(device)), tokenizer, tensor_digest(dict(network.named_parameters())), threads)
 
 
 # ---- The method

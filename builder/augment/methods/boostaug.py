@@ -38,8 +38,9 @@ from builder.augment.boost.filters import (
     survive,
     whole,
 )
-from builder.augment.records import Changed, Edit, Mark, Method, Rewrite, Sentence, applied, moved, replaced
-from builder.augment.settings import AugmentSettings, BoostSettings, make_method
+from builder.augment.method_settings import BoostSettings
+from builder.augment.records import Mark, Method, Rewrite, Sentence, applied, moved, replaced, rewrite_of
+from builder.augment.settings import AugmentSettings, make_method
 from builder.core.code import code_digest
 from builder.core.errors import ConfigError
 from builder.core.files import Kept, key_of, write_atomically
@@ -247,15 +248,8 @@ def parsed(rows: Sequence[Any]) -> tuple[Reference, list[FoldRow]]:
 def _row(row: dict[str, Any]) -> FoldRow:
     return FoldRow(
         SurrogateReading(**row["own"]),
-        tuple(map(_candidate, row["candidates"])),
+        tuple(map(rewrite_of, row["candidates"])),
         tuple(SurrogateReading(**reading) if reading else None for reading in row["readings"]),
-    )
-
-
-def _candidate(row: dict[str, Any]) -> Rewrite:
-    changes = tuple(Changed(**change) for change in row["changed"])
-    return Rewrite(
-        row["source"], tuple(Edit(**edit) for edit in row["edits"]), row["score"], row["label"], changes, row["doubt"]
     )
 
 

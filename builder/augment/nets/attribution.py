@@ -38,15 +38,15 @@ class Classifier(nn.Module):
         self.encoder, self.out = EmbeddedCloze(size, 1, width, 4, layers, 0.3), nn.Linear(width, classes)
         self.longest = self.encoder.longest
 
-    def forward(self, embedded: Tensor, seen: Tensor) -> Tensor:
-        states = self.encoder.states(embedded, torch.zeros(seen.shape, dtype=torch.long, device=seen.device), seen)
+    def forward(self, ids: Tensor, seen: Tensor) -> Tensor:
+        states = self.encoder.hidden(ids, seen, torch.zeros_like(ids))
         mean = (states * seen[:, :, None]).sum(1) / seen.sum(1, keepdim=True)
         out: Tensor = self.out(mean)
         return out
 
     def loss(self, items: Sequence[Classed]) -> Tensor:
         batch = place(collate([Blank(item.ids, (0,) * len(item.ids), ()) for item in items], 0), device_of(self))
-        logits = self(self.encoder.tokens(batch.ids), batch.seen).float()
+        logits = self(batch.ids, batch.seen).float()
         return functional.cross_entropy(logits, torch.tensor([item.label for item in items], device=logits.device))
 
 
@@ -68,8 +68,8 @@ class Attentive(Classifier):
         weights: Tensor = scores.masked_fill(~seen, -1e9).softmax(-1)
         return weights
 
-    def forward(self, embedded: Tensor, seen: Tensor) -> Tensor:
-        words = self.encoder.dropout(embedded)
+    def forward(self, ids: Tensor, seen: Tensor) -> Tensor:
+        words = self.encoder.dropout(self.encoder.tokens(ids))
         out: Tensor = self.out((words * self.attention(words, seen)[:, :, None]).sum(1))
         return out
 
@@ -101,8 +101,7 @@ def train(
 
 def _classify(network: Classifier, ids: Sequence[int]) -> Tensor:
     given = torch.tensor([list(ids)], device=device_of(network))
-    logits = network(network.encoder.tokens(given), torch.ones_like(given, dtype=torch.bool))
-    out: Tensor = logits[0]
+    out: Tensor = network(given, torch.ones_like(given, dtype=torch.bool))[0]
     return out
 
 
@@ -117,7 +116,7 @@ def contributions(network: Classifier, ids: Sequence[int], words: Sequence[Seque
     blanks = [Blank(tuple(ids), (), ()), *(Blank(without[n], (), ()) for n in kept)]
     batch = place(collate(blanks, 0), device_of(network))
     with torch.inference_mode():
-        logits = network(network.encoder.tokens(batch.ids), batch.seen)
+        logits = network(batch.ids, batch.seen)
     margins = (logits[:, label] - logits[:, [i for i in range(logits.shape[1]) if i != label]].mean(1)).tolist()
     falls = dict(zip(kept, (margins[0] - margin for margin in margins[1:]), strict=True))
     return [falls.get(n, 0.0) for n in range(len(words))]

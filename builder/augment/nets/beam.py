@@ -1,12 +1,8 @@
-"""Beam search with constraints on what is written.
+"""Beam search with constraints on what is written, and outcomes that do not depend on the batch of an item.
 
 In: a network as a `Stepper`, the rows to write (`SearchRows`), what none of them may say (`SearchRules`). Out: the
-`Beams` of each row.
-
-Every search reports its margin, for outcomes that do not depend on the batch: see `builder.augment.nets.beam`.
+`Beams` of each row. Every search reports its margin; `settled` does again alone what a batch might decide otherwise.
 A small model left to itself writes ，，， or the same words over and over: neither is ever chosen.
-
-Outcomes that do not depend on the batch that an item happens to be in.
 """
 
 from __future__ import annotations
@@ -20,8 +16,10 @@ import torch
 from torch import Tensor
 
 from builder.learning.devices import in_parts
+from builder.learning.task import Progress
 
-SURE = 1e-4
+SURE, BATCH = 1e-4, 64
+"""A margin that a batch cannot change; rows that are searched or filled at once."""
 Item = TypeVar("Item")
 Out = TypeVar("Out")
 
@@ -32,19 +30,29 @@ def rounded(score: float) -> tuple[float, float]:
     return hundredths, 0.005 - abs(score - hundredths)
 
 
+def in_batches(order: Sequence[int]) -> list[list[int]]:
+    """Indices, BATCH at a time."""
+    return [list(order[at : at + BATCH]) for at in range(0, len(order), BATCH)]
+
+
 def settled(
     items: Sequence[Item],
     batches: Sequence[Sequence[int]],
     work: Callable[[list[Item]], list[tuple[Out, float]]],
+    progress: Progress | None = None,
 ) -> Iterator[tuple[int, Out]]:
-    """(index, outcome) of every item. `work` gives outcomes with margins; below SURE it is given the item alone. A
-    batch that the device has no memory for is halved.
+    """(index, outcome) of every item in a batch. `work` gives outcomes with margins; below SURE it is given the item
+    alone. A batch that the device has no memory for is halved.
     """
-    for batch, done in in_parts(map(list, batches), lambda batch: work([items[i] for i in batch])):
-        for i, (out, margin) in zip(batch, done, strict=True):
+    done, total = 0, sum(map(len, batches))
+    for batch, outcomes in in_parts(map(list, batches), lambda batch: work([items[i] for i in batch])):
+        for i, (out, margin) in zip(batch, outcomes, strict=True):
             if margin < SURE and len(batch) > 1:
                 out = work([items[i]])[0][0]
             yield i, out
+            done += 1
+            if progress:
+                progress(done, total, "writing")
 
 
 REPEATED = 3
@@ -97,15 +105,6 @@ class SearchRules:
     marks: Sequence[int] | None = None
     barred: Barred = field(default_factory=dict)
     pairs: Pairs | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class SearchSize:
-    """Beams a row, rows searched at once, and processor threads."""
-
-    width: int
-    batch: int
-    threads: int
 
 
 class Stepper(Protocol):

@@ -24,7 +24,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from builder.augment.nets.beam import banned, rounded, settled
+from builder.augment.nets.beam import banned, in_batches, rounded, settled
 from builder.augment.nets.hub import MASKED, HubInventory
 from builder.augment.nets.hub import load as load_hub
 from builder.augment.nets.transformer import EncoderLayer, begun, padded
@@ -109,6 +109,7 @@ class EmbeddedCloze(Cloze):
 
     def __init__(self, size: int, labels: int, width: int, heads: int, layers: int, dropout: float = 0.1) -> None:
         super().__init__()
+        self.width = width
         self.positions, self.labels = nn.Embedding(self.longest, width), nn.Embedding(labels, width)
         self.layers = nn.ModuleList(EncoderLayer(width, heads, dropout) for _ in range(layers))
         self.norm, self.turn, self.dropout = nn.LayerNorm(width), nn.Linear(width, width), nn.Dropout(dropout)
@@ -117,16 +118,25 @@ class EmbeddedCloze(Cloze):
         begun(self)
         nn.init.zeros_(self.labels.weight)
 
-    def states(self, embedded: Tensor, labels: Tensor, seen: Tensor) -> Tensor:
-        x = self.dropout(embedded + self.labels(labels) + self.positions.weight[: labels.shape[1]])
+    def hidden(self, ids: Tensor, seen: Tensor, labels: Tensor) -> Tensor:
+        """States [B, T, D] of tokens, where there are some, under their labels."""
+        places = torch.arange(ids.shape[1], device=ids.device).clamp(max=self.longest - 1)
+        x = self.dropout(self.tokens(ids) + self.labels(labels) + self.positions(places))
         for layer in self.layers:
             x = layer(x, seen[:, None, None, :])
         out: Tensor = self.norm(x)
         return out
 
+    def scores(self, hidden: Tensor) -> Tensor:
+        """What may stand in a state's place [..., V]."""
+        return functional.linear(functional.gelu(self.turn(hidden)), self.tokens.weight, self.bias)
+
+    def hidden_and_scores(self, ids: Tensor, seen: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
+        hidden = self.hidden(ids, seen, labels)
+        return hidden, self.scores(hidden)
+
     def logits(self, batch: Blanks) -> Tensor:
-        states = self.states(self.tokens(batch.ids), batch.labels, batch.seen)[batch.row, batch.column]
-        return functional.linear(functional.gelu(self.turn(states)), self.tokens.weight, self.bias)
+        return self.scores(self.hidden(batch.ids, batch.seen, batch.labels)[batch.row, batch.column])
 
 
 class HubCloze(Cloze):
@@ -257,25 +267,18 @@ def train(network: Cloze, phases: Sequence[Phase[Blank]], run: TrainingRun) -> d
 
 
 def fill(
-    network: Cloze,
-    items: Sequence[Fill],
-    inventory: Inventory,
-    batch: int,
-    threads: int,
-    progress: Progress | None = None,
+    network: Cloze, items: Sequence[Fill], inventory: Inventory, threads: int = 1, progress: Progress | None = None
 ) -> Iterator[tuple[int, Choice]]:
     """(index, choice) of every item, in batches of like length."""
     never, glued = banned(inventory.size, (*inventory.never, *inventory.marks)), _glued(inventory)
-    order = sorted(range(len(items)), key=lambda i: (len(items[i].ids), i))
-    cuts = [order[at : at + batch] for at in range(0, len(order), batch)]
+    cuts = in_batches(sorted(range(len(items)), key=lambda i: (len(items[i].ids), i)))
     network.eval()
+
+    def work(chosen: list[Fill]) -> list[tuple[Choice, float]]:
+        return _filled(network, chosen, inventory.mask, never, glued)
+
     with scope(threads), torch.inference_mode():
-        for done, out in enumerate(
-            settled(items, cuts, lambda chosen: _filled(network, chosen, inventory.mask, never, glued)), start=1
-        ):
-            yield out
-            if progress:
-                progress(done, len(items), "writing")
+        yield from settled(items, cuts, work, progress)
 
 
 def _filled(

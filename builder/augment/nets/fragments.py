@@ -1,30 +1,203 @@
-"""Masked sequence-to-sequence models and their training on drawn fragments. In: token ids and labels. Out: a trained
-`LabelledSeq2Seq` network.
+"""Fragments of masked sequence-to-sequence augmentation (Li et al. 2020): which are masked (MaskFrag, section 3.2.1),
+and how the network of `masked-seq2seq` learns to write them (algorithm 1), without their labels first, then with them.
+
+In: labelled sentences, a network and its tokens. Out: fragments, the network with its weights, and their digest. The
+paper counts from 1 and its ends are inclusive: positions u to v = u + r * n are the fragment, m
+= v - u + 1 tokens. Here ranges count from 0 and are half-open, so that fragment [u, u + floor(r * n) + 1) is the
+paper's.
 """
 
 from __future__ import annotations
 
+import math
+import random
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate, starmap
+from random import Random
+from typing import TypeVar
 
+from builder.augment.method_settings import MaskedSeq2SeqSettings, describe_settings
 from builder.augment.nets import hub
-from builder.augment.nets.seq2seq import EmbeddedCore, HubCore, LabelledSeq2Seq, MaskedSentence, Seq2SeqShape, loss
+from builder.augment.nets.transformer import EmbeddedCore, HubCore, LabelledSeq2Seq, MaskedSentence, loss
+from builder.augment.records import Sentence
+from builder.augment.training import LABELS, Workplace, bio, kept
+from builder.core.errors import ModelError
+from builder.core.records import Span
 from builder.learning.checkpoint import tensor_digest
 from builder.learning.loop import scope
-from builder.learning.obtain import Measure, Phase, TrainingRun, train_phases
+from builder.learning.obtain import (
+    Measure,
+    Phase,
+    TrainingRun,
+    load_or_train,
+    split_held_out,
+    train_phases,
+    training_key,
+)
 from builder.learning.pieces import Inventory
+from builder.learning.task import seed_of
+
+NAME = "masked-seq2seq"
+
+# ---- Which fragment is masked
+
+Token = TypeVar("Token")
+SHORT = 5
+"""Sentences of so many tokens or fewer are not trained on (equation 1)."""
 
 
-def embedded(size: int, labels: int, shape: Seq2SeqShape, used: bool, seed: int) -> LabelledSeq2Seq:
-    """The embedded network with random weights."""
+def weight(length: int) -> float:
+    """Equation 1: what the probability that a sentence of `length` tokens is drawn for training is proportional to."""
+    return math.sqrt(length) if length > SHORT else 0.0
+
+
+def starts(length: int, r: float) -> range:
+    """The starts that may be drawn (algorithm 1, line 5): in the paper's count 1 to (1 - r) * n; one at least."""
+    return range(max(1, math.floor((1 - r) * length + 1e-9)))
+
+
+def fragment(length: int, u: int, r: float) -> Span:
+    """The fragment that begins at `u`."""
+    return u, min(length, u + math.floor(r * length + 1e-9) + 1)
+
+
+def mask_frag(tokens: Sequence[Token], kept: Sequence[object], span: Span, mask: Token) -> tuple[Token, ...]:
+    """X with `mask` in place of the tokens of the fragment that are not kept: in the paper those whose label is not
+    O. The target is all of tokens[fragment].
+    """
+    return tuple(
+        mask if span[0] <= i < span[1] and not held else token
+        for i, (token, held) in enumerate(zip(tokens, kept, strict=True))
+    )
+
+
+def widened(span: Span, edges: Sequence[bool]) -> Span:
+    """The fragment with the rest of the words at its ends; `edges[i]`: whether a word begins at token i (or nothing
+    follows).
+    """
+    first, end = span
+    while first and not edges[first]:
+        first -= 1
+    while end < len(edges) - 1 and not edges[end]:
+        end += 1
+    return first, end
+
+
+def chosen_fragments(
+    kept: Sequence[object], r: float, copies: int, draw: Random, edges: Sequence[bool] = (), least: int = 1
+) -> tuple[Span, ...]:
+    """Up to `copies` fragments, spread over the sentence, of which every two mask different tokens (section 3.2.2:
+    "we manually choose u"); of whole words, where `edges` tells them, and of `least` masked tokens.
+
+    None where every token is kept.
+    """
+    by_masked: dict[tuple[int, ...], Span] = {}
+    for u in starts(len(kept), r):
+        span = fragment(len(kept), u, r)
+        first, end = widened(span, edges) if edges else span
+        if len(masked := tuple(i for i in range(first, end) if not kept[i])) >= least:
+            by_masked.setdefault(masked, (first, end))
+    fragments = sorted(by_masked.values())
+    if len(fragments) <= copies:
+        return tuple(fragments)
+    step = len(fragments) / copies
+    offset = draw.random() * step
+    return tuple(fragments[min(len(fragments) - 1, int(offset + i * step))] for i in range(copies))
+
+
+# ---- Training
+
+_FASTER, _PATIENCE = 3, 2
+"""The embedded network takes so many times the learning rate of other embedded ones: at theirs a pass over a corpus
+leaves it half taught.
+"""
+_RANDOM, _OWN = 0.1, 0.1
+"""Of the tokens that MASS hides, these shares are another token and the token itself (Song et al. 2019)."""
+LabelledTokens = tuple[tuple[int, ...], tuple[int, ...]]
+"""The tokens of a sentence, and a label of each."""
+
+
+def masked(
+    ids: Sequence[int], labels: Sequence[int], span: Span, inventory: Inventory, held: Sequence[object] = ()
+) -> MaskedSentence:
+    """MaskFrag as a model's example; `held` are the tokens that stay, if more do than those with a label."""
+    first, end = span
+    hidden = mask_frag(ids, held or labels, span, inventory.mask)
+    return MaskedSentence(
+        hidden,
+        tuple(labels),
+        first,
+        tuple(ids[first:end]),
+        ids[first - 1] if first else inventory.first,
+        labels[first - 1] if first else 0,
+    )
+
+
+def noisy(
+    item: MaskedSentence, ids: Sequence[int], mask: int, others: Sequence[int], draw: random.Random
+) -> MaskedSentence:
+    """The example as MASS hides it: of the masked tokens some are others, and some are shown as they are."""
+    shown = list(item.source)
+    for at in (at for at, token in enumerate(item.source) if token == mask):
+        chance = draw.random()
+        if chance < _RANDOM + _OWN:
+            shown[at] = draw.choice(others) if chance < _RANDOM else ids[at]
+    return replace(item, source=tuple(shown))
+
+
+@dataclass(frozen=True, slots=True)
+class FragmentSource:
+    """Sentences as tokens and labels, with the cumulated weights of equation 1; fragments of share `r` are drawn.
+    `others`: the tokens that MASS draws from, none where a hidden token is always the mask.
+    """
+
+    sentences: tuple[LabelledTokens, ...]
+    cumulated: tuple[float, ...]
+    inventory: Inventory
+    r: float
+    others: tuple[int, ...] = ()
+
+    @classmethod
+    def of(
+        cls, sentences: Sequence[LabelledTokens], inventory: Inventory, r: float, masking: str = "mask"
+    ) -> FragmentSource:
+        others = tuple(sorted({i for ids, _ in sentences for i in ids})) if masking == "mass" else ()
+        return cls(tuple(sentences), tuple(accumulate(weight(len(ids)) for ids, _ in sentences)), inventory, r, others)
+
+    def draw(self, count: int, seed: int, labelled: bool) -> list[MaskedSentence]:
+        """`count` sentences with replacement and a start each (algorithm 1, lines 4 to 6); without labels, in
+        pre-training, every token is O.
+        """
+        draw = random.Random(seed)
+        out = []
+        for n in draw.choices(range(len(self.sentences)), cum_weights=self.cumulated, k=count):
+            ids, labels = self.sentences[n]
+            shown_labels = labels if labelled else (0,) * len(ids)
+            u = draw.choice(starts(len(ids), self.r))
+            item = masked(ids, shown_labels, fragment(len(ids), u, self.r), self.inventory)
+            if self.others and not labelled:
+                item = noisy(item, ids, self.inventory.mask, self.others, draw)
+            out.append(item)
+        return out
+
+
+def learnable(ids: Sequence[int], network: LabelledSeq2Seq) -> bool:
+    """Whether a network is trained on a sentence: it is neither too short nor too long."""
+    return bool(weight(len(ids))) and len(ids) < network.core.longest
+
+
+def embedded(size: int, width: int, used: bool, seed: int) -> LabelledSeq2Seq:
+    """The embedded network with random weights; `used`: whether labels are."""
     with scope(1, seed):
-        return LabelledSeq2Seq(EmbeddedCore(size, shape), labels, used)
+        return LabelledSeq2Seq(EmbeddedCore(size, width), len(LABELS), used)
 
 
-def based(source: str, labels: int, used: bool, seed: int) -> tuple[LabelledSeq2Seq, hub.HubInventory, str]:
+def based(source: str, used: bool, seed: int) -> tuple[LabelledSeq2Seq, hub.HubInventory, str]:
     """Any encoder-decoder of a hub or folder with label embeddings, its tokens, and the digest of its weights."""
-    network, inventory = hub.load_seq2seq(source)
+    network, inventory = hub.load(source, hub.SEQ2SEQ)
     with scope(1, seed):
-        labelled = LabelledSeq2Seq(HubCore(network), labels, used)
+        labelled = LabelledSeq2Seq(HubCore(network), len(LABELS), used)
     return labelled, inventory, tensor_digest(dict(network.named_parameters()))
 
 
@@ -33,14 +206,55 @@ def pad_of(inventory: Inventory) -> int:
     return int(getattr(inventory, "pad", 0))
 
 
-def train(
-    network: LabelledSeq2Seq, phases: Sequence[Phase[MaskedSentence]], inventory: Inventory, run: TrainingRun
-) -> dict[str, float]:
-    """Train in phases: in-domain pre-training, then with labels; a token of a fragment counts as one. Returns scores
-    and epochs.
+def train_fragments(
+    settings: MaskedSeq2SeqSettings,
+    sentences: Sequence[Sentence],
+    network: LabelledSeq2Seq,
+    inventory: Inventory,
+    base: str,
+    place: Workplace,
+    phases: Sequence[tuple[int, bool]],
+) -> str:
+    """Give `network` its weights: those that are kept, or those that training in phases of (epochs, with labels) leads
+    to. `base` names the weights that training begins with; a token of a fragment counts as one. Returns the digest.
     """
-    pad = pad_of(inventory)
+    tokens = [_labelled_tokens(sentence, inventory, settings.keep) for sentence in sentences]
+    long_enough = [n for n, (ids, _) in enumerate(tokens) if learnable(ids, network)]
+    if not long_enough:
+        raise ModelError(
+            f"no sentence of more than five tokens to learn from (of {len(sentences)})",
+            where=NAME,
+            fix="give more training text",
+        )
+    data = [
+        (sentence.id, sentence.text, sentence.words, labels)
+        for sentence, (_, labels) in zip(sentences, tokens, strict=True)
+    ]
+    seed, pad = place.seed, pad_of(inventory)
+    key = training_key(NAME, (describe_settings(settings, training=True), seed), data, base, __name__)
+    parts = split_held_out([sentences[n].id for n in long_enough], 0.05, seed)
+    learnt, held = ([tokens[long_enough[n]] for n in part] for part in parts)
+    source, checked = (FragmentSource.of(part, inventory, settings.r, settings.masking) for part in (learnt, held))
+    network.labels.weight.requires_grad_(settings.label_embeddings)
     measure: Measure[MaskedSentence] = Measure(
         lambda chosen: loss(network, chosen, pad), lambda item: len(item.source), lambda item: len(item.target)
     )
-    return train_phases(network, phases, measure, run)
+
+    def phase(epochs: int, labelled: bool) -> Phase[MaskedSentence]:
+        count = max(len(learnt), settings.least)
+        rate = settings.own_rate * (_FASTER if settings.base == "embedded" else 1)
+        return Phase(
+            lambda epoch: source.draw(count, seed_of(NAME, seed, labelled, epoch), labelled),
+            checked.draw(max(200, len(held)), seed, labelled),
+            place.schedule(settings, epochs, sentences, rate, _PATIENCE),
+        )
+
+    def train(run: TrainingRun) -> dict[str, float]:
+        return train_phases(network, list(starmap(phase, phases)), measure, run)
+
+    return load_or_train(place, key, network, train)
+
+
+def _labelled_tokens(sentence: Sentence, inventory: Inventory, keep: str) -> LabelledTokens:
+    cut = inventory.cut(sentence.text, sentence.words)
+    return cut.ids, bio(cut.spans, kept(sentence, keep))

@@ -1,7 +1,8 @@
-"""Models of transformers as bases of augmentation: loading, refusing those of the wrong kind, and their tokens.
+"""Models of transformers as bases of augmentation and its bench: loading, refusing those of the wrong kind, their
+tokens.
 
-In: a hub name or a folder. Out: the network with an `Inventory` of its tokens. A token that reaches into a labelled
-span is kept as a whole, so that no tokenizer can cut through a label.
+In: a hub name or a folder. Out: the network with its tokenizer, or with an `Inventory` of its tokens. A token that
+reaches into a labelled span is kept as a whole, so that no tokenizer can cut through a label.
 """
 
 from __future__ import annotations
@@ -15,15 +16,19 @@ from builder.core.errors import ModelError
 from builder.core.records import Span
 from builder.learning import hub
 from builder.learning.pieces import Cut, Written
-from builder.models.paper.pretrained import load_base
 
-MASKED, CAUSAL = "masked", "causal"
+MASKED, CAUSAL, SEQ2SEQ, ENCODER = "masked", "causal", "seq2seq", "encoder"
 _HEADS = ("cls.predictions", "lm_head", "generator_")
 """Names in the weights of the heads of masked language models."""
 _HAN = re.compile("[\u3000-\u303f\u3400-\u9fff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]")
 _SPACED_HAN = re.compile(f"(?<! ) +(?={_HAN.pattern})|(?<={_HAN.pattern}) +")
-_CLASSES = {MASKED: "AutoModelForMaskedLM", CAUSAL: "AutoModelForCausalLM"}
-_WANTED = {MASKED: "a masked language model such as bert-base-chinese", CAUSAL: "a causal language model such as gpt2"}
+_KINDS = {
+    MASKED: ("AutoModelForMaskedLM", "masked language model", "such as bert-base-chinese"),
+    CAUSAL: ("AutoModelForCausalLM", "causal language model", "such as gpt2"),
+    SEQ2SEQ: ("AutoModelForSeq2SeqLM", "encoder-decoder", "such as google/mt5-base"),
+    ENCODER: ("AutoModel", "encoder", "such as BERT, RoBERTa or DeBERTa"),
+}
+"""The class of transformers that loads a kind of model, what the kind is called, and an example."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -161,37 +166,44 @@ def _marks(tokenizer: Any, size: int) -> tuple[int, ...]:
     )
 
 
-def load_seq2seq(source: str) -> tuple[Any, HubInventory]:
-    """An encoder-decoder. ModelError for any other model."""
-    base = load_base(source)
-    return base.network, inventory(base.network, base.tokenizer, source)
-
-
 def load(source: str, kind: str, new_head: bool = False) -> tuple[Any, HubInventory]:
-    """A `masked` or `causal` language model with all of its weights; `new_head`: that of a masked one may be missing,
-    as it learns from a corpus first. ModelError says what is wrong with any other.
+    """A network with the `Inventory` of its tokens; `new_head`: the head of a masked one may be missing, as it learns
+    from a corpus first. ModelError as `load_model`.
     """
-    _check(source, kind)
+    network, tokenizer = load_model(source, kind, _HEADS if new_head else ())
+    return network, inventory(network, tokenizer, source, kind != CAUSAL)
+
+
+def load_model(source: str, kind: str, optional: tuple[str, ...] = ()) -> tuple[Any, Any]:
+    """Network (float32) and tokenizer of a kind, with all weights but those with a part of `optional` in their names.
+    ModelError says what is wrong with any other: without the weights of its head a model would guess.
+    """
+    auto, called, example = _KINDS[kind]
+    _require_kind(source, kind)
     tokenizer = hub.load_tokenizer(source)
-    if tokenizer.pad_token_id is None and tokenizer.eos_token_id is not None:  # as GPT-2's: padding is never looked at
-        tokenizer.pad_token = tokenizer.eos_token
-    optional = _HEADS if new_head else ()
-    network = hub.load_network(_CLASSES[kind], source, wanted=_WANTED[kind], optional=optional)
-    return network, inventory(network, tokenizer, source, kind == MASKED)
+    if kind == CAUSAL and tokenizer.pad_token_id is None and tokenizer.eos_token_id is not None:
+        tokenizer.pad_token = tokenizer.eos_token  # as GPT-2's: padding is never looked at
+    marks = {MASKED: ("mask", "pad"), ENCODER: ("cls", "mask"), SEQ2SEQ: ("eos", "pad")}.get(kind, ())
+    if lacking := [mark for mark in marks if getattr(tokenizer, f"{mark}_token_id") is None]:
+        raise ModelError(
+            f"the tokenizer has no {lacking[0]} token, which each {called} needs",
+            where=source,
+            fix=f"use one {example}",
+        )
+    return hub.load_network(auto, source, wanted=f"one {example}", optional=optional), tokenizer
 
 
-def _check(source: str, kind: str) -> None:
+def _require_kind(source: str, kind: str) -> None:
+    """ModelError where a model is of another kind, by its class or by the task that it was saved with."""
     config = hub.load_config(source)
     import transformers
 
-    if (
-        getattr(config, "is_encoder_decoder", False)
-        or type(config) not in getattr(transformers, _CLASSES[kind])._model_mapping
-    ):
-        raise ModelError(
-            f"a {config.model_type!r} model is no {kind} language model", where=source, fix=f"use {_WANTED[kind]}"
-        )
+    auto, called, example = _KINDS[kind]
+    known = getattr(transformers, _KINDS[MASKED][0] if kind == ENCODER else auto)._model_mapping
+    fix = f"use one {example}"
+    if getattr(config, "is_encoder_decoder", False) != (kind == SEQ2SEQ) or type(config) not in known:
+        raise ModelError(f"a {config.model_type!r} model is no {called}", where=source, fix=fix)
     architectures = list(getattr(config, "architectures", None) or ())
-    wrong = [name for name in architectures if ("MaskedLM" in name) != (kind == MASKED) and ("LM" in name)]
-    if wrong:
-        raise ModelError(f"a {wrong[0]} is no {kind} language model", where=source, fix=f"use {_WANTED[kind]}")
+    wrong = [name for name in architectures if ("MaskedLM" in name) != (kind == MASKED) and "LM" in name]
+    if wrong and kind in (MASKED, CAUSAL):
+        raise ModelError(f"a {wrong[0]} is no {called}", where=source, fix=fix)

@@ -5,13 +5,27 @@ neighbours are learnt by these, and hardly by attention alone.
 Shapes: B rows, T tokens of the encoder, K beams a row (1 in training), S steps, D width, H heads. All attention is
 over [B, H, ., D / H]. The beams of a row share the encoder's keys and values, so that a wide beam costs queries
 alone.
+
+And the label-aware encoder-decoder of Li et al. (2020), equations 2 to 7, over an embedded Transformer or any
+encoder-decoder of a hub. H = Enc(X, L): token, label and position embeddings are summed (2). z_t = Dec(y_{t-1},
+l_{t-1}) (6), s_t = z_t + Emb_l(l_t) (5), and the softmax of W s_t + b (4). Such a network has `parts` (what the encoder
+makes of a batch), `all_steps` (training) and `step` (one token of every beam); logits are made of s_t in one place,
+`LabelledSeq2Seq`. Label embeddings can be left out (table 3).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
+
+from builder.learning.devices import device_of, place
+
+# ---- A small Transformer
 
 
 class Attention(nn.Module):
@@ -140,3 +154,208 @@ def padded(rows: list[list[int]], fill: int = 0) -> Tensor:
     """Lists of numbers as [rows, longest], filled up behind."""
     longest = max(map(len, rows))
     return torch.tensor([row + [fill] * (longest - len(row)) for row in rows], dtype=torch.long)
+
+
+# ---- Label-aware encoder-decoders
+
+IGNORED = -100
+
+
+@dataclass(frozen=True, slots=True)
+class MaskedSentence:
+    """A masked sentence: X with masks, its labels, and the fragment [start, start + len(target)) with its tokens.
+
+    `previous` is the token before the fragment (or what a decoder begins with), `before` its label.
+    """
+
+    source: tuple[int, ...]
+    labels: tuple[int, ...]
+    start: int
+    target: tuple[int, ...]
+    previous: int
+    before: int = 0
+
+    @property
+    def target_labels(self) -> tuple[int, ...]:
+        return self.labels[self.start : self.start + len(self.target)]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows:
+    """A batch. Encoder: source, labels, seen [B, T]. Decoder: start [B]; target with its labels `due`, and the tokens
+    and labels of the step before, `previous` and `before` [B, S].
+    """
+
+    source: Tensor
+    labels: Tensor
+    seen: Tensor
+    start: Tensor
+    previous: Tensor
+    before: Tensor
+    target: Tensor
+    due: Tensor
+
+
+def collate(items: Sequence[MaskedSentence], pad: int) -> Rows:
+    """Pad masked sentences into one batch: source [sentences, longest source], target [sentences, longest target].
+
+    Args:
+        pad: number of the padding in source and decoder input; in the target it is ignored by the loss.
+    """
+    source = padded([list(item.source) for item in items], pad)
+    lengths = torch.tensor([len(item.source) for item in items])
+    return Rows(
+        source,
+        padded([list(item.labels) for item in items]),
+        torch.arange(source.shape[1])[None] < lengths[:, None],
+        torch.tensor([item.start for item in items]),
+        padded([[item.previous, *item.target[:-1]] for item in items], pad),
+        padded([[item.before, *item.target_labels[:-1]] for item in items]),
+        padded([list(item.target) for item in items], IGNORED),
+        padded([list(item.target_labels) for item in items]),
+    )
+
+
+class EmbeddedCore(nn.Module):
+    """The embedded network without labels and head: a Transformer of one layer behind an LSTM, on either side. Decoder
+    positions are those of the sentence, as in MASS.
+    """
+
+    longest = 512
+
+    def __init__(self, size: int, width: int = 192, heads: int = 4, dropout: float = 0.1) -> None:
+        super().__init__()
+        self.width = width
+        self.positions = nn.Embedding(self.longest, width)
+        self.reading, self.writing = TwoWayReading(width), nn.LSTM(width, width, batch_first=True)
+        self.encoder, self.decoder = EncoderLayer(width, heads, dropout), DecoderLayer(width, heads, dropout)
+        self.norms = nn.ModuleList(nn.LayerNorm(width) for _ in range(2))
+        self.dropout = nn.Dropout(dropout)
+        self.bias = nn.Parameter(torch.zeros(size))
+        self.tokens = nn.Embedding(size, width)  # last: its size is drawn from the data
+        begun(self)
+
+    def embed(self, ids: Tensor) -> Tensor:
+        out: Tensor = self.tokens(ids)
+        return out
+
+    def encode(self, x: Tensor, seen: Tensor) -> Tensor:
+        x = self.dropout(self.reading(x, seen) + self.positions.weight[: x.shape[1]])
+        out: Tensor = self.norms[0](self.encoder(x, seen[:, None, None, :]))
+        return out
+
+    def decode(self, x: Tensor, memory: Tensor, seen: Tensor, start: Tensor) -> Tensor:
+        at = (start[:, None] + torch.arange(x.shape[1], device=x.device)[None]).clamp(max=self.longest - 1)
+        x = self.dropout(x + self.writing(x)[0] + self.positions(at))
+        out: Tensor = self.norms[1](self.decoder(x, self.decoder.memory(memory), seen[:, None, None, :]))
+        return out
+
+    def remember(self, memory: Tensor, seen: Tensor, start: Tensor, beams: int) -> list[Any]:
+        """The state of decoding: encoder's keys and values, where it has tokens, next position of every beam, past of
+        the layer and of the LSTM.
+        """
+        return [self.decoder.memory(memory), seen[:, None, None, :], start.repeat_interleave(beams), None, None]
+
+    def advance(self, x: Tensor, state: list[Any]) -> Tensor:
+        kept, seen, at, past, written = state
+        output, state[4] = self.writing(x, written)
+        x = x + output + self.positions(at.clamp(max=self.longest - 1))[:, None]
+        x, state[3] = self.decoder.step(x, past, kept, seen, None)
+        state[2] = at + 1
+        out: Tensor = self.norms[1](x)
+        return out
+
+    def reorder(self, state: list[Any], beams: Tensor) -> None:
+        state[3] = tuple(part[beams] for part in state[3])
+        state[4] = tuple(part[:, beams] for part in state[4])
+
+    def head(self, s: Tensor) -> Tensor:
+        return functional.linear(s, self.tokens.weight, self.bias)
+
+
+class HubCore(nn.Module):
+    """An encoder-decoder of transformers (BART, T5, …) behind the same words. Its decoder counts positions from the
+    fragment's start.
+    """
+
+    def __init__(self, network: Any) -> None:
+        super().__init__()
+        self.network, self.width = network, int(network.get_input_embeddings().weight.shape[1])
+        self.longest = int(getattr(network.config, "max_position_embeddings", 512))
+        self._scale = self.width**-0.5 if getattr(network.config, "scale_decoder_outputs", False) else 1.0
+
+    def embed(self, ids: Tensor) -> Tensor:
+        out: Tensor = self.network.get_encoder().embed_tokens(ids)
+        return out
+
+    def encode(self, x: Tensor, seen: Tensor) -> Tensor:
+        out: Tensor = self.network.get_encoder()(inputs_embeds=x, attention_mask=seen.long()).last_hidden_state
+        return out
+
+    def decode(self, x: Tensor, memory: Tensor, seen: Tensor, start: Tensor) -> Tensor:
+        output = self.network.get_decoder()(
+            inputs_embeds=x, encoder_hidden_states=memory, encoder_attention_mask=seen.long(), use_cache=False
+        )
+        out: Tensor = output.last_hidden_state
+        return out
+
+    def remember(self, memory: Tensor, seen: Tensor, start: Tensor, beams: int) -> list[Any]:
+        return [memory.repeat_interleave(beams, 0), seen.long().repeat_interleave(beams, 0), None]
+
+    def advance(self, x: Tensor, state: list[Any]) -> Tensor:
+        output = self.network.get_decoder()(
+            inputs_embeds=x,
+            encoder_hidden_states=state[0],
+            encoder_attention_mask=state[1],
+            past_key_values=state[2],
+            use_cache=True,
+        )
+        state[2] = output.past_key_values
+        out: Tensor = output.last_hidden_state
+        return out
+
+    def reorder(self, state: list[Any], beams: Tensor) -> None:
+        state[2].reorder_cache(beams)
+
+    def head(self, s: Tensor) -> Tensor:
+        out: Tensor = self.network.get_output_embeddings()(s * self._scale)
+        bias = getattr(self.network, "final_logits_bias", None)
+        return out if bias is None else out + bias
+
+
+class LabelledSeq2Seq(nn.Module):
+    """Equations 2 to 7 around a core. Label embeddings begin at nothing, so that a pretrained core begins as it was."""
+
+    def __init__(self, core: EmbeddedCore | HubCore, labels: int, used: bool = True) -> None:
+        super().__init__()
+        self.core = core
+        self.labels = nn.Embedding(labels, core.width)
+        nn.init.zeros_(self.labels.weight)
+        self.labels.weight.requires_grad_(used)
+
+    def encode(self, rows: Rows) -> Tensor:
+        return self.core.encode(self.core.embed(rows.source) + self.labels(rows.labels), rows.seen)
+
+    def states(self, rows: Rows) -> Tensor:
+        """s_t [B, S, D] of every token of the fragments."""
+        z = self.core.decode(
+            self.core.embed(rows.previous) + self.labels(rows.before), self.encode(rows), rows.seen, rows.start
+        )
+        out: Tensor = z + self.labels(rows.due)
+        return out
+
+    def forward(self, rows: Rows) -> Tensor:
+        """Logits [B, S, V] of them."""
+        out: Tensor = self.core.head(self.states(rows))
+        return out
+
+    def step(self, previous: Tensor, before: Tensor, due: Tensor, state: list[Any]) -> Tensor:
+        """log P(y_t | ...) [B * K, V] of every beam: the tokens chosen last, their labels, the labels due."""
+        z = self.core.advance((self.core.embed(previous) + self.labels(before))[:, None], state)[:, 0]
+        return torch.log_softmax(self.core.head(z + self.labels(due)).float(), -1)
+
+
+def loss(network: LabelledSeq2Seq, items: Sequence[MaskedSentence], pad: int) -> Tensor:
+    """Equation 7, turned into a mean over tokens."""
+    rows = place(collate(items, pad), device_of(network))
+    return functional.cross_entropy(network(rows).flatten(0, 1).float(), rows.target.flatten(), ignore_index=IGNORED)

@@ -1,8 +1,8 @@
 """Models of the bench over an encoder: heads for labels and for tags, and BERT-PT's post-training.
 
-The encoder is a pretrained one of transformers (hub name or folder), or a small one from scratch. Shapes: B items, P
-pieces, T words, D the encoder's width. An encoder gives `hidden` [B, P, D]. Where it was made for it, it also gives
-`scores` [B, P, pieces] of a masked language model.
+The encoder is a pretrained one of transformers (hub name or folder), or a small one from scratch, that of `cbert`.
+Shapes: B items, P pieces, T words, D the encoder's width. An encoder gives `hidden` [B, P, D]. Where it was made for
+it, it also gives `scores` [B, P, pieces] of a masked language model.
 
 Post-training (Xu et al. 2019) teaches domain knowledge by masked language modelling, and task knowledge by reading
 comprehension. In: an encoder with a masked-LM head, domain texts as words, questions in the SQuAD layout. Out: the same
@@ -12,6 +12,7 @@ encoder, further trained. It is one optimisation with both losses; batches of ei
 from __future__ import annotations
 
 import random
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,11 +22,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from builder.augment.bench.models.classifier_items import ClassifierConfig, ClassifierItem, words_of
-from builder.augment.bench.models.inputs import MOST_ASPECT, EncoderReader, PieceBatch, PieceReader, PieceRow, collate
-from builder.augment.bench.models.taggers import mean, most_probable, tag_loss
+from builder.augment.bench.classifiers import ClassifierConfig, ClassifierItem, words_of
+from builder.augment.bench.inputs import MOST_ASPECT, EncoderReader, PieceBatch, PieceRow, Reader, collate
+from builder.augment.bench.taggers import mean, most_probable, tag_loss
+from builder.augment.nets.cloze import EmbeddedCloze
+from builder.augment.nets.hub import ENCODER, MASKED, load_model
 from builder.core.errors import ModelError
-from builder.learning import hub
 from builder.learning.devices import device_of, place
 from builder.learning.loop import fit
 from builder.learning.obtain import TrainingRun
@@ -35,92 +37,45 @@ from builder.models.paper.squad import SquadQuestion, read_squad
 # ---- Encoders and their heads
 
 MOST = 512
-HEADS = ("cls", "lm_head")
-"""What transformers calls the masked-LM head of BERT, DeBERTa, RoBERTa and their kin: one module from states to pieces.
-"""
-
-
-class Small(nn.Module):
-    """A pre-norm transformer over words, its masked-LM head tied to the embedding."""
-
-    def __init__(self, pieces: int, config: ClassifierConfig) -> None:
-        super().__init__()
-        self.width = config.width
-        self.table, self.place = nn.Embedding(pieces, config.width, padding_idx=0), nn.Embedding(MOST, config.width)
-        self.segment = nn.Embedding(2, config.width)
-        for embedding in (self.table, self.place, self.segment):
-            nn.init.normal_(embedding.weight, std=0.1)
-        layer = nn.TransformerEncoderLayer(
-            config.width, config.heads, 4 * config.width, config.dropout, "gelu", batch_first=True, norm_first=True
-        )
-        self.layers = nn.TransformerEncoder(
-            layer, config.layers, nn.LayerNorm(config.width), enable_nested_tensor=False
-        )
-        self.dropout = nn.Dropout(config.dropout)
-
-    def hidden(self, ids: Tensor, mask: Tensor, types: Tensor) -> Tensor:
-        place = self.place(torch.arange(ids.shape[1], device=ids.device).clamp(max=MOST - 1))
-        out: Tensor = self.layers(
-            self.dropout(self.table(ids) + place + self.segment(types)), src_key_padding_mask=~mask
-        )
-        return out
-
-    def scores(self, hidden: Tensor) -> Tensor:
-        return hidden @ self.table.weight.T
 
 
 class PretrainedEncoder(nn.Module):
-    """An encoder of transformers behind the same two methods."""
+    """An encoder of transformers behind the same two methods; `reader` has its tokens."""
 
-    def __init__(self, model: Any, with_head: bool) -> None:
+    def __init__(self, model: Any, reader: EncoderReader, with_head: bool) -> None:
         super().__init__()
+        self.reader = reader
         self.model, self.with_head = model, with_head
         self.width = int(model.config.hidden_size)
         self.segments = int(getattr(model.config, "type_vocab_size", 0) or 0) > 1
 
     def hidden(self, ids: Tensor, mask: Tensor, types: Tensor) -> Tensor:
         body = self.model.base_model if self.with_head else self.model
-        more = {"token_type_ids": types} if self.segments else {}
-        out: Tensor = body(input_ids=ids, attention_mask=mask.long(), **more).last_hidden_state
+        out: Tensor = body(input_ids=ids, attention_mask=mask.long(), **self._segments(types)).last_hidden_state
         return out
 
-    def scores(self, hidden: Tensor) -> Tensor:
-        head = next(part for name, part in self.model.named_children() if name in HEADS)
-        out: Tensor = head(hidden)
-        return out
+    def hidden_and_scores(self, ids: Tensor, mask: Tensor, types: Tensor) -> tuple[Tensor, Tensor]:
+        """The states, and what the masked language model says of each piece [B, P, pieces]."""
+        out = self.model(input_ids=ids, attention_mask=mask.long(), output_hidden_states=True, **self._segments(types))
+        return out.hidden_states[-1], out.logits
+
+    def _segments(self, types: Tensor) -> dict[str, Tensor]:
+        return {"token_type_ids": types} if self.segments else {}
 
 
-def load(source: str, longest: int, with_head: bool = False) -> tuple[PretrainedEncoder, EncoderReader]:
+Encoder = EmbeddedCloze | PretrainedEncoder
+
+
+def load(source: str, longest: int, with_head: bool = False) -> PretrainedEncoder:
     """Encoder and tokenizer of a hub name or folder; ModelError where there is none, of the wrong kind, or
     incomplete.
     """
-    wanted = "a complete encoder, such as BERT, RoBERTa or DeBERTa"
-    hub.load_config(source)  # says it where there is no model at all
-    tokenizer = hub.load_tokenizer(source)
-    model = hub.load_network(
-        "AutoModelForMaskedLM" if with_head else "AutoModel", source, wanted=wanted, optional=("pooler",)
-    )
-    if (
-        getattr(model.config, "is_encoder_decoder", False)
-        or tokenizer.cls_token_id is None
-        or tokenizer.mask_token_id is None
-    ):
-        raise ModelError(
-            f"a {model.config.model_type!r} model is no encoder",
-            where=source,
-            fix="use one such as BERT, RoBERTa or DeBERTa",
-        )
-    if with_head and not any(name in HEADS for name, _ in model.named_children()):
-        raise ModelError(
-            f"a {model.config.model_type!r} model has no masked-LM head in one piece",
-            where=source,
-            fix="use BERT, DeBERTa, RoBERTa",
-        )
+    model, tokenizer = load_model(source, MASKED if with_head else ENCODER, ("pooler",))
     most = int(getattr(model.config, "max_position_embeddings", 0) or MOST)
     room = most - MOST_ASPECT - 6  # marks, and the places that RoBERTa keeps for itself
     if with_head:
         _untie(model)
-    return PretrainedEncoder(model, with_head), EncoderReader(tokenizer, min(longest, room), room)
+    return PretrainedEncoder(model, EncoderReader(tokenizer, min(longest, room), room), with_head)
 
 
 def _untie(model: nn.Module) -> None:
@@ -135,29 +90,68 @@ def _untie(model: nn.Module) -> None:
         seen.add(id(parameter))
 
 
-class Pooled(nn.Module):
-    """The first piece's state to classes; for aspect polarity the aspect is the second segment (BERT-SPC). A small
-    encoder's mean is read, for its first piece was never trained to stand for all.
-    """
+SHARE = 0.15
+"""The share of pieces that are predicted: of ten 8 are masked, 1 replaced, 1 left (Devlin et al. 2019, section 3.1)."""
 
-    def __init__(self, encoder: Small | PretrainedEncoder, classes: int, config: ClassifierConfig) -> None:
+
+def masked(batch: PieceBatch, reader: Reader) -> tuple[Tensor, Tensor]:
+    """The ids with some hidden, and what stood there (-1 elsewhere); one piece a text at least. Draws from torch's
+    generator.
+    """
+    device = batch.ids.device
+    ordinary = batch.mask & (batch.ids != reader.begin) & (batch.ids != reader.end)
+    draw = torch.rand(batch.ids.shape).to(device).masked_fill(~ordinary, 2.0)
+    chosen = (draw < SHARE) | ((draw == draw.amin(1, keepdim=True)) & ordinary)
+    how = torch.rand(batch.ids.shape).to(device)
+    ids = torch.where(chosen & (how < 0.8), reader.mask, batch.ids)
+    ids = torch.where(chosen & (how >= 0.9), torch.randint(1, len(reader), batch.ids.shape).to(device), ids)
+    return ids, torch.where(chosen, batch.ids, -1)
+
+
+class Labels(nn.Module, ABC):
+    """What the classifiers over an encoder share: an affine layer to the classes of what is `pooled`."""
+
+    def __init__(self, encoder: Encoder, features: int, classes: int, config: ClassifierConfig) -> None:
         super().__init__()
-        self.encoder, self.first = encoder, isinstance(encoder, PretrainedEncoder)
-        self.dropout, self.out = nn.Dropout(config.dropout), nn.Linear(encoder.width, classes)
+        self.encoder, self.language = encoder, config.language
+        self.dropout, self.out = nn.Dropout(config.dropout), nn.Linear(features, classes)
+
+    @abstractmethod
+    def pool(self, hidden: Tensor, batch: PieceBatch) -> Tensor:
+        """[B, features] of the encoder's states [B, P, D]."""
 
     def pooled(self, batch: PieceBatch) -> Tensor:
-        hidden = self.encoder.hidden(batch.ids, batch.mask, batch.types)
-        return hidden[:, 0] if self.first else mean(hidden, batch.mask)
+        return self.pool(self.encoder.hidden(batch.ids, batch.mask, batch.types), batch)
 
     def forward(self, batch: PieceBatch) -> Tensor:
         logits: Tensor = self.out(self.dropout(self.pooled(batch)))
         return logits
 
     def loss(self, batch: PieceBatch) -> Tensor:
-        return functional.cross_entropy(self(batch), batch.gold)
+        """Cross entropy; with a weight for `language`, the masked language model learns from the same batch."""
+        if not self.language:
+            return functional.cross_entropy(self(batch), batch.gold)
+        assert isinstance(self.encoder, PretrainedEncoder), "a language model of its own has no head that stays"
+        ids, wanted = masked(batch, self.encoder.reader)
+        hidden, scores = self.encoder.hidden_and_scores(ids, batch.mask, batch.types)
+        at = wanted >= 0
+        classes = functional.cross_entropy(self.out(self.dropout(self.pool(hidden, batch))), batch.gold)
+        return classes + self.language * functional.cross_entropy(scores[at], wanted[at])
 
 
-class FastLcf(nn.Module):
+class Pooled(Labels):
+    """The first piece's state to classes; for aspect polarity the aspect is the second segment (BERT-SPC). A small
+    encoder's mean is read, for its first piece was never trained to stand for all.
+    """
+
+    def __init__(self, encoder: Encoder, classes: int, config: ClassifierConfig) -> None:
+        super().__init__(encoder, encoder.width, classes, config)
+
+    def pool(self, hidden: Tensor, batch: PieceBatch) -> Tensor:
+        return hidden[:, 0] if isinstance(self.encoder, PretrainedEncoder) else mean(hidden, batch.mask)
+
+
+class FastLcf(Labels):
     """Local context focus, one encoder for both contexts (FastLCF; Zeng et al. 2019, context dynamic weighting).
 
     The encoder's states are the global context. The local one is the same states, weighted down with their distance
@@ -165,42 +159,30 @@ class FastLcf(nn.Module):
     mixed by self-attention, and pooled.
     """
 
-    def __init__(self, encoder: Small | PretrainedEncoder, classes: int, config: ClassifierConfig) -> None:
-        super().__init__()
-        self.encoder, self.srd = encoder, config.srd
+    def __init__(self, encoder: Encoder, classes: int, config: ClassifierConfig) -> None:
+        super().__init__(encoder, encoder.width, classes, config)
+        self.srd = config.srd
         self.join = nn.Linear(2 * encoder.width, encoder.width)
         self.attention = nn.MultiheadAttention(
             encoder.width, config.heads if encoder.width % config.heads == 0 else 1, batch_first=True
         )
-        self.dropout, self.dense, self.out = (
-            nn.Dropout(config.dropout),
-            nn.Linear(2 * encoder.width, encoder.width),
-            nn.Linear(encoder.width, classes),
-        )
+        self.dense = nn.Linear(2 * encoder.width, encoder.width)
 
-    def pooled(self, batch: PieceBatch) -> Tensor:
-        whole = self.encoder.hidden(batch.ids, batch.mask, batch.types)
-        words = at_words(whole, batch)
+    def pool(self, hidden: Tensor, batch: PieceBatch) -> Tensor:
+        words = at_words(hidden, batch)
         focus = local_weights(batch.inside, batch.words, self.srd)
         joined = self.dropout(self.join(torch.cat([words * focus[..., None], words], -1)))
         mixed, _ = self.attention(joined, joined, joined, key_padding_mask=~batch.words, need_weights=False)
         near = (mixed * focus[..., None] * batch.words[..., None]).sum(1) / (focus * batch.words).sum(
             1, keepdim=True
         ).clamp(min=1e-3)
-        return torch.tanh(self.dense(torch.cat([near, mean(whole, batch.mask)], -1)))
-
-    def forward(self, batch: PieceBatch) -> Tensor:
-        logits: Tensor = self.out(self.dropout(self.pooled(batch)))
-        return logits
-
-    def loss(self, batch: PieceBatch) -> Tensor:
-        return functional.cross_entropy(self(batch), batch.gold)
+        return torch.tanh(self.dense(torch.cat([near, mean(hidden, batch.mask)], -1)))
 
 
 class Tags(nn.Module):
     """A tag per word from the state of its first piece (Devlin et al. 2019, section 5.3)."""
 
-    def __init__(self, encoder: Small | PretrainedEncoder, classes: int, config: ClassifierConfig) -> None:
+    def __init__(self, encoder: Encoder, classes: int, config: ClassifierConfig) -> None:
         super().__init__()
         self.encoder = encoder
         self.dropout, self.out = nn.Dropout(config.dropout), nn.Linear(encoder.width, classes)
@@ -237,9 +219,6 @@ def local_weights(inside: Tensor, words: Tensor, srd: int) -> Tensor:
 
 # ---- Post-training
 
-MASKED = 0.15
-"""The share of pieces that are predicted: of ten 8 are masked, 1 replaced, 1 left (Devlin et al. 2019, section 3.1)."""
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PieceQuestion:
@@ -255,8 +234,8 @@ class PostTraining(nn.Module):
 
     def __init__(
         self,
-        encoder: Small | PretrainedEncoder,
-        reader: PieceReader | EncoderReader,
+        encoder: Encoder,
+        reader: Reader,
         texts: Sequence[PieceRow],
         questions: Sequence[PieceQuestion],
     ) -> None:
@@ -275,9 +254,8 @@ class PostTraining(nn.Module):
     def _domain(self, rows: Sequence[PieceRow]) -> Tensor:
         batch = place(collate(rows, self.reader.pad), device_of(self))
         ids, gold = masked(batch, self.reader)
-        hidden = self.encoder.hidden(ids, batch.mask, batch.types)
-        at = gold >= 0
-        return functional.cross_entropy(self.encoder.scores(hidden)[at], gold[at])
+        _, scores = self.encoder.hidden_and_scores(ids, batch.mask, batch.types)
+        return functional.cross_entropy(scores[gold >= 0], gold[gold >= 0])
 
     def _comprehension(self, asked: Sequence[PieceQuestion]) -> Tensor:
         batch = place(collate([question.row for question in asked], self.reader.pad), device_of(self))
@@ -289,23 +267,9 @@ class PostTraining(nn.Module):
         return (start + functional.cross_entropy(ends[..., 1], last)) / 2
 
 
-def masked(batch: PieceBatch, reader: PieceReader | EncoderReader) -> tuple[Tensor, Tensor]:
-    """The ids with some hidden, and what stood there (-1 elsewhere); one piece a text at least. Draws from torch's
-    generator.
-    """
-    device = batch.ids.device
-    ordinary = batch.mask & (batch.ids != reader.begin) & (batch.ids != reader.end)
-    draw = torch.rand(batch.ids.shape).to(device).masked_fill(~ordinary, 2.0)
-    chosen = (draw < MASKED) | ((draw == draw.amin(1, keepdim=True)) & ordinary)
-    how = torch.rand(batch.ids.shape).to(device)
-    ids = torch.where(chosen & (how < 0.8), reader.mask, batch.ids)
-    ids = torch.where(chosen & (how >= 0.9), torch.randint(1, len(reader), batch.ids.shape).to(device), ids)
-    return ids, torch.where(chosen, batch.ids, -1)
-
-
 def post_train(
-    encoder: Small | PretrainedEncoder,
-    reader: PieceReader | EncoderReader,
+    encoder: Encoder,
+    reader: Reader,
     domain: Sequence[str],
     comprehension: Path | None,
     config: ClassifierConfig,
@@ -329,7 +293,7 @@ def post_train(
     }
 
 
-def question(asked: SquadQuestion, reader: PieceReader | EncoderReader) -> PieceQuestion | None:
+def question(asked: SquadQuestion, reader: Reader) -> PieceQuestion | None:
     """[CLS] question [SEP] context [SEP]; None where the answer lies beyond the words that are read, or between word
     edges.
     """

@@ -1,4 +1,4 @@
-"""What the papers' classifiers read, answer and are called, without torch.
+"""What the papers' classifiers and aspect taggers read, answer and are called, without torch.
 
 Sentence classification (`tc`): a text to a label. Aspect polarity (`absc`): a text and one aspect span to a label.
 Aspect term extraction (`ate`): a text to spans. `MODELS` is the table of all of them; `chosen` turns what a user
@@ -76,7 +76,8 @@ class ClassifierConfig(NetworkConfig):
     words are read, `unknown` the share of words that training hides so that unknown ones are known, `srd` the
     semantic-relative distance of local context focus. `batch` above 0: so many texts a step, whatever their lengths.
     `l2` above 0: Adam with this L2 penalty, in place of AdamW with `weight_decay`. `filters`: the sizes of those of
-    `cnn`, joined by `+`.
+    `cnn`, joined by `+`. `language` above 0: the weight of the loss of a base's masked language model, which goes on
+    being trained.
     """
 
     width: int = 128
@@ -96,6 +97,7 @@ class ClassifierConfig(NetworkConfig):
     batch: int = 0
     l2: float = 0.0
     filters: str = "3+4+5"
+    language: float = 0.0
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -110,6 +112,7 @@ class ClassifierConfig(NetworkConfig):
         return NetworkConfig.limits(self) | {
             "batch": at_least(0, self.batch),
             "l2": at_least(0, self.l2),
+            "language": at_least(0, self.language),
             "filters": (fitting, "sizes joined by +, as in 3+4+5"),
         }
 
@@ -132,7 +135,7 @@ class Means:
 @dataclass(frozen=True, slots=True)
 class ClassifierKind:
     """A row of the table. `reads`: own words, words with vectors, or the pieces of an encoder; `network`: the class in
-    `builder.augment.bench.models` that answers with labels, `tagger` the one that answers with tags."""
+    `builder.augment.bench` that answers with labels, `tagger` the one that answers with tags."""
 
     tasks: tuple[Task, ...]
     reads: Reads

@@ -13,14 +13,14 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from builder.augment.bench.models.classifier_items import ClassifierItem
+from builder.augment.bench.classifiers import ClassifierItem
 from builder.core.errors import InputError
 from builder.core.records import Span
 from builder.language.nlp.word_vectors import word_vectors
@@ -158,15 +158,6 @@ class PieceBatch:
     gold: Tensor
 
 
-class ItemReader(Protocol):
-    """Turns items into rows."""
-
-    def read(self, item: ClassifierItem, gold: tuple[int, ...] | int) -> PieceRow: ...
-
-    def shown(self, item: ClassifierItem) -> tuple[Span, ...]:
-        """The words that are read: all, or a stretch of a long text, around its aspect."""
-
-
 def collate(rows: Sequence[PieceRow], pad: int = PAD) -> PieceBatch:
     """Pad to few distinct lengths (builder.learning.encode.padded)."""
     pieces, words = padded(max(len(row.ids) for row in rows)), padded(max(len(row.first) for row in rows))
@@ -227,64 +218,42 @@ def spans_of(words: Sequence[Span], tags: Sequence[int]) -> tuple[Span, ...]:
 
 @dataclass(frozen=True, slots=True)
 class WordReader:
-    """Lower-cased words of a vocabulary; id 0 pads, 1 is unknown."""
-
-    vocabulary: TokenVocabulary
-    longest: int
-
-    @classmethod
-    def of(cls, items: Iterable[ClassifierItem], least: int, longest: int) -> WordReader:
-        counts = Counter(word for item in items for word in written(item))
-        return cls(TokenVocabulary.of(counts, least, SPECIAL), longest)
-
-    def __len__(self) -> int:
-        return len(self.vocabulary)
-
-    def shown(self, item: ClassifierItem) -> tuple[Span, ...]:
-        return stretch(item.words, item.aspect, self.longest)
-
-    def read(self, item: ClassifierItem, gold: tuple[int, ...] | int) -> PieceRow:
-        words = self.shown(item) or ((0, 0),)
-        ids = tuple(self.vocabulary.number(item.text[a:b].lower(), UNK) for a, b in words)
-        return PieceRow(ids, (0,) * len(ids), tuple(range(len(ids))), inside(words, item.aspect), gold)
-
-
-def written(item: ClassifierItem) -> list[str]:
-    """The words of an item in lower case."""
-    return [item.text[start:end].lower() for start, end in item.words]
-
-
-@dataclass(frozen=True, slots=True)
-class PieceReader:
-    """The pieces of the small encoder: whole words between marks, as BERT has it. Ids: 0 pad, 1 unknown, then [CLS],
-    [SEP], [MASK].
+    """Lower-cased words of a vocabulary; id 0 pads, 1 is unknown. `marked`: between marks, as BERT has it, for the
+    small encoder; then [CLS], [SEP] and [MASK] follow.
     """
 
     vocabulary: TokenVocabulary
     longest: int
+    marked: bool = False
+
+    pad, begin, end, mask = PAD, SPECIAL, SPECIAL + 1, SPECIAL + 2
 
     @classmethod
-    def of(cls, texts: Iterable[Iterable[str]], least: int, longest: int) -> PieceReader:
+    def of(cls, texts: Iterable[Iterable[str]], least: int, longest: int, marked: bool = False) -> WordReader:
         counts = Counter(word for words in texts for word in words)
-        return cls(TokenVocabulary.of(counts, least, SPECIAL + 3), longest)
-
-    begin, end, mask = SPECIAL, SPECIAL + 1, SPECIAL + 2
-
-    @property
-    def pad(self) -> int:
-        return PAD
+        return cls(TokenVocabulary.of(counts, least, SPECIAL + 3 * marked), longest, marked)
 
     def __len__(self) -> int:
         return len(self.vocabulary)
 
     def shown(self, item: ClassifierItem) -> tuple[Span, ...]:
+        """The words that are read: all, or a stretch of a long text, around its aspect."""
         return stretch(item.words, item.aspect, self.longest)
 
     def pieces(self, text: str) -> tuple[int, ...]:
         return (self.vocabulary.number(text.lower(), UNK),)
 
     def read(self, item: ClassifierItem, gold: tuple[int, ...] | int) -> PieceRow:
-        return paired(self, item, gold)
+        if self.marked:
+            return paired(self, item, gold)
+        words = self.shown(item) or ((0, 0),)
+        ids = tuple(i for a, b in words for i in self.pieces(item.text[a:b]))
+        return PieceRow(ids, (0,) * len(ids), tuple(range(len(ids))), inside(words, item.aspect), gold)
+
+
+def written(item: ClassifierItem) -> list[str]:
+    """The words of an item in lower case."""
+    return [item.text[start:end].lower() for start, end in item.words]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -333,7 +302,10 @@ class EncoderReader:
         return paired(self, item, gold)
 
 
-def paired(reader: PieceReader | EncoderReader, item: ClassifierItem, gold: tuple[int, ...] | int) -> PieceRow:
+Reader = WordReader | EncoderReader
+
+
+def paired(reader: Reader, item: ClassifierItem, gold: tuple[int, ...] | int) -> PieceRow:
     """[CLS] text [SEP], and the aspect behind it as a second segment where there is one (BERT-SPC)."""
     words = reader.shown(item)
     ids, first = [reader.begin], []
@@ -350,7 +322,7 @@ def paired(reader: PieceReader | EncoderReader, item: ClassifierItem, gold: tupl
         asked.append(reader.end)
     types = [0] * len(ids) + [1] * len(asked)
     marked = inside(words, item.aspect)
-    if isinstance(reader, PieceReader):  # never pre-trained on pairs: which words are meant is said in the text itself
+    if isinstance(reader, WordReader):  # never pre-trained on pairs: which words are meant is said in the text itself
         for at, mark in zip(first, marked, strict=True):
             types[at] = mark
     return PieceRow((*ids, *asked), tuple(types), tuple(first) or (0,), marked or (0,), gold)

@@ -4,7 +4,6 @@ features.
 
 from __future__ import annotations
 
-import hashlib
 import importlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from builder.augment.bench.models.classifier_items import (
+from builder.augment.bench.classifiers import (
     ATE_CLASSES,
     Choice,
     ClassifierConfig,
@@ -26,12 +25,10 @@ from builder.augment.bench.models.classifier_items import (
     Task,
     words_of,
 )
-from builder.augment.bench.models.encoders import Small, load, post_train
-from builder.augment.bench.models.inputs import (
-    EncoderReader,
-    ItemReader,
+from builder.augment.bench.encoders import load, post_train
+from builder.augment.bench.inputs import (
     PieceBatch,
-    PieceReader,
+    Reader,
     WordReader,
     collate,
     spans_of,
@@ -39,6 +36,8 @@ from builder.augment.bench.models.inputs import (
     tags,
     written,
 )
+from builder.augment.nets.cloze import EmbeddedCloze
+from builder.core.files import key_of
 from builder.learning.checkpoint import Checkpoints
 from builder.learning.devices import choose, device_of, half_precision, in_parts, place
 from builder.learning.encode import batches
@@ -54,11 +53,10 @@ class TrainedClassifier:
     """A Predictor. `network` has `pooled` and either `forward` (labels) or `tags`."""
 
     network: nn.Module
-    reader: ItemReader
+    reader: Reader
     task: Task
     labels: tuple[str, ...]
     config: ClassifierConfig
-    pad: int = 0
     facts: dict[str, float] = field(default_factory=dict)
 
     def predict(self, items: Sequence[ClassifierItem]) -> list[Prediction]:
@@ -82,6 +80,13 @@ class TrainedClassifier:
             for i, p in zip(best.indices.tolist(), best.values.tolist(), strict=True)
         ]
 
+    def chances(self, items: Sequence[ClassifierItem]) -> Tensor:
+        """[items, labels]: how likely each label is."""
+        out = torch.empty(len(items), len(self.labels))
+        for chosen, rows in self._batches(items, lambda chosen, batch: self.network(batch).softmax(-1).cpu()):
+            out[chosen] = rows
+        return out
+
     def features(self, items: Sequence[ClassifierItem]) -> NDArray[np.float32]:
         out: dict[int, NDArray[np.float32]] = {}
         for chosen, rows in self._batches(items, self._pool):
@@ -101,7 +106,7 @@ class TrainedClassifier:
         device = device_of(self.network)
 
         def answer(chosen: list[int]) -> Answer:
-            return work(chosen, place(collate([rows[i] for i in chosen], self.pad), device))
+            return work(chosen, place(collate([rows[i] for i in chosen], self.reader.pad), device))
 
         with scope(self.config.threads, device=device), torch.inference_mode():
             yield from in_parts(batches([len(row) for row in rows], self.config.batch_chars), answer)
@@ -117,9 +122,9 @@ def learn(
     means: Means,
     config: ClassifierConfig,
 ) -> TrainedClassifier:
-    """Train the model of a choice; `predictors.fit` is the way in."""
+    """Train the model of a choice; `cells.fit` is the way in."""
     labels = ATE_CLASSES if task == "ate" else tuple(sorted({item.label for item in train}))
-    unique = fingerprint(choice, task, train, valid, seed, means, config)
+    unique = key_of(choice.name, choice.base, task, seed, config, means, torch.__version__, list(train), list(valid))
     with scope(config.threads, seed_of(seed, "network")):
         reader, begin = _beginning(choice, train, means, config, seed)
     device = choose(means.device)
@@ -128,21 +133,18 @@ def learn(
     facts: dict[str, float] = {}
     if choice.name == "bert-pt":
         domain = (*means.domain, *(item.text for item in train))
-        assert isinstance(reader, PieceReader | EncoderReader)
         run = TrainingRun(seed, Checkpoints(checkpoints / "post", unique), None)
         facts |= post_train(begin, reader, domain, means.comprehension, config, run)
     with scope(config.threads, seed_of(seed, "head")):
         module, _, name = (choice.kind.tagger if task == "ate" else choice.kind.network).partition(":")
-        network = getattr(importlib.import_module(f"builder.augment.bench.models.{module}"), name)(
-            begin, len(labels), config
-        )
+        network = getattr(importlib.import_module(f"builder.augment.bench.{module}"), name)(begin, len(labels), config)
     network.to(device)
-    model = TrainedClassifier(network, reader, task, labels, config, getattr(reader, "pad", 0), facts)
+    model = TrainedClassifier(network, reader, task, labels, config, facts)
     rows = [reader.read(item, _gold(task, labels, reader, item)) for item in train]
 
     def loss(chosen: list[int]) -> Tensor:
         with half_precision("auto", device):
-            value: Tensor = network.loss(place(collate([rows[i] for i in chosen], model.pad), device))
+            value: Tensor = network.loss(place(collate([rows[i] for i in chosen], reader.pad), device))
         return value
 
     def evaluate() -> float:
@@ -169,27 +171,26 @@ def learn(
 
 def _beginning(
     choice: Choice, train: Sequence[ClassifierItem], means: Means, config: ClassifierConfig, seed: int
-) -> tuple[ItemReader, Any]:
+) -> tuple[Reader, Any]:
     """The reader, and what the network is built on: the number of words or their vectors, tables of vectors, or an
     encoder.
     """
     kind = choice.kind
     if kind.reads == "pieces":
         if choice.base:
-            encoder, pieces = load(choice.base, config.longest, with_head=choice.name == "bert-pt")
-            return pieces, encoder
+            encoder = load(choice.base, config.longest, with_head=choice.name == "bert-pt" or config.language > 0)
+            return encoder.reader, encoder
         texts = [written(item) for item in train] + [
             written(ClassifierItem(text, words_of(text))) for text in means.domain
         ]
-        own = PieceReader.of(texts, config.min_count, config.longest)
-        return own, Small(len(own), config)
-    words = WordReader.of(train, config.min_count, config.longest)
+        own = WordReader.of(texts, config.min_count, config.longest, marked=True)
+        return own, EmbeddedCloze(len(own), 2, config.width, config.heads, config.layers, config.dropout)
+    words = WordReader.of(map(written, train), config.min_count, config.longest)
     if kind.reads == "words":
         if means.vectors is None:
             return words, len(words)
         numbers, files = words.vocabulary.numbers, (means.vectors, None)
-        made = tables(numbers, files, (), config.vector_size, seed_of(seed, "vectors"), both=False)
-        return words, made.weights[0][0]
+        return words, tables(numbers, files, (), config.vector_size, seed_of(seed, "vectors"), both=False)
     domain = [[*written(item)] for item in train] + [
         written(ClassifierItem(text, words_of(text))) for text in means.domain
     ]
@@ -203,7 +204,7 @@ def _beginning(
     )
 
 
-def _gold(task: Task, labels: Sequence[str], reader: ItemReader, item: ClassifierItem | None) -> tuple[int, ...] | int:
+def _gold(task: Task, labels: Sequence[str], reader: Reader, item: ClassifierItem | None) -> tuple[int, ...] | int:
     """A class, or a tag per word that is read; 0 where nothing is asked."""
     if task == "ate":
         return tags(reader.shown(item), item.spans) if item else ()
@@ -224,23 +225,3 @@ def quality(task: Task, items: Sequence[ClassifierItem], predictions: Sequence[P
         * right
         / max(1, sum(len(item.spans) for item in items) + sum(len(prediction.spans) for prediction in predictions))
     )
-
-
-def fingerprint(
-    choice: Choice,
-    task: Task,
-    train: Sequence[ClassifierItem],
-    valid: Sequence[ClassifierItem],
-    seed: int,
-    means: Means,
-    config: ClassifierConfig,
-) -> str:
-    """What makes two trainings the same."""
-    total = hashlib.sha256(
-        repr((choice.name, choice.base, task, seed, config, means, torch.__version__)).encode("utf-8", "surrogatepass")
-    )
-    for items in (train, valid):
-        total.update(f"\n{len(items)}\n".encode())
-        for item in items:
-            total.update(repr(item).encode("utf-8", "surrogatepass"))
-    return total.hexdigest()

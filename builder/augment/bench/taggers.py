@@ -23,47 +23,56 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from builder.augment.bench.models.classifier_items import ClassifierConfig
-from builder.augment.bench.models.inputs import BEGIN, IGNORED, INSIDE, OUTSIDE, PieceBatch, Tables
+from builder.augment.bench.classifiers import ClassifierConfig
+from builder.augment.bench.inputs import BEGIN, IGNORED, INSIDE, OUTSIDE, PieceBatch, Tables
 from builder.learning.encode import PAD, UNK
-
-# ---- taggers
 
 # ---- Sentence classifiers
 
 
-class WordEmbedding(nn.Module):
-    """Words as vectors [B, T, vector_size]; in training some words are hidden, so that the vector of unknown ones is
-    learnt. `words` is their number, or their vectors [words, size], which `freeze` in the config keeps as they came.
+class Vectors(nn.Module):
+    """Words as vectors [B, T, size]: learnt ones of so many `words`, or general and domain vectors side by side, which
+    `freeze` in the config keeps as they came. In training some words are hidden, so that the vector of unknown ones is
+    learnt. `aspects`: a word also tells whether it belongs to the aspect.
     """
 
-    def __init__(self, words: int | Tensor, config: ClassifierConfig) -> None:
+    def __init__(self, words: int | Tables, config: ClassifierConfig, aspects: bool = False) -> None:
         super().__init__()
         self.hidden_share = config.unknown
-        count, self.size = (words, config.vector_size) if isinstance(words, int) else words.shape
-        self.table = nn.Embedding(count, self.size, padding_idx=PAD)
         if isinstance(words, int):
-            nn.init.normal_(self.table.weight, std=0.1)
+            own = nn.Embedding(words, config.vector_size, padding_idx=PAD)
+            nn.init.normal_(own.weight, std=0.1)
+            self.tables = nn.ModuleList([own])
         else:
-            self.table.weight = nn.Parameter(words.clone(), requires_grad=not config.freeze)
-        self.aspect = nn.Embedding(2, self.size)
-        nn.init.zeros_(self.aspect.weight)
+            self.tables = nn.ModuleList(_table(table, known and config.freeze) for table, known in words.weights)
+        self.size = sum(table.embedding_dim for table in self.tables)  # type: ignore[misc]
+        self.aspect = nn.Embedding(2, self.size) if aspects else None
+        if self.aspect:
+            nn.init.zeros_(self.aspect.weight)
         self.dropout = nn.Dropout(config.dropout)
 
     def forward(self, batch: PieceBatch) -> Tensor:
         ids = batch.ids
         if self.training and self.hidden_share:
             ids = torch.where((torch.rand(ids.shape).to(ids.device) < self.hidden_share) & batch.mask, UNK, ids)
-        out: Tensor = self.dropout(self.table(ids) + self.aspect(batch.inside)) * batch.mask[..., None]
-        return out
+        out = torch.cat([table(ids) for table in self.tables], -1)
+        out = out if self.aspect is None else out + self.aspect(batch.inside)
+        shown: Tensor = self.dropout(out) * batch.mask[..., None]
+        return shown
+
+
+def _table(vectors: Tensor, frozen: bool) -> nn.Embedding:
+    out = nn.Embedding(vectors.shape[0], vectors.shape[1], padding_idx=PAD)
+    out.weight = nn.Parameter(vectors.clone(), requires_grad=not frozen)
+    return out
 
 
 class _Classes(nn.Module, ABC):
     """What the three share: dropout, an affine layer to the classes, cross entropy."""
 
-    def __init__(self, words: int | Tensor, features: int, classes: int, config: ClassifierConfig) -> None:
+    def __init__(self, words: int | Tables, features: int, classes: int, config: ClassifierConfig) -> None:
         super().__init__()
-        self.embedded = WordEmbedding(words, config)
+        self.embedded = Vectors(words, config, aspects=True)
         self.dropout = nn.Dropout(config.dropout)
         self.out = nn.Linear(features, classes)
 
@@ -82,7 +91,7 @@ class _Classes(nn.Module, ABC):
 class Lstm(_Classes):
     """A bidirectional LSTM; the mean and the maximum of its states over the words are read. [B, 4 × width]."""
 
-    def __init__(self, words: int | Tensor, classes: int, config: ClassifierConfig) -> None:
+    def __init__(self, words: int | Tables, classes: int, config: ClassifierConfig) -> None:
         super().__init__(words, 4 * config.width, classes, config)
         self.lstm = nn.LSTM(self.embedded.size, config.width, batch_first=True, bidirectional=True)
 
@@ -97,7 +106,7 @@ class Rnn(_Classes):
     4.2). [B, width].
     """
 
-    def __init__(self, words: int | Tensor, classes: int, config: ClassifierConfig) -> None:
+    def __init__(self, words: int | Tables, classes: int, config: ClassifierConfig) -> None:
         super().__init__(words, config.width, classes, config)
         self.lstm = nn.LSTM(self.embedded.size, config.width, batch_first=True)
 
@@ -112,7 +121,7 @@ class Cnn(_Classes):
     [B, width].
     """
 
-    def __init__(self, words: int | Tensor, classes: int, config: ClassifierConfig) -> None:
+    def __init__(self, words: int | Tables, classes: int, config: ClassifierConfig) -> None:
         super().__init__(words, config.width, classes, config)
         self.filters = nn.ModuleList(
             nn.Conv1d(self.embedded.size, config.width, size, padding=size // 2) for size in config.sizes
@@ -136,32 +145,6 @@ def recurrent(layer: nn.LSTM | nn.GRU, x: Tensor, mask: Tensor) -> Tensor:
 
 TAGS = 3
 _NEVER = -1e4
-
-
-class Vectors(nn.Module):
-    """General and domain vectors side by side, [B, T, general + domain]. `freeze` in the config keeps the tables as
-    they came.
-    """
-
-    def __init__(self, tables: Tables, config: ClassifierConfig) -> None:
-        super().__init__()
-        self.hidden_share = config.unknown
-        self.tables = nn.ModuleList(_table(table, frozen=known and config.freeze) for table, known in tables.weights)
-        self.dropout = nn.Dropout(config.dropout)
-        self.size = sum(table.shape[1] for table, _ in tables.weights)
-
-    def forward(self, batch: PieceBatch) -> Tensor:
-        ids = batch.ids
-        if self.training and self.hidden_share:
-            ids = torch.where((torch.rand(ids.shape).to(ids.device) < self.hidden_share) & batch.mask, UNK, ids)
-        out: Tensor = self.dropout(torch.cat([table(ids) for table in self.tables], -1))
-        return out
-
-
-def _table(vectors: Tensor, frozen: bool) -> nn.Embedding:
-    out = nn.Embedding(vectors.shape[0], vectors.shape[1], padding_idx=0)
-    out.weight = nn.Parameter(vectors.clone(), requires_grad=not frozen)
-    return out
 
 
 class TagCrf(nn.Module):

@@ -1,1 +1,0 @@
-"""Classifiers and aspect taggers of the augmentation papers, which only the bench trains."""

@@ -1,0 +1,363 @@
+"""`cbert`, `bert`, `context` and `context+label`: words are replaced by what a network thinks may stand in their place.
+
+In: sentences with a label, or with marks. Out: candidates in which some words outside of all marks are others. How
+words are chosen and predicted is a `Plan`. A network is trained on the sentences here: masks are drawn anew every
+epoch, until the validation loss no longer falls.
+
+`cbert` (Wu et al. 2019): words are masked and predicted by a BERT that reads labels where segments stood; `bert` is the
+same without label. `k` other words, `rounds` times over (algorithm 1, steps 5 and 6; its M, the number of new
+sentences, is copies times sentences). Bases: `embedded`, an encoder trained on the sentences alone, or any BERT of a
+hub or a folder: `cbert` fine-tunes it until its validation loss no longer falls, `bert` uses it as it is. Either base
+may learn from a corpus first; then an encoder without a head for masked words will do.
+
+`context` and `context+label` (Kobayashi 2018): every word is replaced, with a probability, by a word drawn from a
+bidirectional LSTM language model, given the words around; with `+label` given the label as well. Words, also in
+Chinese. The language model learns from raw text first, as Kobayashi's does from WikiText, where a corpus is named; else
+from the sentences alone, first without their labels.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from builder.augment.method_settings import CBertSettings, ContextSettings, Training, describe_settings, sign_method
+from builder.augment.nets import cloze
+from builder.augment.nets.cloze import Blank, Cloze, Fill, fill, take_over, train
+from builder.augment.records import Edit, Rewrite, Sentence
+from builder.augment.training import Conditions, Workplace, english, free_words, kept
+from builder.core.errors import ModelError
+from builder.learning.checkpoint import tensor_digest
+from builder.learning.devices import choose
+from builder.learning.obtain import Phase, Schedule, load_or_train, split_held_out, training_key
+from builder.learning.pieces import Cut, Inventory, Units
+from builder.learning.task import seed_of
+
+CBERT, BERT, CONTEXT, CONTEXT_LABEL = "cbert", "bert", "context", "context+label"
+
+Words = tuple[tuple[int, ...], ...]
+Steps = tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]
+Plan = Callable[[Words, random.Random], Steps]
+"""Of the words that may be replaced, as tokens: the steps of `Fill`."""
+_CHUNK = 4096
+_CONTEXT_RATE = 2e-3
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ClozeModel:
+    """A network that predicts hidden words, its tokens, and the labels that it is told of each token."""
+
+    network: Cloze
+    inventory: Inventory
+    conditions: Conditions
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Replacing:
+    """A trained model as a Method. `plan` chooses the words of a candidate. `temperature` 0 takes the best token;
+    `differ`: a replaced word's first token is another than before.
+    """
+
+    name: str
+    settings: Training
+    model: ClozeModel
+    plan: Plan
+    digest: str
+    place: Workplace
+    temperature: float = 1.0
+    differ: bool = True
+
+    @property
+    def signature(self) -> str:
+        labels, digest = f"labels={self.model.conditions.mode}", f"model {self.digest[:16]}"
+        return sign_method(self.name, self.settings, labels, digest)
+
+    def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Rewrite, ...]]:
+        """`copies` candidates a sentence, each with words of its own drawn; none where no word may be replaced."""
+        for at in range(0, len(sentences), _CHUNK):
+            yield from self._chunk(sentences[at : at + _CHUNK], copies, seed)
+
+    def _chunk(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Rewrite, ...]]:
+        plans = [
+            (n, cut, item) for n, sentence in enumerate(sentences) for cut, item in self._fills(sentence, copies, seed)
+        ]
+        made: dict[int, dict[int, Rewrite]] = {}
+        items, model, place = [item for *_, item in plans], self.model, self.place
+        for i, (new, score) in fill(model.network, items, model.inventory, place.threads, place.progress):
+            n, cut, _ = plans[i]
+            changed = {at: token for at, token in new.items() if token != cut.ids[at]}
+            if edits := edited(model.inventory, sentences[n], cut, changed):
+                made.setdefault(n, {})[i] = Rewrite(sentences[n].id, edits, score)
+        for n in range(len(sentences)):
+            yield distinct(candidate for _, candidate in sorted(made.get(n, {}).items()))
+
+    def _fills(self, sentence: Sentence, copies: int, seed: int) -> Iterator[tuple[Cut, Fill]]:
+        cut = self.model.inventory.cut(sentence.text, sentence.words)
+        words = free_words(sentence, cut.spans, kept(sentence, "aspect+opinion"))
+        if not words or len(cut) > self.model.network.longest:
+            return
+        labels = self.model.conditions.labels(sentence, cut.spans)
+        for copy in range(copies):
+            number = seed_of(seed, self.name, sentence.id, sentence.text, copy)
+            steps = self.plan(words, random.Random(number))
+            first = frozenset(word[0] for word in words) if self.differ else frozenset[int]()
+            if steps:
+                yield cut, Fill(cut.ids, labels, steps, first, number, self.temperature)
+
+
+def edited(inventory: Inventory, sentence: Sentence, cut: Cut, new: dict[int, int]) -> tuple[Edit, ...]:
+    """The edits that put new tokens in place of old ones; none where tokens of bytes make no whole character."""
+    edits = tuple(Edit(*change) for change in inventory.written(sentence.text, cut, new))
+    return () if any("\ufffd" in edit.text for edit in edits) else edits
+
+
+def in_turn(words: Words) -> Steps:
+    """The steps that predict words side by side, the tokens of each in turn."""
+    return tuple(
+        (
+            tuple(sorted(word[turn] for word in words if turn < len(word))),
+            tuple(sorted(at for word in words for at in word[turn:])),
+        )
+        for turn in range(max(map(len, words)))
+    )
+
+
+def distinct(candidates: Iterator[Rewrite]) -> tuple[Rewrite, ...]:
+    """The first of every two with the same edits."""
+    return tuple({candidate.edits: candidate for candidate in reversed(list(candidates))}.values())[::-1]
+
+
+def unit_inventory(sentences: Sequence[Sentence], words: bool, min_count: int) -> Inventory:
+    """Words, or characters where most sentences are Chinese and `words` does not ask for words."""
+    spaced = english(sentences)
+    return Units.of(
+        ((sentence.text, sentence.words) for sentence in sentences),
+        "word" if spaced or words else "char",
+        spaced,
+        min_count,
+    )
+
+
+TokenisedSentence = tuple[tuple[int, ...], tuple[int, ...], Words]
+"""Tokens, a label of each, and the words that may be replaced."""
+
+
+@dataclass(frozen=True, slots=True)
+class Masking:
+    """How blanks are drawn from a sentence: which `share` of its words is asked for, and whether they are `hidden`."""
+
+    share: float
+    hidden: bool
+
+
+@dataclass(frozen=True, slots=True)
+class BlankSource:
+    """The training sentences as tokens, and those held out; blanks are drawn from them."""
+
+    items: tuple[TokenisedSentence, ...]
+    held: tuple[TokenisedSentence, ...]
+    mask: int
+    masking: Masking
+
+    @classmethod
+    def of(cls, sentences: Sequence[Sentence], model: ClozeModel, masking: Masking, seed: int) -> BlankSource:
+        """ModelError where no sentence has a word to learn."""
+        ids: list[str] = []
+        items: list[TokenisedSentence] = []
+        for sentence in sentences:
+            cut = model.inventory.cut(sentence.text, sentence.words)
+            words = free_words(sentence, cut.spans, ())
+            if words and len(cut) <= model.network.longest:
+                ids.append(sentence.id)
+                items.append((cut.ids, model.conditions.labels(sentence, cut.spans), words))
+        if not items:
+            raise ModelError(f"no sentence to learn from (of {len(sentences)})", fix="give more training text")
+        learnt, held = split_held_out(ids, 0.05, seed)
+        return cls(tuple(items[n] for n in learnt), tuple(items[n] for n in held), model.inventory.mask, masking)
+
+    def draw(self, count: int, seed: int, labelled: bool, held: bool = False) -> list[Blank]:
+        """`count` sentences, all as often as each other, with fresh blanks."""
+        draw, items = random.Random(seed), self.held if held else self.items
+        order = draw.sample(range(len(items)), len(items))
+        return [self._blank(items[order[n % len(items)]], draw, labelled) for n in range(count)]
+
+    def _blank(self, item: TokenisedSentence, draw: random.Random, labelled: bool) -> Blank:
+        ids, labels, words = item
+        chosen = draw.sample(words, max(1, round(self.masking.share * len(words))))
+        places = tuple(sorted(at for word in chosen for at in word))
+        shown = tuple(self.mask if self.masking.hidden and at in set(places) else i for at, i in enumerate(ids))
+        return Blank(shown, labels if labelled else (0,) * len(ids), places, tuple(ids[at] for at in places))
+
+    def phase(self, schedule: Schedule, labelled: bool, seed: int) -> Phase[Blank]:
+        """A phase of the training, its blanks drawn by epoch."""
+        count = max(len(self.items), schedule.least)
+        held = self.draw(max(200, len(self.held)), seed, labelled, True)
+        return Phase(lambda epoch: self.draw(count, seed_of(seed, labelled, epoch), labelled), held, schedule)
+
+
+@dataclass(frozen=True, slots=True)
+class ClozeTraining:
+    """How a cloze model is trained: in `phases` of (schedule, with labels), on blanks drawn by `masking`.
+
+    `description` names the settings that the model depends on, `base` the weights that training begins with.
+    """
+
+    name: str
+    description: str
+    phases: Sequence[tuple[Schedule, bool]]
+    masking: Masking
+    base: str = "embedded"
+
+
+def begin_on_corpus(
+    model: ClozeModel, plain: Cloze, corpus: Sequence[Sentence], training: ClozeTraining, place: Workplace
+) -> str:
+    """Give the model the weights of an unconditional network that learnt from raw text, the same for every label.
+    Returns their digest.
+    """
+    unconditional = ClozeModel(plain, model.inventory, Conditions.of("none", corpus))
+    digest = train_cloze(unconditional, corpus, training, place.of_corpus(training.name))
+    take_over(model.network, plain)
+    return digest
+
+
+def train_cloze(model: ClozeModel, sentences: Sequence[Sentence], training: ClozeTraining, place: Workplace) -> str:
+    """Give the network its weights: those that are kept, or those that training leads to. Returns their digest."""
+    network, masking, seed = model.network, training.masking, place.seed
+    if not training.phases:
+        network.to(choose(place.device))
+        return tensor_digest(dict(network.named_parameters()))
+    source = BlankSource.of(sentences, model, masking, seed)
+    data = [(sentence.id, sentence.text, sentence.words, sentence.marks, sentence.label) for sentence in sentences]
+    settings = (training.description, model.conditions, masking, seed)
+    key = training_key(training.name, settings, data, training.base, __name__)
+    phases = [source.phase(schedule, labelled, seed) for schedule, labelled in training.phases]
+    digest = load_or_train(place, key, network, lambda run: train(network, phases, run))
+    network.eval()
+    return digest
+
+
+# ---- cbert and bert
+
+
+def load_cbert(
+    settings: CBertSettings,
+    sentences: Sequence[Sentence],
+    place: Workplace,
+    name: str = CBERT,
+    corpus: Sequence[Sentence] = (),
+) -> Replacing:
+    """`cbert`, or `bert` by that name, with the model of these sentences and settings: read, or trained and kept.
+    `corpus` are the raw sentences that `settings.corpus` names.
+
+    Raises ModelError for a base that is no BERT, InputError where labels overlap.
+    """
+    conditions = Conditions.of("none" if name == BERT else settings.labels, sentences)
+    model, digest = train_cbert(settings, sentences, conditions, place, name, corpus)
+    plan = (
+        partial(individually, settings.share) if settings.share else partial(words_at_once, settings.k, settings.rounds)
+    )
+    heat = settings.temperature if settings.replacement == "sampled" else 0.0
+    return Replacing(name, settings, model, plan, digest, place, heat, not settings.again)
+
+
+def train_cbert(
+    settings: CBertSettings,
+    sentences: Sequence[Sentence],
+    conditions: Conditions,
+    place: Workplace,
+    name: str = CBERT,
+    corpus: Sequence[Sentence] = (),
+) -> tuple[ClozeModel, str]:
+    """The conditional masked language model and its digest: read, or trained and kept."""
+    masking, embedded = Masking(max(settings.mask, settings.share), hidden=True), settings.base == "embedded"
+    known = unit_inventory(corpus or sentences, False, settings.min_count) if embedded else None
+
+    def begin(labels: int) -> tuple[Cloze, Inventory, str]:
+        if known is None:
+            return cloze.based(settings.base, labels, place.seed, bool(corpus))
+        network = cloze.embedded(known.size, labels, settings.width, settings.layers, place.seed)
+        return network, known, "embedded"
+
+    network, inventory, base = begin(len(conditions.names))
+    model = ClozeModel(network, inventory, conditions)
+    if corpus:
+        first, (plain, _, weights) = settings.begun(), begin(1)
+        phases = [(place.schedule(first, first.epochs, corpus, first.own_rate), False)]
+        training = ClozeTraining(BERT, _describe(first, masking), phases, masking, weights)
+        base = begin_on_corpus(model, plain, corpus, training, place)
+    epochs = [(settings.epochs, True)] if name != BERT else []
+    if embedded and not corpus and (settings.pretrain_epochs or name == BERT):
+        epochs.insert(0, (settings.pretrain_epochs or settings.epochs, False))
+    phases = [(place.schedule(settings, number, sentences, settings.own_rate), labelled) for number, labelled in epochs]
+    training = ClozeTraining(name, _describe(settings, masking), phases, masking, base)
+    return model, train_cloze(model, sentences, training, place)
+
+
+def _describe(settings: CBertSettings, masking: Masking) -> str:
+    """What a trained model depends on besides its data."""
+    names = ("base", "rate", "width", "layers", "min_count", "least", "epochs", "pretrain_epochs")
+    return " ".join([str(masking.share), *(str(getattr(settings, name)) for name in names)])
+
+
+def words_at_once(k: int, rounds: int, words: Words, draw: random.Random) -> Steps:
+    """`k` whole words a round; a word's tokens are predicted in turn, words of a round side by side."""
+    steps: list[tuple[tuple[int, ...], tuple[int, ...]]] = []
+    left: Words = ()
+    for _ in range(rounds):
+        left = left or tuple(draw.sample(words, len(words)))
+        chosen, left = left[:k], left[k:]
+        steps += in_turn(chosen)
+    return tuple(steps)
+
+
+def individually(share: float, words: Words, draw: random.Random) -> Steps:
+    """A share of the tokens, each predicted without the others (Li et al. 2020, appendix A)."""
+    tokens = [at for word in words for at in word]
+    chosen = tuple(sorted(draw.sample(tokens, max(1, round(share * len(tokens))))))
+    return ((chosen, chosen),)
+
+
+# ---- context and context+label
+
+
+def load_context(
+    settings: ContextSettings,
+    sentences: Sequence[Sentence],
+    place: Workplace,
+    name: str = CONTEXT_LABEL,
+    corpus: Sequence[Sentence] = (),
+) -> Replacing:
+    """`context+label`, or `context` by that name, with the language model of these sentences: read, or trained and
+    kept. `corpus` are the raw sentences that `settings.corpus` names.
+    """
+    conditions = Conditions.of("none" if name == CONTEXT else settings.labels, sentences)
+    inventory = unit_inventory(corpus or sentences, True, settings.min_count)
+    network, plain = (
+        cloze.lstm(inventory.size, labels, settings.width, place.seed) for labels in (len(conditions.names), 1)
+    )
+    model, masking, base = ClozeModel(network, inventory, conditions), Masking(1.0, hidden=False), "embedded"
+    if corpus:
+        first = settings.begun()
+        phases = [(place.schedule(first, first.epochs, corpus, _CONTEXT_RATE), False)]
+        training = ClozeTraining(CONTEXT, describe_settings(first, training=True), phases, masking)
+        base = begin_on_corpus(model, plain, corpus, training, place)
+    epochs = [(settings.epochs, True)] if name == CONTEXT_LABEL else []
+    if settings.pretrain_epochs and not corpus:
+        epochs.insert(0, (settings.pretrain_epochs, False))
+    phases = [(place.schedule(settings, number, sentences, _CONTEXT_RATE), labelled) for number, labelled in epochs]
+    training = ClozeTraining(name, describe_settings(settings, training=True), phases, masking, base)
+    digest = train_cloze(model, sentences, training, place)
+    return Replacing(
+        name, settings, model, partial(by_chance, settings.probability), digest, place, settings.temperature
+    )
+
+
+def by_chance(probability: float, words: Words, draw: random.Random) -> Steps:
+    """Every word with the same probability, one at least; no word is masked, for the model reads only what stands
+    around each.
+    """
+    chosen = [word for word in words if draw.random() < probability] or [draw.choice(words)]
+    return ((tuple(at for word in chosen for at in word), ()),)

@@ -1,0 +1,117 @@
+"""What holds for every method that trains a model: candidates that depend on a sentence alone, a model
+found again, bases of the right kind, settings that make sense.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tiny_hub
+
+from builder.augment.method_settings import (
+    CBertSettings,
+    ContextSettings,
+    Gpt2Settings,
+    MaskedSeq2SeqSettings,
+    StyleTransferSettings,
+)
+from builder.augment.methods import gpt2, masked_seq2seq, replacing, style_transfer
+from builder.augment.nets import beam
+from builder.augment.nets.hub import CAUSAL, ENCODER, MASKED, SEQ2SEQ, load_model
+from builder.augment.records import Method, Sentence, applied
+from builder.augment.settings import GONE, AugmentSettings, make_settings
+from builder.augment.training import Workplace
+from builder.core.config import flat
+from builder.core.errors import ConfigError, ModelError
+
+SIZE: dict[str, Any] = {"width": 16, "epochs": 1, "least": 16, "min_count": 1}
+BLANKS: dict[str, Any] = {"pretrain_epochs": 1, **SIZE}
+CBERT = CBertSettings(layers=1, k=2, rounds=2, **BLANKS)
+Load = Callable[[Sequence[Sentence], Workplace], Method]
+METHODS: dict[str, Load] = {
+    "cbert": lambda given, place: replacing.load_cbert(CBERT, given, place),
+    "bert": lambda given, place: replacing.load_cbert(CBERT, given, place, "bert"),
+    "context+label": lambda given, place: replacing.load_context(ContextSettings(**BLANKS), given, place),
+    "context": lambda given, place: replacing.load_context(ContextSettings(**BLANKS), given, place, "context"),
+    "gpt2": lambda given, place: gpt2.load(Gpt2Settings(layers=1, **SIZE), given, place),
+    "masked-seq2seq": lambda given, place: masked_seq2seq.load(MaskedSeq2SeqSettings(**BLANKS), given, place),
+    "style-transfer": lambda given, place: style_transfer.load(
+        StyleTransferSettings(layers=1, share=0.1, **BLANKS), given, place
+    ),
+}
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_candidates_depend_on_a_sentence_alone_and_a_model_is_found_again(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sentences = tiny_hub.chinese(opinions=False, labels=True)
+    made = METHODS[name](sentences, Workplace(tmp_path / "model"))
+    whole = list(made.propose(sentences, 3, 1))
+    assert made.name == name
+    assert sum(map(len, whole)) >= len(sentences)
+    assert (list(made.propose(sentences, 3, 2)) == whole) is (name == "gpt2"), "beams are not drawn"
+    kept = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("weights.safetensors")}
+    again = METHODS[name](sentences, Workplace(tmp_path / "model"))
+    assert again.signature == made.signature and kept
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("weights.safetensors")} == kept
+    monkeypatch.setattr(beam, "BATCH", 2)
+    order = random.Random(3).sample(range(len(sentences)), len(sentences))
+    assert list(again.propose([sentences[i] for i in order], 3, 1)) == [whole[i] for i in order]
+    assert METHODS[name](sentences[1:], Workplace(tmp_path / "model")).signature != made.signature, "trained anew"
+
+
+@pytest.mark.parametrize("name", ["context", "masked-seq2seq"])
+def test_english_words_are_written_with_their_spaces(name: str, tmp_path: Path) -> None:
+    sentences = tiny_hub.english(opinions=False)
+    proposed = METHODS[name](sentences, Workplace(tmp_path)).propose(sentences, 4, 1)
+    texts = [applied(one.text, each.edits) for one, found in zip(sentences, proposed, strict=True) for each in found]
+    assert len(texts) >= 12
+    assert not [text for text in texts if "  " in text or " ," in text or " ." in text or text != text.strip()]
+
+
+@pytest.mark.parametrize(
+    ("kind", "base", "called"),
+    [
+        (MASKED, "bart", "'bart' model is no masked language model"),
+        (MASKED, "gpt2", "'gpt2' model is no masked language model"),
+        (CAUSAL, "bert", "BertForMaskedLM is no causal language model"),
+        (SEQ2SEQ, "bert", "'bert' model is no encoder-decoder"),
+        (SEQ2SEQ, "gpt2", "'gpt2' model is no encoder-decoder"),
+        (ENCODER, "gpt2", "'gpt2' model is no encoder"),
+        (ENCODER, "bart", "'bart' model is no encoder"),
+        (ENCODER, "none", "no model here: there is no such folder"),
+    ],
+)
+def test_a_base_of_the_wrong_kind_says_what_it_is(kind: str, base: str, called: str, tmp_path: Path) -> None:
+    source = str(tmp_path / "none") if base == "none" else tiny_hub.save(tmp_path / "base", base)
+    with pytest.raises(ModelError, match=called):
+        load_model(source, kind)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("cbert.k", 0), ("cbert.replacement", "worst"), ("cbert.labels", "valence"), ("cbert.share", 1.0),
+        ("cbert.temperature", 0.0), ("context.probability", 0.0), ("context.labels", "x"), ("context.width", 0),
+        ("gpt2.beams", 0), ("gpt2.keep", "all"), ("masked_seq2seq.r", 0.0), ("masked_seq2seq.r", 1.5),
+        ("masked_seq2seq.keep", "opinion"), ("masked_seq2seq.beams", 0), ("masked_seq2seq.most", -1),
+        ("style_transfer.labels", "bio"), ("style_transfer.words", 0), ("style_transfer.share", 0.0),
+        ("style_transfer.replacement", "worst"), ("style_transfer.find", "gradient"),
+    ],
+)  # fmt: skip
+def test_settings_that_make_no_sense_are_refused(key: str, value: object) -> None:
+    with pytest.raises(ConfigError, match=rf"^--set: {key} = .* is not "):
+        make_settings({key: value})
+
+
+def test_a_setting_of_an_earlier_version_says_what_stands_in_its_place() -> None:
+    assert not GONE.keys() & flat(AugmentSettings()).keys()
+    with pytest.raises(ConfigError, match=r"unknown key 'cbert\.threads'; set `threads`, which all methods share"):
+        make_settings({"cbert.threads": 4})
+    with pytest.raises(ConfigError, match=r"unknown key 'style_transfer\.opposite'; leave it out"):
+        make_settings({"style_transfer.opposite": [["0", "1"]]})
