@@ -155,7 +155,7 @@ def review(
         return RejectedRow(row, "type", f"row {row}: the text is an object or a list, not a string", storable(content))
     made = RawReview(
         row, content, _label(id), _label(source), _label(place), rating_of(rating), _label(group), date_of(date, order),
-        tuple(map(_kept, kept)),
+        tuple(map(_label, kept)),
     )  # fmt: skip
     return unfit(row, (made.text, made.id, made.source, made.place, made.group, *made.kept)) or made
 
@@ -209,25 +209,18 @@ def _finite(value: float | Decimal) -> bool:
         return False
 
 
-def _kept(value: object) -> str | None:
-    """A cell as text: a time as ISO 8601 has it, a list or an object as JSON, bytes as hexadecimal digits."""
+def _label(value: object) -> str | None:
+    """A cell as text: 12 for 12.0, a time as ISO 8601 has it, a list or an object as JSON, bytes as hexadecimal
+    digits; None for what is empty.
+    """
+    if value is None or isinstance(value, str):
+        return (value or "").strip() or None
     if isinstance(value, bool | dict | list):
         return json.dumps(value, ensure_ascii=False, default=str)
-    if value is None or isinstance(value, str | int | float | Decimal):
-        return _label(value)
-    if isinstance(value, date):
-        return value.isoformat()
-    return value.hex() if isinstance(value, bytes) else str(value)
-
-
-def _label(value: object) -> str | None:
-    """An id, place or source as text: 12 for 12.0, None for what is empty or no single value."""
-    if isinstance(value, str):
-        return value.strip() or None
-    if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
-        return None
     if isinstance(value, float):
         return (
             None if math.isnan(value) else str(int(value)) if value.is_integer() and abs(value) < 1e15 else str(value)
         )
-    return str(value)
+    if isinstance(value, date):
+        return value.isoformat()
+    return value.hex() if isinstance(value, bytes) else str(value)
