@@ -185,6 +185,18 @@ def test_a_column_that_is_kept_is_not_unused_however_its_name_is_written(tmp_pat
     assert (seen.unused, seen.kept) == (("other",), ("branch_name",))
 
 
+def test_a_preview_says_that_the_place_is_masked_where_it_is_kept_and_which_cells_it_cannot_read(tmp_path: Path) -> None:
+    source = tmp_path / "in.csv"
+    lines = ("湯很好喝,甲店,2024/3/1,5", "麵很難吃,甲店,昨天,多", "服務很慢,乙店,someday,", "環境很好,乙店,,4 星")
+    source.write_text("\n".join(("text,place,date,rating", *lines)), encoding="utf-8")
+    seen = preview(source, resolve(options={"input.keep_columns": ("date", "place")}).config)
+    assert seen.unread == {"rating": (1, "多"), "date": (2, "昨天")}
+    shown = list(seen.lines())
+    assert "  rating  ← rating (1 row without: “多” is no rating)" in shown
+    assert "  date    ← date (2 rows without: “昨天” is no date)" in shown
+    assert "  kept    date, place: in the release, masked as the text is; place becomes [店名] in every row" in shown
+
+
 def test_the_option_names_them_with_commas(tmp_path: Path, here: Command) -> None:
     source = tmp_path / "in.csv"
     source.write_text("text,branch,when\n湯很好喝,甲,2024\n", encoding="utf-8")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from builder.core.errors import printable
@@ -47,7 +47,8 @@ class Preview:
     `by_content`: the text column is known by what it holds. `unused`: columns that no role took and that do not
     pass through. `kept`: those that do, by their names in the release. `unusable`: rows that will be set aside, by
     reason, of those that were looked at. `samples`: the first usable texts. `reused_ids`: usable rows whose id an
-    earlier one has.
+    earlier one has. `unread`: by role, in how many usable rows the cell is no rating or no date, and the first such.
+    `keeps_place`: the place passes through too.
     """
 
     file: str
@@ -61,6 +62,8 @@ class Preview:
     samples: tuple[str, ...]
     reused_ids: int = 0
     kept: tuple[str, ...] = ()
+    unread: dict[str, tuple[int, str]] = field(default_factory=dict)
+    keeps_place: bool = False
 
     def as_json(self) -> dict[str, object]:
         """As plain values."""
@@ -76,11 +79,14 @@ class Preview:
             hints["place"] = f" (in several splits; --group-column {shlex.quote(printable(place))} keeps each in one)"
         if self.reused_ids:
             hints["id"] = f" ({counted(self.reused_ids, 'row')} with the id of another: `ID~ROW` in the dataset)"
+        for role, (cells, first) in self.unread.items():
+            hints[role] = f" ({counted(cells, 'row')} without: “{_shortened(first)}” is no {role})"
         for role, name in self.columns.items():
             if name is not None:
                 yield f"  {role:<7} ← {printable(name)}{hints.get(role, '')}"
         if self.kept:
-            yield f"  kept    {', '.join(map(printable, self.kept))}: in the release, masked as the text is"
+            place = f"; {printable(place or '')} becomes [店名] in every row" if self.keeps_place else ""
+            yield f"  kept    {', '.join(map(printable, self.kept))}: in the release, masked as the text is{place}"
         if self.columns.get("id") is None:
             yield f"  id      none: reviews are called {NUMBERED}1, {NUMBERED}2 … by their rows"
         if self.columns.get("place") is None:
@@ -116,6 +122,7 @@ def preview(path: Path, config: Config) -> Preview:
         path, columns_of(settings), settings.encoding or None, count_bytes, settings.sheet or None, understood
     )
     exact, samples, ids, reused = True, list[str](), set[str](), 0
+    unread: dict[str, tuple[int, str]] = {}
     rejected = Counter[str]()
     for rows, item in enumerate(items, start=1):
         if rows > MOST_ROWS:
@@ -127,13 +134,17 @@ def preview(path: Path, config: Config) -> Preview:
             samples += [item.text] if len(samples) < _SAMPLES else []
             reused += item.id in ids
             ids |= {item.id} if item.id else set()
+            for role, cell in item.unread:
+                cells, first = unread.get(role, (0, cell))
+                unread[role] = cells + 1, first
     if not exact:
         rows = _rounded(used[0] * path.stat().st_size / used[1]) if all(used) else MOST_ROWS
     taken = {*understood.columns.values(), *understood.kept}
     unused = tuple(name for name in understood.names if name not in taken)
     return Preview(
         path.name, understood.encoding, rows, exact, dict(understood.columns), understood.by_content, unused,
-        dict(rejected.most_common()), tuple(samples), reused, config.input.keep_columns,
+        dict(rejected.most_common()), tuple(samples), reused, config.input.keep_columns, unread,
+        understood.columns.get("place") in understood.kept,
     )  # fmt: skip
 
 
