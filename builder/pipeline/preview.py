@@ -37,6 +37,11 @@ _REASONS = {
     "sheet": "a sheet that is not read",
     "header": "the header again",
     "type": "no string",
+    "fields": "with more or fewer fields than the header",
+    "quote": "with a stray quotation mark",
+    "json": "no JSON",
+    "nul": "with a NUL character",
+    "encoding": "with invalid Unicode",
 }
 
 

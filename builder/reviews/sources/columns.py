@@ -227,9 +227,12 @@ def resolve(table: Table, columns: Columns, source: Source) -> Picks:
     taken = {position for role, position in picks.items() if role != "group"}  # a group may be the place as well
     free = [i for i in range(len(names)) if i not in taken]
     if "text" not in picks:
-        text = _text(table, free, source)
+        mark = _find_strange_mark(table)
+        text = None if mark else _text(table, free, source)
         if text is None:
             fix = "name it with --text-column, or add a header row if there is none"
+            if mark:
+                fix = f"part columns by commas, semicolons, tabs or |, not by {mark!r}; or {fix}"
             raise InputError(f"no text column; columns found: {_enumerate(names)}", where=where, fix=fix)
         picks["text"] = text
     scopes = [_Names(names, free, scope) for scope in _scopes(names[picks["text"]])]
@@ -347,6 +350,13 @@ def _position(names: Sequence[str], keys: Sequence[str], option: str, name: str,
         where=where,
         fix=f"{did_you_mean(name, names)}correct {option}",
     )
+
+
+def _find_strange_mark(table: Table) -> str:
+    """The mark that seems to part the columns of a table that was read as one, for every line holds it; or empty."""
+    mark = re.search(r"(?<=\w)[^\w\s.](?=\w)", table.names[0]) if len(table.names) == 1 else None
+    cells = [str(cell) for row in islice(table.sample(), LOOK_AT) for cell in row[:1]] if mark else []
+    return mark[0] if mark and cells and all(mark[0] in cell for cell in cells) else ""
 
 
 def _enumerate(names: Sequence[str], most: int = 40) -> str:
