@@ -107,7 +107,9 @@ def between(before: Path, after: Path, samples: int = 5) -> Diff:
         names = [str(release.manifest.get("name", "")) for release in (old, new)]
         if names[0] != names[1]:  # two datasets: a version alone would not tell them apart
             labels = [f"{name} {version}" for name, version in zip(names, labels, strict=True)]
-        sides = [(label, Shelf(release.path, release.splits)) for label, release in zip(labels, (old, new), strict=True)]
+        sides = [
+            (label, Shelf(release.path, release.splits)) for label, release in zip(labels, (old, new), strict=True)
+        ]
         return compare(sides[0], sides[1], samples, compare_making(old.manifest, new.manifest))
 
 
