@@ -185,7 +185,7 @@ def test_a_column_that_is_kept_is_not_unused_however_its_name_is_written(tmp_pat
     assert (seen.unused, seen.kept) == (("other",), ("branch_name",))
 
 
-def test_a_preview_says_that_the_place_is_masked_where_it_is_kept_and_which_cells_it_cannot_read(tmp_path: Path) -> None:
+def test_a_preview_says_that_a_kept_place_is_masked_and_which_cells_it_cannot_read(tmp_path: Path) -> None:
     source = tmp_path / "in.csv"
     lines = ("湯很好喝,甲店,2024/3/1,5", "麵很難吃,甲店,昨天,多", "服務很慢,乙店,someday,", "環境很好,乙店,,4 星")
     source.write_text("\n".join(("text,place,date,rating", *lines)), encoding="utf-8")

@@ -68,14 +68,12 @@ def by_source(pairs: Iterable[str], where: str) -> dict[str, str]:
     return licences
 
 
-HUB_LICENCES = frozenset(
-    """
-    apache-2.0 mit cc0-1.0 cc-by-2.0 cc-by-2.5 cc-by-3.0 cc-by-4.0 cc-by-sa-3.0 cc-by-sa-4.0 cc-by-nc-2.0
-    cc-by-nc-3.0 cc-by-nc-4.0 cc-by-nd-4.0 cc-by-nc-nd-3.0 cc-by-nc-nd-4.0 cc-by-nc-sa-2.0 cc-by-nc-sa-3.0
-    cc-by-nc-sa-4.0 odbl-1.0 odc-by-1.0 pddl-1.0 gpl-3.0 lgpl-3.0 bsd-3-clause cdla-permissive-2.0
-    cdla-sharing-1.0 unlicense
-    """.split()
-)
+HUB_LICENCES = frozenset((
+    "apache-2.0", "mit", "cc0-1.0", "cc-by-2.0", "cc-by-2.5", "cc-by-3.0", "cc-by-4.0", "cc-by-sa-3.0",
+    "cc-by-sa-4.0", "cc-by-nc-2.0", "cc-by-nc-3.0", "cc-by-nc-4.0", "cc-by-nd-4.0", "cc-by-nc-nd-3.0",
+    "cc-by-nc-nd-4.0", "cc-by-nc-sa-2.0", "cc-by-nc-sa-3.0", "cc-by-nc-sa-4.0", "odbl-1.0", "odc-by-1.0", "pddl-1.0",
+    "gpl-3.0", "lgpl-3.0", "bsd-3-clause", "cdla-permissive-2.0", "cdla-sharing-1.0", "unlicense",
+))  # fmt: skip
 """Those that dataset hubs know, in their spelling; every other one is `other` with its name."""
 
 

@@ -1,8 +1,8 @@
 """MkDocs hook: puts what the code says into the pages, when the site is built.
 
-In: pages with lines such as `> commands: made from the code, see the site (`mkdocs serve`).` or `<!-- include: CONTRIBUTING.md -->`. Out: the same pages
-with the command line, the settings, the tables and so on written out. Nothing generated is committed, so that nothing
-can be out of date.
+In: pages with lines such as `> commands: made from the code, see the site (`mkdocs serve`).` or
+`<!-- include: CONTRIBUTING.md -->`. Out: the same pages with the command line, the settings, the tables and so on
+written out. Nothing generated is committed, so that nothing can be out of date.
 """
 
 from __future__ import annotations
