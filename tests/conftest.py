@@ -265,7 +265,9 @@ def small_input(folder: Path) -> tuple[Path, Path]:
     or cannot be used.
     """
     with (SAMPLE / "reviews.csv").open(encoding="utf-8", newline="") as file:
-        rows = [{name: row[name] for name in ("review_id", "place", "rating", "text")} for row in csv.DictReader(file)][:30]
+        rows = list(csv.DictReader(file))[:30]
+    for row in rows:
+        del row["source"]
     usable = [
         row for row in rows if len(row["text"]) > 12 and any("\u4e00" <= char <= "\u9fff" for char in row["text"])
     ]
