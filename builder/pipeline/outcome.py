@@ -72,8 +72,9 @@ class ReleaseOutcome:
         rejected, repeated = self.ingest.get("rejected", 0), self.ingest.get("duplicates", 0)
         if rejected or repeated:
             rows = self.ingest["rows"]
-            repeat = "repeats" if repeated == 1 else "repeat"
-            yield f"Of {counted(rows, 'row')}, {rejected:,} could not be used and {repeated:,} {repeat} another review."
+            repeat = f"{repeated:,} {'repeats' if repeated == 1 else 'repeat'} another review"
+            parts = [f"{rejected:,} could not be used"] * bool(rejected) + [repeat] * bool(repeated)
+            yield f"Of {counted(rows, 'row')}, {' and '.join(parts)}."
         if apart := self.places.get("in_several_splits"):
             named = counted(self.places["named"], "place")
             yield f"{apart:,} of {named} have reviews in several splits; --group-column COLUMN keeps each in one."

@@ -91,7 +91,8 @@ class Preview:
                 yield f"  {role:<7} ← {printable(name)}{hints.get(role, '')}"
         if self.kept:
             place = f"; {printable(place or '')} becomes [店名] in every row" if self.keeps_place else ""
-            yield f"  kept    {', '.join(map(printable, self.kept))}: in the release, masked as the text is{place}"
+            kept = ", ".join(map(printable, self.kept))
+            yield f"  kept    {kept}: in the release, masked as the text is; names alone stay{place}"
         if self.columns.get("id") is None:
             yield f"  id      none: reviews are called {NUMBERED}1, {NUMBERED}2 … by their rows"
         if self.columns.get("place") is None:
