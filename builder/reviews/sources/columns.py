@@ -189,8 +189,8 @@ _SOURCE = ("source", "platform", "來源", "平台", "来源")
 # gosom's.
 _DATE = ("review_timestamp", "iso_date", "date", "review_date", "published_at", "published_at_date", "publish_time",
          "review_datetime_utc", "created_at", "datetime", "timestamp", "time", "日期", "評論日期", "評論時間",
-         "消費日期", "消費日", "用餐日期", "用餐時間", "到訪日期", "消费日期", "用餐时间", "時間戳記",
-         "發表時間", "時間", "评论日期", "评论时间", "发表时间", "时间", "published_date", "time_created", "create_time",
+         "消費日期", "消費日", "用餐日期", "用餐時間", "到訪日期", "消费日期", "用餐时间", "時間戳記", "發表時間",
+         "時間", "评论日期", "评论时间", "发表时间", "时间", "published_date", "time_created", "create_time",
          "unix_review_time", "review_time", "comment_time", "published", "when")
 _MONTH_FIRST = ("reviewdatetimeutc",)
 """Columns whose dates are known to be written 01/25/2026."""
