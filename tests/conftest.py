@@ -266,6 +266,8 @@ def small_input(folder: Path) -> tuple[Path, Path]:
     """
     with (SAMPLE / "reviews.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))[:30]
+    for row in rows:
+        del row["source"]
     usable = [
         row for row in rows if len(row["text"]) > 12 and any("\u4e00" <= char <= "\u9fff" for char in row["text"])
     ]

@@ -406,6 +406,10 @@ def test_a_build_in_python_is_the_build_of_the_command_line(tmp_path: Path) -> N
     assert len(made.extractor("rules")("湯頭濃郁")) == 1
     with pytest.raises(ConfigError, match="anotate"):
         builder.build(reviews, workdir=tmp_path / "w", anotate={"chunk": 2})
+    with pytest.raises(ConfigError, match=r"unknown key 'anotate'; did you mean 'annotate'\?"):
+        builder.build(reviews, workdir=tmp_path / "w", anotate={})
+    with pytest.raises(ConfigError, match="unknown key 'seed'"):
+        builder.build(reviews, workdir=tmp_path / "w", seed={})
     gc.collect()
 
 

@@ -93,6 +93,16 @@ FILES: dict[str, tuple[str, str | bytes, str]] = {
         "who,when,what\na,b,好吃\n",
         r"in\.csv: no text column; columns found: who, when, what; name it with --text-column",
     ),
+    "columns parted by what parts none": (
+        "in.csv",
+        "id#評論\n1#湯頭很好\n",
+        r"in\.csv: no text column; columns found: id#評論; part columns by commas, .*, not by '#'; or name it",
+    ),
+    "header and rows parted differently": (
+        "in.csv",
+        "id,text\n1;湯頭很好\n2;麵也好吃\n",
+        r"in\.csv: no usable review: all 2 rows were rejected \(fields 2\); part columns by the same character",
+    ),
     "every row rejected": (
         "in.csv",
         HEAD + "a,,,\nb,,,only english\nc,,,  \n",

@@ -113,6 +113,10 @@ def test_two_folders_are_compared_by_their_versions_with_five_samples_of_a_kind(
     diff = between(old, new)
     assert (diff.before, diff.after, diff.level, diff.counts["reviews_added"]) == ("1.2.0", "1.2.0", "minor", 7)
     assert diff.samples["reviews_added"] == ("n0", "n1", "n2", "n3", "n4")
+    other = release(tmp_path / "c", files_of(small, replace(facts(small), name="others")))
+    named = between(old, other)
+    assert (named.before, named.after) == (f"{facts(small).name} 1.2.0", "others 1.2.0"), "two datasets are named"
+    assert markdown(named).startswith(f"# {named.before} to {named.after}: ")
 
 
 def test_what_made_two_releases_is_compared_beside_their_data(tmp_path: Path) -> None:

@@ -312,6 +312,8 @@ def test_a_working_directory_that_is_taught_builds_with_it_and_forgets_it(here: 
     back = here("gain", "--workdir", work, "--forget").out
     assert back.startswith("taken back: 0 rules, 0 aspects and the labels of 60 reviews; `builder resume --workdir")
     assert "was taught nothing" in here("gain", "--workdir", work, "--forget").out
+    nothing = here("gain", "--workdir", work, "--forget", "--json").out
+    assert json.loads(nothing) == {"taken_back": {"rules": 0, "aspects": 0, "reviews": 0}}
     assert folders_in(work) == before
     assert not (work / "taught.jsonl").exists()
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from builder import Extractor
 from builder.core.records import Span, Triplet
 from builder.learning.task import element
 from builder.pipeline.release_reviews import _mask
@@ -89,6 +90,26 @@ def test_what_is_judged_is_the_role_beside_a_masked_name_or_nothing(text: str, a
     start = text.index(aspect)
     span = masked.judged((start, start + len(aspect)))
     assert (span and masked.text[slice(*span)]) == judged
+
+
+@pytest.mark.parametrize(
+    ("text", "released"),
+    [
+        ("經理張維德態度很差", [("態度", "差")]),
+        ("店員小美親切", [("店員", "親切")]),
+        ("店員小美態度好", [("態度", "好")]),
+        ("服务员小丽很热情", [("服务员", "热情")]),
+        ("主廚王大明手藝高超", [("手藝", "高超")]),
+        ("店長林先生態度不好", [("態度", "不好")]),
+        ("外場的小琪服務很棒", [("服務", "棒")]),
+        ("服務人員雅婷熱情", [("服務人員", "熱情")]),
+        ("店員美麗大方", [("店員", "美麗"), ("店員", "大方")]),
+    ],
+)
+def test_a_name_is_one_word_that_no_aspect_and_no_opinion_holds(text: str, released: list[tuple[str, str]]) -> None:
+    """小美 is neither small nor beautiful, and what is judged is the role or what it does, before any mask."""
+    found = {(one.aspect.text, one.opinion.text) for one in Extractor()(text)}
+    assert found == set(released)
 
 
 @pytest.mark.parametrize(

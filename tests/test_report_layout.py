@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,19 @@ REPORT = Report(
         ),
     ),
     "made by builder",
+)
+WITH_MORE = replace(
+    REPORT,
+    sections=(
+        *REPORT.sections,
+        Section(
+            "rounds",
+            "Self-training",
+            "One round.",
+            (Table("round", "Rounds", ("model", "new", "right %"), (("E0", 78, None), ("E1", 9, None))),),
+        ),
+        Section("mistakes", "Mistakes", "By kind.", (Table("kinds", "Kinds", ("kind",), (), missing="See `gold`."),)),
+    ),
 )
 
 
@@ -77,6 +91,24 @@ def test_narrow_tables_stand_beside_each_other_where_there_is_room(width: int, b
     assert (likes[0] == dislikes[0] and likes[1] < dislikes[1]) is beside
     assert places[0] > dislikes[0] and (places[2] == section[2] or not beside)
     assert browser.run("document.documentElement.scrollWidth") <= width
+
+
+def test_a_table_alone_stands_beside_the_words_about_it_where_there_is_room(browser: Browser, tmp_path: Path) -> None:
+    (tmp_path / "more.html").write_text(page(WITH_MORE), encoding="utf-8")
+    browser.call("Page.navigate", url=(tmp_path / "more.html").as_uri())
+    browser.wait("!!document.querySelector('#rounds')")
+    script = "['rounds', 'round'].map(id => document.querySelector(`#${id} h2, div#${id}`).getBoundingClientRect())"
+    for width, beside in ((1400, True), (1000, False)):
+        browser.call("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
+        title, table = browser.run(f"{script}.map(box => [box.top, box.left])")
+        assert (title[0] == table[0] and title[1] < table[1]) is beside
+
+
+def test_what_is_not_there_stands_together_at_the_end_and_no_column_is_empty() -> None:
+    pytest.importorskip("jinja2", reason="the extra report is not installed")
+    written = page(WITH_MORE)
+    assert re.findall(r'<section id="(\w+)"', written) == ["glance", "rounds", "absent"]
+    assert "right %" not in written and "<bdi>See gold.</bdi>" in written
 
 
 def test_only_tables_that_fit_into_half_of_the_page_are_narrow() -> None:

@@ -215,6 +215,8 @@ def test_sqlite_utils_searches_a_build_and_reads_what_its_columns_mean(built: Bu
 def test_the_wide_view_has_a_row_for_each_distinct_review_and_counts_what_was_released(built: Built) -> None:
     with db.reading(built.workdir) as connection:
         rows = connection.execute("SELECT key, triplets, positive + negative + neutral FROM reviews_wide").fetchall()
+        dated = dict(connection.execute("SELECT id, date FROM reviews_wide WHERE date IS NOT NULL").fetchall())
+        assert dated == dict(connection.execute("SELECT review, date FROM review_dates").fetchall())
         keys = {key for (key,) in connection.execute("SELECT key FROM reviews WHERE duplicate_of IS NULL")}
         released = dict(connection.execute("SELECT review_key, count(*) FROM released_triplets GROUP BY 1").fetchall())
     assert len(rows) == len(keys) and {key for key, *_ in rows} == keys

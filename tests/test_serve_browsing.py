@@ -96,6 +96,8 @@ def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
 class Read:
     """Stands for an extractor that takes its time: the limit is what is tested."""
 
+    source = "rules"
+
     def __call__(self, text: str) -> tuple[Triplet, ...]:
         time.sleep(0.5)
         return ()
@@ -423,9 +425,20 @@ def test_the_model_of_a_pack_did_not_learn_from_the_rules(tmp_path: Path) -> Non
 def test_a_typed_sentence_is_read_as_the_extractor_reads_it(shown: Any) -> None:
     page = get(shown, "/try?text=餐點不會太鹹，服務人員也很親切").text
     check(page)
-    assert "2 triplets" in page and "不會鹹" in page
+    assert "2 triplets by the rules" in page and "不會鹹" in page
     assert "candidates" in page and "↑nsubj" in page and "path" in page
-    assert "find no triplet" in get(shown, "/try?text=今天星期三").text
+    assert "The rules find no triplet" in get(shown, "/try?text=今天星期三").text
+
+
+def test_a_typed_sentence_is_read_by_rules_and_model_where_both_made_the_build(copied: Path) -> None:
+    """With confidences, and with the words that the rules read."""
+    from builder import Extractor
+
+    both = app.datasette(copied, "a title", "a source", extractor=lambda: Extractor(source="E"))
+    page = get(both, "/try?text=餐點不會太鹹，服務人員也很親切").text
+    check(page)
+    assert "2 triplets by rules and model together" in page and page.count("<dt>confidence</dt>") == 2
+    assert "↑nsubj" in page and "<td>nsubj</td>" in page
 
 
 def test_a_typed_sentence_has_a_longest_length_and_a_longest_time(shown: Any, copied: Path) -> None:

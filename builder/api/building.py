@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from builder.api.extractor import Extractor
 from builder.core.errors import ConfigError
 from builder.core.files import PathLike, write_atomically
 from builder.core.records import Triplet
+from builder.core.settings import Config
 from builder.release import reading
 from builder.release.diff import Diff, between
 from builder.release.export.records import ReviewRow
@@ -256,7 +257,7 @@ def _flat(settings: Mapping[str, object], prefix: str = "") -> dict[str, object]
     """Settings by dotted key."""
     out: dict[str, object] = {}
     for name, value in settings.items():
-        if isinstance(value, Mapping):
+        if isinstance(value, Mapping) and (value or is_dataclass(getattr(Config(), name, None))):
             out |= _flat(value, f"{prefix}{name}.")
         else:
             out[prefix + name] = tuple(value) if isinstance(value, list) else value

@@ -219,7 +219,7 @@ class Extractor:
         """The words of a text with universal tags, heads and dependency relations, as the rules read them.
 
         Raises:
-            ConfigError: this extractor is a model, which reads characters.
+            ConfigError: this extractor is a model alone, which reads characters.
 
         >>> from builder import Extractor
         >>> text = "湯頭濃郁"
@@ -234,7 +234,7 @@ class Extractor:
         Each with the rule that says so.
 
         Raises:
-            ConfigError: this extractor is a model, which has no rules.
+            ConfigError: this extractor is a model alone, which has no rules.
 
         >>> from builder import Extractor
         >>> Extractor().refusals("現場很多客人")
@@ -250,13 +250,12 @@ class Extractor:
 
     @property
     def _reader(self) -> Reader:
-        from builder.engine.reader import RuleSystem
-
-        if not isinstance(self._system, RuleSystem):
+        reader = self._system.reader
+        if reader is None:
             raise ConfigError(
                 f"the model {self.source} reads characters, not words", fix="use Extractor() or source='rules'"
             )
-        return self._system.reader
+        return reader
 
     def __repr__(self) -> str:
         return f"<Extractor: {self.source}>"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -72,7 +72,7 @@ def gain(
     if (teach or forget) and workdir is None:
         raise ConfigError("there is no working directory to teach", fix="name it with --workdir")
     if forget and workdir:
-        _forget(workdir)
+        _forget(workdir, as_json)
         return
     where = gold or workdir
     if where is None:
@@ -185,10 +185,13 @@ def _teach(labels: LabelledRows, where: Path, workdir: Path, weighed: bool, as_j
     )
 
 
-def _forget(workdir: Path) -> None:
-    from builder.teaching.label_sources import forget
+def _forget(workdir: Path, as_json: bool) -> None:
+    from builder.teaching.label_sources import TakenBack, forget
 
     taken = forget(workdir)
+    if as_json:
+        click.echo(json.dumps({"taken_back": asdict(taken or TakenBack(0, 0, 0))}))
+        return
     if not taken:
         click.echo(f"{workdir} was taught nothing")
         return

@@ -50,8 +50,13 @@ def serve(workdir: Path, release: Path | None, host: str, port: int, compare: Pa
 
     def extractor() -> Extractor:
         from builder.api import Extractor
+        from builder.store import db, runs
 
-        return Extractor() if release is not None else Extractor.from_workdir(workdir, source="rules")
+        if release is not None:
+            return Extractor()
+        with db.reading(workdir) as connection:
+            source = "E" if runs.rounds(connection, "E") else "rules"
+        return Extractor.from_workdir(workdir, source)
 
     if host not in ("127.0.0.1", "localhost", "::1"):
         click.echo(f"anyone who reaches {host} can read all of it", err=True)

@@ -118,9 +118,13 @@ class _Commands(_Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for heading, names in HEADINGS.items():
             with formatter.section(heading):
-                formatter.write_dl(
-                    [(name, self._load(self.places[name]).get_short_help_str(_SUMMARY)) for name in names], col_max=12
-                )
+                formatter.write_dl([(name, _summarise(self._load(self.places[name]))) for name in names], col_max=12)
+
+
+def _summarise(command: click.Command) -> str:
+    """What a command does; of a group of several also what they are called."""
+    about = command.get_short_help_str(_SUMMARY)
+    return f"{about.rstrip('.')} ({', '.join(command.places)})." if isinstance(command, _Group) else about
 
 
 _SUMMARY = 60

@@ -121,8 +121,15 @@ def filled(
 def _check_key(key: str, known: list[str], where: str, gone: Mapping[str, str] = GONE) -> None:
     if key in known:
         return
-    close = difflib.get_close_matches(key, known, 1)
-    fix = gone.get(key) or (f"did you mean {close[0]!r}?" if close else "known: " + ", ".join(sorted(known)))
+    within = [name for name in known if name.startswith(f"{key}.")]
+    close = difflib.get_close_matches(key, [*known, *{name.partition(".")[0] for name in known}], 1)
+    fix = gone.get(key) or (
+        f"it is a section with {', '.join(within)}"
+        if within
+        else f"did you mean {close[0]!r}?"
+        if close
+        else "known: " + ", ".join(sorted(known))
+    )
     raise ConfigError(f"unknown key {key!r}", where=where, fix=fix)
 
 

@@ -23,13 +23,18 @@ def canonical(licence: str, where: str) -> str:
     try:
         return canonicalize_license_expression(licence)
     except InvalidLicenseExpression as error:
-        close = difflib.get_close_matches(licence.lower(), known(), 1, 0.5)
-        fix = (
-            f"did you mean {known()[close[0]]!r}? The list: https://spdx.org/licenses; {_OWN}"
-            if close
-            else f"see https://spdx.org/licenses; {_OWN}"
-        )
+        close = _find_near(licence.lower())
+        meant = f"did you mean {known()[close]!r}? The list: " if close else "see "
+        fix = f"{meant}https://spdx.org/licenses; {_OWN}"
         raise ConfigError(f"{licence!r} is no SPDX licence", where=where, fix=fix) from error
+
+
+def _find_near(licence: str) -> str:
+    """Of the licences that people give data, one that begins so or is spelt nearly so; empty where none is."""
+    written = licence.replace(" ", "-")
+    newest = sorted(HUB_LICENCES, reverse=True)
+    begun = [name for name in newest if name.startswith(written) or written.startswith(f"{name}-")]
+    return min(begun or difflib.get_close_matches(written, newest, 1, 0.75), key=len, default="")
 
 
 def known() -> dict[str, str]:
@@ -63,37 +68,12 @@ def by_source(pairs: Iterable[str], where: str) -> dict[str, str]:
     return licences
 
 
-HUB_LICENCES = frozenset(
-    (
-        "apache-2.0",
-        "mit",
-        "cc0-1.0",
-        "cc-by-2.0",
-        "cc-by-2.5",
-        "cc-by-3.0",
-        "cc-by-4.0",
-        "cc-by-sa-3.0",
-        "cc-by-sa-4.0",
-        "cc-by-nc-2.0",
-        "cc-by-nc-3.0",
-        "cc-by-nc-4.0",
-        "cc-by-nd-4.0",
-        "cc-by-nc-nd-3.0",
-        "cc-by-nc-nd-4.0",
-        "cc-by-nc-sa-2.0",
-        "cc-by-nc-sa-3.0",
-        "cc-by-nc-sa-4.0",
-        "odbl-1.0",
-        "odc-by-1.0",
-        "pddl-1.0",
-        "gpl-3.0",
-        "lgpl-3.0",
-        "bsd-3-clause",
-        "cdla-permissive-2.0",
-        "cdla-sharing-1.0",
-        "unlicense",
-    )
-)
+HUB_LICENCES = frozenset((
+    "apache-2.0", "mit", "cc0-1.0", "cc-by-2.0", "cc-by-2.5", "cc-by-3.0", "cc-by-4.0", "cc-by-sa-3.0",
+    "cc-by-sa-4.0", "cc-by-nc-2.0", "cc-by-nc-3.0", "cc-by-nc-4.0", "cc-by-nd-4.0", "cc-by-nc-nd-3.0",
+    "cc-by-nc-nd-4.0", "cc-by-nc-sa-2.0", "cc-by-nc-sa-3.0", "cc-by-nc-sa-4.0", "odbl-1.0", "odc-by-1.0", "pddl-1.0",
+    "gpl-3.0", "lgpl-3.0", "bsd-3-clause", "cdla-permissive-2.0", "cdla-sharing-1.0", "unlicense",
+))  # fmt: skip
 """Those that dataset hubs know, in their spelling; every other one is `other` with its name."""
 
 

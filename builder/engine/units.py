@@ -122,7 +122,7 @@ def read_units(
             j += 1
         elif symbol := known.get(word):
             out.append(Unit(start, end, word, symbol, i, j))
-        elif pieces := vocabulary.split(word):
+        elif pos != "X" and (pieces := vocabulary.split(word)):
             out += [Unit(start + a, start + b, word[a:b], symbol, i, i) for a, b, symbol in pieces]
         else:
             j = _find_latin_name(text, tokens, i, stop, known)

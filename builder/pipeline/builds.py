@@ -229,6 +229,7 @@ def new_build(
         "evaluate.gold": str(sample / "gold.jsonl"),
         "release.name": "sample-restaurant-aste",
         "release.licence": "CC-BY-4.0",
+        "release.licences": ("builder sample=Apache-2.0",),
     }
     own = {key: value for key, value in fitting.items() if chosen[key] == "default"}
     return Build(workdir, out, (sample / "reviews.csv",), resolve(config, {**settings, **own}, preset))

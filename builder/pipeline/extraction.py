@@ -11,15 +11,18 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from builder.core.config import filled
 from builder.core.errors import ConfigError
 from builder.core.settings import Config, Convention
-from builder.engine.reader import Recipe, RuleSystem, Triplets, split_batches, to_text
+from builder.engine.reader import Reader, Recipe, RuleSystem, Triplets, split_batches, to_text
 from builder.language.lexicon.folders import folders_in
 from builder.reviews.script import Variants
 from builder.reviews.text import view
+
+if TYPE_CHECKING:
+    from builder.pipeline.holding import Holder
 
 _CHUNK = 8192
 SHIPPED_SOURCE = "E"
@@ -34,6 +37,11 @@ class System(Protocol):
     @property
     def name(self) -> str:
         """`rules`, or the name of a model: E0, C2."""
+        ...
+
+    @property
+    def reader(self) -> Reader | None:
+        """What reads words for its rules; None of a model alone, which reads characters."""
         ...
 
     def extract(self, texts: Sequence[str]) -> list[Triplets]:
@@ -52,6 +60,7 @@ class ModelSystem:
     name: str
     predict: Predict
     variants: Variants
+    reader: Reader | None = None
 
     def extract(self, texts: Sequence[str]) -> list[Triplets]:
         views = [view(text, self.variants) for text in texts]
@@ -118,7 +127,7 @@ def open_system(
     if name == "E0":
         from builder.pipeline.holding import holder
 
-        return ModelSystem(name, *holder(workdir, recipe, device))
+        return _joined(name, holder(workdir, recipe, device))
     return ModelSystem(name, _tagging(folder, device, recipe, aspects), recipe.folders.load_lexicon().variants)
 
 
@@ -126,7 +135,13 @@ def open_shipped(recipe: Recipe) -> System:
     """The rules of a recipe with the model that builder ships; ConfigError where it ships none for them."""
     from builder.pipeline.holding import shipped_holder
 
-    return ModelSystem(SHIPPED_SOURCE, *shipped_holder(recipe))
+    return _joined(SHIPPED_SOURCE, shipped_holder(recipe))
+
+
+def _joined(name: str, holds: Holder) -> System:
+    """Rules and model together."""
+    predict, reader = holds
+    return ModelSystem(name, predict, reader.lexicon.variants, reader)
 
 
 def open_build_system(

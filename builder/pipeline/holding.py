@@ -16,10 +16,9 @@ from builder.core.errors import ConfigError, ModelError
 from builder.core.records import Triplet
 from builder.core.settings import ReleaseSettings
 from builder.engine import Doc, RuleEngine
-from builder.engine.reader import Recipe, make_reader
+from builder.engine.reader import Reader, Recipe, make_reader
 from builder.learning.task import Example
 from builder.models.trust import Standing
-from builder.reviews.script import Variants
 from builder.store import db, runs, triplets
 
 if TYPE_CHECKING:
@@ -38,8 +37,8 @@ class Rated:
     calibration: Calibration
 
 
-Holder = tuple[Callable[[Sequence[str]], list[Triplets]], Variants]
-"""Views to triplets, and the variants of words by which a text becomes a view."""
+Holder = tuple[Callable[[Sequence[str]], list[Triplets]], Reader]
+"""Views to triplets, and the reader that its rules read with."""
 _FEW = 16
 """So many texts are read on one thread: a second one would wait for the first longer than it works."""
 
@@ -79,7 +78,7 @@ def _holding(recipe: Recipe, rated: Rated | None, least: float) -> Holder:
         chosen = alone if len(views) <= _FEW else rated
         return ruled if chosen is None else hold(chosen, reader.engine, docs, ruled, least)
 
-    return predict, reader.lexicon.variants
+    return predict, reader
 
 
 def least_confidence(workdir: Path) -> float:

@@ -79,8 +79,9 @@ class ReleaseOutcome:
         rejected, repeated = self.ingest.get("rejected", 0), self.ingest.get("duplicates", 0)
         if rejected or repeated:
             rows = self.ingest["rows"]
-            repeat = "repeats" if repeated == 1 else "repeat"
-            yield f"Of {counted(rows, 'row')}, {rejected:,} could not be used and {repeated:,} {repeat} another review."
+            repeat = f"{repeated:,} {'repeats' if repeated == 1 else 'repeat'} another review"
+            parts = [f"{rejected:,} could not be used"] * bool(rejected) + [repeat] * bool(repeated)
+            yield f"Of {counted(rows, 'row')}, {' and '.join(parts)}."
         if apart := self.places.get("in_several_splits"):
             named = counted(self.places["named"], "place")
             yield f"{apart:,} of {named} have reviews in several splits; --group-column COLUMN keeps each in one."
@@ -204,6 +205,16 @@ _REASONS = {
     "sheet": "a sheet that is not read",
     "header": "the header again",
     "type": "no string",
+    "fields": "with more or fewer fields than the header",
+    "quote": "with a stray quotation mark",
+    "json": "no JSON",
+    "nul": "with a NUL character",
+    "encoding": "with invalid Unicode",
+    "fields": "with more or fewer fields than the header",
+    "quote": "with a stray quotation mark",
+    "json": "no JSON",
+    "nul": "with a NUL character",
+    "encoding": "with invalid Unicode",
 }
 
 
@@ -214,7 +225,8 @@ class Preview:
     `by_content`: the text column is known by what it holds. `unused`: columns that no role took and that do not
     pass through. `kept`: those that do, by their names in the release. `unusable`: rows that will be set aside, by
     reason, of those that were looked at. `samples`: the first usable texts. `reused_ids`: usable rows whose id an
-    earlier one has.
+    earlier one has. `unread`: by role, in how many usable rows the cell is no rating or no date, and the first such.
+    `keeps_place`: the place passes through too.
     """
 
     file: str
@@ -228,6 +240,8 @@ class Preview:
     samples: tuple[str, ...]
     reused_ids: int = 0
     kept: tuple[str, ...] = ()
+    unread: dict[str, tuple[int, str]] = field(default_factory=dict)
+    keeps_place: bool = False
 
     def as_json(self) -> dict[str, object]:
         """As plain values."""
@@ -243,11 +257,15 @@ class Preview:
             hints["place"] = f" (in several splits; --group-column {shlex.quote(printable(place))} keeps each in one)"
         if self.reused_ids:
             hints["id"] = f" ({counted(self.reused_ids, 'row')} with the id of another: `ID~ROW` in the dataset)"
+        for role, (cells, first) in self.unread.items():
+            hints[role] = f" ({counted(cells, 'row')} without: “{_shortened(first)}” is no {role})"
         for role, name in self.columns.items():
             if name is not None:
                 yield f"  {role:<7} ← {printable(name)}{hints.get(role, '')}"
         if self.kept:
-            yield f"  kept    {', '.join(map(printable, self.kept))}: in the release, masked as the text is"
+            place = f"; {printable(place or '')} becomes [店名] in every row" if self.keeps_place else ""
+            kept = ", ".join(map(printable, self.kept))
+            yield f"  kept    {kept}: in the release, masked as the text is; names alone stay{place}"
         if self.columns.get("id") is None:
             yield f"  id      none: reviews are called {NUMBERED}1, {NUMBERED}2 … by their rows"
         if self.columns.get("place") is None:
@@ -283,6 +301,7 @@ def preview(path: Path, config: Config) -> Preview:
         path, columns_of(settings), settings.encoding or None, count_bytes, settings.sheet or None, understood
     )
     exact, samples, ids, reused = True, list[str](), set[str](), 0
+    unread: dict[str, tuple[int, str]] = {}
     rejected = Counter[str]()
     for rows, item in enumerate(items, start=1):
         if rows > MOST_ROWS:
@@ -294,13 +313,17 @@ def preview(path: Path, config: Config) -> Preview:
             samples += [item.text] if len(samples) < _SAMPLES else []
             reused += item.id in ids
             ids |= {item.id} if item.id else set()
+            for role, cell in item.unread:
+                cells, first = unread.get(role, (0, cell))
+                unread[role] = cells + 1, first
     if not exact:
         rows = _rounded(used[0] * path.stat().st_size / used[1]) if all(used) else MOST_ROWS
     taken = {*understood.columns.values(), *understood.kept}
     unused = tuple(name for name in understood.names if name not in taken)
     return Preview(
         path.name, understood.encoding, rows, exact, dict(understood.columns), understood.by_content, unused,
-        dict(rejected.most_common()), tuple(samples), reused, config.input.keep_columns,
+        dict(rejected.most_common()), tuple(samples), reused, config.input.keep_columns, unread,
+        understood.columns.get("place") in understood.kept,
     )  # fmt: skip
 
 

@@ -8,6 +8,7 @@ The number of a release, computed from what changed since the last one, and the 
 from __future__ import annotations
 
 import os
+import shlex
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -349,9 +350,8 @@ def _refuse_drop(context: Context, numbering: _Numbering) -> None:
             f"more than {settings.max_drop:.0%} of release {_name(numbering.parent)} would be gone "
             f"({'; '.join(drops)})",
             where=str(context.out),
-            fix='if that is meant, say why: `builder versions release --because "…"`; for another dataset set '
-            "release.name or "
-            "--out",
+            fix="if that is meant, say why: `builder versions release --workdir "
+            f'{shlex.quote(str(context.workdir))} --because "…"`; for another dataset set release.name or --out',
         )
 
 

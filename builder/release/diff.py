@@ -103,7 +103,13 @@ def between(before: Path, after: Path, samples: int = 5) -> Diff:
     """Two release directories compared."""
     old, new = opened(before), opened(after)
     with uncollected(), naming_faults(before, after):
-        sides = [(str(release.manifest["version"]), Shelf(release.path, release.splits)) for release in (old, new)]
+        labels = [str(release.manifest["version"]) for release in (old, new)]
+        names = [str(release.manifest.get("name", "")) for release in (old, new)]
+        if names[0] != names[1]:  # two datasets: a version alone would not tell them apart
+            labels = [f"{name} {version}" for name, version in zip(names, labels, strict=True)]
+        sides = [
+            (label, Shelf(release.path, release.splits)) for label, release in zip(labels, (old, new), strict=True)
+        ]
         return compare(sides[0], sides[1], samples, compare_making(old.manifest, new.manifest))
 
 

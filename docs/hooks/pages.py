@@ -1,8 +1,8 @@
 """MkDocs hook: puts what the code says into the pages, when the site is built.
 
-In: pages with lines such as `<!-- generate: commands -->` or `<!-- include: CONTRIBUTING.md -->`. Out: the same pages
-with the command line, the settings, the tables and so on written out. Nothing generated is committed, so that nothing
-can be out of date.
+In: pages with lines such as `> commands: made from the code, see the site (`mkdocs serve`).` or
+`<!-- include: CONTRIBUTING.md -->`. Out: the same pages with the command line, the settings, the tables and so on
+written out. Nothing generated is committed, so that nothing can be out of date.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ GENERATED: Mapping[str, Callable[[], str]] = {
     "tables of wu": partial(catalogs.describe_faithfulness, "cbert-2019"),
     "tables of yang": partial(catalogs.describe_faithfulness, "boostaug-2022"),
 }
-_GENERATE = re.compile(r"^<!-- generate: ([a-z ]+) -->$", re.M)
+_GENERATE = re.compile(r"^> ([a-z ]+): made from the code, see the site \(`mkdocs serve`\)\.$", re.M)
+"""A line that tells a reader of the bare file where to look."""
 _INCLUDE = re.compile(r"^<!-- include: ([\w/.]+) -->$", re.M)
 _LINK = re.compile(r"\]\(docs/")
 

@@ -24,11 +24,11 @@ from builder.core.records import Span, Token
 from builder.language.nlp import crf, parser
 from builder.language.nlp.conllu import TAGS_V1
 from builder.language.nlp.features import Draft, parsed, sentence_spans
-from builder.language.nlp.words import Words, chosen, runs
+from builder.language.nlp.words import Words, chosen, names, runs
 
 MODELS = Path(__file__).parent / "models" / "embedded"
 FILES = ("segmenter.safetensors", "parser.safetensors")
-_VERSION = "embedded/3"  # raise it whenever the code changes what comes out
+_VERSION = "embedded/4"  # raise it whenever the code changes what comes out
 _LARGEST = 1 << 28
 """Bytes of a model file: those shipped have under 5 MB."""
 _BLOCK_CHARS = 40_000
@@ -142,7 +142,7 @@ def _steered(
     """What is decided beforehand about a chain, per character: gaps and tags; runs first, user words over them."""
     size = len(chain)
     gaps, fixed, joined = [crf.FREE] * (size + 1), [crf.ANY] * size, [False] * size
-    for start, end, tag in runs(chain):
+    for start, end, tag in *runs(chain), *names(chain):
         joined[start + 1 : end] = [True] * (end - start - 1)
         gaps[start + 1 : end] = [crf.JOIN] * (end - start - 1)
         if tag:

@@ -84,7 +84,8 @@ def contribution(connection: sqlite3.Connection, analysis: Table, most: int = 20
     )  # fmt: skip
     columns, outcomes = asked.kept_by_rule(connection)
     kept = Table(
-        "kept-by-rule", "What became of each rule's triplets", columns, tuple(outcomes),
+        "kept-by-rule", "What became of each rule's triplets",
+        tuple(column.replace("_percent", " %") for column in columns), tuple(outcomes),
         note="Dropped by the judge or by the release; `builder query dropped` lists them with reason, score and limit."
             " A replaced one has given way to a triplet of the same place.",
         missing=rules.missing,

@@ -10,11 +10,12 @@ import csv
 import io
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from builder.core.errors import ConfigError, install_command
-from builder.pages.report.blocks import Cell, Report, Table, markdown, pieces, prose, shown, visible
+from builder.pages.report.blocks import Cell, Report, Section, Table, markdown, pieces, prose, shown, visible
 from builder.pages.report.charts import svg
 from builder.release.export.extract_output import display_width
 
@@ -33,7 +34,29 @@ def page(report: Report) -> str:
     folder = files("builder.pages.report")
     style = Markup((folder / "page.css").read_text(encoding="utf-8"))
     template = environment.from_string((folder / "page.html").read_text(encoding="utf-8"))
-    return template.render(report=report, figures=figures, style=style)
+    return template.render(report=_present(report), figures=figures, style=style)
+
+
+def _present(report: Report) -> Report:
+    """What is there, and at the end what is not, with how to get it. A column without any value is left out."""
+    there = (
+        replace(section, tables=tuple(_with_values(table) for table in section.tables if table.rows))
+        for section in report.sections
+    )
+    sections = [s for s in there if s.tables or s.figures or s.examples or s.part]
+    absent = tuple((table.title, table.missing.replace("`", "")) for table in report.tables() if not table.rows)
+    if absent:
+        lacking = Table("absent-tables", "What would stand here", ("table", "how to get it"), absent, look="examples")
+        sections.append(Section("absent", "Not there yet", "What this report would show, too.", (lacking,)))
+    return replace(report, sections=tuple(sections))
+
+
+def _with_values(table: Table) -> Table:
+    if table.look != "plain":
+        return table
+    kept = [at for at, cells in enumerate(zip(*table.rows, strict=True)) if not at or any(c is not None for c in cells)]
+    rows = tuple(tuple(row[at] for at in kept) for row in table.rows)
+    return replace(table, columns=tuple(table.columns[at] for at in kept), rows=rows)
 
 
 def _environment() -> Environment:

@@ -108,6 +108,11 @@ EXAMPLE = "餐點不會太鹹，服務人員也很親切，可惜等太久"
 class Reads(Protocol):
     """A `builder.Extractor`, by what is needed of it."""
 
+    @property
+    def source(self) -> str:
+        """`rules`, or the name of rules and model together."""
+        ...
+
     def __call__(self, text: str) -> Sequence[Triplet]:
         """The triplets of a text."""
         ...
@@ -119,9 +124,10 @@ class Reads(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ReadSentence:
-    """A sentence with its triplets and words."""
+    """A sentence with its triplets and words; `source`: that of what read it."""
 
     text: str
+    source: str
     triplets: tuple[Triplet, ...]
     tokens: tuple[Token, ...]
 
@@ -147,7 +153,7 @@ class Extracting:
     def _read(self, text: str) -> ReadSentence:
         if self._extractor is None:
             self._extractor = self.make()
-        return ReadSentence(text, tuple(self._extractor(text)), self._extractor.tokens(text))
+        return ReadSentence(text, self._extractor.source, tuple(self._extractor(text)), self._extractor.tokens(text))
 
 
 # ---- Answers of our pages

@@ -85,7 +85,7 @@ def _places(*rows: tuple[str, str, str, bool]) -> tuple[_Place, ...]:
 
 
 _BEHIND_ROLES = _places(
-    ("", "[ :：/]?", "", False),
+    ("", "的(?=[小阿])|[ :：/]?", "", False),
     ("", "[,，、]|的?是", _END, False),
     ("", f" ?{_MARKS}", _END, False),
     ("叫", f"(?:的?名字?)?(?:好[像象])?(?:是)?叫做?{_SAID}", _END, True),
@@ -153,7 +153,9 @@ def _placed(text: str) -> Iterator[Span]:
 
 
 def _named(text: str, start: int, place: _Place) -> Iterator[Span]:
-    """The name that begins at `start`, if one does."""
+    """The name that begins at `start`, if one does; of 林先生 `_titled` finds the one character."""
+    if (titled := _TITLED.match(text, start)) and titled["name"]:
+        return
     for shape in _SHAPES:
         name = shape.match(text, start)
         if name and place.behind.match(text, name.end()) and not crosses(text, name.end()):

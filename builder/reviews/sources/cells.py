@@ -11,7 +11,7 @@ import math
 import re
 import unicodedata
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from itertools import islice
@@ -25,7 +25,8 @@ from builder.reviews.sources.opening import storable, written
 @dataclass(frozen=True, slots=True)
 class RawReview:
     """One row as a reader gives it. `row` is the 1-based data row of the file (the header not counted).
-    `date`: YYYY-MM-DD, or YYYY-MM. `kept`: the cells of `Columns.keep` as text, None where there is none.
+    `date`: YYYY-MM-DD, or YYYY-MM. `kept`: the cells of `Columns.keep` as text, None where there is none. `unread`: by
+    role, the cells that hold something, but no rating or no date.
     """
 
     row: int
@@ -37,6 +38,7 @@ class RawReview:
     group: str | None = None
     date: str | None = None
     kept: tuple[str | None, ...] = ()
+    unread: tuple[tuple[str, str], ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,9 +155,12 @@ def review(
     content = text if isinstance(text, str) else _label(text) or ""
     if _STRUCTURE.match(content):
         return RejectedRow(row, "type", f"row {row}: the text is an object or a list, not a string", storable(content))
+    stars, day = rating_of(rating), date_of(date, order)
+    read = (("rating", rating, stars), ("date", date, day))
+    unread = tuple([(role, label) for role, cell, value in read if value is None and (label := _label(cell))])
     made = RawReview(
-        row, content, _label(id), _label(source), _label(place), rating_of(rating), _label(group), date_of(date, order),
-        tuple(map(_kept, kept)),
+        row, content, _label(id), _label(source), _label(place), stars, _label(group), day, tuple(map(_label, kept)),
+        unread,
     )  # fmt: skip
     return unfit(row, (made.text, made.id, made.source, made.place, made.group, *made.kept)) or made
 
@@ -209,25 +214,18 @@ def _finite(value: float | Decimal) -> bool:
         return False
 
 
-def _kept(value: object) -> str | None:
-    """A cell as text: a time as ISO 8601 has it, a list or an object as JSON, bytes as hexadecimal digits."""
+def _label(value: object) -> str | None:
+    """A cell as text: 12 for 12.0, a time as ISO 8601 has it, a list or an object as JSON, bytes as hexadecimal
+    digits; None for what is empty.
+    """
+    if value is None or isinstance(value, str):
+        return (value or "").strip() or None
     if isinstance(value, bool | dict | list):
         return json.dumps(value, ensure_ascii=False, default=str)
-    if value is None or isinstance(value, str | int | float | Decimal):
-        return _label(value)
-    if isinstance(value, date):
-        return value.isoformat()
-    return value.hex() if isinstance(value, bytes) else str(value)
-
-
-def _label(value: object) -> str | None:
-    """An id, place or source as text: 12 for 12.0, None for what is empty or no single value."""
-    if isinstance(value, str):
-        return value.strip() or None
-    if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
-        return None
     if isinstance(value, float):
         return (
             None if math.isnan(value) else str(int(value)) if value.is_integer() and abs(value) < 1e15 else str(value)
         )
-    return str(value)
+    if isinstance(value, date):
+        return value.isoformat()
+    return value.hex() if isinstance(value, bytes) else str(value)

@@ -189,8 +189,9 @@ _SOURCE = ("source", "platform", "來源", "平台", "来源")
 # gosom's.
 _DATE = ("review_timestamp", "iso_date", "date", "review_date", "published_at", "published_at_date", "publish_time",
          "review_datetime_utc", "created_at", "datetime", "timestamp", "time", "日期", "評論日期", "評論時間",
-         "時間戳記", "發表時間", "時間", "评论日期", "评论时间", "发表时间", "时间", "published_date", "time_created",
-         "create_time", "unix_review_time", "review_time", "comment_time", "published", "when")
+         "消費日期", "消費日", "用餐日期", "用餐時間", "到訪日期", "消费日期", "用餐时间", "時間戳記", "發表時間",
+         "時間", "评论日期", "评论时间", "发表时间", "时间", "published_date", "time_created", "create_time",
+         "unix_review_time", "review_time", "comment_time", "published", "when")
 _MONTH_FIRST = ("reviewdatetimeutc",)
 """Columns whose dates are known to be written 01/25/2026."""
 # fmt: on
@@ -227,9 +228,12 @@ def resolve(table: Table, columns: Columns, source: Source) -> Picks:
     taken = {position for role, position in picks.items() if role != "group"}  # a group may be the place as well
     free = [i for i in range(len(names)) if i not in taken]
     if "text" not in picks:
-        text = _text(table, free, source)
+        mark = _find_strange_mark(table)
+        text = None if mark else _text(table, free, source)
         if text is None:
             fix = "name it with --text-column, or add a header row if there is none"
+            if mark:
+                fix = f"part columns by commas, semicolons, tabs or |, not by {mark!r}; or {fix}"
             raise InputError(f"no text column; columns found: {_enumerate(names)}", where=where, fix=fix)
         picks["text"] = text
     scopes = [_Names(names, free, scope) for scope in _scopes(names[picks["text"]])]
@@ -347,6 +351,13 @@ def _position(names: Sequence[str], keys: Sequence[str], option: str, name: str,
         where=where,
         fix=f"{did_you_mean(name, names)}correct {option}",
     )
+
+
+def _find_strange_mark(table: Table) -> str:
+    """The mark that seems to part the columns of a table that was read as one, for every line holds it; or empty."""
+    mark = re.search(r"(?<=\w)[^\w\s.](?=\w)", table.names[0]) if len(table.names) == 1 else None
+    cells = [str(cell) for row in islice(table.sample(), LOOK_AT) for cell in row[:1]] if mark else []
+    return mark[0] if mark and cells and all(mark[0] in cell for cell in cells) else ""
 
 
 def _enumerate(names: Sequence[str], most: int = 40) -> str:
