@@ -1,10 +1,8 @@
-"""The profile `encoder` on tiny models of the real classes: alignment, learning, disk, resuming, a whole build."""
+"""The profile `encoder` on tiny models of the real classes: alignment, learning, disk, resuming."""
 
 from __future__ import annotations
 
-import csv
 import json
-import re
 from collections.abc import Callable
 from dataclasses import fields, replace
 from pathlib import Path
@@ -13,14 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from click.testing import CliRunner
-from conftest import ROOT
 from test_model import TINY, TINY_JUDGE, review, weights
 from tiny_encoders import KINDS, make_encoder
 
-from builder.cli.main import cli
 from builder.core.config import resolve
-from builder.core.errors import ConfigError, ModelError, OutputError
+from builder.core.errors import ConfigError, ModelError
 from builder.core.settings import EncoderSettings
 from builder.learning import hub
 from builder.learning.encode import PLACES, Vocabulary, average_tokens, collate, padded
@@ -35,8 +30,6 @@ from builder.models.negatives import discriminator_data
 from builder.models.saved import load, save
 from builder.models.tagger import Tagger, train_tagger
 from builder.models.tagger_network import TaggerNetwork
-from builder.pipeline.builds import remembered
-from builder.store import db, triplets
 
 TRAIN, VALID = [review(i) for i in range(60)], [review(i) for i in range(1000, 1012)]
 TEXTS = [example.text for example in TRAIN]
@@ -439,91 +432,3 @@ def test_a_saved_model_whose_tokenizer_cannot_serve_it_is_one_line(
     with pytest.raises(ModelError, match=r"no tokenizer can be loaded|a token of number 1000000") as raised:
         model.predict(["鯖很好吃"])
     assert len(str(raised.value).splitlines()) == 1
-
-
-# A whole build
-
-
-def test_a_build_with_an_encoder_ends_in_a_release_and_extract_uses_its_models(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    with (ROOT / "builder" / "sample" / "reviews.csv").open(encoding="utf-8", newline="") as file:
-        rows = list(csv.reader(file))[:101]
-    with (tmp_path / "reviews.csv").open("w", encoding="utf-8", newline="") as file:
-        csv.writer(file).writerows(rows)
-    base = make_encoder(tmp_path / "base", "bert", [" ".join("".join(row)) for row in rows])
-    settings = {
-        "profile": '"encoder"',
-        "encoder.base": '"./base"',
-        "encoder.rate": "1e-3",
-        "device": '"cpu"',
-        "workers": "1",
-        "threads": "1",
-        "discriminate.mode": '"paper"',
-        "discriminate.epochs": "1",
-        "self_train.epochs": "16",
-        "self_train.iterations": "1",
-        "self_train.variants": '["D"]',
-        "ingest.valid_share": "0.2",
-    }
-    options = [part for key, value in settings.items() for part in ("--set", f"{key}={value}")]
-    place = ["--workdir", str(tmp_path / "w")]
-    done = CliRunner().invoke(
-        cli, ["build", str(tmp_path / "reviews.csv"), *place, "--out", str(tmp_path / "out"), *options]
-    )
-    assert done.exit_code == 0, done.output
-    assert (tmp_path / "out" / "v0.1.0" / "MANIFEST.json").is_file() or any((tmp_path / "out").iterdir())
-    for name in ("discriminator", "D1"):
-        kept = json.loads((tmp_path / "w" / "models" / name / "config.json").read_text())
-        assert kept["encoder"]["model_type"] == "bert"
-        assert str(tmp_path) not in json.dumps(kept), "no path of this machine in a model"
-    kept_base = remembered(tmp_path / "w").resolved.config.encoder.base
-    assert kept_base == str(base.resolve()), "a build that is resumed in another folder finds it"
-    (tmp_path / "one.jsonl").write_text(json.dumps({"id": "1", "text": "湯頭很濃郁"}) + "\n", "utf-8")
-    ask = [
-        "extract",
-        "--input",
-        str(tmp_path / "one.jsonl"),
-        "--output",
-        str(tmp_path / "two.jsonl"),
-        *place,
-        "--source",
-        "D",
-    ]
-    done = CliRunner().invoke(cli, ask)
-    assert done.exit_code == 0, done.output
-    assert json.loads((tmp_path / "two.jsonl").read_text("utf-8"))["id"] == "1"
-    _check_distillation(tmp_path)
-
-
-def _check_distillation(folder: Path) -> None:
-    """A small model learns what the last model on the encoder said, and reads without encoder and working directory."""
-    student = folder / "student"
-    words = ["model", "distil", "--from", str(folder / "w"), "--out", str(student), "--epochs", "2"]
-    done = CliRunner().invoke(cli, [*words, "--model", "D"])
-    assert done.exit_code == 0, done.output
-    with db.reading(folder / "w") as connection:
-        source = triplets.source_id(connection, "D1")
-        assert source is not None
-        taught = sum(1 for _ in triplets.proposed(connection, source, "valid"))
-        count = connection.execute("SELECT count(*) FROM reviews WHERE split = 'valid'").fetchone()[0]
-    assert re.search(r"learnt [1-9][0-9,]* triplets that D1 found in [1-9]\d* reviews\n", done.output), done.output
-    agreement = (
-        rf"agreement with D1: F1 \d+\.\d on {count} validation reviews?, where it found {taught} triplets?; how right"
-    )
-    assert re.search(agreement, done.output), done.output
-    kept = json.loads((student / "config.json").read_text())
-    assert "encoder" not in kept
-    described = json.loads((student / "builder-model.json").read_text())
-    assert described["name"] == "D1-embedded"
-    assert described["teacher"] == json.loads((folder / "w" / "models" / "D1" / "config.json").read_text())["digest"]
-    again = CliRunner().invoke(cli, [*words, "--model", "D"])
-    assert isinstance(again.exception, OutputError)
-    unknown = CliRunner().invoke(cli, [*words[:-3], str(folder / "other"), "--model", "C"])
-    assert isinstance(unknown.exception, ConfigError)
-    assert "trained there: D0, D1" in str(unknown.exception)
-    ask = ["extract", "--input", str(folder / "one.jsonl"), "--output", str(folder / "three.jsonl")]
-    done = CliRunner().invoke(cli, [*ask, "--source", f"{student}/"])
-    assert done.exit_code == 0, done.output
-    assert json.loads((folder / "three.jsonl").read_text("utf-8"))["id"] == "1"
