@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -77,9 +78,7 @@ def test_the_stages_run_with_the_papers_models_and_their_work_is_in_the_database
 
 def test_models_of_the_paper_predict_on_a_cluster_what_they_predict_here(built: Build, tmp_path: Path) -> None:
     pytest.importorskip("distributed", reason="the extra scale is not installed")
-    settings = SETTINGS | {"paper.base": built.resolved.config.paper.base, "engine": "dask"}
-    there = Build(tmp_path / "w", tmp_path / "out", built.inputs, resolve(options=settings))
-    pipeline.run(there, until="evaluate")
+    there = predict_again(built, tmp_path / "w", engine="dask")
     assert predictions_of(there) == predictions_of(built)
     for name in ("D0", "D1"):
         (here_kept,), (there_kept,) = (
@@ -101,11 +100,22 @@ def test_models_of_the_paper_predict_in_a_process_for_each_gpu_what_they_predict
 
     monkeypatch.setattr(predictions, "LocalCrew", Watched)
     monkeypatch.setattr(devices, "count_gpus", lambda name: 2)
-    settings = SETTINGS | {"paper.base": built.resolved.config.paper.base, "paper.processes": 1, "shard": 3}
-    there = Build(tmp_path / "w", tmp_path / "out", built.inputs, resolve(options=settings))
-    pipeline.run(there, until="evaluate")
+    there = predict_again(built, tmp_path / "w", **{"paper.processes": 1, "shard": 3})
     assert crews and set(crews) == {2}
     assert predictions_of(there) == predictions_of(built)
+
+
+def predict_again(built: Build, workdir: Path, **settings: object) -> Build:
+    """A copy of a build whose trained models answer anew."""
+    shutil.copytree(built.workdir, workdir)
+    kept = [path for path in (workdir / "models").rglob("answers-*.jsonl") if "training" not in str(path)]
+    assert kept, "there are answers to forget"
+    for path in kept:
+        path.unlink()
+    options = SETTINGS | {"paper.base": built.resolved.config.paper.base} | settings
+    there = Build(workdir, workdir.parent / "out", built.inputs, resolve(options=options))
+    pipeline.run(there, until="evaluate", force=("self_train",))
+    return there
 
 
 def predictions_of(build: Build) -> list[tuple[object, ...]]:
