@@ -66,20 +66,13 @@ def test_every_public_name_is_there_and_says_what_it_is() -> None:
     assert (ROOT / "builder" / "py.typed").is_file()
 
 
-def test_importing_the_package_loads_nothing() -> None:
-    code = (
-        "import sys; import builder; "
-        "print([name for name in sys.modules if name.startswith(('builder.', 'torch', 'numpy', 'opencc'))])"
-    )
-    assert fresh(code).strip() == "[]"
-
-
-def test_a_release_is_read_without_torch() -> None:
-    code = (
-        f"import sys, builder; print(len(list(builder.Release({str(SHIPPED)!r}).reviews('test'))), "
-        "'torch' in sys.modules)"
-    )
-    assert fresh(code).split()[1] == "False"
+def test_importing_the_package_loads_nothing_and_reading_a_release_no_torch() -> None:
+    code = f"""
+import sys, builder
+print([name for name in sys.modules if name.startswith(("builder.", "torch", "numpy", "opencc"))])
+print(len(list(builder.Release({str(SHIPPED)!r}).reviews("test"))) > 9, "torch" in sys.modules)
+"""
+    assert fresh(code).splitlines() == ["[]", "True False"]
 
 
 COUNTING = """
