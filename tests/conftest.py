@@ -45,6 +45,7 @@ def pytest_configure() -> None:
     """A shell lets its background jobs ignore Ctrl-C, and their children inherit that: some tests press it."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # test files run beside each other
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # each process that a test starts would compile the package anew
     os.environ["BUILDER_CACHE"] = str(Path(tempfile.gettempdir()) / f"builder-tests-{os.getuid()}")
 
 
