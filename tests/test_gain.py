@@ -47,9 +47,15 @@ def write_gold(path: Path, number: int = 24) -> Path:
     return path
 
 
-COMBINER = open_model(find_model("none") or Path()).combiner or Combiner((), 0.0)
 SEEN = [[1.0, 0.0, 1.0, 0.0, 2.0, 1.0, 0.9, -4.0, -4.0], [1.0, 1.0, 0.0, 0.0, 2.0, 1.0, 0.9, -4.0, -4.0]]
 """A triplet of blame and one of praise, of which rules and reader are as sure."""
+
+
+@pytest.fixture(scope="module")
+def shipped() -> Combiner:
+    combiner = open_model(find_model("none") or Path()).combiner
+    assert combiner
+    return combiner
 
 
 def chance(combiner: Combiner, numbers: list[float]) -> float:
@@ -57,15 +63,15 @@ def chance(combiner: Combiner, numbers: list[float]) -> float:
     return 1 / (1 + math.exp(-odds))
 
 
-def test_labels_move_the_weights_of_rules_and_reader_as_far_as_there_are_labels() -> None:
-    few, many = (COMBINER.adapt(SEEN * number, [False, True] * number) for number in (3, 60))
-    assert chance(many, SEEN[0]) < chance(few, SEEN[0]) < chance(COMBINER, SEEN[0])
+def test_labels_move_the_weights_of_rules_and_reader_as_far_as_there_are_labels(shipped: Combiner) -> None:
+    few, many = (shipped.adapt(SEEN * number, [False, True] * number) for number in (3, 60))
+    assert chance(many, SEEN[0]) < chance(few, SEEN[0]) < chance(shipped, SEEN[0])
     assert chance(many, SEEN[0]) < 0.45 < 0.8 < chance(many, SEEN[1])
-    assert many == COMBINER.adapt(SEEN * 60, [False, True] * 60)
+    assert many == shipped.adapt(SEEN * 60, [False, True] * 60)
 
 
-def test_without_labels_the_weights_are_those_shipped() -> None:
-    assert COMBINER.adapt([], []) == COMBINER
+def test_without_labels_the_weights_are_those_shipped(shipped: Combiner) -> None:
+    assert shipped.adapt([], []) == shipped
 
 
 def test_the_gain_is_shown_for_each_size_and_the_rule_can_be_added(here: Command, tmp_path: Path) -> None:
