@@ -45,6 +45,7 @@ def pytest_configure() -> None:
     """A shell lets its background jobs ignore Ctrl-C, and their children inherit that: some tests press it."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # test files run beside each other
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # each process that a test starts would compile the package anew
     os.environ["BUILDER_CACHE"] = str(Path(tempfile.gettempdir()) / f"builder-tests-{os.getuid()}")
 
 
@@ -186,27 +187,61 @@ def settings(**changed: str) -> list[str]:
     return [word for key, value in chosen.items() for word in ("--set", f"{key}={value}")]
 
 
-@pytest.fixture(scope="session", autouse=True)
-def shared_lexicons() -> Iterator[None]:
-    """A lexicon that this process has read is not read again, six times in a build, but where a test has a cache of its
-    own.
-    """
-    from builder.language.lexicon import folders
+def read_once(read: Callable[..., Any], key: Callable[..., Any], most: int = 4) -> Callable[..., Any]:
+    """`read`, whose results this process keeps by a key of its arguments; without a key it reads anew."""
+    known: dict[Any, Any] = {}
 
-    shared, known, plain = folders.cache_folder(), dict[str, folders.Lexicon](), folders.read_compiled
-
-    def read(key: str) -> folders.Lexicon | None:
-        if folders.cache_folder() != shared:
-            return plain(key)
-        if key not in known and (lexicon := plain(key)):
-            if len(known) == 4:  # each takes 30 MB
+    def give(*arguments: Any, **more: Any) -> Any:
+        if (asked := key(*arguments, **more)) is None:
+            return read(*arguments, **more)
+        if asked not in known and (made := read(*arguments, **more)) is not None:
+            if len(known) == most:
                 known.clear()
-            known[key] = lexicon
-        return known.get(key)
+            known[asked] = made
+        return known.get(asked)
 
-    read.__module__ = folders.__name__  # whose digest is a part of the key
+    give.__module__ = read.__module__  # whose digest is a part of what is kept
+    return give
+
+
+@pytest.fixture(scope="session", autouse=True)
+def shared_readers() -> Iterator[None]:
+    """Lexicons, rules and models that come with builder are read once in this process, and not six times in a build.
+
+    A test that changes them, or that has a cache of its own, reads anew.
+    """
+    from builder.language.lexicon import compiled, folders, packs
+    from builder.language.lexicon import rules as rule_files
+    from builder.language.nlp import embedded, parser
+
+    cache, parse = compiled.cache_folder(), parser.load
+
+    def name_lexicon(key: str) -> str | None:
+        return key if compiled.cache_folder() == cache else None
+
+    def name_rules(
+        directory: Path | None = None, added: Any = (), domain: str = rule_files.RESTAURANT, lexicons: Any = ()
+    ) -> Any:
+        if directory or added:
+            return None
+        own = [folder for pack in packs.list_layers(domain) for folder in (*pack.lexicons, *pack.rules)]
+        places = {packs.data_dir("rules"), packs.data_dir("lexicons"), *own, *lexicons}
+        files = sorted(path for place in places for path in place.rglob("*.t[os][mv]*"))
+        return tuple((path, path.stat().st_mtime_ns, path.stat().st_size) for path in files)
+
+    def name_backend(words: Any, models: Path | None = None) -> Any:
+        return None if models or parser.load is not parse else (embedded.MODELS, frozenset(words.items()))
+
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(folders, "read_compiled", read)
+        patch.setattr(folders, "read_compiled", read_once(compiled.read_compiled, name_lexicon))
+        patch.setattr(folders, "load_rules", read_once(rule_files.load_rules, name_rules))
+        patch.setattr(embedded, "load", read_once(embedded.load, name_backend))
+        if shipped := sys.modules.get("builder.models.shipped"):  # where it is not, no test reads with it
+
+            def name_reader(folder: Path, device: str = "auto") -> Any:
+                return (folder, device) if folder == packs.reader_folder() else None
+
+            patch.setattr(shipped, "_load_reader", read_once(shipped._load_reader, name_reader))
         yield
 
 

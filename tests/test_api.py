@@ -66,24 +66,17 @@ def test_every_public_name_is_there_and_says_what_it_is() -> None:
     assert (ROOT / "builder" / "py.typed").is_file()
 
 
-def test_importing_the_package_loads_nothing() -> None:
-    code = (
-        "import sys; import builder; "
-        "print([name for name in sys.modules if name.startswith(('builder.', 'torch', 'numpy', 'opencc'))])"
-    )
-    assert fresh(code).strip() == "[]"
-
-
-def test_a_release_is_read_without_torch() -> None:
-    code = (
-        f"import sys, builder; print(len(list(builder.Release({str(SHIPPED)!r}).reviews('test'))), "
-        "'torch' in sys.modules)"
-    )
-    assert fresh(code).split()[1] == "False"
+def test_importing_the_package_loads_nothing_and_reading_a_release_no_torch() -> None:
+    code = f"""
+import sys, builder
+print([name for name in sys.modules if name.startswith(("builder.", "torch", "numpy", "opencc"))])
+print(len(list(builder.Release({str(SHIPPED)!r}).reviews("test"))) > 9, "torch" in sys.modules)
+"""
+    assert fresh(code).splitlines() == ["[]", "True False"]
 
 
 COUNTING = """
-import gc, sys, torch
+import gc, os, sys, torch
 
 calls = 0
 
@@ -98,43 +91,37 @@ def calls_of(work, *arguments):
     result = work(*arguments)
     sys.setprofile(None)
     return calls, result
-"""
 
-
-def test_loading_the_rules_takes_few_calls_and_no_builds() -> None:
-    """Calls of Python functions, for seconds depend on the machine: a million of them take one second on two cores. The
-    collector is paused while the rules load, and builds and readers of files stay away.
-    """
-    code = (
-        COUNTING
-        + """
 def load():
     from builder import Extractor
-    Extractor()
+    return Extractor()
 
-print(calls_of(load)[0], gc.isenabled(), "builder.pipeline.builds" in sys.modules)
-"""
-    )
-    calls, collecting, builds = fresh(code).split()
-    assert int(calls) < 2_000_000
-    assert (collecting, builds) == ("True", "False")
-
-
-def test_a_compiled_lexicon_is_ready_in_a_fifth_of_the_calls(tmp_path: Path) -> None:
-    code = (
-        COUNTING
-        + f"""
-import os
-os.environ["BUILDER_CACHE"] = {str(tmp_path)!r}
-from builder.language.lexicon.folders import Folders
-
-def load():
+def load_words():
     Folders().load_lexicon().words()
 
-print(calls_of(load)[0], calls_of(load)[0])
+loading, extract = calls_of(load)
+print(loading, gc.isenabled(), "builder.pipeline.builds" in sys.modules)
+print(*(calls_of(extract, TEXT + "，湯頭濃郁" * number)[0] for number in [0, 3] * 2))
+from builder.language.lexicon.folders import Folders
+os.environ["BUILDER_CACHE"] = CACHE
+print(calls_of(load_words)[0], calls_of(load_words)[0])
 """
-    )
-    tables, compiled = map(int, fresh(code).split())
+
+
+def test_loading_and_reading_take_few_calls(tmp_path: Path) -> None:
+    """Calls of Python functions, for seconds depend on the machine: a thousand take about a millisecond.
+
+    The collector is paused while the rules load; builds and readers of files stay away. A compiled lexicon takes a
+    fifth of the calls.
+    """
+    loaded, sentences, words = fresh(f"TEXT, CACHE = {TEXT!r}, {str(tmp_path)!r}\n{COUNTING}").splitlines()
+    calls, collecting, builds = loaded.split()
+    assert int(calls) < 2_000_000
+    assert (collecting, builds) == ("True", "False")
+    first, longer, again, longer_again = map(int, sentences.split())
+    assert max(first, again) < 3_000
+    assert max(longer, longer_again) < 6_000
+    tables, compiled = map(int, words.split())
     assert compiled < tables / 5
 
 
@@ -152,22 +139,6 @@ unwanted = "torch transformers pandas sqlite3 builder.pipeline.builds builder.st
 print([name for name in unwanted if name in sys.modules])
 """
     assert fresh(code).splitlines() == ["湯頭濃郁", "  湯頭  濃郁  POS", "[]"]
-
-
-def test_a_sentence_takes_few_calls_from_the_first_one_on() -> None:
-    """A thousand calls take about a millisecond."""
-    code = (
-        COUNTING
-        + f"""
-from builder import Extractor
-extract = Extractor()
-for number in [0, 3] * 2:
-    print(calls_of(extract, {TEXT!r} + "，湯頭濃郁" * number)[0])
-"""
-    )
-    first, longer, again, longer_again = (int(calls) for calls in fresh(code).split())
-    assert max(first, again) < 3_000
-    assert max(longer, longer_again) < 6_000
 
 
 def test_no_thread_spins_while_a_sentence_is_read() -> None:

@@ -159,7 +159,7 @@ def test_the_same_input_gives_the_same_bytes_whatever_the_order_and_the_workers(
     assert forwards == backwards
 
 
-@pytest.mark.parametrize(("engine", "workers"), [("local", 2), ("local", 3), ("dask", 2)])
+@pytest.mark.parametrize(("engine", "workers"), [("local", 2), ("dask", 2)])
 def test_synonyms_by_any_crew_are_those_of_one_process(
     parent: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engine: str, workers: int
 ) -> None:

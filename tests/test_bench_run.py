@@ -14,7 +14,8 @@ from statistics import fmean, stdev
 from typing import Any
 
 import pytest
-from conftest import LAYOUTS, Command, run_process
+from click.testing import CliRunner
+from conftest import LAYOUTS, Command
 
 from builder.augment import run
 from builder.augment.bench import augmented, cells, reading
@@ -34,6 +35,7 @@ from builder.augment.bench.reading import (
     share,
 )
 from builder.augment.records import Edit, Mark, Rewrite, Sentence
+from builder.cli.main import cli
 from builder.core.errors import InputError
 from builder.core.records import Element, Triplet
 
@@ -99,10 +101,10 @@ def options(data: Path, workdir: Path, **more: object) -> list[object]:
 
 @pytest.fixture(scope="module")
 def done(data: Path) -> tuple[Path, str]:
-    ran = run_process(*options(data, data / "w"))
-    assert ran.code == 0, ran.err
-    assert "front.jsonl: 80 augmented rows" not in ran.err, "rows of held-out sources are left out"
-    return data / "w", ran.out
+    ran = CliRunner().invoke(cli, [str(word) for word in options(data, data / "w")])
+    assert ran.exit_code == 0, (ran.output, ran.exception)
+    assert "front.jsonl: 80 augmented rows" not in ran.stderr, "rows of held-out sources are left out"
+    return data / "w", ran.stdout
 
 
 def test_a_bench_writes_table_numbers_and_figures(done: tuple[Path, str]) -> None:

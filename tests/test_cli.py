@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import ROOT, Built, Command, contents, environment, run_process
+from conftest import ROOT, Built, Command, contents, environment
 
 import builder
 from builder.cli import main as cli
@@ -200,26 +200,25 @@ cli.main()
     assert done.stderr.strip() == "builder: stopped; what is finished is kept, `builder resume` goes on"
 
 
-@pytest.mark.parametrize(
-    ("given", "due"),
-    [
-        ({}, "PASSIVE 1000"),
-        ({"GOMP_SPINCOUNT": "5"}, "PASSIVE 5"),
-        ({"OMP_WAIT_POLICY": "ACTIVE"}, "ACTIVE None"),
-    ],
-)
-def test_threads_that_wait_spin_a_little_unless_told_otherwise(given: dict[str, str], due: str) -> None:
+def test_threads_that_wait_spin_a_little_unless_told_otherwise() -> None:
     code = """
 import os, sys
 from builder.cli import main as cli
-assert "torch" not in sys.modules, "torch reads them when it loads"
-sys.argv = ["builder", "--version"]
-cli.main()
-print(*map(os.environ.get, ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT")))
+names = "OMP_WAIT_POLICY", "GOMP_SPINCOUNT"
+for given in {}, {"GOMP_SPINCOUNT": "5"}, {"OMP_WAIT_POLICY": "ACTIVE"}:
+    for name in names:
+        os.environ.pop(name, None)
+    os.environ.update(given)
+    sys.argv = ["builder", "--version"]
+    try:
+        cli.main()
+    except SystemExit:
+        pass
+    assert "torch" not in sys.modules, "torch reads them when it loads"
+    print(*map(os.environ.get, names), file=sys.stderr)
 """
-    around = {name: value for name, value in environment().items() if name not in ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT")}
-    done = subprocess.run([sys.executable, "-c", code], env=around | given, capture_output=True, text=True, timeout=300)
-    assert done.stdout.splitlines()[-1] == due, done.stderr
+    done = subprocess.run([sys.executable, "-c", code], env=environment(), capture_output=True, text=True, timeout=300)
+    assert done.stderr.splitlines() == ["PASSIVE 1000", "PASSIVE 5", "ACTIVE None"]
 
 
 @pytest.mark.parametrize(
@@ -353,12 +352,6 @@ def test_sql_refuses_what_is_no_reading_and_names_what_there_is(
         == before
     )
     assert list(tmp_path.iterdir()) == []
-
-
-def test_sql_refuses_a_write_from_a_process_of_its_own_too(built: Built) -> None:
-    ran = run_process("sql", "INSERT INTO settings VALUES ('a', 'b')", "--workdir", built.workdir)
-    assert ran.err.startswith("builder: error: this is no reading, and nothing else is allowed here; ask with SELECT")
-    assert (ran.code, ran.out) == (2, "")
 
 
 def test_sql_into_a_reader_that_leaves_early_ends_quietly(built: Built) -> None:

@@ -11,8 +11,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from conftest import Command, environment
 
+from builder.cli.main import cli
 from builder.release.export.extract_output import display_width
 
 REVIEW = "餐點不會太鹹，服務人員也很親切"
@@ -82,7 +84,7 @@ def test_a_hyphen_reads_a_text_from_each_line_of_standard_input() -> None:
     done = piped("extract", "-", given="湯頭很好喝\n\n[推薦]牛肉麵好吃\n")
     assert done.stdout == "1  湯頭很好喝\n  湯頭  好喝  POS\n\n3  [推薦]牛肉麵好吃\n  牛肉麵  好吃  POS\n"
     assert "2 texts, 2 triplets" in done.stderr
-    lines = piped("extract", "-", "--output", "-", given="湯頭很好喝\n").stdout
+    lines = CliRunner().invoke(cli, ["extract", "-", "--output", "-"], input="湯頭很好喝\n").stdout
     assert json.loads(lines)["triplets"][0]["aspect"] == "湯頭"
 
 

@@ -6,14 +6,12 @@ import csv
 import io
 import json
 import os
-import subprocess
-import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conftest import Built, Command, environment
+from conftest import Built, Command
 
 from builder.core.config import flat, resolve
 from builder.core.settings import Config
@@ -214,17 +212,18 @@ def test_sql_writes_no_file_that_it_has_no_format_for(built: Built, here: Comman
 # ---- completion
 
 
-def completed(line: list[str], folder: Path) -> list[str]:
-    """What a bash offers for the last word of a line."""
-    variables = {"COMP_WORDS": " ".join(line), "COMP_CWORD": str(len(line) - 1), "_BUILDER_COMPLETE": "bash_complete"}
-    done = subprocess.run(
-        [sys.executable, "-m", "builder"], cwd=folder, env=environment() | variables, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-    return [answer.partition(",")[2] for answer in done.stdout.splitlines() if answer]
+def test_a_shell_completes_columns_of_the_file_stages_queries_and_settings(
+    here: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def completed(line: list[str], folder: Path) -> list[str]:
+        """What a bash offers for the last word of a line."""
+        asked = {"COMP_WORDS": " ".join(line), "COMP_CWORD": str(len(line) - 1), "_BUILDER_COMPLETE": "bash_complete"}
+        for name, value in asked.items():
+            monkeypatch.setenv(name, value)
+        ran = here(cwd=folder)
+        assert ran.code == 0, ran.err
+        return [answer.partition(",")[2] for answer in ran.out.splitlines() if answer]
 
-
-def test_a_shell_completes_columns_of_the_file_stages_queries_and_settings(tmp_path: Path) -> None:
     (tmp_path / "in.csv").write_text("編號,顧客留言\n1,湯很好喝也不貴\n", encoding="utf-8")
     (tmp_path / "strange.csv").write_text("a,b\n1,2\n", encoding="utf-8")
     for command in ("build", "extract"):

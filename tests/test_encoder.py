@@ -1,8 +1,7 @@
-"""The profile `encoder` on tiny models of the real classes: alignment, learning, disk, resuming, a whole build."""
+"""The profile `encoder` on tiny models of the real classes: alignment, learning, disk, resuming."""
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Callable
 from dataclasses import fields, replace
@@ -12,12 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from click.testing import CliRunner
-from conftest import ROOT
 from test_model import TINY, TINY_JUDGE, review, weights
 from tiny_encoders import KINDS, make_encoder
 
-from builder.cli.main import cli
 from builder.core.config import resolve
 from builder.core.errors import ConfigError, ModelError
 from builder.core.settings import EncoderSettings
@@ -41,7 +37,6 @@ from builder.models.negatives import discriminator_data
 from builder.models.saved import load, save
 from builder.models.tagger import Tagger, train_tagger
 from builder.models.tagger_network import TaggerNetwork
-from builder.pipeline.builds import remembered
 
 TRAIN, VALID = [review(i) for i in range(60)], [review(i) for i in range(1000, 1012)]
 TEXTS = [example.text for example in TRAIN]
@@ -441,58 +436,3 @@ def test_a_saved_model_whose_tokenizer_cannot_serve_it_is_one_line(
     with pytest.raises(ModelError, match=r"no tokenizer can be loaded|a token of number 1000000") as raised:
         model.predict(["鯖很好吃"])
     assert len(str(raised.value).splitlines()) == 1
-
-
-# A whole build
-
-
-def test_a_build_with_an_encoder_ends_in_a_release_and_extract_uses_its_models(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    with (ROOT / "builder" / "sample" / "reviews.csv").open(encoding="utf-8", newline="") as file:
-        rows = list(csv.reader(file))[:101]
-    with (tmp_path / "reviews.csv").open("w", encoding="utf-8", newline="") as file:
-        csv.writer(file).writerows(rows)
-    base = make_encoder(tmp_path / "base", "bert", [" ".join("".join(row)) for row in rows])
-    settings = {
-        "profile": '"encoder"',
-        "encoder.base": '"./base"',
-        "encoder.rate": "1e-3",
-        "device": '"cpu"',
-        "workers": "1",
-        "threads": "1",
-        "discriminate.mode": '"paper"',
-        "discriminate.epochs": "1",
-        "self_train.epochs": "16",
-        "self_train.iterations": "1",
-        "self_train.variants": '["D"]',
-        "ingest.valid_share": "0.2",
-    }
-    options = [part for key, value in settings.items() for part in ("--set", f"{key}={value}")]
-    place = ["--workdir", str(tmp_path / "w")]
-    done = CliRunner().invoke(
-        cli, ["build", str(tmp_path / "reviews.csv"), *place, "--out", str(tmp_path / "out"), *options]
-    )
-    assert done.exit_code == 0, done.output
-    assert (tmp_path / "out" / "v0.1.0" / "MANIFEST.json").is_file() or any((tmp_path / "out").iterdir())
-    for name in ("discriminator", "D1"):
-        kept = json.loads((tmp_path / "w" / "models" / name / "config.json").read_text())
-        assert kept["encoder"]["model_type"] == "bert"
-        assert str(tmp_path) not in json.dumps(kept), "no path of this machine in a model"
-    kept_base = remembered(tmp_path / "w").resolved.config.encoder.base
-    assert kept_base == str(base.resolve()), "a build that is resumed in another folder finds it"
-    (tmp_path / "one.jsonl").write_text(json.dumps({"id": "1", "text": "湯頭很濃郁"}) + "\n", "utf-8")
-    ask = [
-        "extract",
-        "--input",
-        str(tmp_path / "one.jsonl"),
-        "--output",
-        str(tmp_path / "two.jsonl"),
-        *place,
-        "--source",
-        "D",
-    ]
-    done = CliRunner().invoke(cli, ask)
-    assert done.exit_code == 0, done.output
-    assert json.loads((tmp_path / "two.jsonl").read_text("utf-8"))["id"] == "1"

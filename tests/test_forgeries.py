@@ -132,10 +132,9 @@ def test_a_row_of_a_layer_has_the_names_of_its_layout() -> None:
     assert str(_row("[" * 100_000, "marked", {}, 3)).startswith('["no row of a layer: ')
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_a_hundred_random_forgeries_are_faults_and_never_a_traceback(seed: int, sound: Path, tmp_path: Path) -> None:
+def test_a_hundred_random_forgeries_are_faults_and_never_a_traceback(sound: Path, tmp_path: Path) -> None:
     """A change of free text may be left; whoever reads what verifies meets no surprise either."""
-    draw = random.Random(seed)
+    draw = random.Random(0)
     for number in range(100):
         forged = shutil.copytree(sound, tmp_path / str(number) / "v1.2.0")
         done = forge(forged, draw)
@@ -158,7 +157,7 @@ def test_a_hundred_random_forgeries_are_faults_and_never_a_traceback(seed: int, 
 )
 def test_releases_of_every_layout_are_forged_without_a_traceback(release: Path, tmp_path: Path) -> None:
     draw = random.Random(release.name)
-    for number in range(3):
+    for number in range(2):
         forged = shutil.copytree(release, tmp_path / str(number))
         seal(forged)
         forge(forged, draw)

@@ -18,11 +18,13 @@ from typing import Any
 
 import pytest
 from chat_server import Answer, completion, dripping, serving, well
+from click.testing import CliRunner
 from conftest import Command, environment
 from goldwork import pooled
 from hypothesis import given
 from hypothesis import strategies as st
 
+from builder.cli.main import cli
 from builder.core.errors import ConfigError
 from builder.core.records import Pool
 from builder.gold.judge import SYSTEM, Endpoint, Failure, Question, Reply, ask, key_of, parse, questions
@@ -266,28 +268,11 @@ def test_without_yes_nothing_is_asked_before_somebody_agrees(
     work: tuple[Path, Pool], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with serving(lambda *_: well()) as server:
-        command = [
-            sys.executable,
-            "-m",
-            "builder",
-            "judge",
-            "--endpoint",
-            server.url,
-            "--model",
-            "m",
-            "--workdir",
-            str(work[0]),
-        ]
-        done = subprocess.run(
-            command,
-            env=environment() | {"OPENAI_API_KEY": KEY},
-            input="n\n",
-            capture_output=True,
-            text=True,
-            timeout=300,
-        )
-        assert done.returncode != 0
-        assert "10 to ask" in done.stdout
+        monkeypatch.setenv("OPENAI_API_KEY", KEY)
+        words = ["judge", "--endpoint", server.url, "--model", "m", "--workdir", str(work[0])]
+        done = CliRunner().invoke(cli, words, input="n\n")
+        assert done.exit_code != 0
+        assert "10 to ask" in done.output
         assert server.asked == []
 
 
@@ -349,23 +334,10 @@ def test_parameters_change_the_payload_and_what_is_asked_again(judge: Judge, wor
     assert {key for key in server.asked[-1] if "tokens" in key} == {"max_completion_tokens"}
 
 
-def test_a_killed_run_goes_on_where_it_was(work: tuple[Path, Pool]) -> None:
+def test_a_killed_run_goes_on_where_it_was(judge: Judge, work: tuple[Path, Pool]) -> None:
     with serving(lambda *_: well(wait=0.15)) as server:
-        command = [
-            sys.executable,
-            "-m",
-            "builder",
-            "judge",
-            "--endpoint",
-            server.url,
-            "--model",
-            "m",
-            "--workdir",
-            str(work[0]),
-            "--yes",
-            "--concurrency",
-            "1",
-        ]
+        words = ["judge", "--endpoint", server.url, "--model", "m", "--workdir", str(work[0])]
+        command = [sys.executable, "-m", "builder", *words, "--yes", "--concurrency", "1"]
         with subprocess.Popen(
             command, env=environment() | {"OPENAI_API_KEY": KEY}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         ) as process:
@@ -378,10 +350,7 @@ def test_a_killed_run_goes_on_where_it_was(work: tuple[Path, Pool]) -> None:
             assert 1 <= before < 10
             assert said(*work) == {"YY": before}
         asked = len(server.asked)
-        done = subprocess.run(
-            command, env=environment() | {"OPENAI_API_KEY": KEY}, capture_output=True, text=True, timeout=120
-        )
-        assert done.returncode == 0, done.stderr
+        assert judge(server, "--concurrency", "1").code == 0
         assert len(server.asked) == asked + 10 - before
     assert said(*work) == {"YY": 10}
 

@@ -17,7 +17,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from conftest import environment
+from conftest import Command, environment
 from devtools import Browser, needed
 from goldwork import TEXTS, by_name, pooled
 
@@ -488,24 +488,10 @@ def test_a_book_without_disputes_says_so(tmp_path: Path, browser: Browser) -> No
         assert "There is nothing to do here" in browser.text("#error")
 
 
-def test_a_port_that_is_taken_is_an_error_of_ours(page: Page, tmp_path: Path) -> None:
+def test_a_port_that_is_taken_is_an_error_of_ours(page: Page, here: Command, tmp_path: Path) -> None:
     workdir, _ = pooled(tmp_path)
-    command = [
-        sys.executable,
-        "-m",
-        "builder",
-        "annotate",
-        "serve",
-        "--port",
-        str(page.port),
-        "--annotator",
-        "bo",
-        "--workdir",
-        str(workdir),
-    ]
-    done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=300)
-    assert done.returncode == 2
-    assert f"port {page.port} is taken" in done.stderr
+    ran = here("annotate", "serve", "--port", page.port, "--annotator", "bo", "--workdir", workdir)
+    assert f"port {page.port} is taken" in ran.error
 
 
 def test_two_pages_can_write_at_the_same_time(tmp_path: Path) -> None:

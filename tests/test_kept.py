@@ -98,11 +98,11 @@ def _make_slowly(folder: Path) -> None:
 
 def test_of_processes_that_ask_at_once_one_makes_the_result(tmp_path: Path) -> None:
     context = multiprocessing.get_context("spawn")
-    processes = [context.Process(target=_make_slowly, args=(tmp_path,)) for _ in range(3)]
+    processes = [context.Process(target=_make_slowly, args=(tmp_path,)) for _ in range(2)]
     for process in processes:
         process.start()
     for process in processes:
         process.join(60)
-    assert [process.exitcode for process in processes] == [0, 0, 0]
+    assert [process.exitcode for process in processes] == [0, 0]
     assert len(names(tmp_path / "made")) == 1
     assert names(tmp_path / "kept") == ["key.json"], "no lock is left"

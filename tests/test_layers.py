@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from conftest import ROOT, Command, Ran, contents, sentence
 from test_pool_gold import label
 
 from builder import Release
+from builder.cli.main import cli
 from builder.core.errors import ConfigError
 from builder.core.records import Label, Pool
 from builder.core.settings import Evaluate
@@ -58,15 +61,24 @@ def draw(workdir: Path, count: int, seed: int, split: str = "test") -> Pool:
         return pools.read(connection, made.pool.id)
 
 
-@pytest.fixture
-def work(tmp_path: Path, here: Command) -> Work:
-    with (tmp_path / "reviews.csv").open("w", encoding="utf-8", newline="") as file:
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Pool, Pool]:
+    """The folder of a build by the rules alone, and two pools of it."""
+    folder = tmp_path_factory.mktemp("layers")
+    with (folder / "reviews.csv").open("w", encoding="utf-8", newline="") as file:
         rows = [(f"r{n}", f"{sentence(n, 6)}。{SAID[n % 6]}，{SAID[(n + 1) % 6]}") for n in range(30)]
         csv.writer(file).writerows([("review_id", "text"), *rows])
-    built = Work(tmp_path, here, *[Pool("", 0, "", "", {}, ())] * 2)
-    ran = built.build()
-    assert ran.code == 0, ran.err
-    return Work(tmp_path, here, draw(tmp_path / "w", 5, 1), draw(tmp_path / "w", 100, 2))
+    words = ("build", folder / "reviews.csv", "--workdir", folder / "w", "--out", folder / "releases", *RULES)
+    done = CliRunner().invoke(cli, [str(word) for word in words])
+    assert done.exit_code == 0, (done.output, done.exception)
+    return folder, draw(folder / "w", 5, 1), draw(folder / "w", 100, 2)
+
+
+@pytest.fixture
+def work(drawn: tuple[Path, Pool, Pool], tmp_path: Path, here: Command) -> Work:
+    """A copy of the build, to be labelled."""
+    folder, few, every = drawn
+    return Work(Path(shutil.copytree(folder, tmp_path / "work")), here, few, every)
 
 
 def finish(work: Work) -> None:
@@ -240,12 +252,21 @@ def test_the_report_fills_table_7_and_scores_by_both_layers(work: Work) -> None:
     assert "table-5.csv" in names and "table-5-2.csv" in names and "table-5-3.csv" not in names
 
 
-def test_the_whole_way_of_the_papers_release_runs_on_a_few_reviews(tmp_path: Path) -> None:
+def test_the_whole_way_of_the_papers_release_runs_on_a_few_reviews(
+    here: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The script of tests/measure, with a judge on this machine and simulated people, by the rules alone."""
     pytest.importorskip("openai", reason="the extra judge is not installed")
     sys.path.insert(0, str(ROOT / "tests" / "measure"))
     import table7
 
+    def run(*arguments: object) -> str:
+        ran = here(*arguments)
+        assert ran.code == 0, ran.err
+        return ran.out
+
+    monkeypatch.setattr(table7, "builder", run)
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
     assert table7.verdict_of("湯頭", "好喝", "正面", "湯頭很好喝，店員親切") == "YY"
     assert table7.verdict_of("湯頭", "難喝", "正面", "湯頭很難喝") == "YN"
     assert table7.verdict_of("湯頭", "親切", "正面", "湯頭很好喝，麵也好吃，店員親切") == "NX"

@@ -11,7 +11,6 @@ import os
 import re
 import shutil
 import socket
-import subprocess
 import sys
 import warnings
 from collections.abc import Sequence
@@ -266,16 +265,6 @@ def test_words_that_are_not_the_text_are_an_error_with_the_row() -> None:
 
 
 # The extras
-
-
-def test_importing_the_backends_imports_no_extra() -> None:
-    heavy = {"ckip_transformers", "transformers", "stanza", "torch"}
-    modules = "builder.language.nlp, builder.language.nlp.ckip"
-    code = f"import sys, {modules}; print(*({heavy!r} & sys.modules.keys()))"
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=Path(__file__).parent.parent
-    )
-    assert done.stdout.strip() == ""
 
 
 def test_without_the_extras_the_error_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -77,15 +78,15 @@ def test_the_stages_run_with_the_papers_models_and_their_work_is_in_the_database
 
 def test_models_of_the_paper_predict_on_a_cluster_what_they_predict_here(built: Build, tmp_path: Path) -> None:
     pytest.importorskip("distributed", reason="the extra scale is not installed")
-    settings = SETTINGS | {"paper.base": built.resolved.config.paper.base, "engine": "dask"}
-    there = Build(tmp_path / "w", tmp_path / "out", built.inputs, resolve(options=settings))
-    pipeline.run(there, until="evaluate")
+    there = predict_again(built, tmp_path / "w", engine="dask")
     assert predictions_of(there) == predictions_of(built)
     for name in ("D0", "D1"):
-        (here_kept,), (there_kept,) = (
-            sorted((build.workdir / "models" / name).glob("answers-*.jsonl")) for build in (built, there)
-        )
-        assert sorted(there_kept.read_text("utf-8").splitlines()) == sorted(here_kept.read_text("utf-8").splitlines())
+        assert answers_of(there, name) == answers_of(built, name) != []
+
+
+def answers_of(build: Build, name: str) -> list[str]:
+    (path,) = (build.workdir / "models" / name).glob("answers-*.jsonl")
+    return sorted(path.read_text("utf-8").splitlines())
 
 
 def test_models_of_the_paper_predict_in_a_process_for_each_gpu_what_they_predict_here(
@@ -101,17 +102,30 @@ def test_models_of_the_paper_predict_in_a_process_for_each_gpu_what_they_predict
 
     monkeypatch.setattr(predictions, "LocalCrew", Watched)
     monkeypatch.setattr(devices, "count_gpus", lambda name: 2)
-    settings = SETTINGS | {"paper.base": built.resolved.config.paper.base, "paper.processes": 1, "shard": 3}
-    there = Build(tmp_path / "w", tmp_path / "out", built.inputs, resolve(options=settings))
-    pipeline.run(there, until="evaluate")
+    settings = {"paper.processes": 1, "shard": 3, "self_train.iterations": 0}  # each crew begins two processes
+    there = predict_again(built, tmp_path / "w", **settings)
     assert crews and set(crews) == {2}
-    assert predictions_of(there) == predictions_of(built)
+    assert predictions_of(there, "D0") == predictions_of(built, "D0")
+    assert answers_of(there, "D0") == answers_of(built, "D0") != []
 
 
-def predictions_of(build: Build) -> list[tuple[object, ...]]:
-    """What the last model proposes, and the judge's verdicts on it."""
+def predict_again(built: Build, workdir: Path, **settings: object) -> Build:
+    """A copy of a build whose trained models answer anew."""
+    shutil.copytree(built.workdir, workdir)
+    kept = [path for path in (workdir / "models").rglob("answers-*.jsonl") if "training" not in str(path)]
+    assert kept, "there are answers to forget"
+    for path in kept:
+        path.unlink()
+    options = SETTINGS | {"paper.base": built.resolved.config.paper.base} | settings
+    there = Build(workdir, workdir.parent / "out", built.inputs, resolve(options=options))
+    pipeline.run(there, until="evaluate", force=("self_train",))
+    return there
+
+
+def predictions_of(build: Build, name: str = "D1") -> list[tuple[object, ...]]:
+    """What a model proposes, the last one where none is named, and the judge's verdicts on it."""
     with db.reading(build.workdir) as connection:
-        model, judge = (triplets.source_id(connection, name) for name in ("D1", "discriminator"))
+        model, judge = (triplets.source_id(connection, source) for source in (name, "discriminator"))
         assert model is not None and judge is not None
         verdicts = triplets.verdicts(connection, judge)
         proposed = [one for split in ("train", "valid", "test") for one in triplets.proposed(connection, model, split)]

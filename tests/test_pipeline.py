@@ -5,6 +5,7 @@ and releases never change.
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import sqlite3
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import FAST, Built, Command, contents, run_process, sentence, settings
+from conftest import FAST, Built, Command, contents, sentence, settings
 
 from builder.core.config import Resolved, flat, resolve
 from builder.core.errors import ReleaseError
@@ -77,15 +78,16 @@ def proposals(workdir: Path) -> list[tuple[Any, ...]]:
 
 
 def test_two_workers_in_another_directory_make_the_same_release_byte_for_byte(
-    built: Built, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    built: Built, here: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shutil.copy(built.reviews, tmp_path / "reviews.csv")
     shutil.copy(built.gold, tmp_path / "labelled.jsonl")
+    shutil.copytree(built.workdir / "models", tmp_path / "workdir" / "models", copy_function=os.link)  # same trainings
     day = json.loads((built.out / "v0.1.0" / "manifest.json").read_text(encoding="utf-8"))["date"]
     noon = datetime.fromisoformat(f"{day}T12:00+00:00")
     monkeypatch.setenv("SOURCE_DATE_EPOCH", f"{noon.timestamp():.0f}")  # midnight may lie between the two builds
     chosen = settings(evaluate__gold='"labelled.jsonl"', workers="2")
-    done = run_process("build", "reviews.csv", "--workdir", "workdir", "--out", "out", *chosen, cwd=tmp_path)
+    done = here("build", "reviews.csv", "--workdir", "workdir", "--out", "out", *chosen, cwd=tmp_path)
     assert done.code == 0, done.err
     assert contents(tmp_path / "out") == contents(built.out)
     assert len(contents(built.out)) == 15

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import gc
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import environment
 from hypothesis import given
 from hypothesis import strategies as st
 from threadpoolctl import threadpool_info, threadpool_limits
@@ -182,8 +179,3 @@ def test_a_reader_loads_without_the_cycle_collector(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(parser, "load", watched)
     make_reader(Recipe())
     assert (seen, gc.isenabled()) == ([False], True)
-
-
-def test_a_reader_of_rules_and_its_triplets_need_no_torch() -> None:
-    code = "import sys; from builder import Extractor; Extractor()('餐點很好吃'); sys.exit('torch' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], env=environment(), check=False).returncode == 0

@@ -212,64 +212,6 @@ def test_two_processes_reach_the_losses_and_weights_of_one(still: Path, tmp_path
     assert told[-1][0] == told[-1][1]
 
 
-LAUNCHED = """
-import os, sys
-from pathlib import Path
-from dataclasses import replace
-import click
-from builder.cli import main as cli
-from builder.models.paper.fine_tuning import fine_tune, save_base
-from builder.models.paper.pretrained import load_base
-from test_seq2seq import CONFIG, Fixed, pairs_of
-
-@cli.cli.command()
-@click.argument("source")
-@click.argument("to")
-def train(source, to):
-    assert os.environ["RANK"] == "0", "the others run no command"
-    for seed in (3, 4):  # the others wait for the second training too
-        base = load_base(source)
-        done = fine_tune(base, pairs_of(base), Fixed((0.5,)), replace(CONFIG, epochs=1, batch_tokens=300), seed, \
-Path(to) / str(seed))
-        save_base(base, Path(to) / f"model{seed}")
-    print("trained", done.score, flush=True)
-
-cli.main()
-"""
-
-
-def test_accelerate_launch_trains_in_two_processes_what_one_trains(still: Path, tmp_path: Path) -> None:
-    """The launcher as on a machine with two GPUs; where there are none the two processes use CPUs and gloo."""
-    script = tmp_path / "program.py"
-    script.write_text(LAUNCHED)
-    place = environment() | {"PYTHONPATH": f"{ROOT}{os.pathsep}{Path(__file__).parent}"}
-    launcher = [
-        "-m",
-        "accelerate.commands.launch",
-        "--multi_gpu",
-        "--num_processes",
-        "2",
-        "--num_machines",
-        "1",
-        "--main_process_port",
-        "0",
-    ]
-    plain = ["--mixed_precision", "no", "--dynamo_backend", "no"]
-    ran = subprocess.run(
-        [sys.executable, *launcher, *plain, str(script), "train", str(still), str(tmp_path)],
-        env=place, capture_output=True, text=True, timeout=200, check=False,
-    )  # fmt: skip
-    assert ran.returncode == 0, ran.stderr
-    assert ran.stdout.count("trained 0.5") == 1
-    one = load_base(str(still))
-    fine_tune(
-        one, pairs_of(one), Fixed((0.5,)), replace(CONFIG, epochs=1, batch_tokens=300, processes=1), 3, tmp_path / "one"
-    )
-    both = weights_of(load_base(str(tmp_path / "model3")).network)
-    for name, tensor in weights_of(one.network).items():
-        torch.testing.assert_close(both[name], tensor, rtol=1e-3, atol=1e-4)
-
-
 def test_an_error_in_a_process_ends_all_and_is_told() -> None:
     with pytest.raises(ModelError, match="process 1 of 1: a training process failed: TypeError: unsupported operand"):
         spread(operator.floordiv, (), 1, None)

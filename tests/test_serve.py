@@ -721,9 +721,8 @@ def test_ctrl_c_ends_the_server_quietly_and_its_copy_is_gone_and_an_unknown_path
     process.stderr.close()
 
 
-@pytest.mark.parametrize(
-    "request_line",
-    [
+def test_requests_that_no_browser_makes_are_refused_without_a_traceback(workdir: Path) -> None:
+    requests = [
         b"CONNECT example.org:443 HTTP/1.1\r\nHost: localhost\r\n",
         b"CONNECT localhost HTTP/1.1\r\nHost: localhost\r\n",
         b"OPTIONS * HTTP/1.1\r\nHost: localhost\r\n",
@@ -732,16 +731,15 @@ def test_ctrl_c_ends_the_server_quietly_and_its_copy_is_gone_and_an_unknown_path
         b"GET / HTTP/1.1\r\nHost: localhost\r\nReferer: http://localhost/\xe6\xb9\r\n",
         b"GET /\xff HTTP/1.1\r\nHost: localhost\r\n",
         b"GET\r\n",
-    ],
-)
-def test_a_request_that_no_browser_makes_is_refused_without_a_traceback(request_line: bytes, workdir: Path) -> None:
+    ]
     command = [sys.executable, "-m", "builder", "serve", "--workdir", str(workdir), "--port", "0"]
     process = subprocess.Popen(command, env=environment(), stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
     url = next(line for line in process.stderr if line.startswith("http://")).split()[0]
-    with socket.create_connection(("127.0.0.1", int(url.rpartition(":")[2].strip("/"))), timeout=60) as connection:
-        connection.sendall(request_line + b"\r\n")
-        assert connection.recv(1000).split()[1] == b"400"
+    for request in requests:
+        with socket.create_connection(("127.0.0.1", int(url.rpartition(":")[2].strip("/"))), timeout=60) as connection:
+            connection.sendall(request + b"\r\n")
+            assert connection.recv(1000).split()[1] == b"400", request
     process.send_signal(signal.SIGINT)
     _, rest = process.communicate(timeout=300)
     assert "Traceback" not in rest and "Exception" not in rest

@@ -93,7 +93,7 @@ def answers(crew: Crew, job: Job[tuple[str, int], int, tuple[int, str]], count: 
     return list(crew.map(job, iter(range(count))))
 
 
-CREWS = [("local", 1), ("local", 2), ("local", 3), ("dask", 1), ("dask", 2), ("dask", 4)]
+CREWS = [("local", 1), ("local", 3), ("dask", 2)]
 
 
 @pytest.mark.parametrize(("engine", "workers"), CREWS)

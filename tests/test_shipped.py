@@ -11,9 +11,11 @@ from pathlib import Path
 
 import pytest
 import torch
+from click.testing import CliRunner
 from conftest import ROOT, Command, small_input
 
 from builder import Extractor
+from builder.cli.main import cli
 from builder.core.errors import ConfigError, ModelError
 from builder.language.lexicon.folders import SHIPPED, Folders
 from builder.language.lexicon.packs import reader_folder
@@ -102,24 +104,32 @@ def test_broken_limits_of_a_model_are_an_error_that_names_the_file(content: str,
         open_model(tmp_path / "model")
 
 
+@pytest.fixture(scope="module")
+def judged(pack: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a small build that the pack's model judged: w and r."""
+    folder = tmp_path_factory.mktemp("judged")
+    reviews, _ = small_input(folder)
+    words = ["build", reviews, "--workdir", folder / "w", "--out", folder / "r", "--domain", pack]
+    done = CliRunner().invoke(cli, [*map(str, words), "--set", "workers=1", "--set", "threads=1"])
+    assert done.exit_code == 0, (done.output, done.exception)
+    return folder
+
+
 def test_a_small_build_is_judged_by_the_packs_model_and_extract_finds_what_it_holds(
-    pack: Path, here: Command, tmp_path: Path
+    pack: Path, judged: Path, here: Command
 ) -> None:
-    reviews, _ = small_input(tmp_path)
-    workdir, common = tmp_path / "w", ("--workdir", tmp_path / "w", "--out", tmp_path / "r")
-    built = here("build", reviews, *common, "--domain", pack, "--set", "workers=1", "--set", "threads=1")
-    assert built.code == 0, built.err
+    workdir, releases = judged / "w", judged / "r"
     with db.reading(workdir) as connection:
         judge, rules = (triplets.source_id(connection, name) for name in ("discriminator", "rules"))
         assert judge is not None and rules is not None
         proposed = sum(1 for split in ("train", "valid", "test") for _ in triplets.proposed(connection, rules, split))
         assert sum(triplets.label_counts(connection, judge).values()) >= proposed > 0
-    manifest = json.loads(next((tmp_path / "r").glob("v*/manifest.json")).read_text(encoding="utf-8"))
+    manifest = json.loads(next(releases.glob("v*/manifest.json")).read_text(encoding="utf-8"))
     assert "the model that builder ships" in manifest["panel"]
-    card = next((tmp_path / "r").glob("v*/README.md")).read_text(encoding="utf-8")
+    card = next(releases.glob("v*/README.md")).read_text(encoding="utf-8")
     assert "taught by other reviews" in card
     assert "rules and shipped model together" in card and "cross-fitting" not in card
-    again = here("resume", "--workdir", workdir, "--out", tmp_path / "r")
+    again = here("resume", "--workdir", workdir, "--out", releases)
     assert again.code == 0 and "Nothing has changed" in again.out
     text = "湯頭很香，麵條很難吃"
     lines = [
@@ -145,12 +155,12 @@ def test_few_texts_are_read_on_one_thread_and_many_give_the_same_triplets(monkey
     before = torch.set_num_threads
     monkeypatch.setattr(torch, "set_num_threads", lambda count: (threads.append(count), before(count))[1])
     extract = Extractor(source="E")
-    texts = [f"湯頭很濃郁，可是服務態度不好，第{number}次來了" for number in range(20)]
+    texts = [f"湯頭很濃郁，可是服務態度不好，第{number}次來了" for number in range(18)]
     threads.clear()
-    alone = [extract(text) for text in texts]
-    assert threads[::2] == [1] * len(texts)
+    alone = [extract(text) for text in texts[:3]]
+    assert threads[::2] == [1] * len(alone)
     threads.clear()
-    together = list(extract.stream(texts))
+    together = list(extract.stream(texts))[: len(alone)]
     assert threads[0] > 1
     assert [[str(one) for one in document] for document in alone] == [
         [str(one) for one in document] for document in together
@@ -160,12 +170,9 @@ def test_few_texts_are_read_on_one_thread_and_many_give_the_same_triplets(monkey
 
 
 def test_labels_of_the_user_leave_the_packs_model_as_it_is_and_move_its_confidence(
-    pack: Path, here: Command, tmp_path: Path
+    judged: Path, here: Command, tmp_path: Path
 ) -> None:
-    reviews, _ = small_input(tmp_path)
-    workdir, common = tmp_path / "w", ("--workdir", tmp_path / "w", "--out", tmp_path / "r")
-    settings = ("--domain", pack, "--set", "workers=1", "--set", "threads=1")
-    assert here("build", reviews, *common, *settings).code == 0
+    workdir = Path(shutil.copytree(judged / "w", tmp_path / "w"))
     folder = workdir / "models" / "shipped"
     before, measured = load_model(folder), load_calibration(folder)
     with db.reading(workdir) as connection:

@@ -210,11 +210,6 @@ _REASONS = {
     "json": "no JSON",
     "nul": "with a NUL character",
     "encoding": "with invalid Unicode",
-    "fields": "with more or fewer fields than the header",
-    "quote": "with a stray quotation mark",
-    "json": "no JSON",
-    "nul": "with a NUL character",
-    "encoding": "with invalid Unicode",
 }
 
 
