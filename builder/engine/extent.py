@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from builder.engine.constituents import Constituent, Phrase
-from builder.engine.symbols import COP, DE, DEG, NEG, THAN, symbol_set
-from builder.engine.vocabulary import Unit, entry_of
+from builder.engine.symbols import COP, DE, DEG, NEG, symbol_set
+from builder.engine.vocabulary import Unit
 from builder.language.lexicon.resources import Lexicon
 from builder.reviews.text import Clause
 
@@ -39,11 +39,10 @@ class ExtentRule:
     `fillers`: words that may stand between a negator and its opinion, at most `gap` of them. `easily`: one that may do
     so where it touches both (不 容易 掉色). `levels`: words of level, which are no part of it (這麼
     好吃). `scope`: adverbs of the clause, with which no phrase begins before a degree word or negator (還 很好吃).
-    `trailing`: words behind an opinion that give its degree (偏鹹 一點), a wish
-    where it praises and nothing but `wishing` stands before it (再 甜 一點). `closing_bits`: those that do so at the
-    end of their clause only (稍微 小 點). `having`: verbs before a comparison that is stated (有 好 一點); with
-    `stating` it always is, unless `wishing` is said. `bits`: those that say a bit too much (甜 了點). `stance`: words
-    in front of a phrase that say how sure one is of it, and belong to `opinion_full` (應該 很好), as `finals` do behind
+    `trailing`: words behind an opinion that give its degree (偏鹹 一點).
+    `closing_bits`: those that do so at the end of their clause only (稍微 小 點). `bits`: those that say a bit too much
+    (甜 了點). `stance`: words in front of a phrase that say how sure one is of it, and belong to `opinion_full` (應該
+    很好), as `finals` do behind
     an excess (太重 了). `choices`: what belongs to it behind any opinion (很好 的選擇, 漂亮 很多). `compared`: how many
     units before a phrase a comparison may begin that belongs to `opinion_full` (比 上一代 輕); 0 where none does.
     `hedges`: words that do so before a bare opinion (算 新鮮), but one of the categories `unhedged`.
@@ -58,10 +57,7 @@ class ExtentRule:
     scope: tuple[str, ...] = ()
     trailing: frozenset[str] = frozenset()
     closing_bits: frozenset[str] = frozenset()
-    having: frozenset[str] = frozenset()
     bits: frozenset[str] = frozenset()
-    wishing: frozenset[str] = frozenset()
-    stating: bool = False
     stance: frozenset[str] = frozenset()
     finals: tuple[str, ...] = ()
     choices: tuple[str, ...] = ()
@@ -156,19 +152,6 @@ def ends_in_bit(units: Sequence[Unit], at: int, rule: ExtentRule) -> bool:
     """Whether the unit at a place says by how much: 偏鹹 一點, and at the end of the clause 稍微小 點."""
     word = units[at].word
     return word in rule.trailing or (word in rule.closing_bits and at + 1 == len(units))
-
-
-def is_wished(units: Sequence[Unit], first: int, k: int, lexicon: Lexicon, rule: ExtentRule) -> bool:
-    """甜一點, 再大一些: praise by comparison alone is what one would like; 偏甜一點 and 貴一點 say how it is.
-
-    So do 比 隔壁 好一點 and 有 好一點.
-    """
-    if units[k + 1].word in rule.closing_bits or not all(u.word in rule.wishing for u in units[first:k]):
-        return False
-    if entry_of(units[k], lexicon).valence < 5 or (rule.stating and first == k):
-        return False
-    compared = any(unit.symbol == THAN for unit in units[:first])
-    return not compared and not (first and units[first - 1].word in rule.having)
 
 
 # ---- What the neighbouring clause changes

@@ -20,7 +20,6 @@ from builder.engine.extent import (
     find_left_edge,
     find_start,
     is_doubled,
-    is_wished,
     strip_negator,
 )
 from builder.engine.matching import Line, Matcher, Refusal
@@ -159,8 +158,6 @@ def _find_edges(
         return None
     last = k + 1 if k + 1 < count and units[k + 1].symbol == POST else k
     if last + 1 < count and units[last + 1].start == units[last].end and ends_in_bit(units, last + 1, extent):
-        if is_wished(units, first, k, lexicon, extent):
-            return None
         last += 1
     if last == k and k + 2 == count and is_doubled(units, k):
         last += 1
