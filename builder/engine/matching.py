@@ -45,6 +45,14 @@ class Refusal(NamedTuple):
     rules: tuple[str, ...]
 
 
+class Reading(NamedTuple):
+    """What a rule makes of a unit: the symbol of another kind, or for a word that falls `apart` its parts."""
+
+    rule: str
+    symbol: str
+    apart: Mapping[str, Sequence[str]]
+
+
 @dataclass(frozen=True, slots=True)
 class WordsRule:
     """Parameters of a rule of kind `words`: classes of words that every rule that matches units may name."""
@@ -65,9 +73,12 @@ class MatchRule:
 
 @dataclass(frozen=True, slots=True)
 class ReadingRule(MatchRule):
-    """Parameters of a rule of kind `read-as`: CURRENT becomes a `unit` of that kind where the rule holds of it."""
+    """Parameters of a rule of kind `read-as`: CURRENT becomes a `unit` of that kind where the rule holds of it, or
+    falls into the words that `apart` spells it with (人 很 多), each read as it is by itself.
+    """
 
     unit: str = ""
+    apart: tuple[str, ...] = ()
 
 
 class _Matched(NamedTuple):
@@ -123,7 +134,7 @@ class Matcher:
         """
         self._table = table
         self._rules = tuple(_compile_rule(rule, params, shared, FOCUS[action], table) for rule, params in rules)
-        self._readings = {rule.name: _read_kind(rule, params) for rule, params in rules if action == "read-as"}
+        self._readings = {rule.name: _read_reading(rule, params) for rule, params in rules if action == "read-as"}
         about, beside = [], []
         for place, matched in enumerate(self._rules):
             for pattern in matched.patterns:
@@ -262,15 +273,15 @@ class Matcher:
         heads[i] = heads[i][:STATE] + "t"
         return rule.holds(_spell(line, heads, rule.rows), i)
 
-    def find_reading(self, units: Sequence[Unit], i: int) -> tuple[str, str] | None:
-        """The first rule that holds of unit i, and the kind of unit that it makes of it; None if none does."""
+    def find_reading(self, units: Sequence[Unit], i: int) -> Reading | None:
+        """What the first rule makes of unit i that holds of it; None if none does."""
         about = self._about.find(self._table.find(units[i].word))
         if not about:
             return None
         line = self.read_units(units)
         places = [place for place in sorted(about) if self._rules[place].may_hold(line.bits[i], line.clause)]
         name = next(self._hold_of(line, places, i, i, "p"), None)
-        return None if name is None else (name, self._readings[name])
+        return None if name is None else self._readings[name]
 
 
 class _Index:
@@ -313,13 +324,13 @@ def _compile_rule(rule: Rule, params: MatchRule, shared: Classes, focus: frozens
     return _Matched(rule.name, rows, patterns, unless)
 
 
-def _read_kind(rule: Rule, params: MatchRule) -> str:
-    """The symbol of the kind that a rule makes of a unit."""
-    name = params.unit if isinstance(params, ReadingRule) else ""
-    if name not in SYMBOLS:
+def _read_reading(rule: Rule, params: MatchRule) -> Reading:
+    """What a rule makes of a unit."""
+    unit, apart = (params.unit, params.apart) if isinstance(params, ReadingRule) else ("", ())
+    if unit not in SYMBOLS and not apart:
         fix = "known: " + ", ".join(sorted(SYMBOLS))
-        raise ResourceError(f"rule {rule.name!r}: unknown unit {name!r}", where=rule.at("unit"), fix=fix)
-    return SYMBOLS[name]
+        raise ResourceError(f"rule {rule.name!r}: unknown unit {unit!r}", where=rule.at("unit"), fix=fix)
+    return Reading(rule.name, SYMBOLS.get(unit, ""), {word.replace(" ", ""): word.split(" ") for word in apart})
 
 
 def _split_bits(bits: int) -> Iterator[int]:
