@@ -210,8 +210,8 @@ def _add_opinion(out: list[Constituent], item: Constituent, after: Sequence[Unit
     """Append an opinion to the clause so far, or make it one with the opinion before it. `after`: the unit behind it,
     if any.
     """
-    assert item.phrase is not None
-    amount = item.phrase.entry.word if not item.phrase.negators else item.word  # 變淡 很多, 變淡 不少
+    own = item.own_phrase
+    amount = item.word if own.negators else own.entry.word  # 變淡 很多, 變淡 不少
     if out and amount in rule.amounts and _touches_and_ends(out[-1], item, after):
         out[-1] = out[-1]._replace(end=item.end, word=text[out[-1].start : item.end])
     elif rule.merge and out and out[-1].word in rule.alternatives and (denied := _share_denial(out, item, text)):
@@ -222,9 +222,9 @@ def _add_opinion(out: list[Constituent], item: Constituent, after: Sequence[Unit
         out[-2:] = [free]
     elif rule.bridging and (count := _count_bridge(out, item, text, rule.bridging)):
         first = out[-count - 1]
-        assert first.phrase is not None
-        decides = item.phrase if item.phrase.entry.valence > 5 else first.phrase  # 軟中帶Q, but 甜中帶苦
-        phrase = first.phrase._replace(core=(first.phrase.core[0], item.phrase.core[1]), entry=decides.entry)
+        before = first.own_phrase
+        decides = own if own.entry.valence > 5 else before  # 軟中帶Q, but 甜中帶苦
+        phrase = before._replace(core=(before.core[0], own.core[1]), entry=decides.entry)
         out[-count - 1 :] = [item._replace(start=first.start, word=text[first.start : item.end], phrase=phrase)]
     elif rule.merge and out and (run := _merge_praise(out[-1], item, text, rule)) is not None:
         out[-1] = run
