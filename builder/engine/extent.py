@@ -23,11 +23,7 @@ from builder.reviews.text import Clause
 
 # ---- Where a phrase begins
 
-_DOING = symbol_set("VERB NOUN ASPECT ADJ")
-"""What is done with a result, before 得 (沒有 布置 得 很 美)."""
 _STRENGTHENING = symbol_set("NEG DEG")
-_STATING = symbol_set("OPINION IRREALIS CONJ")
-"""Units that end the reach of a negator of feeling."""
 OVER = "over"
 """Kind of degree words of excess (太)."""
 
@@ -37,15 +33,14 @@ class ExtentRule:
     """Parameters of a rule of kind `extent`.
 
     `fillers`: words that may stand between a negator and its opinion, at most `gap` of them. `easily`: one that may do
-    so where it touches both (不 容易 掉色). `levels`: words of level, which are no part of it (這麼
-    好吃). `scope`: adverbs of the clause, with which no phrase begins before a degree word or negator (還 很好吃).
-    `trailing`: words behind an opinion that give its degree (偏鹹 一點).
-    `closing_bits`: those that do so at the end of their clause only (稍微 小 點). `bits`: those that say a bit too much
-    (甜 了點). `stance`: words in front of a phrase that say how sure one is of it, and belong to `opinion_full` (應該
-    很好), as `finals` do behind
-    an excess (太重 了). `choices`: what belongs to it behind any opinion (很好 的選擇, 漂亮 很多). `compared`: how many
-    units before a phrase a comparison may begin that belongs to `opinion_full` (比 上一代 輕); 0 where none does.
-    `hedges`: words that do so before a bare opinion (算 新鮮), but one of the categories `unhedged`.
+    so where it touches both (不 容易 掉色). `levels`: words of level, which are no part of it (這麼 好吃). `scope`:
+    adverbs of the clause, with which no phrase begins before a degree word or negator (還 很好吃). `trailing`: words
+    behind an opinion that give its degree (偏鹹 一點). `closing_bits`: those that do so at the end of their clause only
+    (稍微 小 點). `bits`: those that say a bit too much (甜 了點). `stance`: words in front of a phrase that say how sure
+    one is of it, and belong to `opinion_full` (應該 很好), as `finals` do behind an excess (太重 了). `choices`: what
+    belongs to it behind any opinion (很好 的選擇, 漂亮 很多). `compared`: how many units before a phrase a comparison
+    may begin that belongs to `opinion_full` (比 上一代 輕); 0 where none does. `hedges`: words that do so before a bare
+    opinion (算 新鮮), but one of the categories `unhedged`.
     `undivided`: degree words that begin with one of `scope` and keep it (還算 新鮮). `moderate`: ends of
     negators that deny the excess behind them (不會 太濃), not a degree.
     """
