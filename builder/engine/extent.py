@@ -36,7 +36,7 @@ class ExtentRule:
     so where it touches both (不 容易 掉色). `levels`: words of level, which are no part of it (這麼 好吃). `scope`:
     adverbs of the clause, with which no phrase begins before a degree word or negator (還 很好吃). `trailing`: words
     behind an opinion that give its degree (偏鹹 一點). `closing_bits`: those that do so at the end of their clause only
-    (稍微 小 點). `bits`: those that say a bit too much (甜 了點). `stance`: words in front of a phrase that say how sure
+    (稍微 小 點). `bits`: those that say a bit too much (甜 了點). `stance`: words before a phrase that say how sure
     one is of it, and belong to `opinion_full` (應該 很好), as `finals` do behind an excess (太重 了). `choices`: what
     belongs to it behind any opinion (很好 的選擇, 漂亮 很多). `compared`: how many units before a phrase a comparison
     may begin that belongs to `opinion_full` (比 上一代 輕); 0 where none does. `hedges`: words that do so before a bare
