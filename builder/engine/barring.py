@@ -74,10 +74,8 @@ def is_excepted(text: str, item: Constituent, aspect: Constituent, exceptions: E
     """Whether an opinion is never said of an aspect, by the words that a triplet of both would show."""
     if not exceptions:  # as good as always, and this is asked of every candidate
         return False
-    assert item.phrase is not None
-    assert aspect.term is not None
     aspects = exceptions.get(make_opinion(text, (item,), 0, _PLAIN)[0].text)
-    return aspects is not None and text[aspect.start + aspect.term.lead : aspect.end] in aspects
+    return aspects is not None and text[aspect.start + aspect.own_term.lead : aspect.end] in aspects
 
 
 def drop_excepted(triplets: Iterable[Triplet | None], exceptions: Exceptions) -> list[Triplet | None]:

@@ -58,9 +58,7 @@ class DecisionRule:
 
     def is_likely(self, opinion: Constituent, aspect: Constituent) -> bool:
         """Whether opinions of such a group are said of such aspects, as far as a table says anything of the two."""
-        assert opinion.phrase is not None
-        assert aspect.term is not None
-        pair = self.opinion_group(opinion.phrase.entry.category), self.aspect_group(aspect.term.cls)
+        pair = self.opinion_group(opinion.own_phrase.entry.category), self.aspect_group(aspect.own_term.cls)
         return self.fits.get(pair) != "does not fit"
 
 

@@ -148,8 +148,7 @@ def pair_carried(rule: Rule) -> Pairer:
         return len(items) > 1 and items[-1].symbol == DE and items[-2].word in params.arriving
 
     def find(scene: Scene) -> AspectChoice | None:
-        topic, phrase = scene.topic, scene.opinion.phrase
-        assert phrase is not None
+        topic, phrase = scene.topic, scene.opinion.own_phrase
         if topic is None or (topic.named and not params.named):
             return None
         if params.lists_only or params.labels_only:

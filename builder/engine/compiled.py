@@ -24,7 +24,6 @@ from builder.engine.carrying import AddingRule
 from builder.engine.comparing import ComparisonRule
 from builder.engine.constituents import HeadingRule
 from builder.engine.coordination import ListRule
-from builder.engine.denying import DenyingRule
 from builder.engine.described import mentions
 from builder.engine.extent import Adjoining, AdjoiningRule, ExtentRule, compile_adjoining
 from builder.engine.matching import Matcher, MatchRule, ReadingRule, WordsRule
@@ -162,6 +161,8 @@ DECLARED: Mapping[str, type] = {
     "words": WordsRule,
     "refuse-opinion": MatchRule,
     "refuse-aspect": MatchRule,
+    "deny-opinion": MatchRule,
+    "deny-afar": MatchRule,
     "unstate-opinion": MatchRule,
     "read-as": ReadingRule,
     "join": JoinRule,
@@ -171,7 +172,6 @@ DECLARED: Mapping[str, type] = {
     "name": NameRule,
     "excess": ExcessRule,
     "denial": DenialRule,
-    "denying": DenyingRule,
     "question": QuestionRule,
     "compatible": CompatibleRule,
     "block": BlockRule,
@@ -204,6 +204,7 @@ class Compiled:
     lexicon: Lexicon
     vocabulary: UnitVocabulary
     readings: Matcher
+    comparison: ComparisonRule
     predicates: Predicates
     phrases: PhraseGrammar
     refused_aspects: Matcher
@@ -292,15 +293,16 @@ def compile_rules(lexicon: Lexicon, rules: Sequence[Rule], convention: Conventio
         lexicon=lexicon,
         vocabulary=UnitVocabulary.of(lexicon, function_words, sorted(apart), join.had),
         readings=match("read-as"),
+        comparison=comparison,
         predicates=compile_predicates(
             [(rule, read_params(rule, PredicateRule)) for rule in chosen.of_kind("predicate")], lexicon.categories
         ),
         phrases=PhraseGrammar(
             extent=chosen.only("extent", ExtentRule),
             refusals=match("refuse-opinion"),
+            denials=match("deny-opinion"),
+            far_denials=match("deny-afar"),
             join=join,
-            comparison=comparison,
-            denying=next(iter(chosen.params("denying", DenyingRule)), DenyingRule()),
             leads=find_leads(lexicon, term.wholes),
         ),
         refused_aspects=match("refuse-aspect"),

@@ -57,6 +57,18 @@ class Constituent(NamedTuple):
     phrase: Phrase | None = None
     term: Term | None = None
 
+    @property
+    def own_phrase(self) -> Phrase:
+        """The phrase of an opinion."""
+        assert self.phrase is not None, self
+        return self.phrase
+
+    @property
+    def own_term(self) -> Term:
+        """The term of an aspect."""
+        assert self.term is not None, self
+        return self.term
+
 
 GENERIC = frozenset(["generic", "kind"])
 """Roles of words for what is reviewed that name none of it."""
@@ -80,8 +92,7 @@ def bar_aspect(item: Constituent) -> Constituent:
 
 def is_thing(item: Constituent) -> bool:
     """Whether an aspect names what is reviewed itself (a dish, a model of a laptop), no attribute or part of it."""
-    assert item.term is not None
-    return item.term.role in WHOLE_THINGS
+    return item.own_term.role in WHOLE_THINGS
 
 
 # ---- Headings

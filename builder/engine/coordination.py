@@ -163,8 +163,7 @@ def keep_kind(aspects: tuple[Constituent, ...], behind: int, alike: tuple[str, .
 
 def _find_modified(item: Constituent, alike: tuple[str, ...]) -> tuple[str, bool]:
     """The kind of an aspect, one for all of the classes `alike`, and whether it is a person."""
-    assert item.term is not None
-    return ("" if item.term.cls.startswith(alike) else _kind_of(item)), _is_person(item)
+    return ("" if item.own_term.cls.startswith(alike) else _kind_of(item)), _is_person(item)
 
 
 def _is_person(item: Constituent) -> bool:
@@ -239,10 +238,9 @@ def _are_bare_names(
 
 def _kind_of(item: Constituent) -> str:
     """What may stand in one list: things, parts of them, attributes, or what else is judged."""
-    assert item.term is not None
     if is_thing(item):
         return "thing"
-    return "part" if item.term.role == "part" else "attribute" if item.term.role in ATTRIBUTES else ""
+    return "part" if item.own_term.role == "part" else "attribute" if item.own_term.role in ATTRIBUTES else ""
 
 
 def _is_ended(clause: Sequence[Constituent], run: Sequence[int], rule: ListRule) -> bool:

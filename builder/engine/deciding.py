@@ -54,8 +54,7 @@ _SIDES = ("same clause", "behind the opinion")
 
 def describe_opinion(scene: Scene, group: str) -> list[str]:
     """Features of the opinion itself, which tell how likely it is about anything that is named."""
-    phrase = scene.opinion.phrase
-    assert phrase is not None
+    phrase = scene.opinion.own_phrase
     out = ["any", f"any {group}"]
     if phrase.negators:
         out.append("denied")
@@ -193,8 +192,8 @@ def weigh_candidates(
     describes nothing in particular that was named before its clause.
     """
     opinion, weights = scene.opinion, rule.weights
-    assert opinion.phrase is not None
-    group = rule.opinion_group(opinion.phrase.entry.category)
+    category = opinion.own_phrase.entry.category
+    group = rule.opinion_group(category)
     proposed = proposal[1].aspects[0] if proposal else None
     candidates = list(find_candidates(scene, proposed, before, rule.clauses))
     if not candidates:
@@ -212,15 +211,15 @@ def weigh_candidates(
         aspect = candidate.aspect
         if aspect is not proposed and not fits(aspect):
             continue
-        assert aspect.term is not None
-        if candidate.back and not rule.reaches(opinion.phrase.entry.category, aspect.term.cls):
+        cls = aspect.own_term.cls
+        if candidate.back and not rule.reaches(category, cls):
             continue
         if candidate.back and rule.missing and before.described.get(aspect.start, "").startswith(rule.missing):
             continue
-        about = rule.aspect_group(aspect.term.cls)
+        about = rule.aspect_group(cls)
         if candidate.back and is_on_the_whole and about not in rule.general:
             continue
-        features = [*shared, describe_fit(opinion.phrase.entry.category, aspect.term.cls)]
+        features = [*shared, describe_fit(category, cls)]
         fitting = rule.fits.get((group, about))
         if fitting:
             features.append(fitting)

@@ -249,8 +249,7 @@ class Engine:
         """The first rule that finds an aspect that the opinion can describe proposes it; if it is not sure, all
         candidates and none are weighed. The aspects coordinated with the chosen one share the opinion.
         """
-        phrase = scene.opinion.phrase
-        assert phrase is not None
+        phrase = scene.opinion.own_phrase
         if phrase.entry.word in self._rules.blocked and not phrase.kinds:
             return None
         proposal = self._propose(doc, scene)
@@ -306,8 +305,7 @@ class Engine:
     ) -> tuple[Constituent, ...]:
         """推薦雞排，薯條，豆花。: the further objects of a verdict, where its own ends the clause."""
         lists, last = self._rules.terms.lists, scene.items[-1]
-        phrase = scene.opinion.phrase
-        assert phrase is not None
+        phrase = scene.opinion.own_phrase
         if last not in pairing.aspects or not is_thing(last) or not phrase.entry.category.startswith(lists.continuing):
             return ()
         if last.start < scene.opinion.start:
@@ -332,8 +330,7 @@ class Engine:
     ) -> tuple[Constituent, ...]:
         """The aspects with those coordinated with them that the opinion can describe."""
         shared = share(clause or scene.items, aspects, self._rules)
-        lists, phrase = self._rules.terms.lists, scene.opinion.phrase
-        assert phrase is not None
+        lists, phrase = self._rules.terms.lists, scene.opinion.own_phrase
         modifies = len(shared) > 1 and scene.symbols[scene.at + 1 : scene.at + 2] == DE
         if modifies and not phrase.entry.category.startswith(lists.shared):
             shared = keep_kind(shared, scene.opinion.end, lists.alike)
@@ -349,8 +346,7 @@ class Engine:
 
     def _pairers_for(self, scene: Scene) -> tuple[tuple[str, Pairer], ...]:
         """The rules that may answer for the opinion of a scene, in their order."""
-        phrase = scene.opinion.phrase
-        assert phrase is not None
+        phrase = scene.opinion.own_phrase
         key = phrase.entry.category, ASPECT in scene.symbols
         pairers = self._pairers.get(key)
         if pairers is None:
@@ -361,24 +357,20 @@ class Engine:
         """Selectional preference: a taste word does not describe a waiter. Unknown nouns, classes of which no rule says
         anything, and unlisted categories fit all, but for exceptions.
         """
-        phrase = item.phrase
-        assert phrase is not None
-        assert aspect.term is not None
+        phrase, term = item.own_phrase, aspect.own_term
         if is_excepted(doc.text, item, aspect, self._rules.exceptions):
             return False
-        if find_context_row(phrase.entry.word, aspect.term, aspect.word, self._lexicon) is not None:
+        if find_context_row(phrase.entry.word, term, aspect.word, self._lexicon) is not None:
             return True
         if phrase.entry.category == CONTEXT_ONLY:
-            return self._exceeds(phrase, aspect.term)
-        known = aspect.term.cls.startswith(self._rules.limited)
+            return self._exceeds(phrase, term)
+        known = term.cls.startswith(self._rules.limited)
         limits = self._rules.compatible.get(phrase.entry.category) if known else None
-        return limits is None or all(aspect.term.cls.startswith(classes) for classes in limits)
+        return limits is None or all(term.cls.startswith(classes) for classes in limits)
 
     def _make_triplet(self, doc: Doc, scene: Scene, aspect: Constituent, rule: str, pairing: Pairing) -> Triplet:
         item = scene.opinion
-        term, phrase = aspect.term, item.phrase
-        assert term is not None
-        assert phrase is not None
+        term, phrase = aspect.own_term, item.own_phrase
         value, reasons = judge_valence(
             phrase, term, aspect.word, self._lexicon, self._rules.excess, self._rules.denials
         )
@@ -412,6 +404,5 @@ class Engine:
 
     def _read_aspect(self, aspect: Constituent) -> ReadWord:
         """An aspect with its class and, if a lexicon holds it, the line there."""
-        assert aspect.term is not None
         entry = self._lexicon.aspects.get(aspect.word.lower())
-        return ReadWord(aspect.word, aspect.term.cls or None, entry.where if entry else None)
+        return ReadWord(aspect.word, aspect.own_term.cls or None, entry.where if entry else None)

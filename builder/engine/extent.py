@@ -16,18 +16,14 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from builder.engine.constituents import Constituent, Phrase
-from builder.engine.symbols import COP, DE, DEG, DEGREE_DE, NEG, THAN, symbol_set
-from builder.engine.vocabulary import Unit, entry_of
+from builder.engine.symbols import COP, DE, DEG, NEG, symbol_set
+from builder.engine.vocabulary import Unit
 from builder.language.lexicon.resources import Lexicon
 from builder.reviews.text import Clause
 
 # ---- Where a phrase begins
 
-_DOING = symbol_set("VERB NOUN ASPECT ADJ")
-"""What is done with a result, before 得 (沒有 布置 得 很 美)."""
 _STRENGTHENING = symbol_set("NEG DEG")
-_STATING = symbol_set("OPINION IRREALIS CONJ")
-"""Units that end the reach of a negator of feeling."""
 OVER = "over"
 """Kind of degree words of excess (太)."""
 
@@ -37,22 +33,14 @@ class ExtentRule:
     """Parameters of a rule of kind `extent`.
 
     `fillers`: words that may stand between a negator and its opinion, at most `gap` of them. `easily`: one that may do
-    so where it touches both (不 容易 掉色). `levels`: words of level
-    (那麼 好吃); a word of `unequal` at most `level_gap` units before them denies the opinion, unless one that begins
-    with one of `meeting` stands between (好久沒有吃到這麼好喝的), or one of `ever` behind the opinion (沒 這麼 慢 過)
-    or at the end of what stands between (沒 體驗過 這麼 慢 的). `never`: negators that deny that a thing was ever so
-    (從來沒有 這麼 差). `unlike`: words that deny it without a word of level
-    (不像隔壁的死鹹). `scope`: adverbs of the clause, with which no phrase
-    begins before a degree word or negator (還 很好吃). `feeling`: verbs at the end of a negator that denies the first
-    opinion at most `feeling_gap` units behind it, over what it is felt of (不覺得 雞排 好吃). `trailing`: words behind
-    an opinion that give its degree (偏鹹 一點), a wish where it praises and nothing but `wishing` stands before it
-    (再 甜 一點). `closing_bits`: those that do so at the end of their clause only (稍微 小 點). `having`: verbs before
-    a comparison that is stated (有 好 一點); with `stating` it always is, unless `wishing` is said. `bits`: those that
-    say a bit too much (甜 了點). `stance`: words in
-    front of a phrase that say how sure one is of it, and belong to `opinion_full` (應該 很好), as `finals` do behind an
-    excess (太重 了). `choices`: what belongs to it behind any opinion (很好 的選擇, 漂亮 很多). `compared`: how many
-    units before a phrase a comparison may begin that belongs to `opinion_full` (比 上一代 輕); 0 where none does.
-    `hedges`: words that do so before a bare opinion (算 新鮮), but one of the categories `unhedged`.
+    so where it touches both (不 容易 掉色). `levels`: words of level, which are no part of it (這麼 好吃). `scope`:
+    adverbs of the clause, with which no phrase begins before a degree word or negator (還 很好吃). `trailing`: words
+    behind an opinion that give its degree (偏鹹 一點). `closing_bits`: those that do so at the end of their clause only
+    (稍微 小 點). `bits`: those that say a bit too much (甜 了點). `stance`: words before a phrase that say how sure
+    one is of it, and belong to `opinion_full` (應該 很好), as `finals` do behind an excess (太重 了). `choices`: what
+    belongs to it behind any opinion (很好 的選擇, 漂亮 很多). `compared`: how many units before a phrase a comparison
+    may begin that belongs to `opinion_full` (比 上一代 輕); 0 where none does. `hedges`: words that do so before a bare
+    opinion (算 新鮮), but one of the categories `unhedged`.
     `undivided`: degree words that begin with one of `scope` and keep it (還算 新鮮). `moderate`: ends of
     negators that deny the excess behind them (不會 太濃), not a degree.
     """
@@ -61,21 +49,10 @@ class ExtentRule:
     easily: frozenset[str] = frozenset()
     gap: int = 3
     levels: frozenset[str] = frozenset()
-    unequal: frozenset[str] = frozenset()
-    unlike: frozenset[str] = frozenset()
-    level_gap: int = 0
-    meeting: tuple[str, ...] = ()
-    ever: tuple[str, ...] = ()
-    never: frozenset[str] = frozenset()
     scope: tuple[str, ...] = ()
-    feeling: tuple[str, ...] = ()
-    feeling_gap: int = 0
     trailing: frozenset[str] = frozenset()
     closing_bits: frozenset[str] = frozenset()
-    having: frozenset[str] = frozenset()
     bits: frozenset[str] = frozenset()
-    wishing: frozenset[str] = frozenset()
-    stating: bool = False
     stance: frozenset[str] = frozenset()
     finals: tuple[str, ...] = ()
     choices: tuple[str, ...] = ()
@@ -95,8 +72,6 @@ def find_left_edge(units: Sequence[Unit], k: int, taken: int, rule: ExtentRule) 
     edge = k
     while edge > taken:
         before = units[edge - 1].symbol
-        if before == NEG and _was_never_so(units, edge - 1, k, rule):
-            break
         if before in _STRENGTHENING:
             edge -= 1
         elif edge - 1 > taken and _strengthens_over_one(units, edge, rule):
@@ -107,80 +82,14 @@ def find_left_edge(units: Sequence[Unit], k: int, taken: int, rule: ExtentRule) 
                 j -= 1
             if j < taken or units[j].symbol != NEG or edge - j > rule.gap + 1:
                 break
-            if _was_never_so(units, j, k, rule):
-                break
             edge = j
-    if edge < k and (done := _find_denied_result(units, edge, taken)) < edge:
-        return done
-    if rule.unlike and (unlike := _find_unlike(units, edge, taken, rule)) < edge:
-        return unlike
-    return _find_unequal(units, edge, k, taken, rule) if edge < k or units[k - 1].word in rule.levels else edge
+    return edge
 
 
 def _strengthens_over_one(units: Sequence[Unit], edge: int, rule: ExtentRule) -> bool:
     """非常 的 香, 不 容易 掉色: whether the unit before the last one before `edge` belongs to the phrase."""
     before, last = units[edge - 2], units[edge - 1]
     return (last.symbol == DE and before.symbol == DEG) or (last.word in rule.easily and before.symbol == NEG)
-
-
-def _was_never_so(units: Sequence[Unit], at: int, k: int, rule: ExtentRule) -> bool:
-    """從來沒有 這麼 糟糕, 沒這麼 慢 過, 沒 體驗 過 這麼 慢: whether negator `at` denies that opinion k, with a word of
-    level, ever was so. It is now.
-    """
-    level = next((i for i in range(k - 1, at - 1, -1) if units[i].word.endswith(tuple(rule.levels))), -1)
-    if level < 0 or not rule.ever:
-        return False
-    if units[at].word in rule.never or (k + 1 < len(units) and units[k + 1].word in rule.ever):
-        return True
-    return level - 1 > at and units[level - 1].word.endswith(rule.ever)
-
-
-def _find_denied_result(units: Sequence[Unit], edge: int, taken: int) -> int:
-    """沒有 炸 得 很 酥, 沒有 布置 得 很 美: the negator of a verb whose result the phrase from `edge` on gives."""
-    at = edge - 3
-    if at < taken or units[at].symbol != NEG or units[edge].symbol != DEG:
-        return edge
-    return at if units[edge - 1].symbol == DEGREE_DE and units[at + 1].symbol in _DOING else edge
-
-
-def _find_unlike(units: Sequence[Unit], edge: int, taken: int, rule: ExtentRule) -> int:
-    """不像 隔壁 的 滷味 死鹹: where a thing is unlike another, the opinion behind that is denied."""
-    for j in range(edge - 1, max(taken, edge - rule.level_gap) - 1, -1):
-        if units[j].word in rule.unlike:
-            return j
-    return edge
-
-
-def _find_unequal(units: Sequence[Unit], edge: int, k: int, taken: int, rule: ExtentRule) -> int:
-    """沒有網路上說的那麼好喝: where a word of level stands in front, the negator some words before it denies the
-    opinion.
-
-    好久沒有吃到這麼好喝的 denies that it was met before, not that it is good.
-    """
-    at = edge if units[edge].word in rule.levels else edge - 1
-    if at < taken or units[at].word not in rule.levels:
-        return edge
-    for j in range(at - 1, max(taken, at - rule.level_gap) - 1, -1):
-        if units[j].word in rule.unequal:
-            return edge if _was_never_so(units, j, k, rule) else j
-        if units[j].word.startswith(rule.meeting):
-            break
-    return edge
-
-
-def find_unfelt(units: Sequence[Unit], k: int, taken: int, rule: ExtentRule) -> int:
-    """不覺得 這裡 的 雞排 有 多 好吃: the negator that ends in a verb of feeling before opinion k; k if there is none.
-
-    What is judged stands between the two.
-    """
-    if not rule.feeling:
-        return k
-    for at in range(k - 1, max(taken, k - rule.feeling_gap - 1) - 1, -1):
-        if units[at].symbol == NEG:
-            return at if units[at].word.endswith(rule.feeling) else k
-        if units[at].symbol in _STATING:
-            break
-    return k
 
 
 def find_start(units: Sequence[Unit], first: int, k: int, lexicon: Lexicon, rule: ExtentRule) -> int:
@@ -238,19 +147,6 @@ def ends_in_bit(units: Sequence[Unit], at: int, rule: ExtentRule) -> bool:
     """Whether the unit at a place says by how much: 偏鹹 一點, and at the end of the clause 稍微小 點."""
     word = units[at].word
     return word in rule.trailing or (word in rule.closing_bits and at + 1 == len(units))
-
-
-def is_wished(units: Sequence[Unit], first: int, k: int, lexicon: Lexicon, rule: ExtentRule) -> bool:
-    """甜一點, 再大一些: praise by comparison alone is what one would like; 偏甜一點 and 貴一點 say how it is.
-
-    So do 比 隔壁 好一點 and 有 好一點.
-    """
-    if units[k + 1].word in rule.closing_bits or not all(u.word in rule.wishing for u in units[first:k]):
-        return False
-    if entry_of(units[k], lexicon).valence < 5 or (rule.stating and first == k):
-        return False
-    compared = any(unit.symbol == THAN for unit in units[:first])
-    return not compared and not (first and units[first - 1].word in rule.having)
 
 
 # ---- What the neighbouring clause changes

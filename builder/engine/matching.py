@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from builder.core.errors import ResourceError
 from builder.engine.constituents import Constituent, Phrase, bar_aspect
-from builder.engine.rows import CACHE, ECHO, STATE, Classes, Pattern, RuleRows, WordTable
+from builder.engine.rows import CACHE, DENIER, ECHO, STATE, Classes, Pattern, RuleRows, WordTable
 from builder.engine.symbols import ASPECT, NEG, SYMBOLS
 from builder.engine.vocabulary import Unit
 from builder.language.lexicon.rules import Rule
@@ -29,6 +29,8 @@ FOCUS: Mapping[str, frozenset[str]] = {
     "refuse-aspect": frozenset({"TARGET"}),
     "unstate-opinion": _OPINION,
     "read-as": frozenset({"CURRENT"}),
+    "deny-opinion": _OPINION,
+    "deny-afar": _OPINION,
 }
 """Action -> the names of what it is about, one of which every pattern has."""
 
@@ -41,6 +43,14 @@ class Refusal(NamedTuple):
     start: int
     end: int
     rules: tuple[str, ...]
+
+
+class Reading(NamedTuple):
+    """What a rule makes of a unit: the symbol of another kind, or for a word that falls `apart` its parts."""
+
+    rule: str
+    symbol: str
+    apart: Mapping[str, Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +73,12 @@ class MatchRule:
 
 @dataclass(frozen=True, slots=True)
 class ReadingRule(MatchRule):
-    """Parameters of a rule of kind `read-as`: CURRENT becomes a `unit` of that kind where the rule holds of it."""
+    """Parameters of a rule of kind `read-as`: CURRENT becomes a `unit` of that kind where the rule holds of it, or
+    falls into the words that `apart` spells it with (人 很 多), each read as it is by itself.
+    """
 
     unit: str = ""
+    apart: tuple[str, ...] = ()
 
 
 class _Matched(NamedTuple):
@@ -92,6 +105,13 @@ class _Matched(NamedTuple):
         at *= self.rows.width
         return any(p.holds(line, at) for p in self.patterns) and not any(p.holds(line, at) for p in self.unless)
 
+    def find_denier(self, line: str, at: int, taken: int) -> int | None:
+        """The unit, from `taken` on, that denies unit `at` of a line; None if the rule does not hold of it."""
+        width = self.rows.width
+        found = [match.start(DENIER) // width for p in self.patterns if (match := p.expression.search(line))]
+        denier = next((place for place in found if place >= taken), None)
+        return None if denier is None or any(p.holds(line, at * width) for p in self.unless) else denier
+
 
 class Line(NamedTuple):
     """The units of a clause with the classes of each, as bits. `beside`: the rules to which they lead; `clause`: all of
@@ -114,7 +134,7 @@ class Matcher:
         """
         self._table = table
         self._rules = tuple(_compile_rule(rule, params, shared, FOCUS[action], table) for rule, params in rules)
-        self._readings = {rule.name: _read_kind(rule, params) for rule, params in rules if action == "read-as"}
+        self._readings = {rule.name: _read_reading(rule, params) for rule, params in rules if action == "read-as"}
         about, beside = [], []
         for place, matched in enumerate(self._rules):
             for pattern in matched.patterns:
@@ -160,8 +180,19 @@ class Matcher:
         unit = line.units[k]
         made = isinstance(unit, Unit) and unit.entry is not None
         if places := self._find_places(line, k, () if made else self._about.find(line.bits[k])):
-            state = "p" if first == k else "n" if any(u.symbol == NEG for u in line.units[first:k]) else "d"
-            yield from self._hold_of(line, places, k, state)
+            yield from self._hold_of(line, places, first, k, _describe_units(line.units[first:k]))
+
+    def find_denier(self, line: Line, first: int, k: int, taken: int) -> int:
+        """The unit, from `taken` on, by which the first rule that can denies opinion k, whose phrase begins at unit
+        `first`; that unit itself if there is none. `line` may be another matcher's.
+        """
+        if not any(unit.symbol == NEG for unit in line.units[taken:first]):
+            return first
+        line = line._replace(beside=self._beside.find(line.clause))
+        places = self._find_places(line, k, self._about.find(line.bits[k]))
+        spelled = self._spell_for(line, places, first, k, _describe_units(line.units[first:k]))
+        deniers = (rule.find_denier(text, k, taken) for rule, text in spelled)
+        return next((denier for denier in deniers if denier is not None), first)
 
     def find_phrase(self, items: Sequence[Constituent], k: int) -> str | None:
         """The first rule that holds of the opinion phrase k of a clause; None if none does."""
@@ -169,24 +200,32 @@ class Matcher:
         places = self._find_places(line, k, self._about.find(line.bits[k]))
         if not places or phrase is None:
             return None
-        return next(self._hold_of(line, places, k, _describe_phrase(phrase)), None)
+        return next(self._hold_of(line, places, k, k, _describe_phrase(phrase)), None)
 
     def _find_places(self, line: Line, k: int, about: Collection[int]) -> list[int]:
         """The rules that can hold of opinion k, by the words of its clause."""
         places = line.beside.union(about) if about else line.beside
         return [place for place in sorted(places) if self._rules[place].may_hold(line.bits[k], line.clause)]
 
-    def _hold_of(self, line: Line, places: Sequence[int], k: int, state: str) -> Iterator[str]:
+    def _hold_of(self, line: Line, places: Sequence[int], first: int, k: int, state: str) -> Iterator[str]:
         """Those of the rules `places` that hold of opinion k."""
+        return (rule.name for rule, text in self._spell_for(line, places, first, k, state) if rule.holds(text, k))
+
+    def _spell_for(
+        self, line: Line, places: Sequence[int], first: int, k: int, state: str
+    ) -> Iterator[tuple[_Matched, str]]:
+        """The rules `places`, and for each the line of a clause where opinion k, whose phrase begins at unit `first`,
+        is in question.
+        """
         units = line.units
         if k and units[k - 1].symbol == ASPECT and units[k - 1].end == units[k].start:
             state = state.upper()
         heads = _spell_heads(units)
+        heads[first:k] = [head[:STATE] + "i" for head in heads[first:k]]
         heads[k] = heads[k][:STATE] + state
         for place in places:
             rule = self._rules[place]
-            if rule.holds(_spell(line, heads, rule.rows), k):
-                yield rule.name
+            yield rule, _spell(line, heads, rule.rows)
 
     def bar_aspects(self, items: list[Constituent], refused: list[Refusal] | None = None) -> list[Constituent]:
         """The constituents of a clause, with each aspect that a rule holds of as a plain noun; it is added to
@@ -234,15 +273,15 @@ class Matcher:
         heads[i] = heads[i][:STATE] + "t"
         return rule.holds(_spell(line, heads, rule.rows), i)
 
-    def find_reading(self, units: Sequence[Unit], i: int) -> tuple[str, str] | None:
-        """The first rule that holds of unit i, and the kind of unit that it makes of it; None if none does."""
+    def find_reading(self, units: Sequence[Unit], i: int) -> Reading | None:
+        """What the first rule makes of unit i that holds of it; None if none does."""
         about = self._about.find(self._table.find(units[i].word))
         if not about:
             return None
         line = self.read_units(units)
         places = [place for place in sorted(about) if self._rules[place].may_hold(line.bits[i], line.clause)]
-        name = next(self._hold_of(line, places, i, "p"), None)
-        return None if name is None else (name, self._readings[name])
+        name = next(self._hold_of(line, places, i, i, "p"), None)
+        return None if name is None else self._readings[name]
 
 
 class _Index:
@@ -278,16 +317,20 @@ def _compile_rule(rule: Rule, params: MatchRule, shared: Classes, focus: frozens
         tuple(rows.compile(pattern, focus, rule.at(key)) for pattern in part)
         for key, part in (("patterns", params.patterns), ("unless", params.unless))
     )
+    for pattern in patterns if rule.kind.startswith("deny-") else ():
+        if DENIER not in pattern.expression.groupindex:
+            fix = "write DENIER&NEG for the negator"
+            raise ResourceError(f"rule {rule.name!r} names no DENIER", where=rule.at("patterns"), fix=fix)
     return _Matched(rule.name, rows, patterns, unless)
 
 
-def _read_kind(rule: Rule, params: MatchRule) -> str:
-    """The symbol of the kind that a rule makes of a unit."""
-    name = params.unit if isinstance(params, ReadingRule) else ""
-    if name not in SYMBOLS:
+def _read_reading(rule: Rule, params: MatchRule) -> Reading:
+    """What a rule makes of a unit."""
+    unit, apart = (params.unit, params.apart) if isinstance(params, ReadingRule) else ("", ())
+    if unit not in SYMBOLS and not apart:
         fix = "known: " + ", ".join(sorted(SYMBOLS))
-        raise ResourceError(f"rule {rule.name!r}: unknown unit {name!r}", where=rule.at("unit"), fix=fix)
-    return SYMBOLS[name]
+        raise ResourceError(f"rule {rule.name!r}: unknown unit {unit!r}", where=rule.at("unit"), fix=fix)
+    return Reading(rule.name, SYMBOLS.get(unit, ""), {word.replace(" ", ""): word.split(" ") for word in apart})
 
 
 def _split_bits(bits: int) -> Iterator[int]:
@@ -311,6 +354,11 @@ def _spell(line: Line, heads: Sequence[str], rows: RuleRows) -> str:
             for i, of_word in enumerate(bits)
         ]
     return "".join([head + rows.spell(of_word) for head, of_word in zip(heads, bits, strict=True)])
+
+
+def _describe_units(before: Sequence[Unit | Constituent]) -> str:
+    """The state of an opinion behind the units of its phrase."""
+    return "p" if not before else "n" if any(unit.symbol == NEG for unit in before) else "d"
 
 
 def _describe_phrase(phrase: Phrase) -> str:

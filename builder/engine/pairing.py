@@ -45,9 +45,8 @@ class Tree(tuple[Token, ...]):
 
 def last_core_token(tokens: Sequence[Token], opinion: Constituent) -> int:
     """The token on which an opinion's core ends."""
-    assert opinion.phrase is not None
     last = opinion.last
-    while last > 0 and tokens[last].start >= opinion.phrase.core[1]:
+    while last > 0 and tokens[last].start >= opinion.own_phrase.core[1]:
         last -= 1
     return last
 
@@ -193,8 +192,7 @@ def pair_by_path(rule: Rule) -> Pairer:
     def find(scene: Scene) -> AspectChoice | None:
         best: tuple[int, int, Constituent] | None = None
         core = last_core_token(scene.tokens, scene.opinion)
-        phrase = scene.opinion.phrase
-        assert phrase is not None
+        phrase = scene.opinion.own_phrase
         names = touching and not phrase.entry.category.startswith(touching)
         for item in scene.items:
             if item.symbol != ASPECT or (names and item.start == scene.opinion.end):
@@ -294,8 +292,7 @@ def _pair_with_object(rule: Rule, params: NounParams) -> Pairer:
     expression = compile_pattern(params.pattern.replace("TARGET", "(NOUN|PART)*NOUN"), rule.at("pattern"))
 
     def find(scene: Scene) -> AspectChoice | None:
-        phrase = scene.opinion.phrase
-        assert phrase is not None
+        phrase = scene.opinion.own_phrase
         if NOUN not in scene.symbols or not phrase.entry.category.startswith(params.categories or ("",)):
             return None
         match = expression.search(scene.marked)

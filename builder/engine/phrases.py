@@ -10,9 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from builder.core.records import Span
-from builder.engine.comparing import ComparisonRule, find_denier, is_denied, loses_quality
 from builder.engine.constituents import ATTRIBUTES, Constituent, Phrase, Term
-from builder.engine.denying import DenyingRule, find_forestalling, find_owner_denied, find_quantified, leads_to_denied
 from builder.engine.extent import (
     OVER,
     ExtentRule,
@@ -21,9 +19,7 @@ from builder.engine.extent import (
     ends_in_bit,
     find_left_edge,
     find_start,
-    find_unfelt,
     is_doubled,
-    is_wished,
     strip_negator,
 )
 from builder.engine.matching import Line, Matcher, Refusal
@@ -66,15 +62,16 @@ class JoinRule:
 
 @dataclass(frozen=True, slots=True)
 class PhraseGrammar:
-    """All rules that phrases are read by. `refusals`: where an opinion word judges nothing. `leads`: how many
-    characters of an aspect entry belong to `aspect_full` alone.
+    """All rules that phrases are read by. `refusals`: where an opinion word judges nothing. `denials`: by what
+    negator at a distance its phrase begins; `far_denials`: by which one apart from the phrase it is denied. `leads`:
+    how many characters of an aspect entry belong to `aspect_full` alone.
     """
 
     extent: ExtentRule
     refusals: Matcher
+    denials: Matcher
+    far_denials: Matcher
     join: JoinRule
-    comparison: ComparisonRule
-    denying: DenyingRule
     leads: Mapping[str, int]
 
 
@@ -98,14 +95,9 @@ def read_phrases(
         if edges is None:
             continue
         begin, first, last = edges
-        far = _find_far_negator(units, (first, k), taken, lexicon, grammar)
-        if far < first and entry_of(unit, lexicon).category.startswith(grammar.denying.dropped):
-            continue
+        far = grammar.far_denials.find_denier(line, first, k, taken)
         phrase = _make_phrase(unit, units[first:k], units[begin].start, lexicon, grammar.extent)
-        kept = units[taken:first]
-        if far < first:
-            quantified = far == find_quantified(units, first, taken, grammar.denying)
-            kept = [*units[taken:far], *_bar_denied(units[far:first], grammar.denying, quantified)]
+        kept = [*units[taken:far], *map(_bar_past, units[far:first])]
         out += [_keep_word(u, lexicon, grammar.leads) for u in kept]
         start = unit.start if first == k else find_start(units, first, k, lexicon, grammar.extent)
         end = unit.end if last == k else units[last].end
@@ -121,38 +113,9 @@ def read_phrases(
     return out + [_keep_word(u, lexicon, grammar.leads) for u in units[taken:]]
 
 
-def _find_far_negator(
-    units: Sequence[Unit], place: tuple[int, int], taken: int, lexicon: Lexicon, grammar: PhraseGrammar
-) -> int:
-    """Index of the negator that stands apart from the phrase at `place` (its first unit and its opinion word) and
-    denies it; the first unit if there is none.
-    """
-    first, k = place
-    if (at := find_unfelt(units, first, taken, grammar.extent)) < first:
-        return at
-    if (at := find_quantified(units, first, taken, grammar.denying)) < first:
-        return at
-    denied = any(u.symbol == NEG for u in units[first:k])
-    if first == k and k > taken and units[k - 1].symbol == ASPECT:
-        at = find_denier(units, k, taken, grammar.comparison)
-        if at < k and entry_of(units[k], lexicon).valence >= 5:
-            return at if loses_quality(units, at, k, lexicon, grammar.comparison) else first
-    entry, denying = entry_of(units[k], lexicon), grammar.denying
-    if entry.valence < 5 and not denied and not entry.category.startswith(denying.apart):
-        if first == k > taken and entry.category.startswith(denying.owned):
-            first = find_owner_denied(units, k, taken, denying)
-        return first if first < k else find_forestalling(units, first, k, taken, denying)
-    return first
-
-
-def _bar_denied(units: Sequence[Unit], rule: DenyingRule, quantified: bool) -> list[Unit]:
-    """沒有 上次 口感 好, 沒有 那種 名店 高傲 的 感覺: behind a negator the past is what the present is held against,
-    and what a fault is usual of is no aspect. What is `quantified` is one (沒有任何 一道 菜 不 好吃).
-    """
-    barred = (
-        {IRREALIS, ASPECT} if not quantified and units[1].word in rule.leading | rule.met | rule.usual else {IRREALIS}
-    )
-    return [unit._replace(symbol=BLOCKED) if unit.symbol in barred else unit for unit in units]
+def _bar_past(unit: Unit) -> Unit:
+    """沒有 上次 口感 好: behind a negator the past is what the present is held against."""
+    return unit._replace(symbol=BLOCKED) if unit.symbol == IRREALIS else unit
 
 
 def _drop_particle(unit: Unit, graded: bool, lexicon: Lexicon) -> Unit:
@@ -180,30 +143,21 @@ def _find_edges(
     """The units on which the core, the phrase begin and the phrase ends around opinion word `unit` at k; None if it
     judges nothing.
     """
-    comparison, extent, count = grammar.comparison, grammar.extent, len(units)
+    extent, count = grammar.extent, len(units)
     begin = (
         k - 1
         if k > taken and units[k - 1].symbol == HAVE and grammar.join.had and _is_had(units[k - 1], unit, lexicon)
         else k
     )
     first = find_left_edge(units, begin, taken, extent)
-    if first == k and (at := find_denier(units, k, taken, comparison)) < k:
-        if any(word in units[at].word for word in comparison.inferior):  # 不如 老店 好: what it says is 不如
-            return None
-        denied = is_denied(units, at, k, lexicon, comparison) and not loses_quality(units, at, k, lexicon, comparison)
-        first = at if denied and find_quantified(units, k, taken, grammar.denying) == k else k
-    plain = first == k
+    first = grammar.denials.find_denier(line, first, k, taken)
     if grammar.refusals.find(line, first, k):
         if refused is not None:
             rules = tuple(grammar.refusals.find_all(line, first, k))
             refused.append(Refusal(units[first].start, unit.end, rules))
         return None
-    if not plain and leads_to_denied(units, k, lexicon, grammar.denying):
-        return None
     last = k + 1 if k + 1 < count and units[k + 1].symbol == POST else k
     if last + 1 < count and units[last + 1].start == units[last].end and ends_in_bit(units, last + 1, extent):
-        if is_wished(units, first, k, lexicon, extent):
-            return None
         last += 1
     if last == k and k + 2 == count and is_doubled(units, k):
         last += 1
@@ -256,8 +210,8 @@ def _add_opinion(out: list[Constituent], item: Constituent, after: Sequence[Unit
     """Append an opinion to the clause so far, or make it one with the opinion before it. `after`: the unit behind it,
     if any.
     """
-    assert item.phrase is not None
-    amount = item.phrase.entry.word if not item.phrase.negators else item.word  # 變淡 很多, 變淡 不少
+    own = item.own_phrase
+    amount = item.word if own.negators else own.entry.word  # 變淡 很多, 變淡 不少
     if out and amount in rule.amounts and _touches_and_ends(out[-1], item, after):
         out[-1] = out[-1]._replace(end=item.end, word=text[out[-1].start : item.end])
     elif rule.merge and out and out[-1].word in rule.alternatives and (denied := _share_denial(out, item, text)):
@@ -268,9 +222,9 @@ def _add_opinion(out: list[Constituent], item: Constituent, after: Sequence[Unit
         out[-2:] = [free]
     elif rule.bridging and (count := _count_bridge(out, item, text, rule.bridging)):
         first = out[-count - 1]
-        assert first.phrase is not None
-        decides = item.phrase if item.phrase.entry.valence > 5 else first.phrase  # 軟中帶Q, but 甜中帶苦
-        phrase = first.phrase._replace(core=(first.phrase.core[0], item.phrase.core[1]), entry=decides.entry)
+        before = first.own_phrase
+        decides = own if own.entry.valence > 5 else before  # 軟中帶Q, but 甜中帶苦
+        phrase = before._replace(core=(before.core[0], own.core[1]), entry=decides.entry)
         out[-count - 1 :] = [item._replace(start=first.start, word=text[first.start : item.end], phrase=phrase)]
     elif rule.merge and out and (run := _merge_praise(out[-1], item, text, rule)) is not None:
         out[-1] = run

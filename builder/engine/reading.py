@@ -116,7 +116,7 @@ def _read_terms(
         phrases = add_sides(name_codes(phrases, text, codes, rules.lexicon), text)
     if sizes:
         phrases = add_sizes(phrases, text, sizes)
-    standing = bar_standards(phrases, rules.phrases.comparison)
+    standing = bar_standards(phrases, rules.comparison)
     return join_terms(rules.refused_aspects.bar_aspects(standing, refused), text, rules.lexicon, rules.terms)
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from functools import reduce
-from itertools import product
+from itertools import product, repeat
 from operator import or_
 from typing import NamedTuple
 
@@ -27,6 +27,7 @@ OPINION_STATES: Mapping[str, tuple[str, str]] = {
     "GRADED": ("dnlDNL", "it, with one"),
     "DENIED": ("nN", "it, with a negator; where an aspect is in question, any opinion with one"),
     "PREDICATE": ("PDNL", "it, right behind an aspect that it touches"),
+    "INNER": ("i", "a word of its phrase before it"),
     "LOW": ("lL", "an opinion with a word for a bit of it"),
     "TARGET": ("t", "the aspect in question"),
 }
@@ -45,7 +46,9 @@ _TOUCH, STATE, FIRST = 1, 2, 3
 """Columns behind that of the kind."""
 _FACTOR = r"(?:[A-Z_]+|\[\^?[A-Z_ ]+\])"
 _ATOM = re.compile(rf"{_FACTOR}(?:&{_FACTOR})*")
-RESERVED = {*SYMBOLS, *OPINION_STATES, *UNIT_PROPERTIES, "WORD"}
+DENIER = "DENIER"
+"""Name of the unit that a rule which denies finds."""
+RESERVED = {*SYMBOLS, *OPINION_STATES, *UNIT_PROPERTIES, "WORD", DENIER}
 """Names that no class of words may have."""
 _OPTIONAL = frozenset("?*{")
 _PREFIXES = ("role:", "category:", "irrealis:", "contrast:")
@@ -147,6 +150,7 @@ class RuleRows:
         classes = {**shared, **own}
         self._known = sorted(RESERVED | classes.keys())
         self._bits = {name: table.add(classes[name]) for name in sorted(names & classes.keys())}
+        self._kinds = {name: "".join(map(SYMBOLS.get, classes[name], repeat(""))) for name in self._bits}
         self._bits |= {name: bit for name, bit in _BITS.items() if name in names}
         columns = sorted(set(self._bits.values()))
         self._columns = {bit: column for column, bit in enumerate(columns, start=FIRST)}
@@ -171,13 +175,15 @@ class RuleRows:
         needs: list[int] = []
 
         def spell_atom(match: re.Match[str]) -> str:
-            atom = [self._read_factor(text, pattern, where) for text in match[0].split("&")]
+            names = match[0].split("&")
+            atom = [self._read_factor(text, pattern, where) for text in names if text != DENIER]
             bits = [own for factor in atom if (own := self._find_bits(factor))]
-            if not focus.isdisjoint(match[0].split("&")):
+            if not focus.isdisjoint(names):
                 about.append(bits[0] if bits else 0)
             elif bits and _is_needed(pattern, match):
                 needs.extend(bits)
-            return "(?:" + "|".join(self._spell_row(_join_rows(rows)) for rows in product(*atom)) + ")"
+            group = f"(?P<{DENIER}>" if DENIER in names else "(?:"
+            return group + "|".join(self._spell_row(_join_rows(rows)) for rows in product(*atom)) + ")"
 
         body = _ATOM.sub(spell_atom, pattern).replace(" ", "")
         first = _ATOM.match(pattern)
@@ -195,26 +201,27 @@ class RuleRows:
         """The rows of which a unit must be one to be what `text` says: a name, a set, or one that is negated."""
         by_column: dict[int, str] = {}
         for name in text.strip("[^]").split():
-            column, characters = self._place(name, pattern, where)
-            by_column[column] = by_column.get(column, "") + characters
+            for column, characters in self._place(name, pattern, where):
+                by_column[column] = by_column.get(column, "") + characters
         if text.startswith("[^"):
             return [{column: f"[^{characters}]" for column, characters in by_column.items()}]
         return [{column: f"[{characters}]"} for column, characters in by_column.items()]
 
-    def _place(self, name: str, pattern: str, where: str) -> tuple[int, str]:
-        """The column of a name, and the characters that it may have there."""
+    def _place(self, name: str, pattern: str, where: str) -> Sequence[tuple[int, str]]:
+        """The columns of a name, and the characters that it may have there: a class may hold kinds of units."""
         if name in self._bits:
-            return self._columns[self._bits[name]], "1"
+            kinds = self._kinds.get(name, "")
+            return [(self._columns[self._bits[name]], "1"), *([(0, kinds)] if kinds else [])]
         if name in OPINION_STATES:
-            return STATE, OPINION_STATES[name][0]
+            return [(STATE, OPINION_STATES[name][0])]
         if name == "TOUCHING":
-            return _TOUCH, "+"
+            return [(_TOUCH, "+")]
         if name == "WORD":
-            return _TOUCH, "+-"
+            return [(_TOUCH, "+-")]
         if name not in SYMBOLS:
             fix = "known: " + ", ".join(self._known)
             raise ResourceError(f"unknown unit {name!r} in pattern {pattern!r}", where=where, fix=fix)
-        return 0, SYMBOLS[name]
+        return [(0, SYMBOLS[name])]
 
     def _spell_row(self, row: _Row) -> str:
         """A row as an expression of the width of a unit. The second column tells where units begin."""

@@ -216,11 +216,9 @@ def _join_to_last(
 
 def _is_one_term(before: Constituent, item: Constituent, grammar: TermGrammar) -> bool:
     """Whether two aspects that touch are one term rather than a list."""
-    assert before.term is not None
-    assert item.term is not None
     if before.word in grammar.rule.wholes or item.word in grammar.rule.houses:
         return True
-    return not grammar.are_separate(before.term.cls, item.term.cls)
+    return not grammar.are_separate(before.own_term.cls, item.own_term.cls)
 
 
 def _cut_to_head(item: Constituent, rule: TermRule) -> Constituent:
@@ -234,9 +232,8 @@ def _cut_to_head(item: Constituent, rule: TermRule) -> Constituent:
 
 
 def _make_one(first: Constituent, last: Constituent, text: str, owner: Span | None, lead: int) -> Constituent:
-    assert last.term is not None
     owner = owner if owner and owner[0] >= first.start + lead else None
-    term = last.term._replace(owner=owner, lead=lead)
+    term = last.own_term._replace(owner=owner, lead=lead)
     return last._replace(start=first.start, word=text[first.start : last.end], term=term)
 
 
@@ -244,16 +241,15 @@ def _count_lead(first: Constituent, last: Constituent, grammar: TermGrammar) -> 
     """How many characters of the name that the two become only say where it is or of what kind:
     店裡 座位, 甜點 布丁, 餐廳 餐點.
     """
-    assert last.term is not None
     leads = first.word in grammar.rule.wholes or (
         first.term
         and (
-            grammar.is_leading(first.term.cls, last.term.cls)
-            or (is_kind(first) and is_thing(last) and last.term.role not in GENERIC)
+            grammar.is_leading(first.term.cls, last.own_term.cls)
+            or (is_kind(first) and is_thing(last) and last.own_term.role not in GENERIC)
         )
     )
-    if leads or (last.term.lead and not (first.term and is_thing(first) and not is_kind(first))):
-        return last.start - first.start + last.term.lead
+    if leads or (last.own_term.lead and not (first.term and is_thing(first) and not is_kind(first))):
+        return last.start - first.start + last.own_term.lead
     return first.term.lead if first.term else 0
 
 

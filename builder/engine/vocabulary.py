@@ -80,13 +80,9 @@ class FunctionWordRule:
     much, one of the categories `overdone`, or behind one of `linking` (卻 不過 鹹). `judged`: words that are aspects
     only before an opinion (冰 很好吃), `alike`: those that are opinions behind another one at the end of the
     statement (環境 乾淨 衛生). `praising`: words that give a degree (好 多人) only where no degree word or negator
-    stands before them (很 好 很 快), but for `confirming` ones (真的 好 舒服). `crowds`: people, who are an aspect
-    only where the clause opens with them and a word that begins with one of `crowding` says how many they are (人 超
-    多), also behind an aspect of the classes `scenes` (店內 人 很 多) or `times` (用餐時間 人 很 多). `masses`:
-    people alone or with their number, who are a crowd behind one of `numerous` (很 多 人) where nothing else is told
-    of them than that they wait: a word that begins with one of `queuing`, over one of `being` (好 多人 在 排隊). Of
-    those, `bare_numerous` need a degree word. `queues`: words of queueing that are an aspect where a word behind them
-    says how long it takes (要 排隊 很久). `passing`: crowds and queues, which are no topic.
+    stands before them (很 好 很 快), but for `confirming` ones (真的 好 舒服). `queues`: words of queueing that
+    are an aspect where a word behind them says how long it takes (要 排隊 很久). `passing`: crowds and queues, which
+    are no topic.
     """
 
     units: Mapping[str, tuple[str, ...]]
@@ -100,21 +96,11 @@ class FunctionWordRule:
     alike: frozenset[str] = frozenset()
     praising: frozenset[str] = frozenset()
     confirming: frozenset[str] = frozenset()
-    crowds: frozenset[str] = frozenset()
-    crowding: tuple[str, ...] = ()
-    scenes: tuple[str, ...] = ()
-    times: tuple[str, ...] = ()
     queues: tuple[str, ...] = ()
-    masses: frozenset[str] = frozenset()
-    numerous: frozenset[str] = frozenset()
-    bare_numerous: frozenset[str] = frozenset()
-    being: frozenset[str] = frozenset()
-    queuing: tuple[str, ...] = ()
+    passing: frozenset[str] = frozenset()
     degrees: frozenset[str] = field(init=False)
-    passing: frozenset[str] = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "passing", self.crowds.union(self.queues))
         object.__setattr__(self, "degrees", self.excessive | self.slight)
 
 

@@ -59,8 +59,7 @@ def make_opinion(
     calls it (很好 的選擇) and, where the rule says so, what it is compared with (比 上一代 輕).
     """
     item, first = clause[index], index
-    phrase = item.phrase
-    assert phrase is not None
+    phrase = item.own_phrase
     words = rule.stance | rule.hedges if is_hedged(item, phrase, rule) else rule.stance
     while first and clause[first - 1].word in words and clause[first - 1].end == clause[first].start:
         first -= 1
@@ -159,8 +158,7 @@ def weigh(text: str, read: Read, triplet: Triplet, valued: Valued) -> Triplet | 
     item, opinion, opinion_full = judging
     if item.start in read.unstated:
         return None
-    assert item.phrase is not None
-    weight = valued(item.phrase, *_described(read, tidy.aspect))
+    weight = valued(item.own_phrase, *_described(read, tidy.aspect))
     if weight is None or shared(tidy.aspect, opinion):
         return tidy
     value, reasons = weight
@@ -183,8 +181,7 @@ def _judging(read: Read, opinion: Element) -> tuple[Constituent, Element, Elemen
     """The phrase whose core shares most characters with the model's opinion; the first of equals."""
     best, most = None, 0
     for item, *elements in read.opinions:
-        assert item.phrase is not None
-        start, end = item.phrase.core
+        start, end = item.own_phrase.core
         both = sum(max(0, min(end, b) - max(start, a)) for a, b in opinion.spans)
         if both > most:
             best, most = (item, elements[0], elements[1]), both
