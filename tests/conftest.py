@@ -210,14 +210,14 @@ def shared_readers() -> Iterator[None]:
 
     A test that changes them, or that has a cache of its own, reads anew.
     """
-    from builder.language.lexicon import compiled, folders, packs
+    from builder.language.lexicon import folders, packs
     from builder.language.lexicon import rules as rule_files
     from builder.language.nlp import embedded, parser
 
-    cache, parse = compiled.cache_folder(), parser.load
+    cache, parse = folders.cache_folder(), parser.load
 
     def name_lexicon(key: str) -> str | None:
-        return key if compiled.cache_folder() == cache else None
+        return key if folders.cache_folder() == cache else None
 
     def name_rules(
         directory: Path | None = None, added: Any = (), domain: str = rule_files.RESTAURANT, lexicons: Any = ()
@@ -233,7 +233,7 @@ def shared_readers() -> Iterator[None]:
         return None if models or parser.load is not parse else (embedded.MODELS, frozenset(words.items()))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(folders, "read_compiled", read_once(compiled.read_compiled, name_lexicon))
+        patch.setattr(folders, "read_compiled", read_once(folders.read_compiled, name_lexicon))
         patch.setattr(folders, "load_rules", read_once(rule_files.load_rules, name_rules))
         patch.setattr(embedded, "load", read_once(embedded.load, name_backend))
         if shipped := sys.modules.get("builder.models.shipped"):  # where it is not, no test reads with it

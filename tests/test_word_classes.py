@@ -112,11 +112,11 @@ def test_rules_and_words_of_a_users_own_folders_name_classes_of_all_layers(tmp_p
     lexicon = lexicon_with(tmp_path / "lexicon", "arrivals\twho comes\n", "抵達\tarrivals\n")
     rules = tmp_path / "rules"
     rules.mkdir()
-    text = RULE + 'NONE = ["<nobody>"]\nCOME = ["<arrivals>", "<food>"]\n'
+    text = RULE + 'NONE = ["<house>"]\nCOME = ["<arrivals>", "<food>"]\n'
     (rules / "a.toml").write_text(text, encoding="utf-8")
     folders = Folders(overlays=(lexicon,), added_rules=(rules,))
     rule = next(rule for rule in folders.load_rules() if rule.name == "nobody")
-    assert {"沒人", "也沒有人"} <= set(rule.params["words"]["NONE"])  # type: ignore[index]
+    assert {"店家"} <= set(rule.params["words"]["NONE"])  # type: ignore[index]
     assert rule.params["words"]["COME"] == ["抵達", "@drink", "@food"]  # type: ignore[index]
     engine = make_engine(folders.load_lexicon(), folders.load_rules(), "natural")
     assert engine is not None
@@ -151,12 +151,12 @@ def test_the_digest_of_rules_that_replace_the_shipped_ones_follows_the_words_of_
     ("words", "message"),
     [
         (
-            'NONE = ["<nobdy>"]\n',
-            "rules/a.toml:8: rule 'nobody': no class of words is <nobdy>; did you mean nobody? correct it, "
+            'NONE = ["<hous>"]\n',
+            "rules/a.toml:8: rule 'nobody': no class of words is <hous>; did you mean house? correct it, "
             "or add it to word_classes.tsv of a lexicon",
         ),
         (
-            'NONE = ["<nobody>", "-有人"]\n',
+            'NONE = ["<house>", "-有人"]\n',
             "rules/a.toml:8: rule 'nobody': '-有人' takes away a word that does not stand before it; "
             "write it behind a class that has the word",
         ),
