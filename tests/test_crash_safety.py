@@ -20,7 +20,7 @@ import pytest
 from conftest import Built, Command, contents, environment, settings
 from nursery import Running, killed, nursery_begun, sound
 
-KILLS = 3
+KILLS = 4  # a stage is killed three times at most
 STOPPED = "builder: stopped; what is finished is kept, `builder resume --workdir {}` goes on"
 
 

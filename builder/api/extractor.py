@@ -237,8 +237,9 @@ class Extractor:
             ConfigError: this extractor is a model alone, which has no rules.
 
         >>> from builder import Extractor
-        >>> Extractor().refusals("現場很多客人")
-        [{'text': '很多', 'span': [2, 4], 'rule': 'counts-what-follows'}]
+        >>> Extractor().refusals("現場很多客人")  # doctest: +NORMALIZE_WHITESPACE
+        [{'text': '很多', 'span': [2, 4], 'rule': 'counts-what-follows'},
+         {'text': '客人', 'span': [4, 6], 'rule': 'people-uncounted'}]
         """
         reading = self._reader.read((_checked(text),))[0]
         refusals = self._reader.engine.find_refusals(reading.doc)
