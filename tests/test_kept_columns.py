@@ -192,17 +192,22 @@ def test_a_preview_says_that_a_kept_place_is_masked_and_which_cells_it_cannot_re
     seen = preview(source, resolve(options={"input.keep_columns": ("date", "place")}).config)
     assert seen.unread == {"rating": (1, "多"), "date": (2, "昨天")}
     shown = list(seen.lines())
-    assert "  rating  ← rating (1 row without: “多” is no rating)" in shown
-    assert "  date    ← date (2 rows without: “昨天” is no date)" in shown
+    assert "  rating  ← rating (in 1 row no rating, “多” for one)" in shown
+    assert "  date    ← date (in 2 rows no date, “昨天” for one)" in shown
     kept = next(line for line in shown if line.startswith("  kept    date, place: "))
-    assert kept.endswith("masked as the text is; names alone stay; place becomes [店名] in every row")
+    assert kept.endswith(
+        "masked as the text is, but a name that is all of a cell stays; place becomes [店名] in every row"
+    )
 
 
 def test_the_option_names_them_with_commas(tmp_path: Path, here: Command) -> None:
     source = tmp_path / "in.csv"
     source.write_text("text,branch,when\n湯很好喝,甲,2024\n", encoding="utf-8")
     ran = here("build", source, "--keep-columns", "branch, when", "--dry-run", cwd=tmp_path)
-    assert "  kept    branch, when: in the release, masked as the text is; names alone stay" in ran.out.splitlines()
+    assert (
+        "  kept    branch, when: in the release, masked as the text is, but a name that is all of a cell stays"
+        in ran.out.splitlines()
+    )
 
 
 @pytest.mark.parametrize("name", ["2024", "true", "[a]"])
@@ -210,11 +215,17 @@ def test_a_name_that_toml_reads_as_another_value_is_a_name(name: str, tmp_path: 
     source = tmp_path / "in.csv"
     source.write_text(f"text,{name},branch\n湯很好喝,7,甲\n", encoding="utf-8")
     ran = here("build", source, "--keep-columns", name, "--dry-run", cwd=tmp_path)
-    assert f"  kept    {name}: in the release, masked as the text is; names alone stay" in ran.out.splitlines(), ran.err
+    assert (
+        f"  kept    {name}: in the release, masked as the text is, but a name that is all of a cell stays"
+        in ran.out.splitlines()
+    ), ran.err
     over = here(
         "build", source, "--keep-columns", name, "--set", "input.keep_columns=branch", "--dry-run", cwd=tmp_path
     )
-    assert "  kept    branch: in the release, masked as the text is; names alone stay" in over.out.splitlines()
+    assert (
+        "  kept    branch: in the release, masked as the text is, but a name that is all of a cell stays"
+        in over.out.splitlines()
+    )
 
 
 def test_a_name_that_no_column_has_and_one_given_twice_are_refused(tmp_path: Path) -> None:
@@ -225,6 +236,6 @@ def test_a_name_that_no_column_has_and_one_given_twice_are_refused(tmp_path: Pat
     with pytest.raises(ConfigError, match="none of them twice"):
         resolve(options={"input.keep_columns": ("branch", "branch")})
     shown = list(preview(source, resolve(options={"input.keep_columns": ("branch",)}).config).lines())
-    assert "  kept    branch: in the release, masked as the text is; names alone stay" in shown
+    assert "  kept    branch: in the release, masked as the text is, but a name that is all of a cell stays" in shown
     line = next(line for line in preview(source, resolve().config).lines() if "unused" in line)
     assert line.endswith("--keep-columns takes any into the release")

@@ -409,7 +409,7 @@ def test_reviews_whose_answer_could_not_be_read_are_asked_about_again_and_no_oth
         assert none_left.code == 0 and server.asked == [] and "0 to ask" in none_left.out, none_left.err
 
 
-def test_an_answer_to_the_same_question_counts_for_the_build_and_stays_when_the_first_command_is_run_again(
+def test_an_answer_to_the_same_question_counts_and_stays_when_the_first_command_is_run_again(
     label: Label, folder: Path
 ) -> None:
     cut, whole = TEXTS[1], [False]

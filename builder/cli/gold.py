@@ -229,8 +229,8 @@ def label(
 ) -> None:
     """Let a language model label whole reviews.
 
-    Its triplets stand beside those of the rules. The next build weighs both. Answers are kept; a second run asks only
-    what is missing.
+    Its triplets wait in the next pool for people to decide; a build is not changed by them. Answers are kept; a second
+    run asks only what is missing.
     """
     from builder.gold.judge import Endpoint
     from builder.teaching import asking_triplets
@@ -321,4 +321,4 @@ def _report(done: LabelCounts, limits: Limits, endpoint: str, workdir: Path) -> 
             fix="choose another model, tell it what to write with --prompt, or ask again with --select unreadable; "
             f"`builder query rejected-answers{in_workdir(workdir)}` shows what it wrote",
         )
-    click.echo(f"`builder resume{in_workdir(workdir)}` weighs them with the rules")
+    click.echo(f"`builder gold pool{in_workdir(workdir)}` unites them with what the build found, for people to decide")

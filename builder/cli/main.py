@@ -193,7 +193,8 @@ def main() -> None:
 
 
 _MODELS_BY_TRIAL = "build from some hundred reviews with the profile, and give that --workdir"
-GONE = {("plan", option): _MODELS_BY_TRIAL for option in ("--profile", "--base", "--gpu", "--device")} | {
+_OF_TRIALS = ("--profile", "--base", "--gpu", "--device", "--preset", "--set", "--seconds")
+GONE = {("plan", option): _MODELS_BY_TRIAL for option in _OF_TRIALS} | {
     ("model", "trim"): "a base is used as it is",
     ("model", "distil"): "the model that builder ships reads on any CPU: `builder extract --source E`",
 }

@@ -1,4 +1,4 @@
-"""`builder model …`: models that are checked, converted, made smaller, trained.
+"""`builder model …`: models that are checked, converted, trained.
 
 `nlp train|evaluate` is for the models of the embedded backend. `check|convert|pretrain` are for the base of
 the profiles `encoder` and `paper`.

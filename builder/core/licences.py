@@ -32,6 +32,8 @@ def canonical(licence: str, where: str) -> str:
 def _find_near(licence: str) -> str:
     """Of the licences that people give data, one that begins so or is spelt nearly so; empty where none is."""
     written = licence.replace(" ", "-")
+    if not written:
+        return ""
     newest = sorted(HUB_LICENCES, reverse=True)
     begun = [name for name in newest if name.startswith(written) or written.startswith(f"{name}-")]
     return min(begun or difflib.get_close_matches(written, newest, 1, 0.75), key=len, default="")

@@ -77,13 +77,14 @@ def settle_roles(
     judged = _JUDGED_BEHIND_HAVING if had else _JUDGED_BEHIND
     for i in range(len(units) - 1, -1, -1):
         unit = units[i]
-        if reading := readings.find_reading(units, i):
+        reading = readings.find_reading(units, i)
+        parts = reading.apart.get(unit.word) if reading else None
+        if reading and (parts or reading.symbol):
             if refused is not None:
                 refused.append(Refusal(unit.start, unit.end, (reading.rule,)))
-            if parts := reading.apart.get(unit.word):
-                units[i : i + 1] = _take_apart(unit, parts, lexicon, vocabulary)
-            else:
-                units[i] = unit._replace(symbol=reading.symbol)
+            units[i : i + 1] = (
+                _take_apart(unit, parts, lexicon, vocabulary) if parts else [unit._replace(symbol=reading.symbol)]
+            )
             continue
         if unit.symbol == OPINION and unit.word.endswith(rule.queues) and _is_measured(units, i, lexicon):
             units[i : i + 1] = _cut_queue(unit, rule.queues)

@@ -101,9 +101,7 @@ def symbol_set(names: str) -> frozenset[str]:
 NOMINALS = symbol_set("NOUN ASPECT")
 JUDGING = symbol_set("OPINION ASPECT")
 """Units without which a clause judges nothing."""
-PREDICATES = symbol_set("OPINION ADJ")
 JOINERS = symbol_set("CONJ LIST")
 """What stands between the parts of a coordination: 和, 、."""
-DE_WORDS = symbol_set("DE DEGREE_DE")
 STATEMENT_ENDS = symbol_set("PART CONJ BUT ADV")
 """What may follow a finished statement: a particle, or the beginning of the next one."""

@@ -109,7 +109,7 @@ def _facts(workdir: Path, name: str) -> ModelFacts:
         release, scores = runs.last_release(connection), runs.metrics(connection)
     if name.startswith("E"):
         raise ConfigError(
-            "variant E is rules with several models, and no model of its own", where="--model",
+            "variant E is rules and the shipped model together, and no model of its own", where="--model",
             fix=f"name one of {', '.join(known)}" if known else "build with self_train.variants that hold A, B, C or D",
         )  # fmt: skip
     if not rounds:

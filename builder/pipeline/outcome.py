@@ -1,6 +1,6 @@
 """What a finished build says to people: what its release holds, whether its quality is known, examples, what next.
 
-In: a release directory, where the build lies, and what self-train counted. Out: lines of text. Of the release its own
+In: a release directory, and where the build lies. Out: lines of text. Of the release its own
 manifest is all that is read; the database says what each rule lost.
 
 What a build understands of a review file before it starts: columns by role, encoding, rows, and the first of them.
@@ -250,17 +250,19 @@ class Preview:
         hints = {"text": " (known by its content; --text-column names another)"} if self.by_content else {}
         if (place := self.columns.get("place")) is not None and self.columns.get("group") is None:
             hints["place"] = f" (in several splits; --group-column {shlex.quote(printable(place))} keeps each in one)"
+        seen = "" if self.exact else f" of the first {MOST_ROWS:,}"
         if self.reused_ids:
             hints["id"] = f" ({counted(self.reused_ids, 'row')} with the id of another: `ID~ROW` in the dataset)"
         for role, (cells, first) in self.unread.items():
-            hints[role] = f" ({counted(cells, 'row')} without: “{_shortened(first)}” is no {role})"
+            hints[role] = f" (in {counted(cells, 'row')}{seen} no {role}, “{_shortened(first)}” for one)"
         for role, name in self.columns.items():
             if name is not None:
                 yield f"  {role:<7} ← {printable(name)}{hints.get(role, '')}"
         if self.kept:
             place = f"; {printable(place or '')} becomes [店名] in every row" if self.keeps_place else ""
             kept = ", ".join(map(printable, self.kept))
-            yield f"  kept    {kept}: in the release, masked as the text is; names alone stay{place}"
+            how = "masked as the text is, but a name that is all of a cell stays"
+            yield f"  kept    {kept}: in the release, {how}{place}"
         if self.columns.get("id") is None:
             yield f"  id      none: reviews are called {NUMBERED}1, {NUMBERED}2 … by their rows"
         if self.columns.get("place") is None:
@@ -274,7 +276,6 @@ class Preview:
             yield f"  unused  {names}{many}; {hint}--keep-columns takes any into the release"
         if self.unusable:
             reasons = ", ".join(f"{count:,} {_REASONS.get(name, name)}" for name, count in self.unusable.items())
-            seen = "" if self.exact else f" of the first {MOST_ROWS:,}"
             yield f"  not usable{seen}: {reasons}"
         for text in self.samples:
             yield f"  “{_shortened(text)}”"

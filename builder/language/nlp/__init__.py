@@ -60,7 +60,8 @@ def load(name: str, words: Mapping[str, str], models: Path | None = None, device
     if name not in BACKENDS:
         raise ConfigError(
             f"unknown NLP backend {name!r}",
-            fix=f"known: {', '.join(sorted(BACKENDS))}",
+            fix=f"known: {', '.join(sorted(BACKENDS))}"
+            + ("; models of your own: `builder model nlp train`" if name == "hub" else ""),
         )
     return BACKENDS[name](words, models, device)
 

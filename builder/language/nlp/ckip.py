@@ -65,7 +65,7 @@ class StanzaDocument(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class StanzaParser:
-    """A `draft.TreeParser`; `signature` names the version and the model files."""
+    """A `features.TreeParser`; `signature` names the version and the model files."""
 
     signature: str
     pipeline: Callable[[list[list[str]]], StanzaDocument]

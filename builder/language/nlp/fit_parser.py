@@ -1,7 +1,7 @@
 """The parser's training: `fit_parser(sentences, tags, vectors, seed)`.
 
 In: trees with gold tags, and the tags that a segmenter gives the same words. Out: a `Parser` in evaluation mode.
-Every epoch draws each sentence anew as a review might have it (`variants.review_like`), mostly with predicted tags,
+Every epoch draws each sentence anew as a review might have it (`conllu.review_like`), mostly with predicted tags,
 with some words and tags unknown. A small network learns more from many trees that a large one made of raw text
 (silver) than from the treebank alone (sequence-level distillation: Kim and Rush 2016, section 3.2).
 

@@ -159,9 +159,8 @@ def review(
     read = (("rating", rating, stars), ("date", date, day))
     unread = tuple([(role, label) for role, cell, value in read if value is None and (label := _label(cell))])
     made = RawReview(
-        row, content, _label(id), _label(source), _label(place), stars, _label(group), day, tuple(map(_label, kept)),
-        unread,
-    )  # fmt: skip
+        row, content, _name(id), _name(source), _name(place), stars, _name(group), day, tuple(map(_label, kept)), unread
+    )
     return unfit(row, (made.text, made.id, made.source, made.place, made.group, *made.kept)) or made
 
 
@@ -212,6 +211,11 @@ def _finite(value: float | Decimal) -> bool:
         return math.isfinite(value)
     except (OverflowError, ValueError):
         return False
+
+
+def _name(value: object) -> str | None:
+    """A cell as what names a review or a place: no truth value, list or object does."""
+    return None if isinstance(value, bool | dict | list) else _label(value)
 
 
 def _label(value: object) -> str | None:

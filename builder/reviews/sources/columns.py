@@ -354,10 +354,13 @@ def _position(names: Sequence[str], keys: Sequence[str], option: str, name: str,
 
 
 def _find_strange_mark(table: Table) -> str:
-    """The mark that seems to part the columns of a table that was read as one, for every line holds it; or empty."""
-    mark = re.search(r"(?<=\w)[^\w\s.](?=\w)", table.names[0]) if len(table.names) == 1 else None
+    """The mark that seems to part the columns of a table that was read as one, for header and lines hold it equally
+    often; or empty.
+    """
+    mark = re.search(r"(?<=\w)[^\w\s.\-'/](?=\w)", table.names[0]) if len(table.names) == 1 else None
     cells = [str(cell) for row in islice(table.sample(), LOOK_AT) for cell in row[:1]] if mark else []
-    return mark[0] if mark and cells and all(mark[0] in cell for cell in cells) else ""
+    times = table.names[0].count(mark[0]) if mark else 0
+    return mark[0] if mark and cells and all(cell.count(mark[0]) == times for cell in cells) else ""
 
 
 def _enumerate(names: Sequence[str], most: int = 40) -> str:
