@@ -43,12 +43,12 @@ print(*verify(Path(sys.argv[1])), sep="\\n")
 """
 
 
-def limited(script: str, *paths: Path) -> list[str]:
-    """What a process says, by lines. It may take `MEMORY` beyond its libraries (2 GB of addresses) and `SECONDS`."""
+def limited(script: str, *paths: Path, seconds: int = SECONDS) -> list[str]:
+    """What a process says, by lines. It may take `MEMORY` beyond its libraries (2 GB of addresses) and `seconds`."""
 
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY + (2 << 30), resource.RLIM_INFINITY))
-        resource.setrlimit(resource.RLIMIT_CPU, (SECONDS + 5, resource.RLIM_INFINITY))
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds + 5, resource.RLIM_INFINITY))
 
     done = subprocess.run(
         [sys.executable, "-c", script, *map(str, paths)],
