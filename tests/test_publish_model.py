@@ -121,7 +121,7 @@ def test_what_cannot_be_published_or_loaded_is_one_line(built: Build, here: Comm
 
     assert "name either the directory of a release, or a model" in publish("--repo", REPOSITORY)
     assert "no model 'C' in" in publish("--model", "C", "--repo", REPOSITORY)
-    assert "variant E is rules with several models" in publish("--model", "E", "--repo", REPOSITORY)
+    assert "variant E is rules and the shipped model together" in publish("--model", "E", "--repo", REPOSITORY)
     assert "is no name of a repository" in publish("--model", "D", "--repo", "alone")
     damaged = shutil.copytree(make_model_folder(built.workdir, "D").path, tmp_path / "damaged")
     (damaged / "paper.json").write_text(
