@@ -145,8 +145,8 @@ def test_a_candidate_that_is_mostly_gone_is_too_short() -> None:
 )
 def test_edits_that_cannot_be_applied_are_bad(edits: tuple[Edit, ...]) -> None:
     seen = Seen(str.lower, set(), set())
-    told = judge([(BATTERY, [Rewrite("s", edits), Rewrite("other", (Edit(0, 1, "We"),))])], 4, cues_of("en"), seen)
-    assert told.reasons == {"bad-edits": 2}, "edits of another sentence are as bad"
+    judged = judge([(BATTERY, [Rewrite("s", edits), Rewrite("other", (Edit(0, 1, "We"),))])], 4, cues_of("en"), seen)
+    assert judged.reasons == {"bad-edits": 2}, "edits of another sentence are as bad"
 
 
 def test_a_word_that_is_split_makes_a_text_of_its_own_which_counts_once() -> None:

@@ -244,15 +244,15 @@ def net(tmp_path: Path) -> Path:
 
 
 def test_wordnet_answers_in_the_words_own_inflection(net: Path) -> None:
-    told = synonym.load_wordnet(net)
-    assert told.synonyms("film") == ("movie",), (
+    wordnet = synonym.load_wordnet(net)
+    assert wordnet.synonyms("film") == ("movie",), (
         "the noun is more frequent than the verb, and names of two words are left out"
     )
-    assert told.synonyms("movies") == ("films",)
-    assert told.synonyms("purchases") == (), "buy is irregular: no rule makes its forms"
-    assert told.synonyms("kids") == (), "and so is child"
-    assert told.synonyms("neat") == ("tidy",)
-    assert told.synonyms("unheard") == ()
+    assert wordnet.synonyms("movies") == ("films",)
+    assert wordnet.synonyms("purchases") == (), "buy is irregular: no rule makes its forms"
+    assert wordnet.synonyms("kids") == (), "and so is child"
+    assert wordnet.synonyms("neat") == ("tidy",)
+    assert wordnet.synonyms("unheard") == ()
 
 
 def test_a_folder_without_wordnet_is_said_so(tmp_path: Path, net: Path) -> None:

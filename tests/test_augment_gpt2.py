@@ -82,11 +82,11 @@ def test_reading_token_by_token_is_reading_at_once() -> None:
 def test_what_is_written_has_at_least_and_at_most_so_many_tokens() -> None:
     network = embedded(12, 16, 1, 1)
     rules = SearchRules(banned(12, [0, 1, 2, 3, 5]), EOS)
-    found = next(write(network, [Opening((5, 7, 3), 2, 4)], rules, 5, 1))[1]
-    ended = [said.index(EOS) for said, _ in found.sequences if EOS in said]
+    written = next(write(network, [Opening((5, 7, 3), 2, 4)], rules, 5, 1))[1]
+    ended = [tokens.index(EOS) for tokens, _ in written.sequences if EOS in tokens]
     assert ended
     assert set(ended) <= {2, 3, 4}
-    assert not {i for said, _ in found.sequences for i in said if i < 6 and i != EOS}
+    assert not {i for tokens, _ in written.sequences for i in tokens if i < 6 and i != EOS}
 
 
 def test_the_first_half_stays_and_candidates_differ(method: Gpt2) -> None:

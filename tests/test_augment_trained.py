@@ -69,7 +69,11 @@ def test_candidates_depend_on_a_sentence_alone_and_a_model_is_found_again(
 def test_english_words_are_written_with_their_spaces(name: str, tmp_path: Path) -> None:
     sentences = tiny_hub.english(opinions=False)
     proposed = METHODS[name](sentences, Workplace(tmp_path)).propose(sentences, 4, 1)
-    texts = [applied(one.text, each.edits) for one, found in zip(sentences, proposed, strict=True) for each in found]
+    texts = [
+        applied(one.text, each.edits)
+        for one, candidates in zip(sentences, proposed, strict=True)
+        for each in candidates
+    ]
     assert len(texts) >= 12
     assert not [text for text in texts if "  " in text or " ," in text or " ." in text or text != text.strip()]
 

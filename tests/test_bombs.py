@@ -108,8 +108,8 @@ def test_a_parquet_file_that_unpacks_to_gigabytes_is_refused(tmp_path: Path) -> 
         unnamed,
     ]
     assert all(path.stat().st_size < 20_000 for path in paths)
-    for path, said in zip(paths, limited(READ, *paths), strict=True):
-        assert path.name in said and "unpacks to over 100 times its size" in said
+    for path, answer in zip(paths, limited(READ, *paths), strict=True):
+        assert path.name in answer and "unpacks to over 100 times its size" in answer
 
 
 def test_a_parquet_file_that_contradicts_itself_does_not_end_the_process(tmp_path: Path) -> None:
@@ -122,8 +122,8 @@ def test_a_parquet_file_that_contradicts_itself_does_not_end_the_process(tmp_pat
     broken = tmp_path / "b.parquet"
     pq.write_table(pa.table({"text": [["甲"]]}), broken)
     broken.write_bytes(broken.read_bytes().replace(optional, required))
-    said, refused = limited(READ, path, broken)
-    assert said == "1 rows" and "broken Parquet file" in refused
+    read, refused = limited(READ, path, broken)
+    assert read == "1 rows" and "broken Parquet file" in refused
 
 
 @pytest.mark.parametrize("harm", ["short", "structures", "lists", "maps", "endless"])

@@ -369,9 +369,9 @@ def release(folder: Path, files: Files) -> Path:
 
 
 def test_the_card_says_what_the_judge_did_and_how_sure_a_score_is() -> None:
-    told = card(replace(facts(reviews()), panel=f"{SHIPPED_JUDGE}: it dropped nothing."))
-    assert f"\n- {SHIPPED_JUDGE}: it dropped nothing.\n- Left out" in told
-    assert "| the rules alone | test | micro F1 | 61.5 | 58.2 to 64.0 |" in told
+    text = card(replace(facts(reviews()), panel=f"{SHIPPED_JUDGE}: it dropped nothing."))
+    assert f"\n- {SHIPPED_JUDGE}: it dropped nothing.\n- Left out" in text
+    assert "| the rules alone | test | micro F1 | 61.5 | 58.2 to 64.0 |" in text
     assert SHIPPED_JUDGE not in card(facts(reviews()))
 
 

@@ -45,7 +45,7 @@ class Refusal(NamedTuple):
     rules: tuple[str, ...]
 
 
-class Reading(NamedTuple):
+class UnitReading(NamedTuple):
     """What a rule makes of a unit: the symbol of another kind, or for a word that falls `apart` its parts."""
 
     rule: str
@@ -108,8 +108,8 @@ class _Matched(NamedTuple):
     def find_denier(self, line: str, at: int, taken: int) -> int | None:
         """The unit, from `taken` on, that denies unit `at` of a line; None if the rule does not hold of it."""
         width = self.rows.width
-        found = [match.start(DENIER) // width for p in self.patterns if (match := p.expression.search(line))]
-        denier = next((place for place in found if place >= taken), None)
+        deniers = [match.start(DENIER) // width for p in self.patterns if (match := p.expression.search(line))]
+        denier = next((place for place in deniers if place >= taken), None)
         return None if denier is None or any(p.holds(line, at * width) for p in self.unless) else denier
 
 
@@ -273,7 +273,7 @@ class Matcher:
         heads[i] = heads[i][:STATE] + "t"
         return rule.holds(_spell(line, heads, rule.rows), i)
 
-    def find_reading(self, units: Sequence[Unit], i: int) -> Reading | None:
+    def find_reading(self, units: Sequence[Unit], i: int) -> UnitReading | None:
         """What the first rule makes of unit i that holds of it; None if none does."""
         about = self._about.find(self._table.find(units[i].word))
         if not about:
@@ -324,13 +324,13 @@ def _compile_rule(rule: Rule, params: MatchRule, shared: Classes, focus: frozens
     return _Matched(rule.name, rows, patterns, unless)
 
 
-def _read_reading(rule: Rule, params: MatchRule) -> Reading:
+def _read_reading(rule: Rule, params: MatchRule) -> UnitReading:
     """What a rule makes of a unit."""
     unit, apart = (params.unit, params.apart) if isinstance(params, ReadingRule) else ("", ())
     if unit not in SYMBOLS and not apart:
         fix = "known: " + ", ".join(sorted(SYMBOLS))
         raise ResourceError(f"rule {rule.name!r}: unknown unit {unit!r}", where=rule.at("unit"), fix=fix)
-    return Reading(rule.name, SYMBOLS.get(unit, ""), {word.replace(" ", ""): word.split(" ") for word in apart})
+    return UnitReading(rule.name, SYMBOLS.get(unit, ""), {word.replace(" ", ""): word.split(" ") for word in apart})
 
 
 def _split_bits(bits: int) -> Iterator[int]:

@@ -246,7 +246,6 @@ def _by_first_part(tensors: Mapping[str, Tensor]) -> dict[str, dict[str, Tensor]
     return parts
 
 
-Shapes = Mapping[str, tuple[int, ...]]
 _ROOM = 1 << 26
 """Numbers that a network may need beside its weights: masks and tables of positions that no file holds."""
 _FEW = 200

@@ -1,13 +1,8 @@
-"""What a build is made from, and the memory of it that its working directory keeps for `resume`.
+"""What a build is made from, what its working directory remembers for `resume`, and which dataset it makes.
 
-In: files of reviews, a working directory, settings. Out: a `Build`, checked before any work begins; the digests of
-everything that it reads.
-
-What a build is made from, and which dataset it makes: its name, what its working directory holds, and the shelf of
-its releases.
-
-In: a `Build`. Out: the same with a name; a line of refusal where it would mix two datasets. A name that nobody gave is
-that of the working directory or of the file, and never that of other reviews.
+In: files of reviews, a working directory, settings. Out: a `Build` with a name, checked before any work begins, and the
+digests of everything that it reads; a line of refusal where it would mix two datasets. A name that nobody gave is that
+of the working directory or of the file, and never that of other reviews.
 """
 
 from __future__ import annotations

@@ -120,12 +120,11 @@ def judge_stored(
     context: Context,
     judge: Judge,
     source: int,
-    split: str,
     stored: Iterable[StoredTriplet],
     progress: predictions.CharacterProgress,
     known: KnownVerdicts | None = None,
 ) -> None:
-    """Judge stored triplets of a split and write the verdicts as they come, inside the caller's transaction.
+    """Judge stored triplets and write the verdicts as they come, inside the caller's transaction.
 
     Verdicts that are `known` are written without asking the judge again.
     """

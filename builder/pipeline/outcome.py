@@ -1,11 +1,10 @@
-"""What a finished build says to people: what its release holds, whether its quality is known, examples, what next.
+"""What is said to people before a build, and after it.
 
-In: a release directory, and where the build lies. Out: lines of text. Of the release its own
-manifest is all that is read; the database says what each rule lost.
+In: a file and the settings of a build. Out: a `Preview`: columns by role, encoding, rows, and the first of them.
+Nothing is written.
 
-What a build understands of a review file before it starts: columns by role, encoding, rows, and the first of them.
-
-In: a file and the settings of a build. Out: a `Preview`, in lines for people and as plain values. Nothing is written.
+In: a release directory, and where its build lies. Out: what the release holds, whether its quality is known, examples,
+and what next. Its own manifest is all that is read of a release; the database says what each rule lost.
 """
 
 from __future__ import annotations

@@ -119,7 +119,7 @@ def judge_new(context: Context, judge: Judge, proposer: int, shown: ModelBar, kn
         answers: list[tuple[int, Verdict | None, float]] = []
         unjudged = _pass_known((verdict.stored for verdict in verdicts if verdict.score is None), known, answers)
         progress = predictions.CharacterProgress(shown, reviews.characters(connection, split, proposer))
-        judging.judge_stored(context, judge, source, split, unjudged, progress)
+        judging.judge_stored(context, judge, source, unjudged, progress)
         triplets.judge(connection, source, answers)
 
 

@@ -263,7 +263,7 @@ def training_rows(plan: BenchPlan, method: str, sets: Collection[int]) -> tuple[
 def _cell(
     plan: BenchPlan, cell: Cell, rows: tuple[BenchRow, ...], common: tuple[str, str], model: Choice | None
 ) -> Cell:
-    config = config_of(plan, rows, model)
+    config = config_of(plan, model)
     inputs = plan.task, cell.model, model.base if model else "", cell.seed, digest(rows), common, config
     key = key_of(code_digest(*CODE), *inputs, means_digest(plan.means))
 
@@ -288,7 +288,7 @@ def _worked_out(plan: BenchPlan, cell: Cell, rows: tuple[BenchRow, ...], model: 
     return replace(cell, scores=scores, note=note, seconds=round(time.monotonic() - started, 1))
 
 
-def config_of(plan: BenchPlan, rows: Sequence[BenchRow], model: Choice | None) -> Any:
+def config_of(plan: BenchPlan, model: Choice | None) -> Any:
     """The settings of a cell: the model's own with as many passes as asked for. A tagger's grow with its text, of the
     source alone.
     """

@@ -154,7 +154,7 @@ def measure_shift(plan: BenchPlan, report: Progress | None = None) -> list[Shift
         if report:
             report(n, len(due), f"{model.shown}, seed {seed}")
         scratch = plan.workdir / "training" / f"shift-{model.name}"
-        config = config_of(plan, plan.train, model)
+        config = config_of(plan, model)
         fitted = fit(model, task, train, valid, seed, scratch, replace(plan.means, base=model.base), config)
         shutil.rmtree(scratch, ignore_errors=True)
         out.append(analyse(model.shown, "test", {name: fitted.features(items) for name, items in shown.items()}, seed))

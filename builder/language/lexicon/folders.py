@@ -1,20 +1,13 @@
-"""The folders that the words and rules of a build come from.
+"""The folders that the words and rules of a build come from, and the lexicon of them in one file of the user's cache.
 
-In: the settings `lexicons` and `rules`, and the working directory, which may hold imported words. Out: `Folders`, which
-load the lexicon and the rules, know their digests, and say which folder is what.
+In: the settings `lexicons` and `rules`, and the working directory, which may hold imported words and remembers the
+settings that its build was begun with. Out: `Folders`, which load the lexicon and the rules, know their digests, and
+say which folder is what.
 
-A lexicon in one file of the user's cache folder, with the words that it gives a segmenter: a sentence need not wait
-for forty thousand rows of tables, nor for which of them are several words.
-
-In: a digest of all that the lexicon is made of, its tables and the code that reads them. Out: the same lexicon as the
-tables give, or None. The file is JSON: nothing in it runs. It is believed where it belongs to this user, nobody else
-may write to it, and its first line is the checksum of the rest; else it is as if it were not there, and is written
-anew. It may be deleted at any time. `BUILDER_CACHE` names another folder, and none where it is empty.
-
-The folders of words and rules of the build that a working directory holds.
-
-In: a working directory, or none. Out: `Folders` by the settings that the build was begun with; those shipped, and what
-was imported, where none was begun.
+A compiled lexicon spares a sentence the wait for forty thousand rows of tables. It is kept under a digest of its tables
+and of the code that reads them. The file is JSON: nothing in it runs. It is believed where it belongs to this user,
+nobody else may write to it, and its first line is the checksum of the rest; else it is as if it were not there, and is
+written anew. It may be deleted at any time. `BUILDER_CACHE` names another folder, and none where it is empty.
 """
 
 from __future__ import annotations

@@ -113,8 +113,8 @@ def names(chain: str) -> Iterator[tuple[int, int, str]]:
     """Names of people, as `runs`: 小美 of 店員小美很親切 says nothing of a size or of beauty. Their tag is X, which no
     rule reads as a thing that is judged: of 店員小美態度好 that is 態度. A surname before a title is left alone.
     """
-    found = person_names.spans(converter("t2s")(fold(chain)))
-    return ((start, end, "X") for start, end in found if end - start > 1)
+    names = person_names.spans(converter("t2s")(fold(chain)))
+    return ((start, end, "X") for start, end in names if end - start > 1)
 
 
 @lru_cache(maxsize=4096)

@@ -116,7 +116,7 @@ def _run_classifier(context: Context) -> runs.Counts:
         for split in ("train", "valid", "test"):
             progress = predictions.CharacterProgress(shown, reviews.characters(connection, split, rules))
             proposed = triplets.proposed(connection, rules, split)
-            judging.judge_stored(context, judge, source, split, proposed, progress, known)
+            judging.judge_stored(context, judge, source, proposed, progress, known)
     shown.close()
     labels = triplets.label_counts(connection, source)
     return {

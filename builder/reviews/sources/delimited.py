@@ -53,11 +53,11 @@ RawRow = list[str] | None
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """`escaped`: a backslash escapes what follows. `told`: the first line says the delimiter and is no row."""
+    """`escaped`: a backslash escapes what follows. `stated`: the first line says the delimiter and is no row."""
 
     delimiter: str
     escaped: bool = False
-    told: bool = False
+    stated: bool = False
 
     def reader(self, lines: Iterable[str]) -> Reader:
         """The rows of lines; csv.Error for one that does not parse."""
@@ -101,8 +101,8 @@ class _Fit:
 
 def find_dialect(lines: Sequence[str], usual: str, roles_of: RolesOf, where: str) -> Dialect:
     """The dialect of a table that begins with `lines`; `usual` is the delimiter that its ending promises."""
-    if lines and (told := _SEPARATOR.fullmatch(lines[0])):
-        return Dialect(told[1], _fit(lines[1:], told[1], roles_of).dialect.escaped, told=True)
+    if lines and (stated := _SEPARATOR.fullmatch(lines[0])):
+        return Dialect(stated[1], _fit(lines[1:], stated[1], roles_of).dialect.escaped, stated=True)
     start = "".join(lines[:10])
     fits = [_fit(lines, one, roles_of) for one in _DELIMITERS + _MARKS if one in start or one == usual]
     own = next(fit for fit in fits if fit.dialect.delimiter == usual)
@@ -274,7 +274,7 @@ def _parted(line: DecodedLine) -> Iterator[DecodedLine]:
 def _rows(source: Source, codec: Codec, dialect: Dialect) -> Iterator[RawCells]:
     """Rows as cells, or with the fault of one that does not parse. Blank lines are no rows."""
     feed = _Feed(lines(source, codec), source)
-    if dialect.told:
+    if dialect.stated:
         next(feed)
     reader = dialect.reader(feed)
     while True:
