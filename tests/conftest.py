@@ -211,30 +211,18 @@ def shared_readers() -> Iterator[None]:
     A test that changes them, or that has a cache of its own, reads anew.
     """
     from builder.language.lexicon import folders, packs
-    from builder.language.lexicon import rules as rule_files
     from builder.language.nlp import embedded, parser
 
     cache, parse = folders.cache_folder(), parser.load
 
-    def name_lexicon(key: str) -> str | None:
-        return key if folders.cache_folder() == cache else None
-
-    def name_rules(
-        directory: Path | None = None, added: Any = (), domain: str = rule_files.RESTAURANT, lexicons: Any = ()
-    ) -> Any:
-        if directory or added:
-            return None
-        own = [folder for pack in packs.list_layers(domain) for folder in (*pack.lexicons, *pack.rules)]
-        places = {packs.data_dir("rules"), packs.data_dir("lexicons"), *own, *lexicons}
-        files = sorted(path for place in places for path in place.rglob("*.t[os][mv]*"))
-        return tuple((path, path.stat().st_mtime_ns, path.stat().st_size) for path in files)
+    def name_compiled(name: str, unpack: Any) -> str | None:
+        return name if folders.cache_folder() == cache else None
 
     def name_backend(words: Any, models: Path | None = None) -> Any:
         return None if models or parser.load is not parse else (embedded.MODELS, frozenset(words.items()))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(folders, "read_compiled", read_once(folders.read_compiled, name_lexicon))
-        patch.setattr(folders, "load_rules", read_once(rule_files.load_rules, name_rules))
+        patch.setattr(folders, "read_compiled", read_once(folders.read_compiled, name_compiled))
         patch.setattr(embedded, "load", read_once(embedded.load, name_backend))
         if shipped := sys.modules.get("builder.models.shipped"):  # where it is not, no test reads with it
 

@@ -1,4 +1,4 @@
-"""A lexicon that was compiled is the one that its tables give, and no file but our own is believed."""
+"""What was compiled is what tables and rules give, and no file but our own is believed."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from builder.core.errors import ResourceError
 from builder.language.lexicon import folders as compiled
 from builder.language.lexicon.folders import Folders
 from builder.language.lexicon.resources import Lexicon, load_lexicon
+from builder.language.lexicon.rules import load_rules
 
 OWN = "word\tclass\n噗丸\tfood.dish\n"
 
@@ -46,6 +47,37 @@ def test_a_compiled_lexicon_is_what_its_tables_give(domain: str, cache: Path) ->
     assert values(first) == values(again) == values(fresh)
     assert again._words is not None and fresh._words is None
     assert again.variants.canonical("裡面") == fresh.variants.canonical("裡面")
+
+
+@pytest.mark.parametrize("domain", ["restaurant", "hotels", "none"])
+def test_compiled_rules_are_what_their_files_give(domain: str, cache: Path) -> None:
+    fresh = load_rules(domain=domain)
+    first, again = Folders(domain=domain).load_rules(), Folders(domain=domain).load_rules()
+    assert len(list(cache.iterdir())) == 1
+    assert first == again == fresh
+    for kept, rule in zip(again, fresh, strict=True):
+        assert kept.written == rule.written and kept.lines == rule.lines and list(kept.params) == list(rule.params)
+
+
+def test_rules_are_read_anew_where_a_file_or_a_word_of_theirs_changes(tmp_path: Path, cache: Path) -> None:
+    rules, words = tmp_path / "rules", tmp_path / "own"
+    rules.mkdir()
+    (words / "words").mkdir(parents=True)
+    (words / "word_classes.tsv").write_text("class\tabout\nvessel\t器皿\n", encoding="utf-8")
+    (words / "words" / "vessels.tsv").write_text("word\tclass\n盤子\tvessel\n", encoding="utf-8")
+    text = '[vessels]\nkind = "words"\norder = 1\nabout = "Vessels."\n[vessels.words]\nVESSEL = ["<vessel>"]\n'
+    (rules / "mine.toml").write_text(text, encoding="utf-8")
+    folders = Folders(overlays=(words,), added_rules=(rules,))
+
+    def vessels() -> object:
+        rule = next(rule for rule in folders.load_rules() if rule.name == "vessels")
+        return rule.order, rule.params["words"], rule.written["words"]
+
+    assert vessels() == vessels() == (1, {"VESSEL": ["盤子"]}, {"VESSEL": ["<vessel>"]})
+    (words / "words" / "vessels.tsv").write_text("word\tclass\n碗公\tvessel\n", encoding="utf-8")
+    (rules / "mine.toml").write_text(text.replace("order = 1", "order = 2"), encoding="utf-8")
+    assert vessels() == (2, {"VESSEL": ["碗公"]}, {"VESSEL": ["<vessel>"]})
+    assert len(list(cache.iterdir())) == 2
 
 
 def test_a_table_that_changes_makes_another_lexicon(tmp_path: Path, cache: Path) -> None:
@@ -111,9 +143,9 @@ def test_nothing_is_kept_where_nobody_wants_it_or_nothing_can_be_written(
 
 
 def test_six_lexicons_are_kept_those_used_last(cache: Path) -> None:
-    lexicon = load_lexicon(domain="none")
+    packed = compiled.pack_lexicon(load_lexicon(domain="none"))
     for number in range(8):
-        compiled.keep_compiled(f"{number:016x}", lexicon)
+        compiled.keep_compiled(f"lexicon-{number:016x}", packed)
         os.utime(cache / f"lexicon-{number:016x}.json", (number, number))
     assert sorted(path.name[-6] for path in cache.iterdir()) == list("234567")
 

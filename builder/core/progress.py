@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
-from tqdm import tqdm
+if TYPE_CHECKING:
+    from tqdm import tqdm
 
 _HIDDEN = "BUILDER_NO_BARS"
 
@@ -16,6 +18,8 @@ def hide_bars() -> None:
 
 def bar(total: int | None, note: str, unit: str = " reviews") -> tqdm[None]:
     """A progress bar on stderr, silent where that is no terminal or bars are hidden."""
+    from tqdm import tqdm
+
     hidden = True if os.environ.get(_HIDDEN) else None
     shape = "  {desc}: {percentage:3.0f}% |{bar:20}| {remaining} left" if total is not None else None
     return tqdm(

@@ -318,7 +318,7 @@ def _compile_rule(rule: Rule, params: MatchRule, shared: Classes, focus: frozens
         for key, part in (("patterns", params.patterns), ("unless", params.unless))
     )
     for pattern in patterns if rule.kind.startswith("deny-") else ():
-        if DENIER not in pattern.expression.groupindex:
+        if f"<{DENIER}>" not in pattern.body:
             fix = "write DENIER&NEG for the negator"
             raise ResourceError(f"rule {rule.name!r} names no DENIER", where=rule.at("patterns"), fix=fix)
     return _Matched(rule.name, rows, patterns, unless)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from functools import reduce
+from functools import cache, reduce
 from itertools import product, repeat
 from operator import or_
 from typing import NamedTuple
@@ -124,10 +124,15 @@ class Pattern(NamedTuple):
     if it may be any word. `needs`: for each class that a match needs a word of, its bits.
     """
 
-    expression: re.Pattern[str]
+    body: str
     here: bool
     about: int
     needs: tuple[int, ...]
+
+    @property
+    def expression(self) -> re.Pattern[str]:
+        """The pattern as a regular expression, made when it is first asked for: few rules meet a text."""
+        return _compile(self.body)
 
     def holds(self, line: str, at: int) -> bool:
         """Whether it holds of the unit at `at` of a line."""
@@ -189,13 +194,13 @@ class RuleRows:
         first = _ATOM.match(pattern)
         here = first is not None and "|" not in pattern and not focus.isdisjoint(first[0].split("&"))
         try:
-            expression = re.compile(body)
+            re.compile(_ATOM.sub(_spell_unit, pattern).replace(" ", ""))  # a sound pattern has a sound body
         except (re.error, RecursionError, OverflowError) as error:
             raise ResourceError(f"pattern {pattern!r}: {error}", where=where) from error
         if not about:
             fix = "name one of " + ", ".join(sorted(focus))
             raise ResourceError(f"pattern {pattern!r} does not name what it is about", where=where, fix=fix)
-        return Pattern(expression, here, reduce(or_, about, 0) if all(about) else 0, tuple(needs))
+        return Pattern(body, here, reduce(or_, about, 0) if all(about) else 0, tuple(needs))
 
     def _read_factor(self, text: str, pattern: str, where: str) -> Sequence[_Row]:
         """The rows of which a unit must be one to be what `text` says: a name, a set, or one that is negated."""
@@ -237,6 +242,16 @@ class RuleRows:
         negated = any(characters[1] == "^" for row in factor for characters in row.values())
         bits = [bit for bit, column in self._columns.items() if column in columns]
         return 0 if negated or len(bits) < len(columns) or ECHO in bits else reduce(or_, bits, 0)
+
+
+@cache
+def _compile(body: str) -> re.Pattern[str]:
+    return re.compile(body)
+
+
+def _spell_unit(match: re.Match[str]) -> str:
+    """An atom as any one character, which stands where it may stand."""
+    return f"(?P<{DENIER}>.)" if DENIER in match[0].split("&") else "."
 
 
 def _find_mark(word: str) -> str:

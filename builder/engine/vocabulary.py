@@ -141,8 +141,8 @@ class UnitVocabulary:
         symbols |= dict.fromkeys(lexicon.opinions.keys() - lacking, OPINION)
         symbols |= {word: SYMBOLS[name] for name, words in rule.units.items() for word in words}
         reach: dict[str, int] = {}
-        for word in symbols:
-            reach[word[:2]] = max(reach.get(word[:2], 0), min(len(word), MAX_WORD))
+        for word in sorted(symbols, key=len):
+            reach[word[:2]] = min(len(word), MAX_WORD)
         pieces = {word: cut for word in apart if (cut := _cut_longest_first(word, symbols))}
         return cls(symbols, reach, rule, had, pieces)
 

@@ -51,7 +51,7 @@ def tensor_digest(tensors: Mapping[str, Tensor], *more: str) -> str:
     for name in sorted(tensors):
         tensor = tensors[name].detach().contiguous().cpu()
         total.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
-        total.update(tensor.reshape(-1).view(torch.uint8).numpy().tobytes())
+        total.update(tensor.reshape(-1).view(torch.uint8).numpy())
     for text in more:
         total.update(text.encode())
     return total.hexdigest()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 
@@ -39,7 +40,7 @@ Proposal = tuple[float, Triplet]
 Key = tuple[tuple[Span, ...], tuple[Span, ...], Polarity]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Tagger:
     """A trained extractor. `threshold` is the pair probability from which a triplet is reported; `facts` says how it
     was trained.
@@ -51,7 +52,7 @@ class Tagger:
     threshold: float = 0.5
     facts: dict[str, float] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def digest(self) -> str:
         settings = {"config": asdict(self.config), **self.foundation.settings, "threshold": self.threshold}
         return tensor_digest(self.network.state_dict(), json.dumps(settings, sort_keys=True))[:16]

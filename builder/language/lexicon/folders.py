@@ -1,13 +1,14 @@
-"""The folders that the words and rules of a build come from, and the lexicon of them in one file of the user's cache.
+"""The folders that the words and rules of a build come from, and both compiled into files of the user's cache.
 
 In: the settings `lexicons` and `rules`, and the working directory, which may hold imported words and remembers the
 settings that its build was begun with. Out: `Folders`, which load the lexicon and the rules, know their digests, and
 say which folder is what.
 
-A compiled lexicon spares a sentence the wait for forty thousand rows of tables. It is kept under a digest of its tables
-and of the code that reads them. The file is JSON: nothing in it runs. It is believed where it belongs to this user,
-nobody else may write to it, and its first line is the checksum of the rest; else it is as if it were not there, and is
-written anew. It may be deleted at any time. `BUILDER_CACHE` names another folder, and none where it is empty.
+What is compiled spares a sentence the wait for forty thousand rows of tables and thousands of lines of rules. It is
+kept under a digest of its files and of the code that reads them. It is JSON: nothing in it runs. A file is believed
+where it belongs to this user, nobody else may write to it, and its first line is the checksum of the rest; else it is
+as if it were not there, and is written anew. It may be deleted at any time. `BUILDER_CACHE` names another folder, and
+none where it is empty.
 """
 
 from __future__ import annotations
@@ -16,12 +17,12 @@ import hashlib
 import json
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, fields
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 from builder.core.code import code_digest
 from builder.core.config import filled
@@ -31,23 +32,24 @@ from builder.core.settings import RESTAURANT, Lexicons, Rules
 from builder.core.settings import Rules as RuleSettings
 from builder.language.lexicon.packs import COMMON, JUDGE, Pack, data_dir, find_model, find_pack, list_layers
 from builder.language.lexicon.resources import AspectEntry, Lexicon, OpinionEntry, load_lexicon, overlays
-from builder.language.lexicon.rules import Rule, edited_rules, load_rules, rule_folders, rules_digest
+from builder.language.lexicon.rules import Rule, RuleExample, edited_rules, load_rules, rule_folders, rules_digest
 from builder.language.lexicon.tsv_rows import folder_digest
 from builder.reviews.script import Variants
 
-# ---- Compiled lexicons
+# ---- Compiled lexicons and rules
 
 FOLDER = "BUILDER_CACHE"
 """The variable that names the cache folder."""
 _KEPT = 6
-"""So many lexicons are kept, those used last."""
+"""So many lexicons, and so many sets of rules, are kept, those used last."""
 _LARGEST = 1 << 26
 _ENTRIES: dict[str, type[OpinionEntry] | type[AspectEntry]] = {"opinions": OpinionEntry, "aspects": AspectEntry}
 """Fields of a lexicon that hold entries by their word."""
+Compiled = TypeVar("Compiled")
 
 
 def cache_folder() -> Path | None:
-    """Where compiled lexicons are kept; None where `BUILDER_CACHE` is empty, or the user has no home."""
+    """Where lexicons and rules are kept; None where `BUILDER_CACHE` is empty, or the user has no home."""
     if FOLDER in os.environ:
         return Path(os.environ[FOLDER]) if os.environ[FOLDER] else None
     caches = os.environ.get("XDG_CACHE_HOME")
@@ -57,12 +59,12 @@ def cache_folder() -> Path | None:
         return None
 
 
-def read_compiled(key: str) -> Lexicon | None:
-    """The lexicon that was kept under a digest; None where there is none that can be believed."""
+def read_compiled(name: str, unpack: Callable[[Any], Compiled]) -> Compiled | None:
+    """What was kept under a name, which ends in a digest; None where there is nothing that can be believed."""
     folder = cache_folder()
     if folder is None:
         return None
-    path = _path(folder, key)
+    path = folder / f"{name}.json"
     try:
         with path.open("rb") as file:
             state = os.fstat(file.fileno())
@@ -72,34 +74,32 @@ def read_compiled(key: str) -> Lexicon | None:
             checksum, _, content = file.read().partition(b"\n")
         if hashlib.sha256(content).hexdigest().encode() != checksum:
             return None
-        lexicon = _unpack(json.loads(content))
+        compiled = unpack(json.loads(content))
         os.utime(path)
-        return lexicon
+        return compiled
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return None
 
 
-def keep_compiled(key: str, lexicon: Lexicon) -> None:
-    """Keep a lexicon under a digest, and remove the ones that were used longest ago. Where nothing can be written,
-    nothing is kept.
+def keep_compiled(name: str, packed: object) -> None:
+    """Keep a value under a name, and remove those of its kind that were used longest ago. Where nothing can be written,
+    and of a value that is none of JSON, nothing is kept.
     """
     folder = cache_folder()
     if folder is None:
         return
-    content = json.dumps(_pack(lexicon), ensure_ascii=False, separators=(",", ":")).encode()
-    with suppress(OSError, OutputError):
+    with suppress(OSError, OutputError, TypeError):
+        content = json.dumps(packed, ensure_ascii=False, separators=(",", ":")).encode()
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        write_atomically(_path(folder, key), hashlib.sha256(content).hexdigest().encode() + b"\n" + content)
-        kept = sorted(folder.glob("lexicon-*.json"), key=lambda path: path.stat().st_mtime, reverse=True)
+        path = folder / f"{name}.json"
+        write_atomically(path, hashlib.sha256(content).hexdigest().encode() + b"\n" + content)
+        kind = name.partition("-")[0]
+        kept = sorted(folder.glob(f"{kind}-*.json"), key=lambda path: path.stat().st_mtime, reverse=True)
         for path in kept[_KEPT:]:
             path.unlink(missing_ok=True)
 
 
-def _path(folder: Path, key: str) -> Path:
-    return folder / f"lexicon-{key}.json"
-
-
-def _pack(lexicon: Lexicon) -> dict[str, Any]:
+def pack_lexicon(lexicon: Lexicon) -> dict[str, Any]:
     """Every field of a lexicon as JSON has it, and its words."""
     packed = {field.name: getattr(lexicon, field.name) for field in fields(lexicon) if field.init}
     packed = {name: dict(value) if isinstance(value, Mapping) else value for name, value in packed.items()}
@@ -109,7 +109,7 @@ def _pack(lexicon: Lexicon) -> dict[str, Any]:
     return packed | {"variants": dict(lexicon.variants.table), "words": lexicon.words()}
 
 
-def _unpack(packed: dict[str, Any]) -> Lexicon:
+def _unpack_lexicon(packed: dict[str, Any]) -> Lexicon:
     words, variants = packed.pop("words"), Variants(packed.pop("variants"))
     entries: dict[str, Any] = {
         name: MappingProxyType({entry[0]: kind(*entry) for entry in packed.pop(name)})
@@ -118,6 +118,29 @@ def _unpack(packed: dict[str, Any]) -> Lexicon:
     lexicon = Lexicon(variants=variants, **entries, **{name: _freeze(value) for name, value in packed.items()})
     lexicon.know_words(words)
     return lexicon
+
+
+def _pack_rules(rules: tuple[Rule, ...]) -> list[list[object]]:
+    """Rules as JSON has them. What of `params` is as it is written stands once."""
+    return [
+        [
+            rule.name, rule.kind, rule.order, rule.about, dict(rule.written), dict(rule.lines), rule.where,
+            {key: value for key, value in rule.params.items() if value != rule.written[key]},
+            [[example.text, example.triplets, example.must] for example in rule.examples],
+        ]
+        for rule in rules
+    ]  # fmt: skip
+
+
+def _unpack_rules(packed: list[list[Any]]) -> tuple[Rule, ...]:
+    return tuple(
+        Rule(
+            name, kind, order, about, MappingProxyType(written | changed),
+            tuple(RuleExample(text, tuple(triplets), must) for text, triplets, must in examples),
+            where, MappingProxyType(lines), MappingProxyType(written),
+        )
+        for name, kind, order, about, written, lines, where, changed, examples in packed
+    )  # fmt: skip
 
 
 def _freeze(value: Any) -> Any:
@@ -193,15 +216,26 @@ class Folders:
             tables = " ".join(folder_digest(folder, "*.tsv") for folder in self.lexicon_folders)
         except OSError:  # the tables' own reader says what is wrong
             return load_lexicon(self.lexicons, self.laid_over, self.domain)
-        key = key_of(tables, code_digest(read_compiled.__module__))
-        if (lexicon := read_compiled(key)) is None:
+        name = f"lexicon-{key_of(tables, code_digest(read_compiled.__module__))}"
+        if (lexicon := read_compiled(name, _unpack_lexicon)) is None:
             lexicon = load_lexicon(self.lexicons, self.laid_over, self.domain)
-            keep_compiled(key, lexicon)
+            keep_compiled(name, pack_lexicon(lexicon))
         return lexicon
 
     def load_rules(self) -> tuple[Rule, ...]:
-        """The rules of all folders."""
-        return load_rules(self.rules, self.rules_laid_over, self.domain, self.lexicon_folders)
+        """The rules of all folders: from their files, or as they were compiled of the same ones before."""
+        folders = self.rules, self.rules_laid_over, self.domain, self.lexicon_folders
+        places = [folder.name for folder in self.rule_folders]
+        try:
+            key = key_of(places, self.domain, self.files_digest, code_digest(read_compiled.__module__))
+        except OSError:  # the files' own reader says what is wrong
+            key = ""
+        if self.lexicons or not key:  # a digest is without the words of the domain, whose classes its rules name
+            return load_rules(*folders)
+        if (rules := read_compiled(f"rules-{key}", _unpack_rules)) is None:
+            rules = load_rules(*folders)
+            keep_compiled(f"rules-{key}", _pack_rules(rules))
+        return rules
 
     @property
     def rules_digest(self) -> str:
