@@ -140,9 +140,8 @@ class UnitVocabulary:
         lacking = {word for word, kind in lexicon.negators.items() if kind in ("fail", "short")}
         symbols |= dict.fromkeys(lexicon.opinions.keys() - lacking, OPINION)
         symbols |= {word: SYMBOLS[name] for name, words in rule.units.items() for word in words}
-        reach: dict[str, int] = {}
-        for word in sorted(symbols, key=len):
-            reach[word[:2]] = min(len(word), MAX_WORD)
+        longest = {word[:2]: word for word in sorted(symbols, key=len)}
+        reach = {head: min(len(word), MAX_WORD) for head, word in longest.items()}
         pieces = {word: cut for word in apart if (cut := _cut_longest_first(word, symbols))}
         return cls(symbols, reach, rule, had, pieces)
 

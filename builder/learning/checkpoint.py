@@ -51,7 +51,7 @@ def tensor_digest(tensors: Mapping[str, Tensor], *more: str) -> str:
     for name in sorted(tensors):
         tensor = tensors[name].detach().contiguous().cpu()
         total.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
-        total.update(tensor.reshape(-1).view(torch.uint8).numpy())
+        total.update(tensor.reshape(-1).view(torch.uint8).numpy().data)
     for text in more:
         total.update(text.encode())
     return total.hexdigest()
