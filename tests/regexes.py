@@ -335,12 +335,20 @@ def collect(package_name: str, work: Callable[[], None]) -> tuple[dict[tuple[str
 def make_expressions() -> None:
     """Do what makes expressions as it runs: rules of every convention and domain, names of places, a broken file."""
     from builder.core.errors import BuilderError
-    from builder.engine import make_engine
+    from builder.engine import make_engine, rows
     from builder.engine.reader import Recipe, make_reader
     from builder.language.lexicon.folders import Folders
     from builder.reviews.privacy import place_names
     from builder.reviews.sources import read
 
+    make_ready = rows.RuleRows.compile
+
+    def compile_at_once(self: rows.RuleRows, *given: Any) -> rows.Pattern:
+        pattern = make_ready(self, *given)
+        assert pattern.expression.pattern == pattern.body
+        return pattern
+
+    rows.RuleRows.compile = compile_at_once  # type: ignore[method-assign]
     for domain in ("restaurant", "laptop"):
         folders = Folders(domain=domain)
         natural = make_reader(Recipe(folders=folders))

@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, SAMPLE, Built, Command, environment
+from conftest import PUBLISHED_SAMPLE, ROOT, SAMPLE, Built, Command, environment
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -26,7 +26,6 @@ from builder.core.markup import DARK, LIGHT
 from builder.store import db
 
 TEXT = "餐點不會太鹹，服務人員也很親切"
-SHIPPED = ROOT / "releases" / "sample-2.0.0"
 EXTRACT = Extractor()
 WITH_EXAMPLES = sorted(
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
@@ -70,7 +69,7 @@ def test_importing_the_package_loads_nothing_and_reading_a_release_no_torch() ->
     code = f"""
 import sys, builder
 print([name for name in sys.modules if name.startswith(("builder.", "torch", "numpy", "opencc"))])
-print(len(list(builder.Release({str(SHIPPED)!r}).reviews("test"))) > 9, "torch" in sys.modules)
+print(len(list(builder.Release({str(PUBLISHED_SAMPLE)!r}).reviews("test"))) > 9, "torch" in sys.modules)
 """
     assert fresh(code).splitlines() == ["[]", "True False"]
 
@@ -333,8 +332,10 @@ def test_a_document_renders_its_text_with_marks_and_numbers_and_escapes_it() -> 
 
 
 def test_the_reviews_of_a_release_are_documents_with_their_ids() -> None:
-    release = Release(SHIPPED)
-    rows = [json.loads(line) for line in (SHIPPED / "data" / "test.jsonl").read_text(encoding="utf-8").splitlines()]
+    release = Release(PUBLISHED_SAMPLE)
+    rows = [
+        json.loads(line) for line in (PUBLISHED_SAMPLE / "data" / "test.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
     reviews = list(release.reviews("test"))
     assert [(review.id, review.text, review.annotation, len(review)) for review in reviews] == [
         (row["id"], row["text"], row["annotation"], len(row["triplets"])) for row in rows
@@ -351,7 +352,7 @@ def test_the_reviews_of_a_release_are_documents_with_their_ids() -> None:
 
 def test_a_split_or_release_that_is_not_there_is_named_with_those_that_are(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="has no split 'dev'; it has train, valid, test"):
-        list(Release(SHIPPED).reviews("dev"))
+        list(Release(PUBLISHED_SAMPLE).reviews("dev"))
     with pytest.raises(ReleaseError, match=r"no manifest\.json here"):
         Release(tmp_path)
 

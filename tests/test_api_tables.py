@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import ROOT, Command
+from conftest import PUBLISHED_SAMPLE, Command
 
 import builder
 from builder import Document, Extractor, Release
@@ -21,14 +21,13 @@ from builder.pipeline.layers import labelled
 from builder.release.export import table
 
 pandas = pytest.importorskip("pandas", reason="the extra pandas is not installed")
-SHIPPED = ROOT / "releases" / "sample-2.0.0"
-RELEASE = Release(SHIPPED)
+RELEASE = Release(PUBLISHED_SAMPLE)
 EXTRACT = Extractor()
 TEXTS = ["湯頭濃郁，服務很差", "今天", "餐點口感不會太鹹"]
 
 
 def read_lines(split: str) -> list[dict[str, Any]]:
-    lines = (SHIPPED / "data" / f"{split}.jsonl").read_text(encoding="utf-8").splitlines()
+    lines = (PUBLISHED_SAMPLE / "data" / f"{split}.jsonl").read_text(encoding="utf-8").splitlines()
     return [json.loads(line) for line in lines]
 
 
@@ -79,7 +78,7 @@ def test_the_csv_of_the_command_line_has_every_column_of_a_row(here: Command, tm
 
 @pytest.mark.parametrize("split", RELEASE.splits)
 def test_a_document_comes_back_from_its_json_and_from_a_line_of_a_release(split: str) -> None:
-    lines = (SHIPPED / "data" / f"{split}.jsonl").read_bytes().splitlines()
+    lines = (PUBLISHED_SAMPLE / "data" / f"{split}.jsonl").read_bytes().splitlines()
     for document, line in zip(RELEASE.reviews(split), lines, strict=True):
         for again in (Document.from_json(document.to_json()), Document.from_json(line)):
             assert (again, again.text, again.id) == (document, document.text, document.id)

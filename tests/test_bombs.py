@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import ROOT, environment
+from conftest import PUBLISHED_SAMPLE, environment
 
 from builder.core.errors import InputError
 from builder.reviews.sources import delimited, opening, read, xlsx
@@ -254,7 +254,7 @@ def test_a_release_with_a_parquet_bomb_has_other_rows_and_is_not_read_whole(tmp_
     from builder.release import parquet
     from builder.release.manifest import sums
 
-    release = Path(shutil.copytree(ROOT / "releases" / "sample-2.0.0", tmp_path / "release"))
+    release = Path(shutil.copytree(PUBLISHED_SAMPLE, tmp_path / "release"))
     victim = release / "parquet" / "valid-silver.parquet"
     row = pq.read_table(victim).to_pylist()[0] | {"text": "湯" * 100_000}
     layout = 2 if "source" not in row else 3

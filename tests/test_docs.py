@@ -19,7 +19,7 @@ from pathlib import Path
 
 import click
 import pytest
-from conftest import ROOT, TIERS, Built, Command, environment
+from conftest import PUBLISHED_SAMPLE, ROOT, TIERS, Built, Command, environment
 
 DOCS = ROOT / "docs"
 sys.path.insert(0, str(DOCS / "hooks"))
@@ -88,7 +88,7 @@ def test_the_readme_is_one_screen_with_a_picture_and_the_two_commands_that_ci_ru
 def test_the_row_in_the_readme_is_one_of_the_published_sample() -> None:
     (text,) = re.findall(r"^```json\n(.+)\n```$", (ROOT / "README.md").read_text(encoding="utf-8"), re.M)
     shown = json.loads(text)
-    lines = (ROOT / "releases" / "sample-2.0.0" / "data" / "test.jsonl").read_text(encoding="utf-8").split("\n")
+    lines = (PUBLISHED_SAMPLE / "data" / "test.jsonl").read_text(encoding="utf-8").split("\n")
     (row,) = (row for row in map(json.loads, filter(None, lines)) if row["id"] == shown["id"])
     (triplet,) = shown.pop("triplets")
     assert shown.items() <= row.items()

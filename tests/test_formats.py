@@ -15,7 +15,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from conftest import LAYOUTS, ROOT, Built, Command
+from conftest import LAYOUTS, PUBLISHED_SAMPLE, Built, Command
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -449,8 +449,7 @@ def test_the_command_writes_every_format_of_a_release_and_says_what_it_skipped(h
     used = {entry.get(key) for entry in results for key in ("from_name", "to_name")} - {None}
     used |= {name for entry in results for name in entry.get("labels", entry.get("value", {}).get("labels"))}
     assert {"ASPECT", "OPINION", "POS"} < used <= names
-    newer = ROOT / "releases" / "sample-2.0.0"
-    ran = here("export", newer, "--format", "aste-v2", "--output", tmp_path / "full", "--without-empty")
+    ran = here("export", PUBLISHED_SAMPLE, "--format", "aste-v2", "--output", tmp_path / "full", "--without-empty")
     assert "reviews without a triplet" in ran.out.splitlines()[-1]
     assert all("####[]" not in path.read_text(encoding="utf-8") for path in (tmp_path / "full").iterdir())
     assert here("export", release, "--format", "x").error.startswith("unknown format 'x'; known: ")

@@ -1,12 +1,15 @@
 """The shipped sample keeps its promises: varied reviews, gold triplets whose every offset points at what it says, and a
 build that makes tests/golden/sample of it, byte by byte on the same kind of processor.
 
-After a change that is meant to make another release, renew it: `python tests/test_sample.py`.
+After a change that is meant to make another release, renew it: `python tests/test_sample.py`. To publish one,
+`python tests/test_sample.py publish` builds the successor of the newest in `releases/`, and names it wherever that is
+named.
 """
 
 from __future__ import annotations
 
 import csv
+import hashlib
 import json
 import re
 import shutil
@@ -15,11 +18,12 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import ROOT, contents, environment
+from conftest import OLDER_SAMPLE, PUBLISHED_SAMPLE, ROOT, contents, environment
 
 from builder.core.records import POLARITIES
 from builder.language.lexicon.resources import sample_dir
@@ -222,10 +226,10 @@ def test_the_readme_states_the_counts_as_they_are(reviews: Reviews, gold: Gold) 
 # ---- the golden release
 
 
-def build_sample(folder: Path) -> Path:
-    """The release that a build of the sample makes under `folder` today, as the successor of `sample-1.0.0`."""
+def build_sample(folder: Path, parent: Path = OLDER_SAMPLE) -> Path:
+    """The release that a build of the sample makes under `folder` today, as the successor of `parent`."""
     out = folder / "releases"
-    shutil.copytree(ROOT / "releases" / "sample-1.0.0", out / "v1.0.0")
+    shutil.copytree(parent, out / parent.name.replace("sample-", "v"))
     words = ("build", "--workdir", folder / "workdir", "--out", out, "--set", 'release.date="2026-11-28"', "--quiet")
     done = subprocess.run(
         [sys.executable, "-m", "builder", *map(str, words)],
@@ -274,8 +278,43 @@ def test_what_is_nearly_the_golden_release_differs_in_digests_and_last_digits(tm
     assert not nearly(written("other", golden.read_text().replace("POS", "NEU")), golden)
 
 
+# ---- published releases
+
+PUBLISHED = ROOT / "tests" / "golden" / "published.sha256"
+NAMED = re.compile(r"sample-\d+\.\d+\.\d+")
+
+
+def files_that_name_samples() -> Iterator[Path]:
+    """Documents and modules but for the changelog, which says what was."""
+    for pattern in ("README.md", "releases/README.md", "docs/**/*.md", "builder/**/*.py", "examples/*.ipynb"):
+        yield from (path for path in ROOT.glob(pattern) if NAMED.search(path.read_text(encoding="utf-8")))
+
+
+def publish(made: Path) -> Path:
+    """Lay a release beside the newest one, take the older one away, and name both where those two were named."""
+    target = ROOT / "releases" / made.name.replace("v", "sample-")
+    shutil.copytree(made, target)
+    names = {OLDER_SAMPLE.name: PUBLISHED_SAMPLE.name, PUBLISHED_SAMPLE.name: target.name}
+    for path in files_that_name_samples():
+        text = path.read_text(encoding="utf-8")
+        path.write_text(NAMED.sub(lambda found: names[found[0]], text), encoding="utf-8")
+    shutil.rmtree(OLDER_SAMPLE)
+    digest = hashlib.sha256((target / "SHA256SUMS").read_bytes()).hexdigest()
+    lines = [line for line in PUBLISHED.read_text().splitlines() if f"/{OLDER_SAMPLE.name}/" not in line]
+    PUBLISHED.write_text("\n".join([*lines, f"{digest}  releases/{target.name}/SHA256SUMS"]) + "\n")
+    return target
+
+
+def test_documents_name_published_samples_alone() -> None:
+    named = {name for path in files_that_name_samples() for name in NAMED.findall(path.read_text(encoding="utf-8"))}
+    assert named == {OLDER_SAMPLE.name, PUBLISHED_SAMPLE.name}
+
+
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as made_in:
-        made_release = build_sample(Path(made_in))
+        publishing = sys.argv[1:] == ["publish"]
+        made_release = build_sample(Path(made_in), PUBLISHED_SAMPLE if publishing else OLDER_SAMPLE)
         shutil.rmtree(GOLDEN)
         shutil.copytree(made_release, GOLDEN)
+        if publishing:
+            print(publish(made_release))

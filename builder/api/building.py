@@ -42,8 +42,8 @@ class Release:
 
     >>> import builder
     >>> release = builder.Release("releases/sample-2.0.0")
-    >>> release.version, release.splits
-    ('2.0.0', ('train', 'valid', 'test'))
+    >>> release.name, release.splits
+    ('sample-restaurant-aste', ('train', 'valid', 'test'))
     >>> review = next(release.reviews("test"))
     >>> review.id, review.annotation, len(review) > 0
     ('s0002', 'gold', True)
