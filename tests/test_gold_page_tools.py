@@ -296,3 +296,42 @@ def test_the_guideline_is_in_the_page_and_the_head_says_who_did_how_many(tmp_pat
         assert browser.run("document.querySelectorAll('#guide li').length") >= 6
         browser.press("g")
         assert browser.run("document.querySelector('#guide').open") is False
+
+
+def test_a_wide_window_has_the_guideline_beside_the_review(tmp_path: Path) -> None:
+    workdir, pool = pooled(tmp_path)
+    wide = Browser(1400, 900)
+    try:
+        for page in served(workdir, pool):
+            wide.open(page.address)
+            assert wide.run("document.querySelector('#guide').open") is True
+            left, right = (
+                wide.run(f"document.querySelector('{name}').getBoundingClientRect().{side}")
+                for name, side in (("main", "right"), ("footer", "left"))
+            )
+            assert left <= right
+            assert wide.run("document.documentElement.scrollWidth <= window.innerWidth")
+            assert wide.troubles == []
+    finally:
+        wide.close()
+
+
+def test_triplets_are_asked_about_as_they_are_read_and_all_are_marked_where_another_may_be_missing(
+    tmp_path: Path, browser: Browser
+) -> None:
+    workdir, pool = pooled(tmp_path)
+    with opened(workdir) as connection:
+        book = DatabaseBook(connection, pool.id, "amy")
+    asked: dict[int, list[object]] = {}
+    for review, candidate in book._places:
+        asked.setdefault(review, []).append(candidate.triplet.key if candidate else None)
+    keys = [[key for key in own if key] for own in asked.values()]
+    assert max(map(len, keys)) > 1 and all(own == sorted(own) for own in keys)
+    for page in served(workdir, pool):
+        browser.open(page.address)
+        browser.run(f"go({next(i for i, (_, candidate) in enumerate(book._places) if candidate)})")
+        browser.press("3")
+        browser.press("ArrowLeft")
+        wrong, others = browser.run("[item.candidate.aspect_spans, siblings().slice(1).map((o) => spans_of(o)[0])]")
+        assert browser.run("all_spans()[0]") == [span for spans in others for span in spans]
+        assert wrong[0] not in browser.run("all_spans()[0]")

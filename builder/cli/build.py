@@ -77,7 +77,7 @@ COLUMNS = {
     "rating": "the rating",
     "date": "when a review was written",
     "source": "the source",
-    "group": "what shall stay in one split, such as document or place",
+    "group": "the document or place whose reviews stay in one split",
 }
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     "--host",
     default="127.0.0.1",
     show_default=True,
-    help="Address to listen on; others than loopback let others read along.",
+    help="Address to listen on; with 0.0.0.0 other machines can read the pages too.",
 )
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=8001, show_default=True, help="Port; 0 takes any free one."

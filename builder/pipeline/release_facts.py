@@ -170,8 +170,8 @@ def _describe_panel(context: Context) -> str:
 
 
 def _describe_judged(limits: TrustLimits) -> str:
-    """Which rules the judge may judge, where these are not all."""
-    return "" if limits.judged is None else f", and judges those of {len(limits.judged)} rules alone"
+    """How many rules the judge may judge, where these are not all."""
+    return "" if limits.judged is None else f"; only those of {len(limits.judged)} rules can be left out"
 
 
 def _describe_unread(limits: TrustLimits) -> str:

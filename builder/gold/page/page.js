@@ -34,6 +34,12 @@ async function go(to) {
 const siblings = () => Array.from({ length: item.of }, (_, n) => items.get(place - item.nth + 1 + n)).filter(Boolean);
 const spans_of = ({ candidate, label }) => [(label && label.aspect) || candidate.aspect_spans, (label && label.opinion) || candidate.opinion_spans];
 
+// The words of all triplets of the review, but for those that are wrong.
+const all_spans = () => [0, 1].map((side) => [
+  ...siblings().filter(({ candidate, label }) => candidate && !(label && label.label === "NX" && !label.aspect && !label.opinion)).flatMap((other) => spans_of(other)[side]),
+  ...item.missing.flatMap((triplet) => [triplet.aspect_spans, triplet.opinion_spans][side]),
+]);
+
 function progress() {
   const share = head.total ? head.done / head.total : 1, left = head.total - head.done;
   $("fill").style.width = 100 * share + "%";
@@ -51,7 +57,7 @@ function show() {
   if (picker) { showPicker(); return; }
   const { candidate, label } = item;
   $("where").textContent = `#${place + 1} · ${item.key}` + (item.of > 1 ? ` · 這則評論的第 ${item.nth} / ${item.of} 個 ${item.nth} of ${item.of} in this review` : "");
-  const [aspect, opinion] = candidate ? spans_of(item) : [null, null];
+  const [aspect, opinion] = candidate ? spans_of(item) : all_spans();
   $("text").replaceChildren(marked(item.text, aspect, opinion));
   asked(candidate, label, aspect, opinion);
   $("said").textContent = item.said ? "他們說 they said: " + visible(item.said) : "";
@@ -294,6 +300,7 @@ $("help").addEventListener("click", (event) => {
   if (event.target === $("help") && !(left < event.clientX && event.clientX < right && top < event.clientY && event.clientY < bottom)) help();
 });
 addEventListener("resize", () => { if (item && picker) showPicker(); else if (item) lines(); });
+$("guide").open = matchMedia("(min-width: 76rem)").matches;
 (async () => {
   try {
     head = await call("/api/head");
