@@ -50,8 +50,12 @@ def test_a_narrow_choice_of_the_rules_comes_before_a_clear_one(made: tuple[Path,
     assert soup in review.candidates
 
 
-def test_the_order_of_the_pool_is_its_own(made: tuple[Path, Pool]) -> None:
-    assert order_reviews(made[1], "pool", {}) == made[1].reviews
+def test_reviews_come_as_they_were_drawn_and_candidates_as_they_are_read(made: tuple[Path, Pool]) -> None:
+    ordered = order_reviews(made[1], "pool", {})
+    assert [review.id for review in ordered] == [review.id for review in made[1].reviews]
+    for review, drawn in zip(ordered, made[1].reviews, strict=True):
+        keys = [candidate.triplet.key for candidate in review.candidates]
+        assert keys == sorted(candidate.triplet.key for candidate in drawn.candidates)
     assert list(ORDERS) == ["pool", "uncertain"]
 
 

@@ -22,6 +22,7 @@ from devtools import Browser, needed
 from goldwork import TEXTS, by_name, pooled
 
 from builder.core.records import Label, Pool
+from builder.gold.items import order_reviews
 from builder.gold.server import KeyDoor, LabelSite, PasswordDoor, Passwords, app
 from builder.pages.annotation_page import DatabaseBook
 from builder.store import db, gold, pools
@@ -258,7 +259,7 @@ def test_the_keyboard_labels_corrects_adds_and_takes_back(tmp_path: Path, browse
         first = pool.reviews[0]
         assert browser.text("#text").split() == first.text.split()
         browser.press("1", "2", "3", "0")
-        listed = [one for review in pool.reviews for one in review.candidates or (None,)][:4]
+        listed = [one for review in order_reviews(pool, "pool", {}) for one in review.candidates or (None,)][:4]
         assert [page.said()[one.id].label for one in listed if one] == [
             due for one, due in zip(listed, ("YY", "YN", "NX", None), strict=True) if one
         ]

@@ -51,7 +51,11 @@ def uncertainty(candidate: Candidate, systems: int, margin: float = math.inf) ->
 
 
 def _by_chance(pool: Pool, margins: Margins) -> tuple[PoolReview, ...]:
-    return pool.reviews
+    """Reviews as they were drawn, candidates of a review as it is read."""
+    return tuple(
+        replace(review, candidates=tuple(sorted(review.candidates, key=lambda candidate: candidate.triplet.key)))
+        for review in pool.reviews
+    )
 
 
 def _uncertain_first(pool: Pool, margins: Margins) -> tuple[PoolReview, ...]:

@@ -115,7 +115,6 @@ class DatabaseBook:
         self._pool = pools.read(connection, pool)
         margins = pools.margins(connection, pool) if order != "pool" else {}
         self._order = order_reviews(self._pool, order, margins)
-        self._as_read = order == "pool"
         self._reviews = {review.id: review for review in self._pool.reviews}
         self._disputes = undecided(connection, self._pool) if adjudicate else {}
         self._labels = {} if adjudicate else gold.of_pool(connection, pool).get(annotator, {})
@@ -258,9 +257,7 @@ class DatabaseBook:
         self._checked.discard(self._places[place][0])
 
     def _list_places(self) -> Iterator[tuple[int, Candidate | None]]:
-        """(review id, candidate or None) in the pool's order, those of a review as it is read; the disputes alone where
-        they are decided.
-        """
+        """(review id, candidate or None) in the pool's order; the disputes alone where they are decided."""
         for review in self._order:
             self._added[review.id] = [
                 candidate for candidate in review.candidates if candidate.n is None and candidate.id in self._labels
@@ -269,8 +266,6 @@ class DatabaseBook:
                 yield from ((review.id, candidate) for candidate in review.candidates if candidate.id in self._disputes)
             else:
                 own = [candidate for candidate in review.candidates if candidate.n is not None]
-                if self._as_read:
-                    own.sort(key=lambda candidate: candidate.triplet.key)
                 yield from ((review.id, candidate) for candidate in own)
                 if not own or review.stratum == READ:  # what is missing is asked for
                     yield review.id, None
