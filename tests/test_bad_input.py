@@ -96,12 +96,12 @@ FILES: dict[str, tuple[str, str | bytes, str]] = {
     "columns parted by what parts none": (
         "in.csv",
         "id#評論\n1#湯頭很好\n",
-        r"in\.csv: no text column; columns found: id#評論; part columns by commas, .*, not by '#'; or name it",
+        r"in\.csv: no text column; columns found: id#評論; separate columns by commas, .*, not by '#'; or name it",
     ),
     "header and rows parted differently": (
         "in.csv",
         "id,text\n1;湯頭很好\n2;麵也好吃\n",
-        r"in\.csv: no usable review: all 2 rows were rejected \(fields 2\); part columns by the same character",
+        r"in\.csv: no usable review: all 2 rows were rejected \(fields 2\); separate columns by the same character",
     ),
     "every row rejected": (
         "in.csv",

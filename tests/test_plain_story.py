@@ -44,6 +44,8 @@ def test_a_pair_is_explained_by_its_rule_or_by_who_found_it() -> None:
          ": 鹹 counts 3 of 10 in the lexicon, 不會 turns it round."),
         ([("context", "鹹 of @food 3.6"), ("context", "鹹 of 湯 3")],
          ": beside aspects of the class food it counts 3.6, beside 湯 it counts 3."),
+        ([("opinion", "慢 speed.slow 2.8 (opinions/service_speed.tsv:80)"), ("context", "慢 of 上菜速度 2.8")],
+         ": 慢 counts 2.8 of 10 in the lexicon."),
         ([("opinion", "強 context.only 5 (opinions/context_only.tsv:5)"), ("context", "強 of 冷氣 6.5")],
          ": 強 says neither good nor bad by itself, beside 冷氣 it counts 6.5."),
         ([("excess", "over before taste.salty")], ": a degree word says that it is too much or too little."),

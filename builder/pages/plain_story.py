@@ -123,13 +123,15 @@ def explain_pair(history: TripletStory, rules: Mapping[str, str]) -> str:
 def explain_polarity(history: TripletStory) -> str:
     """Why this polarity, in a sentence."""
     triplet = history.stored.triplet
+    entries = list(_entries(history, "opinion", _ENTRY))
     reasons = [
         f"{entry['word']} says neither good nor bad by itself"
         if entry["category"] == _CONTEXT_ONLY
         else f"{entry['word']} counts {entry['value']} of 10 in the lexicon"
-        for entry in _entries(history, "opinion", _ENTRY)
+        for entry in entries
     ]
-    for entry in _entries(history, "context", _VALUED):
+    counted = {entry["value"] for entry in entries if entry["category"] != _CONTEXT_ONLY}
+    for entry in (entry for entry in _entries(history, "context", _VALUED) if entry["value"] not in counted):
         of = entry["of"]
         what = f"aspects of the class {of[1:]}" if of.startswith("@") else of
         reasons.append(f"beside {what} it counts {entry['value']}")

@@ -200,7 +200,7 @@ _REASONS = {
     "no-han": "without a Chinese character",
     "not-chinese": "mostly in another language",
     "owner-reply": "an owner's reply",
-    "too-long": "too long",
+    "too-long": "longer than ingest.max_chars",
     "sheet": "a sheet that is not read",
     "header": "the header again",
     "type": "no string",
@@ -330,7 +330,7 @@ def _rounded(number: float) -> int:
 
 def _shortened(text: str) -> str:
     """The beginning of a text, on one line."""
-    line = printable(" ".join(text.split()), kept="\u3000")
+    line = printable(" ".join(text.split()), kept="\u3000\u200d")
     if display_width(line) <= _SAMPLE_WIDTH:
         return line
     while display_width(line) > _SAMPLE_WIDTH - 1:

@@ -181,7 +181,7 @@ _MENDS = {
     "no-han": f"give reviews in Chinese, or {_OTHER_COLUMN}",
     "not-chinese": f"give reviews in Chinese, or {_OTHER_COLUMN}",
     "owner-reply": f"give the guests' reviews, or {_OTHER_COLUMN}",
-    "fields": "part columns by the same character in every line; put a cell that holds it into quotation marks",
+    "fields": "separate columns by the same character in every line; put a cell that holds it into quotation marks",
     "too-long": "split them into reviews, or raise the setting ingest.max_chars",
 }
 """Reason code of rejected rows -> what to do where most rows have it."""

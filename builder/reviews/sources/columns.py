@@ -233,7 +233,7 @@ def resolve(table: Table, columns: Columns, source: Source) -> Picks:
         if text is None:
             fix = "name it with --text-column, or add a header row if there is none"
             if mark:
-                fix = f"part columns by commas, semicolons, tabs or |, not by {mark!r}; or {fix}"
+                fix = f"separate columns by commas, semicolons, tabs or |, not by {mark!r}; or {fix}"
             raise InputError(f"no text column; columns found: {_enumerate(names)}", where=where, fix=fix)
         picks["text"] = text
     scopes = [_Names(names, free, scope) for scope in _scopes(names[picks["text"]])]
