@@ -391,7 +391,7 @@ def test_a_bench_has_methods_with_and_without_constraints_side_by_side(tmp_path:
     )
     ran = here("bench", "--task", "tc", "--train", train, "--test", test, "--models", "cnn", "--seeds", 1,
                "--epochs", 1, "--valid-share", 0, "--copies", 1, "--workdir", tmp_path / "w",
-               "--set", "eda.operations=deletion", "--methods", "none,eda,eda:constraints=none:redraws=5")  # fmt: skip
+               "--set", "eda.rate=0.3", "--methods", "none,eda,eda:constraints=none:redraws=5")  # fmt: skip
     assert ran.code == 0, ran.err
     assert "8 trained on, 0 to choose the epoch" in ran.err
     told = json.loads((tmp_path / "w" / "bench.json").read_text("utf-8"))

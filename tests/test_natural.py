@@ -109,9 +109,9 @@ def test_the_operations_of_the_paper_are_there_without_natural(operation: str) -
 
 def test_several_changes_of_a_long_sentence_do_not_touch_each_other() -> None:
     one = sentence(" ".join(["湯頭", "很", "濃", "，"] * 12))
-    method = settings.make_method(
-        "eda", replace(make_settings({"eda.operations": "insertion", "eda.rate": 0.3}), given=Given(texts=TEXTS))
-    )
+    whole = settings.make_method("eda", replace(make_settings({"eda.rate": 0.3}), given=Given(texts=TEXTS)))
+    assert isinstance(whole, eda.Eda)
+    method = replace(whole, operations=("insertion",))
     for found in next(iter(method.propose([one], 8, 1))):
         assert len(found.edits) > 1
         assert all(a.end < b.start for a, b in zip(found.edits, found.edits[1:], strict=False))

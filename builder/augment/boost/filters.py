@@ -15,8 +15,6 @@ is not. So a threshold is a share (confidence) or a multiple (perplexity) of a r
 - `absolute`: of 1, the paper's reading.
 - `source`: of what the surrogate says of the very sentence that the candidate was made of. Its own label of that
   sentence, right or wrong, is as good as the gold one: what is asked is whether the edits changed anything.
-- `valid`: of the median sentence of the validation fold. A small surrogate is unsure of whole classes: on 846 examples
-  of laptop14, `valid` kept no candidate of three sentences in five, and of no neutral one.
 """
 
 from __future__ import annotations
@@ -196,17 +194,6 @@ class JudgedCandidate:
     reasons: tuple[Reason, ...] = ()
 
 
-def middle(readings: Sequence[SurrogateReading]) -> Reference:
-    """The median sentence."""
-    return (
-        Reference(
-            median(reading.confidence for reading in readings), median(reading.perplexity for reading in readings)
-        )
-        if readings
-        else Reference()
-    )
-
-
 def against(reading: SurrogateReading, limits: Thresholds, reference: Reference) -> tuple[Reason, ...]:
     """All filters that drop it, not just the first: counts of each are comparable."""
     checks: tuple[tuple[Reason, bool], ...] = (
@@ -276,10 +263,11 @@ def survive(judged: Sequence[JudgedCandidate], limits: Thresholds, where: str) -
     worst = max(("perplexity", "confidence", "label", "marks"), key=lambda name: counts[name])
     threshold = {"perplexity": limits.perplexity, "confidence": limits.confidence}.get(worst)
     shown = f" (threshold {threshold:g})" if threshold else ""
-    reached = middle(read)
+    confidence = median(reading.confidence for reading in read) if read else 1.0
+    surprise = median(reading.perplexity for reading in read) if read else 1.0
     raise ConfigError(
         f"the filters keep none of {counts['candidates']} candidates: {worst}{shown} dropped most; dropped by {every}; "
-        f"median confidence {reached.confidence:.3f}, perplexity {reached.perplexity:.1f}",
+        f"median confidence {confidence:.3f}, perplexity {surprise:.1f}",
         where=where,
         fix=f"loosen {worst}, or switch it off with {where}.by_{worst} = false",
     )

@@ -5,8 +5,8 @@ In: sentences with a label, or with marks that have polarities. Out: candidates 
 counterfactual set, once a discriminator has passed it. Three cases. Opinions are marked: one of them gives way to an
 opinion of the opposite polarity from the training sentences, the one that the conditional model finds fitting there;
 `changed` says its polarity and valence. Aspects alone are marked, all of one polarity, or the sentence has a label:
-the words that speak most for it are refilled under the opposite label. They are those without which a classifier is
-less sure, or those that a classifier with attention looks at, as in the paper.
+the words that speak most for it are refilled under the opposite label: those that a classifier with attention looks
+at.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from builder.augment.methods.replacing import (
     unit_inventory,
 )
 from builder.augment.nets import attribution
-from builder.augment.nets.attribution import Attentive, Classifier, contributions, fitting
+from builder.augment.nets.attribution import Classifier, fitting
 from builder.augment.nets.cloze import Fill, fill
 from builder.augment.records import Changed, Edit, Mark, Rewrite, Sentence
 from builder.augment.training import UNSAID, Conditions, Workplace, free_words, kept
@@ -75,7 +75,7 @@ class StyleTransfer:
                 self.place.progress(done, len(sentences), "writing")
 
     def _made(self, sentence: Sentence, copies: int, seed: int) -> tuple[Rewrite, ...]:
-        marks = kept(sentence, "aspect+opinion")
+        marks = kept(sentence)
         cut = self.model.inventory.cut(sentence.text, sentence.words)
         if not len(cut) or len(cut) + 8 > self.model.network.longest:
             return ()
@@ -105,7 +105,7 @@ class StyleTransfer:
         """Opinions of the opposite polarity with their scores, the best first.
 
         First those that the training sentences have of such an aspect (no table is tender); among them by the mean
-        log-probability of a token in this place, with Gumbel noise if sampled.
+        log-probability of a token in this place, with Gumbel noise of the temperature.
         """
         tokens = [at for at, (start, end) in enumerate(cut.spans) if start < mark.end and mark.start < end]
         if not tokens or cut.spans[tokens[0]][0] < mark.start or cut.spans[tokens[-1]][1] > mark.end:
@@ -115,7 +115,7 @@ class StyleTransfer:
         if not opinions:
             return []
         scores = self._fits(turned(sentence, mark), cut, (tokens[0], tokens[-1] + 1), opinions)
-        heat = self.settings.temperature if self.settings.replacement == "sampled" else 0.0
+        heat = self.settings.temperature
         noise = [-math.log(-math.log(draw.random() or 1e-12)) * heat for _ in opinions]
         own = head(sentence, mark)
         order = sorted(
@@ -142,14 +142,13 @@ class StyleTransfer:
         how, model = self.settings, self.model
         label = label_of(sentence, marks, model.conditions)
         opposite = None if label is None else opposites(model.conditions).get(label)
-        chosen = self._speaking(sentence, cut, marks, label) if opposite else ()
-        if opposite is None or label is None or not chosen:
+        chosen = self._speaking(sentence, cut, marks) if opposite else ()
+        if opposite is None or not chosen:
             return
         number = model.conditions.names.index(opposite)
         first = frozenset(word[0] for word in chosen)
-        heat = how.temperature if how.replacement == "sampled" else 0.0
         seeds = [draw.getrandbits(62) for _ in range(copies)]
-        items = [Fill(cut.ids, (number,) * len(cut), in_turn(chosen), first, seed, heat) for seed in seeds]
+        items = [Fill(cut.ids, (number,) * len(cut), in_turn(chosen), first, seed, how.temperature) for seed in seeds]
         changed = tuple(self._turned_aspects(sentence, marks))
         new_label = opposite if model.conditions.mode == "sentence" else None
         for item in items:  # each alone: copies of one sentence are no batch
@@ -165,18 +164,15 @@ class StyleTransfer:
                 polarity = OPPOSITE[mark.polarity]
                 yield Changed(mark.start, mark.end, sentence.text[mark.start : mark.end], polarity, VALENCE[polarity])
 
-    def _speaking(self, sentence: Sentence, cut: Cut, marks: Sequence[Mark], label: str | None) -> Words:
-        """The free words with the highest contributions to the label, as tokens of the conditional model."""
+    def _speaking(self, sentence: Sentence, cut: Cut, marks: Sequence[Mark]) -> Words:
+        """The free words that get most attention, as tokens of the conditional model."""
         known = self.units.cut(sentence.text, sentence.words)
         words = free_words(sentence, cut.spans, marks)
-        if not len(known) or len(known) > self.judge.longest or label is None:
+        if not len(known) or len(known) > self.judge.longest:
             return ()
         spans = [(cut.spans[word[0]][0], cut.spans[word[-1]][1]) for word in words]
         tokens = [tuple(at for at, (a, b) in enumerate(known.spans) if start <= a and b <= end) for start, end in spans]
-        if isinstance(self.judge, Attentive):
-            sums = self.judge.weights(known.ids, tokens)
-        else:
-            sums = contributions(self.judge, known.ids, tokens, self.model.conditions.names.index(label))
+        sums = self.judge.weights(known.ids, tokens)
         most = max(sums, default=0.0)
         order = sorted(range(len(words)), key=lambda n: (-sums[n], n))[: self.settings.words]
         return tuple(words[n] for n in sorted(order) if most > 0 and sums[n] >= self.settings.share * most)
@@ -194,7 +190,7 @@ def load(
     `valences`: of opinions by their text, as a lexicon has them. Raises ModelError where no sentence has a label to
     turn round.
     """
-    conditions = Conditions.of(settings.labels, sentences)
+    conditions = Conditions.of(sentences)
     if conditions.mode not in ("sentence", "polarity"):
         raise ModelError(
             "the sentences have neither labels nor polarities",
@@ -219,8 +215,8 @@ def _judge(
     place: Workplace,
 ) -> tuple[Classifier, str]:
     """The classifier of sentences by their labels, and its digest: read, or trained and kept."""
-    seed, attentive = place.seed, settings.find == "attention"
-    network = attribution.classifier(units.size, len(conditions.names), settings.width, 2, seed, attentive)
+    seed = place.seed
+    network = attribution.classifier(units.size, len(conditions.names), settings.width, seed)
     items = []
     for sentence in sentences:
         label, cut = label_of(sentence, sentence.marks, conditions), units.cut(sentence.text, sentence.words)

@@ -1,10 +1,9 @@
-"""Which words make a sentence's label, by leaving one out of what a small classifier reads, or by the attention of a
-classifier that has one. And how likely some words are in a place, by a cloze network.
+"""Which words make a sentence's label, by the attention of a small classifier. And how likely some words are in a
+place, by a cloze network.
 
-In: token ids and classes. Out: a classifier, and a number a word. Every sentence is attributed alone, so that its
-numbers depend on it alone. Wu et al. (2019, section 5) take attention, as Xu et al. (2018) do: the weight of a word in
-the sum that is classified. Gradient times input said nothing here: the encoder's first normalisation makes it vanish
-where the classifier is sure.
+In: token ids and classes. Out: a classifier, and a number a word. Every sentence is read alone, so that its numbers
+depend on it alone. Wu et al. (2019, section 5) take attention as Xu et al. (2018) do: the weight of a word in the sum
+that is classified.
 """
 
 from __future__ import annotations
@@ -16,7 +15,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from builder.augment.nets.cloze import Blank, Cloze, EmbeddedCloze, collate
+from builder.augment.nets.cloze import Blank, Cloze, collate
+from builder.augment.nets.transformer import begun
 from builder.learning.devices import device_of, place
 from builder.learning.loop import scope
 from builder.learning.obtain import Measure, Phase, Schedule, TrainingRun, train_phase
@@ -31,35 +31,20 @@ class Classed:
 
 
 class Classifier(nn.Module):
-    """The embedded encoder without labels, the mean over its states, one linear layer."""
-
-    def __init__(self, size: int, classes: int, width: int, layers: int) -> None:
-        super().__init__()
-        self.encoder, self.out = EmbeddedCloze(size, 1, width, 4, layers, 0.3), nn.Linear(width, classes)
-        self.longest = self.encoder.longest
-
-    def forward(self, ids: Tensor, seen: Tensor) -> Tensor:
-        states = self.encoder.hidden(ids, seen, torch.zeros_like(ids))
-        mean = (states * seen[:, :, None]).sum(1) / seen.sum(1, keepdim=True)
-        out: Tensor = self.out(mean)
-        return out
-
-    def loss(self, items: Sequence[Classed]) -> Tensor:
-        batch = place(collate([Blank(item.ids, (0,) * len(item.ids), ()) for item in items], 0), device_of(self))
-        logits = self(batch.ids, batch.seen).float()
-        return functional.cross_entropy(logits, torch.tensor([item.label for item in items], device=logits.device))
-
-
-class Attentive(Classifier):
     """A softmax over an LSTM's states weighs the words, and their sum by these weights is classified (Xu et al. 2018).
 
     The words are summed, not the states: a later state knows earlier words, and its weight would not say which counts.
     """
 
-    def __init__(self, size: int, classes: int, width: int, layers: int) -> None:
-        super().__init__(size, classes, width, 0)
+    longest = 512
+
+    def __init__(self, size: int, classes: int, width: int) -> None:
+        super().__init__()
+        self.tokens, self.dropout = nn.Embedding(size, width), nn.Dropout(0.3)
+        begun(self)
         self.reading = nn.LSTM(width, width, batch_first=True)
         self.turn, self.heed = nn.Linear(width, width), nn.Linear(width, 1, bias=False)
+        self.out = nn.Linear(width, classes)
 
     def attention(self, embedded: Tensor, seen: Tensor) -> Tensor:
         """The weight of each word [B, T]; padding has none."""
@@ -69,22 +54,27 @@ class Attentive(Classifier):
         return weights
 
     def forward(self, ids: Tensor, seen: Tensor) -> Tensor:
-        words = self.encoder.dropout(self.encoder.tokens(ids))
+        words = self.dropout(self.tokens(ids))
         out: Tensor = self.out((words * self.attention(words, seen)[:, :, None]).sum(1))
         return out
+
+    def loss(self, items: Sequence[Classed]) -> Tensor:
+        batch = place(collate([Blank(item.ids, (0,) * len(item.ids), ()) for item in items], 0), device_of(self))
+        logits = self(batch.ids, batch.seen).float()
+        return functional.cross_entropy(logits, torch.tensor([item.label for item in items], device=logits.device))
 
     def weights(self, ids: Sequence[int], words: Sequence[Sequence[int]]) -> list[float]:
         """The attention that each word gets, over the positions of its tokens."""
         batch = place(collate([Blank(tuple(ids), (), ())], 0), device_of(self))
         with torch.inference_mode():
-            weights = self.attention(self.encoder.tokens(batch.ids), batch.seen)[0].tolist()
+            weights = self.attention(self.tokens(batch.ids), batch.seen)[0].tolist()
         return [sum(weights[at] for at in word) for word in words]
 
 
-def classifier(size: int, classes: int, width: int, layers: int, seed: int, attentive: bool = False) -> Classifier:
-    """An untrained classifier, by attention if asked for; the same seed gives the same weights."""
+def classifier(size: int, classes: int, width: int, seed: int) -> Classifier:
+    """An untrained classifier; the same seed gives the same weights."""
     with scope(1, seed):
-        return (Attentive if attentive else Classifier)(size, classes, width, layers)
+        return Classifier(size, classes, width)
 
 
 def train(
@@ -103,23 +93,6 @@ def _classify(network: Classifier, ids: Sequence[int]) -> Tensor:
     given = torch.tensor([list(ids)], device=device_of(network))
     out: Tensor = network(given, torch.ones_like(given, dtype=torch.bool))[0]
     return out
-
-
-def contributions(network: Classifier, ids: Sequence[int], words: Sequence[Sequence[int]], label: int) -> list[float]:
-    """Leave one out, a number a word (positions of its tokens): by how much the logit of `label`, against the mean of
-    the others, falls without it.
-
-    Positive where the word speaks for the label. A word that is the whole sentence cannot be left out: 0.
-    """
-    without = [tuple(i for at, i in enumerate(ids) if at not in set(word)) for word in words]
-    kept = [n for n, rest in enumerate(without) if rest]
-    blanks = [Blank(tuple(ids), (), ()), *(Blank(without[n], (), ()) for n in kept)]
-    batch = place(collate(blanks, 0), device_of(network))
-    with torch.inference_mode():
-        logits = network(batch.ids, batch.seen)
-    margins = (logits[:, label] - logits[:, [i for i in range(logits.shape[1]) if i != label]].mean(1)).tolist()
-    falls = dict(zip(kept, (margins[0] - margin for margin in margins[1:]), strict=True))
-    return [falls.get(n, 0.0) for n in range(len(words))]
 
 
 def fitting(
