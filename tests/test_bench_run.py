@@ -206,7 +206,7 @@ def test_the_shift_of_sets_in_feature_space_is_drawn_and_told(data: Path, tmp_pa
         ({"methods": "synonym:speed=2"}, "synonym.speed"),
         (
             {"models": "svm"},
-            "--models: no model 'svm'; for absc there are: lstm, cnn, rnn, encoder, bert, deberta, fastlcf",
+            "--models: no model 'svm'; for absc there are: lstm, cnn, rnn, bert, deberta, fastlcf",
         ),
         ({"methods": "none,magic"}, "--methods: 'magic' is neither a method nor a file; known: none, synonym"),
         ({"task": "tc"}, "no row for the task tc (other-task 40)"),

@@ -105,7 +105,7 @@ Made = typing.TypeVar("Made")
 
 
 def filled(cls: type[Made], options: Mapping[str, object], where: str = "option") -> Made:
-    """A dataclass of settings, sections included, from `options` by dotted key. Raises ConfigError as `resolve` does."""
+    """A dataclass of settings, sections included, from `options` by dotted key; ConfigError as in `resolve`."""
     known = _keys(cls)
     for key in options:
         _check_key(key, known, where)
