@@ -258,7 +258,9 @@ def write(plans: Sequence[BenchPlan], cells: Sequence[Cell], command: str) -> tu
         figures.append(("copies", "Over the number of augmented copies; dashed: the source alone", curve))
     drawn = plots.shown([(caption, f"bench-{name}.svg") for name, caption, _ in figures])
     files = {
-        "bench.md": f"# {title}\n\n{lead}\n\n{plots.text(lines, [f'- {line}' for line in foot], markdown=True)}\n{drawn}",
+        "bench.md": "\n".join(
+            [f"# {title}\n\n{lead}\n", plots.text(lines, [f"- {line}" for line in foot], markdown=True), drawn]
+        ),
         "bench.csv": plots.as_csv(lines),
         "bench.json": plots.as_json(lines, cells, about),
         **{f"bench-{name}.svg": svg for name, _, svg in figures},
