@@ -284,6 +284,19 @@ def test_thresholds_count_from_one_or_from_the_source(scale: str, kept: int) -> 
     assert [len(row) for row in made.propose(MANY, 10, 1)] == [kept] * 25
 
 
+def test_without_the_label_filter_the_papers_thresholds_keep_what_the_surrogate_is_sure_is_another_label() -> None:
+    """Table 3, without label constraint: the confidence of equation 3 is that of the likeliest label."""
+    wrong = SurrogateReading("b", False, 0.002, 4.0, 0.998)
+    row = boostaug.FoldRow(SURE, candidates(2), (wrong, replace(wrong, surest=0.6)))
+    kept = {
+        (scale, label): [not one.reasons for one in boost(scale=scale, limits=Thresholds(label=label))._sifted(row, 2)]
+        for scale in ("absolute", "source")
+        for label in (True, False)
+    }
+    assert kept.pop(("absolute", False)) == [True, False]
+    assert set(map(tuple, kept.values())) == {(False, False)}
+
+
 def test_an_interrupted_run_goes_on_after_the_last_fold_and_ends_the_same(tmp_path: Path) -> None:
     whole_run = list(boost().propose(MANY, 2, 1))
     with pytest.raises(KeyboardInterrupt):

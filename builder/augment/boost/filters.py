@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 from typing import Literal, Protocol
@@ -121,13 +121,19 @@ enough others of its source came before, or are surer (2.3.2). `marks`: an edit 
 @dataclass(frozen=True, slots=True)
 class SurrogateReading:
     """What a surrogate says of a text: its label, whether that is the given one, how likely the given one is (0 to
-    1), and the text's perplexity.
+    1), the text's perplexity, and how likely the label is that it told, where that is another.
     """
 
     label: str
     right: bool
     confidence: float
     perplexity: float
+    surest: float = 0.0
+
+    @property
+    def absolute(self) -> SurrogateReading:
+        """With the confidence of equation 3: that of the likeliest label, right or wrong."""
+        return replace(self, confidence=max(self.confidence, self.surest))
 
 
 class Surrogate(Protocol):

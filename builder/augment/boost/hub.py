@@ -177,8 +177,9 @@ class HubSurrogate:
         chances = self.classifier.chances([item for own in items for item in own])
         out = []
         for sentence, rows, value in zip(sentences, torch.split(chances, list(map(len, items))), surprise, strict=True):
-            names, sure = read_labels(rows, self.classifier.labels, labels(sentence))
-            out.append(SurrogateReading(" ".join(names), names == labels(sentence), sure, perplexity(value)))
+            names, sure, surest = read_labels(rows, self.classifier.labels, labels(sentence))
+            right = names == labels(sentence)
+            out.append(SurrogateReading(" ".join(names), right, sure, perplexity(value), surest))
         return out
 
 

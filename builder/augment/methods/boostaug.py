@@ -161,9 +161,12 @@ class BoostAug:
         return out
 
     def _sifted(self, row: FoldRow, copies: int) -> tuple[JudgedCandidate, ...]:
-        own = row.own
-        reference = Reference(own.confidence, own.perplexity, own.label) if self.scale == "source" else Reference()
-        return sifted(row.candidates, row.readings, self.limits, reference, copies)
+        own, readings, reference = row.own, row.readings, Reference()
+        if self.scale == "source":
+            reference = Reference(own.confidence, own.perplexity, own.label)
+        else:
+            readings = tuple(reading and reading.absolute for reading in readings)
+        return sifted(row.candidates, readings, self.limits, reference, copies)
 
     def _fold(self, sentences: Sequence[Sentence], fold: Fold, copies: int, seed: int) -> list[Any]:
         """The fold's readings, as its file holds them: from there, or made and written."""
