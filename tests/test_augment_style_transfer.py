@@ -14,8 +14,15 @@ import torch
 
 from builder.augment.method_settings import StyleTransferSettings
 from builder.augment.methods.replacing import unit_inventory
-from builder.augment.methods.style_transfer import label_of, load, opinions_of, opposites
-from builder.augment.nets.attribution import Classed, classifier, train
+from builder.augment.methods.style_transfer import (
+    Classed,
+    classifier,
+    label_of,
+    load,
+    opinions_of,
+    opposites,
+    train_classifier,
+)
 from builder.augment.records import Edit, Mark, Sentence, applied
 from builder.augment.training import Conditions, Workplace
 from builder.core.errors import ModelError
@@ -87,7 +94,7 @@ def test_the_attention_of_a_classifier_is_a_share_of_the_sentence_and_lies_on_th
         items.append((Classed(tuple(ids), n % 2), at))
     classed = [item for item, _ in items]
     plan = Schedule(epochs=20, least=1, patience=0, batch_tokens=64, rate=3e-3, threads=1)
-    train(network, classed, classed, plan, TrainingRun(1, Checkpoints(tmp_path, "k")))
+    train_classifier(network, classed, classed, plan, TrainingRun(1, Checkpoints(tmp_path, "k")))
     for item, at in items[:14]:
         weights = network.weights(item.ids, [(place,) for place in range(7)])
         assert sum(weights) == pytest.approx(1, abs=1e-5)
