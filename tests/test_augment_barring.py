@@ -29,7 +29,6 @@ TINY = MaskedSeq2SeqSettings(
     pretrain_epochs=1,
     least=16,
     min_count=1,
-    keep="aspect+opinion",
     least_fit=-99.0,
     most_surprise=999.0,
 )
@@ -64,7 +63,7 @@ def test_a_cue_is_barred_in_either_script_and_is_free_where_it_stood() -> None:
     units = Units(tuple(sorted("大家卻却但是店員不會服務员务餓")), "char")
     index = units.vocabulary.numbers
     one = sentence("{湯頭|aspect|POS}，但是大家不會餓", "zh")
-    found = bars([one], units, "aspect", CUES)
+    found = bars([one], units, CUES)
     assert {index[char] for char in "卻却但不"} <= {*found.table[()]}
     assert index["務"] in found.table[index["服"],]
     assert index["务"] in found.table[index["服"],]
@@ -79,10 +78,10 @@ def test_a_cue_is_barred_in_either_script_and_is_free_where_it_stood() -> None:
 def test_words_are_barred_only_by_what_the_view_refuses() -> None:
     units = Units(tuple("但不很服務"), "char")
     one = sentence("{湯頭|aspect|POS}好喝", "zh")
-    judged, terms = (bars([each], units, "aspect", CUES).table for each in (one, without_polarity(one)))
+    judged, terms = (bars([each], units, CUES).table for each in (one, without_polarity(one)))
     shown = lambda table: {units.token(i) for i in table[()]}
     assert (shown(judged), shown(terms)) == ({"但", "不", "很"}, {"但"})
-    assert bars([one], units, "aspect", None).table == {}
+    assert bars([one], units, None).table == {}
 
 
 class Steps:

@@ -22,7 +22,7 @@ from builder.augment.nets.hub import load as load_hub
 from builder.augment.records import Mark, Sentence, applied, moved
 from builder.augment.settings import Given, make_method, make_settings
 from builder.augment.training import Conditions, Workplace, free_words
-from builder.core.errors import ConfigError, InputError, ModelError
+from builder.core.errors import InputError, ModelError
 from builder.learning.pieces import MASK, SPECIAL, Units
 
 TINY = CBertSettings(width=32, layers=1, epochs=2, pretrain_epochs=1, least=16, min_count=1, k=1)
@@ -35,14 +35,15 @@ def method(tmp_path_factory: pytest.TempPathFactory) -> Replacing:
 
 
 def test_a_whole_word_is_masked_and_its_tokens_are_predicted_in_turn() -> None:
-    steps = words_at_once(1, 1, WORDS[:1], random.Random(1))
+    steps = words_at_once(1, WORDS[:1], random.Random(1))
     assert steps == (((0,), (0, 1)), ((1,), (1,)))
 
 
-def test_rounds_mask_other_words_each_until_all_have_been() -> None:
-    steps = words_at_once(2, 2, WORDS, random.Random(1))
-    assert sorted(at for places, _ in steps for at in places) == [0, 1, 2, 4, 5, 6, 7]
-    assert all(set(places) <= set(hidden) for places, hidden in steps)
+def test_several_words_are_predicted_side_by_side_and_each_once() -> None:
+    steps = words_at_once(3, WORDS, random.Random(1))
+    places = [at for row, _ in steps for at in row]
+    assert len(steps) == 2 and len(places) == len(set(places)) >= 5
+    assert all(set(row) <= set(hidden) for row, hidden in steps)
 
 
 def test_a_share_of_the_tokens_is_masked_apart() -> None:
@@ -61,14 +62,18 @@ def test_context_replaces_with_a_probability_and_masks_nothing() -> None:
 def test_labels_are_of_the_sentence_or_of_the_nearest_aspect_or_of_the_sequence() -> None:
     marks = (Mark(0, 2, "aspect", "POS"), Mark(3, 4, "opinion", "POS"), Mark(6, 8, "aspect", "NEG"))
     one = Sentence("s", "湯頭很香服務態度很差", ((0, 2), (2, 4), (4, 6), (6, 8), (8, 10)), marks, "4")
-    named = lambda mode: (lambda told: [told.names[i] for i in told.labels(one, one.words)])(Conditions.of(mode, [one]))
-    assert named("sentence") == named("auto") == ["4"] * 5
-    assert named("polarity") == ["POS", "POS", "NEG", "NEG", "NEG"]
-    assert named("bio") == ["B-aspect", "B-opinion", "O", "B-aspect", "O"]
+
+    def named(given: Sentence) -> list[str]:
+        told = Conditions.of([given])
+        return [told.names[i] for i in told.labels(given, given.words)]
+
+    bare = replace(one, label=None, marks=tuple(replace(mark, polarity=None) for mark in marks))
+    assert named(one) == ["4"] * 5
+    assert named(replace(one, label=None)) == ["POS", "POS", "NEG", "NEG", "NEG"]
+    assert named(bare) == ["B-aspect", "B-opinion", "O", "B-aspect", "O"]
     with pytest.raises(InputError, match="label '5' was not among"):
-        Conditions.of("sentence", [one]).labels(replace(one, label="5"), one.words)
-    with pytest.raises(ConfigError, match="known: auto, sentence"):
-        Conditions.of("valence", [one])
+        Conditions.of([one]).labels(replace(one, label="5"), one.words)
+    assert Conditions.none().labels(one, one.words) == (0,) * 5
 
 
 def test_words_in_marks_and_marks_of_punctuation_are_not_free() -> None:
@@ -170,7 +175,7 @@ def test_marks_stay_and_candidates_differ(method: Replacing) -> None:
 def test_the_label_changes_what_cbert_proposes_but_not_what_bert_does(tmp_path: Path) -> None:
     sentences = tiny_hub.chinese(labels=True)
     turned = [replace(one, label={"POS": "NEG", "NEG": "POS"}.get(str(one.label), one.label)) for one in sentences]
-    settings = replace(TINY, replacement="best", pretrain_epochs=1, epochs=1)
+    settings = replace(TINY, temperature=0.0, pretrain_epochs=1, epochs=1)
     for name, same in (("cbert", False), ("bert", True)):
         made = load_cbert(settings, sentences, Workplace(tmp_path / name), name)
         with torch.no_grad():  # as if much had been learnt about labels

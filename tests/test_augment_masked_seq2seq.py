@@ -328,7 +328,7 @@ def test_a_sentence_that_is_labelled_throughout_has_no_candidates(method: Masked
 
 def test_the_opinion_is_kept_where_it_is_asked_for(tmp_path: Path) -> None:
     sentences = tiny_hub.chinese()
-    kept = load(replace(TINY, keep="aspect+opinion", epochs=1, pretrain_epochs=0), sentences, Workplace(tmp_path))
+    kept = load(replace(TINY, epochs=1, pretrain_epochs=0), sentences, Workplace(tmp_path))
     for sentence, candidates in zip(sentences, kept.propose(sentences, 2, 1), strict=True):
         assert candidates
         assert all(moved((mark.start, mark.end), one.edits) for mark in sentence.marks for one in candidates)

@@ -14,12 +14,18 @@ import torch
 
 from builder.augment.method_settings import StyleTransferSettings
 from builder.augment.methods.replacing import unit_inventory
-from builder.augment.methods.style_transfer import label_of, load, opinions_of, opposites
-from builder.augment.nets.attribution import Attentive, Classed, classifier, contributions, train
+from builder.augment.methods.style_transfer import (
+    Classed,
+    classifier,
+    label_of,
+    load,
+    opinions_of,
+    opposites,
+    train_classifier,
+)
 from builder.augment.records import Edit, Mark, Sentence, applied
-from builder.augment.settings import make_settings
 from builder.augment.training import Conditions, Workplace
-from builder.core.errors import ConfigError, ModelError
+from builder.core.errors import ModelError
 from builder.learning.checkpoint import Checkpoints
 from builder.learning.obtain import Schedule, TrainingRun
 
@@ -76,24 +82,10 @@ def mark_text(sentence: Sentence) -> str:
     return sentence.text[mark.start : mark.end]
 
 
-def test_a_classifier_that_has_learnt_a_word_points_at_it(tmp_path: Path) -> None:
-    network = classifier(20, 2, 16, 1, 1)
-    draw = random.Random(1)
-    items = [Classed((*(draw.randrange(6, 16) for _ in range(6)), 17 + n % 2), n % 2) for n in range(40)]
-    plan = Schedule(epochs=20, least=1, patience=0, batch_tokens=64, rate=3e-3, threads=1)
-    train(network, items, items, plan, TrainingRun(1, Checkpoints(tmp_path, "k")))
-    for item in items[:8]:
-        told = contributions(network, item.ids, [(0, 1), (2,), (3, 4, 5), (6,)], item.label)
-        assert max(range(4), key=lambda at: told[at]) == 3
-        assert contributions(network, item.ids, [(6,)], 1 - item.label)[0] < 0
-    assert contributions(network, (17,), [(0,)], 1) == [0.0], "nothing would be left"
-
-
 def test_the_attention_of_a_classifier_is_a_share_of_the_sentence_and_lies_on_the_word_it_learnt(
     tmp_path: Path,
 ) -> None:
-    network = classifier(20, 2, 16, 1, 1, attentive=True)
-    assert isinstance(network, Attentive)
+    network = classifier(20, 2, 16, 1)
     draw = random.Random(1)
     items = []
     for n in range(200):
@@ -102,28 +94,12 @@ def test_the_attention_of_a_classifier_is_a_share_of_the_sentence_and_lies_on_th
         items.append((Classed(tuple(ids), n % 2), at))
     classed = [item for item, _ in items]
     plan = Schedule(epochs=20, least=1, patience=0, batch_tokens=64, rate=3e-3, threads=1)
-    train(network, classed, classed, plan, TrainingRun(1, Checkpoints(tmp_path, "k")))
+    train_classifier(network, classed, classed, plan, TrainingRun(1, Checkpoints(tmp_path, "k")))
     for item, at in items[:14]:
         weights = network.weights(item.ids, [(place,) for place in range(7)])
         assert sum(weights) == pytest.approx(1, abs=1e-5)
         assert max(range(7), key=lambda place: weights[place]) == at
     assert network.weights(classed[0].ids, [(0, 1), ()])[1] == 0
-
-
-def test_style_words_can_be_chosen_by_attention_as_in_the_paper(tmp_path: Path) -> None:
-    sentences = tiny_hub.english(opinions=False, labels=True)
-    settings = replace(TINY, words=2, share=0.1)
-    plain, attentive = (
-        load(replace(settings, find=find), sentences, Workplace(tmp_path / find))
-        for find in ("leave-one-out", "attention")
-    )
-    assert isinstance(attentive.judge, Attentive) and not isinstance(plain.judge, Attentive)
-    assert attentive.signature != plain.signature
-    proposed = list(attentive.propose(sentences, 2, 1))
-    assert sum(map(len, proposed)) >= len(sentences)
-    assert {one.label for candidates in proposed for one in candidates} == {"POS", "NEG"}
-    with pytest.raises(ConfigError, match=r'style_transfer\.find = "gradient" is not one of leave-one-out, attention'):
-        make_settings({"style_transfer.find": "gradient"})
 
 
 def test_a_sentence_label_turns_to_its_opposite_and_a_few_words_change(tmp_path: Path) -> None:
@@ -166,7 +142,7 @@ def test_opposites_are_the_labels_in_reverse() -> None:
 def test_a_sentence_of_two_minds_has_no_label() -> None:
     one = tiny_hub.chinese()[0]
     two = replace(one, marks=(one.marks[0], replace(one.marks[0], start=9, end=11, polarity="NEG")))
-    told = Conditions.of("polarity", [one])
+    told = Conditions.of([one])
     assert (label_of(one, one.marks, told), label_of(two, two.marks, told)) == ("POS", None)
 
 

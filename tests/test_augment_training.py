@@ -86,7 +86,7 @@ def test_the_model_of_a_corpus_is_trained_once_and_serves_other_sentences_and_se
 
 def test_bert_and_cbert_begin_with_the_same_model_and_bert_stays_as_it_is(tmp_path: Path) -> None:
     more = raw("train", GIVEN, texts(GIVEN))
-    make_settings = replace(CLOZE, corpus="train", labels="bio")
+    make_settings = replace(CLOZE, corpus="train")
     plain = load_cbert(make_settings, GIVEN, Workplace(tmp_path / "bert"), "bert", corpus=more)
     labelled = load_cbert(make_settings, GIVEN, Workplace(tmp_path / "cbert"), corpus=more)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["cbert", "corpus-bert"], (
@@ -161,7 +161,7 @@ def test_mass_hides_most_tokens_of_a_fragment_and_shows_some_of_them_or_others()
 def test_a_pretrained_bert_learns_from_raw_reviews_and_every_label_begins_as_it(tmp_path: Path) -> None:
     base = tiny_hub.save(tmp_path / "base", "bert")
     more = raw("train", GIVEN, texts(GIVEN))
-    settings = replace(CLOZE, base=base, corpus="train", labels="bio")
+    settings = replace(CLOZE, base=base, corpus="train")
     plain = load_cbert(settings, GIVEN, Workplace(tmp_path / "bert"), "bert", corpus=more)
     untaught = load_cbert(replace(settings, corpus=""), GIVEN, Workplace(tmp_path / "other"), "bert")
     labelled = load_cbert(settings, GIVEN, Workplace(tmp_path / "cbert"), corpus=more)

@@ -23,7 +23,6 @@ from builder.augment.boost.filters import (
     counted,
     crossed,
     labels,
-    middle,
     sifted,
     survive,
     whole,
@@ -206,9 +205,6 @@ def test_a_threshold_is_a_share_and_a_multiple_of_its_reference() -> None:
     said = SurrogateReading("a", True, 0.8, 200.0)
     assert against(said, Thresholds(), Reference(0.75, 100.0)) == ()
     assert against(said, Thresholds(), Reference(0.81, 39.0)) == ("perplexity", "confidence")
-    assert middle(
-        [replace(SURE, confidence=c, perplexity=p) for c, p in ((0.1, 9.0), (0.5, 7.0), (0.9, 1.0))]
-    ) == Reference(0.5, 7.0)
 
 
 def test_what_the_source_was_taken_for_counts_as_well_as_the_gold_label() -> None:
@@ -280,12 +276,25 @@ def test_no_surrogate_judges_what_it_was_trained_or_validated_on() -> None:
         assert len(train) == 15
 
 
-@pytest.mark.parametrize(("scale", "kept"), [("absolute", 5), ("valid", 10), ("source", 10)])
-def test_thresholds_count_from_one_from_the_validation_fold_or_from_the_source(scale: str, kept: int) -> None:
+@pytest.mark.parametrize(("scale", "kept"), [("absolute", 5), ("source", 10)])
+def test_thresholds_count_from_one_or_from_the_source(scale: str, kept: int) -> None:
     # Natural text has confidence 0.9 and perplexity 3: 0.5 is more than half of that, and less than half of 1 is
     # dropped.
     made = boost(scale=scale, limits=Thresholds(0.55, 4.5), oversample=1)
     assert [len(row) for row in made.propose(MANY, 10, 1)] == [kept] * 25
+
+
+def test_without_the_label_filter_the_papers_thresholds_keep_what_the_surrogate_is_sure_is_another_label() -> None:
+    """Table 3, without label constraint: the confidence of equation 3 is that of the likeliest label."""
+    wrong = SurrogateReading("b", False, 0.002, 4.0, 0.998)
+    row = boostaug.FoldRow(SURE, candidates(2), (wrong, replace(wrong, surest=0.6)))
+    kept = {
+        (scale, label): [not one.reasons for one in boost(scale=scale, limits=Thresholds(label=label))._sifted(row, 2)]
+        for scale in ("absolute", "source")
+        for label in (True, False)
+    }
+    assert kept.pop(("absolute", False)) == [True, False]
+    assert set(map(tuple, kept.values())) == {(False, False)}
 
 
 def test_an_interrupted_run_goes_on_after_the_last_fold_and_ends_the_same(tmp_path: Path) -> None:
@@ -407,10 +416,10 @@ def test_thresholds_out_of_range_are_refused(option: dict[str, object]) -> None:
 def test_every_switch_reaches_the_method() -> None:
     made = make_method(
         "boostaug",
-        make_settings({"boostaug.by_confidence": False, "boostaug.perplexity": 7.0, "boostaug.scale": "valid"}),
+        make_settings({"boostaug.by_confidence": False, "boostaug.perplexity": 7.0, "boostaug.scale": "absolute"}),
     )
     assert isinstance(made, boostaug.BoostAug)
-    assert (made.limits, made.scale, made.folds) == (Thresholds(None, 7.0, True, ranked=False), "valid", 5)
+    assert (made.limits, made.scale, made.folds) == (Thresholds(None, 7.0, True, ranked=False), "absolute", 5)
     mono = make_method("monoaug", make_settings({"monoaug.by_label": False, "monoaug.ranked": True}))
     assert isinstance(mono, boostaug.BoostAug)
     assert (mono.limits, mono.folds, mono.name) == (Thresholds(0.99, 1.5, label=False), 0, "monoaug")

@@ -91,14 +91,14 @@ def test_the_surrogate_tells_the_polarity_of_each_aspect_from_what_stands_near_i
     assert all(0 < one.confidence <= 1 for one in surrogate.read(fresh))
 
 
-def test_the_confidence_is_that_of_the_given_label_whatever_the_likeliest_is() -> None:
+def test_the_confidence_is_that_of_the_given_label_beside_that_of_the_likeliest() -> None:
     chances = torch.tensor([[0.9, 0.1], [0.3, 0.7]])
-    assert classes.read_labels(chances, ("NEG", "POS"), ("NEG", "POS")) == (("NEG", "POS"), 0.7)
-    assert classes.read_labels(chances, ("NEG", "POS"), ("POS", "POS")) == (("NEG", "POS"), 0.1)
-    assert classes.read_labels(chances, ("NEG", "POS"), ("NEG", "NEU")) == (("NEG", "POS"), 0.0), (
+    assert classes.read_labels(chances, ("NEG", "POS"), ("NEG", "POS")) == (("NEG", "POS"), 0.7, 0.7)
+    assert classes.read_labels(chances, ("NEG", "POS"), ("POS", "POS")) == (("NEG", "POS"), 0.1, 0.7)
+    assert classes.read_labels(chances, ("NEG", "POS"), ("NEG", "NEU")) == (("NEG", "POS"), 0.0, 0.7), (
         "never seen in training"
     )
-    assert classes.read_labels(torch.empty(0, 2), ("NEG", "POS"), ()) == ((), 1.0)
+    assert classes.read_labels(torch.empty(0, 2), ("NEG", "POS"), ()) == ((), 1.0, 1.0)
 
 
 def test_perplexity_comes_from_a_head_that_was_trained(surrogate: classes.Classes) -> None:

@@ -6,11 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from test_classify import items, opinions
+import torch
+from test_classify import items, opinions, squad
 
-from builder.augment.bench import encoders
+from builder.augment.bench import encoders, inputs
 from builder.augment.bench.cells import fit
-from builder.augment.bench.classifiers import ClassifierItem, chosen, words_of
+from builder.augment.bench.classifiers import ClassifierItem, Means, chosen, words_of
 from builder.core.errors import ModelError
 
 
@@ -73,6 +74,34 @@ def test_a_text_longer_than_the_encoder_has_places_for_is_cut(bert: dict[str, Pa
     row = reader.read(item, 0)
     assert len(row.ids) <= 96
     assert len(row.first) == len(reader.shown(item)) < len(item.words)
+
+
+def test_bert_pt_is_trained_on_domain_text_and_on_reading_comprehension_first(
+    bert: dict[str, Path], tmp_path: Path
+) -> None:
+    means = Means(
+        str(bert["bert"]),
+        domain=tuple(text for text, _ in opinions(20, 7)),
+        comprehension=squad(tmp_path / "squad", 12),
+    )
+    train, choice = items("ate", 20, 1), chosen(f"bert-pt={bert['bert']}", "ate", "en")
+    model = fit(choice, "ate", train, [], 1, tmp_path / "a", means, replace(choice.config, epochs=1))
+    assert model.facts["post_texts"] == len({text for text, _ in opinions(20, 7)} | {item.text for item in train})
+    assert (model.facts["post_questions"], model.facts["post_questions_cut"]) == (12, 0)
+
+
+def test_masking_hides_a_piece_of_every_text_and_never_a_mark(bert: dict[str, Path]) -> None:
+    reader = encoders.load(str(bert["bert"]), longest=32).reader
+    text = "the soup is great"
+    batch = inputs.collate([reader.read(ClassifierItem(text, words_of(text)), 0)] * 50, reader.pad)
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(1)
+        ids, gold = encoders.masked(batch, reader)
+    assert ((gold >= 0).sum(1) >= 1).all()
+    assert (gold[:, 0] == -1).all()
+    assert (gold[batch.ids == reader.end] == -1).all()
+    assert (ids[gold < 0] == batch.ids[gold < 0]).all()
+    assert (ids == reader.mask).any()
 
 
 def test_what_is_no_encoder_is_refused(tmp_path: Path, bert: dict[str, Path]) -> None:

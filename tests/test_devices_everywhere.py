@@ -20,7 +20,7 @@ from tiny_mt5 import make_base
 from torch import nn
 
 from builder.augment.bench.cells import fit
-from builder.augment.bench.classifiers import ClassifierConfig, Means, Task, chosen
+from builder.augment.bench.classifiers import MODELS, ClassifierConfig, Means, Task, chosen
 from builder.augment.method_settings import (
     CBertSettings,
     ContextSettings,
@@ -72,7 +72,7 @@ def test_tensors_of_host_and_device_do_not_meet_unnoticed(device: torch.device) 
         (gpt2.load, GPT2, ""),
         (gpt2.load, GPT2, "gpt2"),
         (style_transfer.load, STYLE, ""),
-        (style_transfer.load, replace(STYLE, find="attention"), "bert"),
+        (style_transfer.load, STYLE, "bert"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -94,17 +94,20 @@ def test_a_method_learns_and_writes_on_the_device_what_it_does_on_the_host(
 @pytest.mark.parametrize(
     ("name", "task"),
     [
-        ("lstm", "tc"), ("rnn", "absc"), ("cnn", "tc"), ("encoder", "tc"), ("fastlcf", "absc"), ("bilstm-crf", "ate"),
+        ("lstm", "tc"), ("rnn", "absc"), ("cnn", "tc"), ("bert", "tc"), ("fastlcf", "absc"), ("bilstm-crf", "ate"),
         ("seq2seq", "ate"), ("de-cnn", "ate"), ("bert-pt", "ate"),
     ],
 )  # fmt: skip
 def test_a_classifier_learns_and_reads_on_the_device_what_it_does_on_the_host(
     name: str, task: Task, tmp_path: Path, device: torch.device
 ) -> None:
-    config, train = ClassifierConfig(width=16, epochs=1, vector_size=8, layers=1), items(task, 16, 1)
-    kind = chosen(name, task, "en")
-    there = fit(kind, task, train, train[:4], 1, tmp_path / "there", Means(device="meta"), config)
-    here = fit(kind, task, train, train[:4], 1, tmp_path / "here", Means(device="cpu"), config)
+    config, train = ClassifierConfig(width=16, epochs=1, vector_size=8), items(task, 16, 1)
+    base = tiny_hub.save(tmp_path / "base", "bert") if MODELS[name].bases else ""
+    kind = chosen(f"{name}={base}" if base else name, task, "en")
+    there, here = (
+        fit(kind, task, train, train[:4], 1, tmp_path / place, Means(base, device=place), config)
+        for place in ("meta", "cpu")
+    )
     assert device_of(there.network) == device  # type: ignore[attr-defined]
     answers = [[(answer.label, answer.spans) for answer in model.predict(train)] for model in (there, here)]
     assert answers[0] == answers[1]

@@ -33,13 +33,18 @@ def sentence(cut: str, *marked: str) -> Sentence:
 
 
 def made(one: Sentence, operation: str, texts: tuple[str, ...] = TEXTS, **options: object) -> set[str]:
-    asked = {"operations": operation} | options
-    method = settings.make_method(
-        "eda", replace(make_settings({f"eda.{key}": value for key, value in asked.items()}), given=Given(texts=texts))
-    )
+    method = alone(operation, texts, **options)
     return {
         applied(one.text, found.edits) for seed in range(30) for found in next(iter(method.propose([one], 4, seed)))
     }
+
+
+def alone(operation: str, texts: tuple[str, ...] = TEXTS, **options: object) -> eda.Eda:
+    """`eda` with one of its operations."""
+    asked = make_settings({f"eda.{key}": value for key, value in options.items()})
+    method = settings.make_method("eda", replace(asked, given=Given(texts=texts)))
+    assert isinstance(method, eda.Eda)
+    return replace(method, operations=(operation,))
 
 
 def test_an_adverb_an_opener_and_a_closer_come_only_where_their_neighbours_stood_beside_them() -> None:
@@ -109,10 +114,7 @@ def test_the_operations_of_the_paper_are_there_without_natural(operation: str) -
 
 def test_several_changes_of_a_long_sentence_do_not_touch_each_other() -> None:
     one = sentence(" ".join(["湯頭", "很", "濃", "，"] * 12))
-    method = settings.make_method(
-        "eda", replace(make_settings({"eda.operations": "insertion", "eda.rate": 0.3}), given=Given(texts=TEXTS))
-    )
-    for found in next(iter(method.propose([one], 8, 1))):
+    for found in next(iter(alone("insertion", rate=0.3).propose([one], 8, 1))):
         assert len(found.edits) > 1
         assert all(a.end < b.start for a, b in zip(found.edits, found.edits[1:], strict=False))
 

@@ -15,12 +15,6 @@ from builder.core.limits import Limits, above_0, among, at_least, from_0_to_1, s
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-KINDS = {"aspect": ("aspect",), "aspect+opinion": ("aspect", "opinion")}
-"""The kinds of marks that a `keep` names."""
-MODES = ("auto", "sentence", "polarity", "bio", "none")
-"""What labels of tokens are taken from."""
-CHOICES = ("sampled", "best")
-FINDERS = ("leave-one-out", "attention")
 LATER: Mapping[str, str] = {"changes": "writing"}
 
 # ---- Methods that need no training, and the filter
@@ -32,8 +26,6 @@ class EdaSettings:
 
     rate: float = 0.1
     """Share of the words that change."""
-    operations: str = "synonym+insertion+swap+deletion"
-    """Operations to use, joined by `+`."""
     natural: bool = True
     """In Chinese, write only what stands so in training texts."""
 
@@ -47,20 +39,11 @@ class SpellingSettings:
 
     rate: float = 0.1
     """Share of the words that are misspelt."""
-    kinds: str = "sound+shape+rules+keyboard"
-    """`sound` and `shape` for Chinese, `rules` and `keyboard` for English, `dictionary`; joined by `+`."""
     dictionary: str = ""
-    """File of misspellings: a word and its misspellings a line, with spaces between, as NLPAug's; for `dictionary`."""
+    """File of misspellings in place of rules: a word and its misspellings a line, with spaces between, as NLPAug's."""
 
     def limits(self) -> Limits:
-        needed = "dictionary" in self.kinds.split("+")
-        return {
-            "rate": share_above_0(self.rate),
-            "dictionary": (
-                bool(self.dictionary) or not needed,
-                'a file: the kind "dictionary" reads misspellings from it',
-            ),
-        }
+        return {"rate": share_above_0(self.rate)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +103,8 @@ class BoostSettings:
     """Drop a candidate if the surrogate is not surer of its label than this."""
     perplexity: float = 1.5
     """Drop a candidate whose perplexity is at or above this."""
-    scale: Literal["absolute", "source", "valid"] = "source"
-    """Reference of the thresholds: the source, the median of the validation fold, or 1 (the paper)."""
+    scale: Literal["absolute", "source"] = "source"
+    """Reference of the thresholds: what the surrogate says of the source, or 1 (the paper)."""
     by_confidence: bool = True
     """Filter by confidence."""
     by_perplexity: bool = True
@@ -236,8 +219,6 @@ class MaskedSeq2SeqSettings(InDomain):
 
     r: float = 0.5
     """Share of the sentence that is masked; the paper tries 0.3 to 0.7."""
-    keep: str = "aspect"
-    """Labels that are forced: `aspect` or `aspect+opinion`."""
     masking: str = "mask"
     """What in-domain pre-training puts in place of a token: `mask`; `mass`, in 2 of 10 places another or its own."""
     beams: int = field(default=5, metadata=LATER)
@@ -264,7 +245,6 @@ class MaskedSeq2SeqSettings(InDomain):
     def limits(self) -> Limits:
         return InDomain.limits(self) | {
             "r": (0 < self.r <= 1, "a share above 0 (the paper uses 0.3 to 0.7)"),
-            "keep": among(tuple(KINDS), self.keep),
             "masking": among(("mask", "mass"), self.masking),
             **{name: at_least(1, getattr(self, name)) for name in ("beams", "each")},
             "most": at_least(0, self.most),
@@ -275,20 +255,12 @@ class MaskedSeq2SeqSettings(InDomain):
 class CBertSettings(InDomain):
     """Words are masked and filled under the label (Wu et al. 2019)."""
 
-    labels: str = "auto"
-    """What conditions a word: `auto` takes what the view has."""
     k: int = 2
     """Words masked in a candidate."""
     share: float = 0.0
     """Above 0: this share of the tokens is masked instead, each apart (Li et al. 2020 use 0.5)."""
-    replacement: str = "sampled"
-    """`sampled`, or `best`."""
     temperature: float = 1.0
-    """Temperature of sampling."""
-    rounds: int = 1
-    """How often words are masked and filled in one candidate."""
-    again: bool = False
-    """A word may be replaced by itself."""
+    """Temperature of sampling; 0 takes the likeliest word."""
     mask: float = 0.15
     """Share of the words masked in training."""
     layers: int = 4
@@ -296,12 +268,10 @@ class CBertSettings(InDomain):
 
     def limits(self) -> Limits:
         return InDomain.limits(self) | {
-            "labels": among(MODES, self.labels),
-            "replacement": among(CHOICES, self.replacement),
-            **{name: at_least(1, getattr(self, name)) for name in ("k", "rounds", "layers")},
+            **{name: at_least(1, getattr(self, name)) for name in ("k", "layers")},
             "share": (0 <= self.share < 1, "a share from 0 to below 1"),
             "mask": (0 < self.mask < 1, "a share above 0 and below 1"),
-            "temperature": above_0(self.temperature),
+            "temperature": at_least(0, self.temperature),
         }
 
 
@@ -309,8 +279,6 @@ class CBertSettings(InDomain):
 class ContextSettings(OnCorpus):
     """Every word may give way to what a language model expects in its place (Kobayashi 2018)."""
 
-    labels: str = "auto"
-    """What conditions a word: `auto` takes what the view has."""
     probability: float = field(default=0.2, metadata=LATER)
     """Probability that a word is replaced."""
     temperature: float = field(default=1.0, metadata=LATER)
@@ -321,7 +289,6 @@ class ContextSettings(OnCorpus):
 
     def limits(self) -> Limits:
         return OnCorpus.limits(self) | {
-            "labels": among(MODES, self.labels),
             "probability": share_above_0(self.probability),
             "temperature": above_0(self.temperature),
             "pretrain_epochs": at_least(1, self.pretrain_epochs),
@@ -334,19 +301,14 @@ class Gpt2Settings(Training):
 
     base: str = "embedded"
     """`embedded`, or a causal language model: a hub name or a folder."""
-    keep: str = "aspect"
-    """Words that the prefix names: `aspect` or `aspect+opinion`."""
     beams: int = field(default=5, metadata=LATER)
     """Beams of the search."""
-    again: bool = field(default=False, metadata=LATER)
-    """The old half counts as a new one too."""
     epochs: int = 20
     layers: int = 4
     """Layers of the embedded model."""
 
     def limits(self) -> Limits:
         return Training.limits(self) | {
-            "keep": among(tuple(KINDS), self.keep),
             "beams": at_least(1, self.beams),
             "layers": at_least(1, self.layers),
         }
@@ -356,26 +318,18 @@ class Gpt2Settings(Training):
 class StyleTransferSettings(InDomain):
     """The words that make the label are refilled under the opposite one. The model is that of `cbert`."""
 
-    labels: str = "auto"
-    """Which label is turned: `auto`, `sentence` or `polarity`."""
-    find: str = "leave-one-out"
-    """What finds the words that make the label: `leave-one-out`, or `attention` as in the paper."""
     words: int = field(default=3, metadata=LATER)
     """Words that are refilled at most."""
     share: float = field(default=0.4, metadata=LATER)
     """A word is refilled if it matters at least this share of the strongest one."""
-    replacement: str = field(default="sampled", metadata=LATER)
-    """`sampled`, or `best`."""
     temperature: float = field(default=1.0, metadata=LATER)
-    """Temperature of sampling."""
+    """Temperature of sampling; 0 takes the likeliest word."""
     layers: int = 4
     """Layers of the embedded model."""
 
     def limits(self) -> Limits:
         filler = self.filler().limits()
         return {key: limit for key, limit in filler.items() if hasattr(self, key)} | {
-            "labels": among(("auto", "sentence", "polarity"), self.labels),  # which have an opposite
-            "find": among(FINDERS, self.find),
             "words": at_least(1, self.words),
             "share": share_above_0(self.share),
         }

@@ -120,12 +120,11 @@ def _masked_seq2seq(
     given = settings.given
     barred = given.language == "zh" and own.base == "embedded" and settings.label_safe
     cues = constraints.chinese(given.folders.load_lexicon()) if barred else None
-    return masked_seq2seq.load(replace(own, keep=_keep(given.sentences)), given.sentences, place, corpus, cues)
+    return masked_seq2seq.load(own, given.sentences, place, corpus, cues)
 
 
 def _gpt2(own: Gpt2Settings, settings: AugmentSettings, place: Workplace, corpus: tuple[Sentence, ...]) -> Method:
-    sentences = settings.given.sentences
-    return gpt2.load(replace(own, keep=_keep(sentences)), sentences, place)
+    return gpt2.load(own, settings.given.sentences, place)
 
 
 def _style_transfer(
@@ -133,12 +132,6 @@ def _style_transfer(
 ) -> Method:
     valences = {word: opinion.valence for word, opinion in settings.given.folders.load_lexicon().opinions.items()}
     return style_transfer.load(own, settings.given.sentences, place, corpus, valences)
-
-
-def _keep(sentences: Sequence[Sentence]) -> str:
-    """All that is marked: what the view lets a method touch, it does not mark."""
-    opinions = any(mark.kind == "opinion" for sentence in sentences for mark in sentence.marks)
-    return "aspect+opinion" if opinions else "aspect"
 
 
 def _replacing(name: str, load: Callable[..., Method], words: bool = False) -> Loader:

@@ -105,20 +105,6 @@ class AugmentSettings:
 
 SHARED = frozenset({"seed", "threads", "device", "constraints", "redraws", "fluency"})
 """The settings that all methods share."""
-_TRAINED = ("masked_seq2seq", "cbert", "bert", "context", "context_label", "gpt2", "style_transfer")
-_OF_SECTIONS = {
-    "threads": "set `threads`, which all methods share",
-    "batch": "leave it out: batches have 64 rows, and change no candidate",
-    "patience": "leave it out: a training ends when the validation loss no longer falls",
-    "batch_tokens": "leave it out: steps are as large as the number of sentences asks for",
-}
-GONE = {f"{section}.{key}": instead for section in _TRAINED for key, instead in _OF_SECTIONS.items()} | {
-    "batch": _OF_SECTIONS["batch"],
-    "masked_seq2seq.encoder": "leave it out: the embedded model has one layer on either side",
-    "masked_seq2seq.decoder": "leave it out: the embedded model has one layer on either side",
-    "style_transfer.opposite": "leave it out: sorted sentence labels are opposite in reverse",
-}
-"""Settings of earlier versions, and what stands in their place."""
 
 
 def make_settings(options: Mapping[str, object]) -> AugmentSettings:
@@ -127,7 +113,7 @@ def make_settings(options: Mapping[str, object]) -> AugmentSettings:
     """
     if strange := next((key for key in options if key.startswith("given")), None):
         raise ConfigError(f"{strange!r} cannot be set", where="--set")
-    return filled(AugmentSettings, options, "--set", GONE)
+    return filled(AugmentSettings, options, "--set")
 
 
 def describe_origins(made: AugmentSettings, method: str, origins: Mapping[str, str]) -> Iterator[str]:

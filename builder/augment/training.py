@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from builder.augment.method_settings import KINDS, MODES, Training
+from builder.augment.method_settings import Training
 from builder.augment.records import Mark, Sentence
 from builder.core.errors import ConfigError, InputError
 from builder.core.records import POLARITIES, Span
@@ -32,18 +32,17 @@ from builder.reviews.text import clauses, sentences
 LABELS = ("O", "B-aspect", "I-aspect", "B-opinion", "I-opinion")
 
 
-def kept(sentence: Sentence, keep: str) -> tuple[Mark, ...]:
-    """The marks that `keep` names. Raises InputError where two of them overlap or one lies outside the text."""
-    marks = tuple(mark for mark in sentence.marks if mark.kind in KINDS[keep])
+def kept(sentence: Sentence) -> tuple[Mark, ...]:
+    """The marks of a sentence. Raises InputError where two of them overlap or one lies outside the text."""
     at = 0
-    for mark in marks:
+    for mark in sentence.marks:
         if not at <= mark.start < mark.end <= len(sentence.text):
             raise InputError(
                 f"labels overlap, are out of order or outside the text at [{mark.start}, {mark.end})",
                 where=f"sentence {sentence.id}",
             )
         at = mark.end
-    return marks
+    return sentence.marks
 
 
 def bio(spans: Sequence[Span], marks: Sequence[Mark]) -> tuple[int, ...]:
@@ -73,25 +72,18 @@ class Conditions:
     names: tuple[str, ...]
 
     @classmethod
-    def of(cls, mode: str, sentences: Sequence[Sentence]) -> Conditions:
-        """`auto` takes sentence labels where there are any, else polarities of marks, else B, I and O. ConfigError
-        for an unknown mode.
-        """
-        if mode not in MODES:
-            raise ConfigError(f"unknown labels {mode!r}", fix=f"known: {', '.join(MODES)}")
-        if mode == "auto":
-            labelled, polarised = (
-                any(sentence.label for sentence in sentences),
-                any(mark.polarity for sentence in sentences for mark in sentence.marks),
-            )
-            mode = "sentence" if labelled else "polarity" if polarised else "bio"
-        names = {
-            "sentence": (UNSAID, *sorted({sentence.label for sentence in sentences if sentence.label})),
-            "polarity": (UNSAID, *POLARITIES),
-            "bio": LABELS,
-            "none": (UNSAID,),
-        }
-        return cls(mode, names[mode])
+    def of(cls, sentences: Sequence[Sentence]) -> Conditions:
+        """Sentence labels where there are any, else polarities of marks, else B, I and O."""
+        if names := sorted({sentence.label for sentence in sentences if sentence.label}):
+            return cls("sentence", (UNSAID, *names))
+        if any(mark.polarity for sentence in sentences for mark in sentence.marks):
+            return cls("polarity", (UNSAID, *POLARITIES))
+        return cls("bio", LABELS)
+
+    @classmethod
+    def none(cls) -> Conditions:
+        """The same for every sentence."""
+        return cls("none", (UNSAID,))
 
     def number(self, name: str | None, sentence: Sentence) -> int:
         if (name or UNSAID) not in self.names:
@@ -105,7 +97,7 @@ class Conditions:
     def labels(self, sentence: Sentence, spans: Sequence[Span]) -> tuple[int, ...]:
         """A label of each token."""
         if self.mode == "bio":
-            return bio(spans, kept(sentence, "aspect+opinion"))
+            return bio(spans, kept(sentence))
         if self.mode == "sentence":
             return (self.number(sentence.label, sentence),) * len(spans)
         aspects = [mark for mark in sentence.marks if mark.kind == "aspect"]

@@ -254,7 +254,7 @@ def _numbers(context: click.Context, option: click.Parameter, value: str) -> tup
     "--models",
     default="",
     callback=_names,
-    help="lstm, cnn, rnn, encoder, bert, deberta, fastlcf; bilstm-crf, seq2seq, bert-ftc, de-cnn, bert-pt; tagger "
+    help="lstm, cnn, rnn, bert, deberta, fastlcf; bilstm-crf, seq2seq, bert-ftc, de-cnn, bert-pt; tagger "
     "(aste). NAME=BASE loads an encoder; NAME:key=value changes its training, as in lstm:rate=1e-3.",
 )
 @click.option(

@@ -104,26 +104,22 @@ def with_origins(values: Mapping[str, PresetValue]) -> dict[str, tuple[object, s
 Made = typing.TypeVar("Made")
 
 
-def filled(
-    cls: type[Made], options: Mapping[str, object], where: str = "option", gone: Mapping[str, str] = GONE
-) -> Made:
-    """A dataclass of settings, sections included, from `options` by dotted key; raises ConfigError as `resolve` does.
-    `gone`: settings of earlier versions, and what stands in their place.
-    """
+def filled(cls: type[Made], options: Mapping[str, object], where: str = "option") -> Made:
+    """A dataclass of settings, sections included, from `options` by dotted key; ConfigError as in `resolve`."""
     known = _keys(cls)
     for key in options:
-        _check_key(key, known, where, gone)
+        _check_key(key, known, where)
     made = typing.cast(Made, _build(cls, "", {key: (value, where) for key, value in options.items()}))
     check_limits(made, lambda key: where if key in options else "")
     return made
 
 
-def _check_key(key: str, known: list[str], where: str, gone: Mapping[str, str] = GONE) -> None:
+def _check_key(key: str, known: list[str], where: str) -> None:
     if key in known:
         return
     within = [name for name in known if name.startswith(f"{key}.")]
     close = difflib.get_close_matches(key, [*known, *{name.partition(".")[0] for name in known}], 1)
-    fix = gone.get(key) or (
+    fix = GONE.get(key) or (
         f"it is a section with {', '.join(within)}"
         if within
         else f"did you mean {close[0]!r}?"

@@ -49,7 +49,7 @@ from builder.learning.loop import scope
 
 Row = tuple[str, str, list[Span]]
 """Id, text, aspects as [start, end)."""
-APART = CBertSettings(labels="bio", share=0.5, replacement="best")
+APART = CBertSettings(share=0.5, temperature=0.0)
 SEQ = MaskedSeq2SeqSettings(fitting=False)
 """What reads well is short and bland, and teaches a tagger less: see the README. `--set fitting=true` tells."""
 SOURCES: dict[str, tuple[Any, Callable[..., Method]] | None] = {

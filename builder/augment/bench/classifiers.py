@@ -81,7 +81,6 @@ class ClassifierConfig(NetworkConfig):
     """
 
     width: int = 128
-    layers: int = 2
     vector_size: int = 100
     heads: int = 4
     dropout: float = 0.3
@@ -119,9 +118,9 @@ class ClassifierConfig(NetworkConfig):
 
 @dataclass(frozen=True, slots=True)
 class Means:
-    """What a model may start from. `base`: hub name or folder of an encoder (empty: a small one from scratch);
-    `vectors`, `domain_vectors`: files in GloVe's format; `domain`: texts of the domain; `comprehension`: questions in
-    the SQuAD layout (BERT-PT). `device`: where it is trained and runs.
+    """What a model may start from. `base`: hub name or folder of an encoder; `vectors`, `domain_vectors`: files in
+    GloVe's format; `domain`: texts of the domain; `comprehension`: questions in the SQuAD layout (BERT-PT). `device`:
+    where it is trained and runs.
     """
 
     base: str = ""
@@ -135,7 +134,9 @@ class Means:
 @dataclass(frozen=True, slots=True)
 class ClassifierKind:
     """A row of the table. `reads`: own words, words with vectors, or the pieces of an encoder; `network`: the class in
-    `builder.augment.bench` that answers with labels, `tagger` the one that answers with tags."""
+    `builder.augment.bench` that answers with labels, `tagger` the one that answers with tags; `bases`: the encoder of a
+    model that has one, by language.
+    """
 
     tasks: tuple[Task, ...]
     reads: Reads
@@ -147,7 +148,6 @@ class ClassifierKind:
 
 
 _BERT = (("en", "google-bert/bert-base-uncased"), ("zh", "google-bert/bert-base-chinese"))
-_SCRATCH = ClassifierConfig(rate=1e-3, width=96, dropout=0.2, epochs=14)
 FINE_TUNING = {"epochs": 4, "rate": 2e-5, "dropout": 0.1, "batch_chars": 1024}
 """What replaces a kind's settings where the encoder is pretrained (Devlin et al. 2019, appendix A.3)."""
 
@@ -155,15 +155,12 @@ MODELS: dict[str, ClassifierKind] = {
     "lstm": ClassifierKind(("tc", "absc"), "words", "taggers:Lstm", "Yang and Li 2022, section 3.2"),
     "cnn": ClassifierKind(("tc", "absc"), "words", "taggers:Cnn", "Kim 2014, as in Wu et al. 2019, section 4.2"),
     "rnn": ClassifierKind(("tc", "absc"), "words", "taggers:Rnn", "Wu et al. 2019, section 4.2"),
-    "encoder": ClassifierKind(
-        ("tc", "absc", "ate"), "pieces", "encoders:Pooled", "a small transformer from scratch", _SCRATCH
-    ),
     "bert": ClassifierKind(("tc", "absc"), "pieces", "encoders:Pooled", "Devlin et al. 2019", bases=_BERT),
     "deberta": ClassifierKind(
         ("tc", "absc"), "pieces", "encoders:Pooled", "He et al. 2021", bases=(("en", "microsoft/deberta-base"),)
     ),
     "fastlcf": ClassifierKind(
-        ("absc",), "pieces", "encoders:FastLcf", "Zeng et al. 2019; Yang and Li 2022, section 3.2", _SCRATCH
+        ("absc",), "pieces", "encoders:FastLcf", "Zeng et al. 2019; Yang and Li 2022, section 3.2", bases=_BERT
     ),
     "bilstm-crf": ClassifierKind(("ate",), "vectors", "", "Li et al. 2020, section 4.2.2", tagger="taggers:BiLstmCrf"),
     "seq2seq": ClassifierKind(("ate",), "vectors", "", "Ma et al. 2019", tagger="taggers:Seq2SeqTagger"),
@@ -176,13 +173,13 @@ MODELS: dict[str, ClassifierKind] = {
         ClassifierConfig(dropout=0.5, rate=1e-3, freeze=True, epochs=20),
         "taggers:DeCnn",
     ),
-    "bert-pt": ClassifierKind(("ate",), "pieces", "", "Xu et al. 2019", _SCRATCH),
+    "bert-pt": ClassifierKind(("ate",), "pieces", "", "Xu et al. 2019", bases=_BERT),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A model as the user chose it: `shown` is what was written, `base` empty for a training from scratch; `changes`
+    """A model as the user chose it: `shown` is what was written, `base` empty for one without an encoder; `changes`
     are settings of its training with their values.
     """
 

@@ -1,8 +1,8 @@
 """Models of the bench over an encoder: heads for labels and for tags, and BERT-PT's post-training.
 
-The encoder is a pretrained one of transformers (hub name or folder), or a small one from scratch, that of `cbert`.
-Shapes: B items, P pieces, T words, D the encoder's width. An encoder gives `hidden` [B, P, D]. Where it was made for
-it, it also gives `scores` [B, P, pieces] of a masked language model.
+The encoder is a pretrained one of transformers (hub name or folder). Shapes: B items, P pieces, T words, D the
+encoder's width. An encoder gives `hidden` [B, P, D]. With a head it also gives `scores` [B, P, pieces] of a masked
+language model.
 
 Post-training (Xu et al. 2019) teaches domain knowledge by masked language modelling, and task knowledge by reading
 comprehension. In: an encoder with a masked-LM head, domain texts as words, questions in the SQuAD layout. Out: the same
@@ -23,9 +23,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from builder.augment.bench.classifiers import ClassifierConfig, ClassifierItem, words_of
-from builder.augment.bench.inputs import MOST_ASPECT, EncoderReader, PieceBatch, PieceRow, Reader, collate
+from builder.augment.bench.inputs import MOST_ASPECT, EncoderReader, PieceBatch, PieceRow, collate
 from builder.augment.bench.taggers import mean, most_probable, tag_loss
-from builder.augment.nets.cloze import EmbeddedCloze
 from builder.augment.nets.hub import ENCODER, MASKED, load_model
 from builder.core.errors import ModelError
 from builder.learning.devices import device_of, place
@@ -40,7 +39,7 @@ MOST = 512
 
 
 class PretrainedEncoder(nn.Module):
-    """An encoder of transformers behind the same two methods; `reader` has its tokens."""
+    """An encoder of transformers; `reader` has its tokens."""
 
     def __init__(self, model: Any, reader: EncoderReader, with_head: bool) -> None:
         super().__init__()
@@ -61,9 +60,6 @@ class PretrainedEncoder(nn.Module):
 
     def _segments(self, types: Tensor) -> dict[str, Tensor]:
         return {"token_type_ids": types} if self.segments else {}
-
-
-Encoder = EmbeddedCloze | PretrainedEncoder
 
 
 def load(source: str, longest: int, with_head: bool = False) -> PretrainedEncoder:
@@ -94,7 +90,7 @@ SHARE = 0.15
 """The share of pieces that are predicted: of ten 8 are masked, 1 replaced, 1 left (Devlin et al. 2019, section 3.1)."""
 
 
-def masked(batch: PieceBatch, reader: Reader) -> tuple[Tensor, Tensor]:
+def masked(batch: PieceBatch, reader: EncoderReader) -> tuple[Tensor, Tensor]:
     """The ids with some hidden, and what stood there (-1 elsewhere); one piece a text at least. Draws from torch's
     generator.
     """
@@ -111,7 +107,7 @@ def masked(batch: PieceBatch, reader: Reader) -> tuple[Tensor, Tensor]:
 class Labels(nn.Module, ABC):
     """What the classifiers over an encoder share: an affine layer to the classes of what is `pooled`."""
 
-    def __init__(self, encoder: Encoder, features: int, classes: int, config: ClassifierConfig) -> None:
+    def __init__(self, encoder: PretrainedEncoder, features: int, classes: int, config: ClassifierConfig) -> None:
         super().__init__()
         self.encoder, self.language = encoder, config.language
         self.dropout, self.out = nn.Dropout(config.dropout), nn.Linear(features, classes)
@@ -131,7 +127,6 @@ class Labels(nn.Module, ABC):
         """Cross entropy; with a weight for `language`, the masked language model learns from the same batch."""
         if not self.language:
             return functional.cross_entropy(self(batch), batch.gold)
-        assert isinstance(self.encoder, PretrainedEncoder), "a language model of its own has no head that stays"
         ids, wanted = masked(batch, self.encoder.reader)
         hidden, scores = self.encoder.hidden_and_scores(ids, batch.mask, batch.types)
         at = wanted >= 0
@@ -140,15 +135,13 @@ class Labels(nn.Module, ABC):
 
 
 class Pooled(Labels):
-    """The first piece's state to classes; for aspect polarity the aspect is the second segment (BERT-SPC). A small
-    encoder's mean is read, for its first piece was never trained to stand for all.
-    """
+    """The first piece's state to classes; for aspect polarity the aspect is the second segment (BERT-SPC)."""
 
-    def __init__(self, encoder: Encoder, classes: int, config: ClassifierConfig) -> None:
+    def __init__(self, encoder: PretrainedEncoder, classes: int, config: ClassifierConfig) -> None:
         super().__init__(encoder, encoder.width, classes, config)
 
     def pool(self, hidden: Tensor, batch: PieceBatch) -> Tensor:
-        return hidden[:, 0] if isinstance(self.encoder, PretrainedEncoder) else mean(hidden, batch.mask)
+        return hidden[:, 0]
 
 
 class FastLcf(Labels):
@@ -159,7 +152,7 @@ class FastLcf(Labels):
     mixed by self-attention, and pooled.
     """
 
-    def __init__(self, encoder: Encoder, classes: int, config: ClassifierConfig) -> None:
+    def __init__(self, encoder: PretrainedEncoder, classes: int, config: ClassifierConfig) -> None:
         super().__init__(encoder, encoder.width, classes, config)
         self.srd = config.srd
         self.join = nn.Linear(2 * encoder.width, encoder.width)
@@ -182,7 +175,7 @@ class FastLcf(Labels):
 class Tags(nn.Module):
     """A tag per word from the state of its first piece (Devlin et al. 2019, section 5.3)."""
 
-    def __init__(self, encoder: Encoder, classes: int, config: ClassifierConfig) -> None:
+    def __init__(self, encoder: PretrainedEncoder, classes: int, config: ClassifierConfig) -> None:
         super().__init__()
         self.encoder = encoder
         self.dropout, self.out = nn.Dropout(config.dropout), nn.Linear(encoder.width, classes)
@@ -234,14 +227,13 @@ class PostTraining(nn.Module):
 
     def __init__(
         self,
-        encoder: Encoder,
-        reader: Reader,
+        encoder: PretrainedEncoder,
         texts: Sequence[PieceRow],
         questions: Sequence[PieceQuestion],
     ) -> None:
         super().__init__()
         self.encoder, self.spans = encoder, nn.Linear(encoder.width, 2)
-        self.reader, self.texts, self.questions = reader, texts, questions
+        self.reader, self.texts, self.questions = encoder.reader, texts, questions
 
     def loss(self, chosen: Sequence[int]) -> Tensor:
         """Indices below len(texts) are texts, the rest questions; a mixed batch adds both losses."""
@@ -268,20 +260,20 @@ class PostTraining(nn.Module):
 
 
 def post_train(
-    encoder: Encoder,
-    reader: Reader,
+    encoder: PretrainedEncoder,
     domain: Sequence[str],
     comprehension: Path | None,
     config: ClassifierConfig,
     run: TrainingRun,
 ) -> dict[str, float]:
     """Train `encoder` in place; says on how much. Without questions the domain alone is learnt."""
+    reader = encoder.reader
     texts = [reader.read(ClassifierItem(text, words_of(text)), 0) for text in dict.fromkeys(domain) if text.strip()]
     candidates = [question(row, reader) for row in read_squad(comprehension)[0]] if comprehension else []
     questions = [kept for kept in candidates if kept is not None]
     if comprehension and not questions:
         raise ModelError("no answer stands within the words that are read of its context", where=str(comprehension))
-    network = PostTraining(encoder, reader, texts, questions)
+    network = PostTraining(encoder, texts, questions)
     lengths = [len(row) for row in texts] + [len(kept.row) for kept in questions]
     if lengths:
         loss: Callable[[list[int]], Tensor] = network.loss
@@ -293,7 +285,7 @@ def post_train(
     }
 
 
-def question(asked: SquadQuestion, reader: Reader) -> PieceQuestion | None:
+def question(asked: SquadQuestion, reader: EncoderReader) -> PieceQuestion | None:
     """[CLS] question [SEP] context [SEP]; None where the answer lies beyond the words that are read, or between word
     edges.
     """

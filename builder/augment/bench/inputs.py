@@ -218,20 +218,17 @@ def spans_of(words: Sequence[Span], tags: Sequence[int]) -> tuple[Span, ...]:
 
 @dataclass(frozen=True, slots=True)
 class WordReader:
-    """Lower-cased words of a vocabulary; id 0 pads, 1 is unknown. `marked`: between marks, as BERT has it, for the
-    small encoder; then [CLS], [SEP] and [MASK] follow.
-    """
+    """Lower-cased words of a vocabulary; id 0 pads, 1 is unknown."""
 
     vocabulary: TokenVocabulary
     longest: int
-    marked: bool = False
 
-    pad, begin, end, mask = PAD, SPECIAL, SPECIAL + 1, SPECIAL + 2
+    pad = PAD
 
     @classmethod
-    def of(cls, texts: Iterable[Iterable[str]], least: int, longest: int, marked: bool = False) -> WordReader:
+    def of(cls, texts: Iterable[Iterable[str]], least: int, longest: int) -> WordReader:
         counts = Counter(word for words in texts for word in words)
-        return cls(TokenVocabulary.of(counts, least, SPECIAL + 3 * marked), longest, marked)
+        return cls(TokenVocabulary.of(counts, least, SPECIAL), longest)
 
     def __len__(self) -> int:
         return len(self.vocabulary)
@@ -240,14 +237,9 @@ class WordReader:
         """The words that are read: all, or a stretch of a long text, around its aspect."""
         return stretch(item.words, item.aspect, self.longest)
 
-    def pieces(self, text: str) -> tuple[int, ...]:
-        return (self.vocabulary.number(text.lower(), UNK),)
-
     def read(self, item: ClassifierItem, gold: tuple[int, ...] | int) -> PieceRow:
-        if self.marked:
-            return paired(self, item, gold)
         words = self.shown(item) or ((0, 0),)
-        ids = tuple(i for a, b in words for i in self.pieces(item.text[a:b]))
+        ids = tuple(self.vocabulary.number(item.text[a:b].lower(), UNK) for a, b in words)
         return PieceRow(ids, (0,) * len(ids), tuple(range(len(ids))), inside(words, item.aspect), gold)
 
 
@@ -299,30 +291,20 @@ class EncoderReader:
         return self.known[text]
 
     def read(self, item: ClassifierItem, gold: tuple[int, ...] | int) -> PieceRow:
-        return paired(self, item, gold)
+        """[CLS] text [SEP], and the aspect behind it as a second segment where there is one (BERT-SPC)."""
+        words = self.shown(item)
+        ids, first = [self.begin], list[int]()
+        for a, b in words:
+            first.append(len(ids))
+            ids += self.pieces(item.text[a:b])
+        ids.append(self.end)
+        asked = list[int]()
+        if item.aspect is not None:
+            a, b = item.aspect
+            touched = (item.text[start:end] for start, end in item.words if start < b and a < end)
+            asked = [*[piece for word in touched for piece in self.pieces(word)][:MOST_ASPECT], self.end]
+        types = (0,) * len(ids) + (1,) * len(asked)
+        return PieceRow((*ids, *asked), types, tuple(first) or (0,), inside(words, item.aspect) or (0,), gold)
 
 
 Reader = WordReader | EncoderReader
-
-
-def paired(reader: Reader, item: ClassifierItem, gold: tuple[int, ...] | int) -> PieceRow:
-    """[CLS] text [SEP], and the aspect behind it as a second segment where there is one (BERT-SPC)."""
-    words = reader.shown(item)
-    ids, first = [reader.begin], []
-    for a, b in words:
-        first.append(len(ids))
-        ids += reader.pieces(item.text[a:b])
-    ids.append(reader.end)
-    asked: list[int] = []
-    if item.aspect is not None:
-        a, b = item.aspect
-        asked = [p for start, end in item.words if start < b and a < end for p in reader.pieces(item.text[start:end])][
-            :MOST_ASPECT
-        ]
-        asked.append(reader.end)
-    types = [0] * len(ids) + [1] * len(asked)
-    marked = inside(words, item.aspect)
-    if isinstance(reader, WordReader):  # never pre-trained on pairs: which words are meant is said in the text itself
-        for at, mark in zip(first, marked, strict=True):
-            types[at] = mark
-    return PieceRow((*ids, *asked), tuple(types), tuple(first) or (0,), marked or (0,), gold)

@@ -36,7 +36,6 @@ from builder.augment.bench.inputs import (
     tags,
     written,
 )
-from builder.augment.nets.cloze import EmbeddedCloze
 from builder.core.files import key_of
 from builder.learning.checkpoint import Checkpoints
 from builder.learning.devices import choose, device_of, half_precision, in_parts, place
@@ -134,7 +133,7 @@ def learn(
     if choice.name == "bert-pt":
         domain = (*means.domain, *(item.text for item in train))
         run = TrainingRun(seed, Checkpoints(checkpoints / "post", unique), None)
-        facts |= post_train(begin, reader, domain, means.comprehension, config, run)
+        facts |= post_train(begin, domain, means.comprehension, config, run)
     with scope(config.threads, seed_of(seed, "head")):
         module, _, name = (choice.kind.tagger if task == "ate" else choice.kind.network).partition(":")
         network = getattr(importlib.import_module(f"builder.augment.bench.{module}"), name)(begin, len(labels), config)
@@ -177,14 +176,8 @@ def _beginning(
     """
     kind = choice.kind
     if kind.reads == "pieces":
-        if choice.base:
-            encoder = load(choice.base, config.longest, with_head=choice.name == "bert-pt" or config.language > 0)
-            return encoder.reader, encoder
-        texts = [written(item) for item in train] + [
-            written(ClassifierItem(text, words_of(text))) for text in means.domain
-        ]
-        own = WordReader.of(texts, config.min_count, config.longest, marked=True)
-        return own, EmbeddedCloze(len(own), 2, config.width, config.heads, config.layers, config.dropout)
+        encoder = load(choice.base, config.longest, with_head=choice.name == "bert-pt" or config.language > 0)
+        return encoder.reader, encoder
     words = WordReader.of(map(written, train), config.min_count, config.longest)
     if kind.reads == "words":
         if means.vectors is None:

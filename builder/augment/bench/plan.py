@@ -1,4 +1,4 @@
-"""From what a user asks for to a plan with rows, and from its cells to files: tables, figures, a page.
+"""From what a user asks for to a plan with rows, and from its cells to files: tables, figures.
 
 In: paths and names. Out: a `BenchPlan` that holds no text of the test set on the training side; `bench.*` and figures
 in the working directory.
@@ -256,14 +256,13 @@ def write(plans: Sequence[BenchPlan], cells: Sequence[Cell], command: str) -> tu
     figures = [("means", "Mean, standard deviation and each seed", plots.means(lines, plan.task))]
     if (curve := plots.curves(lines, plan.task)) is not None:
         figures.append(("copies", "Over the number of augmented copies; dashed: the source alone", curve))
-    rows = [(plots.row(line, markdown=False), line.best) for line in lines]
+    drawn = plots.shown([(caption, f"bench-{name}.svg") for name, caption, _ in figures])
     files = {
-        "bench.md": f"# {title}\n\n{lead}\n\n{plots.text(lines, [f'- {line}' for line in foot], markdown=True)}",
+        "bench.md": "\n".join(
+            [f"# {title}\n\n{lead}\n", plots.text(lines, [f"- {line}" for line in foot], markdown=True), drawn]
+        ),
         "bench.csv": plots.as_csv(lines),
         "bench.json": plots.as_json(lines, cells, about),
-        "bench.html": plots.page(
-            title, lead, plots.table(plots.heads(lines), rows), foot, [(caption, svg) for _, caption, svg in figures]
-        ),
         **{f"bench-{name}.svg": svg for name, _, svg in figures},
     }
     return plots.text(lines, foot), write_files(plan.workdir, files)

@@ -3,14 +3,12 @@
 The table of a bench, like Table 2 of Yang and Li 2022: methods, models, scores with deviations, the gain on the
 source and its p value. Pure.
 
-Figures of the bench as SVG by matplotlib, and the page that holds them: same numbers, same bytes. The extra
-`bench` brings matplotlib.
+Figures of the bench as SVG by matplotlib: same numbers, same bytes. The extra `bench` brings matplotlib.
 """
 
 from __future__ import annotations
 
 import csv
-import html
 import io
 import json
 from collections.abc import Sequence
@@ -233,37 +231,9 @@ def curves(lines: Sequence[TableLine], task: str) -> str | None:
     return draw_svg(draw, 2.2 + 3.0 * len(models), 3.4)
 
 
-def page(title: str, lead: str, table: str, foot: Sequence[str], figures: Sequence[tuple[str, str]]) -> str:
-    """One HTML page without scripts or network: the table, how to read it, the figures."""
-    drawn = "".join(
-        f"<figure>{svg}<figcaption>{html.escape(caption)}</figcaption></figure>" for caption, svg in figures
-    )
-    notes = "".join(f"<p>{html.escape(line)}</p>" for line in foot)
-    style = (
-        "body{font:15px/1.5 system-ui,sans-serif;color:#222;background:#fff;max-width:64rem;margin:2rem "
-        "auto;padding:0 1rem}"
-        "table{border-collapse:collapse;margin:1rem 0}td,th{padding:.25rem .7rem;border-bottom:1px solid "
-        "#ddd;text-align:right}"
-        "td:first-child,th:first-child,td:nth-child(2),th:nth-child(2){text-align:left}figure{margin:2rem "
-        "0;overflow-x:auto}"
-        "svg{max-width:100%;height:auto}figcaption,p{color:#555}.best{font-weight:600}"
-    )
-    return (
-        '<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" '
-        f'content="width=device-width"><title>{html.escape(title)}'
-        f"</title><style>{style}</style><h1>{html.escape(title)}</h1><p>{html.escape(lead)}</p>"
-        f"{table}{notes}{drawn}</html>\n"
-    )
-
-
-def table(heads: Sequence[str], rows: Sequence[tuple[Sequence[str], bool]]) -> str:
-    """An HTML table; (cells, whether the line is the best)."""
-    head = "".join(f"<th>{html.escape(head)}</th>" for head in heads)
-    body = "".join(
-        f"<tr{' class=best' if best else ''}>{''.join(f'<td>{html.escape(cell)}</td>' for cell in cells)}</tr>"
-        for cells, best in rows
-    )
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+def shown(figures: Sequence[tuple[str, str]]) -> str:
+    """Figures in Markdown; (caption, file)."""
+    return "\n".join(f"![{caption}]({file})" for caption, file in figures) + "\n"
 
 
 def draw_svg(draw: Any, width: float, height: float) -> str:

@@ -188,15 +188,13 @@ def write_shift(plan: BenchPlan, shifts: Sequence[Shift], command: str) -> tuple
     markdown = tabulate(
         rows, headers=HEADS, tablefmt="github", disable_numparse=True, colalign=["left", "left", *["right"] * 5]
     )
-    figures = [(f"Features of {first.model}", places(first)) for first in firsts]
+    figures = {f"shift-{first.model.partition('=')[0]}.svg": first for first in firsts}
+    drawn = plots.shown([(f"Features of {first.model}", name) for name, first in figures.items()])
     document = {"command": command, "shift": _list_sets(shifts)}
     files = {
-        "shift.md": f"# Feature space shift\n\n{markdown}\n\n" + "\n".join(f"- {line}" for line in foot) + "\n",
+        "shift.md": "\n".join([f"# Feature space shift\n\n{markdown}\n", *(f"- {line}" for line in foot), "", drawn]),
         "shift.json": json.dumps(document, ensure_ascii=False, indent=1) + "\n",
-        "shift.html": plots.page(
-            "Feature space shift", "", plots.table(HEADS, [(row, False) for row in rows]), foot, figures
-        ),
-        **{f"shift-{first.model.partition('=')[0]}.svg": svg for first, (_, svg) in zip(firsts, figures, strict=True)},
+        **{name: places(first) for name, first in figures.items()},
     }
     return "\n".join([table, "", *foot]), write_files(plan.workdir, files)
 

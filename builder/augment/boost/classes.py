@@ -323,20 +323,22 @@ class Classes:
 
     def _reading(self, sentence: Sentence, chances: Tensor, surprise: float) -> SurrogateReading:
         wanted = labels(sentence)
-        names, sure = read_labels(chances, self.known, wanted)
-        return SurrogateReading(" ".join(names), names == wanted, sure, round(math.exp(min(surprise, 50.0)), 4))
+        names, sure, surest = read_labels(chances, self.known, wanted)
+        plexity = round(math.exp(min(surprise, 50.0)), 4)
+        return SurrogateReading(" ".join(names), names == wanted, sure, plexity, surest)
 
 
-def read_labels(chances: Tensor, known: Sequence[str], wanted: Labels) -> tuple[Labels, float]:
-    """The likeliest label of each target, and the probability of the given one: of several targets the least, without
-    any 1.
+def read_labels(chances: Tensor, known: Sequence[str], wanted: Labels) -> tuple[Labels, float, float]:
+    """The likeliest label of each target, the probability of the given one and of the likeliest: of several targets the
+    least, without any 1.
 
-    Of the given one, for of a sentence that it is wrong about a surrogate would be the surer the more its candidate
-    resembles another class.
+    A threshold that counts from the source asks for the given one: of a sentence that it is wrong about a surrogate
+    would be the surer the more its candidate resembles another class.
     """
     rows = chances.tolist()
     given = [row[known.index(label)] if label in known else 0.0 for row, label in zip(rows, wanted, strict=True)]
-    return tuple(known[row.index(max(row))] for row in rows), round(min(given, default=1.0), 6)
+    sure, surest = (round(min(each, default=1.0), 6) for each in (given, list(map(max, rows))))
+    return tuple(known[row.index(max(row))] for row in rows), sure, surest
 
 
 def make_item(sentence: Sentence, vocabulary: FoldVocabulary, classes: dict[str, int]) -> WordItem:

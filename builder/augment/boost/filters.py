@@ -15,15 +15,13 @@ is not. So a threshold is a share (confidence) or a multiple (perplexity) of a r
 - `absolute`: of 1, the paper's reading.
 - `source`: of what the surrogate says of the very sentence that the candidate was made of. Its own label of that
   sentence, right or wrong, is as good as the gold one: what is asked is whether the edits changed anything.
-- `valid`: of the median sentence of the validation fold. A small surrogate is unsure of whole classes: on 846 examples
-  of laptop14, `valid` kept no candidate of three sentences in five, and of no neutral one.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 from typing import Literal, Protocol
@@ -123,13 +121,19 @@ enough others of its source came before, or are surer (2.3.2). `marks`: an edit 
 @dataclass(frozen=True, slots=True)
 class SurrogateReading:
     """What a surrogate says of a text: its label, whether that is the given one, how likely the given one is (0 to
-    1), and the text's perplexity.
+    1), the text's perplexity, and how likely the label is that it told, where that is another.
     """
 
     label: str
     right: bool
     confidence: float
     perplexity: float
+    surest: float = 0.0
+
+    @property
+    def absolute(self) -> SurrogateReading:
+        """With the confidence of equation 3: that of the likeliest label, right or wrong."""
+        return replace(self, confidence=max(self.confidence, self.surest))
 
 
 class Surrogate(Protocol):
@@ -194,17 +198,6 @@ class JudgedCandidate:
     candidate: Rewrite
     reading: SurrogateReading | None
     reasons: tuple[Reason, ...] = ()
-
-
-def middle(readings: Sequence[SurrogateReading]) -> Reference:
-    """The median sentence."""
-    return (
-        Reference(
-            median(reading.confidence for reading in readings), median(reading.perplexity for reading in readings)
-        )
-        if readings
-        else Reference()
-    )
 
 
 def against(reading: SurrogateReading, limits: Thresholds, reference: Reference) -> tuple[Reason, ...]:
@@ -276,10 +269,11 @@ def survive(judged: Sequence[JudgedCandidate], limits: Thresholds, where: str) -
     worst = max(("perplexity", "confidence", "label", "marks"), key=lambda name: counts[name])
     threshold = {"perplexity": limits.perplexity, "confidence": limits.confidence}.get(worst)
     shown = f" (threshold {threshold:g})" if threshold else ""
-    reached = middle(read)
+    confidence = median(reading.confidence for reading in read) if read else 1.0
+    surprise = median(reading.perplexity for reading in read) if read else 1.0
     raise ConfigError(
         f"the filters keep none of {counts['candidates']} candidates: {worst}{shown} dropped most; dropped by {every}; "
-        f"median confidence {reached.confidence:.3f}, perplexity {reached.perplexity:.1f}",
+        f"median confidence {confidence:.3f}, perplexity {surprise:.1f}",
         where=where,
         fix=f"loosen {worst}, or switch it off with {where}.by_{worst} = false",
     )

@@ -20,7 +20,6 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.nn.utils.rnn import pad_sequence
 
 from builder.augment.bench.classifiers import (
     FINE_TUNING,
@@ -41,7 +40,7 @@ from builder.augment.nets.hub import MASKED, load_model
 from builder.augment.records import Edit, Sentence
 from builder.augment.settings import AugmentSettings
 from builder.learning.checkpoint import tensor_digest
-from builder.learning.devices import in_parts
+from builder.learning.devices import device_of, in_parts
 from builder.learning.encode import batches
 from builder.learning.loop import scope
 
@@ -128,17 +127,10 @@ class MaskedModel:
 
     def _scored(self, rows: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
         """Logits [B, T, V] and tokens [B, T] on the host."""
-        tokens, mask = self.padded(rows)
-        return self.network(input_ids=tokens, attention_mask=mask).logits.cpu(), tokens.cpu()
-
-    def padded(self, rows: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
-        """Tokens and attention mask [B, T] on the model's device."""
-        pad = self.tokenizer.pad_token_id
-        tokens = pad_sequence([torch.tensor(row) for row in rows], batch_first=True, padding_value=pad)
-        lengths = torch.tensor([len(row) for row in rows])
-        mask = (torch.arange(tokens.shape[1])[None] < lengths[:, None]).long()
-        device = next(self.network.parameters()).device
-        return tokens.to(device), mask.to(device)
+        given = self.tokenizer.pad({"input_ids": list(map(list, rows))}, padding_side="right", return_tensors="pt")
+        given = given.to(device_of(self.network))
+        logits = self.network(input_ids=given.input_ids, attention_mask=given.attention_mask).logits
+        return logits.cpu(), given.input_ids.cpu()
 
 
 def perplexity(surprise: float) -> float:
@@ -177,8 +169,9 @@ class HubSurrogate:
         chances = self.classifier.chances([item for own in items for item in own])
         out = []
         for sentence, rows, value in zip(sentences, torch.split(chances, list(map(len, items))), surprise, strict=True):
-            names, sure = read_labels(rows, self.classifier.labels, labels(sentence))
-            out.append(SurrogateReading(" ".join(names), names == labels(sentence), sure, perplexity(value)))
+            names, sure, surest = read_labels(rows, self.classifier.labels, labels(sentence))
+            right = names == labels(sentence)
+            out.append(SurrogateReading(" ".join(names), right, sure, perplexity(value), surest))
         return out
 
 

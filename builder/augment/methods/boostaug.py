@@ -33,7 +33,6 @@ from builder.augment.boost.filters import (
     Thresholds,
     Trainer,
     crossed,
-    middle,
     sifted,
     survive,
     whole,
@@ -45,7 +44,7 @@ from builder.core.code import code_digest
 from builder.core.errors import ConfigError
 from builder.core.files import Kept, key_of, write_atomically
 
-Scale = Literal["absolute", "source", "valid"]
+Scale = Literal["absolute", "source"]
 TRAINERS = {
     "classes": "builder.augment.boost.classes:trainer",
     "hub": "builder.augment.boost.hub:trainer",
@@ -152,8 +151,8 @@ class BoostAug:
         """The judgements of all sentences, by their ids."""
         out: dict[str, tuple[JudgedCandidate, ...]] = {}
         for fold in self._folds(sentences, seed):
-            usual, rows = parsed(self._fold(sentences, fold, copies, seed))
-            out |= {sentences[i].id: self._sifted(row, usual, copies) for i, row in zip(fold.boost, rows, strict=True)}
+            _, *rows = self._fold(sentences, fold, copies, seed)
+            out |= {sentences[i].id: self._sifted(_row(row), copies) for i, row in zip(fold.boost, rows, strict=True)}
         judged = [candidate for sentence in sentences for candidate in out[sentence.id]]
         if self.folder:
             path = self.folder / self.name / f"judged-{key_of(self.signature, copies, seed)}.jsonl"
@@ -161,13 +160,13 @@ class BoostAug:
         survive(judged, self.limits, self.name)
         return out
 
-    def _sifted(self, row: FoldRow, usual: Reference, copies: int) -> tuple[JudgedCandidate, ...]:
-        references = {
-            "absolute": Reference(),
-            "valid": usual,
-            "source": replace(middle([row.own]), label=row.own.label),
-        }
-        return sifted(row.candidates, row.readings, self.limits, references[self.scale], copies)
+    def _sifted(self, row: FoldRow, copies: int) -> tuple[JudgedCandidate, ...]:
+        own, readings, reference = row.own, row.readings, Reference()
+        if self.scale == "source":
+            reference = Reference(own.confidence, own.perplexity, own.label)
+        else:
+            readings = tuple(reading and reading.absolute for reading in readings)
+        return sifted(row.candidates, readings, self.limits, reference, copies)
 
     def _fold(self, sentences: Sequence[Sentence], fold: Fold, copies: int, seed: int) -> list[Any]:
         """The fold's readings, as its file holds them: from there, or made and written."""
@@ -177,11 +176,10 @@ class BoostAug:
             train, valid, boost = _thirds(sentences, fold)
             checkpoints = folder / f"fold-{fold.number}.training"
             surrogate = self.trainer.fit(train, valid, seed, checkpoints)
-            usual = middle(surrogate.read(valid or train))
             proposed = list(self.backend.propose(boost, self.oversample * copies, seed))
             rows = _rows(surrogate, boost, proposed)
             shutil.rmtree(checkpoints, ignore_errors=True)
-            return [{"usual": asdict(usual), "surrogate": surrogate.digest}, *map(asdict, rows)]
+            return [{"surrogate": surrogate.digest}, *map(asdict, rows)]
 
         if self.folder:
             kept = self._kept()
@@ -237,12 +235,6 @@ def _marks(marks: Sequence[Mark], candidate: Rewrite) -> Iterator[Mark]:
         at = mark.start, mark.end
         if span := (replaced if at in new else moved)(at, candidate.edits):
             yield Mark(*span, mark.kind, new.get(at, mark.polarity))
-
-
-def parsed(rows: Sequence[Any]) -> tuple[Reference, list[FoldRow]]:
-    """A fold's file: what its surrogate usually says, and the rows."""
-    head, *rest = rows
-    return Reference(**head["usual"]), list(map(_row, rest))
 
 
 def _row(row: dict[str, Any]) -> FoldRow:

@@ -27,7 +27,6 @@ from builder.augment.constraints import read_words
 from builder.augment.methods import synonym
 from builder.augment.records import Edit, Rewrite, Sentence, seeded
 from builder.augment.settings import AugmentSettings
-from builder.core.errors import ConfigError
 from builder.core.files import key_of
 from builder.core.records import Span
 from builder.reviews.folding import fold
@@ -175,10 +174,10 @@ class Eda:
     """
 
     rate: float
-    operations: tuple[str, ...]
     synonyms: Synonyms
     resources: str
     usage: Usage | None = None
+    operations: tuple[str, ...] = ("synonym", "insertion", "swap", "deletion")
     name: str = "eda"
 
     @property
@@ -283,19 +282,12 @@ OPERATIONS: dict[str, Operation] = {"synonym": replaced, "insertion": inserted, 
 
 
 def load(settings: AugmentSettings) -> Eda:
-    """Eda with the thesaurus of the method `synonym`. ConfigError for an operation that is not known."""
+    """Eda with the thesaurus of the method `synonym`."""
     own = settings.eda
-    names = tuple(own.operations.split("+"))
-    if strange := [name for name in names if name not in OPERATIONS]:
-        raise ConfigError(
-            f"unknown operation {strange[0]!r}",
-            where="eda.operations",
-            fix=f"known, joined by +: {', '.join(OPERATIONS)}",
-        )
     thesaurus = synonym.load(settings).thesaurus
     synonyms, signature = lru_cache(1 << 16)(thesaurus.synonyms), thesaurus.signature
     given = settings.given
     if not own.natural or given.language != "zh":
-        return Eda(own.rate, names, synonyms, signature)
+        return Eda(own.rate, synonyms, signature)
     texts = (given.texts or tuple(sentence.text for sentence in given.sentences))[:MOST_TEXTS]
-    return Eda(own.rate, names, synonyms, f"{signature} {key_of(texts)}", usage_of(texts))
+    return Eda(own.rate, synonyms, f"{signature} {key_of(texts)}", usage_of(texts))

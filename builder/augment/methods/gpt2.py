@@ -295,7 +295,7 @@ class Gpt2:
 
     def _opened(self, sentence: Sentence) -> Iterator[tuple[Cut, int, Opening]]:
         cut = self.inventory.cut(sentence.text, sentence.words)
-        marks = kept(sentence, self.settings.keep)
+        marks = kept(sentence)
         half = halved(cut, marks)
         left = len(cut) - half
         opening = Opening(
@@ -311,9 +311,9 @@ class Gpt2:
                 continue
             new = self._text(sentence, cut, half, tokens[: tokens.index(self.special.end)])
             old = sentence.text[start:]
-            if new and "\ufffd" not in new and new not in seen and (self.settings.again or new.split() != old.split()):
+            if new and "\ufffd" not in new and new not in seen and new.split() != old.split():
                 seen.add(new)
-                marks = [mark for mark in kept(sentence, self.settings.keep) if mark.start >= start]
+                marks = [mark for mark in kept(sentence) if mark.start >= start]
                 yield Rewrite(sentence.id, around(sentence.text, start, new, marks), score)
 
     def _text(self, sentence: Sentence, cut: Cut, half: int, ids: tuple[int, ...]) -> str:
@@ -363,7 +363,7 @@ def load(settings: Gpt2Settings, sentences: Sequence[Sentence], place: Workplace
     labels overlap.
     """
     network, inventory, special, base = _network(settings, sentences, place.seed)
-    stories = [_story(sentence, inventory, special, settings.keep) for sentence in sentences]
+    stories = [_story(sentence, inventory, special) for sentence in sentences]
     fitting = [n for n, story in enumerate(stories) if len(story.follows) > 1 and len(story) < network.longest]
     if not fitting:
         raise ModelError(f"no sentence to learn from (of {len(sentences)})", where=NAME, fix="give more training text")
@@ -394,6 +394,6 @@ def _network(
     return base, inventory, Special(ids[0], ids[1], int(end)), digest
 
 
-def _story(sentence: Sentence, inventory: Inventory, special: Special, keep: str) -> Continuation:
+def _story(sentence: Sentence, inventory: Inventory, special: Special) -> Continuation:
     cut = inventory.cut(sentence.text, sentence.words)
-    return Continuation(prefix(cut, kept(sentence, keep), special), (*cut.ids, special.end))
+    return Continuation(prefix(cut, kept(sentence), special), (*cut.ids, special.end))

@@ -96,14 +96,14 @@ class Bars:
         }
 
 
-def bars(sentences: Sequence[Sentence], inventory: Inventory, keep: str, cues: Cues | None) -> Bars:
+def bars(sentences: Sequence[Sentence], inventory: Inventory, cues: Cues | None) -> Bars:
     """The terms that the sentences label, of two characters or a word at least, where nothing is labelled; and cues
     of the sorts that may not come into any of the sentences, however the model spells them.
     """
     if not isinstance(inventory, Units):
         return Bars()
     table: dict[tuple[int, ...], dict[int, int]] = {}
-    for ids in _terms(sentences, inventory, keep):
+    for ids in _terms(sentences, inventory):
         table.setdefault(ids[:-1], {})[ids[-1]] = LABELLED
     if cues is None or inventory.unit != "char":
         return Bars(table)
@@ -115,10 +115,10 @@ def bars(sentences: Sequence[Sentence], inventory: Inventory, keep: str, cues: C
     return Bars(table, cues, numbers)
 
 
-def _terms(sentences: Iterable[Sentence], inventory: Inventory, keep: str) -> Iterator[tuple[int, ...]]:
+def _terms(sentences: Iterable[Sentence], inventory: Inventory) -> Iterator[tuple[int, ...]]:
     for sentence in sentences:
         cut = inventory.cut(sentence.text, sentence.words)
-        for mark in kept(sentence, keep):
+        for mark in kept(sentence):
             ids = tuple(
                 i for i, (start, end) in zip(cut.ids, cut.spans, strict=True) if start < mark.end and mark.start < end
             )
@@ -199,7 +199,7 @@ class MaskedSeq2Seq:
     def _masked(self, sentence: Sentence, copies: int, seed: int) -> Iterator[tuple[Cut, MaskedSentence, Set[int]]]:
         """The tokens of the sentence, each masked fragment of it, and the numbers of `bars` that it may write."""
         cut = self.inventory.cut(sentence.text, sentence.words)
-        labels = bio(cut.spans, kept(sentence, self.settings.keep))
+        labels = bio(cut.spans, kept(sentence))
         if not len(cut) or len(cut) >= self.network.core.longest:
             return
         draw = random.Random(seed_of(seed, NAME, sentence.id, sentence.text))
@@ -256,14 +256,14 @@ def load(
         inventory, base = unit_inventory(corpus or sentences, False, settings.min_count), "embedded"
         network = fragments.embedded(inventory.size, settings.width, settings.label_embeddings, place.seed)
     if corpus:
-        first = replace(settings.begun(), r=_MASS, keep="aspect", label_embeddings=False)
+        first = replace(settings.begun(), r=_MASS, label_embeddings=False)
         apart = place.of_corpus(NAME)
         base = train_fragments(first, corpus, network, inventory, base, apart, [(first.epochs, False)])
     phases = [(settings.epochs, True)]
     if settings.pretrain_epochs and not corpus:
         phases.insert(0, (settings.pretrain_epochs, False))
     digest = train_fragments(settings, sentences, network, inventory, base, place, phases)
-    barred = bars(sentences, inventory, settings.keep, cues) if settings.whole else Bars()
+    barred = bars(sentences, inventory, cues) if settings.whole else Bars()
     known = None
     if corpus and settings.base == "embedded" and not english(corpus):
         texts = (inventory.cut(sentence.text, sentence.words).ids for sentence in corpus)

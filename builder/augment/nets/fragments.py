@@ -218,7 +218,7 @@ def train_fragments(
     """Give `network` its weights: those that are kept, or those that training in phases of (epochs, with labels) leads
     to. `base` names the weights that training begins with; a token of a fragment counts as one. Returns the digest.
     """
-    tokens = [_labelled_tokens(sentence, inventory, settings.keep) for sentence in sentences]
+    tokens = [_labelled_tokens(sentence, inventory) for sentence in sentences]
     long_enough = [n for n, (ids, _) in enumerate(tokens) if learnable(ids, network)]
     if not long_enough:
         raise ModelError(
@@ -255,6 +255,6 @@ def train_fragments(
     return load_or_train(place, key, network, train)
 
 
-def _labelled_tokens(sentence: Sentence, inventory: Inventory, keep: str) -> LabelledTokens:
+def _labelled_tokens(sentence: Sentence, inventory: Inventory) -> LabelledTokens:
     cut = inventory.cut(sentence.text, sentence.words)
-    return cut.ids, bio(cut.spans, kept(sentence, keep))
+    return cut.ids, bio(cut.spans, kept(sentence))
