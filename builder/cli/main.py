@@ -68,7 +68,7 @@ def _group(name: str, about: str, *places: str) -> _Group:
 
 GROUPS: tuple[_Group, ...] = (
     _group(
-        "gold", "Label reviews, judge labels, and score.", "gold.pool", "annotate.annotate", "gold.judge", "gold.label",
+        "gold", "Label reviews, judge labels, and score.", "gold.pool", "annotate.annotate", "gold.judge",
         "score.audit", "score.score", "gain.gain",
     ),
     _group(
@@ -194,7 +194,10 @@ def main() -> None:
 
 _MODELS_BY_TRIAL = "build from some hundred reviews with the profile, and give that --workdir"
 _OF_TRIALS = ("--profile", "--base", "--gpu", "--device", "--preset", "--set", "--seconds")
+_NO_LABELLER = "`builder gold judge` has a language model label a pool"
 GONE = {("plan", option): _MODELS_BY_TRIAL for option in _OF_TRIALS} | {
+    ("gold", "label"): _NO_LABELLER,
+    ("cli", "label"): _NO_LABELLER,
     ("model", "trim"): "a base is used as it is",
     ("model", "distil"): "the model that builder ships reads on any CPU: `builder extract --source E`",
 }
@@ -267,7 +270,6 @@ def _lost(ignored: sys.UnraisableHookArgs) -> None:
 
 _KEPT = dict.fromkeys(("build", "run", "resume"), "what is finished is kept, `builder resume{workdir}` goes on") | {
     "judge": "the answers so far are kept, the same command goes on",
-    "label": "the answers so far are kept, the same command goes on",
     "publish": "the same command goes on",
     "release": "nothing half made is left, the same command goes on",
     "augment": "what was learnt and proposed is kept, the same command goes on",

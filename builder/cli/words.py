@@ -278,22 +278,19 @@ def rules(ctx: click.Context, workdir: Path, reviews: int, shape: str | None) ->
     """Report what each rule contributes.
 
     What a pairing rule finds, decides, shares with other rules and disputes; how many opinion words a refusing rule
-    holds of, refuses, and shares. A language model of `builder gold label` has a row
-    too: what it proposes, what a variant has too, what the rules share and dispute. `edit` opens the rules in the
-    browser.
+    holds of, refuses, and shares. `edit` opens the rules in the browser.
     """
     if ctx.invoked_subcommand is not None:
         return
     from dataclasses import astuple
 
     from builder.language.lexicon.folders import folders_in
-    from builder.pipeline.rule_report import open_engine, report, report_labellers
+    from builder.pipeline.rule_report import open_engine, report
     from builder.store import db
 
     engine, lexicon = open_engine(workdir)
     with db.reading(workdir) as connection:
         opinions, rows = report(connection, engine, lexicon, reviews)
-        rows += report_labellers(connection)
     put_rows(("rule", "hits", "decides", "overlaps", "conflicts"), [astuple(row) for row in rows], shape, len(rows))
     click.echo(f"{opinions} opinions", err=True)
     for folder in folders_in(workdir).rules_laid_over:

@@ -1,16 +1,8 @@
-"""Who judges in a build: the discriminator with its verdicts, and language models that label whole reviews.
-
-The judge: where it lies, its verdicts on stored triplets, and these as examples that models read.
-
-Language models that label are sources of the build. In: the answers that `builder gold label` kept. Out: their triplets
-as proposals of the sources `llm:MODEL@PROMPT`; what is no triplet is among the rejected rows. Nobody is asked: a build
-restores them from what is kept.
-"""
+"""The judge of a build: where it lies, its verdicts on stored triplets, and these as examples that models read."""
 
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import groupby, islice
@@ -20,8 +12,6 @@ from typing import TypeVar
 from builder.core.records import Review, StoredTriplet
 from builder.core.settings import Config
 from builder.engine.reader import review_view, to_view
-from builder.gold.judge import message_of
-from builder.gold.triplet_answers import read_answer
 from builder.language.lexicon.folders import Folders
 from builder.language.lexicon.packs import JUDGE
 from builder.learning.task import Example, Judge
@@ -29,45 +19,8 @@ from builder.models import kinds
 from builder.models.trust import Standing, TrustLimits
 from builder.pipeline import predictions
 from builder.pipeline.context import Context
-from builder.store import db, labels, reviews, triplets
+from builder.store import reviews, triplets
 from builder.store.triplets import JudgedTriplet
-
-# ---- Language models that label
-
-
-def restore_labellers(connection: sqlite3.Connection) -> dict[str, int]:
-    """Write the proposals of all labellers anew; source -> its triplets."""
-    with db.atomic(connection):
-        return {name: restore(connection, name) for name in labels.names(connection)}
-
-
-def restore(connection: sqlite3.Connection, name: str) -> int:
-    """Write the proposals of a labeller anew, by its kept answers; how many there are.
-
-    A review whose answer cannot be read counts as not asked: an unreadable answer does not say that there is nothing.
-    """
-    labels.clear_rows(connection, name)
-    source = triplets.source(connection, name, "llm", labels.signature(connection, name))
-    number, answered = 0, []
-    for kept in labels.kept(connection, name):
-        answer = read_answer(message_of(kept.raw), kept.text)
-        if answer.readable:
-            answered.append(kept.review)
-        number += len(triplets.propose(connection, source, [(kept.review, triplet) for triplet in answer.triplets]))
-        rejected = [(kept.key, row.reason, name, row.raw) for row in answer.rejected]
-        reviews.reject(connection, labels.STAGE, rejected)
-    labels.put(connection, source, answered)
-    triplets.drop_orphans(connection)
-    return number
-
-
-def read_unreadable(connection: sqlite3.Connection, name: str) -> set[int]:
-    """The row ids of the reviews of which a labeller's answer cannot be read."""
-    kept = labels.kept(connection, name)
-    return {answer.review for answer in kept if not read_answer(message_of(answer.raw), answer.text).readable}
-
-
-# ---- The judge
 
 _PAGE = 1000
 """Reviews that are fetched at a time."""

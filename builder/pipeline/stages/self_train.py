@@ -35,7 +35,7 @@ from builder.models.trust import Calibration, fitted, save_calibration
 from builder.pipeline import judging, layers, predictions
 from builder.pipeline import rounds as template_models
 from builder.pipeline.context import Context
-from builder.pipeline.judging import join_rows, restore_labellers
+from builder.pipeline.judging import join_rows
 from builder.pipeline.layers import is_pool, read_taught_labels
 from builder.pipeline.predictions import load_proposals
 from builder.pipeline.rounds import (
@@ -226,7 +226,6 @@ def run(context: Context) -> runs.Counts:
             triplets.drop_sources(connection, "model")
             for layer, kind in labels.KINDS.items():  # labels come after the models: what they share is theirs again
                 triplets.drop_sources(connection, kind, layer)
-            restore_labellers(connection)
             runs.set_setting(connection, "self_train.key", context.key)
     judge = judging.load_judge(context)
     counts: dict[str, int | float | str] = {}
