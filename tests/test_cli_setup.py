@@ -1,4 +1,4 @@
-"""Settings to begin with and explained, the state of the installation, tables and rows in every format, completion."""
+"""Settings to begin with and explained, the state of the installation, rows in every format, completion."""
 
 from __future__ import annotations
 
@@ -135,35 +135,12 @@ def test_doctor_names_every_extra_that_a_user_may_want() -> None:
     assert EXTRAS.keys() == extras - {"docs", "dev"}
 
 
-# ---- tables and rows
-
-
-def test_tables_are_listed_with_a_sentence_and_counted_if_asked(built: Built, here: Command) -> None:
-    rows = json.loads(here("tables", "--format", "json", "--counts", "--workdir", built.workdir).out)
-    by_name = {row["name"]: row for row in rows}
-    assert by_name["reviews"]["rows"] == 31
-    assert by_name["released_triplets"]["kind"] == "view"
-    assert by_name["released_triplets"]["holds"].endswith("the view to start with.")
-    assert not any(name.startswith("sqlite_") for name in by_name)
-
-
-def test_schema_explains_the_columns_of_a_table_in_any_case(built: Built, here: Command) -> None:
-    lines = here("schema", "REJECTED", "--workdir", built.workdir).out.splitlines()
-    assert lines[0].startswith("rejected: Everything that was not used")
-    assert any(line.split() == ["reason", "TEXT", "Short", "reason", "code."] for line in lines)
-    assert here("schema", "rejected", "--sql", "--workdir", built.workdir).out.startswith("CREATE TABLE rejected (")
-    everything = json.loads(here("schema", "--format", "json", "--workdir", built.workdir).out)
-    (text,) = [row for row in everything if (row["table"], row["column"]) == ("reviews", "text")]
-    assert (text["type"], text["meaning"][-1]) == ("TEXT", ".")
+# ---- rows
 
 
 @pytest.mark.parametrize(
     ("words", "start"),
     [
-        (
-            ("schema", "released_triplet"),
-            "no table 'released_triplet'; did you mean released_triplets? `builder db tables`",
-        ),
         (("sql", "SELECT * FROM revews"), "no such table: revews; did you mean reviews? known: "),
         (("sql", "SELECT txt FROM reviews"), "no such column: txt; did you mean text? reviews has id, key, text"),
         (("query", "by-aspct"), "unknown query 'by-aspct'; did you mean by-aspect? known: "),

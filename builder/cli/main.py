@@ -76,12 +76,10 @@ GROUPS: tuple[_Group, ...] = (
     ),
     _group("words", "Lexicons, rules, and words of other domains.", "words.lexicon", "domain.domain", "words.rules"),
     _group(
-        "db", "Search a build, and ask it in SQL.", "inspect.search", "inspect.query", "inspect.sql", "inspect.tables",
-        "inspect.schema",
+        "db", "Search a build, and ask it in SQL.", "inspect.search", "inspect.query", "inspect.sql",
     ),
     _group(
-        "setup", "Settings, costs, and the installation.", "setup.init", "setup.config", "setup.plan", "setup.doctor",
-        "options.completion",
+        "setup", "Settings, and the installation.", "setup.init", "setup.config", "setup.doctor", "options.completion",
     ),
 )  # fmt: skip
 """Commands by subject. Each is known by its own name, too, as `builder gold pool` for `builder pool`."""
@@ -192,12 +190,15 @@ def main() -> None:
         _fail(f"{error.strerror or error}: {shortened(str(error.filename or 'while writing'), 200)}", f"; {fix}")
 
 
-_MODELS_BY_TRIAL = "build from some hundred reviews with the profile, and give that --workdir"
-_OF_TRIALS = ("--profile", "--base", "--gpu", "--device", "--preset", "--set", "--seconds")
 _NO_LABELLER = "`builder gold judge` has a language model label a pool"
-GONE = {("plan", option): _MODELS_BY_TRIAL for option in _OF_TRIALS} | {
+_NO_PLAN = "build from fewer reviews: `builder status` says what each stage took"
+_DESCRIBED = '`builder sql "SELECT * FROM descriptions"` says what there is'
+_NEW = {"label": _NO_LABELLER, "plan": _NO_PLAN, "tables": _DESCRIBED, "schema": _DESCRIBED}
+GONE = {("cli", name): new for name, new in _NEW.items()} | {
     ("gold", "label"): _NO_LABELLER,
-    ("cli", "label"): _NO_LABELLER,
+    ("setup", "plan"): _NO_PLAN,
+    ("db", "tables"): _DESCRIBED,
+    ("db", "schema"): _DESCRIBED,
     ("model", "trim"): "a base is used as it is",
     ("model", "distil"): "the model that builder ships reads on any CPU: `builder extract --source E`",
 }

@@ -1,26 +1,19 @@
 """`builder setup …`: what is done before a build.
 
-`init` writes a settings file, `config` says what a setting means, `doctor` whether the installation is sound. `plan`
-predicts time, memory and disk of a build that has not begun.
+`init` writes a settings file, `config` says what a setting means, `doctor` whether the installation is sound.
 """
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from builder.cli.options import complete_presets, complete_settings
-from builder.cli.printing import json_option, shows_colour, styled_output
+from builder.cli.printing import shows_colour, styled_output
 from builder.core.settings import DEFAULT_WORKDIR
 from builder.core.wording import counted
-
-if TYPE_CHECKING:
-    from builder.pipeline.planning import BuildPlan, SampleMeasure
-
-# ---- Settings and installation
 
 
 @click.command()
@@ -129,86 +122,3 @@ def doctor(workdir: Path, as_json: bool) -> None:
             f"\n{counted(broken, 'problem')}" if broken else "\nbuilder can work here; what is marked - is optional."
         )
     sys.exit(1 if broken else 0)
-
-
-# ---- builder setup plan
-
-
-@click.command()
-@click.option(
-    "--reviews", "count", type=click.IntRange(1), required=True, help="How many reviews the build would have."
-)
-@click.option(
-    "--workers", type=click.IntRange(1), default=2, show_default=True, help="Worker processes, here or in a cluster."
-)
-@click.option(
-    "--workdir",
-    type=click.Path(path_type=Path),
-    help="A finished build to learn from; without it the sample is measured, up to seed.",
-)
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["table", "json"]),
-    default="table",
-    show_default=True,
-    help="How to print it.",
-)
-@json_option("form")
-def plan(count: int, workers: int, workdir: Path | None, form: str) -> None:
-    """Predict time, memory and disk of a build.
-
-    The prediction follows from what this machine measured in a build, or in a trial with the sample. For a profile with
-    models build from some hundred reviews first, and name that --workdir."""
-    import json
-
-    from builder.pipeline.planning import predict
-
-    made = predict(_measured(workdir), count, workers)
-    if form == "json":
-        click.echo(json.dumps(made.as_json(), indent=1))
-    else:
-        _show(made)
-
-
-def _measured(workdir: Path | None) -> SampleMeasure:
-    import tempfile
-
-    from builder.core.config import resolve
-    from builder.language.lexicon.resources import sample_dir
-    from builder.pipeline import builds, pipeline
-    from builder.pipeline.builds import Build
-    from builder.pipeline.planning import measure
-
-    if workdir is not None:
-        config = builds.remembered(workdir).resolved.config
-        learnt = f" (profile {config.profile}, device {config.device})" if config.profile != "rules" else ""
-        return measure(workdir, config, f"{workdir}{learnt}")
-    click.echo("measuring on the shipped sample, some seconds", err=True)
-    with tempfile.TemporaryDirectory() as folder:
-        build = Build(Path(folder), Path(folder), (sample_dir() / "reviews.csv",), resolve(options={"workers": 1}))
-        pipeline.run(build, until="seed")
-        return measure(Path(folder), build.resolved.config, "the shipped sample")
-
-
-def _show(made: BuildPlan) -> None:
-    from tabulate import tabulate
-
-    rows = [(stage.stage, _clock(stage.seconds), _bytes(stage.memory), stage.by) for stage in made.stages]
-    rows.append(("all", _clock(made.seconds), _bytes(made.memory), f"each worker {_bytes(made.worker_memory)}"))
-    click.echo(f"{counted(made.reviews, 'review')}, {counted(made.workers, 'worker')}\n")
-    click.echo(tabulate(rows, headers=["stage", "time", "memory", "by"], disable_numparse=True))
-    disk = ", ".join(f"{kind} {_bytes(size)}" for kind, size in made.disk.items())
-    click.echo(f"\ndisk: {_bytes(sum(made.disk.values()))} ({disk})\n" + "\n".join(made.notes))
-
-
-def _clock(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes:02} min" if hours else f"{minutes} min {rest:02} s" if minutes else f"{seconds:.1f} s"
-
-
-def _bytes(size: float) -> str:
-    return (
-        f"{size / 1e12:.1f} TB" if size >= 1e12 else f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{size / 1e6:.0f} MB"
-    )

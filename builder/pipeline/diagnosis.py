@@ -167,7 +167,7 @@ def _disk(folder: Path) -> Diagnosis:
     if not os.access(place, os.W_OK):
         return Diagnosis("disk", "broken", f"{place} cannot be written", "choose another folder with --workdir")
     if free < _ROOM:
-        return Diagnosis("disk", "missing", detail, "large builds need more; `builder setup plan` says how much")
+        return Diagnosis("disk", "missing", detail, "large builds need more")
     return Diagnosis("disk", "ok", detail)
 
 

@@ -16,7 +16,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
-from builder.core import machine, shards
+from builder.core import shards
 from builder.core.code import code_digest
 from builder.core.config import flat
 from builder.core.errors import ConfigError, did_you_mean
@@ -260,7 +260,6 @@ def _run(stage: Stage, context: Context, forced: bool, check: Callable[[], None]
     """
     started, connection = time.monotonic(), context.connection
     module = importlib.import_module(stage.module)
-    machine.begin_peak()
     # The first stage is one transaction, this included: a file that turns out to be unusable voids nothing that was
     # made before.
     with db.atomic(connection) if stage is STAGES[0] else nullcontext():
@@ -277,7 +276,6 @@ def _run(stage: Stage, context: Context, forced: bool, check: Callable[[], None]
     seconds = time.monotonic() - started
     with db.atomic(connection):
         runs.finish(connection, stage.name, context.key, counts, seconds)
-        runs.set_memory(connection, stage.name, machine.read_peak())
     return Done(stage.name, counts, seconds, ran=True)
 
 

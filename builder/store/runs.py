@@ -136,21 +136,6 @@ def setting(connection: sqlite3.Connection, name: str) -> str | None:
     return None if row is None else str(row[0])
 
 
-def memory(connection: sqlite3.Connection) -> dict[str, float]:
-    """Stage -> the most bytes that its process held, where that was told."""
-    return {
-        name.partition(".")[0]: float(value)
-        for name, value in connection.execute("SELECT name, value FROM settings WHERE name LIKE '%.memory'")
-    }
-
-
-def set_memory(connection: sqlite3.Connection, stage: str, bytes_: int | None) -> None:
-    """Store the most memory that a stage held, in bytes; None where nobody knows."""
-    connection.execute("DELETE FROM settings WHERE name = ?", (f"{stage}.memory",))
-    if bytes_ is not None:
-        set_setting(connection, f"{stage}.memory", str(bytes_))
-
-
 def set_setting(connection: sqlite3.Connection, name: str, value: str) -> None:
     """Let the working directory remember a value."""
     connection.execute("INSERT OR REPLACE INTO settings (name, value) VALUES (?,?)", (name, value))
