@@ -1,5 +1,5 @@
-"""What a process spends on this machine: the cycle collector runs seldom, or never where a block only builds what stays;
-free memory is given back; numpy's small matrices get one thread, and the instructions that the processor has.
+"""What a process spends on this machine: the cycle collector runs seldom, or never where a block only builds what
+stays; free memory is given back; numpy's small matrices get one thread, and the processor's own instructions.
 """
 
 from __future__ import annotations

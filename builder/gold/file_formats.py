@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from builder.core.errors import ConfigError, InputError
-from builder.gold import argilla, doccano, label_studio, sheet
+from builder.gold import argilla, label_studio, sheet
 from builder.gold.items import Fault, Filled, LabelItem, rows
 
 
@@ -24,13 +24,12 @@ FORMATS: dict[str, LabelFormat] = {
     "csv": LabelFormat(".csv", sheet.write_csv, sheet.read_csv),
     "xlsx": LabelFormat(".xlsx", sheet.write_xlsx, sheet.read_xlsx),
     "label-studio": LabelFormat(".json", label_studio.write, label_studio.read),
-    "doccano": LabelFormat(".jsonl", doccano.write, doccano.read),
     "argilla": LabelFormat(".json", argilla.write, argilla.read),
 }
 SHEETS = ("csv", "xlsx")
 
 
-_MARKS = {"label-studio": {"data"}, "argilla": {"fields", "label.responses"}, "doccano": {"text"}}
+_MARKS = {"label-studio": {"data"}, "argilla": {"fields", "label.responses"}}
 """Keys of which each record of a tool's JSON has one, and none of the tools before it in this table."""
 
 

@@ -1,4 +1,6 @@
-"""Questions to the database: free SQL, the named queries of `queries/`, and what tables and views hold. Read-only connections only, with limits on what strangers' SQL may cost."""
+"""Questions to the database: free SQL, the named queries of `queries/`, and what tables and views hold. Read-only
+connections only, with limits on what strangers' SQL may cost.
+"""
 
 from __future__ import annotations
 

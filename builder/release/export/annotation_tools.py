@@ -31,7 +31,6 @@ from builder.gold.tool_fields import (
     Region,
     Relation,
     asked,
-    current,
     cut,
     dataset,
     drawn,
@@ -191,7 +190,7 @@ def document(row: Mapping[str, Any], number: int = 1) -> Labelled:
         (str(one["id"]), str(one["label"]), (int(one["start_offset"]), int(one["end_offset"])))
         for one in row["entities"]
     ]
-    relations = [(str(edge["from_id"]), str(edge["to_id"]), current(edge["type"])) for edge in row["relations"]]
+    relations = [(str(edge["from_id"]), str(edge["to_id"]), edge["type"]) for edge in row["relations"]]
     return _reviewed(str(row.get("review", row.get("id", number))), row["text"], regions, relations)
 
 

@@ -6,8 +6,8 @@ MinHash: of two sets that share 70% of their bigrams each holds the same two amo
 texts are looked up by pairs of rare bigrams, which few have in common by chance. There is no random hash to miss a
 leak, and a gate that asks the same question gets the same answer. Copies of a text share most of its pairs: `links`
 connects neighbours first and compares only what is not connected yet; `pairs` names each pair, and there may be many.
-Each text has its sketch in memory, each link that is found some 170 bytes; time grows somewhat faster than their number,
-since among more texts more share two bigrams by chance.
+Each text has its sketch in memory, each link that is found some 170 bytes; time grows somewhat faster than their
+number, since among more texts more share two bigrams by chance.
 """
 
 from __future__ import annotations
