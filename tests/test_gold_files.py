@@ -403,7 +403,7 @@ def test_a_file_that_is_no_sheet_is_refused(
     file = tmp_path / name
     file.write_bytes(content)
     with pytest.raises(InputError, match=message):
-        import_labels(labelled[1], None, file, named(None, file), "amy")
+        import_labels(labelled[1], None, file, named("argilla" if file.suffix == ".jsonl" else None, file), "amy")
 
 
 def from_argilla(record: dict[str, object], **answers: tuple[object, str, str]) -> dict[str, object]:

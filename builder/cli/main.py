@@ -200,6 +200,7 @@ GONE = {("cli", name): new for name, new in _NEW.items()} | {
     ("db", "tables"): _DESCRIBED,
     ("db", "schema"): _DESCRIBED,
     ("model", "trim"): "a base is used as it is",
+    ("model", "check"): "a build says within seconds, before its first stage, whether its base can serve",
     ("model", "distil"): "the model that builder ships reads on any CPU: `builder extract --source E`",
 }
 """Options and commands of earlier versions by command, and what stands in their place."""

@@ -1,6 +1,6 @@
-"""`builder model …`: models that are checked, converted, trained.
+"""`builder model …`: models that are converted and trained.
 
-`nlp train|evaluate` is for the models of the embedded backend. `check|convert|pretrain` are for the base of
+`nlp train|evaluate` is for the models of the embedded backend. `convert|pretrain` are for the base of
 the profiles `encoder` and `paper`.
 """
 
@@ -10,7 +10,6 @@ from pathlib import Path
 
 import click
 
-from builder.cli.options import device_option
 from builder.core.wording import counted
 
 # ---- builder model nlp
@@ -73,7 +72,7 @@ def evaluate(treebank: Path, backend: str, models: Path | None, lexicon: bool) -
     click.echo(tabulate(list(scored(loaded, treebank).items()), headers=["score", "percent"], floatfmt=".2f"))
 
 
-# ---- builder model check, convert, pretrain
+# ---- builder model convert, pretrain
 
 _BASE = click.option("--base", required=True, help="Hub name (google/mt5-base) or folder of the model to begin with.")
 _OUT = click.option(
@@ -143,28 +142,3 @@ def convert(folder: Path, out: Path) -> None:
 
     for file in copy(folder, out):
         click.echo(f"{out / file.target}: from {file.source}, sha256 {file.target_digest}")
-
-
-@model.command()
-@click.argument("base")
-@click.option(
-    "--reviews", "inputs", multiple=True, type=_PATH, help="Reviews to look for unknown characters in (repeatable)."
-)
-@click.option("--text-column", default="", help="Column with the review text; guessed if not given.")
-@device_option("Device to judge memory and precision for")
-def check(base: str, inputs: tuple[Path, ...], text_column: str, device: str) -> None:
-    """Report what a base model is and can serve as.
-
-    BASE is a hub name or a folder. Without --reviews the shipped sample says which characters are needed.
-    """
-    from builder.language.lexicon.resources import sample_dir
-    from builder.models.base_findings import check_base
-    from builder.reviews import sources
-    from builder.reviews.sources.cells import RawReview
-
-    columns = sources.Columns(text=text_column or None)
-    rows = (row for path in inputs or (sample_dir() / "reviews.csv",) for row in sources.read(path, columns))
-    texts = [row.text for row in rows if isinstance(row, RawReview)]
-    where = ", ".join(path.name for path in inputs) or "the sample"
-    for name, finding in check_base(base, texts, where, device):
-        click.echo(f"{name + ':':11}{finding}")
