@@ -9,19 +9,19 @@ import csv
 import io
 import json
 import shutil
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 from conftest import LAYOUTS, ROOT, Built, Command
+from export_readers import READERS, read_bio, read_csv, read_label_studio, read_paper, read_xlsx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builder.core.errors import ConfigError
 from builder.core.records import POLARITIES, Span
-from builder.release.export import annotation_tools, aste, bio, gts, paper, semeval, table
+from builder.release.export import annotation_tools, aste, bio, gts, semeval
 from builder.release.export.formats import CARRIES, FORMATS, NAMES, OTHERS, export, skipped_lines
 from builder.release.export.records import (
     REVIEW_DETAILS,
@@ -104,7 +104,7 @@ def test_a_review_comes_back_with_all_its_labels_or_is_left_out_and_counted(name
     out = {one.id for one in made.skipped}
     kept = [one for one in listed if one.id not in out]
     due = [(one.text, tuple(sorted({fitted(name, label) for label in one.labels}))) for one in kept]
-    assert [(one.text, one.labels) for one in FORMATS[name].read(made.content)] == due
+    assert [(one.text, one.labels) for one in READERS[name](made.content)] == due
     assert (made.reviews, made.labels) == (len(due), sum(len(labels) for _, labels in due))
     assert made.in_full == sum(len({fitted(name, label) for label in one.labels} - set(one.labels)) for one in kept)
     assert {one.id: one.labels for one in made.skipped} == {one.id: len(one.labels) for one in listed if one.id in out}
@@ -123,7 +123,7 @@ def fitted(name: str, label: TripletLabel) -> TripletLabel:
 def test_a_table_gives_back_every_row_with_all_its_values(name: str, listed: list[Labelled]) -> None:
     rows = [row(one) for one in listed]
     made = export(name, "train", rows)
-    assert (table.read_xlsx(made.payload) if name == "xlsx" else table.read_csv(made.content)) == rows
+    assert (read_xlsx(made.payload) if name == "xlsx" else read_csv(made.content)) == rows
     assert (made.reviews, made.labels, made.skipped) == (len(rows), sum(len(one.labels) for one in listed), ())
     assert made.payload == export(name, "train", rows).payload, "the same bytes again"
 
@@ -131,7 +131,7 @@ def test_a_table_gives_back_every_row_with_all_its_values(name: str, listed: lis
 @given(listed=reviews())
 def test_the_lossless_formats_keep_the_ids_too(listed: list[Labelled]) -> None:
     for name in LOSSLESS:
-        assert FORMATS[name].read(export(name, "train", [row(one) for one in listed]).content) == listed
+        assert READERS[name](export(name, "train", [row(one) for one in listed]).content) == listed
 
 
 @given(listed=reviews())
@@ -143,7 +143,7 @@ def test_bio_gives_back_each_text_and_each_aspect_that_tags_can_show(listed: lis
     for name, words in (("bio-chars", None), ("bio-words", pairs)):
         made = export(name, "train", [row(one) for one in listed], words=words)
         kept = [one for one in listed if one.id not in {skipped.id for skipped in made.skipped}]
-        found = bio.read(made.content)
+        found = read_bio(made.content)
         assert [(i, text) for i, text, _, _ in found] == [(one.id, one.text) for one in kept]
         assert sum(len(aspects) for *_, aspects in found) == made.labels
         for one, (_, _, _, aspects) in zip(kept, found, strict=True):
@@ -187,23 +187,6 @@ def test_the_published_loaders_split_our_lines_where_we_mean_them_to() -> None:
         assert "".join(sentence.strip().split()) == "#" + TEXT.replace(" ", "\u2581") + "##"
         assert len(sentence.split()) == len(TEXT) + 3
         assert told.startswith("[(")
-
-
-@pytest.mark.parametrize(
-    ("read", "mark"),
-    [(aste.read_v2, "####"), (aste.read_span_aste, "#### #### ####"), (aste.read_pyabsa, "####")],
-)
-def test_a_line_of_very_many_triplets_is_read_or_refused_at_once(
-    read: Callable[[str], list[Labelled]], mark: str
-) -> None:
-    pair = "((0, 1), (3, 4), 'POS')" if read is aste.read_pyabsa else "([0, 1], [3, 4], 'POS')"
-    line = f"湯 頭 很 好 喝{mark}[" + ", ".join([pair] * 60_000)
-    before = time.process_time()
-    (found,) = read(line + "]\n")
-    assert len(found.labels) == 1
-    with pytest.raises(ValueError, match="line 1"):
-        read(line + "\n")
-    assert time.process_time() - before < 4
 
 
 def test_a_line_of_pyabsa_holds_all_triplets_of_its_sentence() -> None:
@@ -250,36 +233,11 @@ def test_semeval_and_the_annotation_tools_keep_interrupted_opinions_and_count_as
 def test_what_people_corrected_in_label_studio_goes_before_what_was_predicted() -> None:
     task = json.loads(annotation_tools.label_studio([Labelled("r1", TEXT, (KIND,))]))[0]
     task["annotations"] = [{"result": json.loads(json.dumps(task["predictions"][0]["result"]).replace("POS", "NEG"))}]
-    (found,) = annotation_tools.read_label_studio(json.dumps([task]))
+    (found,) = read_label_studio(json.dumps([task]))
     assert found.labels == (TripletLabel(KIND.aspect, KIND.opinion, "NEG"),)
 
 
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("aste-v2", "湯 好 [([0], [1], 'POS')]"),
-        ("aste-v2", "湯 好####[([0], [1], 'GOOD')]"),
-        ("aste-v2", "湯 好####[([0, 2], [1], 'POS')]"),
-        ("aste-v2", "湯 好####[([0], [7], 'POS')]"),
-        ("aste-v2", "湯 好####[([0], __import__('os').getcwd(), 'POS')]"),
-        ("aste-v2", "湯  好####[]"),
-        ("span-aste", "湯 好#### #### ####[([1, 0], [1], 'POS')]"),
-        ("pyabsa", "湯 好####[((0, 9), (1, 1), 'POS')]"),
-        ("gts", '[{"id": "1", "sentence": "湯 好", "triples": [{"uid": "", "target_tags": '
-            '"湯\\\\I 好\\\\O", "opinion_tags": "", "sentiment": "positive"}]}]'),
-        ("semeval", '[{"sent_id": "1", "text": "湯好", "opinions": [{"Target": [["好"], ["0:1"]], "Polar_expression": '
-            '[["好"], ["1:2"]], "Polarity": "Positive"}]}]'),
-        ("doccano", '{"text": "湯", "entities": [], "relations": [{"id": 1, "from_id": 1, "to_id": 2, "type": '
-            '"POS"}]}'),
-        ("label-studio", "{"),
-    ],
-)  # fmt: skip
-def test_a_file_that_is_not_in_the_format_is_a_value_error(name: str, content: str) -> None:
-    with pytest.raises(ValueError):  # noqa: PT011
-        FORMATS[name].read(content)
-
-
-def test_the_paper_comes_back_as_words_and_says_where_they_may_stand() -> None:
+def test_the_paper_comes_back_as_words() -> None:
     reviews_ = [
         row(
             Labelled(
@@ -291,15 +249,10 @@ def test_the_paper_comes_back_as_words_and_says_where_they_may_stand() -> None:
     ]
     for name in ("paper", "paper-open"):
         made = export(name, "test", reviews_)
-        assert paper.read(made.content) == [
+        assert read_paper(made.content) == [
             ("1", "餐點不會太鹹，餐點好", [("餐點", "不會鹹", "POS"), ("餐點", "好", "POS")])
         ]
         assert ("對餐點的描述" in made.content) is (name == "paper")
-    assert paper.located("餐點不會太鹹，餐點好", "餐點") == ("several", ((0, 2), (7, 9)))
-    assert paper.located("餐點不會太鹹", "不會鹹") == ("nowhere", ())
-    assert paper.located("餐點的口感好", "餐點[口感]") == ("once", ((0, 5),))
-    with pytest.raises(ValueError, match="line 2: "):
-        paper.read('{"id": 1, "question": "", "answer": ""}\n{"id": 2}')
 
 
 def test_a_name_that_is_no_format_is_an_error_that_lists_them() -> None:
@@ -315,7 +268,7 @@ SPLIT = TripletLabel(((0, 1), (7, 8)), ((10, 13),), "POS")
 def test_an_opinion_that_is_interrupted_is_written_in_full_and_counted() -> None:
     made = export("aste-v2", "train", [row(Labelled("r1", TEXT, (SALT, KIND)))])
     assert (made.reviews, made.labels, made.in_full, made.skipped) == (1, 2, 1, ())
-    (review,) = aste.read_v2(made.content)
+    (review,) = READERS["aste-v2"](made.content)
     assert review.labels == (TripletLabel(SALT.aspect, ((2, 6),), "POS"), KIND)
 
 
@@ -344,7 +297,7 @@ def test_the_paper_leaves_a_review_out_whole_and_keeps_the_numbers_of_the_others
         row(Labelled("r2", TEXT, (KIND,))),
     ]
     made = export("paper", "test", rows)
-    assert [(name, answers) for name, _, answers in paper.read(made.content)] == [("2", [("店員", "很親切", "POS")])]
+    assert [(name, answers) for name, _, answers in read_paper(made.content)] == [("2", [("店員", "很親切", "POS")])]
     assert [(one.id, one.labels, one.reason) for one in made.skipped] == [
         ("r1", 2, "the aspect '湯、麵' holds a mark of the format")
     ]
@@ -390,15 +343,9 @@ def test_a_table_shows_each_triplet_on_a_row_with_its_offsets_and_makes_no_formu
 def test_a_text_too_long_for_a_cell_leaves_its_review_out_of_a_workbook_alone() -> None:
     rows = [row(Labelled("r1", "好" * 32_768, ())), row(Labelled("r2", TEXT, (KIND,)))]
     made = export("xlsx", "train", rows)
-    assert table.read_xlsx(made.payload) == rows[1:]
+    assert read_xlsx(made.payload) == rows[1:]
     assert [one.reason for one in made.skipped] == ["32,768 characters in a cell, which holds 32,767 in Excel"]
     assert export("csv", "train", rows).skipped == ()
-
-
-@pytest.mark.parametrize("content", ["id,text\n", "", '"id'])
-def test_a_table_with_other_columns_is_a_value_error(content: str) -> None:
-    with pytest.raises(ValueError):  # noqa: PT011
-        table.read_csv(content)
 
 
 def test_what_is_skipped_is_told_in_words() -> None:
@@ -435,7 +382,7 @@ def test_the_command_writes_every_format_of_a_release_and_says_what_it_skipped(h
         skipped = sum(len(path.read_text(encoding="utf-8").splitlines()) for path in aside)
         last = ran.out.splitlines()[-1]
         assert f"left out: {skipped} review" in last if skipped else "left out" not in last
-    found = annotation_tools.read_label_studio((tmp_path / "label-studio" / "test.json").read_text(encoding="utf-8"))
+    found = read_label_studio((tmp_path / "label-studio" / "test.json").read_text(encoding="utf-8"))
     due = [
         labelled(json.loads(line))
         for line in (release / "data" / "test.jsonl").read_text(encoding="utf-8").split("\n")
@@ -466,7 +413,7 @@ def test_words_of_the_embedded_segmenter_tile_the_text_of_a_release(here: Comman
     release = LAYOUTS / "v0.1.0"
     ran = here("export", release, "--format", "bio-words", "--output", tmp_path, "--split", "valid")
     assert ran.code == 0, ran.err
-    found = bio.read((tmp_path / "valid.bio").read_text(encoding="utf-8"))
+    found = read_bio((tmp_path / "valid.bio").read_text(encoding="utf-8"))
     due = [
         json.loads(line) for line in (release / "data" / "valid.jsonl").read_text(encoding="utf-8").split("\n") if line
     ]
@@ -491,7 +438,7 @@ def test_words_of_a_build_are_taken_as_its_backend_read_them(here: Command, buil
         connection.execute('UPDATE annotations SET words = \'[[0,3,"NOUN",0,"root"]]\'')
     ran = here("export", release, "--format", "bio-words", "--output", tmp_path / "kept", "--workdir", workdir)
     assert ran.code == 0, ran.err
-    found = bio.read((tmp_path / "kept" / "train.bio").read_text(encoding="utf-8"))
+    found = read_bio((tmp_path / "kept" / "train.bio").read_text(encoding="utf-8"))
     with db.reading(workdir) as connection:
         stored = {text for (text,) in connection.execute("SELECT text FROM reviews")}
     unmasked = [(text, words) for _, text, words, _ in found if text in stored]
@@ -503,7 +450,7 @@ def test_words_of_a_build_are_taken_as_its_backend_read_them(here: Command, buil
 def details_in(name: str, made: str | bytes) -> list[dict[str, object]]:
     """What a file of the format says of the two triplets of `ROW`, beside texts and places."""
     if name in ("csv", "xlsx"):
-        (back,) = table.read_csv(str(made)) if name == "csv" else table.read_xlsx(bytes(made))  # type: ignore[arg-type]
+        (back,) = read_csv(str(made)) if name == "csv" else read_xlsx(bytes(made))  # type: ignore[arg-type]
         return [dict(triplet) for triplet in back["triplets"]]
     entry = json.loads(made)[0] if name != "doccano" else json.loads(made)
     return {
@@ -577,7 +524,7 @@ def test_argilla_gets_the_settings_of_its_dataset_and_a_line_for_each_triplet() 
     assert {question["name"] for question in settings["questions"]} == set(record["suggestions"])
     assert {field["name"] for field in settings["fields"]} == set(record["fields"])
     with pytest.raises(ValueError, match="no triplet"):
-        FORMATS["argilla"].read(json.dumps([record | {"suggestions": {"triplets": {"value": "湯 | 好"}}}]))
+        READERS["argilla"](json.dumps([record | {"suggestions": {"triplets": {"value": "湯 | 好"}}}]))
 
 
 def test_the_score_of_a_prediction_is_the_least_confidence_and_absent_where_one_is_unknown() -> None:

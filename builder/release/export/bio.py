@@ -1,16 +1,15 @@
 """BIO for aspect term extraction: a token and its tag on a line, a tab between, an empty line behind each review.
-Pure, both ways.
+Pure.
 
 Tokens are characters, or words: then an aspect must begin and end with one.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from builder.core.records import Span
-from builder.release.export.records import Labelled, Skipped, Spans, text_of, tokens
+from builder.release.export.records import Labelled, Skipped, Spans, tokens
 
 Words = Sequence[Span]
 """What tiles a text."""
@@ -20,8 +19,6 @@ _BREAKS = str.maketrans({"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"})
 """An id stands on one line as it is, white space included; line breaks and tabs are written \\n, \\r and \\t, a
 backslash twice.
 """
-_BROKEN = re.compile(r"\\([\\nrt])")
-_MEANT = {"\\": "\\", "n": "\n", "r": "\r", "t": "\t"}
 
 
 def characters(text: str) -> Words:
@@ -66,38 +63,3 @@ def _lines(review: Labelled, words: Words) -> Iterator[str]:
         tag = "O" if inside is None else "B" if inside[0] == start else "I"
         yield f"{''.join(shown[start:end])}\t{tag}\n"
     yield "\n"
-
-
-def read(content: str) -> list[tuple[str, str, Words, list[Span]]]:
-    """(id, text, words, aspects) of each review; ValueError with the line of one that cannot be read."""
-    reviews: list[tuple[str, str, Words, list[Span]]] = []
-    name, words, tags = "", [], []  # type: tuple[str, list[str], list[str]]
-    for number, line in enumerate(content.split("\n"), start=1):
-        token, tab, tag = line.rpartition("\t")
-        if not tab and line.startswith(_ID):
-            name = _BROKEN.sub(lambda match: _MEANT[match[1]], line.removeprefix(_ID))
-        elif not line:
-            if words:
-                reviews.append(_review(name or str(len(reviews) + 1), words, tags))
-            name, words, tags = "", [], []
-        elif not tab or tag not in ("B", "I", "O") or (tag == "I" and (not tags or tags[-1] == "O")):
-            raise ValueError(f"line {number}: no token with B, I or O: {line!r}")
-        else:
-            words.append(token)
-            tags.append(tag)
-    return reviews
-
-
-def _review(name: str, shown: Sequence[str], tags: Sequence[str]) -> tuple[str, str, Words, list[Span]]:
-    text = "".join(text_of(list(token)) for token in shown)
-    words: list[Span] = []
-    spans: list[Span] = []
-    at = 0
-    for token, tag in zip(shown, tags, strict=True):
-        words.append((at, at + len(token)))
-        if tag == "B":
-            spans.append(words[-1])
-        elif tag == "I":
-            spans[-1] = (spans[-1][0], at + len(token))
-        at += len(token)
-    return name, text, words, spans

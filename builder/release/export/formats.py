@@ -44,14 +44,13 @@ _DEV = {"valid": "dev"}
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """`file` is the name of a split's file with {split}, which `called` may rename; `read` its reader; `text` and
+    """`file` is the name of a split's file with {split}, which `called` may rename; `text` and
     `label` say why something cannot be held. `beside`: files that the tool needs too, by name.
     """
 
     about: str
     file: str
     write: Callable[[Iterable[Labelled]], str]
-    read: Callable[[str], list[Labelled]]
     text: Refused = _nothing
     label: Callable[[TripletLabel], str | None] = _nothing
     called: Mapping[str, str] = field(default_factory=dict)
@@ -65,44 +64,37 @@ class Format:
 _spaced = partial(Format, text=aste.refused_text, label=aste.refused, called=_DEV)
 """Those of spaced tokens, which refuse the same."""
 FORMATS: dict[str, Format] = {
-    "aste-v2": _spaced("ASTE-Data-V2, every token index of a span", "{split}_triplets.txt", aste.v2, aste.read_v2),
-    "span-aste": _spaced(
-        "Span-ASTE, first and last token of a span", "{split}.txt", aste.span_aste, aste.read_span_aste
-    ),
+    "aste-v2": _spaced("ASTE-Data-V2, every token index of a span", "{split}_triplets.txt", aste.v2),
+    "span-aste": _spaced("Span-ASTE, first and last token of a span", "{split}.txt", aste.span_aste),
     "pyabsa": Format(
         "PyABSA, a line for each review with all its triplets",
         "{split}.dat.aste",
         aste.pyabsa,
-        aste.read_pyabsa,
         aste.pyabsa_refused_text,
         aste.pyabsa_refused,
     ),
-    "gts": _spaced("GTS, tags for each aspect and its opinions", "{split}.json", gts.dump, gts.read),
+    "gts": _spaced("GTS, tags for each aspect and its opinions", "{split}.json", gts.dump),
     "semeval": Format(
         "SemEval-2022 task 10, structured sentiment",
         "{split}.json",
         semeval.dump,
-        semeval.read,
         called=_DEV,
     ),
     "label-studio": Format(
         "Label Studio tasks with predictions, and the labelling config that they need",
         "{split}.json",
         annotation_tools.label_studio,
-        annotation_tools.read_label_studio,
         beside={"labelling-config.xml": annotation_tools.LABELLING_CONFIG},
     ),
     "doccano": Format(
         "doccano, spans and relations",
         "{split}.jsonl",
         annotation_tools.doccano,
-        annotation_tools.read_doccano,
     ),
     "argilla": Format(
         "Argilla records with suggestions, and the settings of their dataset",
         "{split}.json",
         annotation_tools.argilla,
-        annotation_tools.read_argilla,
         beside={"settings.json": annotation_tools.SETTINGS},
     ),
 }

@@ -1,5 +1,5 @@
 r"""GTS (Wu et al. 2020): JSON with one entry for each aspect, its place and its opinions' as `tok\B tok\I tok\O`.
-Pure, both ways.
+Pure.
 
 What a row says beside places and polarities stands in the same objects; `triplets` of an entry has an item for each of
 its opinions.
@@ -10,21 +10,17 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 
-from builder.core.files import parse_json
 from builder.core.records import Polarity
 from builder.release.export.records import (
     Labelled,
     Spans,
     TripletLabel,
-    checked,
     review_details,
-    text_of,
     tokens,
     triplet_details,
 )
 
 SENTIMENTS: Mapping[Polarity, str] = {"POS": "positive", "NEG": "negative", "NEU": "neutral"}
-_POLARITIES = {name: polarity for polarity, name in SENTIMENTS.items()}
 
 
 def dump(reviews: Iterable[Labelled]) -> str:
@@ -72,33 +68,3 @@ def _tags(words: list[str], elements: list[Spans]) -> str:
     for ((start, end),) in elements:
         tags[start:end] = ["B"] + ["I"] * (end - start - 1)
     return " ".join(f"{word}\\{tag}" for word, tag in zip(words, tags, strict=True))
-
-
-def read(content: str) -> list[Labelled]:
-    """The rows of a GTS file, a JSON list. ValueError where it is not in the format."""
-    reviews = []
-    for entry in parse_json(content):
-        labels = [
-            TripletLabel(aspect, opinion, _POLARITIES[triple["sentiment"]])
-            for triple in entry["triples"]
-            for aspect in _spans(triple["target_tags"])
-            for opinion in _spans(triple["opinion_tags"])
-        ]
-        reviews.append(checked(Labelled(str(entry["id"]), text_of(entry["sentence"].split(" ")), tuple(labels))))
-    return reviews
-
-
-def _spans(tagged: str) -> list[Spans]:
-    r"""The spans of `tok\B tok\I tok\O`."""
-    spans: list[tuple[int, int]] = []
-    before = "O"
-    for n, token in enumerate(tagged.split(" ")):
-        tag = token[-1:]
-        if tag == "B":
-            spans.append((n, n + 1))
-        elif tag == "I" and before != "O":
-            spans[-1] = (spans[-1][0], n + 1)
-        elif tag != "O":
-            raise ValueError(f"tag {token!r} at {n}")
-        before = tag
-    return [(span,) for span in spans]
