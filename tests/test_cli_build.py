@@ -15,7 +15,7 @@ from builder.cli.build import build
 from builder.cli.build_voice import WIDTH, Voice, describe_stage
 from builder.core.config import resolve
 from builder.core.settings import Config, Discriminate, Evaluate, SelfTrain
-from builder.pages.report.blocks import roughly_spoken, spoken_seconds
+from builder.pages.report.blocks import spoken_seconds
 from builder.pipeline import outcome as previews
 from builder.pipeline.outcome import preview, read_outcome
 from builder.pipeline.pipeline import STAGES, Done
@@ -217,22 +217,6 @@ def test_a_stage_says_no_more_than_what_happens_in_it() -> None:
     assert described(rounds)[1] == "training on them, in rounds"
     assert described(rules) == ["no model judges them", "keeping what the rules found", "no labels to score by"]
     assert described(gold)[2] == "scoring by the labels given"
-
-
-@pytest.mark.parametrize(
-    ("seconds", "shown"),
-    [
-        (0.4, "0 s"),
-        (8.2, "8 s"),
-        (42, "40 s"),
-        (58, "1 min"),
-        (200, "3 min"),
-        (7_830, "2 h 10 min"),
-        (3_590, "1 h 00 min"),
-    ],
-)
-def test_an_estimate_is_no_more_exact_than_it_can_be(seconds: float, shown: str) -> None:
-    assert roughly_spoken(seconds) == shown
 
 
 def test_a_program_hears_of_a_stage_as_soon_as_it_is_done(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -211,36 +211,6 @@ def write_other(folder: Path) -> Path:
     return folder / "b.bio"
 
 
-@pytest.mark.parametrize(
-    ("preset", "key", "lines"),
-    [
-        ("iws-2024", "paper.epochs", ["  here     5 (preset iws-2024: appendix 11.1, each iteration)"]),
-        ("boostaug-2022", "boostaug.batch", ["  here     16 (preset boostaug-2022: section 3.3)"]),
-        (
-            "cbert-2019",
-            "cbert.epochs",
-            ["set it   builder augment METHOD --set cbert.epochs=", "here     50 (preset cbert-2019"],
-        ),
-        (
-            "cbert-2019",
-            "models",
-            ["--models of builder bench", '  here     "cnn:filters=3+4+5,rnn"'],
-        ),
-        (
-            "masked-seq2seq-2020",
-            "masked_seq2seq",
-            ["masked_seq2seq.r = 0.5 (preset masked-seq2seq-2020: section 4.2.1"],
-        ),
-        ("masked-seq2seq-2020", "release.licence", ["the preset masked-seq2seq-2020 does not set it"]),
-        ("iws-2024", "boostaug.batch", ["Texts in an optimiser step of a base.", "does not set it"]),
-    ],
-)
-def test_one_setting_is_explained_with_what_a_preset_makes_of_it(preset: str, key: str, lines: list[str]) -> None:
-    shown = run("config", key, "--preset", preset)
-    assert shown.exit_code == 0, repr(shown.exception)
-    assert [line for line in lines if line not in shown.output] == []
-
-
 def test_a_model_that_a_page_names_has_the_training_of_its_preset() -> None:
     """A model behind --models stands in place of the preset's, with all its settings: none may be forgotten."""
     for words in (words for _, words in commands() if "boostaug-2022" in words and "--models" in words):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TextIO, cast
 
 import click
 
-from builder.cli.options import complete_columns, device_option
+from builder.cli.options import device_option
 from builder.cli.printing import json_option, shows_colour, styled_output
 from builder.core.wording import counted
 
@@ -34,10 +34,9 @@ if TYPE_CHECKING:
     help="How to write it: by default as the ending of --output says, and without --output a table.",
 )
 @json_option(value="jsonl")
-@click.option("--text-column", shell_complete=complete_columns, help="Column with the text; guessed if not given.")
+@click.option("--text-column", help="Column with the text; guessed if not given.")
 @click.option(
     "--id-column",
-    shell_complete=complete_columns,
     help="Column with ids; guessed if not given, else the number of the row.",
 )
 @click.option("--encoding", help="Encoding of the file, if it is not Unicode.")

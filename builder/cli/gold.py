@@ -35,22 +35,10 @@ POOL = click.option("--pool", "pool_id", help="Id of the pool, or its first char
     show_default=True,
     help="Where to sample.",
 )
-@click.option(
-    "--stratify", default="", help="Sample by strata: length, rating, polarity, disagreement (comma-separated)."
-)
-@click.option(
-    "--allocation",
-    type=click.Choice(["proportional", "equal"]),
-    default="proportional",
-    show_default=True,
-    help="Places a stratum gets.",
-)
 @click.option("--list", "show", is_flag=True, help="List the pools that are there instead.")
 @WORKDIR
 @click.option("--json", "as_json", is_flag=True, help="Print the list as JSON; only with --list.")
-def pool(
-    n: int, seed: int, split: str, stratify: str, allocation: str, show: bool, workdir: Path, as_json: bool
-) -> None:
+def pool(n: int, seed: int, split: str, show: bool, workdir: Path, as_json: bool) -> None:
     """Draw a sample of candidates to label.
 
     A pool holds what the rules and all variants propose for the sampled reviews, each candidate once, in blinded order.
@@ -63,13 +51,10 @@ def pool(
         return
     if as_json:
         raise click.UsageError("--json prints the list of pools: give --list, too")
-    strata = tuple(stratum.strip() for stratum in stratify.split(",") if stratum.strip())
-    made = make_pool(workdir, PoolSettings(n, seed, split, strata, allocation))
+    made = make_pool(workdir, PoolSettings(n, seed, split))
     reviews = made.pool.reviews
     if made.available < n:
         click.echo(f"split {split} has only {counted(made.available, 'distinct review')}: all are in", err=True)
-    for cell in sorted({review.stratum for review in reviews} - {""}):
-        click.echo(f"  {cell}: {counted(sum(review.stratum == cell for review in reviews), 'review')}")
     empty = sum(not review.candidates for review in reviews)
     click.echo(_proposed(made))
     click.echo(

@@ -10,7 +10,6 @@ from pathlib import Path
 import click
 
 from builder.cli.build import WORKDIR
-from builder.cli.options import complete_queries
 from builder.cli.printing import AS_JSON, FORMAT, LIMIT, OUTPUT, SAFE, fetched, put_rows
 from builder.core.wording import counted
 
@@ -56,7 +55,7 @@ def sql(
 
 
 @click.command()
-@click.argument("name", required=False, shell_complete=complete_queries)
+@click.argument("name", required=False)
 @WORKDIR
 @FORMAT
 @OUTPUT

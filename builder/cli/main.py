@@ -193,12 +193,17 @@ def main() -> None:
 _NO_LABELLER = "`builder gold judge` has a language model label a pool"
 _NO_PLAN = "build from fewer reviews: `builder status` says what each stage took"
 _DESCRIBED = '`builder sql "SELECT * FROM descriptions"` says what there is'
+_SHOWN = "`builder build --show-config` says what is set, and where"
 _NEW = {"label": _NO_LABELLER, "plan": _NO_PLAN, "tables": _DESCRIBED, "schema": _DESCRIBED}
 GONE = {("cli", name): new for name, new in _NEW.items()} | {
     ("gold", "label"): _NO_LABELLER,
     ("setup", "plan"): _NO_PLAN,
     ("db", "tables"): _DESCRIBED,
     ("db", "schema"): _DESCRIBED,
+    ("config", "--config"): _SHOWN,
+    ("config", "--workdir"): _SHOWN,
+    ("pool", "--stratify"): "a pool is a plain sample: make it larger, or of another --split",
+    ("pool", "--allocation"): "a pool is a plain sample: make it larger, or of another --split",
     ("model", "trim"): "a base is used as it is",
     ("model", "check"): "a build says within seconds, before its first stage, whether its base can serve",
     ("model", "distil"): "the model that builder ships reads on any CPU: `builder extract --source E`",

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import click
 
-from builder.cli.options import complete_presets, complete_settings
 from builder.cli.printing import shows_colour, styled_output
 from builder.core.settings import DEFAULT_WORKDIR
 from builder.core.wording import counted
@@ -35,53 +34,33 @@ def init(path: Path, force: bool) -> None:
 
 
 @click.command()
-@click.argument("key", required=False, shell_complete=complete_settings)
-@click.option("--config", "file", type=click.Path(path_type=Path), help="Also say what this settings file sets.")
-@click.option("--workdir", type=click.Path(path_type=Path), help="Also say what the build in this directory used.")
-@click.option(
-    "--preset",
-    metavar="NAME",
-    shell_complete=complete_presets,
-    help="Also say what this preset sets; without KEY: all of it, with the paper's sections.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print the list as JSON; only without KEY.")
-def config(key: str | None, file: Path | None, workdir: Path | None, preset: str | None, as_json: bool) -> None:
+@click.argument("key", required=False)
+@click.option("--preset", metavar="NAME", help="List what this preset sets, with the paper's sections; without KEY.")
+@click.option("--json", "as_json", is_flag=True, help="Print the list as JSON; without KEY.")
+def config(key: str | None, preset: str | None, as_json: bool) -> None:
     """Explain a setting.
 
-    KEY is one such as release.licence, or a section such as release. Without KEY all are listed.
+    KEY is one such as release.licence, or a section such as release. Without KEY all are listed. `builder build
+    --show-config` says what is set, and where.
     """
-    from operator import attrgetter
+    from tabulate import tabulate
 
     from builder.augment.settings import AugmentSettings
-    from builder.core.config import resolve
-    from builder.core.presets import preset_commands
-    from builder.pipeline import builds
-    from builder.pipeline.settings_file import all_settings, explained, explained_by_preset, preset_rows
+    from builder.cli.printing import put_rows
+    from builder.pipeline.settings_file import all_settings, explained, preset_rows
 
-    if key is None:
-        from tabulate import tabulate
-
-        from builder.cli.printing import put_rows
-
-        widths = [None, 24, 70] if sys.stdout.isatty() else None
-        rows = list(preset_rows(preset) if preset else all_settings())
-        headers = ["command", "key", "value", "from"] if preset else ["key", "default", "meaning"]
-        if as_json:
-            put_rows(headers, rows, "json", limit=len(rows))
-            return
-        click.echo(tabulate(rows, headers=headers, maxcolwidths=None if preset else widths, disable_numparse=True))
+    if key is not None:
+        if as_json or preset:
+            raise click.UsageError(f"{'--json' if as_json else '--preset'} lists settings: leave out KEY")
+        click.echo("\n".join(explained(key, {"builder augment METHOD": AugmentSettings})))
         return
+    rows = list(preset_rows(preset) if preset else all_settings())
+    headers = ["command", "key", "value", "from"] if preset else ["key", "default", "meaning"]
     if as_json:
-        raise click.UsageError("--json prints the list of settings: leave out KEY")
-    others: dict[str, type] = {"builder augment METHOD": AugmentSettings}
-    if preset and not file and not workdir:
-        click.echo("\n".join(explained_by_preset(key, preset, others)))
+        put_rows(headers, rows, "json", limit=len(rows))
         return
-    by_preset = preset if preset and "build" in preset_commands(preset) else ""
-    resolved = builds.remembered(workdir).resolved if workdir else resolve(file, preset=by_preset) if file else None
-    value = attrgetter(key)(resolved.config) if resolved and key in resolved.origin else None
-    origin = (str(workdir) if workdir else resolved.origin.get(key, "")) if resolved else ""
-    click.echo("\n".join(explained(key, value, origin, others)))
+    widths = [None, 24, 70] if sys.stdout.isatty() and not preset else None
+    click.echo(tabulate(rows, headers=headers, maxcolwidths=widths, disable_numparse=True))
 
 
 @click.command()

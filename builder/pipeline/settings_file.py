@@ -16,7 +16,6 @@ import typing
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
-from types import MappingProxyType
 
 from builder.core.config import written_value
 from builder.core.errors import ConfigError, did_you_mean
@@ -111,10 +110,8 @@ def commented_settings(name: str) -> str:
     return "\n".join(parts).rstrip() + "\n"
 
 
-def explained(
-    key: str, value: object = None, origin: str = "", others: Mapping[str, type] = MappingProxyType({})
-) -> Iterator[str]:
-    """What a setting means, in lines; those of a section, a line each. `value` and `origin`: as it is set somewhere.
+def explained(key: str, others: Mapping[str, type]) -> Iterator[str]:
+    """What a setting means, in lines; those of a section, a line each.
 
     `others`: the settings of other commands than `builder build`. ConfigError for a key that there is not.
     """
@@ -128,7 +125,7 @@ def explained(
             yield from (f"  {fact.key:<{width}}  {fact.sentence}" for fact in within)
             return
         if key in known:
-            yield from _fact_lines(known[key], command, value, origin)
+            yield from _fact_lines(known[key], command)
             return
     names = [fact.key for fact in setting_facts(Config)]
     ending = [name for name in names if name.rpartition(".")[2] == key]
@@ -138,42 +135,17 @@ def explained(
     raise ConfigError(f"unknown setting {key!r}", fix=f"{hint}`builder setup config` lists all")
 
 
-def _fact_lines(fact: SettingFacts, command: str, value: object, origin: str) -> Iterator[str]:
+def _fact_lines(fact: SettingFacts, command: str) -> Iterator[str]:
     shown = written_value(fact.default)
     yield f"{fact.key}: {fact.sentence}"
     yield f"  value    {', '.join(map(written_value, fact.choices)) if fact.choices else fact.kind}"
     yield f"  default  {shown}"
-    if origin:
-        yield f"  here     {written_value(value)} ({origin})"
     if command == "builder build":
         section = f"[{fact.section[:-1]}] " if fact.section else ""
         yield f"  in TOML  {section}{fact.name} = {shown}"
         yield f"  or       {command} --set {fact.key}={_on_command_line(fact)}"
     else:
         yield f"  set it   {command} --set {fact.key}={_on_command_line(fact)}"
-
-
-def explained_by_preset(key: str, preset: str, others: Mapping[str, type]) -> Iterator[str]:
-    """As `explained`, with what a preset sets; its values for options of commands are explained too."""
-    known = {fact.key for cls in others.values() for fact in setting_facts(cls)}
-    for command in preset_commands(preset):
-        lines = read_preset(preset, command)
-        if within := {name: line for name, line in lines.items() if name.startswith(f"{key}.")}:
-            yield from explained(key, others=others)
-            yield ""
-            yield from (f"  {name} = {written_value(line.value)} ({line.origin})" for name, line in within.items())
-            return
-        line = lines.get(key)
-        if line is None:
-            continue
-        if command == "build" or key in known:
-            yield from explained(key, line.value, line.origin, others)
-        else:
-            yield f"--{key.replace('_', '-')} of builder {command}: `builder {command} --help` explains it."
-            yield f"  here     {written_value(line.value)} ({line.origin})"
-        return
-    yield from explained(key, others=others)
-    yield f"  here     the preset {preset} does not set it"
 
 
 def all_settings() -> Iterator[tuple[str, str, str]]:

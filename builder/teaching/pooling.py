@@ -18,7 +18,7 @@ from pathlib import Path
 from builder.core.errors import ConfigError, InputError, WorkdirError, did_you_mean
 from builder.core.files import write_atomically
 from builder.core.records import Label, Pool
-from builder.gold.pool import PROPOSED, LayerReview, PoolLayer, PoolSettings, make, name_of, sample
+from builder.gold.pool import LayerReview, PoolLayer, PoolSettings, make, name_of, sample
 from builder.pipeline.layers import read_layer
 from builder.release.export.formats import NAMES, Words, export, skipped_lines
 from builder.release.export.records import ReviewRow, triplet_row
@@ -60,13 +60,8 @@ def make_pool(workdir: Path, settings: PoolSettings) -> PoolResult:
                 where=str(workdir),
                 fix="choose --split train, valid, test or all",
             )
-        proposed = (
-            pools.proposals(connection, systems, [review.id for review in reviews])
-            if PROPOSED & set(settings.strata)
-            else {}
-        )
-        chosen = sample(reviews, proposed, systems, settings)
-        proposed = proposed or pools.proposals(connection, systems, [review.id for review, _ in chosen])
+        chosen = sample(reviews, settings)
+        proposed = pools.proposals(connection, systems, [review.id for review in chosen])
         pool = make(chosen, proposed, systems, settings)
         new = not pools.exists(connection, pool.id)
         if new:
