@@ -121,17 +121,9 @@ STAGES: tuple[Stage, ...] = (
     ),
 )
 _FILES = (
-    "evaluate.gold",
-    "evaluate.silver",
-    "annotate.models",
-    "paper.base",
-    "encoder.base",
-    "lexicons.dir",
-    "lexicons.mode",
-    "rules.dir",
-    "rules.mode",
-    "domain",
-)
+    "evaluate.gold", "evaluate.silver", "annotate.models", "paper.base", "encoder.base", "lexicons.dir",
+    "lexicons.mode", "rules.dir", "rules.mode", "domain",
+)  # fmt: skip
 """Settings that name files or pools, whose digests go into the keys in their place."""
 _BY_NAME = {stage.name: stage for stage in STAGES}
 

@@ -43,18 +43,9 @@ from builder.store import db, released, reviews, runs, triplets
 from builder.store.labels import GOLD, SILVER, LabelledLayer
 
 REASONS = (
-    "unsure",
-    "whole",
-    "masked",
-    "span",
-    "contradiction",
-    "overlap",
-    "masked-duplicate",
-    "near-duplicate",
-    "emptied",
-    "empty",
-    "unlabelled",
-)
+    "unsure", "whole", "masked", "span", "contradiction", "overlap", "masked-duplicate", "near-duplicate", "emptied",
+    "empty", "unlabelled",
+)  # fmt: skip
 NO_JUDGE = "No model judged the triplets"
 _WITHOUT_EFFECT = (
     "workers", "engine", "scheduler", "evaluate.gold", "evaluate.gold_annotators", "evaluate.silver", "annotate.models",
@@ -281,18 +272,9 @@ def _matching(context: Context, folder: Path, facts: Facts, digest: str) -> Iter
 
 
 _OF_MAKING = (
-    "builder",
-    "config",
-    "signatures",
-    "folders",
-    "files",
-    "version",
-    "parent",
-    "parent_name",
-    "date",
-    "reason",
+    "builder", "config", "signatures", "folders", "files", "version", "parent", "parent_name", "date", "reason",
     "change",
-)
+)  # fmt: skip
 """Keys of a manifest that say how and when a release was made; the others say what its data are."""
 
 

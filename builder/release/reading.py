@@ -68,12 +68,8 @@ _TREE = "JSON of finite numbers"
 _METRIC = {"system": "text", "split": "text", "metric": "text", "value": "number", "*": "number or null"}
 _FIGURE = {"figure": "text", "of": "text", "by": "text", "value": "number", "*": "number or null"}
 _LAYER = {
-    "annotation": "text",
-    "labelled_by": "text",
-    "reviews": "count",
-    "triplets": "count",
-    "annotators?": "who labelled",
-}
+    "annotation": "text", "labelled_by": "text", "reviews": "count", "triplets": "count", "annotators?": "who labelled",
+}  # fmt: skip
 _SPLIT = {
     "source": "text",
     "annotation": "text",
