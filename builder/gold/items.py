@@ -277,14 +277,9 @@ def items(
         for place, candidate in enumerate(first):
             label = labels.get(candidate.id) if candidate else None
             yield LabelItem(
-                pool.id,
-                review,
-                candidate,
-                label,
-                () if place else added,
-                not place and review.id in checked,
+                pool.id, review, candidate, label, () if place else added, not place and review.id in checked,
                 others.get(candidate.id, "") if candidate else "",
-            )
+            )  # fmt: skip
 
 
 def label_text(label: Label | None) -> str:

@@ -298,17 +298,9 @@ def _prepare(config: Config, workdir: Path, words: ArrivedWords) -> _Worker:
 def _build(worker: _Worker, task: SplitRange) -> BuiltRange:
     with uncollected(), db.reading(worker.workdir) as connection:
         context = Context(
-            connection,
-            worker.config,
-            worker.workdir,
-            inputs=(),
-            out=worker.workdir,
-            lexicon=worker.lexicon,
-            rules=(),
-            key="",
-            keys={},
-            folders=worker.folders,
-        )
+            connection, worker.config, worker.workdir, inputs=(), out=worker.workdir, lexicon=worker.lexicon, rules=(),
+            key="", keys={}, folders=worker.folders,
+        )  # fmt: skip
         built = list(build_reviews(context, worker.categories, task))
         # All normal texts at the end: OpenCC takes longer for a text where other work came before it.
         return BuiltRange(built, [normal(review.text) if review.text else "" for review in built])

@@ -121,18 +121,10 @@ def reading(workdir: Path, cell: int = queries.CELL, heap: int | None = None) ->
 _NO_READS = frozenset(
     getattr(sqlite3, f"SQLITE_{name}")
     for name in [
-        "ATTACH",
-        "DETACH",
-        "TRANSACTION",
-        "SAVEPOINT",
-        "REINDEX",
-        "ANALYZE",
-        "CREATE_TEMP_TABLE",
-        "CREATE_TEMP_VIEW",
-        "CREATE_TEMP_INDEX",
-        "CREATE_TEMP_TRIGGER",
+        "ATTACH", "DETACH", "TRANSACTION", "SAVEPOINT", "REINDEX", "ANALYZE", "CREATE_TEMP_TABLE", "CREATE_TEMP_VIEW",
+        "CREATE_TEMP_INDEX", "CREATE_TEMP_TRIGGER",
     ]
-)
+)  # fmt: skip
 """What would do something, or nothing without a word. Writing itself is refused by mode=ro: virtual tables declare
 themselves by CREATE TABLE.
 """

@@ -201,18 +201,10 @@ def keep(connection: sqlite3.Connection, answer: JudgeAnswer) -> None:
         " completion_tokens, at)"
         " VALUES (?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING",
         (
-            answer.payload_hash,
-            answer.model,
-            answer.endpoint,
-            answer.payload,
-            answer.raw,
-            answer.asked,
-            answer.parsed,
-            answer.prompt_tokens,
-            answer.completion_tokens,
-            now(),
+            answer.payload_hash, answer.model, answer.endpoint, answer.payload, answer.raw, answer.asked, answer.parsed,
+            answer.prompt_tokens, answer.completion_tokens, now(),
         ),
-    )
+    )  # fmt: skip
 
 
 def _spans(label: Label) -> str | None:

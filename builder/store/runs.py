@@ -90,18 +90,10 @@ def finish_round(connection: sqlite3.Connection, done: Round) -> None:
         "INSERT OR REPLACE INTO rounds (variant, round, key, model, reviews, triplets, predicted, accepted, added,"
         " seconds) VALUES (?,?,?,?,?,?,?,?,?,?)",
         (
-            done.variant,
-            done.round,
-            done.key,
-            done.model,
-            done.reviews,
-            done.triplets,
-            done.predicted,
-            done.accepted,
-            done.added,
-            round(done.seconds, 3),
+            done.variant, done.round, done.key, done.model, done.reviews, done.triplets, done.predicted, done.accepted,
+            done.added, round(done.seconds, 3),
         ),
-    )
+    )  # fmt: skip
 
 
 def forget_rounds(connection: sqlite3.Connection, variant: str) -> None:
