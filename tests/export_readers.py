@@ -67,24 +67,16 @@ def read_semeval(content: str) -> list[Labelled]:
     ]  # fmt: skip
 
 
-def read_bio(content: str) -> list[tuple[str, str, list[Span], list[Span]]]:
-    """(id, text, words, aspects) of each review."""
+def read_bio(content: str) -> list[tuple[str, str, list[Span]]]:
+    """(id, text, aspects) of each review."""
     meant = {"\\\\": "\\", "\\n": "\n", "\\r": "\r", "\\t": "\t"}
     found = []
     for block in content.split("\n\n")[:-1]:
         head, *lines = block.split("\n")
-        words: list[Span] = []
-        aspects: list[Span] = []
-        text = ""
-        for token, tag in (line.rsplit("\t", 1) for line in lines):
-            words.append((len(text), len(text) + len(token)))
-            text += text_of(list(token))
-            if tag == "B":
-                aspects.append(words[-1])
-            elif tag == "I":
-                aspects[-1] = (aspects[-1][0], len(text))
+        words, tags = zip(*(line.rsplit("\t", 1) for line in lines), strict=True)
+        aspects = [match.span() for match in re.finditer("BI*", "".join(tags))]
         name = re.sub(r"\\[\\nrt]", lambda match: meant[match[0]], head.removeprefix("# id = "))
-        found.append((name, text, words, aspects))
+        found.append((name, text_of(words), aspects))
     return found
 
 

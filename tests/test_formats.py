@@ -8,20 +8,18 @@ import ast
 import csv
 import io
 import json
-import shutil
-from collections.abc import Sequence
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from conftest import LAYOUTS, ROOT, Built, Command
+from conftest import LAYOUTS, ROOT, Command
 from export_readers import READERS, read_bio, read_csv, read_label_studio, read_paper, read_xlsx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builder.core.errors import ConfigError
-from builder.core.records import POLARITIES, Span
-from builder.release.export import annotation_tools, aste, bio, gts, semeval
+from builder.core.records import POLARITIES
+from builder.release.export import annotation_tools, aste, gts, semeval
 from builder.release.export.formats import CARRIES, FORMATS, NAMES, OTHERS, export, skipped_lines
 from builder.release.export.records import (
     REVIEW_DETAILS,
@@ -35,7 +33,6 @@ from builder.release.export.records import (
     labelled,
     surface,
 )
-from builder.store import db
 
 HOSTILE = (
     "湯頭很鹹服務好不 "
@@ -136,21 +133,16 @@ def test_the_lossless_formats_keep_the_ids_too(listed: list[Labelled]) -> None:
 
 @given(listed=reviews())
 def test_bio_gives_back_each_text_and_each_aspect_that_tags_can_show(listed: list[Labelled]) -> None:
-    def pairs(texts: Sequence[str]) -> list[Sequence[Span]]:
-        """Words of two characters."""
-        return [[(i, min(i + 2, len(text))) for i in range(0, len(text), 2)] for text in texts]
-
-    for name, words in (("bio-chars", None), ("bio-words", pairs)):
-        made = export(name, "train", [row(one) for one in listed], words=words)
-        kept = [one for one in listed if one.id not in {skipped.id for skipped in made.skipped}]
-        found = read_bio(made.content)
-        assert [(i, text) for i, text, _, _ in found] == [(one.id, one.text) for one in kept]
-        assert sum(len(aspects) for *_, aspects in found) == made.labels
-        for one, (_, _, _, aspects) in zip(kept, found, strict=True):
-            assert {(span,) for span in aspects} == {label.aspect for label in one.labels}
-        for skipped in made.skipped:
-            (review,) = [one for one in listed if one.id == skipped.id]
-            assert skipped.labels == len({label.aspect for label in review.labels})
+    made = export("bio-chars", "train", [row(one) for one in listed])
+    kept = [one for one in listed if one.id not in {skipped.id for skipped in made.skipped}]
+    found = read_bio(made.content)
+    assert [(i, text) for i, text, _ in found] == [(one.id, one.text) for one in kept]
+    assert sum(len(aspects) for *_, aspects in found) == made.labels
+    for one, (_, _, aspects) in zip(kept, found, strict=True):
+        assert {(span,) for span in aspects} == {label.aspect for label in one.labels}
+    for skipped in made.skipped:
+        (review,) = [one for one in listed if one.id == skipped.id]
+        assert skipped.labels == len({label.aspect for label in review.labels})
 
 
 TEXT = "餐點不會太鹹，店員 很親切#"
@@ -256,7 +248,7 @@ def test_the_paper_comes_back_as_words() -> None:
 
 
 def test_a_name_that_is_no_format_is_an_error_that_lists_them() -> None:
-    with pytest.raises(ConfigError, match=r"unknown format 'conll'; known: aste-v2, .*bio-words"):
+    with pytest.raises(ConfigError, match=r"unknown format 'conll'; known: aste-v2, .*bio-chars"):
         export("conll", "train", [])
     assert set(NAMES) == {*FORMATS, *OTHERS}
 
@@ -374,8 +366,6 @@ def test_the_command_writes_every_format_of_a_release_and_says_what_it_skipped(h
     assert listing.code == 0
     assert [line.split()[0] for line in listing.out.splitlines()] == list(NAMES)
     for name in NAMES:
-        if name == "bio-words":  # loads the segmenter: in its own test
-            continue
         ran = here("export", release, "--format", name, "--output", tmp_path / name, "--split", "test")
         assert ran.code == 0, ran.err
         aside = list((tmp_path / name).glob("*.skipped.jsonl"))
@@ -409,44 +399,6 @@ def test_the_command_writes_every_format_of_a_release_and_says_what_it_skipped(h
     assert "name the directory of a release" in here("export", "--format", "gts").error
 
 
-def test_words_of_the_embedded_segmenter_tile_the_text_of_a_release(here: Command, tmp_path: Path) -> None:
-    release = LAYOUTS / "v0.1.0"
-    ran = here("export", release, "--format", "bio-words", "--output", tmp_path, "--split", "valid")
-    assert ran.code == 0, ran.err
-    found = read_bio((tmp_path / "valid.bio").read_text(encoding="utf-8"))
-    due = [
-        json.loads(line) for line in (release / "data" / "valid.jsonl").read_text(encoding="utf-8").split("\n") if line
-    ]
-    aside = tmp_path / "valid.bio.skipped.jsonl"
-    out = (
-        {json.loads(line)["id"] for line in aside.read_text(encoding="utf-8").splitlines()} if aside.exists() else set()
-    )
-    assert len(out) < len(due) / 10, "the lexicon's words keep aspects from ending inside a word"
-    due = [one for one in due if one["id"] not in out]
-    assert [(name, text) for name, text, *_ in found] == [(one["id"], one["text"]) for one in due]
-    lengths = [end - start for *_, words, _ in found for start, end in words]
-    assert 1.2 < sum(lengths) / len(lengths) < 2.5, "words, not characters"
-    aspects = [surface(text, (span,)) for _, text, _, those in found for span in those]
-    assert set(aspects) <= {one["aspect"]["text"] for review in due for one in review["triplets"]}
-    assert len(aspects) > 30
-
-
-def test_words_of_a_build_are_taken_as_its_backend_read_them(here: Command, built: Built, tmp_path: Path) -> None:
-    workdir, (release,) = tmp_path / "workdir", built.out.glob("v*")
-    shutil.copytree(built.workdir, workdir)
-    with db.writing(workdir) as connection, db.atomic(connection):
-        connection.execute('UPDATE annotations SET words = \'[[0,3,"NOUN",0,"root"]]\'')
-    ran = here("export", release, "--format", "bio-words", "--output", tmp_path / "kept", "--workdir", workdir)
-    assert ran.code == 0, ran.err
-    found = read_bio((tmp_path / "kept" / "train.bio").read_text(encoding="utf-8"))
-    with db.reading(workdir) as connection:
-        stored = {text for (text,) in connection.execute("SELECT text FROM reviews")}
-    unmasked = [(text, words) for _, text, words, _ in found if text in stored]
-    assert unmasked
-    for text, words in unmasked:
-        assert words == [(0, 3), *((i, i + 1) for i in range(3, len(text)))]
-
-
 def details_in(name: str, made: str | bytes) -> list[dict[str, object]]:
     """What a file of the format says of the two triplets of `ROW`, beside texts and places."""
     if name in ("csv", "xlsx"):
@@ -469,7 +421,7 @@ ROW["triplets"][1] |= {"confidence": 0.5, "verdict": "YY", "opinion_category": "
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_format_carries_of_a_row_what_the_table_of_formats_promises(name: str) -> None:
-    made = export(name, "train", [ROW], words=bio_words)
+    made = export(name, "train", [ROW])
     if CARRIES[name] == "all details":
         triplets = details_in(name, made.payload if name == "xlsx" else made.content)
         assert [{key: triplet[key] for key in TRIPLET_DETAILS} for triplet in triplets] == [
@@ -482,10 +434,6 @@ def test_a_format_carries_of_a_row_what_the_table_of_formats_promises(name: str)
     else:
         assert ("r1" in made.content) is (CARRIES[name] == "the review's id")
         assert "invented" not in made.content
-
-
-def bio_words(texts: Sequence[str]) -> list[Sequence[Span]]:
-    return [bio.characters(text) for text in texts]
 
 
 def test_label_studio_and_doccano_name_the_relation_of_each_triplet() -> None:
@@ -504,7 +452,7 @@ def test_label_studio_and_doccano_name_the_relation_of_each_triplet() -> None:
 def test_reviews_without_a_triplet_are_left_out_where_that_is_asked_for_and_counted(name: str) -> None:
     empty = [{**ROW, "id": f"e{n}", "text": f"昨天第{n}次來", "triplets": []} for n in (1, 2)]
     rows = [empty[0], ROW, empty[1]]
-    whole, made = (export(name, "train", rows, words=bio_words, without_empty=without) for without in (False, True))
+    whole, made = (export(name, "train", rows, without_empty=without) for without in (False, True))
     assert (whole.empty, made.empty) == (0, 2)
     assert (made.labels, made.skipped, whole.reviews - made.reviews) == (whole.labels, whole.skipped, 2)
     if made.content:

@@ -160,9 +160,8 @@ def test_the_loaders_of_others_see_one_sentence_a_line(release: Path, tmp_path: 
         assert [len(sentence.split()) for sentence, _ in lines] == [len(one.text) for one in READERS[name](content)]
 
 
-@pytest.mark.parametrize("name", ["bio-chars", "bio-words"])
-def test_every_line_of_bio_is_two_columns_or_a_name_or_empty(release: Path, tmp_path: Path, name: str) -> None:
-    for written in export_release(release, name, tmp_path):
+def test_every_line_of_bio_is_two_columns_or_a_name_or_empty(release: Path, tmp_path: Path) -> None:
+    for written in export_release(release, "bio-chars", tmp_path):
         content = written.path.read_bytes().decode()
         assert content.splitlines() == content.removesuffix("\n").split("\n")
         for line in content.splitlines():

@@ -175,14 +175,9 @@ def _given_texts(given: tuple[str, ...], source: Path | None, reading: dict[str,
     is_flag=True,
     help="Leave out reviews without a triplet, which many readers of ASTE data refuse.",
 )
-@click.option(
-    "--workdir",
-    type=click.Path(path_type=Path, exists=True, file_okay=False),
-    help="Of the build: bio-words takes its words, in place of segmenting anew.",
-)
 def export(
     release: Path | None, name: str | None, to: Path | None, splits: tuple[str, ...], opinion: str,
-    without_empty: bool, workdir: Path | None,
+    without_empty: bool,
 ) -> None:  # fmt: skip
     """Write a RELEASE in another format.
 
@@ -207,7 +202,7 @@ def export(
         raise click.UsageError("name the directory of a release, such as releases/v0.1.0")
     manifest = opened(release).manifest
     target = to or Path(f"{manifest['name']}-{manifest['version']}-{name}")
-    written = export_release(release, name, target, splits, cast("Opinion", opinion), workdir, without_empty)
+    written = export_release(release, name, target, splits, cast("Opinion", opinion), without_empty)
     for split in written:
         click.echo(
             f"{split.path}: {counted(split.reviews, 'review')}, {split.labels:,} "

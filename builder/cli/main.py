@@ -200,6 +200,7 @@ GONE = {("cli", name): new for name, new in _NEW.items()} | {
     ("setup", "plan"): _NO_PLAN,
     ("db", "tables"): _DESCRIBED,
     ("db", "schema"): _DESCRIBED,
+    ("export", "--workdir"): "BIO is over characters: --format bio-chars",
     ("config", "--config"): _SHOWN,
     ("config", "--workdir"): _SHOWN,
     ("pool", "--stratify"): "a pool is a plain sample: make it larger, or of another --split",

@@ -326,7 +326,7 @@ def layer(split: str, name: str, rows: Sequence[LayerRow]) -> Files:
         layers.path(split, name): b"".join(map(_line, rows)),
         parquet.path(split, name): parquet.dump(rows, layers.schema()),
         f"paper/{whole}.json": b"".join(answers),
-        f"bio/{whole}.bio": bio.dump((sentence, bio.characters(sentence.text)) for sentence in fit).encode(),
+        f"bio/{whole}.bio": bio.dump(fit).encode(),
     }
     skipped = b"".join(refused for _, refused in parts)
     return out | ({f"paper/{whole}.skipped.jsonl": skipped} if skipped else {})

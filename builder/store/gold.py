@@ -185,15 +185,6 @@ def cached(connection: sqlite3.Connection, hashes: Iterable[str]) -> dict[str, s
     return dict(rows.fetchall())
 
 
-def name_next_answer(connection: sqlite3.Connection, payload_hash: str) -> str:
-    """What another answer to a request is kept under: its hash, behind the first one with a number."""
-    known = connection.execute(
-        "SELECT count(*) FROM judge_answers WHERE payload_hash = :hash OR payload_hash GLOB :hash || '#*'",
-        {"hash": payload_hash},
-    ).fetchone()[0]
-    return f"{payload_hash}#{known + 1}" if known else payload_hash
-
-
 def keep(connection: sqlite3.Connection, answer: JudgeAnswer) -> None:
     """Store the raw answer of a language model, under the hash of the request; the first answer to a request stays."""
     connection.execute(

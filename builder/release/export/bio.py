@@ -1,19 +1,15 @@
 """BIO for aspect term extraction: a token and its tag on a line, a tab between, an empty line behind each review.
 Pure.
 
-Tokens are characters, or words: then an aspect must begin and end with one.
+Tokens are characters.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
-from builder.core.records import Span
 from builder.release.export.records import Labelled, Skipped, Spans, tokens
 
-Words = Sequence[Span]
-"""What tiles a text."""
-Review = tuple[Labelled, Words]
 _ID = "# id = "
 _BREAKS = str.maketrans({"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"})
 """An id stands on one line as it is, white space included; line breaks and tabs are written \\n, \\r and \\t, a
@@ -21,25 +17,15 @@ backslash twice.
 """
 
 
-def characters(text: str) -> Words:
-    """Every code point as a word."""
-    return [(i, i + 1) for i in range(len(text))]
-
-
-def aspects(review: Labelled, words: Words) -> tuple[list[Spans], list[Skipped]]:
-    """The aspects that tags can show, in order, and those they cannot: interrupted, across words, or over one that
-    stands before.
-    """
+def aspects(review: Labelled) -> tuple[list[Spans], list[Skipped]]:
+    """The aspects that tags can show, in order, and those they cannot: interrupted, or over one that stands before."""
     count = len({label.aspect for label in review.labels})
-    starts, ends = {start for start, _ in words}, {end for _, end in words}
     kept: list[Spans] = []
     skipped = []
     for aspect, label in sorted({label.aspect: label for label in reversed(review.labels)}.items()):
-        (start, end), *more = aspect
+        (start, _), *more = aspect
         if more:
             reason = "the aspect is interrupted"
-        elif start not in starts or end not in ends:
-            reason = "the aspect does not begin and end with a word"
         elif kept and kept[-1][0][1] > start:
             reason = "the aspect overlaps another one"
         else:
@@ -49,17 +35,15 @@ def aspects(review: Labelled, words: Words) -> tuple[list[Spans], list[Skipped]]
     return kept, skipped
 
 
-def dump(reviews: Iterable[Review]) -> str:
+def dump(reviews: Iterable[Labelled]) -> str:
     """The reviews one after the other, each behind a line with its id."""
-    return "".join(line for review, words in reviews for line in _lines(review, words))
+    return "".join(line for review in reviews for line in _lines(review))
 
 
-def _lines(review: Labelled, words: Words) -> Iterator[str]:
-    kept, _ = aspects(review, words)
+def _lines(review: Labelled) -> Iterator[str]:
+    kept, _ = aspects(review)
     yield f"{_ID}{review.id.translate(_BREAKS)}\n"
-    shown = tokens(review.text)
-    for start, end in words:
-        inside = next((aspect for ((a, b),) in kept for aspect in [(a, b)] if a <= start < b), None)
-        tag = "O" if inside is None else "B" if inside[0] == start else "I"
-        yield f"{''.join(shown[start:end])}\t{tag}\n"
+    for at, token in enumerate(tokens(review.text)):
+        inside = next((start for ((start, end),) in kept if start <= at < end), None)
+        yield f"{token}\t{'O' if inside is None else 'B' if inside == at else 'I'}\n"
     yield "\n"

@@ -14,7 +14,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from builder.core.errors import ConfigError, did_you_mean
-from builder.core.records import Span
 from builder.release.export import annotation_tools, aste, bio, gts, paper, semeval, table
 from builder.release.export.records import (
     Labelled,
@@ -30,8 +29,6 @@ from builder.release.export.records import (
 from builder.release.export.records import triplet as released
 
 Refused = Callable[[str], str | None]
-Words = Callable[[Sequence[str]], list[Sequence[Span]]]
-"""Texts -> the words that tile each."""
 
 
 def _nothing(_: object) -> None:
@@ -105,14 +102,13 @@ OTHERS: dict[str, tuple[str, str]] = {
     "paper": ("the format of Lu et al., questions naming the aspects", "{split}.json"),
     "paper-open": ("the same with open questions", "{split}.json"),
     "bio-chars": ("BIO of aspects over characters", "{split}.bio"),
-    "bio-words": ("BIO of aspects over words, as the build cuts them", "{split}.bio"),
 }
 """Those that hold other things."""
 NAMES = (*FORMATS, *OTHERS)
 _DETAILS, _ID, _NOTHING = "all details", "the review's id", "neither details nor id"
 CARRIES: Mapping[str, str] = {
     **dict.fromkeys(("gts", "semeval", "label-studio", "doccano", "csv", "xlsx"), _DETAILS),
-    **dict.fromkeys(("argilla", "paper", "paper-open", "bio-chars", "bio-words"), _ID),
+    **dict.fromkeys(("argilla", "paper", "paper-open", "bio-chars"), _ID),
     **dict.fromkeys(("aste-v2", "span-aste", "pyabsa"), _NOTHING),
 }
 """What each format has room for beside places and polarities. Details: `REVIEW_DETAILS` and `TRIPLET_DETAILS`."""
@@ -145,11 +141,10 @@ def export(
     split: str,
     rows: Sequence[ReviewRow],
     opinion: Opinion = "opinion",
-    words: Words | None = None,
     without_empty: bool = False,
 ) -> Exported:
-    """The rows of a split in the format `name`, `without_empty` those with a triplet; `words` is needed for bio-words.
-    ConfigError for a name that is not known.
+    """The rows of a split in the format `name`, `without_empty` those with a triplet. ConfigError for a name that is
+    not known.
     """
     numbered = {n: row for n, row in enumerate(rows, start=1) if row["triplets"] or not without_empty}
     kept = list(numbered.values())
@@ -164,7 +159,7 @@ def export(
         elif name.startswith("paper"):
             made = _paper(file, numbered, given=name == "paper")
         else:
-            made = _bio(file, [labelled(row, opinion) for row in kept], words)
+            made = _bio(file, [labelled(row, opinion) for row in kept])
     return replace(made, empty=len(rows) - len(kept))
 
 
@@ -237,7 +232,7 @@ def _paper(file: str, rows: Mapping[int, ReviewRow], given: bool) -> Exported:
     return Exported(file, "".join(lines), len(lines), kept, tuple(skipped))
 
 
-def _bio(file: str, reviews: Sequence[Labelled], words: Words | None) -> Exported:
+def _bio(file: str, reviews: Sequence[Labelled]) -> Exported:
     """Counts aspects."""
     skipped = [
         Skipped(review.id, None, reason, len(_aspects(review)))
@@ -245,17 +240,14 @@ def _bio(file: str, reviews: Sequence[Labelled], words: Words | None) -> Exporte
         if (reason := untokenisable(review.text))
     ]
     out = {review.id for review in skipped}
-    sound = [review for review in reviews if review.id not in out]
-    texts = [review.text for review in sound]
-    tiled = words(texts) if words else [bio.characters(text) for text in texts]
     kept = []
-    for review, tiles in zip(sound, tiled, strict=True):
-        _, refused = bio.aspects(review, tiles)
+    for review in (review for review in reviews if review.id not in out):
+        _, refused = bio.aspects(review)
         if refused:
             skipped.append(refused[0])
         else:
-            kept.append((review, tiles))
-    return Exported(file, bio.dump(kept), len(kept), sum(len(_aspects(review)) for review, _ in kept), tuple(skipped))
+            kept.append(review)
+    return Exported(file, bio.dump(kept), len(kept), sum(len(_aspects(review)) for review in kept), tuple(skipped))
 
 
 def _aspects(review: Labelled) -> set[object]:
