@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, cast
 
 from builder.core.records import Polarity, Span
-from builder.release.export import annotation_tools, aste, gts, paper, semeval, table
+from builder.release.export import annotation_tools, paper, research, table
 from builder.release.export.records import STAND_INS, Labelled, ReviewRow, Spans, TripletLabel, checked, text_of
 
 Pair = tuple[str, str, Polarity]
@@ -38,7 +38,7 @@ def read_gts(content: str) -> list[Labelled]:
         tags = "".join(token[-1] for token in tagged.split(" "))
         return [(match.span(),) for match in re.finditer("BI*", tags)]
 
-    names = {name: polarity for polarity, name in gts.SENTIMENTS.items()}
+    names = {name: polarity for polarity, name in research.SENTIMENTS.items()}
     return [
         checked(Labelled(entry["id"], text_of(entry["sentence"].split(" ")), tuple(
             TripletLabel(aspect, opinion, names[triple["sentiment"]])
@@ -56,7 +56,7 @@ def read_semeval(content: str) -> list[Labelled]:
         assert [text[start:end] for start, end in places] == element[0]
         return places
 
-    names = {name: polarity for polarity, name in semeval.NAMES.items()}
+    names = {name: polarity for polarity, name in research.SEMEVAL_NAMES.items()}
     return [
         checked(Labelled(entry["sent_id"], entry["text"], tuple(
             TripletLabel(*(spans(entry["text"], one[key]) for key in ("Target", "Polar_expression")),
@@ -135,7 +135,7 @@ def read_label_studio(content: str) -> list[Labelled]:
 READERS: dict[str, Callable[[str], list[Labelled]]] = {
     "aste-v2": lambda content: read_aste(content, "####", inclusive=False),
     "span-aste": lambda content: read_aste(content, "#### #### ####", inclusive=True),
-    "pyabsa": lambda content: read_aste(content, "####", inclusive=True, stand_ins=aste.NO_HYPHEN),
+    "pyabsa": lambda content: read_aste(content, "####", inclusive=True, stand_ins=research.NO_HYPHEN),
     "gts": read_gts,
     "semeval": read_semeval,
     "label-studio": read_label_studio,

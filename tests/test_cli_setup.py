@@ -15,9 +15,8 @@ from conftest import Built, Command
 
 from builder.core.config import flat, resolve
 from builder.core.settings import Config
-from builder.pipeline import diagnosis
-from builder.pipeline.diagnosis import EXTRAS, Diagnosis
-from builder.pipeline.settings_file import setting_facts
+from builder.pipeline import setup
+from builder.pipeline.setup import EXTRAS, Diagnosis, setting_facts
 
 # ---- init and config
 
@@ -103,8 +102,8 @@ def test_doctor_finds_this_installation_fit(here: Command, tmp_path: Path) -> No
 def test_doctor_says_how_to_install_what_is_missing(
     here: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    present = diagnosis.find_spec
-    monkeypatch.setattr(diagnosis, "find_spec", lambda name: None if name == "datasette" else present(name))
+    present = setup.find_spec
+    monkeypatch.setattr(setup, "find_spec", lambda name: None if name == "datasette" else present(name))
     out = here("doctor", "--workdir", tmp_path).out
     (line,) = [line for line in out.splitlines() if "extra inspect" in line]
     assert line.startswith("-       extra inspect   for `builder serve`; pip install -e ")
@@ -115,7 +114,7 @@ def test_doctor_ends_with_code_1_where_builder_cannot_work(
     here: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     finding = Diagnosis("models", "broken", "the embedded models cannot be read", "install builder again")
-    monkeypatch.setattr(diagnosis, "_models", lambda: finding)
+    monkeypatch.setattr(setup, "_models", lambda: finding)
     ran = here("doctor", "--workdir", tmp_path)
     assert ran.code == 1
     assert "BROKEN  models          the embedded models cannot be read; install builder again\n" in ran.out

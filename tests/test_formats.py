@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from builder.core.errors import ConfigError
 from builder.core.records import POLARITIES
-from builder.release.export import annotation_tools, aste, gts, semeval
+from builder.release.export import annotation_tools, research
 from builder.release.export.formats import CARRIES, FORMATS, NAMES, OTHERS, export, skipped_lines
 from builder.release.export.records import (
     REVIEW_DETAILS,
@@ -153,16 +153,16 @@ SPACED = "餐 點 不 會 太 鹹 ， 店 員 \u2581 很 親 切 #"
 
 def test_each_line_format_is_written_as_its_own_tools_read_it() -> None:
     one = [Labelled("r1", TEXT, (KIND,))]
-    assert aste.v2(one) == f"{SPACED} ####[([7, 8], [10, 11, 12], 'POS')]\n", (
+    assert research.dump_v2(one) == f"{SPACED} ####[([7, 8], [10, 11, 12], 'POS')]\n", (
         "every index; and a # at the end stays apart from the mark"
     )
-    assert aste.span_aste(one) == f"{SPACED} #### #### ####[([7, 8], [10, 12], 'POS')]\n", "first and last"
-    assert aste.pyabsa(one) == f"{SPACED} ####[((7, 8), (10, 12), 'POS')]\n"
+    assert research.dump_span_aste(one) == f"{SPACED} #### #### ####[([7, 8], [10, 12], 'POS')]\n", "first and last"
+    assert research.dump_pyabsa(one) == f"{SPACED} ####[((7, 8), (10, 12), 'POS')]\n"
     assert (
-        aste.span_aste([Labelled("x", "湯好", (TripletLabel(((0, 1),), ((1, 2),), "NEG"),))])
+        research.dump_span_aste([Labelled("x", "湯好", (TripletLabel(((0, 1),), ((1, 2),), "NEG"),))])
         == "湯 好#### #### ####[([0], [1], 'NEG')]\n"
     )
-    entry = json.loads(gts.dump([Labelled("r1", "湯好喝", (TripletLabel(((0, 1),), ((1, 3),), "NEU"),))]))[0]
+    entry = json.loads(research.dump_gts([Labelled("r1", "湯好喝", (TripletLabel(((0, 1),), ((1, 3),), "NEU"),))]))[0]
     assert entry == {
         "id": "r1", "sentence": "湯 好 喝",
         "triples": [{"uid": "r1-0", "target_tags": "湯\\B 好\\O 喝\\O", "opinion_tags": "湯\\O 好\\B 喝\\I",
@@ -174,7 +174,11 @@ def test_the_published_loaders_split_our_lines_where_we_mean_them_to() -> None:
     """ASTE-Data-V2's and PyABSA's code is `line.split("####")`, Span-ASTE's `line.split("#### #### ####")`;
     tokens are `.split()`.
     """
-    for line, mark in ((aste.v2, "####"), (aste.pyabsa, "####"), (aste.span_aste, "#### #### ####")):
+    for line, mark in (
+        (research.dump_v2, "####"),
+        (research.dump_pyabsa, "####"),
+        (research.dump_span_aste, "#### #### ####"),
+    ):
         sentence, told = line([Labelled("r1", "#" + TEXT + "##", (KIND,))]).split(mark)
         assert "".join(sentence.strip().split()) == "#" + TEXT.replace(" ", "\u2581") + "##"
         assert len(sentence.split()) == len(TEXT) + 3
@@ -193,7 +197,7 @@ def test_a_line_of_pyabsa_holds_all_triplets_of_its_sentence() -> None:
         TripletLabel(b, dear, "NEG"),
         TripletLabel(c, bad, "NEG"),
     )
-    lines = aste.pyabsa([Labelled("1", text, labels)]).splitlines()
+    lines = research.dump_pyabsa([Labelled("1", text, labels)]).splitlines()
     assert len(lines) == 1
     assert ast.literal_eval(lines[0].split("####")[1]) == [
         ((one.aspect[0][0], one.aspect[0][1] - 1), (one.opinion[0][0], one.opinion[0][1] - 1), one.polarity)
@@ -205,7 +209,10 @@ def test_semeval_and_the_annotation_tools_keep_interrupted_opinions_and_count_as
     text = "\U0001f35c" + TEXT
     moved = TripletLabel(((1, 3),), ((3, 5), (6, 7)), "POS")
     one = [Labelled("r1", text, (moved,))]
-    assert json.loads(semeval.dump(one))[0]["opinions"][0]["Polar_expression"] == [["不會", "鹹"], ["3:5", "6:7"]]
+    assert json.loads(research.dump_semeval(one))[0]["opinions"][0]["Polar_expression"] == [
+        ["不會", "鹹"],
+        ["3:5", "6:7"],
+    ]
     task = json.loads(annotation_tools.label_studio(one))[0]
     results = task["predictions"][0]["result"]
     assert [(r["value"]["start"], r["value"]["end"], r["value"]["text"]) for r in results if r["type"] == "labels"] == [

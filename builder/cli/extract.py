@@ -94,8 +94,7 @@ def extract(
     TEXT is a text, or a file in any format that `build` reads, or - for standard input, one text a line. Answers come
     in the same order, one for each text.
     """
-    from builder.pipeline.extracting import extract_texts, read_aspects
-    from builder.pipeline.extraction import build_settings, open_build_system
+    from builder.pipeline.extraction import build_settings, extract_texts, open_build_system, read_aspects
     from builder.release.export.extract_output import writer
 
     convention, aspects = convention or build_settings(workdir, system).rules.convention, options.pop("aspects")

@@ -76,7 +76,7 @@ GROUPS: tuple[_Group, ...] = (
     ),
     _group("words", "Lexicons, rules, and words of other domains.", "words.lexicon", "domain.domain", "words.rules"),
     _group(
-        "db", "Search a build, and ask it in SQL.", "inspect.search", "inspect.query", "inspect.sql",
+        "db", "Search a build, and ask it in SQL.", "look.search", "look.query", "look.sql",
     ),
     _group(
         "setup", "Settings, and the installation.", "setup.init", "setup.config", "setup.doctor", "options.completion",
@@ -85,7 +85,7 @@ GROUPS: tuple[_Group, ...] = (
 """Commands by subject. Each is known by its own name, too, as `builder gold pool` for `builder pool`."""
 FIRST = {
     "Build": ("build.build", "build.resume", "build.status"),
-    "Look": ("look.serve", "look.report", "inspect.explain"),
+    "Look": ("look.serve", "look.report", "look.explain"),
     "Use": ("extract.extract", "extract.export", "versions.verify", "augment.augment"),
 }
 """The commands that people need first, by what they want to do, in the order of `builder --help`."""
@@ -104,7 +104,7 @@ class _Commands(_Group):
     def __init__(self, **settings: Any) -> None:
         first = (place for places in FIRST.values() for place in places)
         places: dict[str, str | click.Command] = {place.partition(".")[2]: place for place in first}
-        places |= {str(group.name): group for group in GROUPS} | {"model": "model.model", "nlp": "model.nlp"}
+        places |= {str(group.name): group for group in GROUPS} | {"model": "setup.model", "nlp": "setup.nlp"}
         places |= _LATER
         for group in GROUPS:
             places |= group.places
@@ -176,7 +176,7 @@ def main() -> None:
         _stopped(signal.SIGTERM)
     except ModuleNotFoundError as error:
         from builder.core.errors import install_command
-        from builder.pipeline.diagnosis import find_extra
+        from builder.pipeline.setup import find_extra
 
         if not (extra := find_extra(error.name or "")):
             raise

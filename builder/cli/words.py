@@ -136,10 +136,10 @@ def import_(
     from builder.language.lexicon.folders import folders_in
     from builder.language.lexicon.importers import Options, import_lexicon, read_valences
     from builder.language.lexicon.overlay import write
-    from builder.language.nlp import labels
+    from builder.language.nlp import conllu
 
     folders = folders_in(workdir)
-    options = Options(keep_known=not replace, tags=labels.load().parts_of_speech, **given)
+    options = Options(keep_known=not replace, tags=conllu.load().parts_of_speech, **given)
     if valences:
         options = with_values(options, valences=read_valences(valences, options))
     cut = _find_nouns(with_values(folders, imported=()).load_lexicon()) if kind == "dishes" and parts else None

@@ -16,12 +16,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from builder import __version__
-from builder.core.annotators import describe_annotators
 from builder.core.config import flat
 from builder.core.errors import ConfigError, ReleaseError
-from builder.core.licences import by_source
+from builder.core.limits import by_source
 from builder.core.records import POLARITIES
-from builder.core.wording import counted
+from builder.core.wording import counted, describe_annotators
 from builder.gold.metrics import Answer
 from builder.gold.metrics.scores import Metric
 from builder.gold.metrics.systems import Settings, measure
@@ -32,11 +31,10 @@ from builder.pipeline.layers import quality
 from builder.pipeline.release_reviews import train_source
 from builder.pipeline.release_rows import SplitDraft
 from builder.release import package
-from builder.release.diff import LEVELS, Diff, bumped, changes, compare, compare_making
+from builder.release.diff import LEVELS, Diff, Shelf, bumped, changes, compare, compare_making
 from builder.release.manifest import Facts, LayerFacts, QualityFigure, SplitFacts, making, manifest, metric_name, sha256
 from builder.release.origin import SHIPPED, SHIPPED_JUDGE
 from builder.release.reading import Existing, existing, parse, parsed, versions
-from builder.release.shelf import Shelf
 from builder.release.statistics import Tally
 from builder.release.verify import verify
 from builder.store import db, released, reviews, runs, triplets

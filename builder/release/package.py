@@ -20,11 +20,11 @@ from typing import NamedTuple
 
 from builder.core.errors import ReleaseError
 from builder.core.files import sync
-from builder.core.licences import is_spdx_name
+from builder.core.limits import is_spdx_name
 from builder.core.shards import Crew
 from builder.release import layers, origin, parquet
 from builder.release.card import HUB_SPLITS, card
-from builder.release.export import bio, paper
+from builder.release.export import paper, research
 from builder.release.export.records import ElementRow, ReviewRow, TripletRow, labelled, untokenisable
 from builder.release.export.records import triplet as released
 from builder.release.layers import LayerRow
@@ -326,7 +326,7 @@ def layer(split: str, name: str, rows: Sequence[LayerRow]) -> Files:
         layers.path(split, name): b"".join(map(_line, rows)),
         parquet.path(split, name): parquet.dump(rows, layers.schema()),
         f"paper/{whole}.json": b"".join(answers),
-        f"bio/{whole}.bio": bio.dump(fit).encode(),
+        f"bio/{whole}.bio": research.dump_bio(fit).encode(),
     }
     skipped = b"".join(refused for _, refused in parts)
     return out | ({f"paper/{whole}.skipped.jsonl": skipped} if skipped else {})

@@ -12,8 +12,8 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from builder.core.annotators import Annotators
 from builder.core.records import Span, StoredTriplet
+from builder.core.wording import Annotators
 from builder.store.triplets import BITS, EVERY, HASH, TRIPLET_COLUMNS, restore
 
 # ---- Training sets

@@ -31,7 +31,7 @@ from builder.language.lexicon.overlay import Overlay, write
 from builder.language.lexicon.resources import Lexicon
 from builder.language.lexicon.rules import Rule, write_rule
 from builder.pipeline import layers
-from builder.pipeline.holding import Rated, hold_one
+from builder.pipeline.judging import Rated, hold_one
 from builder.reviews.script import HAN
 from builder.reviews.text import view
 

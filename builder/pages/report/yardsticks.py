@@ -9,7 +9,7 @@ from __future__ import annotations
 import sqlite3
 from dataclasses import dataclass
 
-from builder.core.annotators import NOT_STATED, name_annotators
+from builder.core.wording import NOT_STATED, name_annotators
 from builder.gold.metrics import Answer
 from builder.gold.metrics.scores import near_label
 from builder.store import labels, released, runs

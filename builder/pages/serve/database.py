@@ -20,11 +20,11 @@ from builder.core.errors import ConfigError, ReleaseError
 from builder.core.machine import uncollected
 from builder.pages.serve import spans
 from builder.pages.serve.answering import ask, number, page, selection
+from builder.release.diff import Shelf
 from builder.release.export.records import ReviewRow, TripletRow, completed
 from builder.release.export.records import triplet as triplet_of
 from builder.release.faulty import naming_faults
 from builder.release.reading import NAME, inside, opened, parse, read_json
-from builder.release.shelf import Shelf
 from builder.reviews.sources.parquet import read_bounded
 from builder.reviews.text import hashed
 from builder.store import browse, db, released, reviews, runs, search

@@ -14,13 +14,14 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from builder.core.errors import ConfigError, did_you_mean
-from builder.release.export import annotation_tools, aste, bio, gts, paper, semeval, table
+from builder.release.export import annotation_tools, paper, research, table
 from builder.release.export.records import (
     Labelled,
     Opinion,
     ReviewRow,
     Skipped,
     TripletLabel,
+    continuous,
     label,
     labelled,
     surface,
@@ -58,23 +59,23 @@ class Format:
         return self.file.format(split=self.called.get(split, split))
 
 
-_spaced = partial(Format, text=aste.refused_text, label=aste.refused, called=_DEV)
+_spaced = partial(Format, text=untokenisable, label=continuous, called=_DEV)
 """Those of spaced tokens, which refuse the same."""
 FORMATS: dict[str, Format] = {
-    "aste-v2": _spaced("ASTE-Data-V2, every token index of a span", "{split}_triplets.txt", aste.v2),
-    "span-aste": _spaced("Span-ASTE, first and last token of a span", "{split}.txt", aste.span_aste),
+    "aste-v2": _spaced("ASTE-Data-V2, every token index of a span", "{split}_triplets.txt", research.dump_v2),
+    "span-aste": _spaced("Span-ASTE, first and last token of a span", "{split}.txt", research.dump_span_aste),
     "pyabsa": Format(
         "PyABSA, a line for each review with all its triplets",
         "{split}.dat.aste",
-        aste.pyabsa,
-        aste.pyabsa_refused_text,
-        aste.pyabsa_refused,
+        research.dump_pyabsa,
+        research.pyabsa_refused_text,
+        research.pyabsa_refused,
     ),
-    "gts": _spaced("GTS, tags for each aspect and its opinions", "{split}.json", gts.dump),
+    "gts": _spaced("GTS, tags for each aspect and its opinions", "{split}.json", research.dump_gts),
     "semeval": Format(
         "SemEval-2022 task 10, structured sentiment",
         "{split}.json",
-        semeval.dump,
+        research.dump_semeval,
         called=_DEV,
     ),
     "label-studio": Format(
@@ -242,12 +243,14 @@ def _bio(file: str, reviews: Sequence[Labelled]) -> Exported:
     out = {review.id for review in skipped}
     kept = []
     for review in (review for review in reviews if review.id not in out):
-        _, refused = bio.aspects(review)
+        _, refused = research.tagged_aspects(review)
         if refused:
             skipped.append(refused[0])
         else:
             kept.append(review)
-    return Exported(file, bio.dump(kept), len(kept), sum(len(_aspects(review)) for review in kept), tuple(skipped))
+    return Exported(
+        file, research.dump_bio(kept), len(kept), sum(len(_aspects(review)) for review in kept), tuple(skipped)
+    )
 
 
 def _aspects(review: Labelled) -> set[object]:
