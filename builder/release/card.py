@@ -235,10 +235,9 @@ def _front(facts: Facts, content: Mapping[str, Content]) -> Iterator[str]:
     sizes = parquet.sizes(content)
     yield "dataset_info:"
     for name, splits in configs.items():
-        yield from _info(
-            name, splits, sizes, content,
-            layers.features() if name in facts.augmentations else parquet.features(kept_columns(facts.config)),
-        )  # fmt: skip
+        augmented = name in facts.augmentations
+        shape = layers.schema() if augmented else parquet.schema(kept=kept_columns(facts.config))
+        yield from _info(name, splits, sizes, content, parquet.features(shape))
 
 
 def _gold_creators(facts: Facts) -> list[str]:
