@@ -107,8 +107,6 @@ def search(
     from builder.store import db
     from builder.store import search as index
 
-    if added := index.ensure(workdir):
-        click.echo(f"{counted(added, 'review')} indexed", err=True)
     with db.reading(workdir) as connection:
         hits = index.find(connection, words, limit, 0, split, polarity)
     rows: list[tuple[object, ...]] = [(hit.key, hit.split, hit.triplets, hit.text) for hit in hits.shown]
@@ -169,13 +167,8 @@ def explain(identifier: str, workdir: Path, as_json: bool) -> None:
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=8001, show_default=True, help="Port; 0 takes any free one."
 )
-@click.option(
-    "--compare",
-    type=click.Path(path_type=Path),
-    help="An earlier release: a page shows which triplets were added, lost or changed since.",
-)
 @click.option("--open", "opened", is_flag=True, help="Open the browser.")
-def serve(workdir: Path, release: Path | None, host: str, port: int, compare: Path | None, opened: bool) -> None:
+def serve(workdir: Path, release: Path | None, host: str, port: int, opened: bool) -> None:
     """Look into a build in the browser.
 
     Reviews, triplets and how they came about; nothing can be changed there. Needs the extra `app`.
@@ -194,7 +187,7 @@ def serve(workdir: Path, release: Path | None, host: str, port: int, compare: Pa
 
     if host not in ("127.0.0.1", "localhost", "::1"):
         click.echo(f"anyone who reaches {host} can read all of it", err=True)
-    shown = app.Shown(workdir, release, compare, extractor)
+    shown = app.Shown(workdir, release, extractor)
     app.serve(shown, host, port, lambda line: click.echo(line, err=True), opened)
 
 

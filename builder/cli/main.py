@@ -192,7 +192,7 @@ def main() -> None:
 
 _NO_LABELLER = "`builder gold judge` has a language model label a pool"
 _NO_PLAN = "build from fewer reviews: `builder status` says what each stage took"
-_DESCRIBED = '`builder sql "SELECT * FROM descriptions"` says what there is'
+_DESCRIBED = "`builder sql` reads the table `descriptions`, which says what there is"
 _SHOWN = "`builder build --show-config` says what is set, and where"
 _NEW = {"label": _NO_LABELLER, "plan": _NO_PLAN, "tables": _DESCRIBED, "schema": _DESCRIBED}
 GONE = {("cli", name): new for name, new in _NEW.items()} | {
@@ -200,6 +200,7 @@ GONE = {("cli", name): new for name, new in _NEW.items()} | {
     ("setup", "plan"): _NO_PLAN,
     ("db", "tables"): _DESCRIBED,
     ("db", "schema"): _DESCRIBED,
+    ("serve", "--compare"): "`builder versions diff BEFORE AFTER` says what changed",
     ("export", "--workdir"): "BIO is over characters: --format bio-chars",
     ("config", "--config"): _SHOWN,
     ("config", "--workdir"): _SHOWN,

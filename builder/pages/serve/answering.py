@@ -173,7 +173,6 @@ class Site:
     source: str
     host: str
     extracting: Extracting | None = None
-    compares: bool = False
     kept: dict[object, Any] = field(default_factory=dict)
 
 
