@@ -7,13 +7,14 @@ The report and the layers of the test split read labels: of pools, and of review
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from builder.core.records import Span, StoredTriplet
+from builder.core.records import Label, Pool, StoredTriplet
 from builder.core.wording import Annotators
+from builder.store import gold
+from builder.store import pools as stored
 from builder.store.triplets import BITS, EVERY, HASH, TRIPLET_COLUMNS, restore
 
 # ---- Training sets
@@ -61,99 +62,31 @@ def training(
 
 # ---- Labels
 
-Spans = dict[str, tuple[Span, ...]]
-
-
-@dataclass(frozen=True, slots=True)
-class LabelCandidate:
-    """A triplet of a pool with the text it stands in; `sources` proposed it (nobody, if a person found it missing)."""
-
-    id: int
-    review: str
-    text: str
-    aspect: str
-    opinion: str
-    polarity: str
-    sources: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class StoredLabel:
-    """YY, YN or NX, with what would be right: a polarity, spans of aspect and opinion as far as they change."""
-
-    label: str
-    polarity: str | None
-    spans: Spans
-
 
 @dataclass(frozen=True, slots=True)
 class LabelPool:
-    """A pool with all that was said about it. `labels`: annotator -> candidate -> label; `final`: what people
-    decided, by candidate.
+    """A pool with all that was said about it but for abstentions. `kinds`: of every annotator; `labels`: annotator ->
+    candidate -> label; `final`: what people decided, by candidate.
     """
 
-    id: str
-    split: str
-    reviews: tuple[str, ...]
-    candidates: tuple[LabelCandidate, ...]
+    pool: Pool
     kinds: dict[str, str]
-    labels: dict[str, dict[int, StoredLabel]]
-    final: dict[int, StoredLabel]
+    labels: dict[str, dict[int, Label]]
+    final: dict[int, Label]
 
 
 def pools(connection: sqlite3.Connection) -> list[LabelPool]:
     """Every pool, oldest first; but for audits, which hold a few triplets of a review and are no gold of it."""
-    if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'pools'").fetchone() is None:
-        return []
-    rows = connection.execute(
-        "SELECT id, split FROM pools WHERE config ->> '$.kind' IS NOT 'audit' ORDER BY created, id"
-    ).fetchall()
-    kinds = dict(connection.execute("SELECT name, kind FROM annotators ORDER BY id"))
-    return [_pool(connection, i, split, kinds) for i, split in rows]
+    kinds = dict(connection.execute("SELECT name, kind FROM annotators ORDER BY id").fetchall())
+    ids = connection.execute("SELECT id FROM pools WHERE config ->> '$.kind' IS NOT 'audit' ORDER BY created, id")
+    return [_pool(connection, i, kinds) for (i,) in ids.fetchall()]
 
 
-def _pool(connection: sqlite3.Connection, pool: str, split: str, kinds: dict[str, str]) -> LabelPool:
-    keys = tuple(
-        row[0] for row in connection.execute("SELECT key FROM pool_reviews WHERE pool = ? ORDER BY n", (pool,))
-    )
-    candidates = connection.execute(
-        "SELECT c.id, r.key, r.text, c.aspect, c.opinion, c.polarity,"
-        " (SELECT json_group_array(source) FROM (SELECT source FROM candidate_sources s WHERE s.candidate = c.id"
-        " ORDER BY source))"
-        " FROM candidates c JOIN pool_reviews r ON r.id = c.review WHERE r.pool = ?"
-        " ORDER BY r.n, c.n IS NULL, c.n, c.id",
-        (pool,),
-    )
-    proposed = tuple(
-        LabelCandidate(i, key, text, a, o, p, tuple(json.loads(names))) for i, key, text, a, o, p, names in candidates
-    )
-    labels: dict[str, dict[int, StoredLabel]] = {name: {} for name in kinds}
-    for name, candidate, label, polarity, spans in connection.execute(
-        "SELECT a.name, l.candidate, l.label, l.polarity, l.spans FROM labels l JOIN annotators a ON a.id = l.annotator"
-        " JOIN candidates c ON c.id = l.candidate JOIN pool_reviews r ON r.id = c.review"
-        " WHERE r.pool = ? AND l.label IS NOT NULL ORDER BY a.id, l.candidate",
-        (pool,),
-    ):
-        labels[name][candidate] = StoredLabel(label, polarity, _spans(spans))
-    final = connection.execute(
-        "SELECT f.candidate, f.label, f.polarity, f.spans FROM final_labels f JOIN candidates c ON c.id = f.candidate"
-        " JOIN pool_reviews r ON r.id = c.review WHERE r.pool = ? ORDER BY f.candidate",
-        (pool,),
-    )
-    decided = {candidate: StoredLabel(label, polarity, _spans(spans)) for candidate, label, polarity, spans in final}
-    return LabelPool(
-        pool,
-        split,
-        keys,
-        proposed,
-        kinds,
-        {name: decisions for name, decisions in labels.items() if decisions},
-        decided,
-    )
-
-
-def _spans(text: str | None) -> Spans:
-    return {name: tuple((start, end) for start, end in spans) for name, spans in json.loads(text or "{}").items()}
+def _pool(connection: sqlite3.Connection, pool: str, kinds: dict[str, str]) -> LabelPool:
+    said = gold.of_pool(connection, pool)
+    given = {name: {i: label for i, label in said.get(name, {}).items() if label.label} for name in kinds}
+    final = {i: label for i, (label, _) in sorted(gold.final(connection, pool).items())}
+    return LabelPool(stored.read(connection, pool), kinds, {name: own for name, own in given.items() if own}, final)
 
 
 GOLD, SILVER = "gold", "silver"
