@@ -79,7 +79,7 @@ GROUPS: tuple[_Group, ...] = (
         "db", "Search a build, and ask it in SQL.", "look.search", "look.query", "look.sql",
     ),
     _group(
-        "setup", "Settings, and the installation.", "setup.init", "setup.config", "setup.doctor", "options.completion",
+        "setup", "Settings, and the installation.", "setup.init", "setup.config", "setup.doctor",
     ),
 )  # fmt: skip
 """Commands by subject. Each is known by its own name, too, as `builder gold pool` for `builder pool`."""
@@ -193,11 +193,13 @@ def main() -> None:
 _NO_LABELLER = "`builder gold judge` has a language model label a pool"
 _NO_PLAN = "build from fewer reviews: `builder status` says what each stage took"
 _DESCRIBED = "`builder sql` reads the table `descriptions`, which says what there is"
+_COMPLETED = '`eval "$(_BUILDER_COMPLETE=bash_source builder)"` completes; zsh_source and fish_source do, too'
 _SHOWN = "`builder build --show-config` says what is set, and where"
-_NEW = {"label": _NO_LABELLER, "plan": _NO_PLAN, "tables": _DESCRIBED, "schema": _DESCRIBED}
+_NEW = {"label": _NO_LABELLER, "plan": _NO_PLAN, "tables": _DESCRIBED, "schema": _DESCRIBED, "completion": _COMPLETED}
 GONE = {("cli", name): new for name, new in _NEW.items()} | {
     ("gold", "label"): _NO_LABELLER,
     ("setup", "plan"): _NO_PLAN,
+    ("setup", "completion"): _COMPLETED,
     ("db", "tables"): _DESCRIBED,
     ("db", "schema"): _DESCRIBED,
     ("serve", "--compare"): "`builder versions diff BEFORE AFTER` says what changed",

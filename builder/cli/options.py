@@ -1,6 +1,4 @@
-"""Options that several commands share: how a server is asked, on which device models run, what a preset changes; and
-the script for completion in a shell.
-"""
+"""Options that several commands share: how a server is asked, on which device models run, what a preset changes."""
 
 from __future__ import annotations
 
@@ -9,33 +7,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from click.core import ParameterSource
-from click.shell_completion import get_completion_class
 
 from builder.core.presets import PresetValue, preset_commands, read_preset
 
 if TYPE_CHECKING:
     from builder.teaching.judging import Limits
-
-# ---- Shell completion
-
-_FILES = {"bash": "~/.bashrc", "zsh": "~/.zshrc", "fish": "~/.config/fish/completions/builder.fish"}
-
-
-@click.command()
-@click.argument("shell", type=click.Choice(list(_FILES)))
-@click.pass_context
-def completion(ctx: click.Context, shell: str) -> None:
-    """Print the completion script of a SHELL.
-
-    Load it with: eval "$(builder setup completion bash)".
-    """
-    kind = get_completion_class(shell)
-    assert kind is not None, shell
-    script = kind(ctx.find_root().command, {}, "builder", "_BUILDER_COMPLETE")
-    click.echo(script.source())
-
-
-# ---- Shared options
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 NAMES = "auto, cpu, cuda, cuda:1 or mps"

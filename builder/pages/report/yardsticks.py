@@ -9,11 +9,11 @@ from __future__ import annotations
 import sqlite3
 from dataclasses import dataclass
 
-from builder.core.records import Label, Triplet
+from builder.core.records import Label
 from builder.core.wording import NOT_STATED, name_annotators
 from builder.gold.items import meant
 from builder.gold.metrics import Answer
-from builder.gold.metrics.scores import near_label
+from builder.gold.metrics.scores import name_answer, near_label
 from builder.store import labels, released, runs
 from builder.store import report as asked
 from builder.store.labels import LabelPool
@@ -140,8 +140,3 @@ def _labelled(labelled: LabelPool, name: str, decided: dict[int, Label]) -> Yard
     machine = next((own for name, own in labelled.labels.items() if labelled.kinds[name] == "discriminator"), {})
     pairs = tuple((str(label.label), machine[i].label) for i, label in sorted(decided.items()) if i in machine)
     return Yardstick(name, labelled.pool.split, True, gold, systems, pairs, judged)
-
-
-def name_answer(triplet: Triplet) -> Answer:
-    """A triplet in words."""
-    return triplet.aspect.text, triplet.opinion.text, triplet.polarity

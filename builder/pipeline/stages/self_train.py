@@ -28,7 +28,6 @@ from builder.core.settings import VARIANTS
 from builder.engine import Doc, make_engine
 from builder.engine.reader import restored, review_view, to_text, to_view
 from builder.gold.metrics import scores
-from builder.gold.metrics.scores import Answer
 from builder.learning.task import Example, Judge
 from builder.models import kinds
 from builder.models.trust import Calibration, fitted, save_calibration
@@ -185,13 +184,13 @@ def _fit_calibration(context: Context, source: int, model: ShippedModel, alone: 
     connection, path = context.connection, context.config.evaluate.gold
     rows = layers.rows(path) if not is_pool(path) else []  # what a pool unites comes after this
     taught = [] if context.folders.taught_model else read_taught_labels(context)
-    due = {labels.review.id: [_answer(triplet) for triplet in labels.triplets] for labels in taught}
+    due = {labels.review.id: [scores.name_answer(triplet) for triplet in labels.triplets] for labels in taught}
     splits = {labels.split for labels in taught} | ({"test"} if rows else set())
     keys = {str(row["id"]) for row in rows}
     labelled = [review for review in reviews.in_split(connection, "test") if review.key in keys] if rows else []
     due |= {review.id: [] for review in labelled}
     for review, triplet in layers.labelled(rows, labelled, path):
-        due[review].append(_answer(triplet))
+        due[review].append(scores.name_answer(triplet))
     judge = triplets.source_id(connection, judging.NAME)
     assert judge is not None, "there are verdicts"
     return fitted(
@@ -199,7 +198,7 @@ def _fit_calibration(context: Context, source: int, model: ShippedModel, alone: 
             (
                 "model" if verdict.stored.id in alone else judging.place(model.limits, verdict),
                 verdict.score,
-                scores.right(due[verdict.stored.review], [_answer(verdict.stored.triplet)], "lenient") == 1,
+                scores.right(due[verdict.stored.review], [scores.name_answer(verdict.stored.triplet)], "lenient") == 1,
             )
             for split in sorted(splits)
             for verdict in triplets.judged(connection, source, judge, split)
@@ -207,10 +206,6 @@ def _fit_calibration(context: Context, source: int, model: ShippedModel, alone: 
         ],
         model.calibration,
     )
-
-
-def _answer(triplet: Triplet) -> Answer:
-    return triplet.aspect.text, triplet.opinion.text, triplet.polarity
 
 
 # ---- The stage, and variants A to D
