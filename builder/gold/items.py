@@ -50,10 +50,6 @@ def uncertainty(candidate: Candidate, systems: int, margin: float = math.inf) ->
     return 1 - abs(2 * likely - 1)
 
 
-def _by_chance(pool: Pool, margins: Margins) -> tuple[PoolReview, ...]:
-    return pool.reviews
-
-
 def _uncertain_first(pool: Pool, margins: Margins) -> tuple[PoolReview, ...]:
     """Reviews by their most uncertain candidate, candidates of a review by their own; reviews without one last."""
     proposed = pool.config.get("sources")
@@ -70,7 +66,7 @@ def _uncertain_first(pool: Pool, margins: Margins) -> tuple[PoolReview, ...]:
 
 
 ORDERS: dict[str, Callable[[Pool, Margins], tuple[PoolReview, ...]]] = {
-    "pool": _by_chance,
+    "pool": lambda pool, _: pool.reviews,
     "uncertain": _uncertain_first,
 }
 

@@ -24,7 +24,7 @@ from builder.core.wording import counted, describe_annotators
 from builder.gold.metrics import Answer
 from builder.gold.metrics.scores import Metric
 from builder.gold.metrics.systems import Settings, measure
-from builder.models.trust import TrustLimits, load_calibration
+from builder.models.trust import load_calibration
 from builder.pipeline import judging, release_rows
 from builder.pipeline.context import Context
 from builder.pipeline.layers import quality
@@ -150,29 +150,24 @@ def _describe_panel(context: Context) -> str:
         return f"{SHIPPED_JUDGE}."
     limits, calibration = judging.read_limits(context), load_calibration(context.models / judging.SHIPPED)
     rated = f" Its confidences are calibrated on {calibration.source}." if calibration else ""
+    chosen = "" if limits.judged is None else f", and judges those of {len(limits.judged)} rules alone"
+    unread = (
+        "" if limits.add_unread == limits.add else f", and of {limits.add_unread:g} where the rules read no opinion"
+    )
     return (
         f"{SHIPPED_JUDGE}. Variant E leaves out triplets of the rules in which it finds no pair (less than "
-        f"{limits.drop:g}), unless the rules were firm or found them neutral{_describe_judged(limits)}. It drops none "
+        f"{limits.drop:g}), unless the rules were firm or found them neutral{chosen}. It drops none "
         f"for its polarity: that of the rules stands. It adds proposals of {limits.add:g} or more"
-        f"{_describe_unread(limits)}.{rated}"
+        f"{unread}.{rated}"
     )
-
-
-def _describe_judged(limits: TrustLimits) -> str:
-    """Which rules the judge may judge, where these are not all."""
-    return "" if limits.judged is None else f", and judges those of {len(limits.judged)} rules alone"
-
-
-def _describe_unread(limits: TrustLimits) -> str:
-    """The limit of opinions that the rules do not read, where it is another."""
-    return "" if limits.add_unread == limits.add else f", and of {limits.add_unread:g} where the rules read no opinion"
 
 
 def _describe_split(context: Context, draft: SplitDraft, tally: Tally) -> SplitFacts:
     """A split with its source and the counts of its rows; and who labelled its layers."""
     variant, last = train_source(context)
     count, in_gold = tally.counts["reviews"], tally.counts["gold"]
-    source = _split_source(variant, last, draft.name, _name_judge(context))
+    judge = SHIPPED if judging.has_shipped_judge(context) else ""  # the one that variant E follows
+    source = _split_source(variant, last, draft.name, judge)
     if SILVER in draft.layers:
         source = f"labels of {draft.layers[SILVER].labelled_by}"
     if in_gold:
@@ -195,11 +190,6 @@ def _describe_layers(layers: Mapping[str, LabelledLayer], tally: Tally) -> tuple
         LayerFacts(name, layer.labelled_by, tally.layers[name].reviews, tally.layers[name].triplets, layer.annotators)
         for name, layer in layers.items()
     )
-
-
-def _name_judge(context: Context) -> str:
-    """The judge that variant E follows; empty where it follows none."""
-    return SHIPPED if judging.has_shipped_judge(context) else ""
 
 
 def _split_source(variant: str, last: int, name: str, judge: str) -> str:

@@ -87,7 +87,8 @@ def build_row(
         released = doubt or (_release(shown.text, placed, annotation, masked, text) if placed else _UNSEEN)
         reason = released if isinstance(released, tuple) else _conflict(kept, released)
         if reason is not None:
-            decided = _decision(context, origin) if reason is doubt else (None, None, None)
+            sure = (judging.NAME, origin.confidence, context.config.release.min_confidence)
+            decided = sure if reason is doubt else (None, None, None)
             dropped.append(Rejection(id_, *reason, review.id, candidate.id, *decided))
         elif isinstance(released, Triplet):
             judged = _judgement(categories, placed or candidate.triplet, origin, annotation)
@@ -155,11 +156,6 @@ def _as_wanted(context: Context, categories: Categories, triplet: Triplet, origi
     if wanted == "keep" or not is_passable(origin.opinion_category or categories.opinion(triplet.opinion.text)):
         return triplet
     return replace(triplet, polarity=wanted, valence=_PASSABLE_VALENCES[wanted])
-
-
-def _decision(context: Context, origin: Provenance) -> tuple[str, float | None, float]:
-    """Whose confidence made a triplet doubtful, that, and the limit."""
-    return judging.NAME, origin.confidence, context.config.release.min_confidence
 
 
 def _release(

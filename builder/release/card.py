@@ -371,6 +371,7 @@ def description(facts: ModelFacts) -> str:
 def model_card(facts: ModelFacts) -> str:
     """README.md, with front matter for model hubs."""
     about = _VARIANTS.get(facts.name[:1], "")
+    also = f"; that of {facts.base} holds too" if facts.base else ""
     return f"""---
 {chr(10).join(_model_card_front(facts))}
 ---
@@ -388,7 +389,7 @@ people |
 | release | {facts.dataset} v{facts.version}, digest of its data `{facts.release_digest}` |
 | base | {facts.base or "none that a hub holds"} |
 | model | digest `{facts.digest}`, made with builder {facts.builder} |
-| licence | {facts.licence or "not stated by the makers; ask before you redistribute"}{_also(facts)} |
+| licence | {facts.licence or "not stated by the makers; ask before you redistribute"}{also} |
 
 ## Scores
 
@@ -415,10 +416,6 @@ def _model_card_front(facts: ModelFacts) -> list[str]:
     if known_to_hubs(facts.licence):
         return [*lines, f"license: {facts.licence.lower()}"]
     return [*lines, "license: other", f"license_name: {json.dumps(facts.licence or 'not-stated', ensure_ascii=False)}"]
-
-
-def _also(facts: ModelFacts) -> str:
-    return f"; that of {facts.base} holds too" if facts.base else ""
 
 
 def _scores(facts: ModelFacts) -> str:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 
 from builder.core.errors import ModelError
 from builder.core.progress import ModelBar
-from builder.core.records import Polarity, Review, StoredTriplet, Triplet, Verdict
+from builder.core.records import Polarity, Review, Triplet, Verdict
 from builder.core.settings import VARIANTS
 from builder.engine import Doc, make_engine
 from builder.engine.reader import restored, review_view, to_text, to_view
@@ -289,15 +289,9 @@ def _select_proposals(context: Context, variant: str, number: int) -> _Proposed:
     if number:
         kept = (judged for judged in kept if (judged.confidence or 0.0) >= context.config.self_train.confidence)
     if number and variant in "AB":
-        kept = (judged for judged in kept if not _in_lexicon(context, judged.stored))
+        # S* of Algorithm 1 holds those whose opinion, less its negators, does not stand in the opinion lexicon
+        kept = (judged for judged in kept if not context.lexicon.knows(judged.stored.triplet.opinion.text))
     return _Proposed(
         triplets.count(connection, source, "train"),
         [judged.stored.id for judged in kept if accepts(variant, number, judged)],
     )
-
-
-def _in_lexicon(context: Context, stored: StoredTriplet) -> bool:
-    """Whether the opinion, less its negators, stands in the opinion lexicon (S* of Algorithm 1 holds those that do
-    not).
-    """
-    return context.lexicon.knows(stored.triplet.opinion.text)

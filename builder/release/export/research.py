@@ -115,16 +115,13 @@ def _grouped(labels: Iterable[TripletLabel]) -> list[list[TripletLabel]]:
     for label in labels:
         for group in groups:
             last = group[-1]
-            if (last.aspect, last.polarity) == (label.aspect, label.polarity) and _follows(label, last):
+            same = (last.aspect, last.polarity) == (label.aspect, label.polarity)
+            if same and last.opinion[0][1] <= label.opinion[0][0]:
                 group.append(label)
                 break
         else:
             groups.append([label])
     return groups
-
-
-def _follows(label: TripletLabel, last: TripletLabel) -> bool:
-    return last.opinion[0][1] <= label.opinion[0][0]
 
 
 def _tags(words: list[str], elements: list[Spans]) -> str:
