@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from conftest import ROOT
 
 from builder.core.errors import InputError
 from builder.gold.metrics import Answer
-from builder.release.export import annotation_tools, answers, gts, paper, semeval
+from builder.release.export import answers, paper
 from builder.release.export.formats import export
 
 FORMATS: dict[str, tuple[str, str, list[Answer]]] = {
@@ -160,6 +161,14 @@ def test_json_that_nobody_can_read_is_one_line(name: str, content: str, tmp_path
         with pytest.raises(InputError, match=r"nested too deeply|a number has over 4,300 digits") as refused:
             load(place)
         assert len(str(refused.value)) < 500
-    for parse in (gts.read, semeval.read, annotation_tools.read_label_studio, annotation_tools.read_doccano):
-        with pytest.raises(ValueError, match=r"nested too deeply|a number has over 4,300 digits"):
-            parse(content)
+
+
+def test_a_line_of_very_many_triplets_is_read_or_refused_at_once(tmp_path: Path) -> None:
+    path, line = tmp_path / "aste.txt", "湯 頭 很 好 喝####[" + ", ".join(["([0, 1], [3, 4], 'POS')"] * 60_000)
+    before = time.process_time()
+    path.write_text(line + "]\n", encoding="utf-8")
+    assert {*answers.read(path).answers["1"]} == {("湯頭", "好喝", "POS")}
+    path.write_text(line + "\n", encoding="utf-8")
+    with pytest.raises(InputError, match="cannot be read as aste-data-v2"):
+        answers.read(path)
+    assert time.process_time() - before < 4

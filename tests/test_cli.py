@@ -159,7 +159,7 @@ def test_a_command_of_a_group_is_known_by_its_own_name_and_shown_once(here: Comm
 
 @pytest.mark.parametrize(("command", "old"), GONE)
 def test_an_option_or_command_that_is_gone_says_what_took_its_place(command: str, old: str, here: Command) -> None:
-    ran = here(*(("plan", "--reviews", "1") if command == "plan" else (command,)), old)
+    ran = here(*([] if command == "cli" else [command]), old)
     assert ran.code == 2 and ran.error.endswith(f"; {GONE[command, old]}"), ran.err
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,11 +12,10 @@ import pytest
 from conftest import Built, Command
 
 from builder.cli.build import build
-from builder.cli.build_voice import Voice
-from builder.cli.stage_lines import WIDTH, RemainingTime, describe_stage
+from builder.cli.build_voice import WIDTH, Voice, describe_stage
 from builder.core.config import resolve
-from builder.core.settings import Config, Discriminate, Evaluate, Rules, SelfTrain
-from builder.pages.report.blocks import roughly_spoken, spoken_seconds
+from builder.core.settings import Config, Discriminate, Evaluate, SelfTrain
+from builder.pages.report.blocks import spoken_seconds
 from builder.pipeline import outcome as previews
 from builder.pipeline.outcome import preview, read_outcome
 from builder.pipeline.pipeline import STAGES, Done
@@ -189,7 +187,7 @@ def test_two_manners_of_speaking_are_one_too_many(here: Command) -> None:
 # ---- how far it is
 
 
-def test_a_stage_says_how_long_the_rest_takes(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_a_stage_says_how_long_it_took_so_far(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     voice = Voice("people", tmp_path, Config())
     voice.progress(0, 7, "ingest")
     voice.report("ingest: reviews")
@@ -198,18 +196,8 @@ def test_a_stage_says_how_long_the_rest_takes(capsys: pytest.CaptureFixture[str]
     voice.report("annotate: words")
     assert capsys.readouterr().err.splitlines() == [
         "1/7 ingest        reading the reviews",
-        "2/7 annotate      finding words and grammar    0 s, about 5 min left",
+        "2/7 annotate      finding words and grammar    0 s",
     ]
-
-
-def test_a_stage_with_less_than_a_second_to_come_is_nearly_done(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    voice = Voice("people", tmp_path, Config())
-    voice._remaining.before = {stage.name: 0.05 for stage in STAGES}
-    voice.progress(6, 7, "release")
-    voice.report("release: files")
-    assert capsys.readouterr().err == "7/7 release       writing the dataset          0 s, nearly done\n"
 
 
 def test_a_stage_says_no_more_than_what_happens_in_it() -> None:
@@ -229,50 +217,6 @@ def test_a_stage_says_no_more_than_what_happens_in_it() -> None:
     assert described(rounds)[1] == "training on them, in rounds"
     assert described(rules) == ["no model judges them", "keeping what the rules found", "no labels to score by"]
     assert described(gold)[2] == "scoring by the labels given"
-
-
-def test_an_estimate_follows_the_pace_of_this_machine_and_whether_a_model_judges() -> None:
-    names = [stage.name for stage in STAGES]
-    big = [
-        Done("ingest", {"reviews": 47_850, "train": 38_000}, 2 * 15.6, ran=True),
-        Done("annotate", {}, 2 * 28.0, ran=True),
-        Done("seed", {"reviews": 40_000}, 2 * 29.8, ran=True),
-    ]
-    small = [Done("ingest", {"reviews": 4_785, "train": 3_800}, 2.1, ran=True)]
-    other = Config(rules=Rules(convention="paper"))
-
-    def left(done: list[Done], config: Config = other, before: Mapping[str, float] | None = None) -> float | None:
-        return RemainingTime(config, before or {}, done).seconds(names[len(done) :])
-
-    assert left([]) is None
-    assert left(big) == pytest.approx(2 * (2.5 + 2.5 + 1 + 28.7)), "this machine takes twice as long; no model judges"
-    assert left(big, Config()) == pytest.approx(2 * (163 + 44.5 + 1 + 28.7)), "the shipped model judges"
-    judged = [*big, Done("discriminate", {}, 3 * 163.0, ran=True)]
-    assert left(judged, Config()) == pytest.approx(3 * 44.5 + 2 * (1 + 28.7)), "and models have a pace of their own"
-    assert left(small, Config(domain="none")) == left(small, Config()), "it judges reviews of anything"
-    assert left(big, Config(profile="rules")) == left(big)
-    assert left(big, Config(profile="encoder")) is None
-    assert left(big, Config(self_train=SelfTrain(variants=("A", "E")))) is None
-    assert left(small) == pytest.approx((26 + 29 + 2.5 + 2.5 + 1 + 27) / 10 + 2 + 0.8 + 1.7)
-    assert left(small, before=dict.fromkeys(names, 2.0)) == 12.0, "what it took here before says more"
-    kept = [Done("ingest", {"reviews": 4_785, "train": 3_800}, 99.0, ran=False)]
-    assert left(kept) == left(small), "a stage that did not run says nothing of the pace"
-
-
-@pytest.mark.parametrize(
-    ("seconds", "shown"),
-    [
-        (0.4, "0 s"),
-        (8.2, "8 s"),
-        (42, "40 s"),
-        (58, "1 min"),
-        (200, "3 min"),
-        (7_830, "2 h 10 min"),
-        (3_590, "1 h 00 min"),
-    ],
-)
-def test_an_estimate_is_no_more_exact_than_it_can_be(seconds: float, shown: str) -> None:
-    assert roughly_spoken(seconds) == shown
 
 
 def test_a_program_hears_of_a_stage_as_soon_as_it_is_done(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from test_export import facts, files_of, release, reviews
 from builder.api.building import Release
 from builder.augment.bench.reading import load
 from builder.core.errors import BuilderError
-from builder.pages.serve.database import add_comparison, of_release
+from builder.pages.serve.database import of_release
 from builder.release.diff import between
 from builder.release.faulty import naming_faults
 from builder.release.reading import opened, rows
@@ -195,7 +195,6 @@ def test_a_release_with_malformed_rows_is_exported_with_one_line_or_not_at_all(
 READERS: dict[str, Callable[[Path, Path, Path], object]] = {
     "diff": lambda forged, sound, folder: (between(sound, forged), between(forged, sound)),
     "serve": lambda forged, sound, folder: of_release(forged, folder),
-    "serve --compare": lambda forged, sound, folder: add_comparison(of_release(sound, folder), forged, sound),
     "Release": lambda forged, sound, folder: list(Release(forged).reviews()),
     "bench": lambda forged, sound, folder: load(forged, "aste"),
 }

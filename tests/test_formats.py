@@ -8,20 +8,18 @@ import ast
 import csv
 import io
 import json
-import shutil
-import time
-from collections.abc import Callable, Sequence
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from conftest import LAYOUTS, PUBLISHED_SAMPLE, Built, Command
+from conftest import LAYOUTS, PUBLISHED_SAMPLE, Command
+from export_readers import READERS, read_bio, read_csv, read_label_studio, read_paper, read_xlsx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builder.core.errors import ConfigError
-from builder.core.records import POLARITIES, Span
-from builder.release.export import annotation_tools, aste, bio, gts, paper, semeval, table
+from builder.core.records import POLARITIES
+from builder.release.export import annotation_tools, research
 from builder.release.export.formats import CARRIES, FORMATS, NAMES, OTHERS, export, skipped_lines
 from builder.release.export.records import (
     REVIEW_DETAILS,
@@ -35,7 +33,6 @@ from builder.release.export.records import (
     labelled,
     surface,
 )
-from builder.store import db
 
 HOSTILE = (
     "湯頭很鹹服務好不 "
@@ -104,7 +101,7 @@ def test_a_review_comes_back_with_all_its_labels_or_is_left_out_and_counted(name
     out = {one.id for one in made.skipped}
     kept = [one for one in listed if one.id not in out]
     due = [(one.text, tuple(sorted({fitted(name, label) for label in one.labels}))) for one in kept]
-    assert [(one.text, one.labels) for one in FORMATS[name].read(made.content)] == due
+    assert [(one.text, one.labels) for one in READERS[name](made.content)] == due
     assert (made.reviews, made.labels) == (len(due), sum(len(labels) for _, labels in due))
     assert made.in_full == sum(len({fitted(name, label) for label in one.labels} - set(one.labels)) for one in kept)
     assert {one.id: one.labels for one in made.skipped} == {one.id: len(one.labels) for one in listed if one.id in out}
@@ -123,7 +120,7 @@ def fitted(name: str, label: TripletLabel) -> TripletLabel:
 def test_a_table_gives_back_every_row_with_all_its_values(name: str, listed: list[Labelled]) -> None:
     rows = [row(one) for one in listed]
     made = export(name, "train", rows)
-    assert (table.read_xlsx(made.payload) if name == "xlsx" else table.read_csv(made.content)) == rows
+    assert (read_xlsx(made.payload) if name == "xlsx" else read_csv(made.content)) == rows
     assert (made.reviews, made.labels, made.skipped) == (len(rows), sum(len(one.labels) for one in listed), ())
     assert made.payload == export(name, "train", rows).payload, "the same bytes again"
 
@@ -131,26 +128,21 @@ def test_a_table_gives_back_every_row_with_all_its_values(name: str, listed: lis
 @given(listed=reviews())
 def test_the_lossless_formats_keep_the_ids_too(listed: list[Labelled]) -> None:
     for name in LOSSLESS:
-        assert FORMATS[name].read(export(name, "train", [row(one) for one in listed]).content) == listed
+        assert READERS[name](export(name, "train", [row(one) for one in listed]).content) == listed
 
 
 @given(listed=reviews())
 def test_bio_gives_back_each_text_and_each_aspect_that_tags_can_show(listed: list[Labelled]) -> None:
-    def pairs(texts: Sequence[str]) -> list[Sequence[Span]]:
-        """Words of two characters."""
-        return [[(i, min(i + 2, len(text))) for i in range(0, len(text), 2)] for text in texts]
-
-    for name, words in (("bio-chars", None), ("bio-words", pairs)):
-        made = export(name, "train", [row(one) for one in listed], words=words)
-        kept = [one for one in listed if one.id not in {skipped.id for skipped in made.skipped}]
-        found = bio.read(made.content)
-        assert [(i, text) for i, text, _, _ in found] == [(one.id, one.text) for one in kept]
-        assert sum(len(aspects) for *_, aspects in found) == made.labels
-        for one, (_, _, _, aspects) in zip(kept, found, strict=True):
-            assert {(span,) for span in aspects} == {label.aspect for label in one.labels}
-        for skipped in made.skipped:
-            (review,) = [one for one in listed if one.id == skipped.id]
-            assert skipped.labels == len({label.aspect for label in review.labels})
+    made = export("bio-chars", "train", [row(one) for one in listed])
+    kept = [one for one in listed if one.id not in {skipped.id for skipped in made.skipped}]
+    found = read_bio(made.content)
+    assert [(i, text) for i, text, _ in found] == [(one.id, one.text) for one in kept]
+    assert sum(len(aspects) for *_, aspects in found) == made.labels
+    for one, (_, _, aspects) in zip(kept, found, strict=True):
+        assert {(span,) for span in aspects} == {label.aspect for label in one.labels}
+    for skipped in made.skipped:
+        (review,) = [one for one in listed if one.id == skipped.id]
+        assert skipped.labels == len({label.aspect for label in review.labels})
 
 
 TEXT = "餐點不會太鹹，店員 很親切#"
@@ -161,16 +153,16 @@ SPACED = "餐 點 不 會 太 鹹 ， 店 員 \u2581 很 親 切 #"
 
 def test_each_line_format_is_written_as_its_own_tools_read_it() -> None:
     one = [Labelled("r1", TEXT, (KIND,))]
-    assert aste.v2(one) == f"{SPACED} ####[([7, 8], [10, 11, 12], 'POS')]\n", (
+    assert research.dump_v2(one) == f"{SPACED} ####[([7, 8], [10, 11, 12], 'POS')]\n", (
         "every index; and a # at the end stays apart from the mark"
     )
-    assert aste.span_aste(one) == f"{SPACED} #### #### ####[([7, 8], [10, 12], 'POS')]\n", "first and last"
-    assert aste.pyabsa(one) == f"{SPACED} ####[((7, 8), (10, 12), 'POS')]\n"
+    assert research.dump_span_aste(one) == f"{SPACED} #### #### ####[([7, 8], [10, 12], 'POS')]\n", "first and last"
+    assert research.dump_pyabsa(one) == f"{SPACED} ####[((7, 8), (10, 12), 'POS')]\n"
     assert (
-        aste.span_aste([Labelled("x", "湯好", (TripletLabel(((0, 1),), ((1, 2),), "NEG"),))])
+        research.dump_span_aste([Labelled("x", "湯好", (TripletLabel(((0, 1),), ((1, 2),), "NEG"),))])
         == "湯 好#### #### ####[([0], [1], 'NEG')]\n"
     )
-    entry = json.loads(gts.dump([Labelled("r1", "湯好喝", (TripletLabel(((0, 1),), ((1, 3),), "NEU"),))]))[0]
+    entry = json.loads(research.dump_gts([Labelled("r1", "湯好喝", (TripletLabel(((0, 1),), ((1, 3),), "NEU"),))]))[0]
     assert entry == {
         "id": "r1", "sentence": "湯 好 喝",
         "triples": [{"uid": "r1-0", "target_tags": "湯\\B 好\\O 喝\\O", "opinion_tags": "湯\\O 好\\B 喝\\I",
@@ -182,28 +174,15 @@ def test_the_published_loaders_split_our_lines_where_we_mean_them_to() -> None:
     """ASTE-Data-V2's and PyABSA's code is `line.split("####")`, Span-ASTE's `line.split("#### #### ####")`;
     tokens are `.split()`.
     """
-    for line, mark in ((aste.v2, "####"), (aste.pyabsa, "####"), (aste.span_aste, "#### #### ####")):
+    for line, mark in (
+        (research.dump_v2, "####"),
+        (research.dump_pyabsa, "####"),
+        (research.dump_span_aste, "#### #### ####"),
+    ):
         sentence, told = line([Labelled("r1", "#" + TEXT + "##", (KIND,))]).split(mark)
         assert "".join(sentence.strip().split()) == "#" + TEXT.replace(" ", "\u2581") + "##"
         assert len(sentence.split()) == len(TEXT) + 3
         assert told.startswith("[(")
-
-
-@pytest.mark.parametrize(
-    ("read", "mark"),
-    [(aste.read_v2, "####"), (aste.read_span_aste, "#### #### ####"), (aste.read_pyabsa, "####")],
-)
-def test_a_line_of_very_many_triplets_is_read_or_refused_at_once(
-    read: Callable[[str], list[Labelled]], mark: str
-) -> None:
-    pair = "((0, 1), (3, 4), 'POS')" if read is aste.read_pyabsa else "([0, 1], [3, 4], 'POS')"
-    line = f"湯 頭 很 好 喝{mark}[" + ", ".join([pair] * 60_000)
-    before = time.process_time()
-    (found,) = read(line + "]\n")
-    assert len(found.labels) == 1
-    with pytest.raises(ValueError, match="line 1"):
-        read(line + "\n")
-    assert time.process_time() - before < 4
 
 
 def test_a_line_of_pyabsa_holds_all_triplets_of_its_sentence() -> None:
@@ -218,7 +197,7 @@ def test_a_line_of_pyabsa_holds_all_triplets_of_its_sentence() -> None:
         TripletLabel(b, dear, "NEG"),
         TripletLabel(c, bad, "NEG"),
     )
-    lines = aste.pyabsa([Labelled("1", text, labels)]).splitlines()
+    lines = research.dump_pyabsa([Labelled("1", text, labels)]).splitlines()
     assert len(lines) == 1
     assert ast.literal_eval(lines[0].split("####")[1]) == [
         ((one.aspect[0][0], one.aspect[0][1] - 1), (one.opinion[0][0], one.opinion[0][1] - 1), one.polarity)
@@ -230,7 +209,10 @@ def test_semeval_and_the_annotation_tools_keep_interrupted_opinions_and_count_as
     text = "\U0001f35c" + TEXT
     moved = TripletLabel(((1, 3),), ((3, 5), (6, 7)), "POS")
     one = [Labelled("r1", text, (moved,))]
-    assert json.loads(semeval.dump(one))[0]["opinions"][0]["Polar_expression"] == [["不會", "鹹"], ["3:5", "6:7"]]
+    assert json.loads(research.dump_semeval(one))[0]["opinions"][0]["Polar_expression"] == [
+        ["不會", "鹹"],
+        ["3:5", "6:7"],
+    ]
     task = json.loads(annotation_tools.label_studio(one))[0]
     results = task["predictions"][0]["result"]
     assert [(r["value"]["start"], r["value"]["end"], r["value"]["text"]) for r in results if r["type"] == "labels"] == [
@@ -250,36 +232,11 @@ def test_semeval_and_the_annotation_tools_keep_interrupted_opinions_and_count_as
 def test_what_people_corrected_in_label_studio_goes_before_what_was_predicted() -> None:
     task = json.loads(annotation_tools.label_studio([Labelled("r1", TEXT, (KIND,))]))[0]
     task["annotations"] = [{"result": json.loads(json.dumps(task["predictions"][0]["result"]).replace("POS", "NEG"))}]
-    (found,) = annotation_tools.read_label_studio(json.dumps([task]))
+    (found,) = read_label_studio(json.dumps([task]))
     assert found.labels == (TripletLabel(KIND.aspect, KIND.opinion, "NEG"),)
 
 
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("aste-v2", "湯 好 [([0], [1], 'POS')]"),
-        ("aste-v2", "湯 好####[([0], [1], 'GOOD')]"),
-        ("aste-v2", "湯 好####[([0, 2], [1], 'POS')]"),
-        ("aste-v2", "湯 好####[([0], [7], 'POS')]"),
-        ("aste-v2", "湯 好####[([0], __import__('os').getcwd(), 'POS')]"),
-        ("aste-v2", "湯  好####[]"),
-        ("span-aste", "湯 好#### #### ####[([1, 0], [1], 'POS')]"),
-        ("pyabsa", "湯 好####[((0, 9), (1, 1), 'POS')]"),
-        ("gts", '[{"id": "1", "sentence": "湯 好", "triples": [{"uid": "", "target_tags": '
-            '"湯\\\\I 好\\\\O", "opinion_tags": "", "sentiment": "positive"}]}]'),
-        ("semeval", '[{"sent_id": "1", "text": "湯好", "opinions": [{"Target": [["好"], ["0:1"]], "Polar_expression": '
-            '[["好"], ["1:2"]], "Polarity": "Positive"}]}]'),
-        ("doccano", '{"text": "湯", "entities": [], "relations": [{"id": 1, "from_id": 1, "to_id": 2, "type": '
-            '"POS"}]}'),
-        ("label-studio", "{"),
-    ],
-)  # fmt: skip
-def test_a_file_that_is_not_in_the_format_is_a_value_error(name: str, content: str) -> None:
-    with pytest.raises(ValueError):  # noqa: PT011
-        FORMATS[name].read(content)
-
-
-def test_the_paper_comes_back_as_words_and_says_where_they_may_stand() -> None:
+def test_the_paper_comes_back_as_words() -> None:
     reviews_ = [
         row(
             Labelled(
@@ -291,19 +248,14 @@ def test_the_paper_comes_back_as_words_and_says_where_they_may_stand() -> None:
     ]
     for name in ("paper", "paper-open"):
         made = export(name, "test", reviews_)
-        assert paper.read(made.content) == [
+        assert read_paper(made.content) == [
             ("1", "餐點不會太鹹，餐點好", [("餐點", "不會鹹", "POS"), ("餐點", "好", "POS")])
         ]
         assert ("對餐點的描述" in made.content) is (name == "paper")
-    assert paper.located("餐點不會太鹹，餐點好", "餐點") == ("several", ((0, 2), (7, 9)))
-    assert paper.located("餐點不會太鹹", "不會鹹") == ("nowhere", ())
-    assert paper.located("餐點的口感好", "餐點[口感]") == ("once", ((0, 5),))
-    with pytest.raises(ValueError, match="line 2: "):
-        paper.read('{"id": 1, "question": "", "answer": ""}\n{"id": 2}')
 
 
 def test_a_name_that_is_no_format_is_an_error_that_lists_them() -> None:
-    with pytest.raises(ConfigError, match=r"unknown format 'conll'; known: aste-v2, .*bio-words"):
+    with pytest.raises(ConfigError, match=r"unknown format 'conll'; known: aste-v2, .*bio-chars"):
         export("conll", "train", [])
     assert set(NAMES) == {*FORMATS, *OTHERS}
 
@@ -315,7 +267,7 @@ SPLIT = TripletLabel(((0, 1), (7, 8)), ((10, 13),), "POS")
 def test_an_opinion_that_is_interrupted_is_written_in_full_and_counted() -> None:
     made = export("aste-v2", "train", [row(Labelled("r1", TEXT, (SALT, KIND)))])
     assert (made.reviews, made.labels, made.in_full, made.skipped) == (1, 2, 1, ())
-    (review,) = aste.read_v2(made.content)
+    (review,) = READERS["aste-v2"](made.content)
     assert review.labels == (TripletLabel(SALT.aspect, ((2, 6),), "POS"), KIND)
 
 
@@ -344,7 +296,7 @@ def test_the_paper_leaves_a_review_out_whole_and_keeps_the_numbers_of_the_others
         row(Labelled("r2", TEXT, (KIND,))),
     ]
     made = export("paper", "test", rows)
-    assert [(name, answers) for name, _, answers in paper.read(made.content)] == [("2", [("店員", "很親切", "POS")])]
+    assert [(name, answers) for name, _, answers in read_paper(made.content)] == [("2", [("店員", "很親切", "POS")])]
     assert [(one.id, one.labels, one.reason) for one in made.skipped] == [
         ("r1", 2, "the aspect '湯、麵' holds a mark of the format")
     ]
@@ -390,15 +342,9 @@ def test_a_table_shows_each_triplet_on_a_row_with_its_offsets_and_makes_no_formu
 def test_a_text_too_long_for_a_cell_leaves_its_review_out_of_a_workbook_alone() -> None:
     rows = [row(Labelled("r1", "好" * 32_768, ())), row(Labelled("r2", TEXT, (KIND,)))]
     made = export("xlsx", "train", rows)
-    assert table.read_xlsx(made.payload) == rows[1:]
+    assert read_xlsx(made.payload) == rows[1:]
     assert [one.reason for one in made.skipped] == ["32,768 characters in a cell, which holds 32,767 in Excel"]
     assert export("csv", "train", rows).skipped == ()
-
-
-@pytest.mark.parametrize("content", ["id,text\n", "", '"id'])
-def test_a_table_with_other_columns_is_a_value_error(content: str) -> None:
-    with pytest.raises(ValueError):  # noqa: PT011
-        table.read_csv(content)
 
 
 def test_what_is_skipped_is_told_in_words() -> None:
@@ -427,15 +373,13 @@ def test_the_command_writes_every_format_of_a_release_and_says_what_it_skipped(h
     assert listing.code == 0
     assert [line.split()[0] for line in listing.out.splitlines()] == list(NAMES)
     for name in NAMES:
-        if name == "bio-words":  # loads the segmenter: in its own test
-            continue
         ran = here("export", release, "--format", name, "--output", tmp_path / name, "--split", "test")
         assert ran.code == 0, ran.err
         aside = list((tmp_path / name).glob("*.skipped.jsonl"))
         skipped = sum(len(path.read_text(encoding="utf-8").splitlines()) for path in aside)
         last = ran.out.splitlines()[-1]
         assert f"left out: {skipped} review" in last if skipped else "left out" not in last
-    found = annotation_tools.read_label_studio((tmp_path / "label-studio" / "test.json").read_text(encoding="utf-8"))
+    found = read_label_studio((tmp_path / "label-studio" / "test.json").read_text(encoding="utf-8"))
     due = [
         labelled(json.loads(line))
         for line in (release / "data" / "test.jsonl").read_text(encoding="utf-8").split("\n")
@@ -461,48 +405,10 @@ def test_the_command_writes_every_format_of_a_release_and_says_what_it_skipped(h
     assert "name the directory of a release" in here("export", "--format", "gts").error
 
 
-def test_words_of_the_embedded_segmenter_tile_the_text_of_a_release(here: Command, tmp_path: Path) -> None:
-    release = LAYOUTS / "v0.1.0"
-    ran = here("export", release, "--format", "bio-words", "--output", tmp_path, "--split", "valid")
-    assert ran.code == 0, ran.err
-    found = bio.read((tmp_path / "valid.bio").read_text(encoding="utf-8"))
-    due = [
-        json.loads(line) for line in (release / "data" / "valid.jsonl").read_text(encoding="utf-8").split("\n") if line
-    ]
-    aside = tmp_path / "valid.bio.skipped.jsonl"
-    out = (
-        {json.loads(line)["id"] for line in aside.read_text(encoding="utf-8").splitlines()} if aside.exists() else set()
-    )
-    assert len(out) < len(due) / 10, "the lexicon's words keep aspects from ending inside a word"
-    due = [one for one in due if one["id"] not in out]
-    assert [(name, text) for name, text, *_ in found] == [(one["id"], one["text"]) for one in due]
-    lengths = [end - start for *_, words, _ in found for start, end in words]
-    assert 1.2 < sum(lengths) / len(lengths) < 2.5, "words, not characters"
-    aspects = [surface(text, (span,)) for _, text, _, those in found for span in those]
-    assert set(aspects) <= {one["aspect"]["text"] for review in due for one in review["triplets"]}
-    assert len(aspects) > 30
-
-
-def test_words_of_a_build_are_taken_as_its_backend_read_them(here: Command, built: Built, tmp_path: Path) -> None:
-    workdir, (release,) = tmp_path / "workdir", built.out.glob("v*")
-    shutil.copytree(built.workdir, workdir)
-    with db.writing(workdir) as connection, db.atomic(connection):
-        connection.execute('UPDATE annotations SET words = \'[[0,3,"NOUN",0,"root"]]\'')
-    ran = here("export", release, "--format", "bio-words", "--output", tmp_path / "kept", "--workdir", workdir)
-    assert ran.code == 0, ran.err
-    found = bio.read((tmp_path / "kept" / "train.bio").read_text(encoding="utf-8"))
-    with db.reading(workdir) as connection:
-        stored = {text for (text,) in connection.execute("SELECT text FROM reviews")}
-    unmasked = [(text, words) for _, text, words, _ in found if text in stored]
-    assert unmasked
-    for text, words in unmasked:
-        assert words == [(0, 3), *((i, i + 1) for i in range(3, len(text)))]
-
-
 def details_in(name: str, made: str | bytes) -> list[dict[str, object]]:
     """What a file of the format says of the two triplets of `ROW`, beside texts and places."""
     if name in ("csv", "xlsx"):
-        (back,) = table.read_csv(str(made)) if name == "csv" else table.read_xlsx(bytes(made))  # type: ignore[arg-type]
+        (back,) = read_csv(str(made)) if name == "csv" else read_xlsx(bytes(made))  # type: ignore[arg-type]
         return [dict(triplet) for triplet in back["triplets"]]
     entry = json.loads(made)[0] if name != "doccano" else json.loads(made)
     return {
@@ -521,7 +427,7 @@ ROW["triplets"][1] |= {"confidence": 0.5, "verdict": "YY", "opinion_category": "
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_format_carries_of_a_row_what_the_table_of_formats_promises(name: str) -> None:
-    made = export(name, "train", [ROW], words=bio_words)
+    made = export(name, "train", [ROW])
     if CARRIES[name] == "all details":
         triplets = details_in(name, made.payload if name == "xlsx" else made.content)
         assert [{key: triplet[key] for key in TRIPLET_DETAILS} for triplet in triplets] == [
@@ -534,10 +440,6 @@ def test_a_format_carries_of_a_row_what_the_table_of_formats_promises(name: str)
     else:
         assert ("r1" in made.content) is (CARRIES[name] == "the review's id")
         assert "invented" not in made.content
-
-
-def bio_words(texts: Sequence[str]) -> list[Sequence[Span]]:
-    return [bio.characters(text) for text in texts]
 
 
 def test_label_studio_and_doccano_name_the_relation_of_each_triplet() -> None:
@@ -556,7 +458,7 @@ def test_label_studio_and_doccano_name_the_relation_of_each_triplet() -> None:
 def test_reviews_without_a_triplet_are_left_out_where_that_is_asked_for_and_counted(name: str) -> None:
     empty = [{**ROW, "id": f"e{n}", "text": f"昨天第{n}次來", "triplets": []} for n in (1, 2)]
     rows = [empty[0], ROW, empty[1]]
-    whole, made = (export(name, "train", rows, words=bio_words, without_empty=without) for without in (False, True))
+    whole, made = (export(name, "train", rows, without_empty=without) for without in (False, True))
     assert (whole.empty, made.empty) == (0, 2)
     assert (made.labels, made.skipped, whole.reviews - made.reviews) == (whole.labels, whole.skipped, 2)
     if made.content:
@@ -576,7 +478,7 @@ def test_argilla_gets_the_settings_of_its_dataset_and_a_line_for_each_triplet() 
     assert {question["name"] for question in settings["questions"]} == set(record["suggestions"])
     assert {field["name"] for field in settings["fields"]} == set(record["fields"])
     with pytest.raises(ValueError, match="no triplet"):
-        FORMATS["argilla"].read(json.dumps([record | {"suggestions": {"triplets": {"value": "湯 | 好"}}}]))
+        READERS["argilla"](json.dumps([record | {"suggestions": {"triplets": {"value": "湯 | 好"}}}]))
 
 
 def test_the_score_of_a_prediction_is_the_least_confidence_and_absent_where_one_is_unknown() -> None:

@@ -5,7 +5,6 @@ and a bad row stops all of it with its number.
 from __future__ import annotations
 
 import csv
-import itertools
 import json
 import shutil
 from collections.abc import Callable
@@ -23,7 +22,6 @@ from builder.core.records import Candidate, Label, Pool
 from builder.gold.file_formats import FORMATS, named, recognised
 from builder.gold.items import MentionError, from_utf16, locate, shown, to_utf16
 from builder.gold.sheet import escaped, unescaped
-from builder.gold.tool_fields import OLDER
 from builder.store import db, gold, pools
 from builder.teaching.labelling import export, import_labels, opened
 
@@ -97,22 +95,6 @@ def test_what_is_exported_with_labels_comes_back_the_same(
     assert everything(tmp_path / "w", pool.id) == due
 
 
-def test_label_studio_comes_back_under_the_names_of_earlier_versions(
-    labelled: tuple[Path, Path, Pool], tmp_path: Path
-) -> None:
-    workdir, bare, pool = labelled
-    shutil.copytree(bare, tmp_path / "w")
-    file = tmp_path / "file.json"
-    export(workdir, None, file, FORMATS["label-studio"], "amy")
-    content = file.read_text(encoding="utf-8")
-    for older, name in OLDER.items():
-        content = content.replace(f'"{name}"', f'"{older}"')
-    assert all(f'"{older}"' in content for older in OLDER)
-    file.write_text(content, encoding="utf-8")
-    assert import_labels(tmp_path / "w", None, file, FORMATS["label-studio"], "amy").faults == ()
-    assert everything(tmp_path / "w", pool.id) == everything(workdir, pool.id)
-
-
 @pytest.mark.parametrize("name", FORMAT_NAMES)
 def test_an_untouched_file_holds_no_label(name: str, labelled: tuple[Path, Path, Pool], tmp_path: Path) -> None:
     _, bare, pool = labelled
@@ -167,11 +149,11 @@ def test_an_offset_inside_a_character_is_refused() -> None:
         from_utf16("\U0001f35c湯", [1])
 
 
-def test_label_studio_counts_utf16_units_and_the_others_code_points(
+def test_label_studio_counts_utf16_units_and_argilla_code_points(
     labelled: tuple[Path, Path, Pool], tmp_path: Path
 ) -> None:
     soup = TEXTS[0]
-    for name in ("label-studio", "doccano", "argilla"):
+    for name in ("label-studio", "argilla"):
         export(labelled[1], None, tmp_path / f"{name}{FORMATS[name].ending}", FORMATS[name])
     tasks = json.loads((tmp_path / "label-studio.json").read_text(encoding="utf-8"))
     task = next(one for one in tasks if one["data"]["text"] == soup and one["data"]["aspect"] == "店員態度")
@@ -179,12 +161,6 @@ def test_label_studio_counts_utf16_units_and_the_others_code_points(
     units = soup.encode("utf-16-le")
     assert units[2 * value["start"] : 2 * value["end"]].decode("utf-16-le") == "店員態度" == value["text"]
     assert value["start"] != soup.index("店員態度")
-    document = next(
-        row
-        for row in map(json.loads, (tmp_path / "doccano.jsonl").read_text(encoding="utf-8").splitlines())
-        if row.get("aspect") == "店員態度"
-    )
-    assert [soup[s:e] for s, e, name in document["entities"]] == ["店員態度", "不會", "好"]
     records = json.loads((tmp_path / "argilla.json").read_text(encoding="utf-8"))
     record = next(one for one in records if one["metadata"].get("aspect") == "店員態度")
     assert [soup[one["start"] : one["end"]] for one in record["suggestions"]["spans"]["value"]] == [
@@ -210,9 +186,7 @@ def test_label_studio_gets_its_labelling_config(labelled: tuple[Path, Path, Pool
     assert {one["from_name"] for one in results} | {one["to_name"] for one in results} <= known
 
 
-def test_label_studio_and_argilla_name_several_annotators_themselves(
-    labelled: tuple[Path, Path, Pool], tmp_path: Path
-) -> None:
+def test_label_studio_names_several_annotators_itself(labelled: tuple[Path, Path, Pool], tmp_path: Path) -> None:
     _, bare, pool = labelled
     shutil.copytree(bare, tmp_path / "w")
     file = tmp_path / "a.json"
@@ -230,21 +204,10 @@ def test_label_studio_and_argilla_name_several_annotators_themselves(
         "label-studio:7",
         "label-studio:9",
     )
-    file = tmp_path / "b.json"
-    export(tmp_path / "w", None, file, FORMATS["argilla"])
-    records = json.loads(file.read_text(encoding="utf-8"))
-    soup = next(one for one in records if one["metadata"].get("aspect") == "湯頭")
-    soup["responses"] = {
-        "label": [{"value": "YN", "user_id": "u1"}, {"value": "YY", "user_id": "u2"}],
-        "polarity": [{"value": "NEU", "user_id": "u1"}],
-    }
-    file.write_text(json.dumps(records), encoding="utf-8")
-    assert import_labels(tmp_path / "w", None, file, FORMATS["argilla"]).annotators == ("argilla:u1", "argilla:u2")
     with db.reading(tmp_path / "w") as connection:
         said = gold.of_pool(connection, pool.id, "human")
     assert {who: [one.label for one in listed.values()] for who, listed in said.items()} == {
-        "bo@example.org": ["NX"], "label-studio:7": ["YY"], "label-studio:9": [None], "argilla:u1": ["YN"],
-        "argilla:u2": ["YY"],
+        "bo@example.org": ["NX"], "label-studio:7": ["YY"], "label-studio:9": [None],
     }  # fmt: skip
 
 
@@ -440,7 +403,7 @@ def test_a_file_that_is_no_sheet_is_refused(
     file = tmp_path / name
     file.write_bytes(content)
     with pytest.raises(InputError, match=message):
-        import_labels(labelled[1], None, file, named(None, file), "amy")
+        import_labels(labelled[1], None, file, named("argilla" if file.suffix == ".jsonl" else None, file), "amy")
 
 
 def from_argilla(record: dict[str, object], **answers: tuple[object, str, str]) -> dict[str, object]:
@@ -511,16 +474,16 @@ def test_argilla_gets_the_settings_of_its_dataset(labelled: tuple[Path, Path, Po
     assert not [record for record in records if record["responses"]]
 
 
-@pytest.mark.parametrize("name", ["label-studio", "doccano", "argilla"])
+@pytest.mark.parametrize("name", ["label-studio", "argilla"])
 @pytest.mark.parametrize(
     "record",
-    [{"data": 3}, {"annotations": 3, "data": {}}, {"entities": [[1, 2]], "text": "x"}, {"responses": {"label": [3]}}],
+    [{"data": 3}, {"annotations": 3, "data": {}}],
 )
 def test_a_record_that_no_tool_wrote_is_a_fault_or_belongs_to_no_pool(
     name: str, record: object, labelled: tuple[Path, Path, Pool], tmp_path: Path
 ) -> None:
     file = tmp_path / f"a{FORMATS[name].ending}"
-    file.write_text(json.dumps(record) if name == "doccano" else json.dumps([record]), encoding="utf-8")
+    file.write_text(json.dumps([record]), encoding="utf-8")
     try:
         done = import_labels(labelled[1], None, file, FORMATS[name], "amy")
     except InputError as error:
@@ -562,7 +525,7 @@ def test_the_format_is_told_by_the_ending_where_it_can_be() -> None:
         named(None, Path("a.json"))
 
 
-@pytest.mark.parametrize("name", ["label-studio", "doccano", "argilla"])
+@pytest.mark.parametrize("name", ["label-studio", "argilla"])
 def test_a_file_of_a_tool_is_recognised_by_what_is_in_it(
     name: str, labelled: tuple[Path, Path, Pool], tmp_path: Path
 ) -> None:
@@ -593,57 +556,3 @@ def test_candidates_that_a_file_does_not_hold_are_still_open(
     file.write_text(json.dumps(answered), encoding="utf-8")
     done = here("annotate", "import", str(file), "--annotator", "bo", "--workdir", str(tmp_path / "w"))
     assert f"{pool.size - 2} candidates still open" in done.out
-
-
-def test_every_record_for_doccano_has_the_same_fields(labelled: tuple[Path, Path, Pool], tmp_path: Path) -> None:
-    """doccano reads a file as a table: a field that some rows lack is NaN there, which SQLite refuses as JSON."""
-    export(labelled[0], None, tmp_path / "a.jsonl", FORMATS["doccano"], "amy")
-    rows = [json.loads(line) for line in (tmp_path / "a.jsonl").read_text(encoding="utf-8").splitlines()]
-    assert any(row["note"] for row in rows) and any(not row["candidate"] for row in rows)
-    assert {tuple(sorted(row)) for row in rows} == {tuple(sorted(rows[0]))}
-    assert all(value is not None for row in rows for value in row.values())
-
-
-def test_doccano_gets_every_category_and_entity_of_its_project(
-    labelled: tuple[Path, Path, Pool], tmp_path: Path
-) -> None:
-    export(labelled[0], None, tmp_path / "a.jsonl", FORMATS["doccano"], "amy")
-    rows = [json.loads(line) for line in (tmp_path / "a.jsonl").read_text(encoding="utf-8").splitlines()]
-    for name, used in (
-        ("categories", {cat for row in rows for cat in row["cats"]}),
-        ("entities", {entity[2] for row in rows for entity in row["entities"]}),
-    ):
-        types = json.loads((tmp_path / f"a.{name}.json").read_text(encoding="utf-8"))
-        names = [kind["text"] for kind in types]
-        assert used and used <= set(names) and len(names) == len(set(names))
-        keys = [kind["suffixKey"] for kind in types if kind["suffixKey"]]
-        assert len(keys) == len(set(keys))
-
-
-def test_a_missing_triplet_that_shares_a_word_with_the_candidate_draws_no_entity_over_it(
-    labelled: tuple[Path, Path, Pool], tmp_path: Path
-) -> None:
-    """doccano refuses an entity over another one."""
-    workdir, pool, file = tmp_path / "w", labelled[2], tmp_path / "a.jsonl"
-    shutil.copytree(labelled[1], workdir)
-    export(workdir, None, file, FORMATS["doccano"])
-    rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
-    row = next(row for row in rows if row["aspect"] == "湯頭")
-    end = row["text"].index("可是")
-    row["cats"] = ["YY", "MISSING-1-NEG", "MISSING-1-SAME-ASPECT"]
-    row["entities"].append([end, end + 2, "MISSING-1-OPINION"])
-    lonely = next(row for row in rows if row["aspect"] == "甜點")  # as it comes from who does not see what is drawn
-    lonely |= {"cats": ["NX", "MISSING-1-POS", "MISSING-1-SAME-ASPECT"], "entities": [[7, 9, "MISSING-1-OPINION"]]}
-    file.write_text("".join(json.dumps(one) + "\n" for one in rows), encoding="utf-8")
-    done = import_labels(workdir, None, file, FORMATS["doccano"], "bo")
-    assert [str(fault) for fault in done.faults] == []
-    with db.reading(workdir) as connection:
-        everybody = [c for review in pools.read(connection, pool.id).reviews for c in review.candidates]
-    assert {(c.triplet.aspect.text, c.triplet.opinion.text, c.triplet.polarity) for c in everybody if c.n is None} == {
-        ("湯頭", "可是", "NEG"),
-        ("甜點", "飲料", "POS"),
-    }
-    export(workdir, None, tmp_path / "b.jsonl", FORMATS["doccano"], "bo")
-    for line in (tmp_path / "b.jsonl").read_text(encoding="utf-8").splitlines():
-        places = sorted(entity[:2] for entity in json.loads(line)["entities"])
-        assert all(a[1] <= b[0] for a, b in itertools.pairwise(places))

@@ -12,7 +12,7 @@ import pytest
 from conftest import Command
 from goldwork import TEXTS, pooled, proposals, work
 
-from builder.core.errors import ConfigError, QueryError, WorkdirError
+from builder.core.errors import QueryError, WorkdirError
 from builder.core.records import Label
 from builder.gold.pool import PoolSettings, shares
 from builder.store import db, gold, pools, reviews
@@ -113,8 +113,6 @@ def test_a_working_directory_without_proposals_or_without_the_split_is_refused(t
         connection.execute("DELETE FROM sources")
     with pytest.raises(WorkdirError, match="no source has proposed"):
         make_pool(workdir, PoolSettings(3, 1, "test"))
-    with pytest.raises(ConfigError, match="known: length, rating, polarity, disagreement"):
-        make_pool(work(tmp_path / "other"), PoolSettings(3, 1, "test", ("colour",)))
 
 
 def test_a_pool_is_found_by_its_first_characters_and_an_unknown_one_is_refused(tmp_path: Path) -> None:
@@ -125,39 +123,14 @@ def test_a_pool_is_found_by_its_first_characters_and_an_unknown_one_is_refused(t
             pools.chosen(connection, "zz")
 
 
-def test_strata_keep_their_shares_and_equal_allocation_levels_them() -> None:
+def test_strata_keep_their_shares() -> None:
     sizes = {"a": 70, "b": 20, "c": 10}
     assert shares(sizes, 10) == {"a": 7, "b": 2, "c": 1}
-    assert shares(sizes, 9, equal=True) == {"a": 3, "b": 3, "c": 3}
-    assert shares(sizes, 60, equal=True) == {"a": 30, "b": 20, "c": 10}
     assert shares(sizes, 100) == sizes
     for n in range(101):
-        for equal in (False, True):
-            quota = shares(sizes, n, equal)
-            assert sum(quota.values()) == n
-            assert all(quota[cell] <= sizes[cell] for cell in sizes)
-
-
-@pytest.mark.parametrize("stratum", ["length", "rating", "polarity", "disagreement"])
-def test_every_stratum_of_a_sample_that_is_as_large_as_they_are_many_is_there(tmp_path: Path, stratum: str) -> None:
-    workdir = work(tmp_path)
-    whole = make_pool(workdir, PoolSettings(100, 13, "test", (stratum,))).pool
-    cells = {review.stratum for review in whole.reviews}
-    assert len(cells) > 1
-    few = make_pool(workdir, PoolSettings(len(cells), 13, "test", (stratum,), "equal")).pool
-    assert {review.stratum for review in few.reviews} == cells
-    assert len(few.reviews) == len(cells)
-
-
-def test_sources_that_differ_are_their_own_stratum(tmp_path: Path) -> None:
-    pool = make_pool(work(tmp_path), PoolSettings(100, 13, "test", ("disagreement",))).pool
-    assert {review.key: review.stratum for review in pool.reviews} == {
-        "r1": "agree",
-        "r2": "differ",
-        "r3": "differ",
-        "r4": "agree",
-        "r5": "differ",
-    }
+        quota = shares(sizes, n)
+        assert sum(quota.values()) == n
+        assert all(quota[cell] <= sizes[cell] for cell in sizes)
 
 
 def test_the_database_refuses_labels_that_make_no_sense(tmp_path: Path) -> None:

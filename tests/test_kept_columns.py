@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from conftest import Command
+from export_readers import read_csv, read_xlsx
 
 import builder
 from builder.core.config import resolve
@@ -107,8 +108,8 @@ def test_what_passes_through_stands_in_every_layer_of_a_release(
 def test_tables_of_a_release_hold_them_and_give_them_back(released: Path, tmp_path: Path, here: Command) -> None:
     reviews = list(rows(released, "train"))
     for name, write, read in (
-        ("csv", table.dump_csv, table.read_csv),
-        ("xlsx", table.dump_xlsx, table.read_xlsx),
+        ("csv", table.dump_csv, read_csv),
+        ("xlsx", table.dump_xlsx, read_xlsx),
     ):
         assert read(write(reviews)) == reviews, name  # type: ignore[operator]
     assert here("export", released, "--format", "csv", "--output", tmp_path / "t").code == 0

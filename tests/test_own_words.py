@@ -23,7 +23,7 @@ from builder.language.lexicon.overlay import compare_lexicons, write
 from builder.language.lexicon.packs import data_dir
 from builder.language.lexicon.resources import load_lexicon
 from builder.language.lexicon.rules import load_rules
-from builder.language.nlp import labels
+from builder.language.nlp import conllu
 from builder.pipeline import pipeline
 from builder.pipeline.builds import Build
 from builder.store import db, triplets
@@ -274,7 +274,7 @@ def test_a_file_of_valences_serves_the_categories_of_e_hownet(here: Command, tmp
 
 
 def test_words_with_parts_of_speech_of_ckip_are_kept_whole_by_the_segmenter(tmp_path: Path) -> None:
-    tags = labels.load().parts_of_speech
+    tags = conllu.load().parts_of_speech
     assert [universal_tag(tag, tags) for tag in ("VH11", "Nab", "Neqa", "NOUN", "VA", "ZZ")] == [
         "ADJ" if tags["VH"] == "ADJ" else tags["VH"], "NOUN", "DET", "NOUN", tags["VA"], "",
     ]  # fmt: skip

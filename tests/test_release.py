@@ -632,7 +632,7 @@ def test_the_card_and_the_citation_are_yaml_that_says_what_the_manifest_says(she
         "validation": body["splits"]["valid"]["reviews"],
         "test": body["splits"]["test"]["reviews"],
     }
-    assert head["dataset_info"][0]["features"] == parquet.features()
+    assert head["dataset_info"][0]["features"] == parquet.features(parquet.schema())
     cited = yaml.safe_load((shelf / "CITATION.cff").read_text(encoding="utf-8"))
     assert {key: str(cited[key]) for key in ("cff-version", "type", "version", "license", "date-released")} == {
         "cff-version": "1.2.0", "type": "dataset", "version": "0.1.0", "license": "CC-BY-4.0",

@@ -28,10 +28,9 @@ from builder.pages.report import charts, written
 from builder.pages.report.blocks import ChartBar, ChartLine, Report, ReportFigure, Table, markdown, pieces, visible
 from builder.pages.report.collect import _places, _top, collect
 from builder.pages.report.written import page
-from builder.pages.report.yardsticks import find_yardsticks, stands_for
+from builder.pages.report.yardsticks import find_yardsticks
 from builder.store import db, reviews, runs, triplets
 from builder.store import labels as training_sets
-from builder.store.labels import LabelCandidate, StoredLabel, pools
 from builder.store.report import Marked
 
 TEXTS = {
@@ -289,7 +288,13 @@ def label_pool(workdir: Path) -> None:
             ],
             start=1,
         ):
-            at = json.dumps({"aspect": spans[aspect], "opinion": spans[opinion]})
+            at = json.dumps(
+                {
+                    f"{part}{end}": spans[word]
+                    for part, word in (("aspect", aspect), ("opinion", opinion))
+                    for end in ("", "_full")
+                }
+            )
             run(
                 "INSERT INTO candidates VALUES (?,1,?,?,?,?,NULL,?,?,?,5,?)",
                 (i, n, f"n{i}", aspect, aspect, opinion, opinion, polarity, at),
@@ -337,25 +342,6 @@ def test_labels_become_gold_with_their_corrections_and_what_nobody_proposed(labe
 def test_agreement_is_counted_two_by_two_and_beyond_chance(labelled: Path) -> None:
     told = {(row["pool"], row["candidates"], row["same label %"]) for row in rows(collected(labelled), "agreement")}
     assert ("p1", 3, 100.0) in told
-
-
-@pytest.mark.parametrize(
-    ("label", "due"),
-    [
-        (StoredLabel("YY", None, {}), [("湯頭", "好喝", "POS")]),
-        (StoredLabel("YY", None, {"aspect": ((0, 1),)}), [("湯", "好喝", "POS")]),
-        (StoredLabel("YN", "NEG", {}), [("湯頭", "好喝", "NEG")]),
-        (StoredLabel("YN", None, {}), []),
-        (StoredLabel("NX", None, {}), []),
-        (StoredLabel("NX", "NEG", {"opinion": ((5, 6), (7, 8))}), [("湯頭", "服慢", "NEG")]),
-    ],
-)
-def test_a_label_stands_for_a_triplet_or_for_none(label: StoredLabel, due: list[tuple[str, str, str]]) -> None:
-    assert stands_for(LabelCandidate(1, "r", "湯頭好喝，服務慢", "湯頭", "好喝", "POS", ("rules",)), label) == due
-
-
-def test_a_working_directory_from_before_there_were_pools_has_none() -> None:
-    assert pools(sqlite3.connect(":memory:")) == []
 
 
 # ---- the page

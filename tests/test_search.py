@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from builder.core.errors import QueryError
 from builder.reviews.folding import fold, folded_spans
-from builder.store import db, queries, reviews, runs, search, stories
+from builder.store import db, queries, reviews, search, stories
 from builder.store.queries import describe_tables
 
 # Pairs that differ by script only, widths, cases, marks, emoji, a character beyond the BMP, an invisible one, FTS5's
@@ -142,37 +142,6 @@ def test_a_search_is_narrowed_paged_and_leaves_repeated_reviews_out(built: Built
         repeated = {key for (key,) in connection.execute("SELECT key FROM reviews WHERE duplicate_of IS NOT NULL")}
         assert repeated
         assert not repeated & {hit.key for hit in everything.shown}
-
-
-def test_an_index_that_is_missing_or_behind_is_made_when_somebody_searches(
-    built: Built, here: Command, tmp_path: Path
-) -> None:
-    workdir = built.copy(tmp_path)
-    with db.writing(workdir) as connection:
-        search.clear(connection)
-        number = connection.execute("SELECT count(*) FROM reviews").fetchone()[0]
-    ran = here("search", "餐點", "--workdir", workdir, "--format", "csv")
-    assert f"{number} reviews indexed" in ran.err
-    assert "x5" in ran.out
-    again = here("search", "餐点", "--workdir", workdir, "--format", "csv")
-    assert "indexed" not in again.err
-    assert again.out == ran.out
-
-
-def test_a_database_without_an_index_gets_one(tmp_path: Path) -> None:
-    number, script = db.schema()[0]
-    with sqlite3.connect(tmp_path / db.NAME) as old:
-        old.executescript(script + f"PRAGMA application_id = {db.APPLICATION_ID}; PRAGMA user_version = {number};")
-        old.execute(
-            "INSERT INTO reviews (id, key, text, file, row, script, language, hash, norm_hash)"
-            " VALUES (1, 'a', '湯頭鮮', 'f', 1, 'traditional', 'zh', 'h', 'n')"
-        )
-    old.close()
-    assert search.ensure(tmp_path) == 1
-    assert search.ensure(tmp_path) == 0
-    with db.reading(tmp_path) as connection:
-        assert found(connection, "头鲜") == {"a"}
-        assert runs.setting(connection, "search.at") == "1"
 
 
 def test_ingest_indexes_and_a_second_ingest_replaces(connection: sqlite3.Connection) -> None:

@@ -193,7 +193,6 @@ OWN = [
     "/aspect?word=餐點",
     "/opinions",
     "/opinion?word=不會鹹",
-    "/compare",
     "/review/1",
     "/review/2",
     "/review?key=plain",

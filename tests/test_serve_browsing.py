@@ -18,10 +18,9 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from chromium import Browser
-from conftest import LAYOUTS, ROOT
+from conftest import ROOT
 from test_serve import Running, check, get, needs_chromium, serving
 
-from builder.core.errors import ConfigError, ReleaseError
 from builder.core.records import Element, Polarity, Token, Triplet
 from builder.pages.serve import app, database, overview, spans
 from builder.pages.serve.answering import LONGEST, Extracting
@@ -480,81 +479,6 @@ def test_the_page_of_sql_begins_with_a_question_that_has_rows(shown: Any) -> Non
     assert {row["aspect"] for row in rows} == {"服務", "服务", "湯頭", "餐點"}
 
 
-# ---- two releases
-
-
-@pytest.fixture(scope="module")
-def compared(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    folder = tmp_path_factory.mktemp("compare")
-    path = database.of_release(LAYOUTS / "v0.2.0", folder)
-    database.add_comparison(path, LAYOUTS / "v0.1.0", LAYOUTS / "v0.2.0")
-    return app.datasette(path, "t", "s", compares=True)
-
-
-def test_two_releases_stand_side_by_side_as_diff_counts_them(compared: Any) -> None:
-    from builder.release.diff import between
-
-    difference = between(LAYOUTS / "v0.1.0", LAYOUTS / "v0.2.0")
-    page = get(compared, "/compare").text
-    check(page)
-    shown = {
-        name: int(number.replace(",", ""))
-        for name, number in re.findall(r'class="toggle[^"]*" href="/compare\?kind=(\w+)">[^<]*<small>([\d,]+)', page)
-    }
-    kinds = {
-        "added": "triplets_added",
-        "lost": "triplets_removed",
-        "polarity": "triplets_polarity",
-        "edited": "triplets_edited",
-    }
-    assert {name: shown.get(name, 0) for name in kinds} == {
-        name: difference.counts[kind] for name, kind in kinds.items()
-    }
-    assert "1,775" in page and "1,800" in page
-    only = get(compared, "/compare?kind=polarity").text
-    assert only.count('<li class="polarity">') == shown["polarity"]
-
-
-def test_a_review_that_is_new_gone_or_renamed_is_called_so() -> None:
-    def row(text: str, *held: tuple[str, str]) -> Any:
-        triplets = [
-            {
-                "aspect": {"text": aspect, "spans": [[0, 1]]},
-                "opinion": {"text": opinion, "spans": [[1, 2]]},
-                "polarity": "POS",
-                "aspect_full": {},
-                "opinion_full": {"text": opinion},
-                "owner": None,
-                "valence": 7.0,
-            }
-            for aspect, opinion in held
-        ]
-        return {"text": text, "triplets": triplets}
-
-    before = {
-        "1": ("train", row("湯好", ("湯", "好"))),
-        "2": ("train", row("麵好", ("麵", "好"))),
-        "3": ("train", row("茶好")),
-    }
-    after = {
-        "1": ("train", row("湯很好", ("湯", "好"))),
-        "9": ("test", row("麵好", ("麵", "好"))),
-        "4": ("train", row("飯好", ("飯", "好"))),
-    }
-    changed = {review.key: review.kinds for review in database.compare(before, after)}
-    assert changed == {"1": ("text",), "3": ("gone",), "4": ("new",)}, "the second has another id and is the same"
-
-
-def test_a_comparison_without_two_releases_says_how_to_have_one(tmp_path: Path, copied: Path, shown: Any) -> None:
-    assert "--compare" in get(shown, "/compare").text
-    with pytest.raises(ReleaseError):
-        database.add_comparison(copied, tmp_path / "none", None)
-    with db.writing(tmp_path / "w") as connection:
-        browse.finish(connection)
-    with pytest.raises(ConfigError, match="no release to compare"):
-        database.add_comparison(tmp_path / "w" / "builder.db", tmp_path, None)
-
-
 # ---- the command and the browser
 
 
@@ -641,7 +565,7 @@ def test_every_shade_is_legible_in_light_and_dark(here: Running, browser: Browse
 @needs_chromium
 @pytest.mark.parametrize(
     "path",
-    ["/reviews", "/reviews?q=%E5%A4%96%E6%98%9F", "/aspects", "/aspect?word=%E6%9C%8D%E5%8B%99", "/try", "/compare"],
+    ["/reviews", "/reviews?q=%E5%A4%96%E6%98%9F", "/aspects", "/aspect?word=%E6%9C%8D%E5%8B%99", "/try"],
 )
 @pytest.mark.parametrize("dark", [False, True])
 def test_the_new_pages_fit_a_phone(here: Running, browser: Browser, path: str, dark: bool) -> None:

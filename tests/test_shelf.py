@@ -18,9 +18,8 @@ from test_export import review, triplet
 
 from builder.core.errors import ReleaseError
 from builder.release import package, parquet
-from builder.release.diff import compare
+from builder.release.diff import Shelf, compare
 from builder.release.export.records import ReviewRow
-from builder.release.shelf import Shelf
 from builder.release.statistics import of
 
 ROWS = {

@@ -120,12 +120,6 @@ def test_texts_on_the_disk_are_joined_in_little_memory(
     assert peaks[1] - peaks[0] < 4000 * 150
 
 
-def test_the_room_on_the_disk_is_told_beforehand() -> None:
-    texts = [normal(sentence(n, 1 + n % 9)) for n in range(200)]
-    pairs_ = sum(len(key) for key, _ in rare_pairs._pairs(texts, near_duplicates._LONG))
-    assert near_duplicates.room(texts) == pairs_ * rare_pairs._PAIR.itemsize > 0
-
-
 @given(st.lists(st.text(st.characters(), max_size=9), max_size=9), st.integers(-10, 10), st.integers(-10, 10))
 def test_texts_on_the_disk_are_a_list_of_them(listed: list[str], start: int, end: int) -> None:
     with Texts(listed[:3]) as texts:

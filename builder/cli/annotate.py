@@ -127,7 +127,7 @@ def password(name: str, password_env: str, remove: bool, workdir: Path) -> None:
 
 
 _PATH = click.Path(path_type=Path)
-_FORMATS = ("csv", "xlsx", "label-studio", "doccano", "argilla")
+_FORMATS = ("csv", "xlsx", "label-studio", "argilla")
 FORMAT = click.option(
     "--format", "form", type=click.Choice(_FORMATS), help="Format of the file; by its ending or content if not given."
 )

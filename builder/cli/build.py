@@ -17,7 +17,6 @@ from builder.cli.build_voice import (
     stage_table,
     voice_options,
 )
-from builder.cli.options import complete_columns, complete_presets, complete_stages
 from builder.cli.printing import FORMAT, put_rows
 from builder.core.settings import DEFAULT_WORKDIR, Config
 
@@ -44,7 +43,6 @@ CONFIG = click.option(
 PRESET = click.option(
     "--preset",
     metavar="NAME",
-    shell_complete=complete_presets,
     help="Settings of a paper; a settings file and --set override them. The guide lists the presets.",
 )
 SET = click.option(
@@ -85,7 +83,6 @@ def _column_options(command: click.decorators.FC) -> click.decorators.FC:
     for name, about in reversed(COLUMNS.items()):
         command = click.option(
             f"--{name}-column",
-            shell_complete=complete_columns,
             help=f"Column with {about}{'' if name == 'group' else '; guessed if not given'}.",
         )(command)
     return command
@@ -101,7 +98,6 @@ def _column_options(command: click.decorators.FC) -> click.decorators.FC:
 @click.option(
     "--keep-columns",
     metavar="NAME,…",
-    shell_complete=complete_columns,
     help="Columns that pass through to the release, such as date,branch; masked as the text is.",
 )
 @click.option("--encoding", help="Encoding of the input, if it is not Unicode.")
@@ -122,7 +118,6 @@ def _column_options(command: click.decorators.FC) -> click.decorators.FC:
 @click.option(
     "--until",
     metavar="STAGE",
-    shell_complete=complete_stages,
     help="Stop after this stage, such as seed; `builder resume` goes on.",
 )
 @click.option("--dry-run", is_flag=True, help="Report what was understood of the input, and stop.")
@@ -168,7 +163,7 @@ def build(
 
 
 @click.command()
-@click.argument("stage", shell_complete=complete_stages)
+@click.argument("stage")
 @WORKDIR
 @SAME_OUT
 @click.option("--force", is_flag=True, help="Run the stage even if it is done.")

@@ -20,9 +20,8 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from builder.cli.printing import shows_colour, styled_output
-from builder.core.errors import BuilderError
 from builder.core.settings import DEFAULT_WORKDIR
-from builder.pages.report.blocks import roughly_spoken, spoken_seconds
+from builder.pages.report.blocks import spoken_seconds
 
 if TYPE_CHECKING:
     from builder.core.settings import Config
@@ -78,6 +77,49 @@ def counts_text(counts: Mapping[str, object]) -> str:
     )
 
 
+# ---- What happens in a stage
+
+
+def _find_judge(config: Config) -> str:
+    """Who judges in a build: nobody, the model that comes with builder, or one that the build trains."""
+    from builder.language.lexicon.folders import find_folders
+
+    if config.profile == "rules":
+        return "none"
+    if config.discriminate.mode == "paper":
+        return "trained"
+    folders = find_folders(config.lexicons, config.rules, domain=config.domain)
+    return "shipped" if config.rules.convention == "natural" and folders.model else "none"
+
+
+def describe_stage(name: str, config: Config) -> str:
+    """What happens in a stage, for people who know no name of ours."""
+    judge = _find_judge(config)
+    if name == "discriminate":
+        return {"none": "no model judges them", "shipped": "judging them by the model", "trained": "training a judge"}[
+            judge
+        ]
+    if name == "self_train":
+        trains = judge != "none" and set(config.self_train.variants) != {"E"}
+        adds = "keeping what the rules found" if judge == "none" else "adding what the model finds"
+        return "training on them, in rounds" if trains else adds
+    if name == "evaluate":
+        labelled = config.evaluate.gold or config.evaluate.silver
+        compared = "no labels to score by" if judge == "none" else "comparing rules and model"
+        return "scoring by the labels given" if labelled else compared
+    return _DESCRIBED[name]
+
+
+_DESCRIBED = {
+    "ingest": "reading the reviews",
+    "annotate": "finding words and grammar",
+    "seed": "finding triplets by rules",
+    "release": "writing the dataset",
+}
+WIDTH = 28
+"""Characters of the longest description."""
+
+
 # ---- Sentences and events
 
 Manner = Literal["people", "verbose", "quiet", "json"]
@@ -113,10 +155,7 @@ class Voice:
     """Speaks of one build in a manner."""
 
     def __init__(self, manner: Manner, workdir: Path, config: Config) -> None:
-        from builder.cli.stage_lines import RemainingTime
-
         self.manner, self.workdir, self.config = manner, workdir, config
-        self._remaining = RemainingTime(config, seconds_before(workdir))
         self._started = time.monotonic()
         self._number, self._total, self._name = 0, 0, ""
         if manner in ("quiet", "json"):
@@ -150,27 +189,13 @@ class Voice:
         """A stage begins to run."""
         if self.manner not in ("people", "verbose"):
             return
-        from builder.cli.stage_lines import WIDTH, describe_stage
-
         what = line.partition(": ")[2] if self.manner == "verbose" else describe_stage(self._name, self.config)
-        stage = f"{self._number}/{self._total} {self._name:<13} {what:<{WIDTH}} {self._clock()}"
+        clock = spoken_seconds(time.monotonic() - self._started) if self._number > 1 else ""
+        stage = f"{self._number}/{self._total} {self._name:<13} {what:<{WIDTH}} {clock}"
         click.echo(stage.rstrip(), err=True)
-
-    def _clock(self) -> str:
-        """How long it has taken, and how long the rest will take."""
-        from builder.pipeline.pipeline import STAGES
-
-        elapsed = time.monotonic() - self._started
-        coming = [stage.name for stage in STAGES[self._number - 1 : self._total]]
-        parts = [spoken_seconds(elapsed)] if self._number > 1 else []
-        left = self._remaining.seconds(coming)
-        if left is not None:
-            parts.append(f"about {roughly_spoken(left)} left" if round(left) else "nearly done")
-        return ", ".join(parts)
 
     def stage_ended(self, stage: Done) -> None:
         """A stage is done, now or since an earlier build; a program hears of it."""
-        self._remaining.done.append(stage)
         if self.manner == "json":
             self._event(
                 "done", stage=stage.stage, ran=stage.ran, seconds=round(stage.seconds, 3), counts=dict(stage.counts)
@@ -257,16 +282,3 @@ class Voice:
 def in_workdir(workdir: Path) -> str:
     """The option that names a working directory in a command that is shown; empty for the default one."""
     return "" if workdir == DEFAULT_WORKDIR else f" --workdir {shlex.quote(str(workdir))}"
-
-
-def seconds_before(workdir: Path) -> dict[str, float]:
-    """How long each stage took when it last ran in a working directory; nothing where none ran."""
-    from builder.store import db, runs
-
-    if not (workdir / db.NAME).is_file():
-        return {}
-    try:
-        with db.reading(workdir) as connection:
-            return {name: run.seconds for name, run in runs.runs(connection).items()}
-    except BuilderError:  # the build will say what is wrong with it
-        return {}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TextIO, cast
 
 import click
 
-from builder.cli.options import complete_columns, device_option
+from builder.cli.options import device_option
 from builder.cli.printing import json_option, shows_colour, styled_output
 from builder.core.wording import counted
 
@@ -34,10 +34,9 @@ if TYPE_CHECKING:
     help="How to write it: by default as the ending of --output says, and without --output a table.",
 )
 @json_option(value="jsonl")
-@click.option("--text-column", shell_complete=complete_columns, help="Column with the text; guessed if not given.")
+@click.option("--text-column", help="Column with the text; guessed if not given.")
 @click.option(
     "--id-column",
-    shell_complete=complete_columns,
     help="Column with ids; guessed if not given, else the number of the row.",
 )
 @click.option("--encoding", help="Encoding of the file, if it is not Unicode.")
@@ -95,8 +94,7 @@ def extract(
     TEXT is a text, or a file in any format that `build` reads, or - for standard input, one text a line. Answers come
     in the same order, one for each text.
     """
-    from builder.pipeline.extracting import extract_texts, read_aspects
-    from builder.pipeline.extraction import build_settings, open_build_system
+    from builder.pipeline.extraction import build_settings, extract_texts, open_build_system, read_aspects
     from builder.release.export.extract_output import writer
 
     convention, aspects = convention or build_settings(workdir, system).rules.convention, options.pop("aspects")
@@ -176,14 +174,9 @@ def _given_texts(given: tuple[str, ...], source: Path | None, reading: dict[str,
     is_flag=True,
     help="Leave out reviews without a triplet, which many readers of ASTE data refuse.",
 )
-@click.option(
-    "--workdir",
-    type=click.Path(path_type=Path, exists=True, file_okay=False),
-    help="Of the build: bio-words takes its words, in place of segmenting anew.",
-)
 def export(
     release: Path | None, name: str | None, to: Path | None, splits: tuple[str, ...], opinion: str,
-    without_empty: bool, workdir: Path | None,
+    without_empty: bool,
 ) -> None:  # fmt: skip
     """Write a RELEASE in another format.
 
@@ -208,7 +201,7 @@ def export(
         raise click.UsageError("name the directory of a release, such as releases/v0.1.0")
     manifest = opened(release).manifest
     target = to or Path(f"{manifest['name']}-{manifest['version']}-{name}")
-    written = export_release(release, name, target, splits, cast("Opinion", opinion), workdir, without_empty)
+    written = export_release(release, name, target, splits, cast("Opinion", opinion), without_empty)
     for split in written:
         click.echo(
             f"{split.path}: {counted(split.reviews, 'review')}, {split.labels:,} "

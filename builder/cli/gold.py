@@ -1,8 +1,4 @@
-"""`builder gold pool`, `judge` and `label`: what is to be labelled, and language models that label.
-
-`pool` draws what is to be labelled, and `judge` has a language model label it. `label` has one label whole reviews, as
-one more source beside the rules.
-"""
+"""`builder gold pool` draws what is to be labelled, and `builder gold judge` has a language model label it."""
 
 from __future__ import annotations
 
@@ -12,18 +8,13 @@ from typing import TYPE_CHECKING
 import click
 
 from builder.cli.build import PRESET, WORKDIR
-from builder.cli.build_voice import in_workdir
 from builder.cli.options import asking_options, limits_of, parameters_of, with_preset_options
 from builder.cli.printing import put_rows
 from builder.core.wording import counted
 
 if TYPE_CHECKING:
-    from builder.gold.triplet_prompt import PromptVersion
-    from builder.teaching.asking_triplets import LabelCounts, LabelPlan
     from builder.teaching.judging import JudgingCounts, Limits
     from builder.teaching.pooling import PoolResult
-
-# ---- builder gold pool and builder gold judge
 
 POOL = click.option("--pool", "pool_id", help="Id of the pool, or its first characters; the latest if not given.")
 
@@ -44,22 +35,10 @@ POOL = click.option("--pool", "pool_id", help="Id of the pool, or its first char
     show_default=True,
     help="Where to sample.",
 )
-@click.option(
-    "--stratify", default="", help="Sample by strata: length, rating, polarity, disagreement (comma-separated)."
-)
-@click.option(
-    "--allocation",
-    type=click.Choice(["proportional", "equal"]),
-    default="proportional",
-    show_default=True,
-    help="Places a stratum gets.",
-)
 @click.option("--list", "show", is_flag=True, help="List the pools that are there instead.")
 @WORKDIR
 @click.option("--json", "as_json", is_flag=True, help="Print the list as JSON; only with --list.")
-def pool(
-    n: int, seed: int, split: str, stratify: str, allocation: str, show: bool, workdir: Path, as_json: bool
-) -> None:
+def pool(n: int, seed: int, split: str, show: bool, workdir: Path, as_json: bool) -> None:
     """Draw a sample of candidates to label.
 
     A pool holds what the rules and all variants propose for the sampled reviews, each candidate once, in blinded order.
@@ -72,13 +51,10 @@ def pool(
         return
     if as_json:
         raise click.UsageError("--json prints the list of pools: give --list, too")
-    strata = tuple(stratum.strip() for stratum in stratify.split(",") if stratum.strip())
-    made = make_pool(workdir, PoolSettings(n, seed, split, strata, allocation))
+    made = make_pool(workdir, PoolSettings(n, seed, split))
     reviews = made.pool.reviews
     if made.available < n:
         click.echo(f"split {split} has only {counted(made.available, 'distinct review')}: all are in", err=True)
-    for cell in sorted({review.stratum for review in reviews} - {""}):
-        click.echo(f"  {cell}: {counted(sum(review.stratum == cell for review in reviews), 'review')}")
     empty = sum(not review.candidates for review in reviews)
     click.echo(_proposed(made))
     click.echo(
@@ -177,148 +153,3 @@ def _judged(done: JudgingCounts, limits: Limits) -> None:
             f"{counted(sum(done.failed.values()), 'request')} failed ({reasons})",
             fix="run it again: only these are asked",
         )
-
-
-# ---- builder gold label
-
-
-@click.command()
-@click.option("--model", required=True, help="Model to ask; its triplets are those of the source llm:MODEL@PROMPT.")
-@click.option(
-    "--select",
-    type=click.Choice(["disputed", "all", "unreadable"]),
-    default="disputed",
-    show_default=True,
-    help="Ask where rules and models disagree or are unsure, the most doubtful first; about all reviews; or again "
-    "where the answer could not be read.",
-)
-@click.option(
-    "--split",
-    type=click.Choice(["train", "valid", "test", "all"]),
-    default="all",
-    show_default=True,
-    help="Reviews to ask about.",
-)
-@click.option("--limit", type=click.IntRange(min=1), help="Ask about so many reviews at most.")
-@click.option("--examples", default="", metavar="GOLD", help="Gold file or pool:ID whose reviews serve as examples.")
-@click.option(
-    "--shots",
-    default=3,
-    show_default=True,
-    type=click.IntRange(0, 20),
-    help="Examples shown with a review, the most similar ones.",
-)
-@click.option(
-    "--prompt",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="File with a prompt of yours; its name becomes part of the source.",
-)
-@click.option("--schema/--no-schema", default=True, help="Ask for structured output where the server has it.")
-@asking_options
-@WORKDIR
-def label(
-    endpoint: str,
-    model: str,
-    key_env: str,
-    concurrency: int,
-    retries: int,
-    timeout: float,
-    prompt: Path | None,
-    workdir: Path,
-    **rest: object,
-) -> None:
-    """Let a language model label whole reviews.
-
-    Its triplets wait in the next pool for people to decide; a build is not changed by them. Answers are kept; a second
-    run asks only what is missing.
-    """
-    from builder.gold.judge import Endpoint
-    from builder.teaching import asking_triplets
-
-    limits = limits_of(rest)
-    names = ("select", "split", "limit", "examples", "shots")
-    choice = asking_triplets.ReviewChoice(*(rest[name] for name in names))  # type: ignore[arg-type]
-    server, parameters = Endpoint(endpoint, key_env, concurrency, retries, timeout), parameters_of(rest["params"])  # type: ignore[arg-type]
-    made = asking_triplets.plan_labels(
-        workdir, server, model, limits, choice, _read_prompt(prompt), parameters, schema=bool(rest["schema"])
-    )
-    click.echo(_describe_plan(made, limits))
-    if made.due and not rest["yes"] and not _confirm():
-        click.echo("nothing was asked; --yes asks without a question", err=True)
-        return
-    _report(asking_triplets.label_reviews(workdir, made), limits, endpoint, workdir)
-
-
-def _confirm() -> bool:
-    """Whether the user says yes; no where nobody can answer."""
-    try:
-        return click.confirm("ask?", err=True)
-    except click.Abort:
-        click.echo(err=True)
-        return False
-
-
-def _read_prompt(path: Path | None) -> PromptVersion:
-    """The prompt of a file, named after it; the shipped one without a file."""
-    from builder.core.errors import InputError
-    from builder.gold.triplet_prompt import SHIPPED_PROMPT, PromptVersion
-
-    if path is None:
-        return SHIPPED_PROMPT
-    try:
-        text = path.read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"the prompt cannot be read: {error}", where=str(path)) from error
-    if not text:
-        raise InputError("the prompt is empty", where=str(path), fix="write what the model is to do")
-    return PromptVersion(path.stem, text)
-
-
-def _describe_plan(made: LabelPlan, limits: Limits) -> str:
-    """What is to be asked, and what it takes at most."""
-    priced = limits.price_in or limits.price_out
-    cost = f", cost at most {limits.cost_of(made.prompt_tokens, made.answer_tokens):.4f}" if priced else ""
-    return (
-        f"source {made.asking.source}: {counted(len(made.requests), 'review')}, {len(made.answered):,} answered "
-        f"before; {len(made.due):,} to ask: at most about {made.prompt_tokens:,} prompt and "
-        f"{made.answer_tokens:,} answer tokens{cost}"
-    )
-
-
-def _report(done: LabelCounts, limits: Limits, endpoint: str, workdir: Path) -> None:
-    """Counts of what a model wrote, and an error where something was not answered."""
-    from builder.core.errors import ModelError
-    from builder.gold.judge import advise
-
-    cost = limits.cost_of(done.prompt_tokens, done.completion_tokens)
-    priced = f", cost {cost:.4f}" if limits.price_in or limits.price_out else ""
-    click.echo(
-        f"{done.answered:,} asked, {done.cached:,} from before; {done.prompt_tokens:,} prompt and "
-        f"{counted(done.completion_tokens, 'answer token')}{priced}"
-    )
-    if not done.schema:
-        click.echo("the server has no structured output: answers were asked for and read as plain JSON", err=True)
-    rejected = ", ".join(f"{reason} ({count:,})" for reason, count in done.rejected.most_common())
-    click.echo(
-        f"{counted(done.triplets, 'triplet')} of {done.source}" + (f"; left out: {rejected}" if rejected else "")
-    )
-    if done.lost and not done.none_readable:
-        again = "`--select unreadable` asks again, for instance with --param max_tokens=4000"
-        click.echo(f"{counted(done.lost, 'answer')} cannot be read; {again}", err=True)
-    if done.stopped:
-        raise ModelError("stopped at the cap", fix="what was answered is kept; raise the cap to go on")
-    if done.failed:
-        reasons = ", ".join(f"{count:,} {reason}" for reason, count in done.failed.most_common())
-        advice = "" if done.answered or done.cached else advise(list(done.failed))
-        raise ModelError(
-            f"{counted(done.failed.total(), 'request')} failed ({reasons})",
-            where=endpoint,
-            fix=f"{advice}run it again: only these are asked",
-        )
-    if done.none_readable:
-        raise ModelError(
-            f"no answer of {done.source} can be read",
-            fix="choose another model, tell it what to write with --prompt, or ask again with --select unreadable; "
-            f"`builder query rejected-answers{in_workdir(workdir)}` shows what it wrote",
-        )
-    click.echo(f"`builder gold pool{in_workdir(workdir)}` unites them with what the build found, for people to decide")

@@ -68,7 +68,7 @@ def _group(name: str, about: str, *places: str) -> _Group:
 
 GROUPS: tuple[_Group, ...] = (
     _group(
-        "gold", "Label reviews, judge labels, and score.", "gold.pool", "annotate.annotate", "gold.judge", "gold.label",
+        "gold", "Label reviews, judge labels, and score.", "gold.pool", "annotate.annotate", "gold.judge",
         "score.audit", "score.score", "gain.gain",
     ),
     _group(
@@ -76,18 +76,16 @@ GROUPS: tuple[_Group, ...] = (
     ),
     _group("words", "Lexicons, rules, and words of other domains.", "words.lexicon", "domain.domain", "words.rules"),
     _group(
-        "db", "Search a build, and ask it in SQL.", "inspect.search", "inspect.query", "inspect.sql", "inspect.tables",
-        "inspect.schema",
+        "db", "Search a build, and ask it in SQL.", "look.search", "look.query", "look.sql",
     ),
     _group(
-        "setup", "Settings, costs, and the installation.", "setup.init", "setup.config", "setup.plan", "setup.doctor",
-        "options.completion",
+        "setup", "Settings, and the installation.", "setup.init", "setup.config", "setup.doctor",
     ),
 )  # fmt: skip
 """Commands by subject. Each is known by its own name, too, as `builder gold pool` for `builder pool`."""
 FIRST = {
     "Build": ("build.build", "build.resume", "build.status"),
-    "Look": ("look.serve", "look.report", "inspect.explain"),
+    "Look": ("look.serve", "look.report", "look.explain"),
     "Use": ("extract.extract", "extract.export", "versions.verify", "augment.augment"),
 }
 """The commands that people need first, by what they want to do, in the order of `builder --help`."""
@@ -106,7 +104,7 @@ class _Commands(_Group):
     def __init__(self, **settings: Any) -> None:
         first = (place for places in FIRST.values() for place in places)
         places: dict[str, str | click.Command] = {place.partition(".")[2]: place for place in first}
-        places |= {str(group.name): group for group in GROUPS} | {"model": "model.model", "nlp": "model.nlp"}
+        places |= {str(group.name): group for group in GROUPS} | {"model": "setup.model", "nlp": "setup.nlp"}
         places |= _LATER
         for group in GROUPS:
             places |= group.places
@@ -178,7 +176,7 @@ def main() -> None:
         _stopped(signal.SIGTERM)
     except ModuleNotFoundError as error:
         from builder.core.errors import install_command
-        from builder.pipeline.diagnosis import find_extra
+        from builder.pipeline.setup import find_extra
 
         if not (extra := find_extra(error.name or "")):
             raise
@@ -192,10 +190,26 @@ def main() -> None:
         _fail(f"{error.strerror or error}: {shortened(str(error.filename or 'while writing'), 200)}", f"; {fix}")
 
 
-_MODELS_BY_TRIAL = "build from some hundred reviews with the profile, and give that --workdir"
-_OF_TRIALS = ("--profile", "--base", "--gpu", "--device", "--preset", "--set", "--seconds")
-GONE = {("plan", option): _MODELS_BY_TRIAL for option in _OF_TRIALS} | {
+_NO_LABELLER = "`builder gold judge` has a language model label a pool"
+_NO_PLAN = "build from fewer reviews: `builder status` says what each stage took"
+_DESCRIBED = "`builder sql` reads the table `descriptions`, which says what there is"
+_COMPLETED = '`eval "$(_BUILDER_COMPLETE=bash_source builder)"` completes; zsh_source and fish_source do, too'
+_SHOWN = "`builder build --show-config` says what is set, and where"
+_NEW = {"label": _NO_LABELLER, "plan": _NO_PLAN, "tables": _DESCRIBED, "schema": _DESCRIBED, "completion": _COMPLETED}
+GONE = {("cli", name): new for name, new in _NEW.items()} | {
+    ("gold", "label"): _NO_LABELLER,
+    ("setup", "plan"): _NO_PLAN,
+    ("setup", "completion"): _COMPLETED,
+    ("db", "tables"): _DESCRIBED,
+    ("db", "schema"): _DESCRIBED,
+    ("serve", "--compare"): "`builder versions diff BEFORE AFTER` says what changed",
+    ("export", "--workdir"): "BIO is over characters: --format bio-chars",
+    ("config", "--config"): _SHOWN,
+    ("config", "--workdir"): _SHOWN,
+    ("pool", "--stratify"): "a pool is a plain sample: make it larger, or of another --split",
+    ("pool", "--allocation"): "a pool is a plain sample: make it larger, or of another --split",
     ("model", "trim"): "a base is used as it is",
+    ("model", "check"): "a build says within seconds, before its first stage, whether its base can serve",
     ("model", "distil"): "the model that builder ships reads on any CPU: `builder extract --source E`",
 }
 """Options and commands of earlier versions by command, and what stands in their place."""
@@ -267,7 +281,6 @@ def _lost(ignored: sys.UnraisableHookArgs) -> None:
 
 _KEPT = dict.fromkeys(("build", "run", "resume"), "what is finished is kept, `builder resume{workdir}` goes on") | {
     "judge": "the answers so far are kept, the same command goes on",
-    "label": "the answers so far are kept, the same command goes on",
     "publish": "the same command goes on",
     "release": "nothing half made is left, the same command goes on",
     "augment": "what was learnt and proposed is kept, the same command goes on",

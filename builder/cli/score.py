@@ -6,7 +6,6 @@ compares predictions with gold.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -204,7 +203,7 @@ class _ScoreOptions:
 @click.option(
     "--format",
     "shape",
-    type=click.Choice(["table", "markdown", "csv", "json"]),
+    type=click.Choice(["table", "json"]),
     default="table",
     show_default=True,
     help="How to print the scores.",
@@ -226,10 +225,10 @@ def score(gold: Path, pred: Path, against: Path | None, **options: Any) -> None:
     scored = score_files(gold, pred, against, asked=asked.metric, keys=keys, settings=settings, strict=asked.strict)
     for note in scored.notes:
         click.echo(note, err=True)
-    click.echo(_SHAPES[asked.shape](scored))
+    click.echo(_json(scored) if asked.shape == "json" else _table(scored))
 
 
-def _table(scored: Scored, shape: str = "simple") -> str:
+def _table(scored: Scored) -> str:
     from tabulate import tabulate
 
     from builder.gold.metrics.systems import together
@@ -242,7 +241,6 @@ def _table(scored: Scored, shape: str = "simple") -> str:
         tabulate(
             shown,
             headers=headers,
-            tablefmt=shape,
             disable_numparse=True,
             colalign=["left"] * 3 + ["right"] * (len(headers) - 3),
         )
@@ -251,7 +249,7 @@ def _table(scored: Scored, shape: str = "simple") -> str:
     lines += [
         "",
         "signatures",
-        *(f"- `{text}`" if shape == "github" else f"  {text}" for text in signatures),
+        *(f"  {text}" for text in signatures),
         "",
         *scored.summary,
     ]
@@ -291,32 +289,3 @@ def _json(scored: Scored) -> str:
         head: dict[str, object] = {"of": key, "match": row.metric.match, "part": row.metric.part}
         scores.append(head | values | counts | {"ceiling": row.ceiling, "against": against, "signature": row.signature})
     return json.dumps({"reviews": scored.counts, "scores": scores}, ensure_ascii=False, indent=1)
-
-
-def _csv(scored: Scored) -> str:
-    import csv
-    import io
-
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(
-        ["of", "match", "part", "precision", "recall", "f1", "accuracy", "low", "high", "difference", "p", "signature"]
-    )
-    for key, row in scored.rows:
-        values = [
-            f"{row.values[name].value:.4f}" if name in row.values else ""
-            for name in ("precision", "recall", "f1", "accuracy")
-        ]
-        last = list(row.values.values())[-1]
-        interval = ["", ""] if last.low is None else [f"{last.low:.4f}", f"{last.high:.4f}"]
-        paired = [f"{row.against.value:.4f}", f"{row.against.p:.4f}"] if row.against else ["", ""]
-        writer.writerow([key, row.metric.match, row.metric.part, *values, *interval, *paired, row.signature])
-    return out.getvalue().rstrip("\n")
-
-
-_SHAPES: Mapping[str, Callable[[Scored], str]] = {
-    "table": _table,
-    "markdown": lambda scored: _table(scored, "github"),
-    "csv": _csv,
-    "json": _json,
-}

@@ -1,26 +1,20 @@
-"""`builder setup …`: what is done before a build.
+"""`builder setup …` and `builder model …`: what is done before a build.
 
-`init` writes a settings file, `config` says what a setting means, `doctor` whether the installation is sound. `plan`
-predicts time, memory and disk of a build that has not begun.
+`init` writes a settings file, `config` says what a setting means, `doctor` whether the installation is sound. `nlp
+train|evaluate` is for the models of the embedded backend, `convert|pretrain` for the base of the profiles `encoder` and
+`paper`.
 """
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from builder.cli.options import complete_presets, complete_settings
-from builder.cli.printing import json_option, shows_colour, styled_output
+from builder.cli.printing import shows_colour, styled_output
 from builder.core.settings import DEFAULT_WORKDIR
 from builder.core.wording import counted
-
-if TYPE_CHECKING:
-    from builder.pipeline.planning import BuildPlan, SampleMeasure
-
-# ---- Settings and installation
 
 
 @click.command()
@@ -33,7 +27,7 @@ def init(path: Path, force: bool) -> None:
     """
     from builder.core.errors import OutputError
     from builder.core.files import write_atomically
-    from builder.pipeline.settings_file import commented_settings
+    from builder.pipeline.setup import commented_settings
 
     if path.exists() and not force:
         raise OutputError("is there already", where=str(path), fix="name another file, or write over it with --force")
@@ -42,53 +36,33 @@ def init(path: Path, force: bool) -> None:
 
 
 @click.command()
-@click.argument("key", required=False, shell_complete=complete_settings)
-@click.option("--config", "file", type=click.Path(path_type=Path), help="Also say what this settings file sets.")
-@click.option("--workdir", type=click.Path(path_type=Path), help="Also say what the build in this directory used.")
-@click.option(
-    "--preset",
-    metavar="NAME",
-    shell_complete=complete_presets,
-    help="Also say what this preset sets; without KEY: all of it, with the paper's sections.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print the list as JSON; only without KEY.")
-def config(key: str | None, file: Path | None, workdir: Path | None, preset: str | None, as_json: bool) -> None:
+@click.argument("key", required=False)
+@click.option("--preset", metavar="NAME", help="List what this preset sets, with the paper's sections; without KEY.")
+@click.option("--json", "as_json", is_flag=True, help="Print the list as JSON; without KEY.")
+def config(key: str | None, preset: str | None, as_json: bool) -> None:
     """Explain a setting.
 
-    KEY is one such as release.licence, or a section such as release. Without KEY all are listed.
+    KEY is one such as release.licence, or a section such as release. Without KEY all are listed. `builder build
+    --show-config` says what is set, and where.
     """
-    from operator import attrgetter
+    from tabulate import tabulate
 
     from builder.augment.settings import AugmentSettings
-    from builder.core.config import resolve
-    from builder.core.presets import preset_commands
-    from builder.pipeline import builds
-    from builder.pipeline.settings_file import all_settings, explained, explained_by_preset, preset_rows
+    from builder.cli.printing import put_rows
+    from builder.pipeline.setup import all_settings, explained, preset_rows
 
-    if key is None:
-        from tabulate import tabulate
-
-        from builder.cli.printing import put_rows
-
-        widths = [None, 24, 70] if sys.stdout.isatty() else None
-        rows = list(preset_rows(preset) if preset else all_settings())
-        headers = ["command", "key", "value", "from"] if preset else ["key", "default", "meaning"]
-        if as_json:
-            put_rows(headers, rows, "json", limit=len(rows))
-            return
-        click.echo(tabulate(rows, headers=headers, maxcolwidths=None if preset else widths, disable_numparse=True))
+    if key is not None:
+        if as_json or preset:
+            raise click.UsageError(f"{'--json' if as_json else '--preset'} lists settings: leave out KEY")
+        click.echo("\n".join(explained(key, {"builder augment METHOD": AugmentSettings})))
         return
+    rows = list(preset_rows(preset) if preset else all_settings())
+    headers = ["command", "key", "value", "from"] if preset else ["key", "default", "meaning"]
     if as_json:
-        raise click.UsageError("--json prints the list of settings: leave out KEY")
-    others: dict[str, type] = {"builder augment METHOD": AugmentSettings}
-    if preset and not file and not workdir:
-        click.echo("\n".join(explained_by_preset(key, preset, others)))
+        put_rows(headers, rows, "json", limit=len(rows))
         return
-    by_preset = preset if preset and "build" in preset_commands(preset) else ""
-    resolved = builds.remembered(workdir).resolved if workdir else resolve(file, preset=by_preset) if file else None
-    value = attrgetter(key)(resolved.config) if resolved and key in resolved.origin else None
-    origin = (str(workdir) if workdir else resolved.origin.get(key, "")) if resolved else ""
-    click.echo("\n".join(explained(key, value, origin, others)))
+    widths = [None, 24, 70] if sys.stdout.isatty() and not preset else None
+    click.echo(tabulate(rows, headers=headers, maxcolwidths=widths, disable_numparse=True))
 
 
 @click.command()
@@ -108,7 +82,7 @@ def doctor(workdir: Path, as_json: bool) -> None:
     import json
     from dataclasses import asdict
 
-    from builder.pipeline.diagnosis import diagnose
+    from builder.pipeline.setup import diagnose
 
     colour = shows_colour(sys.stdout)
     out = styled_output() if colour else sys.stdout
@@ -131,84 +105,133 @@ def doctor(workdir: Path, as_json: bool) -> None:
     sys.exit(1 if broken else 0)
 
 
-# ---- builder setup plan
+# ---- builder model nlp
+
+_PATH = click.Path(path_type=Path)
 
 
-@click.command()
+@click.group()
+def nlp() -> None:
+    """Train and evaluate the embedded backend.
+
+    The backend finds words, their parts of speech and their dependencies.
+    """
+
+
+@nlp.command()
+@click.argument("treebanks", nargs=-1, required=True, type=_PATH)
 @click.option(
-    "--reviews", "count", type=click.IntRange(1), required=True, help="How many reviews the build would have."
+    "--v2", "others", multiple=True, type=_PATH, help="Treebank with UD v2 labels, converted to v1 (repeatable)."
 )
 @click.option(
-    "--workers", type=click.IntRange(1), default=2, show_default=True, help="Worker processes, here or in a cluster."
+    "--raw",
+    multiple=True,
+    type=_PATH,
+    help="Text file, one text a line, for word vectors and for trees that a larger parser makes (repeatable).",
 )
 @click.option(
-    "--workdir",
-    type=click.Path(path_type=Path),
-    help="A finished build to learn from; without it the sample is measured, up to seed.",
+    "--out", type=_PATH, required=True, help="Directory for the models; use it with --set annotate.models=DIR."
 )
+@click.option("--seed", default=1, show_default=True, help="Another seed trains other weights.")
+@click.option("--epochs", default=32, show_default=True, help="Epochs of each parser.")
+def train(
+    treebanks: tuple[Path, ...], others: tuple[Path, ...], raw: tuple[Path, ...], out: Path, seed: int, epochs: int
+) -> None:
+    """Train on CoNLL-U TREEBANKS with UD v1 labels."""
+    from builder.language.lexicon.resources import load_lexicon
+    from builder.language.nlp.train import TrainingFiles
+    from builder.language.nlp.train import train as train_models
+
+    files = TrainingFiles(treebanks, others, raw, load_lexicon().words())
+    click.echo(train_models(files, out, seed, epochs=epochs, say=lambda line: click.echo(line, err=True)))
+
+
+@nlp.command()
+@click.argument("treebank", type=_PATH)
+@click.option("--backend", default="embedded", show_default=True, help="embedded, ckip or ckip-stanza.")
+@click.option("--models", type=_PATH, help="Directory with models; those shipped if not given.")
 @click.option(
-    "--format",
-    "form",
-    type=click.Choice(["table", "json"]),
-    default="table",
-    show_default=True,
-    help="How to print it.",
+    "--lexicon/--no-lexicon", default=False, show_default=True, help="Whether the lexicons steer segmentation."
 )
-@json_option("form")
-def plan(count: int, workers: int, workdir: Path | None, form: str) -> None:
-    """Predict time, memory and disk of a build.
-
-    The prediction follows from what this machine measured in a build, or in a trial with the sample. For a profile with
-    models build from some hundred reviews first, and name that --workdir."""
-    import json
-
-    from builder.pipeline.planning import predict
-
-    made = predict(_measured(workdir), count, workers)
-    if form == "json":
-        click.echo(json.dumps(made.as_json(), indent=1))
-    else:
-        _show(made)
-
-
-def _measured(workdir: Path | None) -> SampleMeasure:
-    import tempfile
-
-    from builder.core.config import resolve
-    from builder.language.lexicon.resources import sample_dir
-    from builder.pipeline import builds, pipeline
-    from builder.pipeline.builds import Build
-    from builder.pipeline.planning import measure
-
-    if workdir is not None:
-        config = builds.remembered(workdir).resolved.config
-        learnt = f" (profile {config.profile}, device {config.device})" if config.profile != "rules" else ""
-        return measure(workdir, config, f"{workdir}{learnt}")
-    click.echo("measuring on the shipped sample, some seconds", err=True)
-    with tempfile.TemporaryDirectory() as folder:
-        build = Build(Path(folder), Path(folder), (sample_dir() / "reviews.csv",), resolve(options={"workers": 1}))
-        pipeline.run(build, until="seed")
-        return measure(Path(folder), build.resolved.config, "the shipped sample")
-
-
-def _show(made: BuildPlan) -> None:
+def evaluate(treebank: Path, backend: str, models: Path | None, lexicon: bool) -> None:
+    """Score a backend on a CoNLL-U TREEBANK."""
     from tabulate import tabulate
 
-    rows = [(stage.stage, _clock(stage.seconds), _bytes(stage.memory), stage.by) for stage in made.stages]
-    rows.append(("all", _clock(made.seconds), _bytes(made.memory), f"each worker {_bytes(made.worker_memory)}"))
-    click.echo(f"{counted(made.reviews, 'review')}, {counted(made.workers, 'worker')}\n")
-    click.echo(tabulate(rows, headers=["stage", "time", "memory", "by"], disable_numparse=True))
-    disk = ", ".join(f"{kind} {_bytes(size)}" for kind, size in made.disk.items())
-    click.echo(f"\ndisk: {_bytes(sum(made.disk.values()))} ({disk})\n" + "\n".join(made.notes))
+    from builder.language import nlp as backends
+    from builder.language.lexicon.resources import load_lexicon
+    from builder.language.nlp.train import evaluate as scored
+
+    loaded = backends.load(backend, load_lexicon().words() if lexicon else {}, models)
+    click.echo(tabulate(list(scored(loaded, treebank).items()), headers=["score", "percent"], floatfmt=".2f"))
 
 
-def _clock(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes:02} min" if hours else f"{minutes} min {rest:02} s" if minutes else f"{seconds:.1f} s"
+# ---- builder model convert, pretrain
+
+_BASE = click.option("--base", required=True, help="Hub name (google/mt5-base) or folder of the model to begin with.")
+_OUT = click.option(
+    "--out", type=_PATH, required=True, help="Folder of the new model; use it with --set paper.base=DIR."
+)
 
 
-def _bytes(size: float) -> str:
-    return (
-        f"{size / 1e12:.1f} TB" if size >= 1e12 else f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{size / 1e6:.0f} MB"
+@click.group()
+def model() -> None:
+    """Prepare base models."""
+
+
+model.add_command(nlp)
+
+
+@model.command()
+@click.option(
+    "--drcd",
+    "files",
+    multiple=True,
+    required=True,
+    type=_PATH,
+    help="Questions in the SQuAD layout, such as DRCD (repeatable).",
+)
+@_BASE
+@_OUT
+@click.option("--seed", default=13, show_default=True, help="Another seed trains other weights.")
+@click.option(
+    "--epochs",
+    default=3,
+    show_default=True,
+    help="Passes over the questions; the one with the best exact match is kept.",
+)
+@click.option("--batch-tokens", default=8192, show_default=True, help="Tokens of an optimiser step, padding included.")
+@click.option("--rate", default=3e-4, show_default=True, help="The highest learning rate.")
+@click.option("--threads", default=2, show_default=True, help="CPU threads.")
+def pretrain(
+    files: tuple[Path, ...], base: str, out: Path, seed: int, epochs: int, batch_tokens: int, rate: float, threads: int
+) -> None:
+    """Fine-tune a base on reading comprehension.
+
+    Section 4.2 of Lu et al. (2024) does this first. A run that was stopped goes on.
+    """
+    from builder.core.progress import ModelBar
+    from builder.models.paper.seq2seq_settings import Seq2SeqConfig
+    from builder.models.paper.squad import pretrain as learn
+
+    config = Seq2SeqConfig(epochs=epochs, max_output=64, batch_tokens=batch_tokens, rate=rate, threads=threads)
+    shown = ModelBar("pretrain", " tokens")
+    done = learn(base, files, out, config, seed, shown)
+    shown.close()
+    click.echo(
+        f"{out}: trained on {counted(done.train, 'question')} ({done.unanswered:,} without answer left out, "
+        f"{done.cut:,} cut), epoch {done.epoch}, exact match {100 * done.exact:.1f}% of {done.valid:,}"
     )
+
+
+@model.command()
+@click.argument("folder", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@click.option("--out", type=_PATH, required=True, help="New folder for the model with safetensors.")
+def convert(folder: Path, out: Path) -> None:
+    """Copy a model whose weights are pickles.
+
+    The weights of FOLDER become safetensors. They are read in a process of its own, without network.
+    """
+    from builder.learning.converting import convert as copy
+
+    for file in copy(folder, out):
+        click.echo(f"{out / file.target}: from {file.source}, sha256 {file.target_digest}")

@@ -136,10 +136,10 @@ def import_(
     from builder.language.lexicon.folders import folders_in
     from builder.language.lexicon.importers import Options, import_lexicon, read_valences
     from builder.language.lexicon.overlay import write
-    from builder.language.nlp import labels
+    from builder.language.nlp import conllu
 
     folders = folders_in(workdir)
-    options = Options(keep_known=not replace, tags=labels.load().parts_of_speech, **given)
+    options = Options(keep_known=not replace, tags=conllu.load().parts_of_speech, **given)
     if valences:
         options = with_values(options, valences=read_valences(valences, options))
     cut = _find_nouns(with_values(folders, imported=()).load_lexicon()) if kind == "dishes" and parts else None
@@ -278,22 +278,19 @@ def rules(ctx: click.Context, workdir: Path, reviews: int, shape: str | None) ->
     """Report what each rule contributes.
 
     What a pairing rule finds, decides, shares with other rules and disputes; how many opinion words a refusing rule
-    holds of, refuses, and shares. A language model of `builder gold label` has a row
-    too: what it proposes, what a variant has too, what the rules share and dispute. `edit` opens the rules in the
-    browser.
+    holds of, refuses, and shares. `edit` opens the rules in the browser.
     """
     if ctx.invoked_subcommand is not None:
         return
     from dataclasses import astuple
 
     from builder.language.lexicon.folders import folders_in
-    from builder.pipeline.rule_report import open_engine, report, report_labellers
+    from builder.pipeline.rule_report import open_engine, report
     from builder.store import db
 
     engine, lexicon = open_engine(workdir)
     with db.reading(workdir) as connection:
         opinions, rows = report(connection, engine, lexicon, reviews)
-        rows += report_labellers(connection)
     put_rows(("rule", "hits", "decides", "overlaps", "conflicts"), [astuple(row) for row in rows], shape, len(rows))
     click.echo(f"{opinions} opinions", err=True)
     for folder in folders_in(workdir).rules_laid_over:

@@ -19,8 +19,7 @@ from typing import Any, Literal
 
 from builder.core.errors import ConfigError, printable
 from builder.core.files import parse_toml, read_settings
-from builder.core.licences import by_source, canonical
-from builder.core.limits import check_limits
+from builder.core.limits import by_source, canonical, check_limits
 from builder.core.presets import PresetValue, read_preset
 from builder.core.settings import Config
 

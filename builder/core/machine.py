@@ -1,8 +1,5 @@
-"""What a process spends on this machine: peak memory, the cycle collector, free memory, matrix multiplications.
-
-In: nothing. Out: the most memory that this process held, stage by stage, as the kernel counts it. That is known on
-Linux only. The other functions run the cycle collector seldom or never where a block only builds what stays. They give
-free memory back, and hold numpy's small matrices to one thread with the instructions that the processor has.
+"""What a process spends on this machine: the cycle collector runs seldom, or never where a block only builds what
+stays; free memory is given back; numpy's small matrices get one thread, and the processor's own instructions.
 """
 
 from __future__ import annotations
@@ -11,33 +8,10 @@ import ctypes
 import gc
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
-
-# ---- Peak memory
-
-_SELF = Path("/proc/self")
-
-
-def begin_peak() -> None:
-    """Count from here on. Where the kernel does not let us, the most since the process began counts."""
-    with suppress(OSError):
-        (_SELF / "clear_refs").write_text("5", encoding="ascii")
-
-
-def read_peak() -> int | None:
-    """The most bytes resident since `begin_peak`."""
-    try:
-        status = (_SELF / "status").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return None
-    line = next((line for line in status.splitlines() if line.startswith("VmHWM:")), None)
-    return int(line.split()[1]) * 1024 if line else None
-
-
-# ---- Cycle collector, free memory and matrix kernels
 
 _KERNELS = "OPENBLAS_CORETYPE"
 _AVX512 = frozenset({"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"})

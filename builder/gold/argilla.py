@@ -15,7 +15,6 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
-from uuid import NAMESPACE_URL, uuid5
 
 from builder.core.records import POLARITIES, Span
 from builder.gold.items import (
@@ -38,8 +37,6 @@ NO_CANDIDATE = "none"
 """The answer to `label`, which Argilla requires, where a review has no candidate."""
 LABELLED = "label"
 """The agent of suggestions that are labels given so far. The candidate's own are by the agent `candidate`."""
-USER = str(uuid5(NAMESPACE_URL, "builder"))
-"""Whose responses the labels of older exports are."""
 QUESTIONS = ("label", "polarity", "spans", "missing", "note")
 
 
@@ -81,30 +78,17 @@ def read(path: Path) -> Iterator[Filled | Fault]:
 def _responses(where: str, row: dict[str, Any]) -> Iterator[Filled]:
     if "label.responses" in row:
         answers, row = submitted(row, QUESTIONS), {"fields": row, "metadata": row}
-    elif row.get("_server_id") and row.get("responses"):
+    elif row.get("responses"):
         raise Fault(
             where,
             "it does not say whether its answers were submitted",
             "write the export with json.dump(dataset.records.to_list(flatten=True), file)",
         )
-    else:
-        answers = _nested(row)
+    else:  # it saw no server: what it suggests are the labels so far
+        given = (row.get("suggestions") or {}).items()
+        answers = {"": {name: answer.get("value") for name, answer in given if answer.get("agent") == LABELLED}}
     for user, values in sorted(answers.items()) or [("", {})]:
-        yield _filled(where, row, values, "" if user in ("", USER) else f"argilla:{user}")
-
-
-def _nested(row: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """The answers of each user in a record that saw no server: its responses, or the labels that it suggests."""
-    answers: dict[str, dict[str, Any]] = {}
-    for name, given in (row.get("responses") or {}).items():
-        for answer in given:
-            answers.setdefault(str(answer.get("user_id") or ""), {})[name] = answer.get("value")
-    if not answers and not row.get("_server_id"):
-        suggested = row.get("suggestions") or {}
-        answers[""] = {
-            name: answer.get("value") for name, answer in suggested.items() if answer.get("agent") == LABELLED
-        }
-    return answers
+        yield _filled(where, row, values, f"argilla:{user}" if user else "")
 
 
 def _record(item: LabelItem) -> dict[str, Any]:

@@ -7,7 +7,7 @@ and how fast a person labels. Pure. The pool's own order is chance, so what is l
 A mention says where something stands in a review: `服務`, or `服務@12-14`, or `不鹹@3-4,6-7` for one in pieces.
 
 A `LabelItem` is a candidate of a pool (or a review without one), with the labels given so far. A `Filled` is an item as
-a file returns it, not yet checked: `builder.gold.label_checks` compares it with the pool. JSON files of annotation
+a file returns it, not yet checked: `builder.gold.file_formats` compares it with the pool. JSON files of annotation
 tools hold a list of objects, or one object a line.
 """
 
@@ -281,14 +281,9 @@ def items(
         for place, candidate in enumerate(first):
             label = labels.get(candidate.id) if candidate else None
             yield LabelItem(
-                pool.id,
-                review,
-                candidate,
-                label,
-                () if place else added,
-                not place and review.id in checked,
+                pool.id, review, candidate, label, () if place else added, not place and review.id in checked,
                 others.get(candidate.id, "") if candidate else "",
-            )
+            )  # fmt: skip
 
 
 def label_text(label: Label | None) -> str:

@@ -130,21 +130,11 @@ def _filled(where: str, data: Mapping[str, Any], annotation: Mapping[str, Any]) 
     repeated = {name: text_of(data, name) for name in ("aspect", "opinion", "polarity")}
     label = str(chosen.get("label", [UNSURE if annotation.get("was_cancelled") and data.get("candidate") else ""])[0])
     return Filled(
-        where,
-        text_of(data, "pool"),
-        text_of(data, "candidate"),
-        text_of(data, "review"),
-        label,
-        str(chosen.get("polarity", [""])[0]),
-        element(ASPECT) if label else "",
-        element(OPINION) if label else "",
-        str(chosen.get("note", [""])[0]),
-        tuple(_joined(text, regions, relations)),
-        NOTHING in chosen.get("review", []),
-        _who(annotation.get("completed_by")),
-        repeated if data.get("candidate") else {},
-        text,
-    )
+        where, text_of(data, "pool"), text_of(data, "candidate"), text_of(data, "review"), label,
+        str(chosen.get("polarity", [""])[0]), element(ASPECT) if label else "", element(OPINION) if label else "",
+        str(chosen.get("note", [""])[0]), tuple(_joined(text, regions, relations)), NOTHING in chosen.get("review", []),
+        _who(annotation.get("completed_by")), repeated if data.get("candidate") else {}, text,
+    )  # fmt: skip
 
 
 def _joined(text: str, regions: Iterable[Region], relations: list[Relation]) -> Iterator[Missing]:

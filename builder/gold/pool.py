@@ -12,12 +12,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from builder.core.annotators import Annotators
-from builder.core.errors import ConfigError
-from builder.core.records import POLARITIES, Candidate, Element, Label, Pool, PoolReview, Review, StoredTriplet, Triplet
+from builder.core.records import Candidate, Element, Label, Pool, PoolReview, Review, StoredTriplet, Triplet
+from builder.core.wording import Annotators
 from builder.gold.items import meant
 
 Proposals = Mapping[int, Sequence[tuple[StoredTriplet, tuple[tuple[str, float | None], ...]]]]
@@ -27,46 +26,27 @@ ID_LENGTH = 12
 
 @dataclass(frozen=True, slots=True)
 class PoolSettings:
-    """`strata`: names of `STRATA` to sample by. `allocation`: each stratum by its share, or all strata alike."""
+    """So many reviews of a split; another seed samples and orders differently."""
 
     n: int
     seed: int
     split: str
-    strata: tuple[str, ...] = ()
-    allocation: str = "proportional"
 
 
-def sample(
-    reviews: Sequence[Review], proposals: Proposals, sources: Mapping[str, str], settings: PoolSettings
-) -> list[tuple[Review, str]]:
-    """`settings.n` of `reviews` (all where there are fewer) in the pool's order, each with its stratum. ConfigError
-    on unknown strata.
-
-    `proposals` may be empty where no stratum looks at them (`PROPOSED`).
-    """
-    for name in settings.strata:
-        if name not in STRATA:
-            raise ConfigError(f"unknown stratum {name!r}", where="--stratify", fix="known: " + ", ".join(STRATA))
-    cells = _cells(reviews, proposals, tuple(sources), settings.strata)
-    return [(review, cells[review.id]) for review in _chosen(reviews, cells, settings)]
+def sample(reviews: Iterable[Review], settings: PoolSettings) -> list[Review]:
+    """`settings.n` of `reviews`, all where there are fewer, in the pool's order."""
+    return sorted(reviews, key=lambda review: draw(settings.seed, review.key))[: settings.n]
 
 
-def make(
-    chosen: Sequence[tuple[Review, str]], proposals: Proposals, sources: Mapping[str, str], settings: PoolSettings
-) -> Pool:
+def make(chosen: Sequence[Review], proposals: Proposals, sources: Mapping[str, str], settings: PoolSettings) -> Pool:
     """The pool of the sampled reviews. `sources`: name -> signature of all whose proposals it unites."""
     pooled: list[PoolReview] = []
     at = 1
-    for n, (review, stratum) in enumerate(chosen, 1):
+    for n, review in enumerate(chosen, 1):
         candidates = _blinded(settings.seed, review, proposals.get(review.id, ()), at)
         at += len(candidates)
-        pooled.append(PoolReview(n, review.key, review.text, candidates, review.rating, stratum))
-    config = {
-        "n": settings.n,
-        "strata": list(settings.strata),
-        "allocation": settings.allocation,
-        "sources": dict(sources),
-    }
+        pooled.append(PoolReview(n, review.key, review.text, candidates, review.rating))
+    config = {"n": settings.n, "sources": dict(sources)}
     digest = _digest(settings, config, pooled)
     return Pool(digest[:ID_LENGTH], settings.seed, settings.split, digest, config, tuple(pooled))
 
@@ -92,85 +72,15 @@ def _blinded(
     return tuple(replace(candidate, n=n) for n, candidate in enumerate(plain, at))
 
 
-def _chosen(reviews: Sequence[Review], cells: Mapping[int, str], settings: PoolSettings) -> list[Review]:
-    """The sample in presentation order, which is that of the draw, whatever the stratum."""
-    by_cell: dict[str, list[Review]] = {}
-    for review in sorted(reviews, key=lambda candidate: draw(settings.seed, candidate.key)):
-        by_cell.setdefault(cells[review.id], []).append(review)
-    sizes = {cell: len(members) for cell, members in by_cell.items()}
-    quota = shares(sizes, min(settings.n, len(reviews)), settings.allocation == "equal")
-    taken = [review for cell, members in by_cell.items() for review in members[: quota[cell]]]
-    return sorted(taken, key=lambda review: draw(settings.seed, review.key))
-
-
-def shares(sizes: Mapping[str, int], n: int, equal: bool = False) -> dict[str, int]:
-    """`n` places over cells of these sizes: largest remainders of their shares, or alike; never more than a cell
-    holds. n <= sum of sizes.
-    """
+def shares(sizes: Mapping[str, int], n: int) -> dict[str, int]:
+    """`n` places over cells of these sizes: largest remainders of their shares. n <= sum of sizes."""
     total = sum(sizes.values())
     assert n <= total, (n, total)
-    quota = dict.fromkeys(sizes, 0) if equal else {cell: n * size // total for cell, size in sizes.items()}
-    while (left := n - sum(quota.values())) > 0:
-        room = [cell for cell in sizes if quota[cell] < sizes[cell]]
-        order: Callable[[str], tuple[float, str]] = (
-            (lambda cell: (quota[cell], cell))
-            if equal
-            else (lambda cell: (quota[cell] - n * sizes[cell] / total, cell))
-        )
-        for cell in sorted(room, key=order)[:left]:
-            quota[cell] += 1
+    quota = {cell: n * size // total for cell, size in sizes.items()}
+    order = sorted(sizes, key=lambda cell: (quota[cell] - n * sizes[cell] / total, cell))
+    for cell in order[: n - sum(quota.values())]:
+        quota[cell] += 1
     return quota
-
-
-def _cells(
-    reviews: Sequence[Review], proposals: Proposals, sources: tuple[str, ...], strata: Iterable[str]
-) -> dict[int, str]:
-    named = [STRATA[name](reviews, proposals, sources) for name in strata]
-    return {review.id: " ".join(cell(review) for cell in named) for review in reviews}
-
-
-_Cell = Callable[[Review], str]
-_Stratum = Callable[[Sequence[Review], Proposals, tuple[str, ...]], _Cell]
-
-
-def _length(reviews: Sequence[Review], _: Proposals, __: tuple[str, ...]) -> _Cell:
-    """Thirds of the reviews by length."""
-    lengths = sorted(len(review.text) for review in reviews)
-    third, two = (lengths[min(len(lengths) * k // 3, len(lengths) - 1)] if lengths else 0 for k in (1, 2))
-    return lambda review: "short" if len(review.text) < third else "middle" if len(review.text) < two else "long"
-
-
-def _rating(_: Sequence[Review], __: Proposals, ___: tuple[str, ...]) -> _Cell:
-    return lambda review: "unrated" if review.rating is None else f"rating{review.rating:g}"
-
-
-def _polarity(_: Sequence[Review], proposals: Proposals, __: tuple[str, ...]) -> _Cell:
-    """The polarities that are proposed for the review."""
-
-    def cell(review: Review) -> str:
-        polarities = {proposed.triplet.polarity for proposed, _ in proposals.get(review.id, ())}
-        return "+".join(name for name in POLARITIES if name in polarities) or "empty"
-
-    return cell
-
-
-def _disagreement(_: Sequence[Review], proposals: Proposals, sources: tuple[str, ...]) -> _Cell:
-    """Whether every source proposes the same for the review."""
-
-    def cell(review: Review) -> str:
-        return "differ" if any(len(who) < len(sources) for _, who in proposals.get(review.id, ())) else "agree"
-
-    return cell
-
-
-STRATA: dict[str, _Stratum] = {
-    "length": _length,
-    "rating": _rating,
-    "polarity": _polarity,
-    "disagreement": _disagreement,
-}
-PROPOSED = frozenset({"polarity", "disagreement"})
-"""Strata that look at what is proposed for a review."""
 
 
 def _digest(settings: PoolSettings, config: Mapping[str, object], reviews: Iterable[PoolReview]) -> str:

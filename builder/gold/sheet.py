@@ -43,15 +43,9 @@ HELP = (
     "其他欄請不要改。 Leave the other columns as they are.",
 )
 _WIDTHS = {
-    "text": 50,
-    "marked": 50,
-    "aspect": 14,
-    "opinion": 14,
-    "right_aspect": 14,
-    "right_opinion": 14,
-    "note": 20,
+    "text": 50, "marked": 50, "aspect": 14, "opinion": 14, "right_aspect": 14, "right_opinion": 14, "note": 20,
     "said": 30,
-}
+}  # fmt: skip
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0d\x0e-\x1f\ufffe\uffff]|_x[0-9A-Fa-f]{4}_")
 _CODED = re.compile("_x([0-9A-Fa-f]{4})_")

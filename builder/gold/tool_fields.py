@@ -20,42 +20,14 @@ Relation = tuple[str, str, str]
 """(from, to, a polarity or `continues`)"""
 ASPECT, OPINION, CONTINUES = "ASPECT", "OPINION", "continues"
 MISSING_ASPECT, MISSING_OPINION = "MISSING-ASPECT", "MISSING-OPINION"
-OLDER: Mapping[str, str] = {
-    "Aspect": ASPECT,
-    "Opinion": OPINION,
-    "Missing aspect": MISSING_ASPECT,
-    "Missing opinion": MISSING_OPINION,
-    "PART": CONTINUES,
-}
-"""Names that earlier versions gave Label Studio, in files and in projects that still run."""
 COLOURS: Mapping[str, str] = {
     ASPECT: "#2f7ed8",
     OPINION: "#d8862f",
     MISSING_ASPECT: "#2fa84f",
     MISSING_OPINION: "#8b5cf6",
-    "YY": "#1a7f4b",
-    "YN": "#a3231f",
-    "NX": "#a3231f",
 }
-KEYS: Mapping[str, str] = {
-    ASPECT: "a",
-    OPINION: "o",
-    MISSING_ASPECT: "z",
-    MISSING_OPINION: "x",
-    "YY": "1",
-    "YN": "2",
-    "NX": "3",
-    "unsure": "0",
-    "POS": "7",
-    "NEG": "8",
-    "NEU": "9",
-}
-"""The key of a label in tools that have some."""
-
-
-def current(name: str) -> str:
-    """A name as it is written today."""
-    return OLDER.get(name, name)
+KEYS: Mapping[str, str] = {ASPECT: "a", OPINION: "o", MISSING_ASPECT: "z", MISSING_OPINION: "x"}
+"""The key of a label in Label Studio."""
 
 
 def cut(name: str, part: str, spans: Sequence[Span]) -> tuple[list[Region], list[Relation]]:
@@ -108,12 +80,12 @@ def drawn(text: str, regions: Sequence[Region], relations: Iterable[Relation], c
 
 
 def read_drawn(text: str, results: Iterable[Mapping[str, Any]]) -> tuple[list[Region], list[Relation]]:
-    """Regions and relations of results of Label Studio, in names of today. ValueError for an offset in a character."""
+    """Regions and relations of results of Label Studio. ValueError for an offset in a character."""
     values = [(str(one.get("id")), one["value"]) for one in results if one.get("type") == "labels"]
     offsets = iter(from_utf16(text, [value[end] for _, value in values for end in ("start", "end")]))
-    regions = [(i, current((value.get("labels") or [""])[0]), (next(offsets), next(offsets))) for i, value in values]
+    regions = [(i, (value.get("labels") or [""])[0], (next(offsets), next(offsets))) for i, value in values]
     relations = [
-        (str(one["from_id"]), str(one["to_id"]), current((one.get("labels") or [""])[0]))
+        (str(one["from_id"]), str(one["to_id"]), (one.get("labels") or [""])[0])
         for one in results
         if one.get("type") == "relation"
     ]

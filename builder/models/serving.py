@@ -1,7 +1,7 @@
 """Whether a pretrained model is of a class that a profile can use, by its configuration alone.
 
 In: a hub name or a folder, and a profile. Out: the configuration, or a ModelError that names what would do. No weights
-are read, so that a build, a plan and `builder model check` have the answer before they begin.
+are read, so that a build has the answer before it begins.
 """
 
 from __future__ import annotations

@@ -1,28 +1,42 @@
 """What finds triplets in texts outside a build: the rules, or a trained model, which may come from a published folder.
 
 In: texts, from any iterable. Out: their triplets in order, in offsets of the texts. The model is a variant's last one
-in a working directory, or one that was published. `extracting` does it for files. What only a working directory needs
-is imported with it: the rules alone are to be ready soon.
+in a working directory, or one that was published. What only a working directory needs is imported with it: the rules
+alone are to be ready soon.
+
+`extract_texts` serves `builder extract`: its answers go to a stream, or to a file that is written beside its place and
+renamed, so that there is a whole one or none.
 """
 
 from __future__ import annotations
 
+import io
 import os
+import sys
+import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TextIO, cast
 
 from builder.core.config import filled
-from builder.core.errors import ConfigError
+from builder.core.errors import ConfigError, InputError
+from builder.core.files import replacing
+from builder.core.progress import bar
 from builder.core.settings import Config, Convention
 from builder.engine.reader import Reader, Recipe, RuleSystem, Triplets, split_batches, to_text
 from builder.language.lexicon.folders import folders_in
+from builder.release.export.extract_output import AnsweredText, Writer, writer
 from builder.reviews.script import Variants
+from builder.reviews.sources.texts import STANDARD, Text, texts
 from builder.reviews.text import view
 
 if TYPE_CHECKING:
-    from builder.pipeline.holding import Holder
+    from builder.pipeline.judging import Holder
+
+# ---- Systems
 
 _CHUNK = 8192
 SHIPPED_SOURCE = "E"
@@ -125,7 +139,7 @@ def open_system(
         raise _not_asked("E0 finds aspects itself")
     folder = workdir / "models" / name
     if name == "E0":
-        from builder.pipeline.holding import holder
+        from builder.pipeline.judging import holder
 
         return _joined(name, holder(workdir, recipe, device))
     return ModelSystem(name, _tagging(folder, device, recipe, aspects), recipe.folders.load_lexicon().variants)
@@ -133,7 +147,7 @@ def open_system(
 
 def open_shipped(recipe: Recipe) -> System:
     """The rules of a recipe with the model that builder ships; ConfigError where it ships none for them."""
-    from builder.pipeline.holding import shipped_holder
+    from builder.pipeline.judging import shipped_holder
 
     return _joined(SHIPPED_SOURCE, shipped_holder(recipe))
 
@@ -227,3 +241,95 @@ def _tagging(folder: Path, device: str, recipe: Recipe, aspects: Sequence[str] |
 
 def _not_asked(why: str) -> ConfigError:
     return ConfigError(f"aspects cannot be given: {why}", where="--aspects", fix="leave --aspects out")
+
+
+# ---- Files and streams
+
+
+@dataclass(slots=True)
+class Counts:
+    """How many texts were read, how many triplets found, and in how many seconds."""
+
+    texts: int = 0
+    triplets: int = 0
+    seconds: float = 0.0
+
+
+def extract_file(
+    source: Path, target: Path, system: str, workdir: Path | None, convention: str, workers: int
+) -> Counts:
+    """Extract from a file into JSON lines. InputError names the line that holds no text."""
+    chosen = open_build_system(workdir, system, cast(Convention, convention))
+    return extract_texts(texts(source), target, chosen, writer("jsonl", convention != "natural"), workers)
+
+
+def extract_texts(
+    given: Iterable[Text], target: Path | TextIO, system: System, write: Writer, workers: int = 1, at_once: bool = False
+) -> Counts:
+    """AnsweredText texts in order. `at_once` answers each before the next is read, as at a keyboard.
+
+    A `target` that is a stream is written to as it is, without a progress bar: both would share the terminal.
+    """
+    counts, started = Counts(), time.monotonic()
+    stream = not isinstance(target, Path)
+    with _opened(target) as out, nullcontext() if stream else bar(None, "extract", unit=" texts") as shown:
+
+        def counted() -> Iterator[AnsweredText]:
+            for answer in _answers(given, system, workers, at_once):
+                counts.texts += 1
+                counts.triplets += len(answer.triplets)
+                yield answer
+                if shown is not None:
+                    shown.update()
+
+        for piece in write(counted()):
+            out.write(piece)
+            if at_once:
+                out.flush()
+    counts.seconds = time.monotonic() - started
+    return counts
+
+
+def _answers(given: Iterable[Text], system: System, workers: int, at_once: bool) -> Iterator[AnsweredText]:
+    if at_once:
+        for key, text in given:
+            yield AnsweredText(key, text, system.extract([text])[0])
+        return
+    waiting = deque[Text]()
+
+    def read_texts() -> Iterator[str]:
+        for key, text in given:
+            waiting.append((key, text))
+            yield text
+
+    for triplets in system.stream(read_texts(), workers):
+        yield AnsweredText(*waiting.popleft(), triplets)
+
+
+def read_aspects(path: Path) -> list[str]:
+    """The aspects of a file, one a line, each once. InputError where it cannot be read or holds none."""
+    try:
+        lines = path.read_text("utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot be read: {error}", where=str(path), fix="write an aspect a line, UTF-8") from error
+    aspects = list(dict.fromkeys(line.strip() for line in lines if line.strip()))
+    if not aspects:
+        raise InputError("no aspect here", where=str(path), fix="write an aspect a line")
+    return aspects
+
+
+@contextmanager
+def _opened(target: Path | TextIO) -> Iterator[TextIO]:
+    """Standard output for `-`, a device or pipe as it is; a file is written beside its place and renamed."""
+    if not isinstance(target, Path):
+        yield target
+    elif target == STANDARD:
+        yield sys.stdout
+    elif target.exists() and not target.is_file() and not target.is_dir():
+        with target.open("w", encoding="utf-8") as out:
+            yield out
+    else:
+        with replacing(target) as handle:
+            file = io.TextIOWrapper(handle, encoding="utf-8", newline="")
+            yield file
+            file.detach()

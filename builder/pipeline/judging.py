@@ -1,27 +1,26 @@
-"""Who judges in a build: the discriminator with its verdicts, and language models that label whole reviews.
+"""The judge of a build: where it lies, its verdicts on stored triplets, and these as examples that models read.
 
-The judge: where it lies, its verdicts on stored triplets, and these as examples that models read.
+What variant E holds of texts outside a build, by the very decisions that the release of the build makes.
 
-Language models that label are sources of the build. In: the answers that `builder gold label` kept. Out: their triplets
-as proposals of the sources `llm:MODEL@PROMPT`; what is no triplet is among the rejected rows. Nobody is asked: a build
-restores them from what is kept.
+In: a working directory, and views as the engine reads them. Out: their triplets with calibrated confidences. Model,
+calibration and `release.min_confidence` are those of the build; without a judge the rules' triplets stay as they are.
 """
 
 from __future__ import annotations
 
 import json
-import sqlite3
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby, islice
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from builder.core.records import Review, StoredTriplet
-from builder.core.settings import Config
-from builder.engine.reader import review_view, to_view
-from builder.gold.judge import message_of
-from builder.gold.triplet_answers import read_answer
+from builder.core.errors import ConfigError, ModelError
+from builder.core.records import Review, StoredTriplet, Triplet
+from builder.core.settings import Config, ReleaseSettings
+from builder.engine import Doc, RuleEngine
+from builder.engine.reader import Reader, Recipe, make_reader, review_view, to_view
 from builder.language.lexicon.folders import Folders
 from builder.language.lexicon.packs import JUDGE
 from builder.learning.task import Example, Judge
@@ -29,45 +28,15 @@ from builder.models import kinds
 from builder.models.trust import Standing, TrustLimits
 from builder.pipeline import predictions
 from builder.pipeline.context import Context
-from builder.store import db, labels, reviews, triplets
+from builder.store import db, reviews, runs, triplets
 from builder.store.triplets import JudgedTriplet
 
-# ---- Language models that label
+if TYPE_CHECKING:
+    from builder.models.shipped import Shares, ShippedModel
+    from builder.models.tagger import Proposal
+    from builder.models.trust import Calibration
 
-
-def restore_labellers(connection: sqlite3.Connection) -> dict[str, int]:
-    """Write the proposals of all labellers anew; source -> its triplets."""
-    with db.atomic(connection):
-        return {name: restore(connection, name) for name in labels.names(connection)}
-
-
-def restore(connection: sqlite3.Connection, name: str) -> int:
-    """Write the proposals of a labeller anew, by its kept answers; how many there are.
-
-    A review whose answer cannot be read counts as not asked: an unreadable answer does not say that there is nothing.
-    """
-    labels.clear_rows(connection, name)
-    source = triplets.source(connection, name, "llm", labels.signature(connection, name))
-    number, answered = 0, []
-    for kept in labels.kept(connection, name):
-        answer = read_answer(message_of(kept.raw), kept.text)
-        if answer.readable:
-            answered.append(kept.review)
-        number += len(triplets.propose(connection, source, [(kept.review, triplet) for triplet in answer.triplets]))
-        rejected = [(kept.key, row.reason, name, row.raw) for row in answer.rejected]
-        reviews.reject(connection, labels.STAGE, rejected)
-    labels.put(connection, source, answered)
-    triplets.drop_orphans(connection)
-    return number
-
-
-def read_unreadable(connection: sqlite3.Connection, name: str) -> set[int]:
-    """The row ids of the reviews of which a labeller's answer cannot be read."""
-    kept = labels.kept(connection, name)
-    return {answer.review for answer in kept if not read_answer(message_of(answer.raw), answer.text).readable}
-
-
-# ---- The judge
+# ---- The judge of a build
 
 _PAGE = 1000
 """Reviews that are fetched at a time."""
@@ -186,3 +155,125 @@ def read_limits(context: Context) -> TrustLimits:
 def folder_of(context: Context) -> Path:
     """Where the judge of the config's mode lies."""
     return context.models / (NAME if context.config.discriminate.mode == "paper" else SHIPPED)
+
+
+# ---- What variant E holds of texts outside a build
+
+Triplets = tuple[Triplet, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Rated:
+    """The shipped model, and what its scores are worth."""
+
+    model: ShippedModel
+    calibration: Calibration
+
+
+Holder = tuple[Callable[[Sequence[str]], list[Triplets]], Reader]
+"""Views to triplets, and the reader that its rules read with."""
+_FEW = 16
+"""So many texts are read on one thread: a second one would wait for the first longer than it works."""
+
+
+def holder(workdir: Path, recipe: Recipe, device: str = "auto") -> Holder:
+    """Views to the triplets that a release of the working directory would hold of them."""
+    rated, least = rated_model(workdir, device), least_confidence(workdir)
+    return _holding(recipe, rated, least)
+
+
+def shipped_holder(recipe: Recipe) -> Holder:
+    """Views to the triplets that rules and the shipped model hold together, without a working directory.
+
+    ConfigError where no model is shipped for words and rules, or the convention is another than `natural`.
+    """
+    from builder.models.shipped import open_model
+
+    folder = recipe.folders.model
+    if folder is None or recipe.convention != "natural":
+        raise ConfigError(
+            f"no model is shipped for the domain {recipe.folders.domain} and the convention {recipe.convention}",
+            fix="take the source rules, or name a working directory that was built",
+        )
+    model = open_model(folder)
+    return _holding(recipe, Rated(model, model.calibration), ReleaseSettings().min_confidence)
+
+
+def _holding(recipe: Recipe, rated: Rated | None, least: float) -> Holder:
+    from builder.models.shipped import on_one_thread
+
+    reader = make_reader(recipe)
+    alone = rated and replace(rated, model=on_one_thread(rated.model))
+
+    def predict(views: Sequence[str]) -> list[Triplets]:
+        docs = [Doc.of(text, tokens) for text, tokens in zip(views, reader.backend.annotate(views), strict=True)]
+        ruled = [reader.engine.extract(doc) for doc in docs]
+        chosen = alone if len(views) <= _FEW else rated
+        return ruled if chosen is None else hold(chosen, reader.engine, docs, ruled, least)
+
+    return predict, reader
+
+
+def least_confidence(workdir: Path) -> float:
+    """`release.min_confidence` of the build; 0 of one that was begun before there was such a setting."""
+    return float(_setting(workdir, "release.min_confidence", 0))
+
+
+def _setting(workdir: Path, key: str, otherwise: Any) -> Any:
+    with db.reading(workdir) as connection:
+        config = json.loads(runs.setting(connection, "build") or '{"config": {}}')["config"]
+    return config.get(key, otherwise)
+
+
+def rated_model(workdir: Path, device: str = "auto") -> Rated | None:
+    """The shipped model in a working directory with its curves; None where it did not judge."""
+    from builder.models.shipped import load_model
+    from builder.models.trust import load_calibration
+
+    with db.reading(workdir) as connection:
+        judged = triplets.source_id(connection, "discriminator") is not None
+    if not judged or _setting(workdir, "discriminate.mode", "auto") != "auto":
+        return None
+    folder = workdir / "models" / SHIPPED
+    if not folder.is_dir():
+        raise ModelError(
+            "an earlier version judged it", where=str(workdir), fix=f"run `builder resume --workdir {workdir}`"
+        )
+    model = load_model(folder, device if device != "auto" else str(_setting(workdir, "device", "auto")))
+    calibration = load_calibration(folder)
+    return None if calibration is None else Rated(model, calibration)
+
+
+def hold(
+    rated: Rated, engine: RuleEngine, docs: Sequence[Doc], ruled: Sequence[Triplets], least: float
+) -> list[Triplets]:
+    """What rules and model hold together of each document, less what has a lower confidence than `least`."""
+    items = [Example("", doc.text, own) for doc, own in zip(docs, ruled, strict=True)]
+    read = zip(docs, ruled, rated.model.read(items), strict=True)
+    kept = [hold_one(rated, engine, doc, own, *answers) for doc, own, answers in read]
+    return [tuple(triplet for triplet in own if (triplet.confidence or 0.0) >= least) for own in kept]
+
+
+def hold_one(
+    rated: Rated, engine: RuleEngine, doc: Doc, ruled: Triplets, shares: Shares, proposals: Sequence[Proposal]
+) -> Triplets:
+    """What rules and model hold together of a document that the model has read, with its confidence."""
+    from builder.models.agreement import held
+    from builder.models.shipped import seen
+
+    limits = rated.model.limits
+    placed = {triplet.key: place for triplet, place in zip(ruled, _place(rated, ruled, shares), strict=True)}
+    stays = [placed[triplet.key][0] != "rejected" for triplet in ruled]
+    kept = held(engine, doc, ruled, stays, [pair for pair in proposals if pair[0] >= limits.least], limits)
+    new = [triplet for triplet in kept if triplet.key not in placed]
+    placed |= {t.key: place for t, place in zip(new, _place(rated, new, seen(new, proposals)), strict=True)}
+    return tuple(replace(triplet, confidence=rated.calibration.rate(*placed[triplet.key])) for triplet in kept)
+
+
+def _place(rated: Rated, proposed: Sequence[Triplet], shares: Shares) -> list[tuple[Standing, float]]:
+    """How the model stands to each triplet, with its probability of YY as the database keeps it."""
+    out = list[tuple[Standing, float]]()
+    for triplet, (label, score) in zip(proposed, rated.model.verdicts(shares), strict=True):
+        standing = rated.model.limits.place(label, score, triplet.rule or "", triplet.polarity, triplet.margin)
+        out.append(("model" if triplet.source != "rules" else standing, round(score, 6)))
+    return out

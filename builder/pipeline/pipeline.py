@@ -16,7 +16,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
-from builder.core import machine, shards
+from builder.core import shards
 from builder.core.code import code_digest
 from builder.core.config import flat
 from builder.core.errors import ConfigError, did_you_mean
@@ -121,17 +121,9 @@ STAGES: tuple[Stage, ...] = (
     ),
 )
 _FILES = (
-    "evaluate.gold",
-    "evaluate.silver",
-    "annotate.models",
-    "paper.base",
-    "encoder.base",
-    "lexicons.dir",
-    "lexicons.mode",
-    "rules.dir",
-    "rules.mode",
-    "domain",
-)
+    "evaluate.gold", "evaluate.silver", "annotate.models", "paper.base", "encoder.base", "lexicons.dir",
+    "lexicons.mode", "rules.dir", "rules.mode", "domain",
+)  # fmt: skip
 """Settings that name files or pools, whose digests go into the keys in their place."""
 _BY_NAME = {stage.name: stage for stage in STAGES}
 
@@ -260,7 +252,6 @@ def _run(stage: Stage, context: Context, forced: bool, check: Callable[[], None]
     """
     started, connection = time.monotonic(), context.connection
     module = importlib.import_module(stage.module)
-    machine.begin_peak()
     # The first stage is one transaction, this included: a file that turns out to be unusable voids nothing that was
     # made before.
     with db.atomic(connection) if stage is STAGES[0] else nullcontext():
@@ -277,7 +268,6 @@ def _run(stage: Stage, context: Context, forced: bool, check: Callable[[], None]
     seconds = time.monotonic() - started
     with db.atomic(connection):
         runs.finish(connection, stage.name, context.key, counts, seconds)
-        runs.set_memory(connection, stage.name, machine.read_peak())
     return Done(stage.name, counts, seconds, ran=True)
 
 

@@ -16,45 +16,34 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from builder import __version__
-from builder.core.annotators import describe_annotators
 from builder.core.config import flat
 from builder.core.errors import ConfigError, ReleaseError
-from builder.core.licences import by_source
+from builder.core.limits import by_source
 from builder.core.records import POLARITIES
-from builder.core.wording import counted
+from builder.core.wording import counted, describe_annotators
 from builder.gold.metrics import Answer
 from builder.gold.metrics.scores import Metric
 from builder.gold.metrics.systems import Settings, measure
-from builder.models.trust import TrustLimits, load_calibration
+from builder.models.trust import load_calibration
 from builder.pipeline import judging, release_rows
 from builder.pipeline.context import Context
 from builder.pipeline.layers import quality
 from builder.pipeline.release_reviews import train_source
 from builder.pipeline.release_rows import SplitDraft
 from builder.release import package
-from builder.release.diff import LEVELS, Diff, bumped, changes, compare, compare_making
+from builder.release.diff import LEVELS, Diff, Shelf, bumped, changes, compare, compare_making
 from builder.release.manifest import Facts, LayerFacts, QualityFigure, SplitFacts, making, manifest, metric_name, sha256
 from builder.release.origin import SHIPPED, SHIPPED_JUDGE
 from builder.release.reading import Existing, existing, parse, parsed, versions
-from builder.release.shelf import Shelf
 from builder.release.statistics import Tally
 from builder.release.verify import verify
 from builder.store import db, released, reviews, runs, triplets
 from builder.store.labels import GOLD, SILVER, LabelledLayer
 
 REASONS = (
-    "unsure",
-    "whole",
-    "masked",
-    "span",
-    "contradiction",
-    "overlap",
-    "masked-duplicate",
-    "near-duplicate",
-    "emptied",
-    "empty",
-    "unlabelled",
-)
+    "unsure", "whole", "masked", "span", "contradiction", "overlap", "masked-duplicate", "near-duplicate", "emptied",
+    "empty", "unlabelled",
+)  # fmt: skip
 NO_JUDGE = "No model judged the triplets"
 _WITHOUT_EFFECT = (
     "workers", "engine", "scheduler", "evaluate.gold", "evaluate.gold_annotators", "evaluate.silver", "annotate.models",
@@ -161,29 +150,24 @@ def _describe_panel(context: Context) -> str:
         return f"{SHIPPED_JUDGE}."
     limits, calibration = judging.read_limits(context), load_calibration(context.models / judging.SHIPPED)
     rated = f" Its confidences are calibrated on {calibration.source}." if calibration else ""
+    chosen = "" if limits.judged is None else f"; only those of {len(limits.judged)} rules can be left out"
+    unread = (
+        "" if limits.add_unread == limits.add else f", and of {limits.add_unread:g} where the rules read no opinion"
+    )
     return (
         f"{SHIPPED_JUDGE}. Variant E leaves out triplets of the rules in which it finds no pair (less than "
-        f"{limits.drop:g}), unless the rules were firm or found them neutral{_describe_judged(limits)}. It drops none "
+        f"{limits.drop:g}), unless the rules were firm or found them neutral{chosen}. It drops none "
         f"for its polarity: that of the rules stands. It adds proposals of {limits.add:g} or more"
-        f"{_describe_unread(limits)}.{rated}"
+        f"{unread}.{rated}"
     )
-
-
-def _describe_judged(limits: TrustLimits) -> str:
-    """How many rules the judge may judge, where these are not all."""
-    return "" if limits.judged is None else f"; only those of {len(limits.judged)} rules can be left out"
-
-
-def _describe_unread(limits: TrustLimits) -> str:
-    """The limit of opinions that the rules do not read, where it is another."""
-    return "" if limits.add_unread == limits.add else f", and of {limits.add_unread:g} where the rules read no opinion"
 
 
 def _describe_split(context: Context, draft: SplitDraft, tally: Tally) -> SplitFacts:
     """A split with its source and the counts of its rows; and who labelled its layers."""
     variant, last = train_source(context)
     count, in_gold = tally.counts["reviews"], tally.counts["gold"]
-    source = _split_source(variant, last, draft.name, _name_judge(context))
+    judge = SHIPPED if judging.has_shipped_judge(context) else ""  # the one that variant E follows
+    source = _split_source(variant, last, draft.name, judge)
     if SILVER in draft.layers:
         source = f"labels of {draft.layers[SILVER].labelled_by}"
     if in_gold:
@@ -206,11 +190,6 @@ def _describe_layers(layers: Mapping[str, LabelledLayer], tally: Tally) -> tuple
         LayerFacts(name, layer.labelled_by, tally.layers[name].reviews, tally.layers[name].triplets, layer.annotators)
         for name, layer in layers.items()
     )
-
-
-def _name_judge(context: Context) -> str:
-    """The judge that variant E follows; empty where it follows none."""
-    return SHIPPED if judging.has_shipped_judge(context) else ""
 
 
 def _split_source(variant: str, last: int, name: str, judge: str) -> str:
@@ -281,18 +260,9 @@ def _matching(context: Context, folder: Path, facts: Facts, digest: str) -> Iter
 
 
 _OF_MAKING = (
-    "builder",
-    "config",
-    "signatures",
-    "folders",
-    "files",
-    "version",
-    "parent",
-    "parent_name",
-    "date",
-    "reason",
+    "builder", "config", "signatures", "folders", "files", "version", "parent", "parent_name", "date", "reason",
     "change",
-)
+)  # fmt: skip
 """Keys of a manifest that say how and when a release was made; the others say what its data are."""
 
 

@@ -87,7 +87,8 @@ def build_row(
         released = doubt or (_release(shown.text, placed, annotation, masked, text) if placed else _UNSEEN)
         reason = released if isinstance(released, tuple) else _conflict(kept, released)
         if reason is not None:
-            decided = _decision(context, origin) if reason is doubt else (None, None, None)
+            sure = (judging.NAME, origin.confidence, context.config.release.min_confidence)
+            decided = sure if reason is doubt else (None, None, None)
             dropped.append(Rejection(id_, *reason, review.id, candidate.id, *decided))
         elif isinstance(released, Triplet):
             judged = _judgement(categories, placed or candidate.triplet, origin, annotation)
@@ -155,11 +156,6 @@ def _as_wanted(context: Context, categories: Categories, triplet: Triplet, origi
     if wanted == "keep" or not is_passable(origin.opinion_category or categories.opinion(triplet.opinion.text)):
         return triplet
     return replace(triplet, polarity=wanted, valence=_PASSABLE_VALENCES[wanted])
-
-
-def _decision(context: Context, origin: Provenance) -> tuple[str, float | None, float]:
-    """Whose confidence made a triplet doubtful, that, and the limit."""
-    return judging.NAME, origin.confidence, context.config.release.min_confidence
 
 
 def _release(
@@ -298,17 +294,9 @@ def _prepare(config: Config, workdir: Path, words: ArrivedWords) -> _Worker:
 def _build(worker: _Worker, task: SplitRange) -> BuiltRange:
     with uncollected(), db.reading(worker.workdir) as connection:
         context = Context(
-            connection,
-            worker.config,
-            worker.workdir,
-            inputs=(),
-            out=worker.workdir,
-            lexicon=worker.lexicon,
-            rules=(),
-            key="",
-            keys={},
-            folders=worker.folders,
-        )
+            connection, worker.config, worker.workdir, inputs=(), out=worker.workdir, lexicon=worker.lexicon, rules=(),
+            key="", keys={}, folders=worker.folders,
+        )  # fmt: skip
         built = list(build_reviews(context, worker.categories, task))
         # All normal texts at the end: OpenCC takes longer for a text where other work came before it.
         return BuiltRange(built, [normal(review.text) if review.text else "" for review in built])

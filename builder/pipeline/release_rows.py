@@ -29,10 +29,6 @@ _FIRST = ("test", "valid", "train")
 """The order of precedence where two splits hold what only one may."""
 _RANGE = 2_000
 """Reviews of a worker's task."""
-KNOWN = 124
-"""Bytes of memory of each review that is written: its text's hash, in a set and by itself, the name of its split, and
-its row id.
-"""
 
 
 @dataclass(slots=True)

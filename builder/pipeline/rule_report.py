@@ -23,7 +23,7 @@ from builder.language.lexicon.rules import write_rule
 from builder.pipeline import builds
 from builder.reviews.script import script_of
 from builder.reviews.text import from_source, read_part, view
-from builder.store import labels, reviews
+from builder.store import reviews
 
 _CHUNK = 1024
 _ENDS = re.compile(r"[。！？!?；;\n]")
@@ -163,10 +163,3 @@ def tell_refusals(connection: sqlite3.Connection, workdir: Path, review: int) ->
         for refusal in engine.find_refusals(reading.doc):
             start, end = reading.view.to_source((refusal.start, refusal.end))
             yield f"refused: {refusal.rules[0].replace('-', ' ')}, {quote(reading.text, start, end)}"
-
-
-def report_labellers(connection: sqlite3.Connection) -> list[RuleRow]:
-    """A row for each language model that proposes triplets, by all of its reviews: what it proposes, what a variant has
-    and the rules lack, what the rules find too, and where the rules say something else of its opinion.
-    """
-    return [RuleRow(name, *labels.compare_rules(connection, name)) for name in labels.names(connection)]

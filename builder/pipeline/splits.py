@@ -30,11 +30,6 @@ from builder.store.queries import public_id
 SHARES = ("ingest.test_share", "ingest.valid_share")
 _WISHES = ("ingest.test_count", "ingest.valid_count", "input.group_column")
 """Settings that change the splits where they are given: releases made before they existed name none."""
-PLACED = 8 * 10
-"""Bytes of memory that `assign_splits` holds of each review, beside the search for near-duplicates, where none had a
-split before: its id (twice), where its text lies, its split, cluster, unit, the split it is meant for and the place of
-its hash.
-"""
 
 
 class StoredTexts:

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from builder.core.annotators import NOT_STATED
-from builder.core.licences import known_to_hubs
+from builder.core.limits import known_to_hubs
+from builder.core.wording import NOT_STATED
 from builder.release import layers, origin, parquet, sections
 from builder.release.manifest import MASKED, MASKING, UNMASKED, Content, Facts, size_of
 from builder.release.reading import kept_columns
@@ -235,10 +235,9 @@ def _front(facts: Facts, content: Mapping[str, Content]) -> Iterator[str]:
     sizes = parquet.sizes(content)
     yield "dataset_info:"
     for name, splits in configs.items():
-        yield from _info(
-            name, splits, sizes, content,
-            layers.features() if name in facts.augmentations else parquet.features(kept_columns(facts.config)),
-        )  # fmt: skip
+        augmented = name in facts.augmentations
+        shape = layers.schema() if augmented else parquet.schema(kept=kept_columns(facts.config))
+        yield from _info(name, splits, sizes, content, parquet.features(shape))
 
 
 def _gold_creators(facts: Facts) -> list[str]:
@@ -372,6 +371,7 @@ def description(facts: ModelFacts) -> str:
 def model_card(facts: ModelFacts) -> str:
     """README.md, with front matter for model hubs."""
     about = _VARIANTS.get(facts.name[:1], "")
+    also = f"; that of {facts.base} holds too" if facts.base else ""
     return f"""---
 {chr(10).join(_model_card_front(facts))}
 ---
@@ -389,7 +389,7 @@ people |
 | release | {facts.dataset} v{facts.version}, digest of its data `{facts.release_digest}` |
 | base | {facts.base or "none that a hub holds"} |
 | model | digest `{facts.digest}`, made with builder {facts.builder} |
-| licence | {facts.licence or "not stated by the makers; ask before you redistribute"}{_also(facts)} |
+| licence | {facts.licence or "not stated by the makers; ask before you redistribute"}{also} |
 
 ## Scores
 
@@ -416,10 +416,6 @@ def _model_card_front(facts: ModelFacts) -> list[str]:
     if known_to_hubs(facts.licence):
         return [*lines, f"license: {facts.licence.lower()}"]
     return [*lines, "license: other", f"license_name: {json.dumps(facts.licence or 'not-stated', ensure_ascii=False)}"]
-
-
-def _also(facts: ModelFacts) -> str:
-    return f"; that of {facts.base} holds too" if facts.base else ""
 
 
 def _scores(facts: ModelFacts) -> str:

@@ -1,4 +1,5 @@
-"""What changed between two releases, what that makes of the version, and CHANGES.md. Pure, but for reading the rows.
+"""What changed between two releases, what that makes of the version, and CHANGES.md. Pure, but for reading the rows:
+`Shelf` reads them from the disk as they are asked for, and holds some twenty bytes of each.
 
 patch: the same data, repackaged; minor: all of the old data and more; major: something edited, removed or moved
 (Croissant's rule).
@@ -7,19 +8,97 @@ patch: the same data, repackaged; minor: all of the old data and more; major: so
 from __future__ import annotations
 
 import json
+from array import array
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import ItemsView, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
+
+import numpy as np
 
 from builder.core.machine import uncollected
 from builder.release.export.records import ReviewRow, TripletRow
 from builder.release.faulty import naming_faults
 from builder.release.manifest import Facts
-from builder.release.reading import opened
-from builder.release.shelf import Shelf
+from builder.release.reading import opened, rows, rows_path, sized
+from builder.release.reading import row as read_row
 from builder.reviews.text import hashed
+
+# ---- Reviews by id
+
+
+class Shelf(Mapping[str, tuple[str, ReviewRow]]):
+    """Review id -> (split, row); `in` asks for 64 bits of an id's hash alone."""
+
+    def __init__(self, release: Path, splits: Sequence[str]) -> None:
+        """ReleaseError with the line of a row that cannot be read."""
+        self._release, self._splits = release, tuple(splits)
+        self._paths = [rows_path(release, split) for split in self._splits]
+        hashes, starts, lengths, which = array("Q"), array("Q"), array("L"), array("B")
+        for n, split in enumerate(self._splits):
+            start = 0
+            for length, review in sized(release, split):
+                hashes.append(_number(review["id"]))
+                starts.append(start)
+                lengths.append(length)
+                which.append(n)
+                start += length
+        order = np.argsort(np.frombuffer(hashes, np.uint64), kind="stable")
+        self._hashes, self._starts = (np.frombuffer(values, np.uint64)[order] for values in (hashes, starts))
+        self._lengths, self._which = np.frombuffer(lengths, np.dtype("L"))[order], np.frombuffer(which, np.uint8)[order]
+
+    def __len__(self) -> int:
+        return len(self._hashes)
+
+    def __iter__(self) -> Iterator[str]:
+        return (review["id"] for split in self._splits for review in rows(self._release, split))
+
+    def __contains__(self, i: object) -> bool:
+        return bool(self._places(str(i)))
+
+    def __getitem__(self, i: str) -> tuple[str, ReviewRow]:
+        for place in self._places(i):
+            n = int(self._which[place])
+            review = self._read(n, int(self._starts[place]), int(self._lengths[place]))
+            if review["id"] == i:
+                return self._splits[n], review
+        raise KeyError(i)
+
+    def items(self) -> ItemsView[str, tuple[str, ReviewRow]]:
+        return _Stream(self)
+
+    def stream(self) -> Iterator[tuple[str, tuple[str, ReviewRow]]]:
+        """All reviews in their order, each file read once."""
+        return ((review["id"], (split, review)) for split in self._splits for review in rows(self._release, split))
+
+    def _places(self, i: str) -> range:
+        """Where those lie whose hash is that of an id."""
+        number = np.uint64(_number(i))
+        return range(
+            int(np.searchsorted(self._hashes, number)), int(np.searchsorted(self._hashes, number, side="right"))
+        )
+
+    def _read(self, n: int, start: int, length: int) -> ReviewRow:
+        with open(self._paths[n], "rb", buffering=0) as handle:
+            handle.seek(start)
+            return read_row(handle.read(length), f"{self._paths[n]}, byte {start}")
+
+
+class _Stream(ItemsView[str, tuple[str, ReviewRow]]):
+    """`items` would look each id up again."""
+
+    _mapping: Shelf
+
+    def __iter__(self) -> Iterator[tuple[str, tuple[str, ReviewRow]]]:
+        return self._mapping.stream()
+
+
+def _number(i: str) -> int:
+    return int.from_bytes(hashed(i, 8), "big")
+
+
+# ---- Changes
 
 Level = Literal["patch", "minor", "major"]
 LEVELS: tuple[Level, ...] = ("patch", "minor", "major")

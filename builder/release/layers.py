@@ -74,22 +74,6 @@ def schema(layout: int = FORMAT) -> Any:
     return pa.schema([*parquet.schema(layout), *(pa.field(name, kind) for name, kind in more)])
 
 
-def features() -> list[dict[str, object]]:
-    """The columns of an augmentation layer, as the front matter of a dataset card lists them."""
-    edit = [{"name": "start", "dtype": "int32"}, {"name": "end", "dtype": "int32"}, {"name": "text", "dtype": "string"}]
-    aspect = [
-        {"name": "text", "dtype": "string"},
-        {"name": "spans", "list": {"list": "int32"}},
-        {"name": "polarity", "dtype": "string"},
-    ]
-    text: list[dict[str, object]] = [{"name": name, "dtype": "string"} for name in ("view", "method", "source_id")]
-    return [
-        *parquet.features(), *text, {"name": "source_span", "list": "int32"}, {"name": "edits", "list": edit},
-        {"name": "aspects", "list": aspect}, {"name": "label", "dtype": "string"},
-        {"name": "score", "dtype": "float64"},
-    ]  # fmt: skip
-
-
 _OWN: dict[str, tuple[type, ...]] = {
     "view": (str,), "method": (str,), "source_id": (str,), "source_span": (list,), "edits": (list,), "aspects": (list,),
     "label": (str, type(None)), "score": (int, float, type(None)),

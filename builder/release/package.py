@@ -20,11 +20,11 @@ from typing import NamedTuple
 
 from builder.core.errors import ReleaseError
 from builder.core.files import sync
-from builder.core.licences import is_spdx_name
+from builder.core.limits import is_spdx_name
 from builder.core.shards import Crew
 from builder.release import layers, origin, parquet
 from builder.release.card import HUB_SPLITS, card
-from builder.release.export import bio, paper
+from builder.release.export import paper, research
 from builder.release.export.records import ElementRow, ReviewRow, TripletRow, labelled, untokenisable
 from builder.release.export.records import triplet as released
 from builder.release.layers import LayerRow
@@ -49,66 +49,37 @@ from builder.release.verify import Seen, verify
 # ---- Croissant and the files
 
 Node = dict[str, object]
-CONTEXT: Node = {
-    "@language": "en",
-    "@vocab": "https://schema.org/",
-    "arrayShape": "cr:arrayShape",
-    "citeAs": "cr:citeAs",
-    "column": "cr:column",
+_TERMS = (
+    "arrayShape citeAs column conformsTo containedIn cr rai data dataType dct equivalentProperty examples extract "
+    "field fileProperty fileObject fileSet format includes isArray isLiveDataset jsonPath key md5 parentField path "
+    "prov recordSet references regex repeated replace samplingRate sc separator source subField transform"
+)
+_NOT_CROISSANT: Node = {
     "conformsTo": "dct:conformsTo",
-    "containedIn": "cr:containedIn",
     "cr": "http://mlcommons.org/croissant/",
     "rai": "http://mlcommons.org/croissant/RAI/",
     "data": {"@id": "cr:data", "@type": "@json"},
     "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
     "dct": "http://purl.org/dc/terms/",
-    "equivalentProperty": "cr:equivalentProperty",
     "examples": {"@id": "cr:examples", "@type": "@json"},
-    "extract": "cr:extract",
-    "field": "cr:field",
-    "fileProperty": "cr:fileProperty",
-    "fileObject": "cr:fileObject",
-    "fileSet": "cr:fileSet",
-    "format": "cr:format",
-    "includes": "cr:includes",
-    "isArray": "cr:isArray",
-    "isLiveDataset": "cr:isLiveDataset",
-    "jsonPath": "cr:jsonPath",
-    "key": "cr:key",
-    "md5": "cr:md5",
-    "parentField": "cr:parentField",
-    "path": "cr:path",
     "prov": "http://www.w3.org/ns/prov#",
-    "recordSet": "cr:recordSet",
-    "references": "cr:references",
-    "regex": "cr:regex",
-    "repeated": "cr:repeated",
-    "replace": "cr:replace",
-    "samplingRate": "cr:samplingRate",
     "sc": "https://schema.org/",
-    "separator": "cr:separator",
-    "source": "cr:source",
-    "subField": "cr:subField",
-    "transform": "cr:transform",
+}
+CONTEXT: Node = {
+    "@language": "en",
+    "@vocab": "https://schema.org/",
+    **{term: _NOT_CROISSANT.get(term, f"cr:{term}") for term in _TERMS.split()},
 }
 _ABOUT = {**REVIEW, **LINEAGE}
 _KINDS = {"string": "sc:Text", "float64": "sc:Float", "bool": "sc:Boolean"}
 _TRIPLET = {
-    "id": ("sc:Text", "id"),
-    "aspect": ("sc:Text", "aspect.text"),
-    "aspect_spans": ("sc:Integer", "aspect.spans"),
-    "aspect_category": ("sc:Text", "aspect_category"),
-    "opinion": ("sc:Text", "opinion.text"),
-    "opinion_spans": ("sc:Integer", "opinion.spans"),
-    "opinion_full": ("sc:Text", "opinion_full.text"),
-    "opinion_category": ("sc:Text", "opinion_category"),
-    "polarity": ("sc:Text", "polarity"),
-    "valence": ("sc:Float", "valence"),
-    "confidence": ("sc:Float", "confidence"),
-    "verdict": ("sc:Text", "verdict"),
-    "sources": ("sc:Text", "sources"),
-    "rules": ("sc:Text", "rules"),
-}
+    "id": ("sc:Text", "id"), "aspect": ("sc:Text", "aspect.text"), "aspect_spans": ("sc:Integer", "aspect.spans"),
+    "aspect_category": ("sc:Text", "aspect_category"), "opinion": ("sc:Text", "opinion.text"),
+    "opinion_spans": ("sc:Integer", "opinion.spans"), "opinion_full": ("sc:Text", "opinion_full.text"),
+    "opinion_category": ("sc:Text", "opinion_category"), "polarity": ("sc:Text", "polarity"),
+    "valence": ("sc:Float", "valence"), "confidence": ("sc:Float", "confidence"), "verdict": ("sc:Text", "verdict"),
+    "sources": ("sc:Text", "sources"), "rules": ("sc:Text", "rules"),
+}  # fmt: skip
 """Field -> type and where in a triplet it stands."""
 
 
@@ -355,7 +326,7 @@ def layer(split: str, name: str, rows: Sequence[LayerRow]) -> Files:
         layers.path(split, name): b"".join(map(_line, rows)),
         parquet.path(split, name): parquet.dump(rows, layers.schema()),
         f"paper/{whole}.json": b"".join(answers),
-        f"bio/{whole}.bio": bio.dump((sentence, bio.characters(sentence.text)) for sentence in fit).encode(),
+        f"bio/{whole}.bio": research.dump_bio(fit).encode(),
     }
     skipped = b"".join(refused for _, refused in parts)
     return out | ({f"paper/{whole}.skipped.jsonl": skipped} if skipped else {})

@@ -55,18 +55,20 @@ def schema(layout: int = FORMAT, kept: Sequence[str] = ()) -> Any:
     return pa.schema([*typed(COLUMNS), ("triplets", pa.list_(pa.struct(typed(FIELDS)))), *own])
 
 
-def features(kept: Sequence[str] = ()) -> list[dict[str, object]]:
-    """The same schema as a dataset card writes it."""
-    kinds: dict[str, dict[str, object]] = {
-        "element": {"struct": [{"name": "text", "dtype": "string"}, {"name": "spans", "list": {"list": "int32"}}]},
-        "strings": {"list": "string"},
-    }
-    triplet = [{"name": name, **kinds.get(kind, {"dtype": kind})} for name, kind in FIELDS.items()]
-    columns: list[dict[str, object]] = [{"name": name, "dtype": kind} for name, kind in COLUMNS.items()]
-    columns.append({"name": "triplets", "list": triplet})
-    if kept:
-        columns.append({"name": "columns", "struct": [{"name": name, "dtype": "string"} for name in kept]})
-    return columns
+def features(shape: Any) -> list[dict[str, object]]:
+    """An Arrow schema as a dataset card writes it."""
+    return [{"name": column.name, **_feature(column.type)} for column in shape]
+
+
+def _feature(kind: Any) -> dict[str, object]:
+    import pyarrow as pa
+
+    if pa.types.is_struct(kind):
+        return {"struct": features(kind)}
+    if not pa.types.is_list(kind):
+        return {"dtype": "float64" if kind == pa.float64() else str(kind)}
+    inner = _feature(kind.value_type)
+    return {"list": inner.get("struct") or inner.get("dtype") or inner}
 
 
 def path(split: str, layer: str) -> str:

@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from builder.core.annotators import ANNOTATORS
 from builder.core.errors import ReleaseError
 from builder.core.files import parse_json
+from builder.core.wording import ANNOTATORS
 from builder.release.export.records import ReviewRow, completed
 
 # ---- Shapes of manifest.json and metadata.json
@@ -68,12 +68,8 @@ _TREE = "JSON of finite numbers"
 _METRIC = {"system": "text", "split": "text", "metric": "text", "value": "number", "*": "number or null"}
 _FIGURE = {"figure": "text", "of": "text", "by": "text", "value": "number", "*": "number or null"}
 _LAYER = {
-    "annotation": "text",
-    "labelled_by": "text",
-    "reviews": "count",
-    "triplets": "count",
-    "annotators?": "who labelled",
-}
+    "annotation": "text", "labelled_by": "text", "reviews": "count", "triplets": "count", "annotators?": "who labelled",
+}  # fmt: skip
 _SPLIT = {
     "source": "text",
     "annotation": "text",

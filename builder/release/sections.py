@@ -15,8 +15,7 @@ import json
 import re
 from collections.abc import Mapping
 
-from builder.core.annotators import describe_annotators
-from builder.core.wording import counted
+from builder.core.wording import counted, describe_annotators
 from builder.release import origin
 from builder.release.export.records import ElementRow, ReviewRow
 from builder.release.manifest import Facts, interval, markdown, metric_name, sentence, system_name

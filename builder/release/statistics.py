@@ -116,21 +116,14 @@ class Tally:
 
 
 _SHOWN = {
-    "reviews": "reviews",
-    "gold_reviews": "of them gold",
-    "reviews_without_triplet": "of them without a triplet",
-    "unverified_negatives": "of these, unverified negatives",
-    "rated_reviews": "reviews with a rating",
-    "characters": "characters",
-    "length_mean": "characters a review, mean",
-    "length_median": "characters a review, median",
-    "triplets": "triplets",
-    "triplets_per_review": "triplets a review",
-    "aspects": "different aspects",
-    "opinions": "different opinions",
+    "reviews": "reviews", "gold_reviews": "of them gold", "reviews_without_triplet": "of them without a triplet",
+    "unverified_negatives": "of these, unverified negatives", "rated_reviews": "reviews with a rating",
+    "characters": "characters", "length_mean": "characters a review, mean",
+    "length_median": "characters a review, median", "triplets": "triplets", "triplets_per_review": "triplets a review",
+    "aspects": "different aspects", "opinions": "different opinions",
     "with_owner": "aspects that are an attribute of something named",
     "discontinuous": "triplets with an interrupted aspect or opinion",
-}
+}  # fmt: skip
 
 
 def table(numbers: Mapping[str, Numbers]) -> str:

@@ -121,65 +121,27 @@ def reading(workdir: Path, cell: int = queries.CELL, heap: int | None = None) ->
 _NO_READS = frozenset(
     getattr(sqlite3, f"SQLITE_{name}")
     for name in [
-        "ATTACH",
-        "DETACH",
-        "TRANSACTION",
-        "SAVEPOINT",
-        "REINDEX",
-        "ANALYZE",
-        "CREATE_TEMP_TABLE",
-        "CREATE_TEMP_VIEW",
-        "CREATE_TEMP_INDEX",
-        "CREATE_TEMP_TRIGGER",
+        "ATTACH", "DETACH", "TRANSACTION", "SAVEPOINT", "REINDEX", "ANALYZE", "CREATE_TEMP_TABLE", "CREATE_TEMP_VIEW",
+        "CREATE_TEMP_INDEX", "CREATE_TEMP_TRIGGER",
     ]
-)
+)  # fmt: skip
 """What would do something, or nothing without a word. Writing itself is refused by mode=ro: virtual tables declare
 themselves by CREATE TABLE.
 """
 _TELLING = frozenset(
     [
-        "application_id",
-        "collation_list",
-        "compile_options",
-        "data_version",
-        "database_list",
-        "encoding",
-        "foreign_key_check",
-        "foreign_key_list",
-        "foreign_keys",
-        "freelist_count",
-        "function_list",
-        "index_info",
-        "index_list",
-        "index_xinfo",
-        "integrity_check",
-        "journal_mode",
-        "module_list",
-        "page_count",
-        "page_size",
-        "pragma_list",
-        "query_only",
-        "quick_check",
-        "schema_version",
-        "table_info",
-        "table_list",
-        "table_xinfo",
-        "user_version",
-    ]
-)
+    "application_id", "collation_list", "compile_options", "data_version", "database_list", "encoding",
+    "foreign_key_check", "foreign_key_list", "foreign_keys", "freelist_count", "function_list", "index_info",
+    "index_list", "index_xinfo", "integrity_check", "journal_mode", "module_list", "page_count", "page_size",
+    "pragma_list", "query_only", "quick_check", "schema_version", "table_info", "table_list", "table_xinfo",
+    "user_version",
+])  # fmt: skip
 """Pragmas that tell something; what they take, if anything, is what they tell about."""
 _SET = frozenset(
     [
-        "application_id",
-        "encoding",
-        "foreign_keys",
-        "journal_mode",
-        "page_size",
-        "query_only",
-        "schema_version",
-        "user_version",
-    ]
-)
+    "application_id", "encoding", "foreign_keys", "journal_mode", "page_size", "query_only", "schema_version",
+    "user_version",
+])  # fmt: skip
 """Of these the ones that would set a value given to them."""
 
 

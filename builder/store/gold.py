@@ -185,15 +185,6 @@ def cached(connection: sqlite3.Connection, hashes: Iterable[str]) -> dict[str, s
     return dict(rows.fetchall())
 
 
-def name_next_answer(connection: sqlite3.Connection, payload_hash: str) -> str:
-    """What another answer to a request is kept under: its hash, behind the first one with a number."""
-    known = connection.execute(
-        "SELECT count(*) FROM judge_answers WHERE payload_hash = :hash OR payload_hash GLOB :hash || '#*'",
-        {"hash": payload_hash},
-    ).fetchone()[0]
-    return f"{payload_hash}#{known + 1}" if known else payload_hash
-
-
 def keep(connection: sqlite3.Connection, answer: JudgeAnswer) -> None:
     """Store the raw answer of a language model, under the hash of the request; the first answer to a request stays."""
     connection.execute(
@@ -201,18 +192,10 @@ def keep(connection: sqlite3.Connection, answer: JudgeAnswer) -> None:
         " completion_tokens, at)"
         " VALUES (?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING",
         (
-            answer.payload_hash,
-            answer.model,
-            answer.endpoint,
-            answer.payload,
-            answer.raw,
-            answer.asked,
-            answer.parsed,
-            answer.prompt_tokens,
-            answer.completion_tokens,
-            now(),
+            answer.payload_hash, answer.model, answer.endpoint, answer.payload, answer.raw, answer.asked, answer.parsed,
+            answer.prompt_tokens, answer.completion_tokens, now(),
         ),
-    )
+    )  # fmt: skip
 
 
 def _spans(label: Label) -> str | None:

@@ -11,19 +11,16 @@ from datetime import UTC, datetime
 
 from builder.core.errors import QueryError
 from builder.core.records import Candidate, Pool, PoolReview, Review, StoredTriplet
-from builder.store import labels, runs, triplets
+from builder.store import runs, triplets
 
 Proposed = dict[int, list[tuple[StoredTriplet, tuple[tuple[str, float | None], ...]]]]
 
 
 def systems(connection: sqlite3.Connection) -> dict[str, str]:
-    """Name -> signature of the rules, of the last model of each variant, and of language models that read whole
-    reviews: whose triplets a pool unites.
-    """
+    """Name -> signature of the rules and of the last model of each variant, whose triplets a pool unites."""
     last = {done.variant: f"{done.variant}{done.round}" for done in runs.rounds(connection)}
     known = triplets.signatures(connection)
-    labellers = (name for name in known if name.startswith(labels.PREFIX))
-    return {name: known[name] for name in ("rules", *last.values(), *labellers) if name in known}
+    return {name: known[name] for name in ("rules", *last.values()) if name in known}
 
 
 def reviews_of(connection: sqlite3.Connection, split: str) -> list[Review]:

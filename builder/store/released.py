@@ -1,12 +1,9 @@
-"""What the last release says of its reviews and triplets, and what differs between two releases.
+"""What the last release says of its reviews and triplets.
 
 The tables are `released_reviews` and `released`, with the public ids of reviews. The view `released_triplets` shows all
 of it. A reader of release files finds a triplet here by `public_id`, a review by `reviews.public_id`.
 `verdicts.confidence` says how likely a triplet is right, by the judge's calibrated score. It is NULL where the judge is
 not calibrated.
-
-Differences stand in the web pages' copy, a row a review with its triplets. In: `ChangedReview`s. Out: the same by kind,
-page by page. Their tables are there only where releases were compared.
 """
 
 from __future__ import annotations
@@ -17,7 +14,7 @@ import sqlite3
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass, fields
+from dataclasses import dataclass, fields
 from itertools import groupby
 from operator import attrgetter
 from typing import Any
@@ -26,8 +23,6 @@ from builder.core.records import Polarity, Verdict
 from builder.reviews.folding import fold
 from builder.store.queries import public_id
 from builder.store.triplets import BITS, HASH
-
-# ---- The last release
 
 Rating = Callable[[Verdict | None, float, str, Polarity, float], float]
 """Label and score of a judge, and the rule of a triplet ("": the judge alone or a longer aspect than the rules'), its
@@ -309,96 +304,3 @@ def by_rule(connection: sqlite3.Connection) -> dict[str, int]:
     """Released triplets by the rule that made them."""
     rows = connection.execute("SELECT rule, count(*) FROM released_triplets WHERE rule IS NOT NULL GROUP BY rule")
     return dict(rows.fetchall())
-
-
-# ---- Changes between two releases
-
-Change = tuple[str, str, str, str, str]
-"""kind, aspect, opinion, polarity, what it was before ("" where it was not, or is no more)"""
-TABLES = ("release_changes", "changed_triplets", "compared_releases")
-
-
-@dataclass(frozen=True, slots=True)
-class Side:
-    """A release of a comparison."""
-
-    path: str
-    version: str
-    reviews: int
-    triplets: int
-
-
-@dataclass(frozen=True, slots=True)
-class ChangedReview:
-    """A review that differs: its kinds of change, and its changed triplets."""
-
-    key: str
-    text: str
-    kinds: tuple[str, ...]
-    triplets: tuple[Change, ...]
-
-
-def store(connection: sqlite3.Connection, before: Side, after: Side, rows: Iterable[ChangedReview]) -> None:
-    """Keep a comparison."""
-    connection.execute(
-        "CREATE TABLE compared_releases"
-        " (n INTEGER PRIMARY KEY, path TEXT, version TEXT, reviews INTEGER, triplets INTEGER) STRICT"
-    )
-    connection.executemany(
-        "INSERT INTO compared_releases (path, version, reviews, triplets) VALUES (?,?,?,?)",
-        [astuple(before), astuple(after)],
-    )
-    connection.execute(
-        "CREATE TABLE release_changes (n INTEGER PRIMARY KEY, key TEXT, text TEXT, kinds TEXT, triplets TEXT) STRICT"
-    )
-    connection.execute(
-        "CREATE TABLE changed_triplets (kind TEXT, change INTEGER, number INTEGER, PRIMARY KEY (kind, change))"
-        " STRICT, WITHOUT ROWID"
-    )
-    for n, row in enumerate(rows, start=1):
-        connection.execute(
-            "INSERT INTO release_changes VALUES (?,?,?,?,?)",
-            (n, row.key, row.text, " ".join(row.kinds), json.dumps(row.triplets, ensure_ascii=False)),
-        )
-        numbers = {kind: sum(change[0] == kind for change in row.triplets) for kind, *_ in row.triplets}
-        numbers |= dict.fromkeys(set(row.kinds) - set(numbers), 1)
-        connection.executemany(
-            "INSERT INTO changed_triplets VALUES (?,?,?)", [(kind, n, m) for kind, m in numbers.items()]
-        )
-
-
-def sides(connection: sqlite3.Connection) -> list[Side]:
-    """The two releases; [] where none were compared."""
-    if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'compared_releases'").fetchone() is None:
-        return []
-    rows = connection.execute("SELECT path, version, reviews, triplets FROM compared_releases ORDER BY n")
-    return [Side(*row) for row in rows]
-
-
-def counts(connection: sqlite3.Connection) -> dict[str, tuple[int, int]]:
-    """Kind of change -> (how many, in how many reviews)."""
-    rows = connection.execute("SELECT kind, sum(number), count(*) FROM changed_triplets GROUP BY 1")
-    return {kind: (int(number), int(reviews)) for kind, number, reviews in rows}
-
-
-def count(connection: sqlite3.Connection, kind: str) -> int:
-    """The reviews with a kind of change, or with any."""
-    statement = "SELECT count(DISTINCT change) FROM changed_triplets WHERE ?1 IN ('', kind)"
-    return int(connection.execute(statement, (kind,)).fetchone()[0])
-
-
-def reviews(
-    connection: sqlite3.Connection, kind: str, limit: int, offset: int
-) -> list[tuple[ChangedReview, int | None]]:
-    """Reviews with a kind of change, or with any, each with its row id where the pages show it."""
-    rows = connection.execute(
-        "SELECT c.key, c.text, c.kinds, c.triplets, r.id FROM release_changes c"
-        " LEFT JOIN reviews r ON r.public_id = c.key"
-        " WHERE ?1 = '' OR EXISTS (SELECT 1 FROM changed_triplets t WHERE t.kind = ?1 AND t.change = c.n)"
-        " ORDER BY c.n LIMIT ?2 OFFSET ?3",
-        (kind, limit, offset),
-    )
-    return [
-        (ChangedReview(key, text, tuple(kinds.split()), tuple(map(tuple, json.loads(triplets)))), i)
-        for key, text, kinds, triplets, i in rows
-    ]

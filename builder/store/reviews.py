@@ -397,13 +397,6 @@ def spread(connection: sqlite3.Connection, count: int) -> Iterator[tuple[Review,
         yield Review(*row[:-1]), row[-1]
 
 
-def texts_with_words(connection: sqlite3.Connection) -> Iterator[tuple[str, str]]:
-    """Every stored text with the words that the current backend gave it, as `dump_tokens` makes them."""
-    yield from connection.execute(
-        f"SELECT r.text, a.words FROM annotations a JOIN reviews r ON r.id = a.review WHERE a.backend = {_CURRENT}"
-    )
-
-
 def words(connection: sqlite3.Connection, review: int) -> list[tuple[int, int, str, int, str]]:
     """The words that the current backend gave a review; none if it has not read it."""
     row = connection.execute(

@@ -90,18 +90,10 @@ def finish_round(connection: sqlite3.Connection, done: Round) -> None:
         "INSERT OR REPLACE INTO rounds (variant, round, key, model, reviews, triplets, predicted, accepted, added,"
         " seconds) VALUES (?,?,?,?,?,?,?,?,?,?)",
         (
-            done.variant,
-            done.round,
-            done.key,
-            done.model,
-            done.reviews,
-            done.triplets,
-            done.predicted,
-            done.accepted,
-            done.added,
-            round(done.seconds, 3),
+            done.variant, done.round, done.key, done.model, done.reviews, done.triplets, done.predicted, done.accepted,
+            done.added, round(done.seconds, 3),
         ),
-    )
+    )  # fmt: skip
 
 
 def forget_rounds(connection: sqlite3.Connection, variant: str) -> None:
@@ -134,21 +126,6 @@ def setting(connection: sqlite3.Connection, name: str) -> str | None:
     """A value that the working directory remembers; None if it does not."""
     row = connection.execute("SELECT value FROM settings WHERE name = ?", (name,)).fetchone()
     return None if row is None else str(row[0])
-
-
-def memory(connection: sqlite3.Connection) -> dict[str, float]:
-    """Stage -> the most bytes that its process held, where that was told."""
-    return {
-        name.partition(".")[0]: float(value)
-        for name, value in connection.execute("SELECT name, value FROM settings WHERE name LIKE '%.memory'")
-    }
-
-
-def set_memory(connection: sqlite3.Connection, stage: str, bytes_: int | None) -> None:
-    """Store the most memory that a stage held, in bytes; None where nobody knows."""
-    connection.execute("DELETE FROM settings WHERE name = ?", (f"{stage}.memory",))
-    if bytes_ is not None:
-        set_setting(connection, f"{stage}.memory", str(bytes_))
 
 
 def set_setting(connection: sqlite3.Connection, name: str, value: str) -> None:

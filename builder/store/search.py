@@ -13,10 +13,9 @@ import re
 import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import NamedTuple
 
-from builder.core.errors import QueryError, WorkdirError
+from builder.core.errors import QueryError
 from builder.reviews.folding import fold
 from builder.reviews.script import HAN, HAN_RANGES
 from builder.store import db, runs
@@ -145,22 +144,6 @@ def index(connection: sqlite3.Connection) -> int:
     return done
 
 
-def ensure(workdir: Path) -> int:
-    """Index what an older builder left unindexed; returns how many reviews that were. Needs the right to write there
-    only then.
-    """
-    with db.reading(workdir) as connection:
-        if not _behind(connection):
-            return 0
-    with db.lock(workdir), db.writing(workdir) as connection:
-        return index(connection)
-
-
-def _behind(connection: sqlite3.Connection) -> bool:
-    last = connection.execute("SELECT coalesce(max(id), 0) FROM reviews").fetchone()[0]
-    return int(runs.setting(connection, _STATE) or 0) < int(last)
-
-
 _FILTER = """ FROM search s JOIN reviews r ON r.id = s.rowid WHERE search MATCH :match AND r.duplicate_of IS NULL
   AND (:split IS NULL OR r.split = :split)
   AND (:polarity IS NULL OR EXISTS (SELECT 1 FROM triplets t WHERE t.review = r.id AND t.polarity = :polarity))"""
@@ -186,17 +169,10 @@ def find(
         "limit": limit,
         "offset": offset,
     }
-    try:
-        total = connection.execute(f"SELECT count(*){_FILTER}", given).fetchone()[0]
-        rows = connection.execute(
-            "SELECT r.id, r.key, r.text, r.split, (SELECT count(*) FROM triplets t WHERE t.review = r.id)"
-            f"{_FILTER} ORDER BY s.rowid LIMIT :limit OFFSET :offset",
-            given,
-        ).fetchall()
-    except sqlite3.OperationalError as error:
-        if "no such table" in str(error):
-            raise WorkdirError(
-                "nothing is indexed here", fix="`builder resume`, or search again with the right to write here"
-            ) from error
-        raise
+    total = connection.execute(f"SELECT count(*){_FILTER}", given).fetchone()[0]
+    rows = connection.execute(
+        "SELECT r.id, r.key, r.text, r.split, (SELECT count(*) FROM triplets t WHERE t.review = r.id)"
+        f"{_FILTER} ORDER BY s.rowid LIMIT :limit OFFSET :offset",
+        given,
+    )
     return Hits(total, [Hit(*row) for row in rows])

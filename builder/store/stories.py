@@ -159,16 +159,8 @@ def review(connection: sqlite3.Connection, i: int) -> Story:
         is not None
     )
     return Story(
-        i,
-        key,
-        text,
-        split,
-        tuple(facts),
-        first,
-        tokens,
-        tuple(_tell_triplets(connection, i, key, stored)),
-        negative,
-    )
+        i, key, text, split, tuple(facts), first, tokens, tuple(_tell_triplets(connection, i, key, stored)), negative,
+    )  # fmt: skip
 
 
 def find(connection: sqlite3.Connection, identifier: str) -> tuple[int, int | None]:

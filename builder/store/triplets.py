@@ -15,8 +15,8 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from builder.core.annotators import Annotators
 from builder.core.records import Element, Polarity, ReadWord, Reasons, StoredTriplet, Triplet, Verdict
+from builder.core.wording import Annotators
 from builder.store import db
 from builder.store.reviews import PROPOSED_FOR
 
@@ -57,17 +57,9 @@ def prepare(rows: Iterable[tuple[int, Triplet]]) -> list[PreparedTriplet]:
 def make_row(i: int, review: int, t: Triplet) -> tuple[object, ...]:
     """The row of `triplets` under a given id."""
     return (
-        i,
-        review,
-        t.aspect.text,
-        t.aspect_full.text,
-        t.owner.text if t.owner else None,
-        t.opinion.text,
-        t.opinion_full.text,
-        t.polarity,
-        t.valence,
-        spans_of(t),
-    )
+        i, review, t.aspect.text, t.aspect_full.text, t.owner.text if t.owner else None, t.opinion.text,
+        t.opinion_full.text, t.polarity, t.valence, spans_of(t),
+    )  # fmt: skip
 
 
 def restore(row: tuple[int, int, str, str, str | None, str, str, Polarity, float, str]) -> StoredTriplet:

@@ -1,8 +1,7 @@
 """What people and language models add to a build that exists.
 
-In: a working directory, and answers. Out: labels of pools and whole reviews (`labelling`, `judging`,
-`asking_triplets`), audits, what labels teach (`lessons`) and what that brings (`gain`), words for another domain
-(`word_proposals`, `domain_packs`).
+In: a working directory, and answers. Out: labels of pools (`labelling`, `judging`), audits, what
+labels teach (`lessons`) and what that brings (`gain`), words for another domain (`word_proposals`, `domain_packs`).
 
 Start reading at `labelling`.
 """

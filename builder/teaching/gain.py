@@ -18,7 +18,7 @@ from builder.core.errors import InputError
 from builder.engine import make_engine
 from builder.engine.reader import Reader, Recipe, extract, make_reader
 from builder.gold.metrics import micro
-from builder.gold.metrics.scores import Answer
+from builder.gold.metrics.scores import Answer, name_answer
 from builder.language.lexicon.categories import Categories
 from builder.language.lexicon.folders import Folders
 from builder.language.lexicon.rules import Rule
@@ -31,7 +31,6 @@ from builder.teaching.lessons import (
     lay_aspects,
     learn_aspects,
     learn_rest,
-    name_answer,
     read_again,
     read_taught,
 )

@@ -34,8 +34,8 @@ from builder.core.wording import counted
 from builder.engine.reader import Recipe, make_reader
 from builder.engine.rule_changes import quote_triplet
 from builder.gold.items import meant
+from builder.gold.located import locate_triplets
 from builder.gold.pool import triplet_row
-from builder.gold.triplet_answers import read_answer
 from builder.language.lexicon.candidate_scores import Endings
 from builder.language.lexicon.check import REASON, Lesson, Table, add_entry, find_lessons
 from builder.language.lexicon.folders import TAUGHT_MODEL, Folders, folders_in
@@ -148,16 +148,16 @@ def _place(row: Row, left_out: list[LeftOut]) -> Row | None:
     bare = [i for i, label in enumerate(labels) if isinstance(label, Mapping) and "aspect_spans" not in label]
     if not bare or not isinstance(text, str):
         return dict(row)
-    placed = read_answer(json.dumps([labels[i] for i in bare], ensure_ascii=False), text)
-    for unused in placed.rejected:
-        at = bare[unused.number]
+    located, faulty = locate_triplets([labels[i] for i in bare], text)
+    for number, reason in faulty.items():
+        at = bare[number]
         words = " ".join(str(labels[at].get(name, "")) for name in COLUMNS[1:])
-        left_out.append(LeftOut(f"row {lines[at]}" if lines else f"review {row['id']}", _shorten(words), unused.reason))
+        left_out.append(LeftOut(f"row {lines[at]}" if lines else f"review {row['id']}", _shorten(words), reason))
     kept = [label for i, label in enumerate(labels) if i not in bare]
-    triplets = [*kept, *(triplet_row(triplet) for triplet in placed.triplets)]
-    if placed.rejected and not triplets:
+    triplets = [*kept, *(triplet_row(triplet) for triplet in located)]
+    if faulty and not triplets:
         return None
-    return {**row, "triplets": triplets, **({"wrong": []} if placed.rejected else {})}
+    return {**row, "triplets": triplets, **({"wrong": []} if faulty else {})}
 
 
 def _shorten(words: str) -> str:

@@ -15,9 +15,8 @@ from builder.core.errors import ConfigError, InputError
 from builder.core.files import refusals, write_atomically
 from builder.core.records import Candidate, Label, Pool
 from builder.gold import agreement
-from builder.gold.file_formats import LabelFormat
+from builder.gold.file_formats import CheckedAnswer, Checker, LabelFormat
 from builder.gold.items import Fault, LabelItem, items, label_text
-from builder.gold.label_checks import CheckedAnswer, Checker
 from builder.store import db, gold, pools
 
 

@@ -24,14 +24,14 @@ from builder.core.records import Element, Review, Triplet
 from builder.engine import RuleEngine, make_engine
 from builder.engine.reader import Reader, Reading, Recipe, extract, make_reader, to_text
 from builder.gold.metrics import micro
-from builder.gold.metrics.scores import Answer, right, wilson
+from builder.gold.metrics.scores import Answer, name_answer, right, wilson
 from builder.language.lexicon.candidate_scores import Endings
 from builder.language.lexicon.folders import Folders
 from builder.language.lexicon.overlay import Overlay, write
 from builder.language.lexicon.resources import Lexicon
 from builder.language.lexicon.rules import Rule, write_rule
 from builder.pipeline import layers
-from builder.pipeline.holding import Rated, hold_one
+from builder.pipeline.judging import Rated, hold_one
 from builder.reviews.script import HAN
 from builder.reviews.text import view
 
@@ -296,8 +296,3 @@ def find_wrong_rules(taught: Sequence[TaughtReview], reader: Reader, rules: Sequ
         if name not in decisions
     )
     return tuple(record for record in records if record.highest < half)
-
-
-def name_answer(triplet: Triplet) -> Answer:
-    """What is scored of a triplet."""
-    return triplet.aspect.text, triplet.opinion.text, triplet.polarity

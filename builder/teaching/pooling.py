@@ -12,17 +12,15 @@ import sqlite3
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from builder.core.errors import ConfigError, InputError, WorkdirError, did_you_mean
 from builder.core.files import write_atomically
 from builder.core.records import Label, Pool
-from builder.gold.pool import PROPOSED, LayerReview, PoolLayer, PoolSettings, make, name_of, sample
+from builder.gold.pool import LayerReview, PoolLayer, PoolSettings, make, name_of, sample
 from builder.pipeline.layers import read_layer
-from builder.release.export.formats import NAMES, Words, export, skipped_lines
+from builder.release.export.formats import NAMES, export, skipped_lines
 from builder.release.export.records import ReviewRow, triplet_row
-from builder.release.exporting import segment_texts
 from builder.reviews.script import language_tag
 from builder.store import db, gold, pools, triplets
 from builder.store.triplets import triplet_id
@@ -60,13 +58,8 @@ def make_pool(workdir: Path, settings: PoolSettings) -> PoolResult:
                 where=str(workdir),
                 fix="choose --split train, valid, test or all",
             )
-        proposed = (
-            pools.proposals(connection, systems, [review.id for review in reviews])
-            if PROPOSED & set(settings.strata)
-            else {}
-        )
-        chosen = sample(reviews, proposed, systems, settings)
-        proposed = proposed or pools.proposals(connection, systems, [review.id for review, _ in chosen])
+        chosen = sample(reviews, settings)
+        proposed = pools.proposals(connection, systems, [review.id for review in chosen])
         pool = make(chosen, proposed, systems, settings)
         new = not pools.exists(connection, pool.id)
         if new:
@@ -130,8 +123,7 @@ def write_gold(
             f"no review of pool {layer.pool} has all of its answers", where=str(workdir), fix="label it, or adjudicate"
         )
     path.parent.mkdir(parents=True, exist_ok=True)
-    segment = partial(segment_texts, workdir=workdir) if form == "bio-words" else None
-    return _write_own(layer, path) if form == OWN else _write_format(layer, path, form, segment)
+    return _write_own(layer, path) if form == OWN else _write_format(layer, path, form)
 
 
 def _write_own(layer: PoolLayer, path: Path) -> PoolGold:
@@ -140,9 +132,9 @@ def _write_own(layer: PoolLayer, path: Path) -> PoolGold:
     return PoolGold(layer, len(layer.reviews), layer.triplets)
 
 
-def _write_format(layer: PoolLayer, path: Path, form: str, segment: Words | None) -> PoolGold:
+def _write_format(layer: PoolLayer, path: Path, form: str) -> PoolGold:
     rows = [_release_row(review, layer.name) for review in layer.reviews]
-    made = export(form, "test", rows, words=segment)
+    made = export(form, "test", rows)
     write_atomically(path, made.payload)
     aside = path.with_name(f"{path.name}.skipped.jsonl")
     if made.skipped:

@@ -8,8 +8,9 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
+from faithfulness import read_faithfulness
+
 from builder.augment.settings import METHODS
-from builder.core.presets import read_faithfulness
 from builder.engine.rows import OPINION_STATES, UNIT_PROPERTIES
 from builder.engine.symbols import UNIT_KINDS
 from builder.language.lexicon.tsv_rows import read_rows, table_files

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from builder.augment.settings import AugmentSettings
 from builder.core.config import written_value
 from builder.core.settings import Config
-from builder.pipeline.settings_file import SettingFacts, setting_facts
+from builder.pipeline.setup import SettingFacts, setting_facts
 
 
 def describe_build_settings() -> str:

@@ -68,12 +68,6 @@ def main() -> None:
     texts, found = made_up(options.reviews, options.candidates)
     with tempfile.TemporaryDirectory() as folder:
         workdir = work(Path(folder), texts, found)
-        timed(
-            "pool, stratified",
-            make_pool,
-            workdir,
-            PoolSettings(options.reviews - 1, 14, "test", ("length", "polarity", "disagreement")),
-        )
         made = timed("pool", make_pool, workdir, PoolSettings(options.reviews, 13, "test"))
         print(f"{len(made.pool.reviews):,} reviews, {made.pool.size:,} candidates")  # type: ignore[attr-defined]
         with opened(workdir) as connection:

@@ -21,7 +21,7 @@ from builder.core.records import StoredTriplet
 from builder.gold.metrics import Answer, micro
 from builder.language.lexicon.resources import load_lexicon, overlays
 from builder.models.tagger import in_place
-from builder.pipeline.extracting import extract_file
+from builder.pipeline.extraction import extract_file
 from builder.store import db, triplets
 
 Found = dict[str, list[tuple[int, Answer, str]]]

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from builder import __version__
+from builder.core.records import Triplet
 
 # ---- Shares with intervals
 
@@ -94,6 +95,13 @@ def ratio_share(rows: Sequence[tuple[int, int]]) -> Share | None:
 Answer = tuple[str, str, str]
 """aspect, opinion, polarity (POS, NEG, NEU)"""
 Answers = Mapping[str, Sequence[Answer]]
+
+
+def name_answer(triplet: Triplet) -> Answer:
+    """What is scored of a triplet."""
+    return triplet.aspect.text, triplet.opinion.text, triplet.polarity
+
+
 Match = Literal["exact", "lenient"]
 Part = Literal["triplet", "pair", "aspect", "opinion"]
 

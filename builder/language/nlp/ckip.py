@@ -32,9 +32,9 @@ from typing import Any, Protocol, TypeVar
 
 from builder.core.errors import ConfigError, ModelError, ResourceError, install_command
 from builder.core.records import Span, Token
-from builder.language.nlp import labels as label_table
+from builder.language.nlp import conllu as label_table
+from builder.language.nlp.conllu import Labels
 from builder.language.nlp.features import Draft, TreeParser, parsed, sentence_spans
-from builder.language.nlp.labels import Labels
 from builder.learning.hub import is_folder, load_network, load_tokenizer
 
 # ---- Stanza's trees

@@ -28,18 +28,9 @@ PAD = "\n\n"
 """Between chains, and at both ends: no window reaches from one chain into another."""
 
 WINDOWS: dict[str, tuple[int, ...]] = {
-    "char": (-2, -1, 0, 1, 2),
-    "bigram": (-2, -1, 0, 1),
-    "trigram": (-2, -1, 0),
-    "type": (-1, 0, 1),
-    "types": (-1,),
-    "edge": (-1, 0, 1),
-    "edges": (-1, 0),
-    "word": (0,),
-    "before": (0,),
-    "after": (0,),
-    "affix": (0,),
-}
+    "char": (-2, -1, 0, 1, 2), "bigram": (-2, -1, 0, 1), "trigram": (-2, -1, 0), "type": (-1, 0, 1), "types": (-1,),
+    "edge": (-1, 0, 1), "edges": (-1, 0), "word": (0,), "before": (0,), "after": (0,), "affix": (0,),
+}  # fmt: skip
 """Stream and the offsets at which the model reads it."""
 
 _FOLD = str.maketrans("，。！？：；（）～“”‘’．﹐〔〕【】—", ",.!?:;()~「」''.,()()-")

@@ -46,31 +46,12 @@ from builder.reviews.script import converter, script_of
 _ASPECT = frozenset("了著過")
 _CLOSED = frozenset(("ADP", "ADV", "AUX", "CONJ", "DET", "PART", "PRON"))
 _RELATIONS = {
-    "obj": "dobj",
-    "obj:periph": "dobj",
-    "obl": "nmod",
-    "obl:agent": "nmod",
-    "obl:patient": "nmod",
-    "obl:tmod": "nmod:tmod",
-    "compound": "nmod",
-    "flat": "nmod",
-    "clf": "nmod",
-    "nsubj:pass": "nsubjpass",
-    "nsubj:outer": "nsubj",
-    "aux:pass": "auxpass",
-    "case:loc": "acl",
-    "mark:rel": "acl:relcl",
-    "mark:adv": "mark",
-    "compound:vv": "mark",
-    "compound:dir": "mark",
-    "compound:vo": "dobj",
-    "compound:ext": "mark",
-    "discourse:sp": "discourse",
-    "advmod:df": "advmod",
-    "advcl": "acl",
-    "reparandum": "dep",
-    "parataxis": "dep",
-}
+    "obj": "dobj", "obj:periph": "dobj", "obl": "nmod", "obl:agent": "nmod", "obl:patient": "nmod",
+    "obl:tmod": "nmod:tmod", "compound": "nmod", "flat": "nmod", "clf": "nmod", "nsubj:pass": "nsubjpass",
+    "nsubj:outer": "nsubj", "aux:pass": "auxpass", "case:loc": "acl", "mark:rel": "acl:relcl", "mark:adv": "mark",
+    "compound:vv": "mark", "compound:dir": "mark", "compound:vo": "dobj", "compound:ext": "mark",
+    "discourse:sp": "discourse", "advmod:df": "advmod", "advcl": "acl", "reparandum": "dep", "parataxis": "dep",
+}  # fmt: skip
 
 
 def v1_like(sentences: Sequence[TreebankSentence], model: Sequence[TreebankSentence]) -> list[TreebankSentence]:

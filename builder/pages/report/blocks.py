@@ -38,14 +38,6 @@ def spoken_seconds(seconds: float) -> str:
     return f"{hours} h {minutes:02} min" if hours else f"{minutes} min {rest:02} s" if minutes else f"{rest} s"
 
 
-def roughly_spoken(seconds: float) -> str:
-    """Seconds as befits an estimate: 8 s, 40 s, 3 min, 2 h 10 min."""
-    if seconds < 57.5:
-        return f"{round(seconds) if seconds < 10 else 5 * round(seconds / 5)} s"
-    minutes = round(seconds / 60)
-    return f"{minutes // 60} h {minutes % 60:02} min" if minutes >= 60 else f"{minutes} min"
-
-
 # ---- Texts of other people
 
 _HIDDEN = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")

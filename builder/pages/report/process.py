@@ -264,9 +264,10 @@ def _labelling(pool: LabelPool, number: int) -> Table:
     """Table 4: the labels of each annotator, and how often they are people's final ones: of the pair, and of the
     whole triplet.
     """
-    everything = {candidate.id: "YY" for candidate in pool.candidates if candidate.sources}
+    proposed = (candidate for review in pool.pool.reviews for candidate in review.candidates if candidate.sources)
+    everything: dict[int, str] = {candidate.id: "YY" for candidate in proposed}
     methods = {"all taken as right": everything} | {
-        name: {i: label.label for i, label in decisions.items()} for name, decisions in pool.labels.items()
+        name: {i: str(label.label) for i, label in decisions.items()} for name, decisions in pool.labels.items()
     }
     rows: list[tuple[Cell, ...]] = []
     for name, decisions in methods.items():
@@ -290,4 +291,6 @@ def _labelling(pool: LabelPool, number: int) -> Table:
         "the very label."
     )
     name = "table-4" + ("" if number == 1 else f"-{number}")
-    return Table(name, f"Table 4 of the paper: labelling methods on pool {pool.id}", columns, tuple(rows), note=note)
+    return Table(
+        name, f"Table 4 of the paper: labelling methods on pool {pool.pool.id}", columns, tuple(rows), note=note
+    )

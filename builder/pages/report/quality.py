@@ -176,16 +176,15 @@ def annotators(connection: sqlite3.Connection) -> Section:
     """How far the annotators of each pool agree: raw and beyond chance."""
     rows: list[tuple[Cell, ...]] = []
     for pool in labels.pools(connection):
-        proposed = {
-            candidate.id for candidate in pool.candidates if candidate.sources
-        }  # what a person found missing was put to nobody
+        candidates = (candidate for review in pool.pool.reviews for candidate in review.candidates)
+        proposed = {one.id for one in candidates if one.sources}  # what a person found missing was put to nobody
         for annotator, other in combinations(pool.labels, 2):
             both = [i for i in pool.labels[annotator] if i in pool.labels[other] and i in proposed]
             first, second = ([pool.labels[who][i].label for i in both] for who in (annotator, other))
             if both:
                 rows.append(
                     (
-                        pool.id,
+                        pool.pool.id,
                         annotator,
                         other,
                         len(both),

@@ -9,12 +9,14 @@ from __future__ import annotations
 import sqlite3
 from dataclasses import dataclass
 
-from builder.core.annotators import NOT_STATED, name_annotators
+from builder.core.records import Label
+from builder.core.wording import NOT_STATED, name_annotators
+from builder.gold.items import meant
 from builder.gold.metrics import Answer
-from builder.gold.metrics.scores import near_label
+from builder.gold.metrics.scores import name_answer, near_label
 from builder.store import labels, released, runs
 from builder.store import report as asked
-from builder.store.labels import LabelCandidate, LabelPool, StoredLabel
+from builder.store.labels import LabelPool
 from builder.store.report import ProposedTriplet, StoredSource
 
 Answers = dict[str, list[Answer]]
@@ -103,52 +105,38 @@ def answers(keys: list[str], triplets: list[ProposedTriplet]) -> Answers:
     return out
 
 
-def _pooled(pool: LabelPool) -> list[Yardstick]:
+def _pooled(labelled: LabelPool) -> list[Yardstick]:
     """One by what people decided, one by each language model that labelled all of a review's candidates somewhere."""
-    labels_by_name = {f"people's labels of pool {pool.id}": pool.final} | {
-        f"{name}'s labels of pool {pool.id}": decisions
-        for name, decisions in pool.labels.items()
-        if pool.kinds[name] == "llm"
+    pool = labelled.pool.id
+    labels_by_name = {f"people's labels of pool {pool}": labelled.final} | {
+        f"{name}'s labels of pool {pool}": decisions
+        for name, decisions in labelled.labels.items()
+        if labelled.kinds[name] == "llm"
     }
-    return [_labelled(pool, name, decisions) for name, decisions in labels_by_name.items() if decisions]
+    return [_labelled(labelled, name, decisions) for name, decisions in labels_by_name.items() if decisions]
 
 
-def _labelled(pool: LabelPool, name: str, decided: dict[int, StoredLabel]) -> Yardstick:
+def _labelled(labelled: LabelPool, name: str, decided: dict[int, Label]) -> Yardstick:
     """Reviews with an undecided candidate are left out; a review without candidates has nothing to decide (the paper
     counts it too).
     """
-    open_ = {candidate.review for candidate in pool.candidates if candidate.sources and candidate.id not in decided}
-    keys = [key for key in pool.reviews if key not in open_]
-    names = sorted(
-        {source for candidate in pool.candidates for source in candidate.sources},
-        key=lambda name: (name != "rules", name),
-    )
-    gold: Answers = {key: [] for key in keys}
-    systems: dict[str, Answers] = {source: {key: [] for key in keys} for source in names}
+    names = {source for review in labelled.pool.reviews for one in review.candidates for source, _ in one.sources}
+    gold: Answers = {}
+    systems: dict[str, Answers] = {source: {} for source in sorted(names, key=lambda name: (name != "rules", name))}
     judged: dict[tuple[str, str, str, str], str] = {}
-    for candidate in pool.candidates:
-        if candidate.review in open_:
+    for review in labelled.pool.reviews:
+        if any(candidate.sources and candidate.id not in decided for candidate in review.candidates):
             continue
-        if candidate.id in decided:
-            gold[candidate.review] += stands_for(candidate, decided[candidate.id])
-            judged[candidate.review, candidate.aspect, candidate.opinion, candidate.polarity] = decided[
-                candidate.id
-            ].label
-        for source in candidate.sources:
-            systems[source][candidate.review].append((candidate.aspect, candidate.opinion, candidate.polarity))
-    machine = next((decisions for name, decisions in pool.labels.items() if pool.kinds[name] == "discriminator"), {})
-    pairs = tuple((label.label, machine[i].label) for i, label in sorted(decided.items()) if i in machine)
-    return Yardstick(name, pool.split, True, gold, systems, pairs, judged)
-
-
-def stands_for(candidate: LabelCandidate, label: StoredLabel) -> list[Answer]:
-    """The gold triplet of a label: the candidate, corrected where the label says how; none for a pair that is wrong
-    as it is.
-    """
-    if (label.label == "NX" and not label.spans) or (label.label == "YN" and label.polarity is None):
-        return []
-    aspect, opinion = (
-        "".join(candidate.text[start:end] for start, end in label.spans[name]) if name in label.spans else surface
-        for name, surface in (("aspect", candidate.aspect), ("opinion", candidate.opinion))
-    )
-    return [(aspect, opinion, label.polarity or candidate.polarity)]
+        for answers in (gold, *systems.values()):
+            answers[review.key] = []
+        for candidate in review.candidates:
+            answer = name_answer(candidate.triplet)
+            if (label := decided.get(candidate.id)) is not None:
+                right = meant(review, candidate, label)
+                gold[review.key] += [name_answer(right)] if right else []
+                judged[(review.key, *answer)] = str(label.label)
+            for source, _ in candidate.sources:
+                systems[source][review.key].append(answer)
+    machine = next((own for name, own in labelled.labels.items() if labelled.kinds[name] == "discriminator"), {})
+    pairs = tuple((str(label.label), machine[i].label) for i, label in sorted(decided.items()) if i in machine)
+    return Yardstick(name, labelled.pool.split, True, gold, systems, pairs, judged)

@@ -20,7 +20,7 @@ from urllib.parse import quote
 from builder.core.errors import QueryError
 from builder.core.records import Token, Triplet
 from builder.pages.serve.selection import Selection
-from builder.store import browse, queries, released
+from builder.store import browse, queries
 from builder.store.queries import describe_tables
 
 # ---- Descriptions of tables, columns and queries
@@ -51,7 +51,7 @@ _TRIPLET_LIST = (
 )
 """The flat table that only the pages have; the others are described in the store."""
 _HIDDEN = (
-    "annotations", "settings", "search", "releases", "current_triplets", *browse.TABLES, *released.TABLES,
+    "annotations", "settings", "search", "releases", "current_triplets", *browse.TABLES,
 )  # fmt: skip
 
 
@@ -173,7 +173,6 @@ class Site:
     source: str
     host: str
     extracting: Extracting | None = None
-    compares: bool = False
     kept: dict[object, Any] = field(default_factory=dict)
 
 

@@ -21,7 +21,7 @@ from typing import Any
 from builder.core import markup
 from builder.core.errors import ConfigError, install_command
 from builder.pages.serve.answering import Extracting, Reads, metadata
-from builder.pages.serve.database import add_comparison, of_release, of_workdir, read_manifest
+from builder.pages.serve.database import of_release, of_workdir, read_manifest
 from builder.store import db
 
 _PREFIX = "builder-serve-"
@@ -71,13 +71,11 @@ def datasette(
     source: str,
     host: str = "127.0.0.1",
     extractor: Callable[[], Reads] | None = None,
-    compares: bool = False,
 ) -> Any:
     """An instance of Datasette over an immutable database of ours; ConfigError if the extra is not installed.
 
     Args:
         extractor: makes what reads a sentence that somebody types; None: the server reads none.
-        compares: whether the database holds a comparison of releases.
     """
     library = _library()
     from builder.pages.serve import plugin
@@ -89,7 +87,7 @@ def datasette(
     class Served(library.app.Datasette):  # type: ignore[misc,name-defined]
         """Datasette asks for routes while it is made, so the site has to be there before."""
 
-        builder_site = Site(title, source, host, Extracting(extractor) if extractor else None, compares)
+        builder_site = Site(title, source, host, Extracting(extractor) if extractor else None)
 
     served = Served(
         immutables=[str(database)],
@@ -121,13 +119,10 @@ def _library() -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What is served: a working directory, or a release; `compared`: an earlier release to lay beside it; `extractor`
-    makes what reads typed sentences.
-    """
+    """What is served: a working directory, or a release; `extractor` makes what reads typed sentences."""
 
     workdir: Path
     release: Path | None = None
-    compared: Path | None = None
     extractor: Callable[[], Reads] | None = None
 
 
@@ -149,10 +144,7 @@ def serve(shown: Shown, host: str, port: int, report: Callable[[str], None], ope
             with db.reading(shown.workdir):  # what cannot be read is not said to be copied
                 report(f"copying {shown.workdir}")
             database = of_workdir(shown.workdir, folder)
-        if shown.compared is not None:
-            report(f"comparing with {shown.compared}")
-            add_comparison(database, shown.compared, shown.release)
-        made = datasette(database, title, source, host, shown.extractor, shown.compared is not None)
+        made = datasette(database, title, source, host, shown.extractor)
         asyncio.run(made.client.get("/"))  # the one page that takes long; it is kept
         with suppress(KeyboardInterrupt):  # uvicorn raises it again once it has stopped; it is how one leaves
             _run(made.app(), host, port, report, opened)

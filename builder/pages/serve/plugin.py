@@ -1,7 +1,7 @@
 """The Datasette plugin: our pages as routes, links in its tables, the guard around everything.
 
 It is registered once a process; what it shows of an instance hangs on that instance (`Site`). The pages: overview,
-reviews, review, triplet, words, comparison, a typed sentence, queries. Each asks the store through Datasette's own
+reviews, review, triplet, words, a typed sentence, queries. Each asks the store through Datasette's own
 connections and fills a template.
 
 The guard stands between a browser and the pages. It checks who asks and under which name, and sets headers that keep
@@ -32,7 +32,6 @@ from builder.pages.serve.answering import (
     selection,
     site,
 )
-from builder.pages.serve.database import compared
 from builder.pages.serve.overview import overview, page_of, pages_of
 from builder.pages.serve.selection import Selection, Toggle
 from builder.pages.serve.spans import plain
@@ -142,7 +141,7 @@ async def _refuse(send: Send, status: int, message: str) -> None:
 _STATIC = Path(__file__).parent / "static"
 _TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8"}
 _OWN = (
-    "search", "reviews", "random", "review", "triplet", "aspects", "aspect", "opinions", "opinion", "compare", "try",
+    "search", "reviews", "random", "review", "triplet", "aspects", "aspect", "opinions", "opinion", "try",
     "queries", "assets",
 )  # fmt: skip
 
@@ -215,7 +214,6 @@ ROUTES: tuple[tuple[str, Callable[..., Any]], ...] = (
     (r"^/aspect$", page_of("aspect")),
     (r"^/opinions$", pages_of("opinion")),
     (r"^/opinion$", page_of("opinion")),
-    (r"^/compare$", compared),
     (r"^/try$", tried),
     (rf"^/{DATABASE}/{browse.TABLE}/(?P<id>[0-9]+)$", row),
     (r"^/queries$", named),
@@ -268,7 +266,7 @@ def extra_template_vars(datasette: Any, request: Any) -> Any:
     async def known() -> dict[str, Any]:
         variables: dict[str, Any] = {
             "site_title": shown.title, "site_source": shown.source, "site_tries": shown.extracting is not None,
-            "site_compares": shown.compares, "first_query": browse.FIRST_QUERY, "show_toggles": _toggles,
+            "first_query": browse.FIRST_QUERY, "show_toggles": _toggles,
         }  # fmt: skip
         if request is not None:
             variables["script"] = (await selection(request, datasette)).script

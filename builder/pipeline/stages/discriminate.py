@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 def run(context: Context) -> runs.Counts:
     """Store the verdicts of the judge of `discriminate.mode` on the rules' triplets; the counts of them."""
-    shutil.rmtree(context.models / "panel", ignore_errors=True)  # of versions before 0.8
     if context.config.discriminate.mode == "paper" and context.config.profile != "rules":
         return _run_classifier(context)
     if (model := judging.find_shipped_model(context.config, context.folders)) is not None:

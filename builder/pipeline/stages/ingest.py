@@ -118,18 +118,9 @@ def _make_row(row: RawRow, name: str, max_chars: int) -> IngestRow | UnusableRow
     script = script_of(part)
     shown = normal(row.text, script)
     review = (
-        row.id or f"{NUMBERED}{row.row}",
-        row.text,
-        row.source,
-        row.place,
-        row.rating,
-        name,
-        row.row,
-        script,
-        language_tag(part, row.text),
-        norm_hash(row.text),
-        norm_hash(shown),
-    )
+        row.id or f"{NUMBERED}{row.row}", row.text, row.source, row.place, row.rating, name, row.row, script,
+        language_tag(part, row.text), norm_hash(row.text), norm_hash(shown),
+    )  # fmt: skip
     return IngestRow(review, row.group, row.date, row.kept, shown, search.make_tokens(row.text))
 
 
@@ -190,15 +181,10 @@ _MENDS = {
 def columns_of(settings: Input) -> sources.Columns:
     """The columns that the settings name; the reader guesses the others."""
     return sources.Columns(
-        text=settings.text_column or None,
-        id=settings.id_column or None,
-        place=settings.place_column or None,
-        rating=settings.rating_column or None,
-        source=settings.source_column or None,
-        group=settings.group_column or None,
-        date=settings.date_column or None,
-        keep=settings.keep_columns,
-    )
+        text=settings.text_column or None, id=settings.id_column or None, place=settings.place_column or None,
+        rating=settings.rating_column or None, source=settings.source_column or None,
+        group=settings.group_column or None, date=settings.date_column or None, keep=settings.keep_columns,
+    )  # fmt: skip
 
 
 def _ingest(context: Context, path: Path, stored: StoredTexts) -> None:

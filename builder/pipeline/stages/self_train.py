@@ -23,19 +23,18 @@ from typing import TYPE_CHECKING
 
 from builder.core.errors import ModelError
 from builder.core.progress import ModelBar
-from builder.core.records import Polarity, Review, StoredTriplet, Triplet, Verdict
+from builder.core.records import Polarity, Review, Triplet, Verdict
 from builder.core.settings import VARIANTS
 from builder.engine import Doc, make_engine
 from builder.engine.reader import restored, review_view, to_text, to_view
 from builder.gold.metrics import scores
-from builder.gold.metrics.scores import Answer
 from builder.learning.task import Example, Judge
 from builder.models import kinds
 from builder.models.trust import Calibration, fitted, save_calibration
 from builder.pipeline import judging, layers, predictions
 from builder.pipeline import rounds as template_models
 from builder.pipeline.context import Context
-from builder.pipeline.judging import join_rows, restore_labellers
+from builder.pipeline.judging import join_rows
 from builder.pipeline.layers import is_pool, read_taught_labels
 from builder.pipeline.predictions import load_proposals
 from builder.pipeline.rounds import (
@@ -185,13 +184,13 @@ def _fit_calibration(context: Context, source: int, model: ShippedModel, alone: 
     connection, path = context.connection, context.config.evaluate.gold
     rows = layers.rows(path) if not is_pool(path) else []  # what a pool unites comes after this
     taught = [] if context.folders.taught_model else read_taught_labels(context)
-    due = {labels.review.id: [_answer(triplet) for triplet in labels.triplets] for labels in taught}
+    due = {labels.review.id: [scores.name_answer(triplet) for triplet in labels.triplets] for labels in taught}
     splits = {labels.split for labels in taught} | ({"test"} if rows else set())
     keys = {str(row["id"]) for row in rows}
     labelled = [review for review in reviews.in_split(connection, "test") if review.key in keys] if rows else []
     due |= {review.id: [] for review in labelled}
     for review, triplet in layers.labelled(rows, labelled, path):
-        due[review].append(_answer(triplet))
+        due[review].append(scores.name_answer(triplet))
     judge = triplets.source_id(connection, judging.NAME)
     assert judge is not None, "there are verdicts"
     return fitted(
@@ -199,7 +198,7 @@ def _fit_calibration(context: Context, source: int, model: ShippedModel, alone: 
             (
                 "model" if verdict.stored.id in alone else judging.place(model.limits, verdict),
                 verdict.score,
-                scores.right(due[verdict.stored.review], [_answer(verdict.stored.triplet)], "lenient") == 1,
+                scores.right(due[verdict.stored.review], [scores.name_answer(verdict.stored.triplet)], "lenient") == 1,
             )
             for split in sorted(splits)
             for verdict in triplets.judged(connection, source, judge, split)
@@ -207,10 +206,6 @@ def _fit_calibration(context: Context, source: int, model: ShippedModel, alone: 
         ],
         model.calibration,
     )
-
-
-def _answer(triplet: Triplet) -> Answer:
-    return triplet.aspect.text, triplet.opinion.text, triplet.polarity
 
 
 # ---- The stage, and variants A to D
@@ -226,7 +221,6 @@ def run(context: Context) -> runs.Counts:
             triplets.drop_sources(connection, "model")
             for layer, kind in labels.KINDS.items():  # labels come after the models: what they share is theirs again
                 triplets.drop_sources(connection, kind, layer)
-            restore_labellers(connection)
             runs.set_setting(connection, "self_train.key", context.key)
     judge = judging.load_judge(context)
     counts: dict[str, int | float | str] = {}
@@ -295,15 +289,9 @@ def _select_proposals(context: Context, variant: str, number: int) -> _Proposed:
     if number:
         kept = (judged for judged in kept if (judged.confidence or 0.0) >= context.config.self_train.confidence)
     if number and variant in "AB":
-        kept = (judged for judged in kept if not _in_lexicon(context, judged.stored))
+        # S* of Algorithm 1 holds those whose opinion, less its negators, does not stand in the opinion lexicon
+        kept = (judged for judged in kept if not context.lexicon.knows(judged.stored.triplet.opinion.text))
     return _Proposed(
         triplets.count(connection, source, "train"),
         [judged.stored.id for judged in kept if accepts(variant, number, judged)],
     )
-
-
-def _in_lexicon(context: Context, stored: StoredTriplet) -> bool:
-    """Whether the opinion, less its negators, stands in the opinion lexicon (S* of Algorithm 1 holds those that do
-    not).
-    """
-    return context.lexicon.knows(stored.triplet.opinion.text)

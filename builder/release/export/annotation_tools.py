@@ -10,7 +10,7 @@ responses of its own users only.
 What a row says beside places and polarities goes along. A task of Label Studio has it in its `data`, a record of
 doccano beside its text. `triplets` names the relation of each.
 
-What comes back is read row by row (`task`, `document`, `record`); `read_…` reads a file.
+What comes back is read row by row (`task`, `document`, `record`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, cast
 
-from builder.core.files import parse_json
 from builder.core.records import POLARITIES, Polarity
 from builder.gold.items import places
 from builder.gold.tool_fields import (
@@ -31,7 +30,6 @@ from builder.gold.tool_fields import (
     Region,
     Relation,
     asked,
-    current,
     cut,
     dataset,
     drawn,
@@ -131,11 +129,6 @@ def _score(labels: Iterable[TripletLabel]) -> Json:
     return {"score": min(known)} if known and len(known) == len(sure) else {}
 
 
-def read_label_studio(content: str) -> list[Labelled]:
-    """Tasks with predictions, or with annotations. ValueError if a text is not at its offsets."""
-    return [task(row, number) for number, row in enumerate(parse_json(content), start=1)]
-
-
 def task(row: Mapping[str, Any], number: int = 1) -> Labelled:
     """The review of a task, as its first annotation has it, or else its first prediction."""
     text = row["data"]["text"]
@@ -179,19 +172,13 @@ def _record(review: Labelled) -> Json:
     return record | review_details(review) | {"triplets": triplets}
 
 
-def read_doccano(content: str) -> list[Labelled]:
-    """Records with entities and relations. ValueError for a relation to an entity that is not there."""
-    lines = filter(None, content.split("\n"))
-    return [document(parse_json(line), number) for number, line in enumerate(lines, start=1)]
-
-
 def document(row: Mapping[str, Any], number: int = 1) -> Labelled:
     """The review of a record of doccano."""
     regions = [
         (str(one["id"]), str(one["label"]), (int(one["start_offset"]), int(one["end_offset"])))
         for one in row["entities"]
     ]
-    relations = [(str(edge["from_id"]), str(edge["to_id"]), current(edge["type"])) for edge in row["relations"]]
+    relations = [(str(edge["from_id"]), str(edge["to_id"]), edge["type"]) for edge in row["relations"]]
     return _reviewed(str(row.get("review", row.get("id", number))), row["text"], regions, relations)
 
 
@@ -247,11 +234,6 @@ def _line(text: str, label: TripletLabel) -> str:
     """Line breaks inside of words are blanks here, for a line is a triplet; the places say what is meant."""
     parts = [" ".join(surface(text, spans).split()) + "@" + places(spans) for spans in (label.aspect, label.opinion)]
     return " | ".join([*parts, label.polarity])
-
-
-def read_argilla(content: str) -> list[Labelled]:
-    """Records with their triplets. ValueError for a line that is none."""
-    return [record(row) for row in parse_json(content)]
 
 
 def record(row: Mapping[str, Any]) -> Labelled:

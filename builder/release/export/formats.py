@@ -14,14 +14,14 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from builder.core.errors import ConfigError, did_you_mean
-from builder.core.records import Span
-from builder.release.export import annotation_tools, aste, bio, gts, paper, semeval, table
+from builder.release.export import annotation_tools, paper, research, table
 from builder.release.export.records import (
     Labelled,
     Opinion,
     ReviewRow,
     Skipped,
     TripletLabel,
+    continuous,
     label,
     labelled,
     surface,
@@ -30,8 +30,6 @@ from builder.release.export.records import (
 from builder.release.export.records import triplet as released
 
 Refused = Callable[[str], str | None]
-Words = Callable[[Sequence[str]], list[Sequence[Span]]]
-"""Texts -> the words that tile each."""
 
 
 def _nothing(_: object) -> None:
@@ -44,14 +42,13 @@ _DEV = {"valid": "dev"}
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """`file` is the name of a split's file with {split}, which `called` may rename; `read` its reader; `text` and
+    """`file` is the name of a split's file with {split}, which `called` may rename; `text` and
     `label` say why something cannot be held. `beside`: files that the tool needs too, by name.
     """
 
     about: str
     file: str
     write: Callable[[Iterable[Labelled]], str]
-    read: Callable[[str], list[Labelled]]
     text: Refused = _nothing
     label: Callable[[TripletLabel], str | None] = _nothing
     called: Mapping[str, str] = field(default_factory=dict)
@@ -62,47 +59,40 @@ class Format:
         return self.file.format(split=self.called.get(split, split))
 
 
-_spaced = partial(Format, text=aste.refused_text, label=aste.refused, called=_DEV)
+_spaced = partial(Format, text=untokenisable, label=continuous, called=_DEV)
 """Those of spaced tokens, which refuse the same."""
 FORMATS: dict[str, Format] = {
-    "aste-v2": _spaced("ASTE-Data-V2, every token index of a span", "{split}_triplets.txt", aste.v2, aste.read_v2),
-    "span-aste": _spaced(
-        "Span-ASTE, first and last token of a span", "{split}.txt", aste.span_aste, aste.read_span_aste
-    ),
+    "aste-v2": _spaced("ASTE-Data-V2, every token index of a span", "{split}_triplets.txt", research.dump_v2),
+    "span-aste": _spaced("Span-ASTE, first and last token of a span", "{split}.txt", research.dump_span_aste),
     "pyabsa": Format(
         "PyABSA, a line for each review with all its triplets",
         "{split}.dat.aste",
-        aste.pyabsa,
-        aste.read_pyabsa,
-        aste.pyabsa_refused_text,
-        aste.pyabsa_refused,
+        research.dump_pyabsa,
+        research.pyabsa_refused_text,
+        research.pyabsa_refused,
     ),
-    "gts": _spaced("GTS, tags for each aspect and its opinions", "{split}.json", gts.dump, gts.read),
+    "gts": _spaced("GTS, tags for each aspect and its opinions", "{split}.json", research.dump_gts),
     "semeval": Format(
         "SemEval-2022 task 10, structured sentiment",
         "{split}.json",
-        semeval.dump,
-        semeval.read,
+        research.dump_semeval,
         called=_DEV,
     ),
     "label-studio": Format(
         "Label Studio tasks with predictions, and the labelling config that they need",
         "{split}.json",
         annotation_tools.label_studio,
-        annotation_tools.read_label_studio,
         beside={"labelling-config.xml": annotation_tools.LABELLING_CONFIG},
     ),
     "doccano": Format(
         "doccano, spans and relations",
         "{split}.jsonl",
         annotation_tools.doccano,
-        annotation_tools.read_doccano,
     ),
     "argilla": Format(
         "Argilla records with suggestions, and the settings of their dataset",
         "{split}.json",
         annotation_tools.argilla,
-        annotation_tools.read_argilla,
         beside={"settings.json": annotation_tools.SETTINGS},
     ),
 }
@@ -113,14 +103,13 @@ OTHERS: dict[str, tuple[str, str]] = {
     "paper": ("the format of Lu et al., questions naming the aspects", "{split}.json"),
     "paper-open": ("the same with open questions", "{split}.json"),
     "bio-chars": ("BIO of aspects over characters", "{split}.bio"),
-    "bio-words": ("BIO of aspects over words, as the build cuts them", "{split}.bio"),
 }
 """Those that hold other things."""
 NAMES = (*FORMATS, *OTHERS)
 _DETAILS, _ID, _NOTHING = "all details", "the review's id", "neither details nor id"
 CARRIES: Mapping[str, str] = {
     **dict.fromkeys(("gts", "semeval", "label-studio", "doccano", "csv", "xlsx"), _DETAILS),
-    **dict.fromkeys(("argilla", "paper", "paper-open", "bio-chars", "bio-words"), _ID),
+    **dict.fromkeys(("argilla", "paper", "paper-open", "bio-chars"), _ID),
     **dict.fromkeys(("aste-v2", "span-aste", "pyabsa"), _NOTHING),
 }
 """What each format has room for beside places and polarities. Details: `REVIEW_DETAILS` and `TRIPLET_DETAILS`."""
@@ -153,11 +142,10 @@ def export(
     split: str,
     rows: Sequence[ReviewRow],
     opinion: Opinion = "opinion",
-    words: Words | None = None,
     without_empty: bool = False,
 ) -> Exported:
-    """The rows of a split in the format `name`, `without_empty` those with a triplet; `words` is needed for bio-words.
-    ConfigError for a name that is not known.
+    """The rows of a split in the format `name`, `without_empty` those with a triplet. ConfigError for a name that is
+    not known.
     """
     numbered = {n: row for n, row in enumerate(rows, start=1) if row["triplets"] or not without_empty}
     kept = list(numbered.values())
@@ -172,7 +160,7 @@ def export(
         elif name.startswith("paper"):
             made = _paper(file, numbered, given=name == "paper")
         else:
-            made = _bio(file, [labelled(row, opinion) for row in kept], words)
+            made = _bio(file, [labelled(row, opinion) for row in kept])
     return replace(made, empty=len(rows) - len(kept))
 
 
@@ -245,7 +233,7 @@ def _paper(file: str, rows: Mapping[int, ReviewRow], given: bool) -> Exported:
     return Exported(file, "".join(lines), len(lines), kept, tuple(skipped))
 
 
-def _bio(file: str, reviews: Sequence[Labelled], words: Words | None) -> Exported:
+def _bio(file: str, reviews: Sequence[Labelled]) -> Exported:
     """Counts aspects."""
     skipped = [
         Skipped(review.id, None, reason, len(_aspects(review)))
@@ -253,17 +241,16 @@ def _bio(file: str, reviews: Sequence[Labelled], words: Words | None) -> Exporte
         if (reason := untokenisable(review.text))
     ]
     out = {review.id for review in skipped}
-    sound = [review for review in reviews if review.id not in out]
-    texts = [review.text for review in sound]
-    tiled = words(texts) if words else [bio.characters(text) for text in texts]
     kept = []
-    for review, tiles in zip(sound, tiled, strict=True):
-        _, refused = bio.aspects(review, tiles)
+    for review in (review for review in reviews if review.id not in out):
+        _, refused = research.tagged_aspects(review)
         if refused:
             skipped.append(refused[0])
         else:
-            kept.append((review, tiles))
-    return Exported(file, bio.dump(kept), len(kept), sum(len(_aspects(review)) for review, _ in kept), tuple(skipped))
+            kept.append(review)
+    return Exported(
+        file, research.dump_bio(kept), len(kept), sum(len(_aspects(review)) for review in kept), tuple(skipped)
+    )
 
 
 def _aspects(review: Labelled) -> set[object]:

@@ -10,10 +10,8 @@ import json
 import re
 from collections.abc import Sequence
 from itertools import takewhile
-from typing import Literal
 
-from builder.core.files import parse_json
-from builder.core.records import Polarity, Span, Triplet
+from builder.core.records import Polarity, Triplet
 
 NAMES: dict[Polarity, str] = {"POS": "正面", "NEG": "負面", "NEU": "中性"}
 _POLARITIES = {name: polarity for polarity, name in NAMES.items()}
@@ -70,35 +68,6 @@ def unnumbered(text: str, triplets: Sequence[Triplet], given: bool = True, revie
     )
     ids = {"review_id": review} if review else {}
     return ids | {"question": f"question: {' '.join(questions)}  {_CONTEXT}{text}", "answer": answer}
-
-
-def read(content: str) -> list[tuple[str, str, list[tuple[str, str, Polarity]]]]:
-    """(id, text, triplets) of each line; ValueError with the line that does not parse. Their places are not in the
-    format: `located`.
-    """
-    reviews = []
-    for number, part in enumerate(content.split("\n"), start=1):
-        if part.strip():
-            try:
-                row = parse_json(part)
-                reviews.append((str(row["id"]), str(row["question"]).partition(_CONTEXT)[2], parse(row["answer"])))
-            except (ValueError, KeyError, TypeError) as error:
-                raise ValueError(f"line {number}: {error}") from error
-    return reviews
-
-
-Places = Literal["once", "several", "nowhere"]
-
-
-def located(text: str, term: str) -> tuple[Places, tuple[Span, ...]]:
-    """Where a term of an answer may stand: every place of it, 餐點[口感] as the words joined or with 的 between."""
-    forms = [term]
-    owner, _, attribute = term.rpartition("[")
-    if owner and attribute[:-1] and attribute.endswith("]"):
-        forms += [f"{owner}{joint}{attribute[:-1]}" for joint in ("", "的", "之", " ")]
-    starts = {(match.start(), len(form)) for form in forms for match in re.finditer(f"(?={re.escape(form)})", text)}
-    places = sorted((start, start + length) for start, length in starts)
-    return ("nowhere" if not places else "once" if len(places) == 1 else "several"), tuple(places)
 
 
 def parse(answer: str) -> list[tuple[str, str, Polarity]]:

@@ -395,10 +395,3 @@ def continuous(label: TripletLabel) -> str | None:
 def indices(spans: Spans) -> list[int]:
     """Every position that spans cover."""
     return [i for start, end in spans for i in range(start, end)]
-
-
-def span_of(positions: Sequence[int]) -> Spans:
-    """The span of positions without a gap; ValueError if there is one."""
-    if not positions or list(positions) != list(range(positions[0], positions[-1] + 1)):
-        raise ValueError(f"positions {positions} are no span")
-    return ((positions[0], positions[-1] + 1),)

@@ -1,4 +1,4 @@
-"""A release as a table: one triplet a row, a review without any a row of its own. CSV and XLSX, both ways, nothing
+"""A release as a table: one triplet a row, a review without any a row of its own. CSV and XLSX, nothing
 lost.
 
 In: rows of ours. Out: columns named after our keys. The review's stand first, `triplet_` marks a key that both have.
@@ -16,7 +16,7 @@ import re
 import types
 import typing
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal
 from xml.sax.saxutils import escape
 
@@ -101,43 +101,6 @@ def _written(value: Any, kind: Kind) -> Cell:
     return json.dumps(value, ensure_ascii=False) if kind == "json" else value
 
 
-def rows(header: Sequence[str], lines: Iterable[Sequence[Cell]]) -> list[ReviewRow]:
-    """The rows that a table was made of; ValueError with the line of one that cannot be read."""
-    kept = [name for name in header if name.startswith(KEPT)]
-    if list(header) != [*columns(), *kept]:
-        raise ValueError(f"the columns are {', '.join(header)}; not {', '.join(columns())}")
-    made: list[dict[str, Any]] = []
-    for number, line in enumerate(lines, start=2):
-        try:
-            cell = dict(zip(header, line, strict=True))
-            review = {key: _read(cell[key], kind) for key, kind in REVIEW.items()}
-            if not made or made[-1]["id"] != review["id"]:
-                own = {name.removeprefix(KEPT): _read(cell[name], "text") for name in kept}
-                made.append(review | {"triplets": []} | ({"columns": own} if kept else {}))
-            if cell[_name("id")] not in (None, ""):
-                made[-1]["triplets"].append(_triplet(cell))
-        except (ValueError, TypeError) as error:
-            raise ValueError(f"line {number}: {error}") from error
-    return typing.cast(list[ReviewRow], made)
-
-
-def _triplet(cell: Mapping[str, Cell]) -> dict[str, Any]:
-    triplet: dict[str, Any] = {}
-    for key, kind in TRIPLET.items():
-        if kind == "element":
-            spans = _read(cell[f"{key}_spans"], "json")
-            triplet[key] = None if spans is None else {"text": cell[_name(key)] or "", "spans": spans}
-        else:
-            triplet[key] = _read(cell[_name(key)], kind)
-    return triplet
-
-
-def _read(value: Cell, kind: Kind) -> Any:
-    if value is None or value == "":
-        return None
-    return json.loads(str(value)) if kind == "json" else float(value) if kind == "number" else str(value)
-
-
 # ---- CSV
 
 
@@ -150,21 +113,10 @@ def dump_csv(reviews: Sequence[ReviewRow]) -> str:
     return out.getvalue()
 
 
-def read_csv(content: str) -> list[ReviewRow]:
-    """The inverse; ValueError."""
-    lines = csv.reader(io.StringIO(content, newline=""), strict=True)
-    try:
-        header = next(lines, [])
-        return rows(header, lines)
-    except csv.Error as error:
-        raise ValueError(f"line {lines.line_num}: {error}") from error
-
-
 # ---- XLSX
 
 _UNFIT = re.compile("[\x00-\x08\x0b-\x1f\ud800-\udfff\ufffe\uffff]|_(?=x[0-9A-Fa-f]{4}_)")
 """What XML cannot hold or its readers change, and the beginning of what looks like the escape for it."""
-_ESCAPED = re.compile("_x([0-9A-Fa-f]{4})_")
 _PARTS = {
     "[Content_Types].xml": """<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">
 <Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>
@@ -250,20 +202,3 @@ def _shielded(text: str) -> str:
     such a mark.
     """
     return _UNFIT.sub(lambda match: f"_x{ord(match[0]):04X}_", text)
-
-
-def read_xlsx(content: bytes) -> list[ReviewRow]:
-    """The inverse; ValueError."""
-    import openpyxl
-
-    book = openpyxl.load_workbook(io.BytesIO(content), read_only=True)
-    try:
-        header, *lines = book.worksheets[0].iter_rows(values_only=True)
-        names = [str(_shown(cell) or "") for cell in header]
-        return rows(names, ([_shown(cell) for cell in line] for line in lines))
-    finally:
-        book.close()
-
-
-def _shown(cell: Any) -> Cell:
-    return _ESCAPED.sub(lambda match: chr(int(match[1], 16)), cell) if isinstance(cell, str) else cell

@@ -6,7 +6,7 @@ MinHash: of two sets that share 70% of their bigrams each holds the same two amo
 texts are looked up by pairs of rare bigrams, which few have in common by chance. There is no random hash to miss a
 leak, and a gate that asks the same question gets the same answer. Copies of a text share most of its pairs: `links`
 connects neighbours first and compares only what is not connected yet; `pairs` names each pair, and there may be many.
-HELD bytes of each text are in memory, and some 170 of each link that is found; time grows somewhat faster than their
+Each text has its sketch in memory, each link that is found some 170 bytes; time grows somewhat faster than their
 number, since among more texts more share two bigrams by chance.
 """
 
@@ -22,7 +22,6 @@ from itertools import combinations, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from builder.reviews.dedup import rare_pairs
 from builder.reviews.dedup.rare_pairs import SEVEN, TEN, Ints, Words, bigram_arrays, distinct, groups, ranges, scattered
 from builder.reviews.script import Script
 from builder.reviews.text import view
@@ -69,17 +68,6 @@ def links(texts: Sequence[str]) -> list[tuple[int, int]]:
     thousand times is no million pairs.
     """
     return _join(texts, every=False)
-
-
-HELD = 8 * (_WORDS + 1) + 3 * 8
-"""Bytes of memory that `links` holds of each text: its sketch, its size and its place in the forest, and where it
-lies (`Texts`).
-"""
-
-
-def room(texts: Sequence[str]) -> int:
-    """Bytes that `links` takes in the temporary folder."""
-    return rare_pairs.room(np.array([len(bigrams(text)) for text in texts]), _LONG)
 
 
 def _join(texts: Sequence[str], every: bool) -> list[tuple[int, int]]:
