@@ -236,7 +236,10 @@ def _odds(
     spans = [table[one.row, layer, one.start, one.end - 1] for layer, one in enumerate((aspects, opinions))]
     logits = torch.stack([*spans, pair], 1).clamp(-LIMIT, LIMIT)
     shares = polarity.log_softmax(-1)
-    return [PairOdds(*own, tuple(rest)) for own, rest in zip(logits.tolist(), shares.tolist(), strict=True)]
+    return [
+        PairOdds(aspect, opinion, both, tuple(rest))
+        for (aspect, opinion, both), rest in zip(logits.tolist(), shares.tolist(), strict=True)
+    ]
 
 
 def _elements(
