@@ -344,10 +344,11 @@ def measure(folder: Path, domain: str, rows: Sequence[Row], scorer: Any, *, fit:
     reader = make_reader(Recipe(folders=Folders(domain=domain)))
     own_reader = open_reader()
     reads, engine = read_all(rows, own_reader, reader), reader.engine
-    model = open_model(folder)
-    combiner, limits, calibration = model.combiner, model.limits, model.calibration
     if fit:
-        combiner, limits = combine(scorer, engine, reads, near)
+        (combiner, limits), calibration = combine(scorer, engine, reads, near), None
+    else:
+        model = open_model(folder)
+        combiner, limits, calibration = model.combiner, model.limits, model.calibration
     print(combiner, limits, flush=True)
     reads = weigh_all(reads, combiner)
     by_rule = judge_rules(scorer, reads, limits.drop)
