@@ -14,7 +14,7 @@ from builder.core.config import resolve
 from builder.core.edges import clashes
 from builder.core.errors import ConfigError
 from builder.core.records import POLARITIES, ReadWord, Reasons, StoredTriplet, Triplet
-from builder.models.agreement import fresh, held, merged, together, widened
+from builder.models.agreement import fresh, held, merged, widened
 from builder.models.shipped import label_shares, seen
 from builder.models.trust import TrustLimits
 from builder.pipeline import judging
@@ -61,18 +61,6 @@ def test_a_judge_rejects_below_its_cut_and_believes_from_even_odds_on() -> None:
         *((None, 0.2), ("YN", 0.19), ("NX", 0.19)),
         *(("NX", 0.1), ("YY", 0.5), (None, 0.4999)),
     )
-
-
-def test_readers_together_give_a_pair_their_mean_and_its_heaviest_polarity() -> None:
-    weak, strong = replace(SOUP, confidence=0.3, valence=6.0), replace(SOUP, confidence=0.5, valence=8.0)
-    ((chance, pair),) = together([[(0.4, weak)], [(0.6, strong)], []])
-    assert chance == pytest.approx(1 / 3)
-    assert (pair.confidence, pair.valence) == (0.3333, 8.0), "the spans and value of the surer one"
-    ((_, first),) = together([[(0.6, strong)], [(0.4, weak)]])
-    assert first.valence == 8.0
-    ((_, tie),) = together([[sure(SOUP, 0.4, "POS"), sure(SOUP, 0.4, "NEG")]])
-    assert tie.polarity == "NEG", "of two of one weight the first by name"
-    assert together([]) == []
 
 
 def test_a_proposal_comes_in_from_the_limit_on_and_clashes_with_none() -> None:

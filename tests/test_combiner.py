@@ -1,4 +1,4 @@
-"""Rules and several readers weighed together: each number, the chances made of them, and what a file keeps."""
+"""Rules and reader weighed together: each number, the chances made of them, and what a file keeps."""
 
 from __future__ import annotations
 
@@ -10,19 +10,25 @@ import pytest
 from test_model import triplet
 
 from builder.core.records import Triplet
-from builder.models.agreement import FLOOR, together
-from builder.models.combiner import Combiner, describe, likely, names
+from builder.models.agreement import FLOOR
+from builder.models.combiner import NAMES, Combiner, describe, describe_all, likely
+from builder.models.tagger import PairOdds, Proposal, TextReading, place_of
 
 TEXT = "湯頭很香，麵條難吃"
 SOUP = triplet(TEXT, (0, 2), [(2, 4)], "POS")
 NOODLE = triplet(TEXT, (5, 7), [(7, 9)], "NEG")
 SOUP_BAD = triplet(TEXT, (0, 2), [(7, 9)], "NEG")
 NOODLE_GOOD = triplet(TEXT, (5, 7), [(2, 4)], "POS")
+HERE = PairOdds(3.0, 2.0, 1.0, (math.log(0.7), math.log(0.2), math.log(0.1)))
 
 
-def sure(one: Triplet, chance: float, share: float = 1.0) -> tuple[float, Triplet]:
+def sure(one: Triplet, chance: float, share: float = 1.0) -> Proposal:
     """A proposal that gives a share of its chance to its polarity."""
     return chance, replace(one, confidence=chance * share)
+
+
+def said(*proposals: Proposal) -> TextReading:
+    return TextReading(list(proposals), {})
 
 
 def odds(chance: float) -> Any:
@@ -30,58 +36,73 @@ def odds(chance: float) -> Any:
 
 
 def weigh(**weights: float) -> Combiner:
-    """Weights of two taggers, 0 where none is named."""
+    """Weights, 0 where none is named."""
     named = {key.replace("_", " "): value for key, value in weights.items()}
-    return Combiner(tuple(named.get(name, 0.0) for name in names(2)), named.get("offset", 0.0))
+    return Combiner(tuple(named.get(name, 0.0) for name in NAMES), named.get("offset", 0.0))
 
 
-def test_a_triplet_is_described_by_rules_and_readers() -> None:
-    first = [sure(SOUP, 0.8, 0.75), sure(SOUP_BAD, 0.3), sure(NOODLE_GOOD, 0.4)]
-    told = dict(zip(names(2), describe(SOUP, "POS", [first, []], ruled=True), strict=True))
-    assert (told["ruled"], told["POS"], told["NEG"], told["NEU"]) == (1.0, 1.0, 0.0, 0.0)
-    assert (told["pair 0"], told["polarity 0"], told["exact 0"]) == (odds(0.8), pytest.approx(0.75), 1.0)
-    assert told["other aspect 0"] == odds(0.4), "the noodles are good, too"
-    assert told["other opinion 0"] == odds(0.3), "the soup is bad, too"
-    assert told["pair 1"] == odds(FLOOR) and told["polarity 1"] == 0.5, "the second reader says nothing"
-    turned = dict(zip(names(2), describe(SOUP, "NEG", [first, []], ruled=False), strict=True))
-    assert turned["polarity 0"] == pytest.approx(0.125), "what is left is shared by the other two"
+def test_a_triplet_is_described_by_rules_and_reader() -> None:
+    reading = said(sure(SOUP, 0.8, 0.75), sure(SOUP_BAD, 0.3), sure(NOODLE_GOOD, 0.4))
+    told = dict(zip(NAMES, describe(SOUP, "POS", reading, ruled=True), strict=True))
+    assert [told[name] for name in ("ruled", "POS", "NEG", "NEU", "exact")] == [1.0, 1.0, 0.0, 0.0, 1.0]
+    assert told["pair"] == odds(0.8) and told["polarity"] == pytest.approx(0.75)
+    assert told["other aspect"] == odds(0.4), "the noodles are good, too"
+    assert told["other opinion"] == odds(0.3), "the soup is bad, too"
+    turned = dict(zip(NAMES, describe(SOUP, "NEG", reading, ruled=False), strict=True))
+    assert turned["polarity"] == pytest.approx(0.125), "what is left is shared by the other two"
     assert turned["ruled"] == 0
+    silent = dict(zip(NAMES, describe(SOUP, "POS", said(), ruled=True), strict=True))
+    assert silent["pair"] == odds(FLOOR) and silent["polarity"] == 0.5, "the reader says nothing"
+
+
+def test_what_the_reader_says_of_just_these_places_counts() -> None:
+    reading = TextReading([], {place_of(SOUP): HERE})
+    told = dict(zip(NAMES, describe(SOUP, "NEG", reading, ruled=True), strict=True))
+    assert [told[f"{name} here"] for name in ("aspect", "opinion", "pair")] == [3.0, 2.0, 1.0]
+    assert told["polarity here"] == math.log(0.2)
+    unread = dict(zip(NAMES, describe(NOODLE, "NEG", reading, ruled=True), strict=True))
+    assert max(unread["aspect here"], unread["opinion here"], unread["pair here"]) < -5
 
 
 def test_chances_rise_with_the_weight_of_what_is_said() -> None:
-    combiner = weigh(offset=-1.0, pair_1=1.0)
-    low, high = (combiner.read_review([SOUP], [[], [sure(SOUP, chance)]])[0][0, 0] for chance in (0.3, 0.7))
+    combiner = weigh(offset=-1.0, pair=1.0)
+    low, high = (combiner.read_review([SOUP], said(sure(SOUP, chance)))[0][0, 0] for chance in (0.3, 0.7))
     assert 0 < low < high < 1
     assert high == pytest.approx(1 / (1 + math.exp(1 - math.log(0.7 / 0.3))))
 
 
 def test_what_the_rules_have_is_likelier_by_its_weight() -> None:
-    combiner = weigh(offset=-1.0, ruled=2.0, polarity_0=2.0)
-    shares, proposals = combiner.read_review([SOUP, NOODLE], [[sure(SOUP, 0.9, 0.1)], [sure(NOODLE, 0.2)]])
-    assert shares.sum(1) == pytest.approx([1.0, 1.0]) and (shares >= 0).all()
+    combiner = weigh(offset=-1.0, ruled=2.0, polarity=2.0)
+    shares, proposals = combiner.read_review([SOUP], said(sure(SOUP, 0.9, 0.1), sure(NOODLE, 0.2)))
+    assert shares.sum() == pytest.approx(1.0) and (shares >= 0).all()
     assert shares[0, 0] == pytest.approx(1 / (1 + math.exp(-1.2))), "a tenth of the pair is for its polarity"
     assert shares[0, 1] == pytest.approx(1 - shares[0, 0]), "no more than is left goes to the other polarities"
-    chances = [1 / (1 + math.exp(0.8)), 0.5]
+    chances = [1 / (1 + math.exp(0.8)), 1 / (1 + math.exp(-1.0))]
     assert [chance for chance, _ in proposals] == pytest.approx(chances), "without the weight of the rules"
     assert [one.confidence for _, one in proposals] == [round(chance, 4) for chance in chances]
-    assert combiner.read_review([], [[], []])[1] == []
+    assert combiner.read_review([], said())[1] == []
 
 
-def test_the_rules_aspect_is_weighed_as_long_as_the_readers_take_it() -> None:
+def test_the_rules_aspect_is_weighed_as_long_as_the_reader_takes_it() -> None:
     text = "牛肉湯頭很香"
     short, long = triplet(text, (2, 4), [(5, 6)], "POS"), triplet(text, (0, 4), [(5, 6)], "POS")
-    combiner = weigh(exact_0=3.0)
-    (same,), (wider,) = (combiner.read_review([short], [[sure(own, 0.9)]] * 2)[0] for own in (short, long))
+    combiner = weigh(exact=3.0)
+    (same,), (wider,) = (combiner.read_review([short], said(sure(own, 0.9)))[0] for own in (short, long))
     assert same[0] == wider[0] == pytest.approx(1 / (1 + math.exp(-3)))
+    only_short = TextReading([sure(long, 0.9)], {place_of(short): HERE})
+    ((found, numbers),) = describe_all([short], only_short)
+    assert found.aspect == long.aspect and numbers[NAMES.index("pair here")] == 1.0, "of the place that was asked about"
+    both = TextReading([sure(long, 0.9)], {place_of(short): HERE, place_of(long): replace(HERE, pair=4.0)})
+    assert describe_all([short], both)[0][1][NAMES.index("pair here")] == 4.0
 
 
-def test_what_is_improbable_for_all_is_not_weighed() -> None:
-    assert likely(together([[sure(SOUP, 0.09)], []])) == []
-    assert [one.key for one in likely(together([[sure(SOUP, 0.11)], []]))] == [SOUP.key]
+def test_what_is_improbable_is_not_weighed() -> None:
+    assert likely([sure(SOUP, 0.045)]) == []
+    assert [one.key for one in likely([sure(SOUP, 0.055)])] == [SOUP.key]
 
 
 def test_a_combiner_comes_back_from_what_a_file_keeps() -> None:
-    combiner = weigh(offset=1.0, ruled=0.5, polarity_0=2.0, pair_1=0.25)
+    combiner = weigh(offset=1.0, ruled=0.5, polarity=2.0, pair_here=0.25)
     assert Combiner.read(combiner.kept) == combiner
     with pytest.raises(KeyError):
         Combiner.read({"offset": 1.0, "POS": 1.0})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import random
 from collections import Counter
 from collections.abc import Sequence
@@ -22,7 +23,18 @@ from builder.models.discriminator import Discriminator, train_discriminator
 from builder.models.negatives import discriminator_data
 from builder.models.network import Spans, TextContext
 from builder.models.saved import load, save
-from builder.models.tagger import Tagger, is_torn, learnable, propose, runs, settle, train_tagger
+from builder.models.tagger import (
+    LIMIT,
+    Tagger,
+    is_torn,
+    learnable,
+    place_of,
+    propose,
+    read_texts,
+    runs,
+    settle,
+    train_tagger,
+)
 from builder.models.tagger_network import ASPECT, OPINION, TaggerNetwork
 
 SMALL = {
@@ -395,6 +407,24 @@ def test_what_overlapping_windows_both_find_is_said_once(tagger: Tagger) -> None
     floor = propose(tagger.network, tagger.foundation, TINY, [text], 0.0)[0]
     spans = [(t.aspect.spans, t.opinion.spans) for _, t in floor]
     assert len(set(spans)) == len(spans)
+
+
+def test_places_that_are_asked_about_have_odds(tagger: Tagger) -> None:
+    text = "湯頭濃郁，麵條難吃。" + "飲料普通。" * 20
+    right, wrong = triplet(text, (0, 2), [(2, 4)], "POS"), triplet(text, (5, 7), [(2, 4)], "POS")
+    no_words, apart = triplet(text, (1, 3), [(6, 8)], "POS"), triplet(text, (0, 2), [(107, 109)], "NEU")
+    asked = Example("", text, (right, wrong, no_words, apart))
+    read, unasked = (
+        read_texts(tagger.network, tagger.foundation, TINY, [item], 0.5)[0] for item in (asked, Example("", text, ()))
+    )
+    assert read.proposals == unasked.proposals and place_of(apart) not in read.odds, "no window holds both"
+    here, other, nothing = (read.odds[place_of(one)] for one in (right, wrong, no_words))
+    assert here.pair > 0 > other.pair and min(here.aspect, here.opinion, other.aspect, other.opinion) > 0
+    assert max(nothing.aspect, nothing.opinion, nothing.pair) < 0
+    assert sum(math.exp(share) for share in here.polarities) == pytest.approx(1)
+    assert POLARITIES[here.polarities.index(max(here.polarities))] == "POS"
+    assert {place_of(one) for _, one in read.proposals} <= set(unasked.odds)
+    assert all(abs(number) <= LIMIT for odds in read.odds.values() for number in (odds.aspect, odds.opinion, odds.pair))
 
 
 def test_empty_odd_and_very_long_texts_are_answered(tagger: Tagger, judge: Discriminator) -> None:

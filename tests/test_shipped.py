@@ -59,13 +59,13 @@ def test_a_pack_may_bring_its_own_limits_and_other_words_have_no_model(pack: Pat
 def test_a_domain_without_a_model_of_its_own_is_weighed_by_how_strong_its_words_are(domain: str, weighed: str) -> None:
     model = Folders(domain=domain).model
     assert model == ROOT / "domains" / weighed / "model"
-    members = json.loads((model / "judge.json").read_text(encoding="utf-8"))["members"]
-    assert members == reader_digest(open_reader()) == reader_digest(open_model(model).reader)
+    named = json.loads((model / "judge.json").read_text(encoding="utf-8"))["reader"]
+    assert named == reader_digest(open_reader()) == reader_digest(open_model(model).reader)
 
 
 def test_limits_that_were_measured_with_another_reader_are_refused(pack: Path, tmp_path: Path) -> None:
     judge = json.loads((pack / "model" / "judge.json").read_text(encoding="utf-8"))
-    (tmp_path / "judge.json").write_text(json.dumps(judge | {"members": "0" * 16}), encoding="utf-8")
+    (tmp_path / "judge.json").write_text(json.dumps(judge | {"reader": "0" * 16}), encoding="utf-8")
     with pytest.raises(ModelError, match="measured with another reader"):
         open_model(tmp_path)
 

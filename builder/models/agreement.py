@@ -23,28 +23,6 @@ FLOOR = 0.02
 """Proposals below are not looked at."""
 
 
-def together(members: Sequence[Sequence[Proposal]]) -> list[Proposal]:
-    """The proposals of several readers for one text as those of one: the mean probability of each pair of spans, a
-    pair that a member does not name counting 0 there, with the polarity that has most of the mass.
-    """
-    mass: dict[object, dict[str, float]] = {}
-    best: dict[tuple[object, str], Triplet] = {}
-    for proposals in members:
-        for chance, triplet in proposals:
-            pair: object = (triplet.aspect_full.spans, triplet.opinion_full.spans)
-            shares = mass.setdefault(pair, {})
-            shares[triplet.polarity] = shares.get(triplet.polarity, 0.0) + chance
-            known = best.get((pair, triplet.polarity))
-            if known is None or (known.confidence or 0.0) < (triplet.confidence or 0.0):
-                best[pair, triplet.polarity] = triplet
-    out = []
-    for place, shares in mass.items():
-        polarity = max(sorted(shares), key=lambda label: shares[label])
-        chance = sum(shares.values()) / len(members)
-        out.append((chance, replace(best[place, polarity], confidence=round(shares[polarity] / len(members), 4))))
-    return out
-
-
 def fresh(kept: Sequence[Triplet], proposals: Sequence[Proposal], limits: TrustLimits) -> list[Triplet]:
     """The sure proposals to take in beside the rule triplets that stay, none of them clashing with those or with
     another.

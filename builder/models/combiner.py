@@ -1,8 +1,8 @@
 """How likely a triplet is right, by all that rules and readers say of it (stacked generalisation, Wolpert 1992).
 
-In: the rules' triplets of a review, and what each reader proposes of it. Out: the chances of the rules' triplets, and
-the proposals of all readers with theirs. It is a logistic regression over a handful of numbers, fitted on reviews that
-no reader was trained on. A user's labels move its weights a little (`Combiner.adapt`).
+In: the rules' triplets of a review, and what the reader says of it. Out: the chances of the rules' triplets, and the
+reader's proposals with theirs. It is a logistic regression over a handful of numbers, fitted on reviews that the reader
+was not trained on. A user's labels move its weights a little (`Combiner.adapt`).
 """
 
 from __future__ import annotations
@@ -16,18 +16,22 @@ from numpy.typing import NDArray
 
 from builder.core.edges import overlap
 from builder.core.records import POLARITIES, Polarity, Triplet
-from builder.models.agreement import FLOOR, together, widened
-from builder.models.tagger import Proposal
+from builder.models.agreement import FLOOR, widened
+from builder.models.tagger import PairOdds, Place, Proposal, TextReading, place_of
 
 _LEAST = 0.05
-"""Proposals whose mean chance is below are not weighed."""
-_OF_MEMBER = ("pair", "exact", "polarity", "other aspect", "other opinion")
+"""Proposals whose chance is below are not weighed."""
+NAMES = (
+    "ruled", *POLARITIES, "pair", "exact", "polarity", "other aspect", "other opinion",
+    "aspect here", "opinion here", "pair here", "polarity here",
+)  # fmt: skip
+"""What the numbers of `describe` are called."""
+_UNREAD = PairOdds(-8.0, -8.0, -8.0, (math.log(1 / 3),) * 3)
+"""Of a pair that no window holds."""
 PRIOR = 30.0
 """How firmly the shipped weights hold against labels: so many labels that contradict a number, in its usual range."""
 _STEPS, _SHORTEST, _NARROWEST, _FREE = 100, 1e-6, 0.25, 0.5
 Numbers = NDArray[np.float64]
-Members = Sequence[Sequence[Proposal]]
-"""What each reader proposes of a review."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,29 +44,26 @@ class Combiner:
     @classmethod
     def read(cls, kept: Mapping[str, float]) -> Combiner:
         """A combiner from what a file holds of it; KeyError, TypeError or ValueError where it holds none."""
-        members = (len(kept) - 2 - len(POLARITIES)) // len(_OF_MEMBER)
-        return cls(tuple(float(kept[name]) for name in names(members)), float(kept["offset"]))
+        return cls(tuple(float(kept[name]) for name in NAMES), float(kept["offset"]))
 
     @property
     def kept(self) -> dict[str, float]:
         """What a file holds of it."""
-        members = (len(self.weights) - 1 - len(POLARITIES)) // len(_OF_MEMBER)
-        return {"offset": self.offset, **dict(zip(names(members), self.weights, strict=True))}
+        return {"offset": self.offset, **dict(zip(NAMES, self.weights, strict=True))}
 
-    def read_review(self, ruled: Sequence[Triplet], members: Members) -> tuple[Numbers, list[Proposal]]:
+    def read_review(self, ruled: Sequence[Triplet], reading: TextReading) -> tuple[Numbers, list[Proposal]]:
         """Of the rules' triplets the chances of YY, YN and NX [n, 3], and the proposals with their chances."""
-        proposals = together(members)
         shares = np.zeros((len(ruled), 3))
         for row, triplet in enumerate(ruled):
-            triplet = widened([triplet], proposals)[0]
             turned = [label for label in POLARITIES if label != triplet.polarity]
-            described = [describe(triplet, label, members, ruled=True) for label in (triplet.polarity, *turned)]
-            right, *others = self._chances(described)
+            right, *others = self._chances(
+                [describe_ruled(triplet, label, reading)[1] for label in (triplet.polarity, *turned)]
+            )
             shares[row, :2] = right, min(1 - right, max(others))
         shares[:, 2] = 1 - shares[:, 0] - shares[:, 1]
-        if not (triplets := likely(proposals)):
+        if not (triplets := likely(reading.proposals)):
             return shares, []
-        chances = self._chances([describe(t, t.polarity, members, ruled=False) for t in triplets]).tolist()
+        chances = self._chances([describe(t, t.polarity, reading, ruled=False) for t in triplets]).tolist()
         return shares, [(c, replace(t, confidence=round(c, 4))) for c, t in zip(chances, triplets, strict=True)]
 
     def adapt(self, described: Sequence[Sequence[float]], right: Sequence[bool]) -> Combiner:
@@ -104,18 +105,18 @@ class Combiner:
         return np.asarray(1 / (1 + np.exp(-odds)), np.float64)
 
 
-def names(members: int) -> tuple[str, ...]:
-    """What the numbers of `describe` are called."""
-    return ("ruled", *POLARITIES, *(f"{name} {member}" for member in range(members) for name in _OF_MEMBER))
+def describe_all(ruled: Sequence[Triplet], reading: TextReading) -> list[tuple[Triplet, list[float]]]:
+    """Every triplet of a review that rules or reader find, with the numbers that are weighed."""
+    of_rules = {wide.key: (wide, numbers) for t in ruled for wide, numbers in [describe_ruled(t, t.polarity, reading)]}
+    others = [triplet for triplet in likely(reading.proposals) if triplet.key not in of_rules]
+    return [*of_rules.values(), *((t, describe(t, t.polarity, reading, ruled=False)) for t in others)]
 
 
-def describe_all(ruled: Sequence[Triplet], members: Members) -> list[tuple[Triplet, list[float]]]:
-    """Every triplet of a review that rules or readers find, with the numbers that are weighed."""
-    proposals = together(members)
-    wide = widened(ruled, proposals)
-    keys = {triplet.key for triplet in wide}
-    every = (*wide, *(triplet for triplet in likely(proposals) if triplet.key not in keys))
-    return [(t, describe(t, t.polarity, members, ruled=t.key in keys)) for t in every]
+def describe_ruled(triplet: Triplet, polarity: Polarity, reading: TextReading) -> tuple[Triplet, list[float]]:
+    """A triplet of the rules with its aspect as long as the reader takes it, and the numbers of `describe`."""
+    wide = widened([triplet], reading.proposals)[0]
+    place = here if (here := place_of(wide)) in reading.odds else place_of(triplet)
+    return wide, describe(wide, polarity, reading, ruled=True, place=place)
 
 
 def likely(proposals: Sequence[Proposal]) -> list[Triplet]:
@@ -123,31 +124,35 @@ def likely(proposals: Sequence[Proposal]) -> list[Triplet]:
     return [triplet for chance, triplet in proposals if chance >= _LEAST]
 
 
-def describe(triplet: Triplet, polarity: Polarity, members: Members, *, ruled: bool) -> list[float]:
-    """Whether the rules have it, its polarity, and of each reader: the log-odds of its pair, whether that has the same
-    spans, the share of the polarity in it, and the log-odds of the likeliest pairs of its opinion with another aspect
-    and of its aspect with another opinion.
+def describe(
+    triplet: Triplet, polarity: Polarity, reading: TextReading, *, ruled: bool, place: Place | None = None
+) -> list[float]:
+    """Whether the rules have it, and its polarity; of the reader's likeliest pair there the log-odds, whether it has
+    the same spans, and the polarity's share in it; the log-odds of the likeliest pairs of its opinion with another
+    aspect and of its aspect with another opinion; and what the reader says of just this `place`.
     """
-    out = [float(ruled), *(float(polarity == label) for label in POLARITIES)]
     spans = triplet.aspect_full.spans, triplet.opinion_full.spans
-    for proposals in members:
-        pair, other_aspect, other_opinion, best = FLOOR, FLOOR, FLOOR, None
-        for chance, other in proposals:
-            same_aspect = overlap(triplet.aspect_full, other.aspect_full)
-            if overlap(triplet.opinion_full, other.opinion_full):
-                if not same_aspect:
-                    other_aspect = max(other_aspect, chance)
-                elif chance > pair:
-                    pair, best = chance, other
-            elif same_aspect:
-                other_opinion = max(other_opinion, chance)
-        share, exact = 0.5, False
-        if best is not None:
-            sure = min(1.0, (best.confidence or 0.0) / pair)
-            share = sure if best.polarity == polarity else (1 - sure) / 2
-            exact = (best.aspect_full.spans, best.opinion_full.spans) == spans
-        out += [_log_odds(pair), float(exact), share, _log_odds(other_aspect), _log_odds(other_opinion)]
-    return out
+    pair, other_aspect, other_opinion, best = FLOOR, FLOOR, FLOOR, None
+    for chance, other in reading.proposals:
+        same_aspect = overlap(triplet.aspect_full, other.aspect_full)
+        if overlap(triplet.opinion_full, other.opinion_full):
+            if not same_aspect:
+                other_aspect = max(other_aspect, chance)
+            elif chance > pair:
+                pair, best = chance, other
+        elif same_aspect:
+            other_opinion = max(other_opinion, chance)
+    share, exact = 0.5, False
+    if best is not None:
+        sure = min(1.0, (best.confidence or 0.0) / pair)
+        share = sure if best.polarity == polarity else (1 - sure) / 2
+        exact = (best.aspect_full.spans, best.opinion_full.spans) == spans
+    here = reading.odds.get(place or place_of(triplet), _UNREAD)
+    return [
+        float(ruled), *(float(polarity == label) for label in POLARITIES),
+        _log_odds(pair), float(exact), share, _log_odds(other_aspect), _log_odds(other_opinion),
+        here.aspect, here.opinion, here.pair, here.polarities[POLARITIES.index(polarity)],
+    ]  # fmt: skip
 
 
 def _log_odds(chance: float) -> float:

@@ -26,7 +26,7 @@ from builder.learning.task import Example, Progress
 from builder.models.agreement import FLOOR
 from builder.models.combiner import Combiner
 from builder.models.saved import load
-from builder.models.tagger import Proposal, Tagger, propose
+from builder.models.tagger import Proposal, Tagger, TextReading, read_texts
 from builder.models.trust import Calibration, TrustLimits, read_calibration
 
 YY, YN, NX = (VERDICTS.index(verdict) for verdict in ("YY", "YN", "NX"))
@@ -57,17 +57,17 @@ class ShippedModel:
 
     def read(self, items: Sequence[Example], progress: Progress | None = None) -> list[tuple[Shares, list[Proposal]]]:
         """Of each item's triplets the probabilities of YY, YN, NX [n, 3], and what is proposed beside them."""
-        by_item = find_proposals(self.reader, [item.text for item in items], progress)
-        return [self.combiner.read_review(item.triplets, [own]) for item, own in zip(items, by_item, strict=True)]
+        readings = read_items(self.reader, items, progress)
+        return [self.combiner.read_review(item.triplets, own) for item, own in zip(items, readings, strict=True)]
 
     def verdicts(self, shares: Shares) -> tuple[tuple[Verdict | None, float], ...]:
         """What the model says of triplets with these `shares` [n, 3]."""
         return label_shares(shares, self.limits.drop)
 
 
-def find_proposals(reader: Tagger, texts: Sequence[str], progress: Progress | None = None) -> list[list[Proposal]]:
-    """What the reader proposes of each text, unlikely proposals included."""
-    return propose(reader.network, reader.foundation, reader.config, texts, FLOOR, progress)
+def read_items(reader: Tagger, items: Sequence[Example], progress: Progress | None = None) -> list[TextReading]:
+    """What the reader says of each item's text and triplets, unlikely proposals included."""
+    return read_texts(reader.network, reader.foundation, reader.config, items, FLOOR, progress)
 
 
 def label_shares(shares: Shares, cut: float) -> tuple[tuple[Verdict | None, float], ...]:
@@ -132,7 +132,7 @@ def _open(path: Path, reader: Tagger, fix: str) -> ShippedModel:
     try:
         settings = json.loads(read_settings(path))
         limits, combiner = TrustLimits.read(settings["limits"]), Combiner.read(settings["combiner"])
-        calibration, digest = read_calibration(settings["calibration"]), settings["members"]
+        calibration, digest = read_calibration(settings["calibration"]), settings["reader"]
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ModelError(f"no readable limits: {error!r}", where=str(path), fix=fix) from error
     if reader_digest(reader) != digest:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -37,7 +37,31 @@ _SAVE_STEPS = 500
 LONGEST_GAP = 6
 """Characters that an opinion's parts may lie apart: parts of two opinions are joined over more."""
 Proposal = tuple[float, Triplet]
+Place = tuple[Span, Span]
+"""The stretches of an aspect and of an opinion."""
+LIMIT = 12.0
+"""Log-odds beyond are taken for this."""
 Key = tuple[tuple[Span, ...], tuple[Span, ...], Polarity]
+
+
+@dataclass(frozen=True, slots=True)
+class PairOdds:
+    """What a tagger says of two places: the log-odds that the first is an aspect, that the second is an opinion, and
+    that they belong together; and the logarithms of the polarities' probabilities.
+    """
+
+    aspect: float
+    opinion: float
+    pair: float
+    polarities: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TextReading:
+    """What a tagger says of a text: proposals, and the odds at their places and at all that it was asked about."""
+
+    proposals: list[Proposal]
+    odds: dict[Place, PairOdds]
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,26 +100,51 @@ def propose(
     """Per text every triplet whose pair probability is at least `floor`, clashing ones included, behind that
     probability.
     """
+    items = [Example("", text, ()) for text in texts]
+    return [read.proposals for read in read_texts(network, foundation, config, items, floor, progress)]
+
+
+def read_texts(
+    network: TaggerNetwork,
+    foundation: Foundation,
+    config: TaggerConfig,
+    items: Sequence[Example],
+    floor: float,
+    progress: Progress | None = None,
+) -> list[TextReading]:
+    """What is proposed of each item's text, as `propose` has it, and the odds at the places of that and of the item's
+    own triplets. A triplet too long for a window has none.
+    """
     encoder, device = foundation.make_encoder(config), foundation.device
     shared = config.window // 4
-    pieces = [(i, piece) for i, text in enumerate(texts) for piece in windows(text, config.window, shared)]
-    encoded = [encoder(texts[i][start:end]) for i, (start, end) in pieces]
-    out: list[list[Proposal]] = [[] for _ in texts]
+    pieces = [(i, piece) for i, item in enumerate(items) for piece in windows(item.text, config.window, shared)]
+    encoded = [encoder(items[i].text[start:end]) for i, (start, end) in pieces]
+    places = [sorted({place_of(triplet) for triplet in item.triplets}) for item in items]
+    out = [TextReading([], {}) for _ in items]
     done, total = 0, sum(len(text) for text in encoded)
     network.to(device).eval()
 
-    def decode(chosen: list[int]) -> list[tuple[int, Proposal]]:
-        return _decode(network, [encoded[i] for i in chosen], [pieces[i] for i in chosen], texts, floor)
+    def decode(chosen: list[int]) -> list[tuple[int, PairOdds, Proposal | None, Place]]:
+        batch = [_Piece(encoded[i], items[pieces[i][0]].text, *pieces[i], places[pieces[i][0]]) for i in chosen]
+        return _decode(network, batch, floor)
 
     with scope(config.threads, device=device), torch.inference_mode():
-        for chosen, proposals in in_parts(batches([len(text) for text in encoded], config.batch_chars), decode):
-            for row, proposal in proposals:
-                out[row].append(proposal)
+        for chosen, found in in_parts(batches([len(text) for text in encoded], config.batch_chars), decode):
+            for row, odds, proposal, place in found:
+                if proposal:
+                    out[row].proposals.append(proposal)
+                out[row].odds[place] = max(odds, out[row].odds.get(place, odds), key=lambda one: one.pair)
             done += sum(len(encoded[i]) for i in chosen)
             if progress:
                 progress(done, total, "tagging")
     several = {i for (i, _), (j, _) in pairwise(pieces) if i == j}
-    return [_best_of_each(own) if i in several else own for i, own in enumerate(out)]
+    return [replace(own, proposals=_best_of_each(own.proposals)) if i in several else own for i, own in enumerate(out)]
+
+
+def place_of(triplet: Triplet) -> Place:
+    """From where to where aspect and opinion reach, all that belongs to them included."""
+    aspect, opinion = triplet.aspect_full, triplet.opinion_full
+    return (aspect.start, aspect.end), (opinion.start, opinion.end)
 
 
 def _best_of_each(proposals: Sequence[Proposal]) -> list[Proposal]:
@@ -107,25 +156,56 @@ def _best_of_each(proposals: Sequence[Proposal]) -> list[Proposal]:
     return list(best.values())
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Piece:
+    """A window of a text, encoded, and the places in the text that are asked about."""
+
+    encoded: Encoded
+    text: str
+    row: int
+    span: Span
+    asked: Sequence[Place]
+
+
 def _decode(
-    network: TaggerNetwork, encoded: list[Encoded], pieces: list[tuple[int, Span]], texts: Sequence[str], floor: float
-) -> list[tuple[int, Proposal]]:
-    batch = collate(encoded).to(device_of(network))
+    network: TaggerNetwork, pieces: Sequence[_Piece], floor: float
+) -> list[tuple[int, PairOdds, Proposal | None, Place]]:
+    """What is proposed, with its odds, and the odds at the places asked about."""
+    batch = collate([piece.encoded for piece in pieces]).to(device_of(network))
     context = network.context(batch)
-    candidates = network.candidates(context, network.table(context.hidden, batch.mask))
+    table = network.table(context.hidden, batch.mask)
+    out: list[tuple[int, PairOdds, Proposal | None, Place]] = []
+    rows, spans, places = _asked(pieces)
+    if rows:
+        row = torch.tensor(rows, device=table.device)
+        edges = torch.tensor(spans, device=table.device)
+        aspects, opinions = (Spans(row, edges[:, layer, 0], edges[:, layer, 1]) for layer in (ASPECT, OPINION))
+        known = _odds(table, aspects, opinions, *network.score_pairs(context, table, aspects, opinions))
+        out += [(pieces[at].row, odds, None, place) for at, odds, place in zip(rows, known, places, strict=True)]
+    candidates = network.candidates(context, table)
     keep = (candidates.pair.sigmoid() >= floor).nonzero().squeeze(-1)
     if not len(keep):
-        return []
+        return out
+    aspects, opinions = (
+        spans.at(index[keep])
+        for spans, index in zip((candidates.aspects, candidates.opinions), candidates.index, strict=True)
+    )
+    proposed = _odds(table, aspects, opinions, candidates.pair[keep], candidates.polarity[keep])
     elements = [
-        _elements(network, context, candidates, layer, candidates.index[layer][keep], pieces, texts)
+        _elements(network, context, candidates, layer, candidates.index[layer][keep], pieces)
         for layer in (ASPECT, OPINION)
     ]
     chance = candidates.pair[keep].sigmoid()
     polarity = candidates.polarity[keep].softmax(-1).max(-1)
-    rows = candidates.aspects.row[candidates.index[0][keep]].tolist()
-    numbers = zip(rows, chance.tolist(), polarity.values.tolist(), polarity.indices.tolist(), strict=True)
-    out = []
-    for (row, pair, sure, index), (aspect, aspect_full), (opinion, opinion_full) in zip(
+    numbers = zip(
+        aspects.row.tolist(),
+        proposed,
+        chance.tolist(),
+        polarity.values.tolist(),
+        polarity.indices.tolist(),
+        strict=True,
+    )
+    for (row, odds, pair, sure, index), (aspect, aspect_full), (opinion, opinion_full) in zip(
         numbers, *elements, strict=True
     ):
         named = POLARITIES[index]
@@ -133,8 +213,34 @@ def _decode(
         triplet = Triplet(
             aspect, aspect_full, opinion, opinion_full, named, VALENCE[named], source="tagger", confidence=certainty
         )
-        out.append((pieces[row][0], (pair, triplet)))
+        out.append((pieces[row].row, odds, (pair, triplet), place_of(triplet)))
     return out
+
+
+def _asked(pieces: Sequence[_Piece]) -> tuple[list[int], list[list[Span]], list[Place]]:
+    """The places that lie in a window: its number, the spans in it, and the place."""
+    rows, spans, places = list[int](), list[list[Span]](), list[Place]()
+    for row, piece in enumerate(pieces):
+        start, end = piece.span
+        for place in piece.asked:
+            if all(start <= first and past <= end for first, past in place):
+                rows.append(row)
+                spans.append([(first - start, past - start) for first, past in place])
+                places.append(place)
+    return rows, spans, places
+
+
+def _odds(
+    table: torch.Tensor, aspects: Spans, opinions: Spans, pair: torch.Tensor, polarity: torch.Tensor
+) -> list[PairOdds]:
+    """The odds of pairs, from the logits of spans, of pairs [P] and of polarities [P, 3]."""
+    spans = [table[one.row, layer, one.start, one.end - 1] for layer, one in enumerate((aspects, opinions))]
+    logits = torch.stack([*spans, pair], 1).clamp(-LIMIT, LIMIT)
+    shares = polarity.log_softmax(-1)
+    return [
+        PairOdds(aspect, opinion, both, tuple(rest))
+        for (aspect, opinion, both), rest in zip(logits.tolist(), shares.tolist(), strict=True)
+    ]
 
 
 def _elements(
@@ -143,8 +249,7 @@ def _elements(
     candidates: Candidates,
     layer: int,
     index: torch.Tensor,
-    pieces: list[tuple[int, Span]],
-    texts: Sequence[str],
+    pieces: Sequence[_Piece],
 ) -> list[tuple[Element, Element]]:
     """Core and full element of each chosen span, in offsets of the text; a torn core is made whole."""
     used, back = torch.unique(index, return_inverse=True)
@@ -152,7 +257,7 @@ def _elements(
     bits = (network.cores(context, spans, layer) > 0).tolist()
     made = []
     for row, start, end, core in zip(spans.row.tolist(), spans.start.tolist(), spans.end.tolist(), bits, strict=True):
-        text, shift = texts[pieces[row][0]], pieces[row][1][0]
+        text, shift = pieces[row].text, pieces[row].span[0]
         full = (start + shift, end + shift)
         parts = runs(core[: end - start], full)
         made.append((element(text, [full] if is_torn(parts, layer) else parts), element(text, [full])))

@@ -137,6 +137,13 @@ class TaggerNetwork(nn.Module):
         pair, polarity = self.pairs(context, aspects, opinions, index, extra)
         return Candidates(aspects, opinions, index, pair, polarity)
 
+    def score_pairs(
+        self, context: TextContext, table: Tensor, aspects: Spans, opinions: Spans
+    ) -> tuple[Tensor, Tensor]:
+        """The logit and the polarity logits of pairs at any places, a pair for each row of both: [P], [P, 3]."""
+        index = (torch.arange(len(aspects), device=table.device),) * 2
+        return self.pairs(context, aspects, opinions, index, _extra(table, aspects, opinions, index))
+
     def loss(self, windows: Sequence[Window]) -> Tensor:
         """Negative log-likelihood of spans, pairs, polarities and core bits, per window."""
         device = device_of(self)

@@ -30,13 +30,15 @@ from builder.language.lexicon.folders import Folders
 from builder.language.lexicon.overlay import Overlay, write
 from builder.language.lexicon.resources import Lexicon
 from builder.language.lexicon.rules import Rule, write_rule
+from builder.learning.task import Example
 from builder.pipeline import layers
 from builder.pipeline.judging import Rated, hold_one
 from builder.reviews.script import HAN
 from builder.reviews.text import view
 
 if TYPE_CHECKING:
-    from builder.models.combiner import Combiner, Members
+    from builder.models.combiner import Combiner
+    from builder.models.tagger import TextReading
 
 LABELS = "labels"
 """The name of what labels teach among the imported words."""
@@ -97,20 +99,20 @@ class Lessons:
 
 @dataclass(frozen=True, slots=True)
 class SharedJudge:
-    """The shipped model, and what its reader proposes for each labelled review, by text."""
+    """The shipped model, and what its reader says of each labelled review, by text."""
 
     rated: Rated
-    members: Mapping[str, Members]
+    known: dict[str, TextReading]
 
     @classmethod
     def read(cls, folder: Path, taught: Sequence[TaughtReview]) -> SharedJudge:
         """The model of a folder reads the reviews."""
-        from builder.models.shipped import find_proposals, on_one_thread, open_model
+        from builder.models.shipped import on_one_thread, open_model, read_items
 
         model = on_one_thread(open_model(folder))
         readings = {review.reading.text: review.reading for review in taught}
-        proposals = find_proposals(model.reader, [reading.view.text for reading in readings.values()])
-        return cls(Rated(model, model.calibration), {key: [own] for key, own in zip(readings, proposals, strict=True)})
+        known = read_items(model.reader, [Example("", reading.view.text, ()) for reading in readings.values()])
+        return cls(Rated(model, model.calibration), dict(zip(readings, known, strict=True)))
 
     @property
     def combiner(self) -> Combiner:
@@ -123,10 +125,21 @@ class SharedJudge:
             return self
         return replace(self, rated=replace(self.rated, model=replace(self.rated.model, combiner=combiner)))
 
+    def ask(self, reading: Reading, ruled: Sequence[Triplet]) -> TextReading:
+        """What the reader says of a labelled review, and of these triplets in it."""
+        from builder.models.shipped import read_items
+        from builder.models.tagger import place_of
+
+        known = self.known[reading.text]
+        if any(place_of(triplet) not in known.odds for triplet in ruled):
+            (more,) = read_items(self.rated.model.reader, [Example("", reading.view.text, tuple(ruled))])
+            known.odds.update(more.odds)
+        return known
+
     def hold(self, engine: RuleEngine, reading: Reading) -> list[Triplet]:
         """What rules and model hold together of a labelled review, in offsets of its text."""
         ruled = engine.extract(reading.doc)
-        answers = self.combiner.read_review(ruled, self.members[reading.text])
+        answers = self.combiner.read_review(ruled, self.ask(reading, ruled))
         held = hold_one(self.rated, engine, reading.doc, ruled, *answers)
         return [to_text(triplet, reading.view, reading.text) for triplet in held]
 
@@ -138,7 +151,8 @@ class SharedJudge:
         named: list[bool] = []
         for review in taught:
             reading, refused = review.reading, [name_answer(triplet) for triplet in review.wrong or ()]
-            for triplet, numbers in describe_all(engine.extract(reading.doc), self.members[reading.text]):
+            ruled = engine.extract(reading.doc)
+            for triplet, numbers in describe_all(ruled, self.ask(reading, ruled)):
                 answer = [name_answer(to_text(triplet, reading.view, reading.text))]
                 is_right = right(review.answers, answer, "lenient") > 0
                 if review.wrong is None or is_right or right(refused, answer, "lenient"):

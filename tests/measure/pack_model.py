@@ -26,6 +26,7 @@ import torch
 from decision import load_scorer
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
+from sklearn.preprocessing import StandardScaler
 
 from builder.core.records import POLARITIES, Element, Span, Triplet
 from builder.engine import RuleEngine
@@ -34,16 +35,16 @@ from builder.language.lexicon.folders import Folders
 from builder.language.lexicon.packs import JUDGE
 from builder.learning.checkpoint import pack_weights, unpack_weights, write_tensors
 from builder.learning.task import VALENCE, Example
-from builder.models.agreement import held, together, widened
-from builder.models.combiner import Combiner, describe, likely
+from builder.models.agreement import held
+from builder.models.combiner import Combiner, describe_all
 from builder.models.saved import load, save
-from builder.models.shipped import Shares, find_proposals, label_shares, open_model, open_reader, reader_digest, seen
-from builder.models.tagger import Proposal, Tagger
+from builder.models.shipped import Shares, label_shares, open_model, open_reader, read_items, reader_digest, seen
+from builder.models.tagger import Proposal, Tagger, TextReading
 from builder.models.trust import STANDINGS, WIDEN, Calibration, Curve, Standing, TrustLimits, to_kept
 from builder.reviews.script import Variants
 from builder.reviews.text import view
 
-SHRINK, FOLDS, HELDS, NEVER = 1.0, 5, (0.3, 0.35, 0.4, 0.45, 0.5), 99.0
+SHRINK, FOLDS, HELDS, NEVER = 0.1, 5, (0.3, 0.35, 0.4, 0.45, 0.5), 99.0
 UNJUDGED = ("absent-object", "left-out-object", "mistaken-object")
 """Rules of what is missing, left out or mistaken. Annotators label few such triplets, so the reader knows none; where
 raw reviews were read, most of those that it dropped were right.
@@ -64,7 +65,7 @@ class ReadReview:
     row: Row
     reading: Reading
     ruled: tuple[Triplet, ...]
-    members: Sequence[Sequence[Proposal]]
+    shown: TextReading
     shares: Shares
     proposals: Sequence[Proposal]
 
@@ -159,9 +160,9 @@ def save_packed(tagger: Tagger, out: Path) -> None:
 def read_all(rows: Sequence[Row], model: Tagger, reader: Reader) -> list[ReadReview]:
     """The reviews as rules and model read them."""
     readings = reader.read([row["text"] for row in rows])
-    each = [(found,) for found in find_proposals(model, [reading.view.text for reading in readings])]
     ruled = [reader.engine.extract(reading.doc) for reading in readings]
-    read = [ReadReview(*parts, np.zeros((0, 3)), ()) for parts in zip(rows, readings, ruled, each, strict=True)]
+    shown = read_items(model, [Example("", one.view.text, own) for one, own in zip(readings, ruled, strict=True)])
+    read = [ReadReview(*parts, np.zeros((0, 3)), ()) for parts in zip(rows, readings, ruled, shown, strict=True)]
     return weigh_all(read, None)
 
 
@@ -170,10 +171,9 @@ def weigh_all(reads: Sequence[ReadReview], combiner: Combiner | None) -> list[Re
     out = []
     for read in reads:
         if combiner:
-            shares, proposals = combiner.read_review(read.ruled, read.members)
+            shares, proposals = combiner.read_review(read.ruled, read.shown)
         else:
-            proposals = together(read.members)
-            shares = seen(read.ruled, proposals)
+            shares, proposals = seen(read.ruled, read.shown.proposals), read.shown.proposals
         out.append(replace(read, shares=shares, proposals=proposals))
     return out
 
@@ -182,14 +182,15 @@ def fit_combiner(scorer: Any, reads: Sequence[ReadReview]) -> Combiner:
     """The weights that tell right triplets of rules and readers from wrong ones."""
     described, right = [], []
     for read in reads:
-        proposals = together(read.members)
-        ruled = widened(read.ruled, proposals)
-        keys = {triplet.key for triplet in ruled}
-        for triplet in (*ruled, *(t for t in likely(proposals) if t.key not in keys)):
-            described.append(describe(triplet, triplet.polarity, read.members, ruled=triplet.key in keys))
+        for triplet, numbers in describe_all(read.ruled, read.shown):
+            described.append(numbers)
             right.append(is_right(scorer, read, triplet))
-    fitted = LogisticRegression(C=SHRINK, max_iter=1000).fit(np.array(described), np.array(right))
-    return Combiner(tuple(map(float, fitted.coef_[0].round(4))), round(float(fitted.intercept_[0]), 4))
+    scaler = StandardScaler()
+    scaled = scaler.fit_transform(np.array(described))
+    fitted = LogisticRegression(C=SHRINK, max_iter=1000).fit(scaled, np.array(right))
+    weights = fitted.coef_[0] / scaler.scale_
+    offset = float(fitted.intercept_[0] - weights @ scaler.mean_)
+    return Combiner(tuple(map(float, weights.round(4))), round(offset, 4))
 
 
 def combine(scorer: Any, engine: RuleEngine, reads: Sequence[ReadReview], near: float) -> tuple[Combiner, TrustLimits]:
@@ -343,10 +344,11 @@ def measure(folder: Path, domain: str, rows: Sequence[Row], scorer: Any, *, fit:
     reader = make_reader(Recipe(folders=Folders(domain=domain)))
     own_reader = open_reader()
     reads, engine = read_all(rows, own_reader, reader), reader.engine
-    model = open_model(folder)
-    combiner, limits, calibration = model.combiner, model.limits, model.calibration
     if fit:
-        combiner, limits = combine(scorer, engine, reads, near)
+        (combiner, limits), calibration = combine(scorer, engine, reads, near), None
+    else:
+        model = open_model(folder)
+        combiner, limits, calibration = model.combiner, model.limits, model.calibration
     print(combiner, limits, flush=True)
     reads = weigh_all(reads, combiner)
     by_rule = judge_rules(scorer, reads, limits.drop)
@@ -366,7 +368,7 @@ def measure(folder: Path, domain: str, rows: Sequence[Row], scorer: Any, *, fit:
         source = f"{len(rows):,} reviews annotated by a language model"
         calibration = fit_calibration(scorer, engine, reads, limits, source)
         judge = {"limits": asdict(limits), "calibration": to_kept(calibration), "combiner": combiner.kept}
-        judge |= {"members": reader_digest(own_reader)}
+        judge |= {"reader": reader_digest(own_reader)}
         (folder / JUDGE).write_text(json.dumps(judge, indent=1) + "\n", encoding="utf-8")
 
 
