@@ -87,6 +87,7 @@ def start(
     type=click.IntRange(1),
     help="A word stands in at least so many reviews; 2 if not given, 3 from 500 reviews on.",
 )
+@click.option("--over", default=CORE, show_default=True, help="The domain whose words and rules it adds to.")
 def new(
     name: str,
     files: tuple[Path, ...],
@@ -95,6 +96,7 @@ def new(
     encoding: str | None,
     out: Path | None,
     support: int | None,
+    over: str,
 ) -> None:
     """Make a domain pack NAME from raw reviews.
 
@@ -104,7 +106,8 @@ def new(
     from builder.language.lexicon.domain_sheet import CONFIDENT, SHEET
     from builder.teaching.domain_packs import HowToRead, make_pack
 
-    made = make_pack(name, files, out or Path(name), support, HowToRead(text_column, rating_column, encoding))
+    how = HowToRead(text_column, rating_column, encoding)
+    made = make_pack(name, files, out or Path(name), support, how, over=over)
     sheet = made.folder / SHEET
     click.echo(
         f"{sheet}: {counted(made.proposals, 'proposal')} from {counted(made.reviews, 'review')}, {made.rated:,} rated"
@@ -209,7 +212,7 @@ def check(
     )
     if name != CORE:
         click.echo(
-            f"beside the domain {CORE}: {counted(report.gained, 'triplet')} more, {len(report.lost):,} fewer, "
+            f"beside the domain {report.below}: {counted(report.gained, 'triplet')} more, {len(report.lost):,} fewer, "
             f"{report.changed:,} with other words or another polarity"
         )
         for triplet, snippet in report.lost[:_LOST]:

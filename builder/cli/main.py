@@ -195,6 +195,9 @@ def main() -> None:
 _MODELS_BY_TRIAL = "build from some hundred reviews with the profile, and give that --workdir"
 _OF_TRIALS = ("--profile", "--base", "--gpu", "--device", "--preset", "--set", "--seconds")
 GONE = {("plan", option): _MODELS_BY_TRIAL for option in _OF_TRIALS} | {
+    ("lexicon", "induce"): "`builder words domain new NAME --over restaurant --reviews FILE` proposes words",
+    ("lexicon", "review"): "`builder words domain review NAME` shows the words of a pack",
+    ("lexicon", "accept"): "`builder words domain accept NAME` takes the answers",
     ("model", "trim"): "a base is used as it is",
     ("model", "distil"): "the model that builder ships reads on any CPU: `builder extract --source E`",
 }

@@ -38,7 +38,7 @@ from builder.language.lexicon.domain_sheet import (
     write_sheet,
 )
 from builder.language.lexicon.folders import Folders
-from builder.language.lexicon.packs import list_packs
+from builder.language.lexicon.packs import Pack, check_shipped, find_pack, list_packs
 from builder.language.lexicon.resources import Lexicon, load_lexicon, sample_dir
 from builder.learning.task import Progress
 from builder.pipeline.builds import new_build
@@ -96,11 +96,12 @@ class NewPack:
 @dataclass(frozen=True, slots=True)
 class DomainReport:
     """What a domain's words and rules find: reviews, those with triplets, all triplets by polarity; `gained` triplets
-    where the core and the common words find none, the `lost` ones that they alone find with the text around them, and
-    how many have `changed`; some triplets with the text around them; words of two reviews or more that no lexicon and
+    where the domain `below` finds none, the `lost` ones that it alone finds with the text around them, and how many
+    have `changed`; some triplets with the text around them; words of two reviews or more that no lexicon and
     no triplet holds, with their reviews.
     """
 
+    below: str
     reviews: int
     with_triplets: int
     polarities: Mapping[str, int]
@@ -132,9 +133,10 @@ def make_pack(
     support: int | None = None,
     how: HowToRead = _BY_GUESS,
     progress: Progress | None = None,
+    over: str = CORE,
 ) -> NewPack:
     """Induce words from reviews and write a pack of them, with a sheet to answer. A word stands in `support` reviews or
-    more; if not given, in 2, or in 3 where the reviews are many.
+    more; if not given, in 2, or in 3 where the reviews are many. The pack adds to the words of the domain `over`.
 
     ConfigError for a name or folder that cannot be used, InputError where too few reviews are there.
     """
@@ -142,22 +144,29 @@ def make_pack(
         raise ConfigError(f"{name!r} is no name for a domain", fix="use small Latin letters, digits, - and _")
     if name in (CORE, *list_packs()):
         raise ConfigError(f"{name!r} is a domain that comes with builder", fix=f"choose another name: my-{name}")
+    check_shipped(over, "--over")
     if folder.exists() and any(folder.iterdir()):
         raise ConfigError("this folder is not empty", where=str(folder), fix="choose another --out, or delete it")
     texts, stars = read_reviews(files, how)
     support = support or (3 if len(texts) >= _MANY else 2)
     if len(texts) < support:
         raise InputError(f"too few reviews: {len(texts)}", where=str(files[0]), fix="give some hundred or more")
-    reader = make_reader(Recipe(folders=Folders(domain=CORE)))
+    reader = make_reader(Recipe(folders=Folders(domain=over)))
     readings = reader.read(blank_repeated([blank_markup(text) for text in texts]))
     found = find_by_model([reading.view.text for reading in readings], reader.lexicon, progress)
     proposals = propose_words(readings, reader.lexicon, stars, support, _read_sample(), found)
     folder.mkdir(parents=True, exist_ok=True)
+    Pack(name, folder).put_over(over)
     write_sheet(folder, proposals)
     write_card(folder, name, len(texts), ", ".join(path.name for path in files))
     write_rules(folder, name)
     made = write_lexicons(folder, name, proposals, reader.lexicon)
     return NewPack(folder, len(texts), len(proposals), made.aspects, made.opinions, len(stars))
+
+
+def load_below(folder: Path) -> Lexicon:
+    """The lexicon of the domain that a pack adds to."""
+    return load_lexicon(domain=Pack("", folder).below)
 
 
 def blank_markup(text: str) -> str:
@@ -171,7 +180,7 @@ def take_answers(
     """Write the lexicons of a pack anew from its sheet. With `files` of reviews, words that lose more readings there
     than they add are left out, unless `keep_losing`.
     """
-    proposals, core, name = read_sheet(folder), load_lexicon(domain=CORE), folder.resolve().name
+    proposals, core, name = read_sheet(folder), load_below(folder), folder.resolve().name
     made = write_lexicons(folder, name, proposals, core)
     effects: list[WordEffect] = []
     if files:
@@ -200,7 +209,9 @@ def check_domain(
     by_text = [extract(reader.engine, reading) for reading in readings]
     triplets = [(triplet, reading) for reading, own in zip(readings, by_text, strict=True) for triplet in own]
     drawn = random.Random(seed).sample(triplets, min(draws, len(triplets)))
-    plain = make_reader(Recipe(folders=Folders(domain=CORE)))
+    pack = find_pack(domain)
+    below = pack.below if pack else CORE
+    plain = make_reader(Recipe(folders=Folders(domain=below)))
     before = [extract(plain.engine, reading) for reading in plain.read(texts)]
     gained = changed = 0
     lost: list[tuple[Triplet, str]] = []
@@ -210,6 +221,7 @@ def check_domain(
         changed += sum(triplet.key not in same for triplet in own) - len(new)
         lost += [(triplet, _cut_snippet(reading.text, triplet.opinion.start)) for triplet in _part_new(other, own)]
     return DomainReport(
+        below,
         len(texts),
         len({id(reading) for _, reading in triplets}),
         Counter(triplet.polarity for triplet, _ in triplets),
@@ -250,7 +262,7 @@ def _read_sample() -> list[str]:
 
 def add_to_sheet(folder: Path, words: Sequence[Proposal]) -> int:
     """Put words into the sheet of a pack, to be answered; those that stand there stay as they are. How many are new."""
-    rows, core, name = read_sheet(folder), load_lexicon(domain=CORE), folder.resolve().name
+    rows, core, name = read_sheet(folder), load_below(folder), folder.resolve().name
     known = {read_as_lexicon(row, name, core).word for row in rows}
     new = [word for word in words if read_as_lexicon(word, name, core).word not in known]
     write_sheet(folder, [*rows, *new])

@@ -21,13 +21,13 @@ from pathlib import Path
 
 from builder.core.edges import clashes
 from builder.core.records import Triplet
-from builder.core.settings import CORE
 from builder.engine.reader import Reading, Recipe, make_reader
 from builder.language.lexicon.domain_sheet import Proposal
 from builder.language.lexicon.folders import Folders
 from builder.language.lexicon.induce import InductionSettings, WordCandidate, induce, name_polarity
 from builder.language.lexicon.links import Found
 from builder.language.lexicon.noun_compounds import PIECE, find_noun_compounds
+from builder.language.lexicon.packs import Pack
 from builder.language.lexicon.resources import Lexicon
 from builder.learning.task import Progress
 from builder.pipeline.rule_report import quote
@@ -194,7 +194,7 @@ class WordEffect:
 
 def measure_words(texts: Sequence[str], words: Collection[str], folder: Path) -> list[WordEffect]:
     """What words of the pack in `folder` change in texts, the most harmful first. `words` as lexicons write them."""
-    readers = [make_reader(Recipe(folders=Folders(domain=domain))) for domain in (CORE, str(folder))]
+    readers = [make_reader(Recipe(folders=Folders(domain=domain))) for domain in (Pack("", folder).below, str(folder))]
     before, after = (reader.extract(texts) for reader in readers)
     counts: dict[str, Counter[str]] = {}
     for old, new in zip(before, after, strict=True):
