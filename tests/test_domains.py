@@ -31,6 +31,7 @@ from builder.language.lexicon.packs import find_pack, list_layers, list_packs
 from builder.language.lexicon.resources import load_lexicon
 from builder.language.lexicon.rules import load_rules
 from builder.pages.word_page import SheetBook
+from builder.pipeline.rule_report import quote
 from builder.release.origin import name_reviews
 from builder.teaching.domain_packs import blank_markup
 from builder.teaching.word_proposals import blank_repeated, guess_class, locate
@@ -439,6 +440,8 @@ def test_the_page_of_a_pack_is_worked_by_key_and_hides_no_character(reviews: Pat
             assert browser.text("#count") == f"2 / {len(rows)}"
             browser.run("document.querySelector('#classes').open = true")
             assert "thing" in browser.text("#own")
+            other = browser.run("sentence('【特價】这个【鱼缸】很亮', '魚缸').innerHTML")
+            assert other == '【特價】这个<mark class="o">鱼缸</mark>很亮'
             assert browser.troubles == []
         finally:
             browser.close()
@@ -609,6 +612,33 @@ def test_reviews_without_a_new_word_say_so(tmp_path: Path) -> None:
     path.write_text("text\n房間很乾淨\n房間很乾淨\n", encoding="utf-8")
     told = command("new", "inn", "--reviews", path, "--out", tmp_path / "inn")
     assert "few words are new" in told and "answer" not in told
+
+
+def test_a_pack_adds_to_the_words_of_a_shipped_domain(tmp_path: Path) -> None:
+    path, pack = tmp_path / "reviews.csv", tmp_path / "mine"
+    path.write_text("text\n" + "珊瑚飯很好吃，牛肉麵很香\n" * 3, encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"'food' is no domain to add words to; known: hotels, laptop, none, rest"):
+        command("new", "mine", "--reviews", path, "--out", pack, "--over", "food")
+    command("new", "mine", "--reviews", path, "--out", pack, "--over", "restaurant")
+    assert not {"牛肉麵", "好吃", "香"} & {row.word for row in read_sheet(pack)}
+    assert [layer.name for layer in list_layers(str(pack))] == ["restaurant", "mine"]
+    write_rows(pack, "aspect;珊瑚飯;food.dish;;;;;;")
+    command("accept", pack)
+    assert [str(triplet) for triplet in Extractor(domain=pack)("珊瑚飯很Q，牛肉麵很香")] == [
+        "珊瑚飯 · Q · POS",
+        "牛肉麵 · 香 · POS",
+    ]
+    assert "beside the domain restaurant:" in command("check", pack, "--reviews", path)
+    (pack / "over").write_text("food\n", encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"over: 'food' is no domain to add words to"):
+        Extractor(domain=pack)
+
+
+def test_a_sentence_is_quoted_around_its_word_and_cut_where_it_is_long() -> None:
+    text = "昨天來。湯頭很冰裂裂，下次再來！"
+    assert quote(text, 7, 10) == "湯頭很【冰裂裂】，下次再來"
+    assert quote(text, 0, 2) == "【昨天】來"
+    assert quote("好" * 100, 50, 51) == "…" + "好" * 24 + "【好】" + "好" * 24 + "…"
 
 
 def test_a_name_that_comes_with_builder_is_refused(reviews: Path, tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ the real files are read by path where they are.
 from __future__ import annotations
 
 import shutil
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +16,7 @@ from builder.core.records import Token
 from builder.language.lexicon.categories import like_name
 from builder.language.lexicon.check import KINDS, check
 from builder.language.lexicon.importers import Options, import_lexicon, rescaled
-from builder.language.lexicon.induce import COLUMNS, InductionSettings, accept, induce, write_candidates
+from builder.language.lexicon.induce import InductionSettings, induce
 from builder.language.lexicon.links import gather
 from builder.language.lexicon.overlay import Overlay, write
 from builder.language.lexicon.resources import Lexicon, load_lexicon
@@ -483,18 +482,6 @@ def test_ratings_move_valences(lexicon: Lexicon) -> None:
     assert values[0] is not None and values[1] is not None and values[0] < values[1]
 
 
-def test_evidence_is_a_place_and_no_text(lexicon: Lexicon, tmp_path: Path) -> None:
-    induced = induce(map(read, REVIEWS), lexicon)
-    docs = [read(line) for line in REVIEWS]
-    for one in (*induced.opinions, *induced.aspects):
-        assert 1 <= len(one.evidence) <= 3
-        assert all(docs[review].text.startswith(one.word, offset) for review, offset in one.evidence)
-    write_candidates(induced, tmp_path / "c.tsv")
-    lines = (tmp_path / "c.tsv").read_text(encoding="utf-8").splitlines()
-    assert tuple(lines[0].split("\t")) == COLUMNS
-    assert all(line.endswith("\t") and "很" not in line for line in lines[1:])
-
-
 def test_induction_is_deterministic_and_survives_an_empty_corpus(lexicon: Lexicon) -> None:
     assert induce(map(read, REVIEWS), lexicon) == induce(map(read, REVIEWS), lexicon)
     empty = induce([], lexicon)
@@ -526,68 +513,3 @@ def test_single_characters_and_composed_words_are_not_proposed(lexicon: Lexicon)
 )
 def test_names_are_told_from_dishes(lexicon: Lexicon, word: str, proper: float, name: bool) -> None:
     assert like_name(word, proper, lexicon) is name
-
-
-# --- candidate files
-
-
-def answered(tmp_path: Path, lexicon: Lexicon, answers: Mapping[str, str]) -> Path:
-    path = tmp_path / "c.tsv"
-    write_candidates(induce(map(read, REVIEWS), lexicon), path)
-    lines = path.read_text(encoding="utf-8").splitlines()
-    path.write_text(
-        "\n".join([lines[0], *(line + answers.get(line.split("\t")[1], "") for line in lines[1:])]), encoding="utf-8"
-    )
-    return path
-
-
-def test_accepted_candidates_become_an_overlay_that_loads(tmp_path: Path, lexicon: Lexicon) -> None:
-    overlay = accept(
-        answered(tmp_path, lexicon, {"酥鬆": "yes", "花枝羹": "Yes", "軟爛": "no"}), tmp_path / "mine", lexicon
-    )
-    read_back = load_lexicon(tmp_path / "lexicons", [tmp_path / "mine"])
-    assert read_back.opinions["酥鬆"].valence > 5 and read_back.aspects["花枝羹"].cls == "food.dish"
-    assert "軟爛" not in read_back.opinions and [(one.word, one.reason) for one in overlay.refused] == [
-        ("軟爛", "declined")
-    ]
-
-
-def test_confident_candidates_are_taken_unless_a_person_said_no(tmp_path: Path, lexicon: Lexicon) -> None:
-    path = answered(tmp_path, lexicon, {"軟爛": "no"})
-    overlay = accept(path, tmp_path / "mine", lexicon, confident=0.0)
-    assert Counter(word for word, _ in (*overlay.opinions, *overlay.aspects)) == Counter(["酥鬆", "花枝羹"])
-    with pytest.raises(ResourceError, match="no candidate is accepted"):
-        accept(path, tmp_path / "mine", lexicon, confident=1.1)
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ("\t軟爛\t", "\t軟爛\t12\t", "cells where 9 are due"),
-        ("kind\tword", "word\tkind", "this is no candidate file"),
-        ("food.dish", "food.nothing", "write one of the classes"),
-        ("opinion\t", "feeling\t", "kind 'feeling'"),
-        ("軟爛", "酥鬆", "stands in line"),
-    ],
-)
-def test_a_broken_candidate_file_is_refused_with_its_line(
-    tmp_path: Path, lexicon: Lexicon, old: str, new: str, message: str
-) -> None:
-    path = answered(tmp_path, lexicon, {"酥鬆": "yes"})
-    path.write_text(path.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
-    with pytest.raises(ResourceError, match=rf"c\.tsv:\d+: .*{message}"):
-        accept(path, tmp_path / "mine", lexicon)
-
-
-def test_a_file_of_version_0_7_is_read_and_written_with_the_columns_of_today(tmp_path: Path, lexicon: Lexicon) -> None:
-    path = answered(tmp_path, lexicon, {"酥鬆": "yes"})
-    lines = path.read_text(encoding="utf-8").splitlines()
-    path.write_text("\n".join([lines[0].removesuffix("answer") + "accept", *lines[1:]]), encoding="utf-8")
-    assert [word for word, _ in accept(path, tmp_path / "mine", lexicon).opinions] == ["酥鬆"]
-    assert write_candidates(induce(map(read, REVIEWS), lexicon), path) == 1
-    assert tuple(path.read_text(encoding="utf-8").splitlines()[0].split("\t")) == COLUMNS
-
-
-def test_an_answer_that_is_neither_yes_nor_no_is_refused(tmp_path: Path, lexicon: Lexicon) -> None:
-    with pytest.raises(ResourceError, match="'maybe' in the column answer"):
-        accept(answered(tmp_path, lexicon, {"酥鬆": "maybe"}), tmp_path / "mine", lexicon)

@@ -22,9 +22,9 @@ from pathlib import Path
 from builder.core.edges import clashes
 from builder.core.records import Triplet
 from builder.engine.reader import Reading, Recipe, make_reader
-from builder.language.lexicon.domain_sheet import Proposal
+from builder.language.lexicon.domain_sheet import Proposal, name_polarity
 from builder.language.lexicon.folders import Folders
-from builder.language.lexicon.induce import InductionSettings, WordCandidate, induce, name_polarity
+from builder.language.lexicon.induce import InductionSettings, WordCandidate, induce
 from builder.language.lexicon.links import Found
 from builder.language.lexicon.noun_compounds import PIECE, find_noun_compounds
 from builder.language.lexicon.packs import Pack
