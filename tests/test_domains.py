@@ -19,14 +19,12 @@ from reading import written
 from builder import Extractor
 from builder.cli.domain import domain
 from builder.core.errors import ConfigError, InputError, ResourceError
-from builder.core.records import Element, Token, Triplet
-from builder.engine import Doc, make_engine
+from builder.core.records import Element, Polarity, Triplet
+from builder.engine import make_engine
 from builder.engine.reader import Recipe, extract, make_reader
+from builder.language.lexicon.categories import guess_class
 from builder.language.lexicon.domain_sheet import Proposal, order_proposals, read_sheet
 from builder.language.lexicon.folders import Folders
-from builder.language.lexicon.induce import induce
-from builder.language.lexicon.links import Found, gather
-from builder.language.lexicon.noun_compounds import find_noun_compounds
 from builder.language.lexicon.packs import find_pack, list_layers, list_packs
 from builder.language.lexicon.resources import load_lexicon
 from builder.language.lexicon.rules import load_rules
@@ -34,7 +32,7 @@ from builder.pages.word_page import SheetBook
 from builder.pipeline.rule_report import quote
 from builder.release.origin import name_reviews
 from builder.teaching.domain_packs import blank_markup
-from builder.teaching.word_proposals import blank_repeated, guess_class, locate
+from builder.teaching.word_proposals import Found, blank_repeated, can_be_proposed, locate
 
 HOTEL = [
     "櫃檯人員很親切，可惜魚缸很髒",
@@ -315,7 +313,7 @@ def test_a_pack_is_made_answered_and_used_from_raw_reviews_alone(reviews: Path, 
     assert "proposals from 6 reviews" in told
     proposals = {row.word: row for row in read_sheet(pack)}
     assert {"魚缸", "珊瑚", "海葵"} <= proposals.keys()
-    assert proposals["魚缸"].kind == "aspect" and "association" in proposals["魚缸"].evidence
+    assert proposals["魚缸"].kind == "aspect" and "that the model read" in proposals["魚缸"].evidence
     assert "魚缸" in proposals["魚缸"].sentence
     sheet = pack / "candidates.csv"
     with sheet.open(encoding="utf-8-sig", newline="") as file:
@@ -468,37 +466,6 @@ def test_a_class_with_a_strange_name_or_role_changes_nothing(
     assert (pack / "candidates.csv").read_bytes() == before
 
 
-def test_runs_of_nouns_that_begin_with_a_measure_or_that_rules_compose_are_no_names() -> None:
-    texts = [
-        "這台琴弓很輕",
-        "那台琴弓很貴",
-        "琴弓不錯",
-        "琴弓外觀好看",
-        "琴弓外觀漂亮",
-        "琴弓舒服",
-        "vivace很好",
-        "vivace不錯",
-        "今天琴弓有點準時",
-        "雖然琴弓有點準時",
-        "可惜琴弓有點班次少",
-        "覺得琴弓有點班次少",
-    ]
-    reader = make_reader(Recipe(folders=Folders(domain="none")))
-    names = {
-        name.word for name in find_noun_compounds([r.doc for r in reader.read(texts)], reader.lexicon, [], support=2)
-    }
-    assert {"琴弓", "vivace"} <= names and not [
-        name for name in names if name in ("台琴弓", "琴弓外觀") or "有點" in name
-    ]
-
-
-def test_runs_that_say_something_are_no_names() -> None:
-    lexicon = load_lexicon(domain="none")
-    runs = ["這次魚池", "魚池小孩", "魚池乾淨", "水族魚池"]
-    docs = [Doc.of(run, (Token(0, len(run), "NOUN", 0, "root"),)) for run in runs * 3]
-    assert [name.word for name in find_noun_compounds(docs, lexicon, [])] == ["水族魚池"]
-
-
 @pytest.mark.parametrize(
     ("word", "meaning"),
     [("魚塘經理", "staff"), ("水族館大廳", "place.generic"), ("鱗", "thing"), ("koi", "thing")],
@@ -544,33 +511,42 @@ def test_what_a_page_says_is_read_once_and_what_a_person_says_every_time() -> No
     assert second == "[" + " " * 15 + "] " + " " * 9 + "！房間好。" and len(second) == len(texts[1])
 
 
-def test_places_times_and_function_words_are_no_candidates() -> None:
+@pytest.mark.parametrize(
+    ("kind", "word"),
+    [
+        ("aspect", "上海"),
+        ("aspect", "夜裡"),
+        ("opinion", "此時"),
+        ("aspect", "長安路"),
+        ("aspect", "房間"),
+        ("aspect", "房間隔音"),
+        ("aspect", "老闆的魚"),
+        ("opinion", "不乾淨"),
+        ("opinion", "乾淨舒服"),
+        ("opinion", "vivace"),
+    ],
+)
+def test_names_times_known_words_and_what_rules_compose_are_not_proposed(kind: str, word: str) -> None:
     lexicon = load_lexicon(domain="none")
-    words = {"上海": "PROPN", "夜裡": "NOUN", "此時": "NOUN", "珊瑚": "NOUN"}
-    docs = [
-        Doc.of(f"{word}很乾淨", (Token(0, len(word), pos, len(word) + 1, "nsubj"),
-                               Token(len(word), len(word) + 1, "ADV", 2, "advmod"),
-                               Token(len(word) + 1, len(word) + 3, "ADJ", 2, "root")))
-        for word, pos in words.items() for _ in range(3)
-    ]  # fmt: skip
-    counts = induce(docs, lexicon).counts
-    assert (counts["name"], counts["time"], counts["function"]) == (1, 1, 1)
+    assert not can_be_proposed(kind, word, lexicon)
+    assert can_be_proposed("aspect", "珊瑚缸", lexicon) and can_be_proposed("aspect", "vivace", lexicon)
+    assert can_be_proposed("opinion", "瑩亮", lexicon)
 
 
-def test_a_model_s_findings_speak_for_words_and_turn_with_a_negator() -> None:
+def test_what_a_model_finds_is_counted_without_negators_and_words_of_degree() -> None:
     lexicon = load_lexicon(domain="none")
-    aspect, opinion = Element("珊瑚", ((0, 2),)), Element("不瑩亮", ((3, 6),))
-    made = Triplet(aspect, aspect, opinion, opinion, "NEG", 2.5)
-    assert locate((made,), lexicon) == [Found(0, 2, False), Found(4, 6, True, 1)]
-    fixed = Element("無可挑剔", ((3, 7),))
-    whole = locate((Triplet(aspect, aspect, fixed, fixed, "POS", 8.0),), lexicon)
-    assert whole[1] == Found(3, 7, True, 1), "挑剔 in it says nothing"
-    doc = Doc.of(
-        "珊瑚很瑩亮", (Token(0, 2, "NOUN", 2, "nsubj"), Token(2, 3, "ADV", 2, "advmod"), Token(3, 5, "ADJ", 2, "root"))
-    )
-    found = {0: [Found(0, 2, False), Found(3, 5, True, 1)]}
-    uses = gather([doc], lexicon, {}, found)
-    assert (uses["珊瑚"].named, uses["瑩亮"].judging, uses["瑩亮"].praise) == (1, 1, 1)
+    aspect = Element("珊瑚", ((0, 2),))
+
+    def find(opinion: str, polarity: Polarity) -> Found:
+        element = Element(opinion, ((3, 3 + len(opinion)),))
+        made = Triplet(aspect, aspect, element, element, polarity, 5.0)
+        first, second = locate((made,), lexicon)
+        assert first == Found("aspect", 0, 2)
+        return second
+
+    assert find("不瑩亮", "NEG") == Found("opinion", 4, 6, 1)
+    assert find("很瑩亮", "POS") == Found("opinion", 4, 6, 1)
+    assert find("無可挑剔", "POS") == Found("opinion", 3, 7, 1), "挑剔 in it says nothing"
 
 
 def test_every_third_proposal_is_an_opinion() -> None:

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -16,11 +15,8 @@ from builder.core.records import Token
 from builder.language.lexicon.categories import like_name
 from builder.language.lexicon.check import KINDS, check
 from builder.language.lexicon.importers import Options, import_lexicon, rescaled
-from builder.language.lexicon.induce import InductionSettings, induce
-from builder.language.lexicon.links import gather
 from builder.language.lexicon.overlay import Overlay, write
 from builder.language.lexicon.resources import Lexicon, load_lexicon
-from builder.reviews.text import Clause, clauses
 
 SHARED = Path(__file__).parents[2] / "shared/data/lexicons"
 FILES = {
@@ -380,136 +376,9 @@ def test_the_lists_that_people_hold_are_imported_line_by_line(
     } <= read.aspects.keys()
 
 
-# --- induce
+# --- names
 
 
-@dataclass(frozen=True)
-class Read:
-    text: str
-    tokens: Sequence[Token]
-    clauses: Sequence[Clause]
-
-
-def read(words: str) -> Read:
-    """A document from `word/TAG` and marks; the tree is flat, so that word order alone must do."""
-    text, tokens = "", []
-    for part in words.split():
-        word, _, tag = part.partition("/")
-        tokens.append(Token(len(text), len(text) + len(word), tag or "PUNCT", -1, "dep"))
-        text += word
-    return Read(text, tokens, clauses(text))
-
-
-REVIEWS = [
-    "牛肉麵/NOUN 很/ADV 好吃/ADJ ， 湯頭/NOUN 非常/ADV 香/ADJ 。",
-    "牛肉麵/NOUN 很/ADV 難吃/ADJ ， 湯頭/NOUN 太/ADV 鹹/ADJ 。",
-    "店員/NOUN 很/ADV 親切/ADJ 。 味道/NOUN 普通/ADJ 。",
-    "店員/NOUN 太/ADV 冷淡/ADJ ， 味道/NOUN 難吃/ADJ 。",
-    "今天/NOUN 我們/PRON 看/VERB 公車/NOUN 。",
-    "公車/NOUN 我們/PRON 看/VERB 。",
-    # 酥鬆 is good, 軟爛 is bad, 花枝羹 is a dish; 公文 is none of them, 陳小雨 a person.
-    "牛肉麵/NOUN 很/ADV 好吃/ADJ ， 湯頭/NOUN 非常/ADV 酥鬆/ADJ 。",
-    "味道/NOUN 非常/ADV 香/ADJ ， 牛肉麵/NOUN 很/ADV 酥鬆/ADJ 。",
-    "店員/NOUN 很/ADV 親切/ADJ ， 牛肉麵/NOUN 很/ADV 酥鬆/ADJ 。",
-    "牛肉麵/NOUN 很/ADV 難吃/ADJ ， 湯頭/NOUN 很/ADV 軟爛/ADJ 。",
-    "店員/NOUN 很/ADV 冷淡/ADJ ， 牛肉麵/NOUN 很/ADV 軟爛/ADJ 。",
-    "味道/NOUN 太/ADV 鹹/ADJ ， 牛肉麵/NOUN 超/ADV 軟爛/ADJ 。",
-    "花枝羹/NOUN 很/ADV 好吃/ADJ 。",
-    "花枝羹/NOUN 和/CCONJ 牛肉麵/NOUN 很/ADV 香/ADJ 。",
-    "我們/PRON 看/VERB 公文/NOUN 。",
-    "陳小雨/PROPN 很/ADV 親切/ADJ 。",
-    "陳小雨/PROPN 很/ADV 親切/ADJ ， 公文/NOUN 看/VERB 。",
-]
-
-
-def test_double_propagation_finds_the_words_that_reviews_use_like_known_ones(lexicon: Lexicon) -> None:
-    induced = induce(map(read, REVIEWS), lexicon, InductionSettings())
-    opinions = {one.word: one for one in induced.opinions}
-    assert set(opinions) == {"酥鬆", "軟爛"}
-    assert {one.word for one in induced.aspects} == {"花枝羹"}
-    assert opinions["酥鬆"].valence is not None and opinions["軟爛"].valence is not None
-    assert opinions["酥鬆"].valence > 5 > opinions["軟爛"].valence
-    assert induced.reviews == len(REVIEWS) and induced.counts["name"] == 1
-    assert 0.5 <= induced.agreement <= 1
-
-
-def test_contrast_and_negation_turn_what_neighbours_say(lexicon: Lexicon) -> None:
-    turned = [
-        *REVIEWS[:6],
-        *["牛肉麵/NOUN 很/ADV 好吃/ADJ ， 但/CCONJ 湯頭/NOUN 很/ADV 糊爛/ADJ 。"] * 3,
-        *["湯頭/NOUN 不/ADV 香/ADJ ， 牛肉麵/NOUN 很/ADV 稀碎/ADJ 。"] * 3,
-    ]
-    straight = [line.replace("但/CCONJ ", "").replace("不/ADV", "很/ADV") for line in turned]
-    one, other = (
-        {c.word: c.valence for c in induce(map(read, lines), lexicon).opinions} for lines in (turned, straight)
-    )
-    assert one.keys() == other.keys() == {"糊爛", "稀碎"}
-    assert all((one[word] or 5) < (other[word] or 5) for word in one)
-
-
-def test_a_word_of_contrast_that_denies_now_and_then_denies_nothing_where_it_opens_a_clause(tmp_path: Path) -> None:
-    lexicon = load_lexicon(
-        make(tmp_path, negators="不過\tnot\n沒\tnot\n", contrast="不過\tbut\n儘管\tthough\n結果\tturn\n")
-    )
-    far = lambda word: gather([read(f"環境/NOUN 漂亮/ADJ ， {word}/ADV 糊爛/ADJ 。")], lexicon, {})["糊爛"].far["漂亮"]
-    near = lambda word: gather([read(f"環境/NOUN 漂亮/ADJ {word}/ADV 糊爛/ADJ 。")], lexicon, {})["糊爛"].near["漂亮"]
-    assert {word: far(word) for word in ("不過", "儘管", "可惜", "沒", "結果")} == {
-        "不過": -1,
-        "儘管": -1,
-        "可惜": -1,
-        "沒": -1,
-        "結果": 1,
-    }
-    assert {word: near(word) for word in ("不過", "沒", "結果")} == {"不過": 1, "沒": -1, "結果": 1}
-    assert gather([read("環境/NOUN 漂亮/ADJ ， 不過/ADV 糊爛/ADJ 。")], lexicon, {})["糊爛"].negated == 0
-
-
-def test_ratings_move_valences(lexicon: Lexicon) -> None:
-    lines = [line for line in REVIEWS if "酥鬆" not in line and "軟爛" not in line] + [
-        "湯頭/NOUN 很/ADV 怪奇/ADJ 。"
-    ] * 3
-    good = {i: 5.0 if "好吃" in line or "香" in line or "親切" in line else 1.0 for i, line in enumerate(lines)}
-    values = [
-        next(
-            c.valence
-            for c in induce(
-                map(read, lines), lexicon, InductionSettings(ratings=good | {len(lines) - k: stars for k in (1, 2, 3)})
-            ).opinions
-            if c.word == "怪奇"
-        )
-        for stars in (1.0, 5.0)
-    ]
-    assert values[0] is not None and values[1] is not None and values[0] < values[1]
-
-
-def test_induction_is_deterministic_and_survives_an_empty_corpus(lexicon: Lexicon) -> None:
-    assert induce(map(read, REVIEWS), lexicon) == induce(map(read, REVIEWS), lexicon)
-    empty = induce([], lexicon)
-    assert (empty.opinions, empty.aspects, empty.reviews) == ((), (), 0)
-
-
-def test_single_characters_and_composed_words_are_not_proposed(lexicon: Lexicon) -> None:
-    lines = [
-        *REVIEWS,
-        *["湯頭/NOUN 很/ADV 糯/ADJ 。"] * 4,
-        "湯頭/NOUN 很/ADV 不香/ADJ 。",
-        "湯頭/NOUN 很/ADV 香Q/ADJ 。",
-    ]
-    induced = induce(map(read, lines), lexicon)
-    assert {"糯", "不香", "香q"}.isdisjoint(one.word for one in induced.opinions)
-    assert induced.counts["composed"] == 1 and induced.counts["support"] >= 1 and induced.counts["script"] == 1
-    assert "糯" in {one.word for one in induce(map(read, lines * 3), lexicon).opinions}
-
-
-@pytest.mark.parametrize(
-    ("word", "proper", "name"),
-    [
-        ("陳小雨", 1.0, True),
-        ("小美姐", 0.0, True),
-        ("長安路", 0.0, True),
-        ("東坡牛肉麵", 1.0, False),
-        ("酥鬆", 0.0, False),
-    ],
-)
-def test_names_are_told_from_dishes(lexicon: Lexicon, word: str, proper: float, name: bool) -> None:
-    assert like_name(word, proper, lexicon) is name
+@pytest.mark.parametrize("word", ["小美姐", "長安路", "陳師傅", "東區書店"])
+def test_words_that_end_as_names_do_are_told_from_others(word: str) -> None:
+    assert like_name(word) and not like_name("東坡肉") and not like_name("酥鬆")
