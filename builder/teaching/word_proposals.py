@@ -1,8 +1,8 @@
 """Words that a domain may lack, for a person to answer: what the shipped model finds in raw reviews.
 
 In: texts, the lexicon of the domain below. Out: `Proposal`s. The model knows no lexicon and reads some of the reviews.
-A word is proposed that it takes for an aspect or an opinion in several of them, and that no table holds. Sentences
-that came before word by word are a page's, not a person's, and are read once.
+A word is proposed that it takes for an aspect or an opinion, that several reviews hold, and no table. Sentences that
+came before word by word are a page's, not a person's, and are read once.
 
 What each word of a pack changes in raw reviews, before it is kept.
 
@@ -15,9 +15,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 
 from builder.core.edges import clashes
 from builder.core.records import Triplet
@@ -32,7 +33,7 @@ from builder.learning.task import Progress
 from builder.pipeline.rule_report import quote
 from builder.reviews.privacy.place_names import tagged
 from builder.reviews.script import HAN, converter
-from builder.reviews.text import view
+from builder.reviews.text import View, view
 
 # ---- Proposals
 
@@ -42,14 +43,20 @@ _SENTENCE = re.compile(r"[^。！？!?；;：:\n\[\]【】()（）]+")
 _DIGITS = re.compile(r"[0-9０-９]+")
 _REPEATED = 8
 """A sentence of so many characters is blanked where it came before."""
-_LONGEST = {"aspect": 8, "opinion": 6}
+_LONGEST = {"aspect": 8, "opinion": 4}
+_SINGLE = 5
+"""A character is proposed as an opinion where the model finds it in so many reviews."""
 _RARELY = 20
-"""Most uses of an aspect judge nothing: a model that names it in one of so many reviews says enough."""
+"""Most uses of an aspect judge nothing: a model that finds it in one of so many reviews says enough."""
+_FLOOR = 0.2
+"""Less probable opinions are not asked about."""
 _LATIN = re.compile(r"[a-z]{2,12}")
 _NO_WORDS = frozenset(["nr", "ns", "nt", "t", "m", "c", "d", "p", "r"])
 """What the dictionary calls names, times, numbers, and words that neither name nor judge."""
+_PARTICLES = frozenset("了點些")
+_DENIALS = ("沒有", "不是")
+"""An opinion that begins so is a statement of its own: 沒有湯."""
 _SIGNS = {"POS": 1, "NEG": -1, "NEU": 0}
-_POLARITIES = {sign: polarity for polarity, sign in _SIGNS.items()}
 
 
 def blank_repeated(texts: Sequence[str]) -> list[str]:
@@ -75,8 +82,8 @@ def blank_repeated(texts: Sequence[str]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """An aspect or an opinion in a view: [start, end), an opinion without negators and words of degree before it.
-    `sign` is what an opinion says without these: 1, -1, or 0 for neither.
+    """An aspect or an opinion in a view: [start, end), an opinion without words of degree before it. `sign` is what an
+    opinion says: 1, -1, or 0 for neither.
     """
 
     kind: str
@@ -92,46 +99,58 @@ class _Mentions:
     places: dict[int, tuple[int, int]] = field(default_factory=dict)
     signs: int = 0
 
+    @property
+    def polarity(self) -> str:
+        mean = self.signs / len(self.places)
+        return "NEU" if abs(mean) < 1 / 2 else "POS" if mean > 0 else "NEG"
+
 
 def propose_words(
     texts: Sequence[str], lexicon: Lexicon, support: int, progress: Progress | None = None
 ) -> list[Proposal]:
-    """Aspects and opinions that the lexicon does not hold, and that the shipped model finds in `support` reviews or
-    more. It reads `_READ` characters altogether.
+    """Words that the lexicon does not hold and `support` reviews do: aspects that the shipped model finds in so many,
+    and opinions that it finds in one. It reads `_READ` characters altogether.
     """
     from builder.models.shipped import open_reader
 
     views = [view(text, lexicon.variants) for text in texts]
     step = -(-sum(len(own.text) for own in views) // _READ) or 1
     chosen = range(0, len(views), step)
-    found = open_reader().predict([views[at].text for at in chosen], progress)
+    read = open_reader().predict([views[at].text for at in chosen], progress)
+    found = {at: locate(triplets, lexicon) for at, triplets in zip(chosen, read, strict=True)}
+    return choose_words(texts, views, found, lexicon, support)
+
+
+def choose_words(
+    texts: Sequence[str], views: Sequence[View], found: Mapping[int, Sequence[Found]], lexicon: Lexicon, support: int
+) -> list[Proposal]:
+    """The proposals of what a model found, by index of the text, in some of the views."""
     mentions: dict[tuple[str, str], _Mentions] = {}
-    for at, triplets in zip(chosen, found, strict=True):
-        for one in locate(triplets, lexicon):
+    for at, findings in found.items():
+        for one in findings:
             own = mentions.setdefault((one.kind, views[at].text[one.start : one.end].lower()), _Mentions())
             own.places.setdefault(at, (one.start, one.end))
             own.signs += one.sign
-    read = [views[at].text.lower() for at in chosen]
+    counts = {key: len(own.places) for key, own in mentions.items()}
+    read = [views[at].text.lower() for at in found]
     out = []
     for (kind, word), own in mentions.items():
-        named, holding = len(own.places), sum(word in text for text in read)
-        other = mentions.get(("opinion" if kind == "aspect" else "aspect", word), _Mentions())
-        rare = kind == "aspect" and named * _RARELY < holding
-        if named < support or named <= len(other.places) or rare or not can_be_proposed(kind, word, lexicon):
+        named, holding, is_aspect = counts[kind, word], sum(word in text for text in read), kind == "aspect"
+        confidence = 1 - 0.5**named if is_aspect else named / (holding + 2)
+        rare = named * _RARELY < holding if is_aspect else confidence < _FLOOR
+        other = counts.get(("opinion" if is_aspect else "aspect", word), 0)
+        least = _SINGLE if len(word) == 1 else support if is_aspect else 1
+        reviews = sum(word in own.text.lower() for own in views)
+        if rare or reviews < support or named < least or named <= other:
+            continue
+        if not can_be_proposed(kind, word, lexicon, counts):
             continue
         at, place = next(iter(own.places.items()))
         start, end = views[at].to_source(place)
-        out.append(
-            Proposal(
-                kind,
-                texts[at][start:end],
-                guess_class(word, lexicon) if kind == "aspect" else _POLARITIES[round(own.signs / named)],
-                round(1 - 0.5**named if kind == "aspect" else named / (holding + 1), 3),
-                sum(word in own.text.lower() for own in views),
-                f"found in {named} of {counted(holding, 'review')} that the model read and that hold it",
-                " ".join(quote(texts[at], start, end).split()),
-            )
-        )
+        meaning = guess_class(word, lexicon) if is_aspect else own.polarity
+        evidence = f"found in {named} of {counted(holding, 'review')} that the model read and that hold it"
+        sentence = " ".join(quote(texts[at], start, end).split())
+        out.append(Proposal(kind, texts[at][start:end], meaning, round(confidence, 3), reviews, evidence, sentence))
     return out
 
 
@@ -140,36 +159,46 @@ def locate(triplets: Sequence[Triplet], lexicon: Lexicon) -> list[Found]:
     out = []
     for triplet in triplets:
         out.append(Found("aspect", *triplet.aspect.spans[-1]))
-        word, sign = triplet.opinion.text, _SIGNS[triplet.polarity]
-        start, end = triplet.opinion.spans[-1]
+        if len(triplet.opinion.spans) > 1:
+            continue  # what stands between is a part of it: no word
+        word, end = triplet.opinion.text, triplet.opinion.spans[0][1]
         while word not in lexicon.opinions:
-            heads = [word[:cut] for cut in range(1, len(word) - 1)]
-            heads = [head for head in heads if head in lexicon.negators or head in lexicon.degree]
+            heads = [word[:cut] for cut in range(1, len(word)) if word[:cut] in lexicon.degree]
             if not heads:
                 break
-            sign = -sign if heads[-1] in lexicon.negators else sign
             word = word.removeprefix(heads[-1])
-        if start <= end - len(word):
-            out.append(Found("opinion", end - len(word), end, sign))
+        out.append(Found("opinion", end - len(word), end, _SIGNS[triplet.polarity]))
     return out
 
 
-def can_be_proposed(kind: str, word: str, lexicon: Lexicon) -> bool:
-    """Whether a word may be new: no table holds it, rules do not put it together of known words, and it is no name of
-    a person or a place, no time and no function word.
+def can_be_proposed(
+    kind: str, word: str, lexicon: Lexicon, counts: Mapping[tuple[str, str], int] = MappingProxyType({})
+) -> bool:
+    """Whether a word may be new: no table holds it, it is not put together of words that are known or that as many
+    reviews hold by `counts`, and it is no name of a person or a place, no time and no function word. An opinion is no
+    noun, and begins with no adverb.
     """
     own, is_aspect = lexicon, kind == "aspect"
     known = (own.opinions, own.aspects, own.degree, own.negators, own.irrealis, own.general, own.not_aspects)
     wordlike = all(map(HAN.match, word)) or (is_aspect and _LATIN.fullmatch(word))
-    if not wordlike or not 2 <= len(word) <= _LONGEST[kind] or "的" in word or like_name(word):
+    if not wordlike or len(word) > _LONGEST[kind] or "的" in word or _is_in(word, known):
+        return False
+    if is_aspect and (len(word) == 1 or like_name(word)):
         return False
     heads, tails = (own.aspects,), (own.aspects, own.opinions)
     if not is_aspect:
-        heads, tails = (own.opinions, own.negators, own.degree), (own.opinions,)
-    parts = [(word[:cut], word[cut:]) for cut in range(2 if is_aspect else 1, len(word))]
-    if _is_in(word, known) or any(_is_in(first, heads) and _is_in(last, tails) for first, last in parts):
-        return False
+        heads, tails = (own.opinions, own.negators, own.degree), (own.opinions, _PARTICLES)
+    least = counts.get((kind, word), 1)
+    for cut in range(2 if is_aspect else 1, len(word)):
+        first, last = word[:cut], word[cut:]
+        begins = _is_in(first, heads) or counts.get((kind, first), 0) >= least
+        if begins and (_is_in(last, tails) or counts.get((kind, last), 0) >= least):
+            return False
+        if not is_aspect and first in _DENIALS:
+            return False
     tags = [tag for _, tag in tagged(converter("t2s")(word))]
+    if not is_aspect:
+        return tags != ["n"] and tags[0] not in _NO_WORDS
     return len(tags) > 1 or tags[0] not in _NO_WORDS
 
 
