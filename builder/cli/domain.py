@@ -85,7 +85,7 @@ def start(
     type=click.IntRange(1),
     default=2,
     show_default=True,
-    help="The model finds a word in at least so many reviews.",
+    help="A word stands in at least so many reviews.",
 )
 @click.option("--over", default=CORE, show_default=True, help="The domain whose words and rules it adds to.")
 def new(
