@@ -253,7 +253,7 @@ def _show(aspect: Element, lexicon: Lexicon) -> str:
 
 def _can_be_word(word: str) -> bool:
     latin = word.isascii() and word.isalnum() and not word.isdigit()
-    return _SHORTEST <= len(word) <= _LONGEST and (latin or all(map(HAN.match, word)))
+    return "的" not in word and _SHORTEST <= len(word) <= _LONGEST and (latin or all(map(HAN.match, word)))
 
 
 def _find_class(word: str, learnt: Mapping[str, str], lexicon: Lexicon) -> str:

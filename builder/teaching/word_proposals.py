@@ -132,18 +132,17 @@ def choose_words(
             own.places.setdefault(at, (one.start, one.end))
             own.signs += one.sign
     counts = {key: len(own.places) for key, own in mentions.items()}
-    read = [views[at].text.lower() for at in found]
+    lower = [own.text.lower() for own in views]
     out = []
     for (kind, word), own in mentions.items():
-        named, holding, is_aspect = counts[kind, word], sum(word in text for text in read), kind == "aspect"
-        confidence = 1 - 0.5**named if is_aspect else named / (holding + 2)
-        rare = named * _RARELY < holding if is_aspect else confidence < _FLOOR
+        named, is_aspect = counts[kind, word], kind == "aspect"
         other = counts.get(("opinion" if is_aspect else "aspect", word), 0)
         least = _SINGLE if len(word) == 1 else support if is_aspect else 1
-        reviews = sum(word in own.text.lower() for own in views)
-        if rare or reviews < support or named < least or named <= other:
+        if named < least or named <= other or not can_be_proposed(kind, word, lexicon, counts):
             continue
-        if not can_be_proposed(kind, word, lexicon, counts):
+        reviews, holding = sum(word in text for text in lower), sum(word in lower[at] for at in found)
+        confidence = 1 - 0.5**named if is_aspect else named / (holding + 2)
+        if reviews < support or (named * _RARELY < holding if is_aspect else confidence < _FLOOR):
             continue
         at, place = next(iter(own.places.items()))
         start, end = views[at].to_source(place)
@@ -185,9 +184,8 @@ def can_be_proposed(
         return False
     if is_aspect and (len(word) == 1 or like_name(word)):
         return False
-    heads, tails = (own.aspects,), (own.aspects, own.opinions)
-    if not is_aspect:
-        heads, tails = (own.opinions, own.negators, own.degree), (own.opinions, _PARTICLES)
+    heads: Sequence[Collection[str]] = (own.aspects,) if is_aspect else (own.opinions, own.negators, own.degree)
+    tails: Sequence[Collection[str]] = (own.opinions, own.aspects if is_aspect else _PARTICLES)
     least = counts.get((kind, word), 1)
     for cut in range(2 if is_aspect else 1, len(word)):
         first, last = word[:cut], word[cut:]
