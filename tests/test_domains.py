@@ -31,8 +31,9 @@ from builder.language.lexicon.rules import load_rules
 from builder.pages.word_page import SheetBook
 from builder.pipeline.rule_report import quote
 from builder.release.origin import name_reviews
+from builder.reviews.text import view
 from builder.teaching.domain_packs import blank_markup
-from builder.teaching.word_proposals import Found, blank_repeated, can_be_proposed, locate
+from builder.teaching.word_proposals import Found, blank_repeated, can_be_proposed, choose_words, locate
 
 HOTEL = [
     "櫃檯人員很親切，可惜魚缸很髒",
@@ -533,7 +534,7 @@ def test_names_times_known_words_and_what_rules_compose_are_not_proposed(kind: s
     assert can_be_proposed("opinion", "瑩亮", lexicon)
 
 
-def test_what_a_model_finds_is_counted_without_negators_and_words_of_degree() -> None:
+def test_what_a_model_finds_is_counted_without_words_of_degree() -> None:
     lexicon = load_lexicon(domain="none")
     aspect = Element("珊瑚", ((0, 2),))
 
@@ -544,9 +545,33 @@ def test_what_a_model_finds_is_counted_without_negators_and_words_of_degree() ->
         assert first == Found("aspect", 0, 2)
         return second
 
-    assert find("不瑩亮", "NEG") == Found("opinion", 4, 6, 1)
     assert find("很瑩亮", "POS") == Found("opinion", 4, 6, 1)
+    assert find("不瑩亮", "NEG") == Found("opinion", 3, 6, -1)
     assert find("無可挑剔", "POS") == Found("opinion", 3, 7, 1), "挑剔 in it says nothing"
+
+
+def test_a_word_is_proposed_by_the_reviews_that_hold_it_and_not_beside_its_parts() -> None:
+    lexicon = load_lexicon(domain="none")
+    texts = ["珊瑚很瑩亮", "珊瑚瑩亮", "珊瑚缸不瑩亮", "珊瑚缸好", "珊瑚態度好"]
+    places = [
+        ("珊瑚", "瑩亮", 1),
+        ("珊瑚", "瑩亮", 1),
+        ("珊瑚缸", "不瑩亮", -1),
+        ("珊瑚缸", "好", 1),
+        ("珊瑚態度", "好", 1),
+    ]
+    found = {}
+    for at, (text, (aspect, opinion, sign)) in enumerate(zip(texts, places, strict=True)):
+        start = text.index(opinion)
+        found[at] = [Found("aspect", 0, len(aspect)), Found("opinion", start, start + len(opinion), sign)]
+    views = [view(text, lexicon.variants) for text in texts]
+    rows = choose_words(texts, views, found, lexicon, support=2)
+    assert [(row.kind, row.word, row.meaning, row.reviews) for row in rows] == [
+        ("aspect", "珊瑚", "thing", 5),
+        ("opinion", "瑩亮", "POS", 3),
+        ("aspect", "珊瑚缸", guess_class("珊瑚缸", lexicon), 2),
+    ]
+    assert rows[1].sentence == "珊瑚很【瑩亮】" and "2 of 3 reviews" in rows[1].evidence
 
 
 def test_every_third_proposal_is_an_opinion() -> None:

@@ -37,8 +37,8 @@ from builder.reviews.text import View, view
 
 # ---- Proposals
 
-_READ = 60_000
-"""The model reads so many characters, of reviews that lie evenly: two or three minutes of a core."""
+_READ = 100_000
+"""The model reads so many characters, of reviews that lie evenly: some three minutes of a core."""
 _SENTENCE = re.compile(r"[^。！？!?；;：:\n\[\]【】()（）]+")
 _DIGITS = re.compile(r"[0-9０-９]+")
 _REPEATED = 8
@@ -141,7 +141,7 @@ def choose_words(
         if named < least or named <= other or not can_be_proposed(kind, word, lexicon, counts):
             continue
         reviews, holding = sum(word in text for text in lower), sum(word in lower[at] for at in found)
-        confidence = 1 - 0.5**named if is_aspect else named / (holding + 2)
+        confidence = named / ((named if is_aspect else holding) + 2)
         if reviews < support or (named * _RARELY < holding if is_aspect else confidence < _FLOOR):
             continue
         at, place = next(iter(own.places.items()))
