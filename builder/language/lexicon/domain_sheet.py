@@ -1,4 +1,4 @@
-"""The sheet of a new domain: what induction proposes, for yes and no, and the lexicons that become of the answers.
+"""The sheet of a new domain: what is proposed, for yes and no, and the lexicons that become of the answers.
 
 In: proposals. Out: `candidates.csv` in the folder of the pack, the most valuable first, with a sentence each; and of
 `lexicons/` what comes from the sheet, written anew: the words in `candidates.tsv`, and rows of the tables of classes
