@@ -19,21 +19,21 @@ from reading import written
 from builder import Extractor
 from builder.cli.domain import domain
 from builder.core.errors import ConfigError, InputError, ResourceError
-from builder.core.records import Element, Token, Triplet
-from builder.engine import Doc, make_engine
+from builder.core.records import Element, Polarity, Triplet
+from builder.engine import make_engine
 from builder.engine.reader import Recipe, extract, make_reader
+from builder.language.lexicon.categories import guess_class
 from builder.language.lexicon.domain_sheet import Proposal, order_proposals, read_sheet
 from builder.language.lexicon.folders import Folders
-from builder.language.lexicon.induce import induce
-from builder.language.lexicon.links import Found, gather
-from builder.language.lexicon.noun_compounds import find_noun_compounds
 from builder.language.lexicon.packs import find_pack, list_layers, list_packs
 from builder.language.lexicon.resources import load_lexicon
 from builder.language.lexicon.rules import load_rules
 from builder.pages.word_page import SheetBook
+from builder.pipeline.rule_report import quote
 from builder.release.origin import name_reviews
+from builder.reviews.text import view
 from builder.teaching.domain_packs import blank_markup
-from builder.teaching.word_proposals import blank_repeated, guess_class, locate
+from builder.teaching.word_proposals import Found, blank_repeated, can_be_proposed, choose_words, locate
 
 HOTEL = [
     "櫃檯人員很親切，可惜魚缸很髒",
@@ -314,7 +314,7 @@ def test_a_pack_is_made_answered_and_used_from_raw_reviews_alone(reviews: Path, 
     assert "proposals from 6 reviews" in told
     proposals = {row.word: row for row in read_sheet(pack)}
     assert {"魚缸", "珊瑚", "海葵"} <= proposals.keys()
-    assert proposals["魚缸"].kind == "aspect" and "association" in proposals["魚缸"].evidence
+    assert proposals["魚缸"].kind == "aspect" and "that the model read" in proposals["魚缸"].evidence
     assert "魚缸" in proposals["魚缸"].sentence
     sheet = pack / "candidates.csv"
     with sheet.open(encoding="utf-8-sig", newline="") as file:
@@ -439,6 +439,8 @@ def test_the_page_of_a_pack_is_worked_by_key_and_hides_no_character(reviews: Pat
             assert browser.text("#count") == f"2 / {len(rows)}"
             browser.run("document.querySelector('#classes').open = true")
             assert "thing" in browser.text("#own")
+            other = browser.run("sentence('【特價】这个【鱼缸】很亮', '魚缸').innerHTML")
+            assert other == '【特價】这个<mark class="o">鱼缸</mark>很亮'
             assert browser.troubles == []
         finally:
             browser.close()
@@ -463,37 +465,6 @@ def test_a_class_with_a_strange_name_or_role_changes_nothing(
     with pytest.raises(ValueError, match=fault):
         SheetBook(pack).change_class(change)
     assert (pack / "candidates.csv").read_bytes() == before
-
-
-def test_runs_of_nouns_that_begin_with_a_measure_or_that_rules_compose_are_no_names() -> None:
-    texts = [
-        "這台琴弓很輕",
-        "那台琴弓很貴",
-        "琴弓不錯",
-        "琴弓外觀好看",
-        "琴弓外觀漂亮",
-        "琴弓舒服",
-        "vivace很好",
-        "vivace不錯",
-        "今天琴弓有點準時",
-        "雖然琴弓有點準時",
-        "可惜琴弓有點班次少",
-        "覺得琴弓有點班次少",
-    ]
-    reader = make_reader(Recipe(folders=Folders(domain="none")))
-    names = {
-        name.word for name in find_noun_compounds([r.doc for r in reader.read(texts)], reader.lexicon, [], support=2)
-    }
-    assert {"琴弓", "vivace"} <= names and not [
-        name for name in names if name in ("台琴弓", "琴弓外觀") or "有點" in name
-    ]
-
-
-def test_runs_that_say_something_are_no_names() -> None:
-    lexicon = load_lexicon(domain="none")
-    runs = ["這次魚池", "魚池小孩", "魚池乾淨", "水族魚池"]
-    docs = [Doc.of(run, (Token(0, len(run), "NOUN", 0, "root"),)) for run in runs * 3]
-    assert [name.word for name in find_noun_compounds(docs, lexicon, [])] == ["水族魚池"]
 
 
 @pytest.mark.parametrize(
@@ -541,33 +512,66 @@ def test_what_a_page_says_is_read_once_and_what_a_person_says_every_time() -> No
     assert second == "[" + " " * 15 + "] " + " " * 9 + "！房間好。" and len(second) == len(texts[1])
 
 
-def test_places_times_and_function_words_are_no_candidates() -> None:
+@pytest.mark.parametrize(
+    ("kind", "word"),
+    [
+        ("aspect", "上海"),
+        ("aspect", "夜裡"),
+        ("opinion", "此時"),
+        ("aspect", "長安路"),
+        ("aspect", "房間"),
+        ("aspect", "房間隔音"),
+        ("aspect", "老闆的魚"),
+        ("opinion", "不乾淨"),
+        ("opinion", "乾淨舒服"),
+        ("opinion", "vivace"),
+    ],
+)
+def test_names_times_known_words_and_what_rules_compose_are_not_proposed(kind: str, word: str) -> None:
     lexicon = load_lexicon(domain="none")
-    words = {"上海": "PROPN", "夜裡": "NOUN", "此時": "NOUN", "珊瑚": "NOUN"}
-    docs = [
-        Doc.of(f"{word}很乾淨", (Token(0, len(word), pos, len(word) + 1, "nsubj"),
-                               Token(len(word), len(word) + 1, "ADV", 2, "advmod"),
-                               Token(len(word) + 1, len(word) + 3, "ADJ", 2, "root")))
-        for word, pos in words.items() for _ in range(3)
-    ]  # fmt: skip
-    counts = induce(docs, lexicon).counts
-    assert (counts["name"], counts["time"], counts["function"]) == (1, 1, 1)
+    assert not can_be_proposed(kind, word, lexicon)
+    assert can_be_proposed("aspect", "珊瑚缸", lexicon) and can_be_proposed("aspect", "vivace", lexicon)
+    assert can_be_proposed("opinion", "瑩亮", lexicon)
 
 
-def test_a_model_s_findings_speak_for_words_and_turn_with_a_negator() -> None:
+def test_what_a_model_finds_is_counted_without_words_of_degree() -> None:
     lexicon = load_lexicon(domain="none")
-    aspect, opinion = Element("珊瑚", ((0, 2),)), Element("不瑩亮", ((3, 6),))
-    made = Triplet(aspect, aspect, opinion, opinion, "NEG", 2.5)
-    assert locate((made,), lexicon) == [Found(0, 2, False), Found(4, 6, True, 1)]
-    fixed = Element("無可挑剔", ((3, 7),))
-    whole = locate((Triplet(aspect, aspect, fixed, fixed, "POS", 8.0),), lexicon)
-    assert whole[1] == Found(3, 7, True, 1), "挑剔 in it says nothing"
-    doc = Doc.of(
-        "珊瑚很瑩亮", (Token(0, 2, "NOUN", 2, "nsubj"), Token(2, 3, "ADV", 2, "advmod"), Token(3, 5, "ADJ", 2, "root"))
-    )
-    found = {0: [Found(0, 2, False), Found(3, 5, True, 1)]}
-    uses = gather([doc], lexicon, {}, found)
-    assert (uses["珊瑚"].named, uses["瑩亮"].judging, uses["瑩亮"].praise) == (1, 1, 1)
+    aspect = Element("珊瑚", ((0, 2),))
+
+    def find(opinion: str, polarity: Polarity) -> Found:
+        element = Element(opinion, ((3, 3 + len(opinion)),))
+        made = Triplet(aspect, aspect, element, element, polarity, 5.0)
+        first, second = locate((made,), lexicon)
+        assert first == Found("aspect", 0, 2)
+        return second
+
+    assert find("很瑩亮", "POS") == Found("opinion", 4, 6, 1)
+    assert find("不瑩亮", "NEG") == Found("opinion", 3, 6, -1)
+    assert find("無可挑剔", "POS") == Found("opinion", 3, 7, 1), "挑剔 in it says nothing"
+
+
+def test_a_word_is_proposed_by_the_reviews_that_hold_it_and_not_beside_its_parts() -> None:
+    lexicon = load_lexicon(domain="none")
+    texts = ["珊瑚很瑩亮", "珊瑚瑩亮", "珊瑚缸不瑩亮", "珊瑚缸好", "珊瑚態度好"]
+    places = [
+        ("珊瑚", "瑩亮", 1),
+        ("珊瑚", "瑩亮", 1),
+        ("珊瑚缸", "不瑩亮", -1),
+        ("珊瑚缸", "好", 1),
+        ("珊瑚態度", "好", 1),
+    ]
+    found = {}
+    for at, (text, (aspect, opinion, sign)) in enumerate(zip(texts, places, strict=True)):
+        start = text.index(opinion)
+        found[at] = [Found("aspect", 0, len(aspect)), Found("opinion", start, start + len(opinion), sign)]
+    views = [view(text, lexicon.variants) for text in texts]
+    rows = choose_words(texts, views, found, lexicon, support=2)
+    assert [(row.kind, row.word, row.meaning, row.reviews) for row in rows] == [
+        ("aspect", "珊瑚", "thing", 5),
+        ("opinion", "瑩亮", "POS", 3),
+        ("aspect", "珊瑚缸", guess_class("珊瑚缸", lexicon), 2),
+    ]
+    assert rows[1].sentence == "珊瑚很【瑩亮】" and "2 of 3 reviews" in rows[1].evidence
 
 
 def test_every_third_proposal_is_an_opinion() -> None:
@@ -609,6 +613,33 @@ def test_reviews_without_a_new_word_say_so(tmp_path: Path) -> None:
     path.write_text("text\n房間很乾淨\n房間很乾淨\n", encoding="utf-8")
     told = command("new", "inn", "--reviews", path, "--out", tmp_path / "inn")
     assert "few words are new" in told and "answer" not in told
+
+
+def test_a_pack_adds_to_the_words_of_a_shipped_domain(tmp_path: Path) -> None:
+    path, pack = tmp_path / "reviews.csv", tmp_path / "mine"
+    path.write_text("text\n" + "珊瑚飯很好吃，牛肉麵很香\n" * 3, encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"'food' is no domain to add words to; known: hotels, laptop, none, rest"):
+        command("new", "mine", "--reviews", path, "--out", pack, "--over", "food")
+    command("new", "mine", "--reviews", path, "--out", pack, "--over", "restaurant")
+    assert not {"牛肉麵", "好吃", "香"} & {row.word for row in read_sheet(pack)}
+    assert [layer.name for layer in list_layers(str(pack))] == ["restaurant", "mine"]
+    write_rows(pack, "aspect;珊瑚飯;food.dish;;;;;;")
+    command("accept", pack)
+    assert [str(triplet) for triplet in Extractor(domain=pack)("珊瑚飯很Q，牛肉麵很香")] == [
+        "珊瑚飯 · Q · POS",
+        "牛肉麵 · 香 · POS",
+    ]
+    assert "beside the domain restaurant:" in command("check", pack, "--reviews", path)
+    (pack / "over").write_text("food\n", encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"over: 'food' is no domain to add words to"):
+        Extractor(domain=pack)
+
+
+def test_a_sentence_is_quoted_around_its_word_and_cut_where_it_is_long() -> None:
+    text = "昨天來。湯頭很冰裂裂，下次再來！"
+    assert quote(text, 7, 10) == "湯頭很【冰裂裂】，下次再來"
+    assert quote(text, 0, 2) == "【昨天】來"
+    assert quote("好" * 100, 50, 51) == "…" + "好" * 24 + "【好】" + "好" * 24 + "…"
 
 
 def test_a_name_that_comes_with_builder_is_refused(reviews: Path, tmp_path: Path) -> None:

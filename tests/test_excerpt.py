@@ -113,6 +113,8 @@ def test_a_reply_may_follow_without_a_blank(text: str, part: str) -> None:
 
 def test_nothing_is_read_of_a_reply_alone() -> None:
     assert read_part("業主回應：謝謝您的支持，環境會更好") == ""
+    assert read_part("宾馆反馈 2023年5月17日 ： 环境会更好") == ""
+    assert read_part("跟酒店反馈：环境不好") == "跟酒店反馈：环境不好"
 
 
 @pytest.mark.parametrize(

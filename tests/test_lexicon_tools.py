@@ -5,9 +5,7 @@ the real files are read by path where they are.
 from __future__ import annotations
 
 import shutil
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -17,11 +15,8 @@ from builder.core.records import Token
 from builder.language.lexicon.categories import like_name
 from builder.language.lexicon.check import KINDS, check
 from builder.language.lexicon.importers import Options, import_lexicon, rescaled
-from builder.language.lexicon.induce import COLUMNS, InductionSettings, accept, induce, write_candidates
-from builder.language.lexicon.links import gather
 from builder.language.lexicon.overlay import Overlay, write
 from builder.language.lexicon.resources import Lexicon, load_lexicon
-from builder.reviews.text import Clause, clauses
 
 SHARED = Path(__file__).parents[2] / "shared/data/lexicons"
 FILES = {
@@ -381,213 +376,9 @@ def test_the_lists_that_people_hold_are_imported_line_by_line(
     } <= read.aspects.keys()
 
 
-# --- induce
+# --- names
 
 
-@dataclass(frozen=True)
-class Read:
-    text: str
-    tokens: Sequence[Token]
-    clauses: Sequence[Clause]
-
-
-def read(words: str) -> Read:
-    """A document from `word/TAG` and marks; the tree is flat, so that word order alone must do."""
-    text, tokens = "", []
-    for part in words.split():
-        word, _, tag = part.partition("/")
-        tokens.append(Token(len(text), len(text) + len(word), tag or "PUNCT", -1, "dep"))
-        text += word
-    return Read(text, tokens, clauses(text))
-
-
-REVIEWS = [
-    "牛肉麵/NOUN 很/ADV 好吃/ADJ ， 湯頭/NOUN 非常/ADV 香/ADJ 。",
-    "牛肉麵/NOUN 很/ADV 難吃/ADJ ， 湯頭/NOUN 太/ADV 鹹/ADJ 。",
-    "店員/NOUN 很/ADV 親切/ADJ 。 味道/NOUN 普通/ADJ 。",
-    "店員/NOUN 太/ADV 冷淡/ADJ ， 味道/NOUN 難吃/ADJ 。",
-    "今天/NOUN 我們/PRON 看/VERB 公車/NOUN 。",
-    "公車/NOUN 我們/PRON 看/VERB 。",
-    # 酥鬆 is good, 軟爛 is bad, 花枝羹 is a dish; 公文 is none of them, 陳小雨 a person.
-    "牛肉麵/NOUN 很/ADV 好吃/ADJ ， 湯頭/NOUN 非常/ADV 酥鬆/ADJ 。",
-    "味道/NOUN 非常/ADV 香/ADJ ， 牛肉麵/NOUN 很/ADV 酥鬆/ADJ 。",
-    "店員/NOUN 很/ADV 親切/ADJ ， 牛肉麵/NOUN 很/ADV 酥鬆/ADJ 。",
-    "牛肉麵/NOUN 很/ADV 難吃/ADJ ， 湯頭/NOUN 很/ADV 軟爛/ADJ 。",
-    "店員/NOUN 很/ADV 冷淡/ADJ ， 牛肉麵/NOUN 很/ADV 軟爛/ADJ 。",
-    "味道/NOUN 太/ADV 鹹/ADJ ， 牛肉麵/NOUN 超/ADV 軟爛/ADJ 。",
-    "花枝羹/NOUN 很/ADV 好吃/ADJ 。",
-    "花枝羹/NOUN 和/CCONJ 牛肉麵/NOUN 很/ADV 香/ADJ 。",
-    "我們/PRON 看/VERB 公文/NOUN 。",
-    "陳小雨/PROPN 很/ADV 親切/ADJ 。",
-    "陳小雨/PROPN 很/ADV 親切/ADJ ， 公文/NOUN 看/VERB 。",
-]
-
-
-def test_double_propagation_finds_the_words_that_reviews_use_like_known_ones(lexicon: Lexicon) -> None:
-    induced = induce(map(read, REVIEWS), lexicon, InductionSettings())
-    opinions = {one.word: one for one in induced.opinions}
-    assert set(opinions) == {"酥鬆", "軟爛"}
-    assert {one.word for one in induced.aspects} == {"花枝羹"}
-    assert opinions["酥鬆"].valence is not None and opinions["軟爛"].valence is not None
-    assert opinions["酥鬆"].valence > 5 > opinions["軟爛"].valence
-    assert induced.reviews == len(REVIEWS) and induced.counts["name"] == 1
-    assert 0.5 <= induced.agreement <= 1
-
-
-def test_contrast_and_negation_turn_what_neighbours_say(lexicon: Lexicon) -> None:
-    turned = [
-        *REVIEWS[:6],
-        *["牛肉麵/NOUN 很/ADV 好吃/ADJ ， 但/CCONJ 湯頭/NOUN 很/ADV 糊爛/ADJ 。"] * 3,
-        *["湯頭/NOUN 不/ADV 香/ADJ ， 牛肉麵/NOUN 很/ADV 稀碎/ADJ 。"] * 3,
-    ]
-    straight = [line.replace("但/CCONJ ", "").replace("不/ADV", "很/ADV") for line in turned]
-    one, other = (
-        {c.word: c.valence for c in induce(map(read, lines), lexicon).opinions} for lines in (turned, straight)
-    )
-    assert one.keys() == other.keys() == {"糊爛", "稀碎"}
-    assert all((one[word] or 5) < (other[word] or 5) for word in one)
-
-
-def test_a_word_of_contrast_that_denies_now_and_then_denies_nothing_where_it_opens_a_clause(tmp_path: Path) -> None:
-    lexicon = load_lexicon(
-        make(tmp_path, negators="不過\tnot\n沒\tnot\n", contrast="不過\tbut\n儘管\tthough\n結果\tturn\n")
-    )
-    far = lambda word: gather([read(f"環境/NOUN 漂亮/ADJ ， {word}/ADV 糊爛/ADJ 。")], lexicon, {})["糊爛"].far["漂亮"]
-    near = lambda word: gather([read(f"環境/NOUN 漂亮/ADJ {word}/ADV 糊爛/ADJ 。")], lexicon, {})["糊爛"].near["漂亮"]
-    assert {word: far(word) for word in ("不過", "儘管", "可惜", "沒", "結果")} == {
-        "不過": -1,
-        "儘管": -1,
-        "可惜": -1,
-        "沒": -1,
-        "結果": 1,
-    }
-    assert {word: near(word) for word in ("不過", "沒", "結果")} == {"不過": 1, "沒": -1, "結果": 1}
-    assert gather([read("環境/NOUN 漂亮/ADJ ， 不過/ADV 糊爛/ADJ 。")], lexicon, {})["糊爛"].negated == 0
-
-
-def test_ratings_move_valences(lexicon: Lexicon) -> None:
-    lines = [line for line in REVIEWS if "酥鬆" not in line and "軟爛" not in line] + [
-        "湯頭/NOUN 很/ADV 怪奇/ADJ 。"
-    ] * 3
-    good = {i: 5.0 if "好吃" in line or "香" in line or "親切" in line else 1.0 for i, line in enumerate(lines)}
-    values = [
-        next(
-            c.valence
-            for c in induce(
-                map(read, lines), lexicon, InductionSettings(ratings=good | {len(lines) - k: stars for k in (1, 2, 3)})
-            ).opinions
-            if c.word == "怪奇"
-        )
-        for stars in (1.0, 5.0)
-    ]
-    assert values[0] is not None and values[1] is not None and values[0] < values[1]
-
-
-def test_evidence_is_a_place_and_no_text(lexicon: Lexicon, tmp_path: Path) -> None:
-    induced = induce(map(read, REVIEWS), lexicon)
-    docs = [read(line) for line in REVIEWS]
-    for one in (*induced.opinions, *induced.aspects):
-        assert 1 <= len(one.evidence) <= 3
-        assert all(docs[review].text.startswith(one.word, offset) for review, offset in one.evidence)
-    write_candidates(induced, tmp_path / "c.tsv")
-    lines = (tmp_path / "c.tsv").read_text(encoding="utf-8").splitlines()
-    assert tuple(lines[0].split("\t")) == COLUMNS
-    assert all(line.endswith("\t") and "很" not in line for line in lines[1:])
-
-
-def test_induction_is_deterministic_and_survives_an_empty_corpus(lexicon: Lexicon) -> None:
-    assert induce(map(read, REVIEWS), lexicon) == induce(map(read, REVIEWS), lexicon)
-    empty = induce([], lexicon)
-    assert (empty.opinions, empty.aspects, empty.reviews) == ((), (), 0)
-
-
-def test_single_characters_and_composed_words_are_not_proposed(lexicon: Lexicon) -> None:
-    lines = [
-        *REVIEWS,
-        *["湯頭/NOUN 很/ADV 糯/ADJ 。"] * 4,
-        "湯頭/NOUN 很/ADV 不香/ADJ 。",
-        "湯頭/NOUN 很/ADV 香Q/ADJ 。",
-    ]
-    induced = induce(map(read, lines), lexicon)
-    assert {"糯", "不香", "香q"}.isdisjoint(one.word for one in induced.opinions)
-    assert induced.counts["composed"] == 1 and induced.counts["support"] >= 1 and induced.counts["script"] == 1
-    assert "糯" in {one.word for one in induce(map(read, lines * 3), lexicon).opinions}
-
-
-@pytest.mark.parametrize(
-    ("word", "proper", "name"),
-    [
-        ("陳小雨", 1.0, True),
-        ("小美姐", 0.0, True),
-        ("長安路", 0.0, True),
-        ("東坡牛肉麵", 1.0, False),
-        ("酥鬆", 0.0, False),
-    ],
-)
-def test_names_are_told_from_dishes(lexicon: Lexicon, word: str, proper: float, name: bool) -> None:
-    assert like_name(word, proper, lexicon) is name
-
-
-# --- candidate files
-
-
-def answered(tmp_path: Path, lexicon: Lexicon, answers: Mapping[str, str]) -> Path:
-    path = tmp_path / "c.tsv"
-    write_candidates(induce(map(read, REVIEWS), lexicon), path)
-    lines = path.read_text(encoding="utf-8").splitlines()
-    path.write_text(
-        "\n".join([lines[0], *(line + answers.get(line.split("\t")[1], "") for line in lines[1:])]), encoding="utf-8"
-    )
-    return path
-
-
-def test_accepted_candidates_become_an_overlay_that_loads(tmp_path: Path, lexicon: Lexicon) -> None:
-    overlay = accept(
-        answered(tmp_path, lexicon, {"酥鬆": "yes", "花枝羹": "Yes", "軟爛": "no"}), tmp_path / "mine", lexicon
-    )
-    read_back = load_lexicon(tmp_path / "lexicons", [tmp_path / "mine"])
-    assert read_back.opinions["酥鬆"].valence > 5 and read_back.aspects["花枝羹"].cls == "food.dish"
-    assert "軟爛" not in read_back.opinions and [(one.word, one.reason) for one in overlay.refused] == [
-        ("軟爛", "declined")
-    ]
-
-
-def test_confident_candidates_are_taken_unless_a_person_said_no(tmp_path: Path, lexicon: Lexicon) -> None:
-    path = answered(tmp_path, lexicon, {"軟爛": "no"})
-    overlay = accept(path, tmp_path / "mine", lexicon, confident=0.0)
-    assert Counter(word for word, _ in (*overlay.opinions, *overlay.aspects)) == Counter(["酥鬆", "花枝羹"])
-    with pytest.raises(ResourceError, match="no candidate is accepted"):
-        accept(path, tmp_path / "mine", lexicon, confident=1.1)
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ("\t軟爛\t", "\t軟爛\t12\t", "cells where 9 are due"),
-        ("kind\tword", "word\tkind", "this is no candidate file"),
-        ("food.dish", "food.nothing", "write one of the classes"),
-        ("opinion\t", "feeling\t", "kind 'feeling'"),
-        ("軟爛", "酥鬆", "stands in line"),
-    ],
-)
-def test_a_broken_candidate_file_is_refused_with_its_line(
-    tmp_path: Path, lexicon: Lexicon, old: str, new: str, message: str
-) -> None:
-    path = answered(tmp_path, lexicon, {"酥鬆": "yes"})
-    path.write_text(path.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
-    with pytest.raises(ResourceError, match=rf"c\.tsv:\d+: .*{message}"):
-        accept(path, tmp_path / "mine", lexicon)
-
-
-def test_a_file_of_version_0_7_is_read_and_written_with_the_columns_of_today(tmp_path: Path, lexicon: Lexicon) -> None:
-    path = answered(tmp_path, lexicon, {"酥鬆": "yes"})
-    lines = path.read_text(encoding="utf-8").splitlines()
-    path.write_text("\n".join([lines[0].removesuffix("answer") + "accept", *lines[1:]]), encoding="utf-8")
-    assert [word for word, _ in accept(path, tmp_path / "mine", lexicon).opinions] == ["酥鬆"]
-    assert write_candidates(induce(map(read, REVIEWS), lexicon), path) == 1
-    assert tuple(path.read_text(encoding="utf-8").splitlines()[0].split("\t")) == COLUMNS
-
-
-def test_an_answer_that_is_neither_yes_nor_no_is_refused(tmp_path: Path, lexicon: Lexicon) -> None:
-    with pytest.raises(ResourceError, match="'maybe' in the column answer"):
-        accept(answered(tmp_path, lexicon, {"酥鬆": "maybe"}), tmp_path / "mine", lexicon)
+@pytest.mark.parametrize("word", ["小美姐", "長安路", "陳師傅", "東區書店"])
+def test_words_that_end_as_names_do_are_told_from_others(word: str) -> None:
+    assert like_name(word) and not like_name("東坡肉") and not like_name("酥鬆")

@@ -15,7 +15,6 @@ from builder.core.errors import ResourceError
 from builder.core.records import Triplet
 from builder.engine.reader import Recipe, make_reader
 from builder.gold.pool import PoolSettings
-from builder.language.lexicon.candidate_scores import Endings
 from builder.language.lexicon.check import Lesson, add_entry, find_lessons
 from builder.language.lexicon.folders import folders_in
 from builder.language.lexicon.resources import load_lexicon
@@ -33,7 +32,7 @@ NEW = "湯頭很冰裂裂"
 def lessons(text: str, aspect: str, opinion: str, polarity: str) -> list[tuple[str, str, str, str]]:
     lexicon = load_lexicon()
     due = triplet(text, aspect, opinion, polarity)  # type: ignore[arg-type]
-    return [(row.table, row.word, row.meaning, row.before) for row in find_lessons(due, lexicon, Endings.of(lexicon))]
+    return [(row.table, row.word, row.meaning, row.before) for row in find_lessons(due, lexicon)]
 
 
 def test_a_word_that_the_lexicon_lacks_is_proposed_with_the_meaning_of_the_correction() -> None:
@@ -50,7 +49,7 @@ def test_a_denied_word_is_learnt_without_its_negator_and_with_the_polarity_turne
 def test_an_aspect_of_no_known_ending_gets_a_class_that_the_domain_has(domain: str, tmp_path: Path) -> None:
     lexicon = load_lexicon(domain=domain)
     due = triplet("啾啾很好", "啾啾", "好", "POS")
-    (lesson,) = [row for row in find_lessons(due, lexicon, Endings.of(lexicon)) if row.table == "aspect"]
+    (lesson,) = [row for row in find_lessons(due, lexicon) if row.table == "aspect"]
     assert lesson.meaning in lexicon.classes
     add_entry(tmp_path, lesson, lexicon)  # refuses a class that there is not
 

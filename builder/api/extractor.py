@@ -34,9 +34,8 @@ class Extractor:
     Args:
         convention: `natural`, or of Lu et al. (2024) `paper` for the released labels and `described` for section 3.2.
         lexicons: a folder of your own words, or several, laid over the shipped lexicon; later ones win.
-            `builder words lexicon import` and `builder words lexicon induce` write such folders (`opinions/*.tsv`,
-            `aspects/*.tsv`). A folder that also holds `variants.tsv` is a whole lexicon and takes the place of the
-            shipped one.
+            `builder words lexicon import` writes such a folder (`opinions/*.tsv`, `aspects/*.tsv`). A folder that also
+            holds `variants.tsv` is a whole lexicon and takes the place of the shipped one.
         rules: a folder of rules in place of the shipped ones.
         backend: who finds words and dependencies: `embedded`, `ckip` or `ckip-stanza`.
         models: the folder of the backend's models, where they are not the shipped ones.

@@ -18,7 +18,6 @@ _REVIEWS = click.option(
     "--reviews", "files", type=_PATH, multiple=True, required=True, help="File of reviews (repeatable)."
 )
 _TEXT_COLUMN = click.option("--text-column", help="Column with the text; guessed if not given.")
-_RATING_COLUMN = click.option("--rating-column", help="Column with the ratings; guessed if not given.")
 _ENCODING = click.option("--encoding", help="Encoding of the files, if it is not Unicode.")
 
 
@@ -60,7 +59,7 @@ def start(
 
     folder = workdir or Path(f"{name}-work")
     started = start_domain(
-        files, folder, label, HowToRead(text_column, encoding=encoding), lambda line: click.echo(line, err=True)
+        files, folder, label, HowToRead(text_column, encoding), lambda line: click.echo(line, err=True)
     )
     for text, found in started.describe_reviews(look):
         click.echo(f"{' '.join(text.split())}\n    {found or 'nothing found'}")
@@ -79,22 +78,24 @@ def start(
 @click.argument("name")
 @_REVIEWS
 @_TEXT_COLUMN
-@_RATING_COLUMN
 @_ENCODING
 @click.option("--out", type=_PATH, help="Folder of the pack; NAME in this folder if not given.")
 @click.option(
     "--support",
     type=click.IntRange(1),
-    help="A word stands in at least so many reviews; 2 if not given, 3 from 500 reviews on.",
+    default=2,
+    show_default=True,
+    help="A word stands in at least so many reviews.",
 )
+@click.option("--over", default=CORE, show_default=True, help="The domain whose words and rules it adds to.")
 def new(
     name: str,
     files: tuple[Path, ...],
     text_column: str | None,
-    rating_column: str | None,
     encoding: str | None,
     out: Path | None,
-    support: int | None,
+    support: int,
+    over: str,
 ) -> None:
     """Make a domain pack NAME from raw reviews.
 
@@ -104,11 +105,9 @@ def new(
     from builder.language.lexicon.domain_sheet import CONFIDENT, SHEET
     from builder.teaching.domain_packs import HowToRead, make_pack
 
-    made = make_pack(name, files, out or Path(name), support, HowToRead(text_column, rating_column, encoding))
+    made = make_pack(name, files, out or Path(name), support, HowToRead(text_column, encoding), over=over)
     sheet = made.folder / SHEET
-    click.echo(
-        f"{sheet}: {counted(made.proposals, 'proposal')} from {counted(made.reviews, 'review')}, {made.rated:,} rated"
-    )
+    click.echo(f"{sheet}: {counted(made.proposals, 'proposal')} from {counted(made.reviews, 'review')}")
     click.echo(
         f"{made.folder}: {counted(made.aspects, 'aspect')} and {counted(made.opinions, 'opinion')} of "
         f"confidence {CONFIDENT:g} or more are in force"
@@ -158,7 +157,7 @@ def accept(
     """
     from builder.teaching.domain_packs import HowToRead, take_answers
 
-    made = take_answers(folder, files, HowToRead(text_column, encoding=encoding), keep_losing=keep_losing)
+    made = take_answers(folder, files, HowToRead(text_column, encoding), keep_losing=keep_losing)
     for effect in made.effects:
         left_out = effect.loses and not keep_losing
         click.echo(f"{effect}{'; left out' if left_out else ''}")
@@ -199,7 +198,7 @@ def check(
     """
     from builder.teaching.domain_packs import HowToRead, add_to_sheet, check_domain
 
-    report = check_domain(name, files, draw, seed, HowToRead(text_column, encoding=encoding))
+    report = check_domain(name, files, draw, seed, HowToRead(text_column, encoding))
     triplets = sum(report.polarities.values())
     share = 100 * report.with_triplets / max(1, report.reviews)
     click.echo(
@@ -209,7 +208,7 @@ def check(
     )
     if name != CORE:
         click.echo(
-            f"beside the domain {CORE}: {counted(report.gained, 'triplet')} more, {len(report.lost):,} fewer, "
+            f"beside the domain {report.below}: {counted(report.gained, 'triplet')} more, {len(report.lost):,} fewer, "
             f"{report.changed:,} with other words or another polarity"
         )
         for triplet, snippet in report.lost[:_LOST]:

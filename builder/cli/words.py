@@ -1,6 +1,6 @@
 """`builder words lexicon …` and `builder words rules …`: the lexicons, and what rules make of them.
 
-`lexicon check|diff|import|induce|accept` works on the lexicons. What a user adds lies in the working directory, in
+`lexicon check|diff|import` works on the lexicons. What a user adds lies in the working directory, in
 `lexicon/`.
 
 `rules` shows what rules do on real reviews, and `rules edit` is the page on which they are edited. What a user saves
@@ -28,13 +28,11 @@ if TYPE_CHECKING:
 # ---- builder words lexicon
 
 _PATH = click.Path(path_type=Path)
-_SHOWN = 5
-"""Candidates of a kind that `induce` prints."""
 
 
 @click.group()
 def lexicon() -> None:
-    """Check, import and grow the lexicons."""
+    """Check, compare and import lexicons."""
 
 
 @lexicon.command()
@@ -186,84 +184,6 @@ def _report_import(overlay: Overlay, path: Path, folder: Path, show: int) -> Non
     counts += [counted(len(overlay.general), "general word")] if overlay.general else []
     note = f" ({refused}{where}{hint})" if refused else ""
     click.echo(f"{folder}: {', '.join(counts)}, {len(overlay.refused):,} refused{note}")
-
-
-@lexicon.command()
-@WORKDIR
-@click.option("--out", type=_PATH, help="Candidate file; WORKDIR/candidates.tsv if not given.")
-@click.option("--support", default=2, show_default=True, help="A candidate stands in at least so many reviews.")
-@click.option("--text/--no-text", default=True, help="Quote sentences as evidence, or name places alone.")
-@click.option(
-    "--model/--no-model", default=True, help="Let the model that comes along read some reviews, two or three minutes."
-)
-def induce(workdir: Path, out: Path | None, support: int, text: bool, model: bool) -> None:
-    """Find words that no lexicon holds.
-
-    They come from the reviews of a working directory whose stage annotate is done.
-    """
-    from builder.language.lexicon.folders import folders_in
-    from builder.language.lexicon.induce import InductionSettings, write_candidates
-    from builder.language.lexicon.induce import induce as induced
-    from builder.pipeline.rule_report import documents, quote_evidence, ratings
-    from builder.store import db
-    from builder.teaching.word_proposals import find_by_model
-
-    target = out or workdir / "candidates.tsv"
-    known = folders_in(workdir).load_lexicon()
-    with db.reading(workdir) as connection:
-        found = find_by_model([doc.text for doc in documents(connection, known)], known) if model else {}
-        settings = InductionSettings(support=support, ratings=ratings(connection))
-        induction = induced(documents(connection, known), known, settings, found)
-        sentences = quote_evidence(connection, known, induction) if text else None
-    kept = write_candidates(induction, target, sentences)
-    for candidate in (*induction.opinions[:_SHOWN], *induction.aspects[:_SHOWN]) if sentences else ():
-        kind = "aspect" if candidate.valence is None else "opinion"
-        click.echo(f"{kind:8}{candidate.word}  {sentences[candidate.evidence[0]] if sentences else ''}")
-    counts = f"{counted(len(induction.opinions), 'opinion')}, {counted(len(induction.aspects), 'aspect')}"
-    click.echo(f"{target}: {counts} from {counted(induction.reviews, 'review')}")
-    if kept:
-        click.echo(f"kept from the earlier file: {counted(kept, 'answer')}")
-    click.echo(
-        f"the sign of a known opinion is found in {100 * induction.agreement:.0f}% of cases; "
-        "accept or refuse them with `builder words lexicon review`, or in the column answer of the file"
-    )
-
-
-@lexicon.command()
-@click.argument("candidates", type=_PATH, required=False)
-@WORKDIR
-@click.option(
-    "--port", default=8766, show_default=True, type=click.IntRange(0, 65535), help="Port to serve on; 0: any free one."
-)
-def review(candidates: Path | None, workdir: Path, port: int) -> None:
-    """Accept or refuse induced words in a page.
-
-    It shows the sentences that speak for each word. Answers go into CANDIDATES at once (WORKDIR/candidates.tsv if not
-    given); a button puts what was accepted into the lexicon of the working directory. Stop with Ctrl-C.
-    """
-    from builder.gold.server import Place, serve
-    from builder.pages.word_page import CandidateBook, word_site
-
-    book = CandidateBook(candidates or workdir / "candidates.tsv", workdir)
-    serve(word_site(book), "you", Place(port=port), lambda address: click.echo(f"open {address}"))
-
-
-@lexicon.command()
-@click.argument("candidates", type=_PATH)
-@WORKDIR
-@click.option("--confident", type=float, help="Also take unanswered candidates of at least this confidence (0 to 1).")
-def accept(candidates: Path, workdir: Path, confident: float | None) -> None:
-    """Take accepted CANDIDATES into the lexicon.
-
-    They go into the lexicon of the working directory, which its next build uses.
-    """
-    from builder.language.lexicon.folders import folders_in
-    from builder.language.lexicon.induce import accept as accepted
-
-    overlay = accepted(candidates, workdir / "lexicon", folders_in(workdir).load_lexicon(), confident)
-    click.echo(
-        f"{workdir / 'lexicon'}: {counted(len(overlay.opinions), 'opinion')}, {counted(len(overlay.aspects), 'aspect')}"
-    )
 
 
 # ---- builder words rules

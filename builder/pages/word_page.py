@@ -1,8 +1,7 @@
-"""The page on which a person accepts or refuses induced words, with the sentences that speak for each.
+"""The page on which a person accepts or refuses proposed words, with a sentence that speaks for each.
 
-In: a candidate file, which `builder words lexicon induce` wrote, or the sheet of a domain pack. Out: a `LabelSite`.
-Every answer is written into the file at once; `take` lays what was accepted over the lexicon of the working directory,
-or writes the lexicons of the pack.
+In: the sheet of a domain pack. Out: a `LabelSite`. Every answer is written into the sheet at once; `take` writes the
+lexicons of the pack.
 """
 
 from __future__ import annotations
@@ -10,92 +9,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
-from builder.core.settings import CORE
 from builder.gold.server import LabelSite
 from builder.language.lexicon.domain_sheet import (
+    ANSWERS,
     Proposal,
     choose_roles,
     is_class_name,
     order_proposals,
     read_sheet,
+    read_valence,
     write_lexicons,
     write_sheet,
 )
-from builder.language.lexicon.folders import folders_in
-from builder.language.lexicon.induce import ANSWERS, BETWEEN, COLUMNS, accept, read_cells, read_valence, write_cells
-from builder.language.lexicon.resources import load_lexicon
 from builder.language.lexicon.tsv_rows import ROLES
+from builder.teaching.domain_packs import load_below
 
 Json = dict[str, Any]
-_MEANING, _EVIDENCE, _ANSWER = (COLUMNS.index(name) for name in ("meaning", "evidence", "answer"))
-
-
-class WordBook(Protocol):
-    """Words to accept or refuse."""
-
-    def list(self) -> Json:
-        """All of them, and the classes that an aspect may have; for a domain pack also the `roles` of classes."""
-
-    def answer(self, given: Json) -> Json:
-        """Keep the answer to one. ValueError for no answer."""
-
-    def change_class(self, given: Json) -> Json:
-        """Give a class of aspects another name and role; what `list` gives then."""
-
-    def take(self) -> Json:
-        """Put what was accepted into force; how many `opinions` and `aspects` these are."""
-
-
-class CandidateBook:
-    """The candidates of a file, in its order."""
-
-    def __init__(self, path: Path, workdir: Path) -> None:
-        self._path, self._workdir = path, workdir
-        self._lexicon = folders_in(workdir).load_lexicon()
-        self._rows = read_cells(path, self._lexicon)
-
-    def list(self) -> Json:
-        """Every candidate, and the classes that an aspect may have."""
-        return {
-            "rows": [self._row(place) for place in range(len(self._rows))],
-            "classes": sorted(self._lexicon.classes),
-        }
-
-    def answer(self, given: Json) -> Json:
-        """`answer` (yes, no or nothing) of the candidate at `place`, with its `meaning`. ValueError for no answer."""
-        place = given["place"]
-        if type(place) is not int or not 0 <= place < len(self._rows):
-            raise ValueError("no such place")
-        answer, meaning = str(given["answer"]), str(given["meaning"]).strip()
-        if answer not in ANSWERS:
-            raise ValueError("the answer is yes or no, or empty")
-        self._check(self._rows[place][0], meaning)
-        row = [*self._rows[place]]
-        row[_MEANING], row[_ANSWER] = meaning, answer
-        write_cells(self._path, [row if number == place else other for number, other in enumerate(self._rows)])
-        self._rows[place] = row
-        return self._row(place)
-
-    def change_class(self, given: Json) -> Json:
-        """ValueError: the classes are those of the lexicon."""
-        raise ValueError("classes of the lexicon have their names")
-
-    def take(self) -> Json:
-        """Lay what was accepted over the lexicon of the working directory. ResourceError where nothing was."""
-        overlay = accept(self._path, self._workdir / "lexicon", self._lexicon)
-        return {"opinions": len(overlay.opinions), "aspects": len(overlay.aspects)}
-
-    def _check(self, kind: str, meaning: str) -> None:
-        if kind == "opinion":
-            read_valence(meaning)
-        if kind == "aspect" and meaning not in self._lexicon.classes:
-            raise ValueError(f"no class {meaning!r}")
-
-    def _row(self, place: int) -> Json:
-        cells = dict(zip(COLUMNS, self._rows[place], strict=True))
-        return {**cells, "place": place, "evidence": self._rows[place][_EVIDENCE].split(BETWEEN)}
 
 
 class SheetBook:
@@ -103,7 +34,7 @@ class SheetBook:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._core = load_lexicon(domain=CORE)
+        self._core = load_below(folder)
         self._rows = order_proposals(read_sheet(folder))
 
     def list(self) -> Json:
@@ -179,7 +110,7 @@ def _check_name(name: str) -> None:
         raise ValueError("the name of a class is one word, such as hotel.room")
 
 
-def word_site(book: WordBook) -> LabelSite:
+def word_site(book: SheetBook) -> LabelSite:
     """The page over words to accept or refuse."""
 
     def rows(user: str, query: Mapping[str, str]) -> Json:

@@ -1,6 +1,5 @@
 """What each rule that pairs or refuses does on the annotated reviews of a working directory: coverage, overlap,
-conflict, yield (as Snorkel's analysis of labelling functions). The reviews are documents for `builder words lexicon
-induce`, too.
+conflict, yield (as Snorkel's analysis of labelling functions).
 """
 
 from __future__ import annotations
@@ -17,7 +16,6 @@ from builder.engine.drafting import draft_rule
 from builder.engine.engine import Engine
 from builder.engine.reader import Reading, Recipe, make_reader, restored
 from builder.language.lexicon.folders import folders_in
-from builder.language.lexicon.induce import Induced
 from builder.language.lexicon.resources import Lexicon
 from builder.language.lexicon.rules import write_rule
 from builder.pipeline import builds
@@ -33,43 +31,11 @@ _AROUND = 24
 
 def documents(connection: sqlite3.Connection, lexicon: Lexicon) -> Iterator[Doc]:
     """Every annotated review, in order of id."""
-    return (reading.doc for reading in _read_annotated(connection, lexicon))
-
-
-def _read_annotated(connection: sqlite3.Connection, lexicon: Lexicon) -> Iterator[Reading]:
     at = 0
     while rows := reviews.annotated(connection, at, _CHUNK):
         for review, words in rows:
-            yield restored(review, reviews.load_words(words), lexicon.variants)
+            yield restored(review, reviews.load_words(words), lexicon.variants).doc
         at = rows[-1][0].id
-
-
-def ratings(connection: sqlite3.Connection) -> dict[int, float]:
-    """Ratings by the index at which `documents` gives the review."""
-    out: dict[int, float] = {}
-    at = index = 0
-    while rows := reviews.annotated(connection, at, _CHUNK):
-        for review, _ in rows:
-            if review.rating is not None:
-                out[index] = review.rating
-            index += 1
-        at = rows[-1][0].id
-    return out
-
-
-def quote_evidence(connection: sqlite3.Connection, lexicon: Lexicon, induced: Induced) -> dict[tuple[int, int], str]:
-    """(index of the review, offset) of each candidate's evidence -> its sentence as the review writes it, in its
-    own script; the word stands in 【】.
-    """
-    wanted: dict[int, list[tuple[int, int]]] = {}
-    for candidate in (*induced.opinions, *induced.aspects):
-        for review, offset in candidate.evidence:
-            wanted.setdefault(review, []).append((offset, len(candidate.word)))
-    quoted: dict[tuple[int, int], str] = {}
-    for index, reading in enumerate(_read_annotated(connection, lexicon)):
-        for offset, length in wanted.get(index, ()):
-            quoted[index, offset] = quote(reading.text, *reading.view.to_source((offset, offset + length)))
-    return quoted
 
 
 def quote(text: str, start: int, end: int) -> str:

@@ -52,25 +52,26 @@ _MARK = re.compile(
 """What stands before a translation or an original, in brackets or at the beginning of a line."""
 
 _OWNER = (
-    r"(?:[業业]主|商[家戶户]|店[家主東东方長长]|老[闆板][娘]?|掌[櫃柜]|[經经]理|[業业]者|餐[廳厅]|[飯饭酒]店|旅[館馆]|民宿|房[東东]"
+    r"(?:[業业]主|商[家戶户]|店[家主東东方長长]|老[闆板][娘]?|掌[櫃柜]|[經经]理|[業业]者|餐[廳厅]|[飯饭酒]店|[旅賓宾][館馆]|民宿|房[東东]"
     r"|[門门]店|官方|[賣卖]家|管理(?:方|者|層|层|[員员])|客服|[負负][責责]人|品牌方?|小[編编])"
 )
 _OWNER_LATIN = r"(?:the )?(?:owner|management|manager|host|property|restaurant|hotel|business|seller)"
-_REPLY = (
-    rf"(?:(?:[來来]自)?{_OWNER} ?的?(?:回[應应覆复復]|答[覆复復]|解[釋释])"
-    rf"|(?:response|reply|comment) (?:from|by) {_OWNER_LATIN}|{_OWNER_LATIN}(?:['’]?s)? (?:response|reply)"
-    r"|オーナーからの返信)"
-)
 _AGO = (
     r"(?:\d{1,3} ?(?:[個个]?[年月日天週周]|小?[時时]|分[鐘钟])之?前(?!的)"
     r"|(?:an?|\d{1,3}) (?:year|month|week|day|hour)s? ago)"
 )
 _WHEN = rf"(?:[(（]?(?:{_AGO}|\d{{2,4}}[年/.-][\d年月日/.:時时分 -]{{1,20}}|[剛刚]{{2}}|[昨今]天)[)）]?)"
+_REPLY = (
+    rf"(?:(?:[來来]自)?{_OWNER} ?的?(?:回[應应覆复復]|答[覆复復]|解[釋释])"
+    rf"|(?:response|reply|comment) (?:from|by) {_OWNER_LATIN}|{_OWNER_LATIN}(?:['’]?s)? (?:response|reply)"
+    rf"|オーナーからの返信|{_OWNER}反[饋馈](?= ?{_WHEN}))"
+)
 _GREETING = (
     r"(?:[親亲][，,～~!！\s愛爱]|您|你好|[謝谢感]|尊敬|敬[愛爱]|(?:非常|十分|很|真的)?(?:抱歉|感[謝谢]|[對对]不[起住])|哈[囉啰]"
     r"|各位|hi\b|hello|dear|thank|sorry)"
 )
 _GREETS = re.compile(_GREETING, re.IGNORECASE)
+_DATED = re.compile(_WHEN)
 _ASKED = re.compile(
     r"(?:問|问|詢|询|致[電电]|打[電电][話话]|私[訊信]|[訊讯簡简]息|反[映應应]|留言)[^。！？!?\n]*[。！？!?，,\s]*$"
 )
@@ -166,7 +167,7 @@ def _find_reply(text: str) -> int:
             is_reported = behind[:1] in _QUOTED or _ASKED.search(text[max(0, start - _BEFORE) : start])
             if is_reported and not is_greeting:
                 continue
-        if is_greeting or text[:start].strip():
+        if is_greeting or text[:start].strip() or _DATED.search(match[0]):
             return start
     return len(text)
 

@@ -27,6 +27,7 @@ from builder.core.records import Pool, Triplet
 from builder.core.settings import CORE
 from builder.engine.reader import Reader, Reading, Recipe, extract, make_reader
 from builder.gold.pool import PoolSettings
+from builder.language.lexicon.categories import guess_class
 from builder.language.lexicon.domain_sheet import (
     Proposal,
     find_slips,
@@ -38,8 +39,8 @@ from builder.language.lexicon.domain_sheet import (
     write_sheet,
 )
 from builder.language.lexicon.folders import Folders
-from builder.language.lexicon.packs import list_packs
-from builder.language.lexicon.resources import Lexicon, load_lexicon, sample_dir
+from builder.language.lexicon.packs import Pack, check_shipped, find_pack, list_packs
+from builder.language.lexicon.resources import Lexicon, load_lexicon
 from builder.learning.task import Progress
 from builder.pipeline.builds import new_build
 from builder.pipeline.pipeline import run
@@ -53,8 +54,6 @@ from builder.teaching.pooling import make_pool
 from builder.teaching.word_proposals import (
     WordEffect,
     blank_repeated,
-    find_by_model,
-    guess_class,
     measure_words,
     propose_words,
 )
@@ -67,8 +66,8 @@ _MARKUP = re.compile(
     r"<(script|style)\b[^<>]*>[^<]*</\1\s*>|</?[A-Za-z][^<>]{0,1000}>|<!--.{0,1000}?-->|&(?:[A-Za-z]{2,8}|#x?[0-9A-Fa-f]{1,6});",
     re.DOTALL,
 )
-_MANY = 500
-"""From so many reviews on, a word that stands in two of them says little."""
+SUPPORT = 2
+"""The model finds a word in so many reviews, or it is not proposed."""
 _CONTENT = frozenset(["NOUN", "PROPN", "ADJ", "VERB"])
 
 
@@ -76,7 +75,7 @@ _CONTENT = frozenset(["NOUN", "PROPN", "ADJ", "VERB"])
 class NewPack:
     """What `make_pack` and `take_answers` wrote.
 
-    `rated`: reviews with a rating; `neutral`: the opinions taken that say neither praise nor blame; `classes`: those
+    `neutral`: the opinions taken that say neither praise nor blame; `classes`: those
     that the pack adds, with their roles; `slips`: of these the ones that are nearly called as a known one; `effects`:
     what words change in reviews.
     """
@@ -86,7 +85,6 @@ class NewPack:
     proposals: int
     aspects: int
     opinions: int
-    rated: int = 0
     neutral: Sequence[str] = ()
     classes: Mapping[str, str] = field(default_factory=dict)
     slips: Mapping[str, str] = field(default_factory=dict)
@@ -96,11 +94,12 @@ class NewPack:
 @dataclass(frozen=True, slots=True)
 class DomainReport:
     """What a domain's words and rules find: reviews, those with triplets, all triplets by polarity; `gained` triplets
-    where the core and the common words find none, the `lost` ones that they alone find with the text around them, and
-    how many have `changed`; some triplets with the text around them; words of two reviews or more that no lexicon and
+    where the domain `below` finds none, the `lost` ones that it alone finds with the text around them, and how many
+    have `changed`; some triplets with the text around them; words of two reviews or more that no lexicon and
     no triplet holds, with their reviews.
     """
 
+    below: str
     reviews: int
     with_triplets: int
     polarities: Mapping[str, int]
@@ -113,12 +112,9 @@ class DomainReport:
 
 @dataclass(frozen=True, slots=True)
 class HowToRead:
-    """What files of reviews do not say themselves: the columns of texts and ratings, and an encoding that is not
-    Unicode.
-    """
+    """What files of reviews do not say themselves: the column of texts, and an encoding that is not Unicode."""
 
     text_column: str | None = None
-    rating_column: str | None = None
     encoding: str | None = None
 
 
@@ -129,12 +125,13 @@ def make_pack(
     name: str,
     files: Sequence[Path],
     folder: Path,
-    support: int | None = None,
+    support: int = SUPPORT,
     how: HowToRead = _BY_GUESS,
     progress: Progress | None = None,
+    over: str = CORE,
 ) -> NewPack:
-    """Induce words from reviews and write a pack of them, with a sheet to answer. A word stands in `support` reviews or
-    more; if not given, in 2, or in 3 where the reviews are many.
+    """Write a pack of words that the shipped model finds in `support` reviews or more, with a sheet to answer. The pack
+    adds to the words of the domain `over`.
 
     ConfigError for a name or folder that cannot be used, InputError where too few reviews are there.
     """
@@ -142,22 +139,26 @@ def make_pack(
         raise ConfigError(f"{name!r} is no name for a domain", fix="use small Latin letters, digits, - and _")
     if name in (CORE, *list_packs()):
         raise ConfigError(f"{name!r} is a domain that comes with builder", fix=f"choose another name: my-{name}")
+    check_shipped(over, "--over")
     if folder.exists() and any(folder.iterdir()):
         raise ConfigError("this folder is not empty", where=str(folder), fix="choose another --out, or delete it")
-    texts, stars = read_reviews(files, how)
-    support = support or (3 if len(texts) >= _MANY else 2)
+    texts = read_reviews(files, how)
     if len(texts) < support:
         raise InputError(f"too few reviews: {len(texts)}", where=str(files[0]), fix="give some hundred or more")
-    reader = make_reader(Recipe(folders=Folders(domain=CORE)))
-    readings = reader.read(blank_repeated([blank_markup(text) for text in texts]))
-    found = find_by_model([reading.view.text for reading in readings], reader.lexicon, progress)
-    proposals = propose_words(readings, reader.lexicon, stars, support, _read_sample(), found)
+    below = load_lexicon(domain=over)
+    proposals = propose_words(blank_repeated([blank_markup(text) for text in texts]), below, support, progress)
     folder.mkdir(parents=True, exist_ok=True)
+    Pack(name, folder).put_over(over)
     write_sheet(folder, proposals)
     write_card(folder, name, len(texts), ", ".join(path.name for path in files))
     write_rules(folder, name)
-    made = write_lexicons(folder, name, proposals, reader.lexicon)
-    return NewPack(folder, len(texts), len(proposals), made.aspects, made.opinions, len(stars))
+    made = write_lexicons(folder, name, proposals, below)
+    return NewPack(folder, len(texts), len(proposals), made.aspects, made.opinions)
+
+
+def load_below(folder: Path) -> Lexicon:
+    """The lexicon of the domain that a pack adds to."""
+    return load_lexicon(domain=Pack("", folder).below)
 
 
 def blank_markup(text: str) -> str:
@@ -171,12 +172,12 @@ def take_answers(
     """Write the lexicons of a pack anew from its sheet. With `files` of reviews, words that lose more readings there
     than they add are left out, unless `keep_losing`.
     """
-    proposals, core, name = read_sheet(folder), load_lexicon(domain=CORE), folder.resolve().name
+    proposals, core, name = read_sheet(folder), load_below(folder), folder.resolve().name
     made = write_lexicons(folder, name, proposals, core)
     effects: list[WordEffect] = []
     if files:
         words = {read_as_lexicon(row, name, core).word for row in proposals if row.is_taken}
-        effects = measure_words(read_reviews(files, how)[0], words, folder)
+        effects = measure_words(read_reviews(files, how), words, folder)
         losing = {effect.word for effect in effects if effect.loses and not keep_losing}
         kept = [row for row in proposals if read_as_lexicon(row, name, core).word not in losing]
         made = write_lexicons(folder, name, kept, core)
@@ -195,12 +196,14 @@ def check_domain(
     domain.
     """
     reader = make_reader(Recipe(folders=Folders(domain=domain)))
-    texts, _ = read_reviews(files, how)
+    texts = read_reviews(files, how)
     readings = reader.read(texts)
     by_text = [extract(reader.engine, reading) for reading in readings]
     triplets = [(triplet, reading) for reading, own in zip(readings, by_text, strict=True) for triplet in own]
     drawn = random.Random(seed).sample(triplets, min(draws, len(triplets)))
-    plain = make_reader(Recipe(folders=Folders(domain=CORE)))
+    pack = find_pack(domain)
+    below = pack.below if pack else CORE
+    plain = make_reader(Recipe(folders=Folders(domain=below)))
     before = [extract(plain.engine, reading) for reading in plain.read(texts)]
     gained = changed = 0
     lost: list[tuple[Triplet, str]] = []
@@ -210,6 +213,7 @@ def check_domain(
         changed += sum(triplet.key not in same for triplet in own) - len(new)
         lost += [(triplet, _cut_snippet(reading.text, triplet.opinion.start)) for triplet in _part_new(other, own)]
     return DomainReport(
+        below,
         len(texts),
         len({id(reading) for _, reading in triplets}),
         Counter(triplet.polarity for triplet, _ in triplets),
@@ -230,27 +234,19 @@ def _cut_snippet(text: str, at: int) -> str:
     return " ".join(text[max(0, at - _SNIPPET) : at + _SNIPPET].split())
 
 
-def read_reviews(files: Sequence[Path], how: HowToRead = _BY_GUESS) -> tuple[list[str], dict[int, float]]:
-    """The texts of files, and the ratings by index of the text."""
-    texts: list[str] = []
-    stars: dict[int, float] = {}
-    for path in files:
-        for row in sources.read(path, Columns(text=how.text_column, rating=how.rating_column), how.encoding):
-            if isinstance(row, RawReview) and row.text.strip():
-                if row.rating is not None:
-                    stars[len(texts)] = row.rating
-                texts.append(row.text)
-    return texts, stars
-
-
-def _read_sample() -> list[str]:
-    """The shipped reviews, as what other reviews say."""
-    return read_reviews([sample_dir() / "reviews.csv"])[0]
+def read_reviews(files: Sequence[Path], how: HowToRead = _BY_GUESS) -> list[str]:
+    """The texts of files."""
+    return [
+        row.text
+        for path in files
+        for row in sources.read(path, Columns(text=how.text_column), how.encoding)
+        if isinstance(row, RawReview) and row.text.strip()
+    ]
 
 
 def add_to_sheet(folder: Path, words: Sequence[Proposal]) -> int:
     """Put words into the sheet of a pack, to be answered; those that stand there stay as they are. How many are new."""
-    rows, core, name = read_sheet(folder), load_lexicon(domain=CORE), folder.resolve().name
+    rows, core, name = read_sheet(folder), load_below(folder), folder.resolve().name
     known = {read_as_lexicon(row, name, core).word for row in rows}
     new = [word for word in words if read_as_lexicon(word, name, core).word not in known]
     write_sheet(folder, [*rows, *new])
@@ -332,7 +328,7 @@ def start_domain(
     """
     sample = workdir / SAMPLE
     if not sample.is_file():
-        texts = list(dict.fromkeys(text.strip() for text in read_reviews(files, how)[0]))
+        texts = list(dict.fromkeys(text.strip() for text in read_reviews(files, how)))
         if len(texts) < _LEAST:
             raise InputError(f"too few reviews: {len(texts)}", where=str(files[0]), fix=f"give {_LEAST} or more")
         chosen = texts[:: max(1, len(texts) // (_READ * label))]

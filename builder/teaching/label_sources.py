@@ -36,7 +36,6 @@ from builder.engine.rule_changes import quote_triplet
 from builder.gold.items import meant
 from builder.gold.located import locate_triplets
 from builder.gold.pool import triplet_row
-from builder.language.lexicon.candidate_scores import Endings
 from builder.language.lexicon.check import REASON, Lesson, Table, add_entry, find_lessons
 from builder.language.lexicon.folders import TAUGHT_MODEL, Folders, folders_in
 from builder.language.lexicon.overlay import add_exception
@@ -317,7 +316,7 @@ class Teacher:
 
     def propose(self, text: str, due: Triplet) -> Json:
         """Entries that the lexicon lacks for a triplet, and whether the rules find it in the text with them."""
-        lessons = find_lessons(due, self.lexicon, Endings.of(self.lexicon))
+        lessons = find_lessons(due, self.lexicon)
         works = any(triplet.key == due.key for triplet in self._try(text, lessons)) if lessons else False
         return {"lessons": [asdict(lesson) for lesson in lessons], "works": works}
 

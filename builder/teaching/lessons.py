@@ -25,7 +25,7 @@ from builder.engine import RuleEngine, make_engine
 from builder.engine.reader import Reader, Reading, Recipe, extract, make_reader, to_text
 from builder.gold.metrics import micro
 from builder.gold.metrics.scores import Answer, name_answer, right, wilson
-from builder.language.lexicon.candidate_scores import Endings
+from builder.language.lexicon.categories import guess_class
 from builder.language.lexicon.folders import Folders
 from builder.language.lexicon.overlay import Overlay, write
 from builder.language.lexicon.resources import Lexicon
@@ -250,13 +250,13 @@ def learn_aspects(taught: Sequence[TaughtReview], lexicon: Lexicon) -> dict[str,
     texts = [review.reading.view.text.lower() for review in taught if review.wrong is None]
     named = [{_show(t.aspect, lexicon) for t in review.triplets if len(t.aspect.spans) == 1} for review in taught]
     counts = Counter(word for words in named for word in words)
-    endings, out = Endings.of(lexicon), dict[str, str]()
+    out: dict[str, str] = {}
     for word, count in sorted(counts.items(), key=lambda item: (len(item[0]), item[0])):
         known = word in lexicon.aspects or word in lexicon.opinions or word in lexicon.not_aspects
         if known or count < _LEAST or not _can_be_word(word):
             continue
         if count >= _SHARE * sum(word in text for text in texts):
-            out[word] = _find_class(word, out, endings.classes, lexicon.default_class)
+            out[word] = _find_class(word, out, lexicon)
     return out
 
 
@@ -267,16 +267,13 @@ def _show(aspect: Element, lexicon: Lexicon) -> str:
 
 def _can_be_word(word: str) -> bool:
     latin = word.isascii() and word.isalnum() and not word.isdigit()
-    return _SHORTEST <= len(word) <= _LONGEST and (latin or all(map(HAN.match, word)))
+    return "的" not in word and _SHORTEST <= len(word) <= _LONGEST and (latin or all(map(HAN.match, word)))
 
 
-def _find_class(word: str, learnt: Mapping[str, str], endings: Mapping[str, str], default: str) -> str:
-    """The class of a new aspect: that of the longest learnt one that it ends in, else that of known ones that end in
-    the same two characters or more.
-    """
-    tails = [word[start:] for start in range(1, len(word) - 1)]
-    by_ending = [learnt.get(tail) for tail in tails] + [endings.get(tail) for tail in tails]
-    return next(filter(None, by_ending), default)
+def _find_class(word: str, learnt: Mapping[str, str], lexicon: Lexicon) -> str:
+    """The class of a new aspect: that of the longest learnt one that it ends in, else that of known ones."""
+    by_ending = (learnt[tail] for start in range(1, len(word) - 1) if (tail := word[start:]) in learnt)
+    return next(by_ending, None) or guess_class(word, lexicon, lexicon.default_class)
 
 
 @contextmanager

@@ -1,7 +1,7 @@
-"""Words that a domain may lack, for a person to answer: from raw reviews and what the shipped model finds in them.
+"""Words that a domain may lack, for a person to answer: what the shipped model finds in raw reviews.
 
-In: readings of reviews by the core alone. Out: `Proposal`s. The model reads some of the reviews and knows no lexicon.
-How often it takes a word for an aspect or an opinion is weighed with the word's other uses (`induce`). Sentences that
+In: texts, the lexicon of the domain below. Out: `Proposal`s. The model knows no lexicon and reads some of the reviews.
+A word is proposed that it takes for an aspect or an opinion, that several reviews hold, and no table. Sentences that
 came before word by word are a page's, not a person's, and are read once.
 
 What each word of a pack changes in raw reviews, before it is kept.
@@ -15,39 +15,47 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 
 from builder.core.edges import clashes
 from builder.core.records import Triplet
-from builder.core.settings import CORE
-from builder.engine.reader import Reading, Recipe, make_reader
+from builder.core.wording import counted
+from builder.engine.reader import Recipe, make_reader
+from builder.language.lexicon.categories import guess_class, like_name
 from builder.language.lexicon.domain_sheet import Proposal
 from builder.language.lexicon.folders import Folders
-from builder.language.lexicon.induce import InductionSettings, WordCandidate, induce, name_polarity
-from builder.language.lexicon.links import Found
-from builder.language.lexicon.noun_compounds import PIECE, find_noun_compounds
+from builder.language.lexicon.packs import Pack
 from builder.language.lexicon.resources import Lexicon
 from builder.learning.task import Progress
 from builder.pipeline.rule_report import quote
-from builder.reviews.script import HAN
-from builder.reviews.text import view
+from builder.reviews.privacy.place_names import tagged
+from builder.reviews.script import HAN, converter
+from builder.reviews.text import View, view
 
 # ---- Proposals
 
-_READ = 60_000
-"""The model reads so many characters, of reviews that lie evenly: two or three minutes of a core."""
+_READ = 100_000
+"""The model reads so many characters, of reviews that lie evenly: some three minutes of a core."""
 _SENTENCE = re.compile(r"[^。！？!?；;：:\n\[\]【】()（）]+")
 _DIGITS = re.compile(r"[0-9０-９]+")
 _REPEATED = 8
 """A sentence of so many characters is blanked where it came before."""
-_FLOOR = 0.3
-"""Less probable words are not asked about."""
-_LONGEST = 6
-_ALIKE = 5
-"""So many known aspects that end in the same character speak for the class of another one."""
-_LATIN = re.compile(r"[A-Za-z]")
+_LONGEST = {"aspect": 8, "opinion": 4}
+_SINGLE = 5
+"""A character is proposed as an opinion where the model finds it in so many reviews."""
+_RARELY = 20
+"""Most uses of an aspect judge nothing: a model that finds it in one of so many reviews says enough."""
+_FLOOR = 0.2
+"""Less probable opinions are not asked about."""
+_LATIN = re.compile(r"[a-z]{2,12}")
+_NO_WORDS = frozenset(["nr", "ns", "nt", "t", "m", "c", "d", "p", "r"])
+"""What the dictionary calls names, times, numbers, and words that neither name nor judge."""
+_PARTICLES = frozenset("了點些")
+_DENIALS = ("沒有", "不是")
+"""An opinion that begins so is a statement of its own: 沒有湯."""
 _SIGNS = {"POS": 1, "NEG": -1, "NEU": 0}
 
 
@@ -72,97 +80,128 @@ def blank_repeated(texts: Sequence[str]) -> list[str]:
     return out
 
 
-def find_by_model(texts: Sequence[str], lexicon: Lexicon, progress: Progress | None = None) -> dict[int, list[Found]]:
-    """What the shipped model finds, by index of the text, in views of `_READ` characters altogether."""
-    from builder.models.shipped import open_reader
+@dataclass(frozen=True, slots=True)
+class Found:
+    """An aspect or an opinion in a view: [start, end), an opinion without words of degree before it. `sign` is what an
+    opinion says: 1, -1, or 0 for neither.
+    """
 
-    step = -(-sum(map(len, texts)) // _READ) or 1
-    chosen = range(0, len(texts), step)
-    read = open_reader().predict([texts[at] for at in chosen], progress)
-    return {at: locate(triplets, lexicon) for at, triplets in zip(chosen, read, strict=True)}
+    kind: str
+    start: int
+    end: int
+    sign: int = 0
 
 
-def locate(triplets: Sequence[Triplet], lexicon: Lexicon) -> list[Found]:
-    """Aspects and opinions of triplets; an opinion that begins with a negator is what stands behind it."""
-    out = []
-    for triplet in triplets:
-        start, end = triplet.aspect.spans[-1]
-        out.append(Found(start, end, False))
-        word, sign = triplet.opinion.text, _SIGNS[triplet.polarity]
-        end = triplet.opinion.spans[-1][1]
-        negators = [word[:cut] for cut in range(1, len(word)) if word[:cut] in lexicon.negators]
-        if negators and word not in lexicon.opinions:
-            word, sign = word.removeprefix(max(negators, key=len)), -sign
-        if triplet.opinion.spans[-1][0] <= end - len(word):
-            out.append(Found(end - len(word), end, True, sign))
-    return out
+@dataclass(slots=True)
+class _Mentions:
+    """The reviews in which a model finds a word, with its place there, and the sum of its signs."""
+
+    places: dict[int, tuple[int, int]] = field(default_factory=dict)
+    signs: int = 0
+
+    @property
+    def polarity(self) -> str:
+        mean = self.signs / len(self.places)
+        return "NEU" if abs(mean) < 1 / 2 else "POS" if mean > 0 else "NEG"
 
 
 def propose_words(
-    readings: Sequence[Reading],
-    lexicon: Lexicon,
-    stars: Mapping[int, float],
-    support: int,
-    others: Sequence[str],
-    found: Mapping[int, Sequence[Found]],
+    texts: Sequence[str], lexicon: Lexicon, support: int, progress: Progress | None = None
 ) -> list[Proposal]:
-    """Opinions and aspects that the core does not hold. `others` are reviews of another domain, `found` is what a model
-    finds.
+    """Words that the lexicon does not hold and `support` reviews do: aspects that the shipped model finds in so many,
+    and opinions that it finds in one. It reads `_READ` characters altogether.
     """
-    docs = [reading.doc for reading in readings]
-    names = find_noun_compounds(docs, lexicon, others, support)
-    joined = _find_phrases(readings, lexicon, found) | {name.word: "NOUN" for name in names if name.entropy >= PIECE}
-    settings = InductionSettings(support=support, floor=_FLOOR, ratings=stars)
-    induced = induce(iter(docs), lexicon, settings, found, joined)
-    opinions = [_propose(candidate, "opinion", name_polarity(candidate.valence or 5), readings)
-                for candidate in induced.opinions]  # fmt: skip
-    aspects = [_propose(candidate, "aspect", guess_class(candidate.word, lexicon), readings)
-               for candidate in induced.aspects]  # fmt: skip
-    return [*opinions, *aspects]
+    from builder.models.shipped import open_reader
+
+    views = [view(text, lexicon.variants) for text in texts]
+    step = -(-sum(len(own.text) for own in views) // _READ) or 1
+    chosen = range(0, len(views), step)
+    read = open_reader().predict([views[at].text for at in chosen], progress)
+    found = {at: locate(triplets, lexicon) for at, triplets in zip(chosen, read, strict=True)}
+    return choose_words(texts, views, found, lexicon, support)
 
 
-def _find_phrases(
-    readings: Sequence[Reading], lexicon: Lexicon, found: Mapping[int, Sequence[Found]]
-) -> dict[str, str]:
-    """Expressions of several words that the model takes for opinions in two reviews or more."""
-    counts: Counter[str] = Counter()
-    known = lexicon.words()
+def choose_words(
+    texts: Sequence[str], views: Sequence[View], found: Mapping[int, Sequence[Found]], lexicon: Lexicon, support: int
+) -> list[Proposal]:
+    """The proposals of what a model found, by index of the text, in some of the views."""
+    mentions: dict[tuple[str, str], _Mentions] = {}
     for at, findings in found.items():
-        text, borders = readings[at].view.text, {token.start for token in readings[at].tokens}
-        words = {
-            text[one.start : one.end]
-            for one in findings
-            if one.is_opinion and one.end - one.start <= _LONGEST and one.start in borders
-            and (one.end in borders or one.end == len(text))
-        }  # fmt: skip
-        counts.update(word for word in words if len(word) > 1 and all(map(HAN.match, word)) and word not in known)
-    return {word: "PHRASE" for word, count in counts.items() if count > 1}
+        for one in findings:
+            own = mentions.setdefault((one.kind, views[at].text[one.start : one.end].lower()), _Mentions())
+            own.places.setdefault(at, (one.start, one.end))
+            own.signs += one.sign
+    counts = {key: len(own.places) for key, own in mentions.items()}
+    lower = [own.text.lower() for own in views]
+    out = []
+    for (kind, word), own in mentions.items():
+        named, is_aspect = counts[kind, word], kind == "aspect"
+        other = counts.get(("opinion" if is_aspect else "aspect", word), 0)
+        least = _SINGLE if len(word) == 1 else support if is_aspect else 1
+        if named < least or named <= other or not can_be_proposed(kind, word, lexicon, counts):
+            continue
+        reviews, holding = sum(word in text for text in lower), sum(word in lower[at] for at in found)
+        confidence = named / ((named if is_aspect else holding) + 2)
+        if reviews < support or (named * _RARELY < holding if is_aspect else confidence < _FLOOR):
+            continue
+        at, place = next(iter(own.places.items()))
+        start, end = views[at].to_source(place)
+        meaning = guess_class(word, lexicon) if is_aspect else own.polarity
+        evidence = f"found in {named} of {counted(holding, 'review')} that the model read and that hold it"
+        sentence = " ".join(quote(texts[at], start, end).split())
+        out.append(Proposal(kind, texts[at][start:end], meaning, round(confidence, 3), reviews, evidence, sentence))
+    return out
 
 
-def guess_class(word: str, lexicon: Lexicon) -> str:
-    """The class of most known aspects that end as the word does; the role `thing` where nothing is known."""
-    for length in (3, 2, 1):
-        alike = [entry.cls for known, entry in lexicon.aspects.items() if known.endswith(word[-length:])]
-        least = 1 if length > 1 else _ALIKE
-        if length < len(word) and len(alike) >= least and not _LATIN.match(word):
-            cls, count = min(Counter(alike).items(), key=lambda item: (-item[1], item[0]))
-            if 2 * count > len(alike):
-                return cls
-    return "thing"
+def locate(triplets: Sequence[Triplet], lexicon: Lexicon) -> list[Found]:
+    """The aspects and opinions of triplets in a view."""
+    out = []
+    for triplet in triplets:
+        out.append(Found("aspect", *triplet.aspect.spans[-1]))
+        if len(triplet.opinion.spans) > 1:
+            continue  # what stands between is a part of it: no word
+        word, end = triplet.opinion.text, triplet.opinion.spans[0][1]
+        while word not in lexicon.opinions:
+            heads = [word[:cut] for cut in range(1, len(word)) if word[:cut] in lexicon.degree]
+            if not heads:
+                break
+            word = word.removeprefix(heads[-1])
+        out.append(Found("opinion", end - len(word), end, _SIGNS[triplet.polarity]))
+    return out
 
 
-def _propose(candidate: WordCandidate, kind: str, meaning: str, readings: Sequence[Reading]) -> Proposal:
-    evidence = f"association {candidate.association:g}, purity {candidate.purity:g}"
-    word, sentence = _quote(candidate.evidence[0], candidate.word, readings)
-    return Proposal(kind, word, meaning, candidate.confidence, candidate.support, evidence, sentence)
+def can_be_proposed(
+    kind: str, word: str, lexicon: Lexicon, counts: Mapping[tuple[str, str], int] = MappingProxyType({})
+) -> bool:
+    """Whether a word may be new: no table holds it, it is not put together of words that are known or that as many
+    reviews hold by `counts`, and it is no name of a person or a place, no time and no function word. An opinion is no
+    noun, and begins with no adverb.
+    """
+    own, is_aspect = lexicon, kind == "aspect"
+    known = (own.opinions, own.aspects, own.degree, own.negators, own.irrealis, own.general, own.not_aspects)
+    wordlike = all(map(HAN.match, word)) or (is_aspect and _LATIN.fullmatch(word))
+    if not wordlike or len(word) > _LONGEST[kind] or "的" in word or _is_in(word, known):
+        return False
+    if is_aspect and (len(word) == 1 or like_name(word)):
+        return False
+    heads: Sequence[Collection[str]] = (own.aspects,) if is_aspect else (own.opinions, own.negators, own.degree)
+    tails: Sequence[Collection[str]] = (own.opinions, own.aspects if is_aspect else _PARTICLES)
+    least = counts.get((kind, word), 1)
+    for cut in range(2 if is_aspect else 1, len(word)):
+        first, last = word[:cut], word[cut:]
+        begins = _is_in(first, heads) or counts.get((kind, first), 0) >= least
+        if begins and (_is_in(last, tails) or counts.get((kind, last), 0) >= least):
+            return False
+        if not is_aspect and first in _DENIALS:
+            return False
+    tags = [tag for _, tag in tagged(converter("t2s")(word))]
+    if not is_aspect:
+        return tags != ["n"] and tags[0] not in _NO_WORDS
+    return len(tags) > 1 or tags[0] not in _NO_WORDS
 
 
-def _quote(place: tuple[int, int], word: str, readings: Sequence[Reading]) -> tuple[str, str]:
-    """A word as its review writes it, in its own script, and its sentence, in which it stands in 【】."""
-    index, at = place
-    view, text = readings[index].view, readings[index].text
-    start, end = view.to_source((at, at + len(word)))
-    return text[start:end], " ".join(quote(text, start, end).split())
+def _is_in(word: str, tables: Iterable[Collection[str]]) -> bool:
+    return any(word in table for table in tables)
 
 
 # ---- Effects
@@ -194,7 +233,7 @@ class WordEffect:
 
 def measure_words(texts: Sequence[str], words: Collection[str], folder: Path) -> list[WordEffect]:
     """What words of the pack in `folder` change in texts, the most harmful first. `words` as lexicons write them."""
-    readers = [make_reader(Recipe(folders=Folders(domain=domain))) for domain in (CORE, str(folder))]
+    readers = [make_reader(Recipe(folders=Folders(domain=domain))) for domain in (Pack("", folder).below, str(folder))]
     before, after = (reader.extract(texts) for reader in readers)
     counts: dict[str, Counter[str]] = {}
     for old, new in zip(before, after, strict=True):

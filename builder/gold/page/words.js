@@ -1,5 +1,5 @@
 "use strict";
-// Induced words with their sentences. Sentences are hostile input: nodes are made with textContent only.
+// Proposed words with their sentences. Sentences are hostile input: nodes are made with textContent only.
 const KEY = document.querySelector("meta[name=key]").content;
 let rows = [], classes = [], ownClasses = [], roles = [], at = 0, busy = Promise.resolve();
 
@@ -22,12 +22,11 @@ function sentence(text, word) {
   return line;
 }
 // A polarity, or the number that stood in its place.
-const choices = (row) => row.kind === "aspect" ? classes : [...new Set(["POS", "NEG", "NEU", row.meaning])];
+const polarities = (row) => [...new Set(["POS", "NEG", "NEU", row.meaning])];
 function meaning(row) {
-  const free = roles.length > 0;
-  const field = document.createElement(row.kind === "aspect" && free ? "input" : "select");
-  if (row.kind === "aspect" && free) field.setAttribute("list", "known");
-  else field.replaceChildren(...choices(row).map((name) => element("option", name)));
+  const field = document.createElement(row.kind === "aspect" ? "input" : "select");
+  if (row.kind === "aspect") field.setAttribute("list", "known");
+  else field.replaceChildren(...polarities(row).map((name) => element("option", name)));
   field.value = row.meaning; field.setAttribute("aria-label", row.kind === "aspect" ? "class" : "polarity");
   field.addEventListener("change", () => perform(() => answer(row.place, row.answer, field.value)));
   return field;
@@ -56,7 +55,6 @@ async function answer(place, said, value) {
   $(`w${place}`).replaceWith(drawn(rows[place])); mark();
 }
 function showClasses() {
-  $("classes").hidden = !roles.length;
   $("known").replaceChildren(...classes.map((name) => { const option = document.createElement("option"); option.value = name; return option; }));
   $("own").replaceChildren(...ownClasses.map((own) => {
     const item = document.createElement("li"), name = document.createElement("input"), role = document.createElement("select");
@@ -72,11 +70,11 @@ function showClasses() {
   }));
 }
 function show(content) {
-  ({ rows, classes, own_classes: ownClasses = [], roles = [] } = content);
+  ({ rows, classes, own_classes: ownClasses, roles } = content);
   showClasses(); $("words").replaceChildren(...rows.map(drawn));
 }
 async function changeClass(name, fresh, role) { show(await call("/api/class", { name, new: fresh, role })); mark(); }
-async function take() { const taken = await call("/api/take", {}); $("done").textContent = `詞庫多了 added: ${taken.opinions} 意見 opinions, ${taken.aspects} 對象 aspects.${roles.length ? "" : " builder resume"}`; }
+async function take() { const taken = await call("/api/take", {}); $("done").textContent = `詞庫多了 added: ${taken.opinions} 意見 opinions, ${taken.aspects} 對象 aspects.`; }
 function perform(run) {
   busy = busy.then(async () => {
     $("error").hidden = true;

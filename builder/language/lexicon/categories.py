@@ -1,5 +1,5 @@
 """Which class of the lexicon an aspect belongs to, which category an opinion; and words that look like names of people
-or places, which induction never proposes. Pure.
+or places, which are never proposed. Pure.
 
 A word that no entry equals has the class of its longest ending that one does (招牌牛肉麵 is a 牛肉麵): heads come
 last. An opinion has the category of the word behind its negator. None: the lexicon does not know it.
@@ -7,6 +7,7 @@ last. An opinion has the category of the word behind its negator. None: the lexi
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import cache
 
 from builder.language.lexicon.resources import Lexicon
@@ -47,10 +48,6 @@ class Categories:
         return tuple(dict.fromkeys((word.lower(), view(word, self._lexicon.variants, "simplified").text.lower())))
 
 
-_SURNAMES = frozenset(
-    "王李張劉陳楊黃趙吳周徐孫馬朱胡郭何高林羅鄭梁謝宋唐許韓馮鄧曹彭曾肖田董袁潘蔣蔡余杜葉程蘇魏呂丁任沈姚盧姜崔鍾譚陸汪范金石廖賈夏韋傅方白鄒孟熊秦邱江尹薛閻段雷侯龍史陶黎賀顧毛郝龔邵萬錢嚴"
-    "莊賴洪游詹溫紀施柯簡歐巫卓涂阮翁駱柳鐘聶"
-)
 _TITLES = (
     "先生",
     "小姐",
@@ -80,21 +77,21 @@ _TITLES = (
     "醬醬",
 )
 _PLACES = tuple("路街巷弄區市縣鄉鎮村里省州島國城站橋園寺廟館樓廳店行廠社坊苑軒閣居莊府")
-_DIMINUTIVES = tuple("小阿老")
+_ALIKE = 5
+"""So many known aspects that end in the same character speak for the class of another one."""
 
 
-def like_name(word: str, proper: float, lexicon: Lexicon) -> bool:
-    """Whether `word` looks like a name; `proper` is the share of its uses that were tagged as proper nouns.
+def like_name(word: str) -> bool:
+    """Whether a word ends as names of people or places do."""
+    return len(word) > 1 and (word.endswith(_PLACES) or (word.endswith(_TITLES) and len(word) <= 4))
 
-    A word that ends in a known aspect or a head of dish names (東坡肉, 李子糕) is a dish, unless what it ends in is a
-    place.
-    """
-    if (word.endswith(_TITLES) and len(word) <= 4) or (word.endswith(_PLACES) and len(word) > 1):
-        return True
-    if any(word[i:] in lexicon.aspects or lexicon.morphemes.get(word[i:]) == "head" for i in range(1, len(word))):
-        return False
-    if len(word) in (2, 3) and (
-        (word[0] in _SURNAMES and proper > 0) or (word.startswith(_DIMINUTIVES) and proper >= 0.5)
-    ):
-        return True
-    return proper >= 0.5
+
+def guess_class(word: str, lexicon: Lexicon, default: str = "thing") -> str:
+    """The class of most known aspects that end as the word does, in three characters, two or one."""
+    for length in (3, 2, 1):
+        alike = [entry.cls for known, entry in lexicon.aspects.items() if known.endswith(word[-length:])]
+        if length < len(word) and len(alike) >= (1 if length > 1 else _ALIKE) and not word.isascii():
+            cls, count = min(Counter(alike).items(), key=lambda item: (-item[1], item[0]))
+            if 2 * count > len(alike):
+                return cls
+    return default

@@ -22,7 +22,7 @@ from typing import Literal
 from builder.core.errors import ResourceError
 from builder.core.records import Polarity, Token, Triplet, polarity_of
 from builder.core.wording import counted
-from builder.language.lexicon.candidate_scores import Endings
+from builder.language.lexicon.categories import guess_class
 from builder.language.lexicon.overlay import Overlay, own, save, write
 from builder.language.lexicon.resources import Lexicon
 from builder.language.lexicon.tsv_rows import Finding, LexiconRow, read, read_pairs
@@ -372,16 +372,15 @@ class Lesson:
     before: str = ""
 
 
-def find_lessons(triplet: Triplet, lexicon: Lexicon, endings: Endings) -> tuple[Lesson, ...]:
+def find_lessons(triplet: Triplet, lexicon: Lexicon) -> tuple[Lesson, ...]:
     """The words of a triplet that the lexicon lacks, or gives another polarity; none where it is not to blame."""
-    return (*_aspect_lessons(triplet, lexicon, endings), *_opinion_lessons(triplet, lexicon))
+    return (*_aspect_lessons(triplet, lexicon), *_opinion_lessons(triplet, lexicon))
 
 
-def _aspect_lessons(triplet: Triplet, lexicon: Lexicon, endings: Endings) -> Iterator[Lesson]:
+def _aspect_lessons(triplet: Triplet, lexicon: Lexicon) -> Iterator[Lesson]:
     word = view(triplet.aspect.text, lexicon.variants).text
     if word not in lexicon.aspects and len(triplet.aspect.spans) == 1:
-        classes = (endings.classes[word[-length:]] for length in (3, 2, 1) if word[-length:] in endings.classes)
-        yield Lesson("aspect", word, next(classes, _find_usual_class(lexicon)))
+        yield Lesson("aspect", word, guess_class(word, lexicon, _find_usual_class(lexicon)))
 
 
 def _find_usual_class(lexicon: Lexicon) -> str:

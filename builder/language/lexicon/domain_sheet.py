@@ -1,4 +1,4 @@
-"""The sheet of a new domain: what induction proposes, for yes and no, and the lexicons that become of the answers.
+"""The sheet of a new domain: what is proposed, for yes and no, and the lexicons that become of the answers.
 
 In: proposals. Out: `candidates.csv` in the folder of the pack, the most valuable first, with a sentence each; and of
 `lexicons/` what comes from the sheet, written anew: the words in `candidates.tsv`, and rows of the tables of classes
@@ -19,7 +19,6 @@ from pathlib import Path
 from builder.core.errors import ResourceError
 from builder.core.files import read_cells, write_atomically
 from builder.core.wording import counted
-from builder.language.lexicon.induce import ANSWERS, name_polarity, read_valence
 from builder.language.lexicon.overlay import save
 from builder.language.lexicon.packs import CARD
 from builder.language.lexicon.resources import Lexicon
@@ -29,6 +28,11 @@ from builder.reviews.text import view
 SHEET = "candidates.csv"
 CONFIDENT = 0.5
 """An unanswered proposal of at least this confidence is taken."""
+ANSWERS = {"yes": True, "y": True, "no": False, "n": False, "": None}
+_POLARITIES = {"POS": 7.5, "NEU": 5.0, "NEG": 2.8}
+"""The valence of an opinion of which only its polarity is said."""
+_CLEAR = 0.5
+"""How far from 5 the valence of an opinion is that praises or blames."""
 _LEVELS = (
     (8.5, "great", 8.8), (6.8, "good", 7.5), (5.0, "fair", 6.2), (3.6, "poor", 4.0), (2.3, "bad", 2.8),
     (1.0, "terrible", 1.8),
@@ -47,6 +51,21 @@ _MEMBERS = 3
 _ALIKE = 0.85
 """From this likeness on, a new class may be a slip of a known one (place.rom)."""
 _FIX = "keep the columns, and save as CSV"
+
+
+def name_polarity(valence: float) -> str:
+    """The polarity that an opinion of a valence (1 to 10) has."""
+    return "NEU" if abs(valence - 5) < _CLEAR else "POS" if valence > 5 else "NEG"
+
+
+def read_valence(meaning: str) -> float:
+    """The valence that an opinion has by its polarity, or by a number that stands in its place. ValueError for neither
+    a polarity nor a number from 1 to 10.
+    """
+    valence = _POLARITIES.get(meaning.upper()) or float(meaning.replace(",", "."))
+    if not 1 <= valence <= 10:
+        raise ValueError(f"{meaning!r} is no polarity: write POS, NEG or NEU")
+    return valence
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 In: the name of a domain, or the folder of a pack. Out: `Pack`, with its folders of lexicons and rules. A pack is a
 folder with `lexicons/` (some tables of a lexicon), `rules/` (`*.toml`), or both, and a card, README.md. Between the
 core and a pack lie the common words, which reviews of anything use; a pack with a file `no-common-words` does without.
+A file `over` names the domain that a pack adds to: its layers lie between.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from builder.core.errors import ConfigError, ResourceError
+from builder.core.files import write_atomically
 from builder.core.settings import CORE, RESTAURANT
 from builder.language.lexicon.tsv_rows import folder_digest
 
@@ -21,6 +23,7 @@ COMMON = "_common"
 JUDGE = "judge.json"
 """What weighs rules and model together, in the folder `model` of a domain."""
 _WITHOUT_COMMON = "no-common-words"
+_OVER = "over"
 _PACKAGE = Path(__file__).parents[2]
 
 
@@ -56,6 +59,17 @@ class Pack:
         return folder if (folder / JUDGE).is_file() else None
 
     @property
+    def below(self) -> str:
+        """The domain that it adds to: `none`, if it names no other. ConfigError for one that is not shipped."""
+        file = self.path / _OVER
+        return check_shipped(file.read_text(encoding="utf-8").strip(), str(file)) if file.is_file() else CORE
+
+    def put_over(self, domain: str) -> None:
+        """Name the domain that it adds to."""
+        if domain != CORE:
+            write_atomically(self.path / _OVER, f"{domain}\n".encode())
+
+    @property
     def digest(self) -> str:
         """The digest of its words and rules."""
         parts = [folder_digest(folder, "*.tsv") for folder in self.lexicons]
@@ -67,6 +81,13 @@ def list_packs() -> dict[str, Path]:
     """The packs that come with builder, by name."""
     folders = sorted(path for path in data_dir("domains").iterdir() if path.is_dir())
     return {path.name: path for path in folders if path.name != COMMON}
+
+
+def check_shipped(domain: str, where: str) -> str:
+    """A domain that comes with builder; ConfigError for any other."""
+    if domain not in (known := sorted([CORE, *list_packs()])):
+        raise ConfigError(f"{domain!r} is no domain to add words to", where=where, fix=f"known: {', '.join(known)}")
+    return domain
 
 
 def find_model(domain: str) -> Path | None:
@@ -85,12 +106,13 @@ def reader_folder() -> Path:
 
 
 def list_layers(domain: str) -> tuple[Pack, ...]:
-    """What is laid over the core for a domain: the common words unless its pack does without them, then its pack."""
+    """What is laid over the core for a domain: the common words unless its pack does without them, what lies below its
+    pack, then its pack.
+    """
     pack = find_pack(domain)
-    common = Pack("common words", data_dir("domains") / COMMON)
     if pack is None:
-        return (common,)
-    return (pack,) if (pack.path / _WITHOUT_COMMON).is_file() else (common, pack)
+        return (Pack("common words", data_dir("domains") / COMMON),)
+    return (pack,) if (pack.path / _WITHOUT_COMMON).is_file() else (*list_layers(pack.below), pack)
 
 
 def find_pack(domain: str) -> Pack | None:
