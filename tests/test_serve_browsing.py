@@ -217,11 +217,6 @@ def test_the_search_above_a_page_keeps_what_is_filtered(shown: Any) -> None:
         assert kept == {"source": "app", "show": "rules"}, path
 
 
-def test_the_list_has_one_search(shown: Any) -> None:
-    assert get(shown, "/reviews").text.count('type="search"') == 1
-    assert get(shown, "/review/3").text.count('type="search"') == 1
-
-
 def test_an_empty_list_explains_no_bars(shown: Any) -> None:
     assert "A click on a bar" in get(shown, "/reviews").text
     assert "A click on a bar" not in get(shown, "/reviews?q=外星人").text
@@ -358,13 +353,6 @@ def test_words_of_both_scripts_are_counted_as_one_and_shown_in_the_chosen_script
     assert "不错" in kept.text
     strange = asyncio.run(shown.client.get("/opinions?script=%0d%0aset-cookie:x=y"))
     assert "script=traditional" in strange.headers["set-cookie"] and "x=y" not in strange.headers["set-cookie"]
-
-
-@pytest.mark.parametrize("path", ["/", "/aspects", "/opinions", "/aspect?word=服務"])
-def test_colours_are_explained_where_they_stand(shown: Any, path: str) -> None:
-    page = get(shown, path).text
-    for kind, name in (("POS", "positive"), ("NEG", "negative"), ("NEU", "neutral")):
-        assert f'<i class="dot {kind}"></i>{name}' in page
 
 
 def test_a_page_of_an_aspect_has_stars_sources_opinions_and_examples(
@@ -643,9 +631,8 @@ def test_every_shade_is_legible_in_light_and_dark(here: Running, browser: Browse
     "path",
     ["/reviews", "/reviews?q=%E5%A4%96%E6%98%9F", "/aspects", "/aspect?word=%E6%9C%8D%E5%8B%99", "/try", "/compare"],
 )
-@pytest.mark.parametrize("dark", [False, True])
-def test_the_new_pages_fit_a_phone(here: Running, browser: Browser, path: str, dark: bool) -> None:
-    browser.size(390, 844, dark)
+def test_the_pages_of_lists_and_words_fit_a_phone(here: Running, browser: Browser, path: str) -> None:
+    browser.size(390, 844)
     try:
         browser.faults.clear()
         browser.open(here.url + path)
