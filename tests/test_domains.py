@@ -36,13 +36,9 @@ from builder.teaching.domain_packs import blank_markup
 from builder.teaching.word_proposals import blank_repeated, guess_class, locate
 
 HOTEL = [
-    "櫃檯人員很親切，可惜魚缸很髒",
-    "魚缸很乾淨，珊瑚很舒服",
-    "珊瑚很舒服，海葵不舒服",
-    "魚缸很乾淨，海葵很舒服，隔音很差",
-    "海葵很舒服，魚缸乾淨又舒服",
-    "珊瑚很髒，海葵很髒，櫃檯人員冷漠",
-]
+    "櫃檯人員很親切，可惜魚缸很髒", "魚缸很乾淨，珊瑚很舒服", "珊瑚很舒服，海葵不舒服",
+    "魚缸很乾淨，海葵很舒服，隔音很差", "海葵很舒服，魚缸乾淨又舒服", "珊瑚很髒，海葵很髒，櫃檯人員冷漠",
+]  # fmt: skip
 
 
 def command(*arguments: object) -> str:
@@ -467,19 +463,9 @@ def test_a_class_with_a_strange_name_or_role_changes_nothing(
 
 def test_runs_of_nouns_that_begin_with_a_measure_or_that_rules_compose_are_no_names() -> None:
     texts = [
-        "這台琴弓很輕",
-        "那台琴弓很貴",
-        "琴弓不錯",
-        "琴弓外觀好看",
-        "琴弓外觀漂亮",
-        "琴弓舒服",
-        "vivace很好",
-        "vivace不錯",
-        "今天琴弓有點準時",
-        "雖然琴弓有點準時",
-        "可惜琴弓有點班次少",
-        "覺得琴弓有點班次少",
-    ]
+        "這台琴弓很輕", "那台琴弓很貴", "琴弓不錯", "琴弓外觀好看", "琴弓外觀漂亮", "琴弓舒服", "vivace很好",
+        "vivace不錯", "今天琴弓有點準時", "雖然琴弓有點準時", "可惜琴弓有點班次少", "覺得琴弓有點班次少",
+    ]  # fmt: skip
     reader = make_reader(Recipe(folders=Folders(domain="none")))
     names = {
         name.word for name in find_noun_compounds([r.doc for r in reader.read(texts)], reader.lexicon, [], support=2)

@@ -30,32 +30,9 @@ if TYPE_CHECKING:
 
 SOUP = st.integers(0, 2**32 - 1)
 MARKS = [
-    "，",
-    "。",
-    "！",
-    "？",
-    "、",
-    " ",
-    "\n",
-    "～",
-    "(",
-    ")",
-    "的",
-    "和",
-    "比",
-    "但",
-    "是",
-    "有",
-    "了",
-    "嗎",
-    "👍",
-    "❤\ufe0f",
-    "4.5",
-    "Ok",
-    "\U00020bb7",
-    "5",
-    "İ",
-]
+    "，", "。", "！", "？", "、", " ", "\n", "～", "(", ")", "的", "和", "比", "但", "是", "有", "了", "嗎", "👍",
+    "❤\ufe0f", "4.5", "Ok", "\U00020bb7", "5", "İ",
+]  # fmt: skip
 TAGS = ["NOUN", "VERB", "ADJ", "ADV", "PRON", "PUNCT", "X", "PART", "CONJ", "ADP", "NUM"]
 
 
@@ -338,17 +315,10 @@ def test_an_aspect_without_a_named_owner_has_none(reader: Reader) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        "椒麻松阪豬燉飯",
-        "松露雞腿燉飯",
-        "炙燒起司牛肉捲餅",
-        "起司鮭魚披薩",
-        "奶香培根馬鈴薯披薩",
-        "味噌奶油鮭魚鍋",
-        "金沙杏鮑菇炒飯",
-        "蒜香透抽義大利麵",
-        "藍莓乳酪拿鐵",
+        "椒麻松阪豬燉飯", "松露雞腿燉飯", "炙燒起司牛肉捲餅", "起司鮭魚披薩", "奶香培根馬鈴薯披薩", "味噌奶油鮭魚鍋",
+        "金沙杏鮑菇炒飯", "蒜香透抽義大利麵", "藍莓乳酪拿鐵",
     ],
-)
+)  # fmt: skip
 def test_a_dish_that_no_lexicon_lists_is_found_whole(reader: Reader, name: str) -> None:
     assert name not in reader.lexicon.aspects, "choose a name that is unseen"
     assert reader.found(f"{name}很好吃") == {f"{name}|好吃|POS"}
@@ -513,15 +483,10 @@ def test_a_wish_ends_with_its_predicate_and_the_past_with_a_word_for_the_present
 @pytest.mark.parametrize(
     "text",
     [
-        "牛肉麵好吃嗎？",
-        "牛肉麵好吃嗎",
-        "服務好?",
-        "難道服務很好嗎",
-        "誰說牛肉麵不好吃？",
-        "是不是牛肉麵很好吃",
+        "牛肉麵好吃嗎？", "牛肉麵好吃嗎", "服務好?", "難道服務很好嗎", "誰說牛肉麵不好吃？", "是不是牛肉麵很好吃",
         "服務好？？",
     ],
-)
+)  # fmt: skip
 def test_a_question_yields_nothing(reader: Reader, text: str) -> None:
     assert reader.found(text) == set()
 

@@ -180,18 +180,10 @@ def test_requests_that_keep_failing_are_counted_and_asked_again_next_time(
 def test_answers_that_are_no_label_are_kept_and_counted(judge: Judge, work: tuple[Path, Pool]) -> None:
     told = iter(
         [
-            "我覺得都對",
-            "1: YY 1: NX\n1: NX",
-            "",
-            "YY or NX",
-            "2: YY",
-            '{"label": "YY"}',
-            "**YY**",
-            "1：NX",
-            "<think>1: NX</think>\n1. YY",
-            "YN。",
+            "我覺得都對", "1: YY 1: NX\n1: NX", "", "YY or NX", "2: YY", '{"label": "YY"}', "**YY**", "1：NX",
+            "<think>1: NX</think>\n1. YY", "YN。",
         ]
-    )
+    )  # fmt: skip
     lock = threading.Lock()
 
     def behave(*_: object) -> Answer:

@@ -178,18 +178,9 @@ def test_valences_are_rescaled_half_by_half_so_that_neutral_stays_neutral() -> N
 @pytest.mark.parametrize("mark", [",", "\t"])
 def test_a_valence_table_becomes_opinions_by_valence(tmp_path: Path, lexicon: Lexicon, mark: str) -> None:
     rows = [
-        "No.|Word|Valence_Mean",
-        "0|酥脆|7.0",
-        "1|焦黑|2.5",
-        "2|桌角|5.2",
-        "3|空|8",
-        "4|破碎|x",
-        "5|好吃|8",
-        "6|非常好吃|8.1",
-        "7|焦黑|8",
-        "8|不",
-        "9|太|7",
-    ]
+        "No.|Word|Valence_Mean", "0|酥脆|7.0", "1|焦黑|2.5", "2|桌角|5.2", "3|空|8", "4|破碎|x", "5|好吃|8",
+        "6|非常好吃|8.1", "7|焦黑|8", "8|不", "9|太|7",
+    ]  # fmt: skip
     overlay = imported(tmp_path, lexicon, "\n".join(rows).replace("|", mark), "valence-csv", "my words.csv")
     assert overlay.opinions == (("酥脆", "imported.my_words.valence_7.5"), ("焦黑", "imported.my_words.valence_2.5"))
     assert [(name, value) for name, value, _ in overlay.categories] == [

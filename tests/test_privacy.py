@@ -174,25 +174,10 @@ def test_a_name_gives_its_sensible_short_forms(name: str, expected: set[str]) ->
 @pytest.mark.parametrize(
     "name",
     [
-        "餐廳",
-        "小吃店",
-        "火鍋",
-        "牛肉麵",
-        "咖啡",
-        "麻辣火鍋",
-        "台北牛肉麵",
-        "老台北牛肉麵店",
-        "好吃",
-        "好好吃餐廳",
-        "嵐",
-        "AB",
-        "7-11",
-        "The Coffee Shop",
-        "🍜",
-        "",
-        " ",
+        "餐廳", "小吃店", "火鍋", "牛肉麵", "咖啡", "麻辣火鍋", "台北牛肉麵", "老台北牛肉麵店", "好吃", "好好吃餐廳",
+        "嵐", "AB", "7-11", "The Coffee Shop", "🍜", "", " ",
     ],
-)
+)  # fmt: skip
 def test_generic_and_short_names_are_never_masked(name: str) -> None:
     assert forms(name) == ()
     assert mask("這家餐廳火鍋牛肉麵咖啡好吃 coffee 7-11 AB", [name]).masks == ()

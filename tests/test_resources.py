@@ -23,24 +23,9 @@ LEXICONS = data_dir("lexicons")
 SHIPPED = (LEXICONS, *(pack / "lexicons" for pack in list_packs().values()))
 """The core and all packs."""
 UPOS = {
-    "ADJ",
-    "ADP",
-    "ADV",
-    "AUX",
-    "CCONJ",
-    "DET",
-    "INTJ",
-    "NOUN",
-    "NUM",
-    "PART",
-    "PRON",
-    "PROPN",
-    "PUNCT",
-    "SCONJ",
-    "SYM",
-    "VERB",
-    "X",
-}
+    "ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ", "NOUN", "NUM", "PART", "PRON", "PROPN", "PUNCT", "SCONJ",
+    "SYM", "VERB", "X",
+}  # fmt: skip
 KINDS = {
     "degree": {"high", "mid", "low", "lean", "than", "over", "post"},
     "negators": {"not", "hedge", "fail", "short", "without"},

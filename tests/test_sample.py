@@ -89,25 +89,10 @@ def test_one_review_in_eight_is_simplified_and_none_is_mixed(reviews: Reviews) -
 @pytest.mark.parametrize(
     "trait",
     [
-        r"[ㄅ-ㄩ]",
-        r"[\U0001f300-\U0001faff]",
-        r"[Ａ-Ｚａ-ｚ０-９]",
-        r"[A-Za-z]{3,}",
-        r"(.)\1{3,}",
-        r"[？?]",
-        "希望",
-        "如果",
-        "以前",
-        "不會太",
-        "沒有很",
-        "不是不",
-        "說不上",
-        "沒什麼",
-        "店家回覆",
-        "CP值",
-        "尚讚",
+        r"[ㄅ-ㄩ]", r"[\U0001f300-\U0001faff]", r"[Ａ-Ｚａ-ｚ０-９]", r"[A-Za-z]{3,}", r"(.)\1{3,}", r"[？?]",
+        "希望", "如果", "以前", "不會太", "沒有很", "不是不", "說不上", "沒什麼", "店家回覆", "CP值", "尚讚",
     ],
-)
+)  # fmt: skip
 def test_every_promised_kind_of_text_occurs(reviews: Reviews, trait: str) -> None:
     assert any(re.search(trait, row["text"]) for row in reviews.values())
 

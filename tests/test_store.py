@@ -262,17 +262,11 @@ def test_reading_where_nothing_was_built_says_what_to_do(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     "statement",
     [
-        "DELETE FROM settings",
-        "INSERT INTO settings VALUES ('a', 'b')",
-        "UPDATE settings SET value = 'c'",
-        "DROP TABLE settings",
-        "CREATE TABLE mine (x)",
-        "PRAGMA user_version = 7",
-        "ATTACH DATABASE 'other.db' AS other",
-        "VACUUM INTO 'copy.db'",
-        "PRAGMA query_only = OFF",
+        "DELETE FROM settings", "INSERT INTO settings VALUES ('a', 'b')", "UPDATE settings SET value = 'c'",
+        "DROP TABLE settings", "CREATE TABLE mine (x)", "PRAGMA user_version = 7",
+        "ATTACH DATABASE 'other.db' AS other", "VACUUM INTO 'copy.db'", "PRAGMA query_only = OFF",
     ],
-)
+)  # fmt: skip
 def test_a_reader_can_write_nothing_and_nowhere(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, statement: str
 ) -> None:
