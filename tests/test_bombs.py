@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from conftest import ROOT, environment
+from forgeries import seal
 
 from builder.core.errors import InputError
 from builder.reviews.sources import delimited, opening, read, xlsx
@@ -126,11 +127,9 @@ def test_a_parquet_file_that_contradicts_itself_does_not_end_the_process(tmp_pat
     assert read == "1 rows" and "broken Parquet file" in refused
 
 
-@pytest.mark.parametrize("harm", ["short", "structures", "lists", "maps", "endless"])
+@pytest.mark.parametrize("harm", ["short", "structures", "endless"])
 def test_a_footer_that_cannot_be_read_is_a_value_error(harm: str, tmp_path: Path) -> None:
-    nested = {"structures": b"\x1c", "lists": b"\x19", "maps": b"\x1b" + b"\x01\xbb"}
-    deep = {name: part[:1] + part[-2:] * 1_000 for name, part in nested.items()}
-    footer = {"short": b"\x15", "endless": b"\x15" + b"\xff" * 100, **deep}[harm]
+    footer = {"short": b"\x15", "endless": b"\x15" + b"\xff" * 100, "structures": b"\x1c" * 1_001}[harm]
     path = tmp_path / "a.parquet"
     path.write_bytes(b"PAR1" + footer + len(footer).to_bytes(4, "little") + b"PAR1")
     with pytest.raises(ValueError, match="its footer"):
@@ -163,13 +162,6 @@ def test_a_file_of_thousands_of_columns_is_refused(name: str, tmp_path: Path) ->
         path.write_bytes(gzip.compress(line) if name.endswith(".gz") else line)
     with pytest.raises(InputError, match="20,000 columns; no spreadsheet has over 16,384"):
         list(read(path))
-
-
-def test_a_key_of_a_million_dots_is_no_path_of_a_million_objects(tmp_path: Path) -> None:
-    path, start = tmp_path / "a.jsonl", time.process_time()
-    path.write_text('{"a": "湯頭非常濃郁好喝"}\n{"' + "a." * 100_000 + '": 1}\n', encoding="utf-8")
-    assert len(list(read(path))) == 2
-    assert time.process_time() - start < 5
 
 
 def test_rows_of_one_text_again_and_again_are_read_where_they_are_few(tmp_path: Path) -> None:
@@ -218,14 +210,6 @@ def test_a_sheet_of_broken_xml_is_one_line_with_either_parser(tmp_path: Path) ->
         assert "broken XLSX file" in done.stdout
 
 
-def test_a_json_array_of_blanks_is_read_at_once(tmp_path: Path) -> None:
-    (tmp_path / "a.json.gz").write_bytes(gzip.compress(b"[" + b" " * 30_000_000 + b"]"))
-    started = time.process_time()
-    with pytest.raises(InputError, match="no rows"):
-        list(read(tmp_path / "a.json.gz"))
-    assert time.process_time() - started < 5
-
-
 def test_a_small_json_array_of_millions_of_elements_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(opening, "ROWS", 10_000)
     (tmp_path / "a.json.gz").write_bytes(gzip.compress(b"[" + b"0," * 100_000 + b"0]"))
@@ -252,7 +236,6 @@ def test_quotes_that_join_line_after_line_are_refused(tmp_path: Path, monkeypatc
 
 def test_a_release_with_a_parquet_bomb_has_other_rows_and_is_not_read_whole(tmp_path: Path) -> None:
     from builder.release import parquet
-    from builder.release.manifest import sums
 
     release = Path(shutil.copytree(ROOT / "releases" / "sample-2.0.0", tmp_path / "release"))
     victim = release / "parquet" / "valid-silver.parquet"
@@ -260,23 +243,5 @@ def test_a_release_with_a_parquet_bomb_has_other_rows_and_is_not_read_whole(tmp_
     layout = 2 if "source" not in row else 3
     pq.write_table(pa.Table.from_pylist([row] * 3000, schema=parquet.schema(layout)), victim, compression="zstd")
     assert victim.stat().st_size < 100_000
-    reseal(release, sums)
+    seal(release)
     assert "valid-silver.parquet: holds other reviews than data/" in "\n".join(limited(VERIFY, release))
-
-
-def reseal(release: Path, sums: Any) -> None:
-    """Give every file the checksum that it now has."""
-    import hashlib
-    import json
-
-    def digest(path: Path) -> str:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
-
-    path = release / "manifest.json"
-    manifest = json.loads(path.read_text(encoding="utf-8"))
-    for name in manifest["files"]:
-        manifest["files"][name] = {"bytes": (release / name).stat().st_size, "sha256": digest(release / name)}
-    path.write_text(json.dumps(manifest, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
-    files = [one for one in release.rglob("*") if one.is_file() and one.name != "SHA256SUMS"]
-    listed = {one.relative_to(release).as_posix(): digest(one) for one in files}
-    (release / "SHA256SUMS").write_text(sums(listed), encoding="utf-8")

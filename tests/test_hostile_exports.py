@@ -152,23 +152,3 @@ def test_the_loaders_of_others_see_one_sentence_a_line(release: Path, tmp_path: 
         assert [len(sentence.split()) for sentence, _ in lines] == [
             len(one.text) for one in FORMATS[name].read(content)
         ]
-
-
-@pytest.mark.parametrize("name", ["bio-chars", "bio-words"])
-def test_every_line_of_bio_is_two_columns_or_a_name_or_empty(release: Path, tmp_path: Path, name: str) -> None:
-    for written in export_release(release, name, tmp_path):
-        content = written.path.read_bytes().decode()
-        assert content.splitlines() == content.removesuffix("\n").split("\n")
-        for line in content.splitlines():
-            assert (
-                not line
-                or line.startswith("# id = ")
-                or (len(line.split("\t")) == 2 and line[-2:] in ("\tB", "\tI", "\tO"))
-            ), repr(line)
-
-
-def test_parquet_holds_the_same_texts(release: Path) -> None:
-    parquet = pytest.importorskip("pyarrow.parquet")
-    for split in told(release)["splits"]:
-        table = parquet.read_table(release / "parquet" / f"{split}-silver.parquet").to_pylist()
-        assert [(one["id"], one["text"]) for one in table] == [(row["id"], row["text"]) for row in rows(release, split)]

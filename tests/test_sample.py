@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import re
 import shutil
 import statistics
@@ -208,7 +209,12 @@ def test_the_readme_states_the_counts_as_they_are(reviews: Reviews, gold: Gold) 
 
 
 def build_sample(folder: Path) -> Path:
-    """The release that a build of the sample makes under `folder` today, as the successor of `sample-1.0.0`."""
+    """The release that a build of the sample makes under `folder` today, as the successor of `sample-1.0.0`.
+
+    `.ci/run` builds it in the same way, and names it, so that the tests need not.
+    """
+    if made := os.environ.get("BUILDER_TEST_SAMPLE"):
+        return Path(made)
     out = folder / "releases"
     shutil.copytree(ROOT / "releases" / "sample-1.0.0", out / "v1.0.0")
     words = ("build", "--workdir", folder / "workdir", "--out", out, "--set", 'release.date="2026-11-28"', "--quiet")
@@ -261,6 +267,7 @@ def test_what_is_nearly_the_golden_release_differs_in_digests_and_last_digits(tm
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as made_in:
+        os.environ.pop("BUILDER_TEST_SAMPLE", None)
         made_release = build_sample(Path(made_in))
         shutil.rmtree(GOLDEN)
         shutil.copytree(made_release, GOLDEN)

@@ -9,7 +9,6 @@ import json
 import re
 import sqlite3
 import time
-import webbrowser
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -199,12 +198,6 @@ def test_triplets_of_a_list_stand_in_the_order_of_their_text(undecided: Any) -> 
     ]  # fmt: skip
 
 
-def test_the_scale_of_confidence_stands_only_beside_triplets_that_have_one(undecided: Any, shown: Any) -> None:
-    assert 'class="scale"' in get(shown, "/reviews").text
-    assert 'class="scale"' not in get(undecided, "/reviews").text
-    assert 'class="scale"' not in get(shown, "/reviews?polarity=(none)").text
-
-
 def test_the_search_above_a_page_keeps_what_is_filtered(shown: Any) -> None:
     query = "source=app&show=rules"
     triplet = re.search(r'href="(/triplet/\d+)', get(shown, f"/reviews?{query}").text)
@@ -333,11 +326,6 @@ def test_a_search_that_finds_nothing_says_what_would(shown: Any) -> None:
     for link, number in offers.items():
         assert len(keys(get(shown, link.replace("&amp;", "&")).text)) == int(number)
     assert "letter by letter" in get(shown, "/reviews?q=外星人").text
-
-
-def test_the_old_address_of_the_search_leads_to_the_list(shown: Any) -> None:
-    answer = asyncio.run(shown.client.get("/search?q=%E6%9C%8D%E5%8B%99&split=train", follow_redirects=False))
-    assert (answer.status_code, answer.headers["location"]) == (302, "/reviews?q=%E6%9C%8D%E5%8B%99&split=train")
 
 
 # ---- words
@@ -544,18 +532,6 @@ def test_a_comparison_without_two_releases_says_how_to_have_one(tmp_path: Path, 
 
 
 # ---- the command and the browser
-
-
-def test_open_opens_the_browser_and_says_so_where_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    opened: list[str] = []
-    monkeypatch.setattr(webbrowser, "open", lambda address: bool(opened.append(address)) or True)
-    assert app._open("http://127.0.0.1:1/") and opened == ["http://127.0.0.1:1/"]
-
-    def broken(address: str) -> bool:
-        raise webbrowser.Error("no browser")
-
-    monkeypatch.setattr(webbrowser, "open", broken)
-    assert not app._open("http://127.0.0.1:1/")
 
 
 @pytest.fixture(scope="module")
