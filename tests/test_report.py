@@ -9,7 +9,6 @@ import io
 import json
 import re
 import sqlite3
-from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -31,7 +30,7 @@ from builder.pages.report.written import page
 from builder.pages.report.yardsticks import find_yardsticks, stands_for
 from builder.store import db, reviews, runs, triplets
 from builder.store import labels as training_sets
-from builder.store.labels import LabelCandidate, StoredLabel, pools
+from builder.store.labels import LabelCandidate, StoredLabel
 from builder.store.report import Marked
 
 TEXTS = {
@@ -354,10 +353,6 @@ def test_a_label_stands_for_a_triplet_or_for_none(label: StoredLabel, due: list[
     assert stands_for(LabelCandidate(1, "r", "湯頭好喝，服務慢", "湯頭", "好喝", "POS", ("rules",)), label) == due
 
 
-def test_a_working_directory_from_before_there_were_pools_has_none() -> None:
-    assert pools(sqlite3.connect(":memory:")) == []
-
-
 # ---- the page
 
 
@@ -583,16 +578,10 @@ def test_without_the_extra_the_page_says_how_to_install_it(report: Report, monke
         page(report)
 
 
-def walk(report: Report) -> Iterator[str]:
-    for section in report.sections:
-        yield section.name
-        yield from (table.name for table in section.tables)
-
-
 def test_tables_have_names_of_their_own(report: Report) -> None:
     names = [table.name for table in report.tables()]
     assert len(names) == len(set(names))
-    assert {"table-1", "table-2", "table-3", "table-5", "table-6"} <= set(walk(report))
+    assert {"table-1", "table-2", "table-3", "table-5", "table-6"} <= set(names)
 
 
 def test_an_aspect_with_a_persons_name_is_shown_nowhere(here: Command, tmp_path: Path) -> None:
