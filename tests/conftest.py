@@ -79,7 +79,7 @@ TIERS = {
     " augment_one_script augment_own_words augment_pieces augment_release augment_style_transfer augment_training"
     " base_names bench_numbers bench_run blas boost_backends boost_filter boost_models classify classify_encoders"
     " devices devices_everywhere encoder encoder_stage foreign_models learning_vocabulary"
-    " measure_missed measure_seq2seq model model_convert models_page nlp_ckip paper_models paper_stage"
+    " measure_seq2seq model model_convert models_page nlp_ckip paper_models paper_stage"
     " publish_model reproduce seq2seq sure_proposals team training_memory trust",
 }
 """The test files of a tier, without `test_` and `.py`. Other files are of tier `build`, and so are tests of fast files
