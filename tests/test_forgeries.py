@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Command
+from conftest import LAYOUTS, ROOT, Command
 from forgeries import forge, seal
 from test_export import facts, files_of, release, reviews
 
@@ -148,6 +148,20 @@ def test_a_hundred_random_forgeries_are_faults_and_never_a_traceback(sound: Path
         else:
             assert faults or len(read) == 4, done
         shutil.rmtree(forged)
+
+
+@pytest.mark.parametrize(
+    "release",
+    [LAYOUTS / "v0.1.0", LAYOUTS / "v0.2.0", ROOT / "releases" / "sample-2.0.0"],
+    ids=lambda release: release.name,
+)
+def test_releases_of_every_layout_are_forged_without_a_traceback(release: Path, tmp_path: Path) -> None:
+    draw = random.Random(release.name)
+    for number in range(2):
+        forged = shutil.copytree(release, tmp_path / str(number))
+        seal(forged)
+        forge(forged, draw)
+        verify(forged)
 
 
 def test_the_command_shows_a_forged_text_as_its_codes(sound: Path, tmp_path: Path, here: Command) -> None:
