@@ -69,16 +69,8 @@ def ask(workdir: Path, statement: str) -> list[tuple[object, ...]]:
 
 def kept_stages(built: Built, here: Command, workdir: Path) -> int:
     """How many stages the good build finds done."""
-    ran = here(
-        "build",
-        built.reviews,
-        "--workdir",
-        workdir,
-        "--out",
-        built.out,
-        "--verbose",
-        *settings(evaluate__gold=str(built.gold)),
-    )
+    places = ("--workdir", workdir, "--out", built.out)
+    ran = here("build", built.reviews, *places, "--verbose", *settings(evaluate__gold=str(built.gold)))
     assert ran.code == 0, ran.err
     return len(re.findall(r"^\w+ +kept ", ran.out, re.M))
 
@@ -211,16 +203,8 @@ def test_rows_that_cannot_be_used_are_kept_with_a_reason_and_the_build_goes_on(h
     assert done.counts["rows"] == 16
     assert done.counts["rejected"] == 8
     assert done.counts["reviews"] == 8
-    told = json.loads(
-        here(
-            "sql",
-            "SELECT item, reason, detail, raw FROM rejected ORDER BY id",
-            "--workdir",
-            workdir,
-            "--format",
-            "json",
-        ).out
-    )
+    statement = "SELECT item, reason, detail, raw FROM rejected ORDER BY id"
+    told = json.loads(here("sql", statement, "--workdir", workdir, "--format", "json").out)
     assert [(row["item"], row["reason"]) for row in told] == [
         ("in.csv:2", "fields"),
         ("in.csv:3", "fields"),
@@ -456,16 +440,8 @@ CONFIGS: dict[str, tuple[str, str]] = {
 def test_a_config_that_is_not_right_is_one_line_and_makes_no_release(case: str, here: Command, tmp_path: Path) -> None:
     content, message = CONFIGS[case]
     config = write(tmp_path / "settings.toml", content)
-    ran = here(
-        "build",
-        write(tmp_path / "in.csv", rows()),
-        "--config",
-        config,
-        "--workdir",
-        tmp_path / "w",
-        "--out",
-        tmp_path / "out",
-    )
+    places = ("--workdir", tmp_path / "w", "--out", tmp_path / "out")
+    ran = here("build", write(tmp_path / "in.csv", rows()), "--config", config, *places)
     assert re.search(message, ran.error), ran.error
     assert not (tmp_path / "out").exists()
 
@@ -617,15 +593,8 @@ def test_a_disk_that_is_full_for_a_model_is_said_so_and_room_lets_the_build_go_o
     built: Built, here: Command, tmp_path: Path
 ) -> None:
     with small_disk(tmp_path / "disk", "20m") as disk:
-        ran = here(
-            "build",
-            built.reviews,
-            "--workdir",
-            disk / "w",
-            "--out",
-            tmp_path / "out",
-            *settings(evaluate__gold=str(built.gold)),
-        )
+        places = ("--workdir", disk / "w", "--out", tmp_path / "out")
+        ran = here("build", built.reviews, *places, *settings(evaluate__gold=str(built.gold)))
         assert re.search(r"/models/.*cannot write: No space left on device", ran.error), ran.error
         assert re.findall(r"^(\w+) +done ", here("status", "--workdir", disk / "w").out, re.M) == [
             "ingest",

@@ -1,19 +1,24 @@
-"""Small files that would become large: each is refused with one clear line, in seconds and in hundreds of megabytes."""
+"""Files that nobody should write. Small ones that would become large are refused with one clear line, in seconds and
+in hundreds of megabytes; of generated ones no row is lost.
+"""
 
 from __future__ import annotations
 
 import gzip
+import random
 import resource
 import shutil
 import subprocess
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 from conftest import ROOT, environment
 from forgeries import seal
+from hostile_files import TRAPS, make_file, read_rows, workbook
 
 from builder.core.errors import InputError
 from builder.reviews.sources import delimited, opening, read, xlsx
@@ -183,8 +188,6 @@ def test_rows_of_one_text_again_and_again_are_read_where_they_are_few(tmp_path: 
 
 
 def sheet(path: Path, rows: str, strings: str = "<sst/>") -> Path:
-    from hostile_files import workbook
-
     head = '<row r="1"><c r="A1" t="inlineStr"><is><t>text</t></is></c></row>'
     path.write_bytes(workbook(f"<worksheet><sheetData>{head}{rows}</sheetData></worksheet>", strings))
     return path
@@ -252,3 +255,33 @@ def test_a_release_with_a_parquet_bomb_has_other_rows_and_is_not_read_whole(tmp_
     assert victim.stat().st_size < 100_000
     seal(release)
     assert "valid-silver.parquet: holds other reviews than data/" in "\n".join(limited(VERIFY, release))
+
+
+# ---- generated files
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_hundreds_of_generated_files_are_read_or_refused_and_lose_no_row(tmp_path: Path) -> None:
+    outcomes: Counter[str] = Counter()
+    for number in range(300):
+        path, rows = make_file(tmp_path, random.Random(f"reviews 9 {number}"))
+        outcomes[read_rows(path, rows)] += 1
+    assert outcomes["refused"] > 15 and outcomes["read"] + outcomes["rejected rows"] > 15, outcomes
+
+
+def test_a_trap_costs_neither_time_nor_memory_nor_rows(tmp_path: Path) -> None:
+    """Each is read in one process that may take what SECURITY.md promises."""
+    paths = [tmp_path / name for name in TRAPS]
+    for path in paths:
+        path.write_bytes(TRAPS[path.name]())
+    script = (
+        "import sys, time; from pathlib import Path; from hostile_files import read_rows\n"
+        "for path in sys.argv[1:]:\n"
+        "    began = time.process_time()\n"
+        "    print(read_rows(Path(path), None), time.process_time() - began, sep='\\t')"
+    )
+    answers = [line.split("\t") for line in limited(script, *paths, seconds=10 * len(paths))]
+    assert len(answers) == len(TRAPS) >= 10
+    assert {outcome for outcome, _ in answers} <= {"read", "rejected rows", "refused"}
+    slow = [path.name for path, (_, seconds) in zip(paths, answers, strict=True) if float(seconds) > 10]
+    assert not slow

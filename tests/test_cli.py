@@ -125,17 +125,8 @@ def test_status_calls_a_stage_stale_when_its_setting_has_changed(built: Built, h
 def test_show_config_says_where_each_value_comes_from_and_touches_nothing(here: Command, tmp_path: Path) -> None:
     config = tmp_path / "settings.toml"
     config.write_text('seed = 5\n[release]\nlicence = "CC0-1.0"\nname = "from-file"\n', encoding="utf-8")
-    ran = here(
-        "build",
-        "--config",
-        config,
-        "--licence",
-        "CC-BY-4.0",
-        "--set",
-        "self_train.iterations=2",
-        "--show-config",
-        cwd=tmp_path,
-    )
+    changed = ("--licence", "CC-BY-4.0", "--set", "self_train.iterations=2")
+    ran = here("build", "--config", config, *changed, "--show-config", cwd=tmp_path)
     assert ran.code == 0, ran.err
     assert f"seed = 5  # {config}" in ran.out
     assert 'licence = "CC-BY-4.0"  # option' in ran.out

@@ -73,20 +73,8 @@ class Page:
 
 
 def served(workdir: Path, pool: Pool, *options: str) -> Iterator[Page]:
-    command = [
-        sys.executable,
-        "-m",
-        "builder",
-        "annotate",
-        "serve",
-        "--port",
-        "0",
-        "--annotator",
-        "amy",
-        "--workdir",
-        str(workdir),
-        *options,
-    ]
+    words = ("annotate", "serve", "--port", "0", "--annotator", "amy", "--workdir", str(workdir), *options)
+    command = [sys.executable, "-m", "builder", *words]
     with subprocess.Popen(
         command, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
