@@ -190,16 +190,8 @@ def test_words_cut_by_two_processes_are_those_of_one(
 def test_settings_travel_as_they_are(tmp_path: Path) -> None:
     phrase = Element("不會太鹹", ((2, 4), (5, 6)))
     known = Triplet(
-        phrase,
-        phrase,
-        phrase,
-        phrase,
-        "POS",
-        7.5,
-        owner=phrase,
-        rules=("a", "b"),
-        confidence=0.5,
-    )
+        phrase, phrase, phrase, phrase, "POS", 7.5, owner=phrase, rules=("a", "b"), confidence=0.5,
+    )  # fmt: skip
     own = Folders(None, (tmp_path / "words",), tmp_path / "rules", (), (tmp_path / "w" / "lexicon",))
     told = Sentence("r:0-4", "湯\ud800頭", ((0, 1), (1, 3)), (Mark(0, 1, "opinion", "NEG"), Mark(1, 3)), "POS", "en")
     given = Given(tmp_path, (told,), ("一", "二"), frozenset({"三", "四"}), {"r:0-4": (known,)}, "en", own)

@@ -183,17 +183,11 @@ def test_a_big5_file_is_read_when_its_encoding_is_named(tmp_path: Path) -> None:
 
 BAD_ROWS = HEAD + "".join(
     [
-        GOOD.format(n=0),
-        "r1,小木屋,5,多一格,湯頭濃郁\n",
-        "r2,小木屋,5\n",
-        'r3,小木屋,5,"好吃"的店\n',
-        "r4,小木屋,5,湯頭\0濃郁\n",
-        f"r5,小木屋,5,{'湯頭濃郁，' * 20_000}\n",
-        "r6,小木屋,5,\n",
-        "r7,小木屋,5,delicious soup\n",
-        *(GOOD.format(n=n) for n in range(8, 14)),
+        GOOD.format(n=0), "r1,小木屋,5,多一格,湯頭濃郁\n", "r2,小木屋,5\n", 'r3,小木屋,5,"好吃"的店\n',
+        "r4,小木屋,5,湯頭\0濃郁\n", f"r5,小木屋,5,{'湯頭濃郁，' * 20_000}\n", "r6,小木屋,5,\n",
+        "r7,小木屋,5,delicious soup\n", *(GOOD.format(n=n) for n in range(8, 14)),
     ]
-)
+)  # fmt: skip
 
 
 def test_rows_that_cannot_be_used_are_kept_with_a_reason_and_the_build_goes_on(here: Command, tmp_path: Path) -> None:

@@ -101,14 +101,9 @@ def session(number: int) -> list[int]:
 def begun(built: Built, workdir: Path, out: Path) -> subprocess.Popen[str]:
     """A build in a session of its own that has two worker processes at work on annotate."""
     words = [
-        "build",
-        str(built.reviews),
-        "--workdir",
-        str(workdir),
-        "--out",
-        str(out),
+        "build", str(built.reviews), "--workdir", str(workdir), "--out", str(out),
         *settings(workers="2", annotate__chunk="2"),
-    ]
+    ]  # fmt: skip
     process = subprocess.Popen(
         [sys.executable, "-m", "builder", *words],
         env=environment(),

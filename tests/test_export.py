@@ -58,15 +58,9 @@ def triplet(
 ) -> Triplet:
     whole = at(text, aspect)
     return Triplet(
-        whole,
-        whole,
-        at(text, *opinion),
-        at(text, full),
-        polarity,
-        7.8 if polarity == "POS" else 2.5,
-        at(text, owner) if owner else None,
-        rules=(rule,),
-    )
+        whole, whole, at(text, *opinion), at(text, full), polarity, 7.8 if polarity == "POS" else 2.5,
+        at(text, owner) if owner else None, rules=(rule,),
+    )  # fmt: skip
 
 
 TASTE = triplet(TEXT, (2, 7), ((8, 9),), (7, 9), owner=(2, 4))
@@ -82,14 +76,9 @@ def plain(aspect: str, opinion: str, polarity: Polarity = "POS", owner: str = ""
         return Element(text, ((0, max(1, len(text))),))
 
     return Triplet(
-        element(aspect),
-        element(aspect),
-        element(opinion),
-        element(opinion),
-        polarity,
-        5.0,
+        element(aspect), element(aspect), element(opinion), element(opinion), polarity, 5.0,
         owner=element(owner) if owner else None,
-    )
+    )  # fmt: skip
 
 
 # ---- the paper's format

@@ -442,15 +442,9 @@ def test_a_parser_learns_its_treebank(tmp_path: Path) -> None:
     trees = conllu.read(tmp_path / "t")
     losses: list[float] = []
     parser = fit_parser(
-        trees,
-        [s.tags for s in trees],
-        {},
-        7,
-        epochs=12,
-        batch_words=60,
-        rate=5e-3,
+        trees, [s.tags for s in trees], {}, 7, epochs=12, batch_words=60, rate=5e-3,
         after_epoch=lambda epoch, loss, _: losses.append(loss),
-    )
+    )  # fmt: skip
     assert losses[-1] < losses[0] / 2
     heads, rels = parser.parse([(trees[1].words, trees[1].tags)])[0]
     assert tuple(heads) == trees[1].heads

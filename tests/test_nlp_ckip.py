@@ -51,18 +51,11 @@ VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *dict.fromkeys("".jo
 WINDOW = 40
 ODD = [
     *(
-        "",
-        " ",
-        "\n\n",
-        "這家 餐廳\n的牛肉麵 很好吃 。",
-        "  服務態度不好 \t",
-        "a" * 130,
-        "好" * 130 + "。" + "湯" * 50,
-        "，，。。！",
-        "b 1 a",
+        "", " ", "\n\n", "這家 餐廳\n的牛肉麵 很好吃 。", "  服務態度不好 \t", "a" * 130,
+        "好" * 130 + "。" + "湯" * 50, "，，。。！", "b 1 a",
     ),
     *("\U0001f600\U0001f44d\U0001f3fb", "\ud800好\udfff", "\u3000湯\u2028湯\u00a0湯", "\U00020bb7野家"),
-]
+]  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
@@ -86,15 +79,10 @@ def save_model(
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         config = BertConfig(
-            vocab_size=len(VOCABULARY),
-            hidden_size=32,
-            num_hidden_layers=2,
-            num_attention_heads=2,
-            intermediate_size=48,
-            max_position_embeddings=WINDOW,
-            id2label=dict(enumerate(names)),
+            vocab_size=len(VOCABULARY), hidden_size=32, num_hidden_layers=2, num_attention_heads=2,
+            intermediate_size=48, max_position_embeddings=WINDOW, id2label=dict(enumerate(names)),
             label2id={name: i for i, name in enumerate(names)},
-        )
+        )  # fmt: skip
         model = BertForTokenClassification(config)
         if lessons:
             teach(model, lessons)

@@ -68,15 +68,9 @@ def triplet(text: str, aspect: Span, opinion: tuple[Span, ...], polarity: Polari
 
     salty = ReadWord("鹹", "taste.salty", "opinions/<b>.tsv:1", 4)
     return Triplet(
-        at(aspect),
-        at(aspect),
-        at(*opinion),
-        at((opinion[0][0], opinion[-1][1])),
-        polarity,
-        8.0,
-        rules=("subject",),
+        at(aspect), at(aspect), at(*opinion), at((opinion[0][0], opinion[-1][1])), polarity, 8.0, rules=("subject",),
         reasons=Reasons(salty, aspect=ReadWord("湯", "food"), path=("↑nsubj",)),
-    )
+    )  # fmt: skip
 
 
 def fill(workdir: Path) -> None:

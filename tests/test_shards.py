@@ -328,17 +328,9 @@ def cluster(tmp_path: Path) -> Iterator[tuple[str, int]]:
     """The address of a scheduler without workers, and its process."""
     file = tmp_path / "scheduler.json"
     process = started(
-        "dask_scheduler",
-        "--host",
-        "127.0.0.1",
-        "--port",
-        "0",
-        "--no-dashboard",
-        "--no-jupyter",
-        "--scheduler-file",
-        str(file),
-        cwd=tmp_path,
-    )
+        "dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--no-jupyter", "--scheduler-file",
+        str(file), cwd=tmp_path,
+    )  # fmt: skip
     try:
         wait_for(lambda: file.exists() and bool(file.read_text()))
         yield json.loads(file.read_text())["address"], process.pid

@@ -52,18 +52,9 @@ def triplet(
     reasons = Reasons(salt, negators=("不會",)) if len(opinion) > 1 else Reasons(ReadWord("word", "eval.good"))
     valence = {"POS": 8.0, "NEG": 2.0, "NEU": 5.0}[polarity]
     return Triplet(
-        at(aspect),
-        at(aspect),
-        at(*opinion),
-        full,
-        polarity,
-        valence,
-        at(owner) if owner else None,
-        "rules",
-        ("subject",),
-        confidence,
-        reasons,
-    )
+        at(aspect), at(aspect), at(*opinion), full, polarity, valence, at(owner) if owner else None, "rules",
+        ("subject",), confidence, reasons,
+    )  # fmt: skip
 
 
 SALT = triplet(TEXTS["r1"], (0, 2), ((2, 4), (5, 6)))
@@ -121,20 +112,11 @@ def filled(connection: sqlite3.Connection) -> sqlite3.Connection:
             connection,
             [
                 released.ReleasedTriplet(
-                    made[0],
-                    "0.1.0",
-                    "train",
-                    "silver",
-                    "r1:x",
-                    0.91,
-                    "YY",
-                    "subject",
-                    "food.soup",
-                    "taste.salty",
+                    made[0], "0.1.0", "train", "silver", "r1:x", 0.91, "YY", "subject", "food.soup", "taste.salty",
                     "rules discriminator",
                 )
             ],
-        )
+        )  # fmt: skip
     return connection
 
 
