@@ -36,14 +36,9 @@ class Browser:
         to_child, self._write = os.pipe()
         self._read, from_child = os.pipe()
         words = [
-            CHROMIUM,
-            "--headless",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--disable-dev-shm-usage",
-            "--no-first-run",
+            CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
             "--hide-scrollbars",
-        ]
+        ]  # fmt: skip
         words += [
             "--remote-debugging-pipe",
             f"--user-data-dir={folder}",

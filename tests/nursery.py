@@ -144,14 +144,9 @@ def killed(built: Built, nursery: subprocess.Popen[str], folder: Path, kills: in
     while done < kills:
         workdir, out = folder / str(builds) / "workdir", folder / str(builds) / "out"
         build = [
-            "build",
-            str(built.reviews),
-            "--workdir",
-            str(workdir),
-            "--out",
-            str(out),
+            "build", str(built.reviews), "--workdir", str(workdir), "--out", str(out),
             *settings(evaluate__gold=str(built.gold)),
-        ]
+        ]  # fmt: skip
         resume = ["resume", "--workdir", str(workdir)]
         words, code, here = build, -signal.SIGKILL, Counter[str]()
         while code != 0:

@@ -276,16 +276,9 @@ def test_what_a_build_learnt_is_taken_from_its_working_directory(
     )
     system = source or extract.source
     run = here(
-        "extract",
-        "--input",
-        tmp_path / "in.jsonl",
-        "--output",
-        tmp_path / "out.jsonl",
-        "--source",
-        system,
-        "--workdir",
-        built.workdir,
-    )
+        "extract", "--input", tmp_path / "in.jsonl", "--output", tmp_path / "out.jsonl", "--source", system,
+        "--workdir", built.workdir,
+    )  # fmt: skip
     assert run.code == 0, run.error
     rows = [json.loads(line)["triplets"] for line in (tmp_path / "out.jsonl").read_text(encoding="utf-8").splitlines()]
     assert [document.rows() for document in extract.stream(texts)] == rows
@@ -362,14 +355,9 @@ def test_a_build_in_python_is_the_build_of_the_command_line(tmp_path: Path) -> N
     reviews = tmp_path / "reviews.csv"
     reviews.write_text("text\n" + "\n".join(f"湯頭濃郁，服務很差{n}" for n in range(5)) + "\n", encoding="utf-8")
     made = builder.build(
-        reviews,
-        workdir=tmp_path / "w",
-        out=tmp_path / "r",
-        until="seed",
-        progress=lambda *step: heard.append(step),
-        workers=1,
-        annotate={"chunk": 2},
-    )
+        reviews, workdir=tmp_path / "w", out=tmp_path / "r", until="seed", progress=lambda *step: heard.append(step),
+        workers=1, annotate={"chunk": 2},
+    )  # fmt: skip
     assert heard == [(0, 3, "ingest"), (1, 3, "annotate"), (2, 3, "seed"), (3, 3, "done")]
     assert made.release is None
     assert made.counts["ingest"]["reviews"] == 5

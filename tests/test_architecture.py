@@ -28,28 +28,10 @@ SQL = re.compile(
     re.S,
 )
 HEAVY = (
-    "torch",
-    "transformers",
-    "stanza",
-    "ckip_transformers",
-    "pyarrow",
-    "openpyxl",
-    "opencc",
-    "numpy",
-    "rjieba",
-    "safetensors",
-    "tqdm",
-    "openai",
-    "starlette",
-    "uvicorn",
-    "datasette",
-    "huggingface_hub",
-    "distributed",
-    "matplotlib",
-    "scipy",
-    "sklearn",
-    "shapely",
-)
+    "torch", "transformers", "stanza", "ckip_transformers", "pyarrow", "openpyxl", "opencc", "numpy", "rjieba",
+    "safetensors", "tqdm", "openai", "starlette", "uvicorn", "datasette", "huggingface_hub", "distributed",
+    "matplotlib", "scipy", "sklearn", "shapely",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

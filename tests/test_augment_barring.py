@@ -24,14 +24,9 @@ from builder.learning.pieces import BOS, SPECIAL, Units
 
 CUES = cues_of("zh")
 TINY = MaskedSeq2SeqSettings(
-    width=32,
-    epochs=2,
-    pretrain_epochs=1,
-    least=16,
-    min_count=1,
-    least_fit=-99.0,
+    width=32, epochs=2, pretrain_epochs=1, least=16, min_count=1, least_fit=-99.0,
     most_surprise=999.0,
-)
+)  # fmt: skip
 REFUSED = {"negator-changed", "degree-changed", "opinion-added", "contrast-added", "aspect-invented"}
 
 

@@ -69,16 +69,8 @@ def ask(workdir: Path, statement: str) -> list[tuple[object, ...]]:
 
 def kept_stages(built: Built, here: Command, workdir: Path) -> int:
     """How many stages the good build finds done."""
-    ran = here(
-        "build",
-        built.reviews,
-        "--workdir",
-        workdir,
-        "--out",
-        built.out,
-        "--verbose",
-        *settings(evaluate__gold=str(built.gold)),
-    )
+    places = ("--workdir", workdir, "--out", built.out)
+    ran = here("build", built.reviews, *places, "--verbose", *settings(evaluate__gold=str(built.gold)))
     assert ran.code == 0, ran.err
     return len(re.findall(r"^\w+ +kept ", ran.out, re.M))
 
@@ -108,11 +100,6 @@ FILES: dict[str, tuple[str, str | bytes, str]] = {
         HEAD + "a,,,\nb,,,only english\nc,,,  \n",
         r"in\.csv: no usable review: all 3 rows were rejected \(empty 2, no-han 1\); name the column .* --text-column",
     ),
-    "only emoji": (
-        "in.csv",
-        HEAD + "a,,,😀😀\nb,,,👍\n",
-        r"in\.csv: no usable review: all 2 rows were rejected \(no-han 2\); give reviews in Chinese, or name",
-    ),
     "a review as long as a book": (
         "in.csv",
         HEAD + "a,,," + "湯頭很濃郁" * 20_000 + "\n",
@@ -129,28 +116,25 @@ FILES: dict[str, tuple[str, str | bytes, str]] = {
         r"in\.csv line 5: a quote opens here and does not close",
     ),
     "unknown ending": ("in.docx", rows(), r"in\.docx: unknown ending '\.docx'; use one of \.csv,"),
-    "text that is called xlsx": ("in.xlsx", rows(), r"in\.xlsx"),
-    "text that is called parquet": ("in.parquet", rows(), r"in\.parquet"),
     "gzip cut off": ("in.csv.gz", gzip.compress(rows(4000).encode())[:-50], r"in\.csv\.gz .*broken gzip data"),
     "JSON cut off": ("in.json", '[{"text": "好吃"}, {"text": ', r"in\.json"),
 }
 
 
-@pytest.mark.parametrize("case", FILES)
 def test_a_file_that_cannot_be_used_is_one_line_and_leaves_a_finished_build_finished(
-    case: str, built: Built, here: Command, tmp_path: Path
+    built: Built, here: Command, tmp_path: Path
 ) -> None:
-    name, content, message = FILES[case]
     workdir = built.copy(tmp_path)
-    source = write(tmp_path / name, content)
-    ran = here("build", source, "--workdir", workdir, "--out", tmp_path / "out", *settings(), "--force")
-    assert re.search(message, ran.error), ran.error
-    assert str(source) in ran.error
+    for name, content, message in FILES.values():
+        source = write(tmp_path / name, content)
+        ran = here("build", source, "--workdir", workdir, "--out", tmp_path / "out", *settings(), "--force")
+        assert re.search(message, ran.error), ran.error
+        assert str(source) in ran.error
     assert not (tmp_path / "out").exists()
     assert kept_stages(built, here, workdir) == 7
 
 
-@pytest.mark.parametrize("case", ["no text column", "every row rejected", "Big5", "header only"])
+@pytest.mark.parametrize("case", ["every row rejected", "Big5"])
 def test_a_good_build_works_in_a_directory_where_a_bad_one_began(case: str, here: Command, tmp_path: Path) -> None:
     name, content, message = FILES[case]
     workdir = tmp_path / "workdir"
@@ -199,17 +183,11 @@ def test_a_big5_file_is_read_when_its_encoding_is_named(tmp_path: Path) -> None:
 
 BAD_ROWS = HEAD + "".join(
     [
-        GOOD.format(n=0),
-        "r1,小木屋,5,多一格,湯頭濃郁\n",
-        "r2,小木屋,5\n",
-        'r3,小木屋,5,"好吃"的店\n',
-        "r4,小木屋,5,湯頭\0濃郁\n",
-        f"r5,小木屋,5,{'湯頭濃郁，' * 20_000}\n",
-        "r6,小木屋,5,\n",
-        "r7,小木屋,5,delicious soup\n",
-        *(GOOD.format(n=n) for n in range(8, 14)),
+        GOOD.format(n=0), "r1,小木屋,5,多一格,湯頭濃郁\n", "r2,小木屋,5\n", 'r3,小木屋,5,"好吃"的店\n',
+        "r4,小木屋,5,湯頭\0濃郁\n", f"r5,小木屋,5,{'湯頭濃郁，' * 20_000}\n", "r6,小木屋,5,\n",
+        "r7,小木屋,5,delicious soup\n", *(GOOD.format(n=n) for n in range(8, 14)),
     ]
-)
+)  # fmt: skip
 
 
 def test_rows_that_cannot_be_used_are_kept_with_a_reason_and_the_build_goes_on(here: Command, tmp_path: Path) -> None:
@@ -219,16 +197,8 @@ def test_rows_that_cannot_be_used_are_kept_with_a_reason_and_the_build_goes_on(h
     assert done.counts["rows"] == 16
     assert done.counts["rejected"] == 8
     assert done.counts["reviews"] == 8
-    told = json.loads(
-        here(
-            "sql",
-            "SELECT item, reason, detail, raw FROM rejected ORDER BY id",
-            "--workdir",
-            workdir,
-            "--format",
-            "json",
-        ).out
-    )
+    statement = "SELECT item, reason, detail, raw FROM rejected ORDER BY id"
+    told = json.loads(here("sql", statement, "--workdir", workdir, "--format", "json").out)
     assert [(row["item"], row["reason"]) for row in told] == [
         ("in.csv:2", "fields"),
         ("in.csv:3", "fields"),
@@ -290,34 +260,15 @@ def test_gold_that_cannot_be_used_is_found_before_anything_is_trained(case: str,
     assert ingested(tmp_path / "w", source).counts["reviews"] == 12
 
 
-def test_missing_gold_is_no_such_file(here: Command, tmp_path: Path) -> None:
-    source = write(tmp_path / "in.csv", rows())
-    ran = here(
-        "build",
-        source,
-        "--workdir",
-        tmp_path / "w",
-        "--out",
-        tmp_path / "out",
-        "--set",
-        f"evaluate.gold={tmp_path / 'gold.jsonl'}",
-    )
-    assert ran.error == f"{tmp_path / 'gold.jsonl'}: no such file; check the path"
-    assert not (tmp_path / "w").exists()
-
-
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
         ({"aspect_spans": [[1, 3]]}, r"'湯頭' does not stand at \(\(1, 3\),\)"),
-        ({"aspect_spans": []}, r"'湯頭' does not stand at \(\)"),
         ({"aspect_spans": [[-9, -7]]}, r"does not stand at"),
         ({"aspect": "頭湯", "aspect_spans": [[4, 5], [3, 4]]}, r"does not stand at"),
         ({"aspect_spans": 3}, r"TypeError"),
-        ({"polarity": ["POS"]}, r"there is no polarity \['POS'\]"),
         ({"polarity": "GOOD"}, r"there is no polarity 'GOOD'; write POS, NEG, NEU"),
         ({"valence": 2}, r"valence 2\.0 is not POS"),
-        ({"valence": 11}, r"valence 11\.0 is not POS"),
     ],
 )
 def test_a_gold_triplet_that_cannot_be_is_named(
@@ -351,19 +302,6 @@ def test_a_gold_triplet_that_cannot_be_is_named(
 PAGE = 4096
 
 
-def newer(workdir: Path) -> None:
-    connection = sqlite3.connect(workdir / "builder.db")
-    connection.execute("PRAGMA user_version = 99")
-    connection.close()
-
-
-def foreign(workdir: Path) -> None:
-    (workdir / "builder.db").unlink()
-    connection = sqlite3.connect(workdir / "builder.db")
-    connection.execute("CREATE TABLE recipes (name TEXT)")
-    connection.close()
-
-
 def garbage(workdir: Path) -> None:
     write(workdir / "builder.db", b"this was a database once " * 1000)
 
@@ -376,12 +314,6 @@ def middle(workdir: Path) -> None:
 
 
 WORKDIRS: dict[str, tuple[Callable[[Path], None], str]] = {
-    "newer schema": (
-        newer,
-        r"builder\.db: this working directory has schema 99, this builder knows up to \d+; "
-        r"use the builder that made it",
-    ),
-    "foreign database": (foreign, r"builder\.db: this database was not made by builder; choose another --workdir"),
     "garbage": (
         garbage,
         r"builder\.db: the database is damaged \(file is not a database\); restore it, or build in a new --workdir",
@@ -401,8 +333,6 @@ def test_a_working_directory_that_is_not_ours_to_use_is_left_as_it_is(
     source = write(tmp_path / "in.jsonl", '{"id": 1, "text": "好吃"}\n')
     for command in (
         ("build", built.reviews, "--out", tmp_path / "out", *settings()),
-        ("resume",),
-        ("run", "seed"),
         ("status",),
         ("explain", "x5"),
         ("query", "summary"),
@@ -484,32 +414,11 @@ def test_a_database_that_another_program_writes_to_is_in_use(built: Built, here:
 
 CONFIGS: dict[str, tuple[str, str]] = {
     "unknown key": ("seeed = 3\n", r"settings\.toml: unknown key 'seeed'; did you mean 'seed'\?"),
-    "unknown section": ("[zzz]\nqqq = 3\n", r"settings\.toml: unknown key 'zzz\.qqq'; known: annotate\.backend, "),
-    "wrong type": ('seed = "many"\n', r"settings\.toml: seed = 'many' is no int"),
-    "truth for a number": ("seed = true\n", r"settings\.toml: seed = True is no int"),
-    "no choice": (
-        '[rules]\nconvention = "odd"\n',
-        r"settings\.toml: rules\.convention = 'odd' is not one of 'natural', 'paper', 'described'",
-    ),
-    "no list": ('[self_train]\nvariants = "C"\n', r"settings\.toml: self_train\.variants = 'C' is no list of strings"),
-    "unknown variant": (
-        '[self_train]\nvariants = ["C", "F"]\n',
-        r"settings\.toml: self_train\.variants = \['C', 'F'\] is not one or more of A, B, C, D, E",
-    ),
     "a source that is not trained": (
         '[release]\ntrain_source = "A"\n',
         r"release\.train_source is 'A', but self_train\.variants are E; choose one",
     ),
     "no version": ('[release]\nversion = "v1"\n', r"release\.version 'v1' is no MAJOR\.MINOR\.PATCH; write it like"),
-    "no variant": (
-        "[self_train]\nvariants = []\n",
-        r"settings\.toml: self_train\.variants = \[\] is not one or more of A, B, C, D",
-    ),
-    "too small a number": (
-        "[self_train]\niterations = -1\n",
-        r"settings\.toml: self_train\.iterations = -1 is not at least 0",
-    ),
-    "nothing in a chunk": ("[annotate]\nchunk = 0\n", r"settings\.toml: annotate\.chunk = 0 is not at least 1"),
     "nothing to train on": (
         "[ingest]\ntest_share = 0.7\nvalid_share = 0.3\n",
         r"settings\.toml: ingest\.valid_share = 0\.3 is not a share that leaves some for train",
@@ -518,25 +427,15 @@ CONFIGS: dict[str, tuple[str, str]] = {
         '[annotate]\nbackend = "magic"\n',
         r"unknown NLP backend 'magic'; known: ckip, ckip-stanza, embedded",
     ),
-    "not TOML": ("seed: 3\n", r"settings\.toml: cannot be read as TOML: .*line 1"),
-    "not UTF-8": ("name = '餐'\n", r"settings\.toml: cannot be read as TOML: .*utf-8"),
 }
 
 
 @pytest.mark.parametrize("case", CONFIGS)
 def test_a_config_that_is_not_right_is_one_line_and_makes_no_release(case: str, here: Command, tmp_path: Path) -> None:
     content, message = CONFIGS[case]
-    config = write(tmp_path / "settings.toml", content.encode("big5") if case == "not UTF-8" else content)
-    ran = here(
-        "build",
-        write(tmp_path / "in.csv", rows()),
-        "--config",
-        config,
-        "--workdir",
-        tmp_path / "w",
-        "--out",
-        tmp_path / "out",
-    )
+    config = write(tmp_path / "settings.toml", content)
+    places = ("--workdir", tmp_path / "w", "--out", tmp_path / "out")
+    ran = here("build", write(tmp_path / "in.csv", rows()), "--config", config, *places)
     assert re.search(message, ran.error), ran.error
     assert not (tmp_path / "out").exists()
 
@@ -620,30 +519,6 @@ def test_extract_of_nothing_into_nowhere_is_one_line(here: Command, tmp_path: Pa
     )
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("", r"a\.jsonl: no rows"),
-        ('{"id": 1, "triplets": []}\n{"id": 1, "triplets": []}\n', r"a\.jsonl:2: the id '1' stands twice"),
-        (
-            '{"some": "thing"}\n',
-            r"a\.jsonl:1: a row with keys some; known: ours \(id, triplets\); dimabsa \(ID, Triplet\); "
-            r"paper \(answer, id\)",
-        ),
-        (
-            '{"id": 1, "triplets": [{"aspect": "a", "opinion": "b", "polarity": "GOOD"}]}\n',
-            r"a\.jsonl:1: cannot be read as ours: .*unknown polarity",
-        ),
-        ("[1]\n", r"a\.jsonl:1: a list where an object is due"),
-    ],
-)
-def test_score_names_the_line_that_it_cannot_read(here: Command, tmp_path: Path, content: str, message: str) -> None:
-    bad = write(tmp_path / "a.jsonl", content)
-    good = write(tmp_path / "b.jsonl", '{"id": 1, "triplets": []}\n')
-    for command in (("--gold", bad, "--pred", good), ("--gold", good, "--pred", bad)):
-        assert re.search(message, here("score", *command).error)
-
-
 # ---- the disk
 
 
@@ -670,7 +545,7 @@ CAN_MOUNT = pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small disk 
 
 
 @CAN_MOUNT
-@pytest.mark.parametrize("size", ["8k", "64k", "128k", "256k", "512k"])
+@pytest.mark.parametrize("size", ["8k", "256k"])
 def test_a_disk_that_is_full_for_the_database_is_said_so_and_room_lets_the_build_go_on(
     here: Command, tmp_path: Path, size: str
 ) -> None:
@@ -712,15 +587,8 @@ def test_a_disk_that_is_full_for_a_model_is_said_so_and_room_lets_the_build_go_o
     built: Built, here: Command, tmp_path: Path
 ) -> None:
     with small_disk(tmp_path / "disk", "20m") as disk:
-        ran = here(
-            "build",
-            built.reviews,
-            "--workdir",
-            disk / "w",
-            "--out",
-            tmp_path / "out",
-            *settings(evaluate__gold=str(built.gold)),
-        )
+        places = ("--workdir", disk / "w", "--out", tmp_path / "out")
+        ran = here("build", built.reviews, *places, *settings(evaluate__gold=str(built.gold)))
         assert re.search(r"/models/.*cannot write: No space left on device", ran.error), ran.error
         assert re.findall(r"^(\w+) +done ", here("status", "--workdir", disk / "w").out, re.M) == [
             "ingest",
@@ -750,17 +618,6 @@ def test_a_disk_that_is_full_for_the_release_leaves_none_and_resume_writes_it_wh
 
 
 @CAN_MOUNT
-def test_a_read_only_disk_for_the_release_is_found_before_the_work_begins(
-    built: Built, here: Command, tmp_path: Path
-) -> None:
-    with small_disk(tmp_path / "disk", "1m") as disk:
-        subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
-        ran = here("build", built.reviews, "--workdir", tmp_path / "w", "--out", disk / "releases")
-        assert ran.error == f"{disk}: releases cannot be written here; check the permissions, or choose another --out"
-    assert not (tmp_path / "w").exists()
-
-
-@CAN_MOUNT
 def test_a_read_only_disk_for_the_working_directory_is_one_line_and_a_writable_one_goes_on(
     built: Built, here: Command, tmp_path: Path
 ) -> None:
@@ -772,19 +629,6 @@ def test_a_read_only_disk_for_the_working_directory_is_one_line_and_a_writable_o
             assert "Read-only file system" in error or "cannot be written here; check the permissions" in error
         subprocess.run(["mount", "-o", "remount,rw", str(disk)], check=True)
         assert kept_stages(built, here, disk / "w") == 7
-
-
-@ROOT_USER
-def test_a_read_only_directory_for_the_release_is_found_before_the_work_begins(
-    built: Built, here: Command, tmp_path: Path
-) -> None:
-    (tmp_path / "out").mkdir(mode=0o555)
-    ran = here("build", built.reviews, "--workdir", tmp_path / "w", "--out", tmp_path / "out")
-    assert (
-        ran.error
-        == f"{tmp_path / 'out'}: releases cannot be written here; check the permissions, or choose another --out"
-    )
-    assert not (tmp_path / "w").exists()
 
 
 def test_a_file_in_the_place_of_the_releases_is_found_before_the_work_begins(
@@ -829,20 +673,6 @@ def test_a_disk_that_is_full_for_a_file_of_labels_names_the_file_and_nothing_els
         gc.collect()
         assert [path for path in disk.rglob("*") if path.is_file()] == []
     assert capsys.readouterr().err == ""
-
-
-@pytest.mark.parametrize("kind", ["list", "struct"])
-def test_a_parquet_column_of_lists_or_structs_is_no_text_and_no_traceback(
-    kind: str, here: Command, tmp_path: Path
-) -> None:
-    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
-    nested = ["湯很鹹"] if kind == "list" else {"inner": "湯很鹹"}
-    pq.write_table(pa.table({"text": [nested], "place": [nested]}), tmp_path / "in.parquet")
-    ran = here("extract", "--input", tmp_path / "in.parquet", "--output", tmp_path / "out.jsonl")
-    assert ran.code == 2 and "\n" not in ran.error.strip() and "in.parquet" in ran.error, ran.error
-    ran = here("build", tmp_path / "in.parquet", "--workdir", tmp_path / "w", "--out", tmp_path / "out")
-    assert ran.code == 2 and "\n" not in ran.error.strip(), ran.error
-    assert "in.parquet: no usable review: the only row was rejected (type 1)" in ran.error
 
 
 def column_of(kind: str) -> Any:
@@ -896,7 +726,7 @@ def test_a_parquet_column_of_single_values_is_read_as_texts(kind: str, texts: li
 
 
 @pytest.mark.parametrize("role", ["id", "rating", "place"])
-@pytest.mark.parametrize("kind", [*NO_TEXTS, "nothing", "dictionary", "decimal"])
+@pytest.mark.parametrize("kind", ["list", "struct", "bytes", "time", "truth", "nothing", "dictionary", "decimal"])
 def test_a_parquet_column_of_another_type_costs_no_review(kind: str, role: str, tmp_path: Path) -> None:
     """What is no rating is none, and a list, object or truth value no id or place; the text beside it is read."""
     pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import csv
-import importlib.util
 import io
 import json
-import random
 import re
 import shutil
 import signal
@@ -25,7 +23,6 @@ from builder.cli import main as cli
 from builder.cli.main import GONE
 from builder.store import db, stories
 
-OFFICIAL = ROOT.parent / "shared" / "tools" / "score_lenient.py"
 STAGES = ["ingest", "annotate", "seed", "discriminate", "self_train", "evaluate", "release"]
 Row = dict[str, Any]
 
@@ -128,17 +125,8 @@ def test_status_calls_a_stage_stale_when_its_setting_has_changed(built: Built, h
 def test_show_config_says_where_each_value_comes_from_and_touches_nothing(here: Command, tmp_path: Path) -> None:
     config = tmp_path / "settings.toml"
     config.write_text('seed = 5\n[release]\nlicence = "CC0-1.0"\nname = "from-file"\n', encoding="utf-8")
-    ran = here(
-        "build",
-        "--config",
-        config,
-        "--licence",
-        "CC-BY-4.0",
-        "--set",
-        "self_train.iterations=2",
-        "--show-config",
-        cwd=tmp_path,
-    )
+    changed = ("--licence", "CC-BY-4.0", "--set", "self_train.iterations=2")
+    ran = here("build", "--config", config, *changed, "--show-config", cwd=tmp_path)
     assert ran.code == 0, ran.err
     assert f"seed = 5  # {config}" in ran.out
     assert 'licence = "CC-BY-4.0"  # option' in ran.out
@@ -229,15 +217,9 @@ for given in {}, {"GOMP_SPINCOUNT": "5"}, {"OMP_WAIT_POLICY": "ACTIVE"}:
             ["build", "x.csv", "--workdir", "my work"],
             "builder: stopped; what is finished is kept, `builder resume --workdir 'my work'` goes on",
         ),
-        (
-            ["resume", "--workdir=mine"],
-            "builder: stopped; what is finished is kept, `builder resume --workdir mine` goes on",
-        ),
         (["--help"], "builder: stopped"),
         (["judge", "--model", "build"], "builder: stopped; the answers so far are kept, the same command goes on"),
         (["release", "--bump", "auto"], "builder: stopped; nothing half made is left, the same command goes on"),
-        (["augment", "synonym"], "builder: stopped; what was learnt and proposed is kept, the same command goes on"),
-        (["bench", "--task", "tc"], "builder: stopped; what was trained is kept, the same command goes on"),
         (["score", "--gold", "x"], "builder: stopped"),
     ],
 )
@@ -311,19 +293,7 @@ def test_sql_says_so_when_it_shows_only_some_of_the_rows(built: Built, here: Com
     ("statement", "words"),
     [
         ("DELETE FROM reviews", "this is no reading, and nothing else is allowed here; ask with SELECT"),
-        (
-            "UPDATE triplets SET polarity = 'POS'",
-            "this is no reading, and nothing else is allowed here; ask with SELECT",
-        ),
-        ("DROP TABLE reviews", "this is no reading, and nothing else is allowed here; ask with SELECT"),
-        ("CREATE TABLE mine (a)", "this is no reading, and nothing else is allowed here; ask with SELECT"),
-        ("PRAGMA user_version = 9", "this is no reading, and nothing else is allowed here; ask with SELECT"),
-        ("ATTACH 'file:beside.db?mode=rwc' AS beside", "this is no reading"),
         ("VACUUM INTO 'beside.db'", "this is no reading"),
-        ("PRAGMA writable_schema = 1", "this is no reading"),
-        ("PRAGMA optimize", "this is no reading"),
-        ("BEGIN", "this is no reading"),
-        ("REINDEX", "this is no reading"),
         ("SELECT 1; DELETE FROM reviews", "You can only execute one statement at a time."),
         ("SELEC 1", 'near "SELEC": syntax error'),
         (
@@ -338,19 +308,9 @@ def test_sql_refuses_what_is_no_reading_and_names_what_there_is(
     built: Built, here: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, statement: str, words: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    before = ask(
-        built.workdir,
-        "SELECT (SELECT count(*) FROM reviews), (SELECT count(*) FROM triplets), (SELECT count(*) FROM sqlite_master)",
-    )
+    before = dump(built.workdir)
     assert here("sql", statement, "--workdir", built.workdir).error.startswith(words)
-    assert (
-        ask(
-            built.workdir,
-            "SELECT (SELECT count(*) FROM reviews), (SELECT count(*) FROM triplets), "
-            "(SELECT count(*) FROM sqlite_master)",
-        )
-        == before
-    )
+    assert dump(built.workdir) == before
     assert list(tmp_path.iterdir()) == []
 
 
@@ -512,27 +472,10 @@ def test_explain_of_a_review_without_triplets_of_a_repeated_one_and_of_nothing(b
 
 
 FLAT_ROW = [
-    "aspect",
-    "aspect_full",
-    "aspect_spans",
-    "opinion",
-    "opinion_full",
-    "opinion_spans",
-    "polarity",
-    "valence",
-    "source",
-    "rules",
-    "aspect_full_spans",
-    "aspect_category",
-    "owner",
-    "owner_spans",
-    "opinion_full_spans",
-    "opinion_category",
-    "confidence",
-    "verdict",
-    "sources",
-    "triplet_id",
-]
+    "aspect", "aspect_full", "aspect_spans", "opinion", "opinion_full", "opinion_spans", "polarity", "valence",
+    "source", "rules", "aspect_full_spans", "aspect_category", "owner", "owner_spans", "opinion_full_spans",
+    "opinion_category", "confidence", "verdict", "sources", "triplet_id",
+]  # fmt: skip
 """A triplet as `extract` writes it; the first ten keys are those of every version."""
 
 
@@ -566,7 +509,7 @@ def test_extract_keeps_order_and_ids_and_points_into_the_text_as_given(here: Com
     assert any("湯頭" in t["aspect"] for t in made[2]["triplets"])
     for given, row in zip(rows, made, strict=True):
         for triplet in row["triplets"]:
-            assert list(triplet) == list(FLAT_ROW)
+            assert list(triplet) == FLAT_ROW
             for part in ("aspect", "opinion", "aspect_full", "opinion_full"):
                 assert "".join(given["text"][start:end] for start, end in triplet[f"{part}_spans"]) == triplet[part]
             assert triplet["source"] == "rules"
@@ -646,66 +589,6 @@ def test_extract_takes_the_last_model_of_a_variant_or_that_of_a_round(
 # ---- score
 
 
-ASPECTS = ["湯頭", "湯", "餐點[口感]", "服務 人員", "服務", "NULL", "價格"]
-OPINIONS = ["好喝", "很好喝", "不會太鹹", "不鹹", "親切", "NULL", "貴"]
-
-
-def answers(rng: random.Random, key: str) -> list[Row]:
-    """Answers as dimABSA or ours writes them, with repeats and NULL."""
-    capital = key == "dimabsa"
-    rows = []
-    for _ in range(rng.randrange(5)):
-        aspect, opinion, polarity = rng.choice(ASPECTS), rng.choice(OPINIONS), rng.choice(["POS", "NEG", "NEU"])
-        if capital:
-            rows.append({"Aspect": aspect, "Opinion": opinion, "Polarity": polarity})
-        elif "NULL" not in (aspect, opinion):
-            rows.append(
-                {
-                    "aspect": aspect,
-                    "opinion": opinion,
-                    "opinion_full": "很" + opinion,
-                    "polarity": rng.choice([polarity, "正面"]),
-                }
-            )
-    return rows
-
-
-@pytest.mark.skipif(not OFFICIAL.is_file(), reason=f"the scorer to agree with is not on this machine: {OFFICIAL}")
-@pytest.mark.filterwarnings("ignore::ResourceWarning")  # that scorer leaves its files open
-@pytest.mark.parametrize("seed", range(6))
-def test_score_agrees_with_the_lenient_scorer_that_others_use(here: Command, tmp_path: Path, seed: int) -> None:
-    rng = random.Random(seed)
-    gold = write_lines(
-        tmp_path / "gold.jsonl", [{"ID": f"r{i}", "Text": "文", "Triplet": answers(rng, "dimabsa")} for i in range(40)]
-    )
-    predicted = write_lines(
-        tmp_path / "pred.jsonl", [{"id": f"r{i}", "triplets": answers(rng, "ours")} for i in range(2, 43)]
-    )
-    spec = importlib.util.spec_from_file_location("score_lenient", OFFICIAL)
-    assert spec is not None and spec.loader is not None
-    official = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(official)
-    ran = here("score", "--gold", gold, "--pred", predicted)
-    assert ran.code == 0, ran.err
-    shown = {
-        tuple(words[:3]): words[3:9]
-        for line in ran.out.splitlines()
-        if (words := line.split()) and words[0] in ("opinion", "opinion_full")
-    }
-    for key in ("opinion", "opinion_full"):
-        told = official.preds(predicted, key)
-        for match in ("exact", "lenient"):
-            due = official.score(official.gold(gold), told, match)
-            *_, f1, right, total, golden = shown[key, match, "triplet"]
-            assert (float(f1), int(right), int(total), int(golden)) == (
-                due["F1"],
-                due["tp"],
-                due["tp"] + due["fp"],
-                due["tp"] + due["fn"],
-            ), (key, match)
-    assert "2 reviews without a prediction" in ran.out
-
-
 def test_score_of_gold_against_itself_is_a_hundred_in_each_format(built: Built, here: Command) -> None:
     for gold in (built.gold, built.release / "data" / "train.jsonl", built.release / "paper" / "train.json"):
         ran = here("score", "--gold", gold, "--pred", gold, "--opinion", "opinion")
@@ -721,18 +604,6 @@ def test_score_of_gold_against_itself_is_a_hundred_in_each_format(built: Built, 
 # ---- verify
 
 
-def test_verify_finds_a_sound_release_sound(built: Built, here: Command) -> None:
-    ran = here("verify", built.release)
-    assert (ran.code, ran.out) == (0, f"{built.release}: sound\n")
-
-
-def flip(release: Path) -> None:
-    path = release / "data" / "train.jsonl"
-    content = bytearray(path.read_bytes())
-    content[len(content) // 2] ^= 1
-    path.write_bytes(bytes(content))
-
-
 def test_verify_and_explain_print_json_for_programs(built: Built, here: Command, tmp_path: Path) -> None:
     sound = json.loads(here("verify", built.release, "--json").out)
     assert sound == {"release": str(built.release), "sound": True, "faults": []}
@@ -746,43 +617,6 @@ def test_verify_and_explain_print_json_for_programs(built: Built, here: Command,
     released = [one["triplet_id"] for one in story["triplets"] if one["released"]]
     assert sorted(released) == sorted(row["triplet_id"] for row in review.rows())
     assert all(len(one["sentences"]) >= 2 and one["steps"] and one["outcome"] for one in story["triplets"])
-
-
-@pytest.mark.parametrize(
-    ("damage", "fault"),
-    [
-        (flip, "data/train.jsonl: its bytes have changed"),
-        (lambda release: (release / "data" / "valid.jsonl").unlink(), "data/valid.jsonl: missing"),
-        (lambda release: (release / "data" / "more.jsonl").write_text(""), "data/more.jsonl: not part of the release"),
-        (lambda release: (release / "manifest.json").write_text("{}"), "manifest.json: its bytes have changed"),
-        (
-            lambda release: (release / "SHA256SUMS").write_text("x\n"),
-            "SHA256SUMS:1: not a checksum line, or a second one for its file",
-        ),
-    ],
-    ids=["flipped byte", "missing file", "added file", "other manifest", "no checksums"],
-)
-def test_verify_names_every_damage_and_ends_with_code_1(
-    built: Built, here: Command, tmp_path: Path, damage: Callable[[Path], object], fault: str
-) -> None:
-    release = tmp_path / "v0.1.0"
-    shutil.copytree(built.release, release)
-    damage(release)
-    ran = here("verify", release)
-    assert ran.code == 1
-    assert fault in ran.out.splitlines()
-    assert re.search(r": (1 fault|\d+ faults)$", ran.out.splitlines()[-1])
-
-
-def test_verify_agrees_with_sha256sum(built: Built) -> None:
-    done = subprocess.run(
-        ["sha256sum", "--check", "--strict", "SHA256SUMS"],
-        cwd=built.release,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
 
 
 # ---- what is released

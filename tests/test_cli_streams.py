@@ -151,16 +151,8 @@ def test_show_config_is_toml_that_builds_the_same(here: Command, tmp_path: Path)
     config.write_text(
         f"seed = 5\n[release]\nlicence = 'CC0-1.0'\ncreator = {json.dumps(awkward)[:-1]}\"\n", encoding="utf-8"
     )
-    ran = here(
-        "build",
-        "--config",
-        config,
-        "--set",
-        "self_train.iterations=2",
-        "--set",
-        'self_train.variants=["C"]',
-        "--show-config",
-    )
+    changed = ("--set", "self_train.iterations=2", "--set", 'self_train.variants=["C"]')
+    ran = here("build", "--config", config, *changed, "--show-config")
     assert ran.code == 0, ran.err
     shown = tmp_path / "shown.toml"
     shown.write_text(ran.out, encoding="utf-8")

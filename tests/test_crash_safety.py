@@ -20,7 +20,7 @@ import pytest
 from conftest import Built, Command, contents, environment, settings
 from nursery import Running, killed, nursery_begun, sound
 
-KILLS = 4  # a stage is killed three times at most
+KILLS = 3  # tests/measure/kills.py kills many more
 STOPPED = "builder: stopped; what is finished is kept, `builder resume --workdir {}` goes on"
 
 
@@ -35,7 +35,6 @@ def test_a_build_killed_at_random_moments_ends_in_the_same_release(
 ) -> None:
     met = killed(built, nursery, tmp_path, KILLS, 20)
     assert met.total() == KILLS
-    assert len(met) >= 2, met
 
 
 def test_a_release_killed_while_it_is_written_is_whole_or_not_there(
@@ -44,35 +43,27 @@ def test_a_release_killed_while_it_is_written_is_whole_or_not_there(
     workdir, out = built.copy(tmp_path), tmp_path / "out"
     words = ["resume", "--workdir", str(workdir), "--out", str(out)]
     killed = 0
-    for milliseconds in (0, 4, 8, 16, 32, 64):
+    for milliseconds in (0, 8, 32):
         running = Running(nursery, tmp_path / "told", words)
         if running.wait_for(" release "):
             time.sleep(milliseconds / 1000)
             running.send(signal.SIGKILL)
         killed += running.end() == -signal.SIGKILL
         sound(workdir, out)
-    assert killed >= 2
+    assert killed
     running = Running(nursery, tmp_path / "told", words)
     assert running.end() == 0, running.said
     assert contents(out) == contents(built.out), "and nothing is left beside it"
 
 
-@pytest.mark.parametrize(
-    ("stage", "number"),
-    [
-        ("ingest", signal.SIGTERM),
-        ("annotate", signal.SIGINT),
-        ("discriminate", signal.SIGTERM),
-        ("self_train", signal.SIGINT),
-    ],
-)
+@pytest.mark.parametrize(("stage", "number"), [("annotate", signal.SIGINT), ("self_train", signal.SIGTERM)])
 def test_a_build_that_is_told_to_stop_stops_with_one_line_and_goes_on_later(
     stage: str, number: signal.Signals, built: Built, nursery: subprocess.Popen[str], tmp_path: Path
 ) -> None:
     workdir, out = tmp_path / "w", tmp_path / "out"
-    if stage in ("discriminate", "self_train"):  # begin where it is about to
+    if stage == "self_train":  # begin where it is about to
         workdir = built.copy(tmp_path)
-        words = ["run", "self_train", "--workdir", str(workdir), "--set", f"{stage}.epochs=18"]
+        words = ["run", "self_train", "--workdir", str(workdir), "--set", "self_train.epochs=18"]
     else:
         words = ["build", str(built.reviews), "--workdir", str(workdir), "--out", str(out), *settings()]
     running = Running(nursery, tmp_path / "told", words)
@@ -87,9 +78,8 @@ def test_a_build_that_is_told_to_stop_stops_with_one_line_and_goes_on_later(
     assert running.said.splitlines()[-1] == STOPPED.format(workdir)
     assert not out.exists()
     sound(workdir, out)
-    if (workdir / "builder.db").exists() and "annotate" in stage:
-        again = Running(nursery, tmp_path / "told", ["run", "annotate", "--workdir", str(workdir)])
-        assert again.end() == 0, again.said
+    again = Running(nursery, tmp_path / "told", ["run", "annotate", "--workdir", str(workdir)])
+    assert again.end() == 0, again.said
 
 
 # ---- with worker processes
@@ -111,14 +101,9 @@ def session(number: int) -> list[int]:
 def begun(built: Built, workdir: Path, out: Path) -> subprocess.Popen[str]:
     """A build in a session of its own that has two worker processes at work on annotate."""
     words = [
-        "build",
-        str(built.reviews),
-        "--workdir",
-        str(workdir),
-        "--out",
-        str(out),
+        "build", str(built.reviews), "--workdir", str(workdir), "--out", str(out),
         *settings(workers="2", annotate__chunk="2"),
-    ]
+    ]  # fmt: skip
     process = subprocess.Popen(
         [sys.executable, "-m", "builder", *words],
         env=environment(),

@@ -36,13 +36,9 @@ from builder.teaching.domain_packs import blank_markup
 from builder.teaching.word_proposals import Found, blank_repeated, can_be_proposed, choose_words, locate
 
 HOTEL = [
-    "櫃檯人員很親切，可惜魚缸很髒",
-    "魚缸很乾淨，珊瑚很舒服",
-    "珊瑚很舒服，海葵不舒服",
-    "魚缸很乾淨，海葵很舒服，隔音很差",
-    "海葵很舒服，魚缸乾淨又舒服",
-    "珊瑚很髒，海葵很髒，櫃檯人員冷漠",
-]
+    "櫃檯人員很親切，可惜魚缸很髒", "魚缸很乾淨，珊瑚很舒服", "珊瑚很舒服，海葵不舒服",
+    "魚缸很乾淨，海葵很舒服，隔音很差", "海葵很舒服，魚缸乾淨又舒服", "珊瑚很髒，海葵很髒，櫃檯人員冷漠",
+]  # fmt: skip
 
 
 def command(*arguments: object) -> str:

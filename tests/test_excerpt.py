@@ -62,22 +62,14 @@ def test_two_different_originals_are_both_read() -> None:
 @pytest.mark.parametrize(
     "reply",
     [
-        "\n業主回應 3 週前\n謝謝您，我們的環境會更好。",
-        "\n店家的回覆：\n親愛的顧客您好，環境舒適。",
-        "商家回复：亲，我们的环境很好。",
-        " 商家回复:亲，我们的环境很好。",
-        " 店家回應 感謝您的支持，環境會更好",
-        "\n老闆回覆 您好，環境會更好",
-        "【商家回复】环境会更好。",
-        "（老板回复 2024-03-05）环境会更好。",
-        "\n掌柜解释：环境一直很好",
-        "\n來自店主的回應\n環境會更好",
-        "\nResponse from the owner 2 weeks ago\nThe 環境 will be better",
-        " Owner's reply: 環境會更好",
-        "\n小編 回覆：謝謝，環境會更好",
-        "\n小巷麵館 (業主)\n1 年前\n環境會更好",
+        "\n業主回應 3 週前\n謝謝您，我們的環境會更好。", "\n店家的回覆：\n親愛的顧客您好，環境舒適。",
+        "商家回复：亲，我们的环境很好。", " 商家回复:亲，我们的环境很好。", " 店家回應 感謝您的支持，環境會更好",
+        "\n老闆回覆 您好，環境會更好", "【商家回复】环境会更好。", "（老板回复 2024-03-05）环境会更好。",
+        "\n掌柜解释：环境一直很好", "\n來自店主的回應\n環境會更好",
+        "\nResponse from the owner 2 weeks ago\nThe 環境 will be better", " Owner's reply: 環境會更好",
+        "\n小編 回覆：謝謝，環境會更好", "\n小巷麵館 (業主)\n1 年前\n環境會更好",
     ],
-)
+)  # fmt: skip
 def test_a_review_ends_where_the_owners_reply_begins(reply: str) -> None:
     assert read_part(GUEST + reply) == GUEST
     assert normal(GUEST + reply) == normal(GUEST)
@@ -86,15 +78,10 @@ def test_a_review_ends_where_the_owners_reply_begins(reply: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "老闆回覆很快，湯好喝",
-        "湯好喝\n老闆回覆 很快也很親切",
-        "湯好喝。商家回复也慢",
-        "店家回應2次都不一樣",
-        "傳訊息問有沒有位子。店家回覆：沒有，態度差",
-        "問了兩次，店家回覆：「不行」，態度差",
-        "我喜歡店長回應的態度",
+        "老闆回覆很快，湯好喝", "湯好喝\n老闆回覆 很快也很親切", "湯好喝。商家回复也慢", "店家回應2次都不一樣",
+        "傳訊息問有沒有位子。店家回覆：沒有，態度差", "問了兩次，店家回覆：「不行」，態度差", "我喜歡店長回應的態度",
     ],
-)
+)  # fmt: skip
 def test_what_the_guest_says_of_an_answer_is_his_own(text: str) -> None:
     assert read_part(text) == text
 

@@ -180,18 +180,10 @@ def test_requests_that_keep_failing_are_counted_and_asked_again_next_time(
 def test_answers_that_are_no_label_are_kept_and_counted(judge: Judge, work: tuple[Path, Pool]) -> None:
     told = iter(
         [
-            "我覺得都對",
-            "1: YY 1: NX\n1: NX",
-            "",
-            "YY or NX",
-            "2: YY",
-            '{"label": "YY"}',
-            "**YY**",
-            "1：NX",
-            "<think>1: NX</think>\n1. YY",
-            "YN。",
+            "我覺得都對", "1: YY 1: NX\n1: NX", "", "YY or NX", "2: YY", '{"label": "YY"}', "**YY**", "1：NX",
+            "<think>1: NX</think>\n1. YY", "YN。",
         ]
-    )
+    )  # fmt: skip
     lock = threading.Lock()
 
     def behave(*_: object) -> Answer:
@@ -418,12 +410,6 @@ def answers(endpoint: Endpoint) -> list[Reply | Failure]:
     question = Question({"model": "m", "messages": [{"role": "user", "content": "湯很鹹"}]}, (1,), "h")
     ask(endpoint, [question], outcomes.append)
     return outcomes
-
-
-def test_a_header_that_is_not_ascii_is_no_fault_of_the_answer(judge: Judge, work: tuple[Path, Pool]) -> None:
-    odd = {"x-odd": "湯".encode().decode("latin-1")}
-    with serving(lambda number, payload: (200, odd, completion("1: YY"), 0.0)) as server:
-        assert judge(server).code == 0
 
 
 @pytest.mark.parametrize("status", [200, 400])

@@ -74,20 +74,8 @@ class Page:
 
 
 def served(workdir: Path, pool: Pool, *options: str) -> Iterator[Page]:
-    command = [
-        sys.executable,
-        "-m",
-        "builder",
-        "annotate",
-        "serve",
-        "--port",
-        "0",
-        "--annotator",
-        "amy",
-        "--workdir",
-        str(workdir),
-        *options,
-    ]
+    words = ("annotate", "serve", "--port", "0", "--annotator", "amy", "--workdir", str(workdir), *options)
+    command = [sys.executable, "-m", "builder", *words]
     with subprocess.Popen(
         command, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
@@ -132,15 +120,10 @@ def test_a_foreign_host_origin_or_key_gets_nothing(page: Page) -> None:
     good = {"X_Key": page.key}
     assert page.ask("GET", "/api/head", **good)[0] == 200
     strange: list[dict[str, str]] = [
-        {},
-        {"X_Key": "guess"},
-        {"X_Key": page.key[:-1]},
-        good | {"Host": "evil.example"},
-        good | {"Host": f"evil.example:{page.port}"},
-        good | {"Host": "127.0.0.1"},
-        good | {"Origin": "http://evil.example"},
-        good | {"Origin": "null"},
-    ]
+        {}, {"X_Key": "guess"}, {"X_Key": page.key[:-1]}, good | {"Host": "evil.example"},
+        good | {"Host": f"evil.example:{page.port}"}, good | {"Host": "127.0.0.1"},
+        good | {"Origin": "http://evil.example"}, good | {"Origin": "null"},
+    ]  # fmt: skip
     for headers in strange:
         status, _, text = page.ask("GET", "/api/head", **headers)
         assert (status, page.pool.id in text) == (403, False), headers

@@ -209,20 +209,6 @@ def test_the_keys_are_shown_over_the_page_and_none_of_them_acts_there(tmp_path: 
             assert f" {key} " in f" {shown} "
 
 
-def test_the_keys_are_shown_and_closed_by_mouse(tmp_path: Path, browser: Browser) -> None:
-    workdir, pool = pooled(tmp_path)
-    shown = "document.querySelector('#help').open"
-    for page in served(workdir, pool):
-        browser.open(page.address)
-        for selector, beside in (("#help [data-key='?']", None), ("#help", (-9, 20))):
-            click(browser, "#keys [data-key='?']")
-            browser.wait(shown)
-            click(browser, "#help h2")
-            assert browser.run(shown)
-            click(browser, selector, beside)
-            browser.wait(f"!{shown}")
-
-
 def test_the_page_asks_the_most_uncertain_first(tmp_path: Path) -> None:
     workdir, pool = pooled(tmp_path)
     with opened(workdir) as connection:
@@ -232,17 +218,6 @@ def test_the_page_asks_the_most_uncertain_first(tmp_path: Path) -> None:
     first = [sources[row["candidate"]["id"]] for row in rows if row["candidate"] and row["nth"] == 1]
     assert first == sorted(first) and first[0] == 1
     assert [row["candidate"] is None for row in rows][-1]
-
-
-def test_the_pace_is_told_after_some_labels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    workdir, pool = pooled(tmp_path)
-    clock = iter(range(0, 10_000, 20))
-    monkeypatch.setattr("builder.pages.annotation_page.time.time", lambda: float(next(clock)))
-    with opened(workdir) as connection:
-        book = DatabaseBook(connection, pool.id, "amy")
-        places = [row["place"] for row in book.items(0, 11) if row["candidate"]]
-        paces = [book.answer(place, {"op": "label", "label": "YY"})["per_hour"] for place in places[:7]]
-    assert paces == [None] * 5 + [180, 180]
 
 
 def test_one_key_says_that_all_open_candidates_of_a_review_are_right_and_takes_it_back(

@@ -37,16 +37,9 @@ HURT = (
     "👩‍👩‍👧‍👦", "❤️", "e\u0301", "%s%n", "$text", "---\n", "|", "`", '{"id": 1}', ", ", "],", "\ud800", "NULL",
 )  # fmt: skip
 SAID = (
-    "湯頭很鹹",
-    "服務很親切",
-    "餐點不會太油",
-    "麵{}很好吃",
-    "店員{}態度差",
-    "肉質鮮嫩",
-    "環境{}不太乾淨",
-    "甜點好吃",
+    "湯頭很鹹", "服務很親切", "餐點不會太油", "麵{}很好吃", "店員{}態度差", "肉質鮮嫩", "環境{}不太乾淨", "甜點好吃",
     "牛肉麵不是很貴",
-)
+)  # fmt: skip
 
 
 def text(number: int) -> str:
@@ -158,22 +151,3 @@ def test_the_loaders_of_others_see_one_sentence_a_line(release: Path, tmp_path: 
         assert all(told_.startswith("[") and told_.endswith("]") for _, told_ in lines)
         assert all(len(token) == 1 for sentence, _ in lines for token in sentence.split())
         assert [len(sentence.split()) for sentence, _ in lines] == [len(one.text) for one in READERS[name](content)]
-
-
-def test_every_line_of_bio_is_two_columns_or_a_name_or_empty(release: Path, tmp_path: Path) -> None:
-    for written in export_release(release, "bio-chars", tmp_path):
-        content = written.path.read_bytes().decode()
-        assert content.splitlines() == content.removesuffix("\n").split("\n")
-        for line in content.splitlines():
-            assert (
-                not line
-                or line.startswith("# id = ")
-                or (len(line.split("\t")) == 2 and line[-2:] in ("\tB", "\tI", "\tO"))
-            ), repr(line)
-
-
-def test_parquet_holds_the_same_texts(release: Path) -> None:
-    parquet = pytest.importorskip("pyarrow.parquet")
-    for split in told(release)["splits"]:
-        table = parquet.read_table(release / "parquet" / f"{split}-silver.parquet").to_pylist()
-        assert [(one["id"], one["text"]) for one in table] == [(row["id"], row["text"]) for row in rows(release, split)]

@@ -26,15 +26,8 @@ from builder.teaching.labelling import opened
 from builder.teaching.pooling import make_pool
 
 RULES = (
-    "--set",
-    "profile=rules",
-    "--set",
-    "workers=1",
-    "--set",
-    "ingest.test_count=12",
-    "--set",
-    "ingest.valid_count=4",
-)
+    "--set", "profile=rules", "--set", "workers=1", "--set", "ingest.test_count=12", "--set", "ingest.valid_count=4",
+)  # fmt: skip
 SAID = ("湯頭好喝", "店員很親切", "環境乾淨", "甜點太甜", "牛肉麵不好吃", "價格便宜")
 
 

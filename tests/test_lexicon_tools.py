@@ -1,6 +1,4 @@
-"""Checking, importing and inducing lexicons, on lexicons and reviews written here;
-the real files are read by path where they are.
-"""
+"""Checking, importing and inducing lexicons, on lexicons and reviews written here."""
 
 from __future__ import annotations
 
@@ -18,7 +16,6 @@ from builder.language.lexicon.importers import Options, import_lexicon, rescaled
 from builder.language.lexicon.overlay import Overlay, write
 from builder.language.lexicon.resources import Lexicon, load_lexicon
 
-SHARED = Path(__file__).parents[2] / "shared/data/lexicons"
 FILES = {
     "opinion_categories.tsv": "category\tvalence\tgloss\ntaste.good\t8\tgood\ntaste.bad\t2\tbad\nplain\t5\tplain\n",
     "aspect_classes.tsv": "class\trole\tgloss\nfood.dish\tthing\tdishes\nstaff\tperson\tpeople\n"
@@ -173,18 +170,9 @@ def test_valences_are_rescaled_half_by_half_so_that_neutral_stays_neutral() -> N
 @pytest.mark.parametrize("mark", [",", "\t"])
 def test_a_valence_table_becomes_opinions_by_valence(tmp_path: Path, lexicon: Lexicon, mark: str) -> None:
     rows = [
-        "No.|Word|Valence_Mean",
-        "0|酥脆|7.0",
-        "1|焦黑|2.5",
-        "2|桌角|5.2",
-        "3|空|8",
-        "4|破碎|x",
-        "5|好吃|8",
-        "6|非常好吃|8.1",
-        "7|焦黑|8",
-        "8|不",
-        "9|太|7",
-    ]
+        "No.|Word|Valence_Mean", "0|酥脆|7.0", "1|焦黑|2.5", "2|桌角|5.2", "3|空|8", "4|破碎|x", "5|好吃|8",
+        "6|非常好吃|8.1", "7|焦黑|8", "8|不", "9|太|7",
+    ]  # fmt: skip
     overlay = imported(tmp_path, lexicon, "\n".join(rows).replace("|", mark), "valence-csv", "my words.csv")
     assert overlay.opinions == (("酥脆", "imported.my_words.valence_7.5"), ("焦黑", "imported.my_words.valence_2.5"))
     assert [(name, value) for name, value, _ in overlay.categories] == [
@@ -346,34 +334,6 @@ def test_an_overlay_holds_any_table_and_each_wins_over_what_lies_below(tmp_path:
     assert both.context["鹹"] == (("店貓", 3.0), ("湯頭", 2.0))
     assert both.morphemes["牛"] == "head" and both.general["公車"] == "PROPN"
     assert set(both.overridden) == {"冷淡", "味道"}
-
-
-@pytest.mark.parametrize(
-    ("name", "kind", "least"),
-    [
-        ("CVAW_all_SD.csv", "valence-csv", 3000),
-        ("CVAP_all_SD.csv", "valence-csv", 1000),
-        ("NTUSD_positive_unicode.txt", "ntusd", 2000),
-        ("NTUSD_negative_unicode.txt", "ntusd", 7000),
-        ("dish_names_core.tsv", "dishes", 28000),
-        ("THUOCL_food.txt", "dishes", 8000),
-    ],
-)
-def test_the_lists_that_people_hold_are_imported_line_by_line(
-    tmp_path: Path, lexicon: Lexicon, name: str, kind: str, least: int
-) -> None:
-    if not (SHARED / name).is_file():
-        pytest.skip(f"{SHARED / name} is not on this machine")
-    overlay = import_lexicon(SHARED / name, kind, lexicon)
-    lines = sum(1 for line in (SHARED / name).read_text(encoding="utf-8").splitlines() if line.strip())
-    entries = len(overlay.opinions) + len(overlay.aspects)
-    assert entries >= least
-    assert entries + len(overlay.refused) == lines - (kind == "valence-csv")
-    write(overlay, tmp_path / "mine")
-    read = load_lexicon(tmp_path / "lexicons", [tmp_path / "mine"])
-    assert {word for word, _ in overlay.opinions} <= read.opinions.keys() and {
-        word for word, _ in overlay.aspects
-    } <= read.aspects.keys()
 
 
 # --- names

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from measure import peak, seq2seq
+from measure import seq2seq
 
 from builder.models.paper.seq2seq_settings import Seq2SeqConfig
 
@@ -89,11 +89,11 @@ def test_the_script_runs_on_a_tiny_model_of_the_real_class(
 
 
 def test_the_peak_is_the_data_sheets_or_what_products_of_matrices_reach() -> None:
-    assert peak.sheet_of("NVIDIA H200") == 1e12 * peak.TERAFLOPS["h200"]
-    assert peak.sheet_of("NVIDIA A100-SXM4-80GB") == 1e12 * peak.TERAFLOPS["a100"]
-    assert peak.sheet_of("NVIDIA GeForce RTX 4090") == 1e12 * peak.TERAFLOPS["rtx4090"]
-    assert peak.sheet_of("NVIDIA L4") == 1e12 * peak.TERAFLOPS["l4"]
-    assert peak.sheet_of("GTX 970") is None
-    reached, origin = peak.peak_of(torch.device("cpu"), 0.05)
+    assert seq2seq.sheet_of("NVIDIA H200") == 1e12 * seq2seq.TERAFLOPS["h200"]
+    assert seq2seq.sheet_of("NVIDIA A100-SXM4-80GB") == 1e12 * seq2seq.TERAFLOPS["a100"]
+    assert seq2seq.sheet_of("NVIDIA GeForce RTX 4090") == 1e12 * seq2seq.TERAFLOPS["rtx4090"]
+    assert seq2seq.sheet_of("NVIDIA L4") == 1e12 * seq2seq.TERAFLOPS["l4"]
+    assert seq2seq.sheet_of("GTX 970") is None
+    reached, origin = seq2seq.peak_of(torch.device("cpu"), 0.05)
     assert 1e8 < reached < 1e15, "a CPU"
     assert origin == "products of matrices on cpu, float32"

@@ -15,12 +15,8 @@ from builder.augment.settings import Given, make_settings
 from builder.reviews.folding import fold
 
 TEXTS = (
-    "店員親切，湯頭也很濃。",
-    "整體來說湯頭很濃",
-    "這碗湯也很濃喔。",
-    "點了海帶、蘑菇及豆腐。",
-    "湯頭很濃，麵很彈。",
-)
+    "店員親切，湯頭也很濃。", "整體來說湯頭很濃", "這碗湯也很濃喔。", "點了海帶、蘑菇及豆腐。", "湯頭很濃，麵很彈。",
+)  # fmt: skip
 
 
 def sentence(cut: str, *marked: str) -> Sentence:

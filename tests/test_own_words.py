@@ -28,7 +28,6 @@ from builder.pipeline import pipeline
 from builder.pipeline.builds import Build
 from builder.store import db, triplets
 
-SHARED = Path(__file__).parents[2] / "shared/data/lexicons"
 RULE = """[own-rule]
 kind = "pair-pattern"
 order = 5
@@ -298,19 +297,6 @@ def test_nouns_that_several_dishes_share_are_aspects_too(here: Command, tmp_path
     assert "牛肉麵" not in dict(overlay.aspects), "the lexicon knows it"
     ran = here("lexicon", "import", names, "--kind", "dishes", "--no-parts", "--workdir", tmp_path / "w")
     assert "3 aspects, 0 refused" in ran.out
-
-
-def test_a_long_list_of_dishes_imports_twice_to_the_same_bytes(here: Command, tmp_path: Path) -> None:
-    if not (SHARED / "dish_names_core.tsv").is_file():
-        pytest.skip(f"{SHARED} is not on this machine")
-    arguments = ("lexicon", "import", SHARED / "dish_names_core.tsv", "--kind", "dishes", "--workdir", tmp_path / "w")
-    first = here(*arguments)
-    assert first.code == 0, first.err
-    assert " of them parts of others)" in first.out
-    table = tmp_path / "w/lexicon/aspects/imported_dish_names_core.tsv"
-    before = table.read_bytes()
-    assert here(*arguments).code == 0 and table.read_bytes() == before
-    assert before.count(b"\n") > 27_000
 
 
 # ---- what folders change

@@ -390,17 +390,8 @@ def test_a_hub_that_hangs_ends_with_one_line_in_the_time_that_was_set(release: P
     with socket.create_server(("127.0.0.1", 0)) as silent:  # connects and never answers
         address = f"http://127.0.0.1:{silent.getsockname()[1]}"
         command = [
-            sys.executable,
-            "-m",
-            "builder",
-            "publish",
-            str(release),
-            "--repo",
-            "amy/x",
-            "--yes",
-            "--seconds",
-            "3",
-        ]
+            sys.executable, "-m", "builder", "publish", str(release), "--repo", "amy/x", "--yes", "--seconds", "3",
+        ]  # fmt: skip
         given = environment() | {"HF_ENDPOINT": address, "HF_TOKEN": "hf_x", "HF_HUB_OFFLINE": "0", "NO_PROXY": "*"}
         ran = subprocess.run(command, env=given, capture_output=True, text=True, timeout=300, check=False)
     assert ran.returncode == 2

@@ -21,17 +21,10 @@ from builder.reviews.text import view
 ODD = "餐點\u200b不會不會不會太鹹！！！\n服务人员也很亲切😀　下次再來"
 READER = make_reader(Recipe())
 TRIPLET = Triplet(
-    Element("餐點", ((0, 2),)),
-    Element("這餐點", ((0, 3),)),
-    Element("不鹹", ((3, 4), (6, 7))),
-    Element("不會太鹹", ((3, 7),)),
-    "POS",
-    6.5,
-    owner=Element("店", ((8, 9),)),
-    rules=("subject",),
-    confidence=0.5,
+    Element("餐點", ((0, 2),)), Element("這餐點", ((0, 3),)), Element("不鹹", ((3, 4), (6, 7))),
+    Element("不會太鹹", ((3, 7),)), "POS", 6.5, owner=Element("店", ((8, 9),)), rules=("subject",), confidence=0.5,
     reasons=Reasons(aspect=ReadWord("餐點", "food"), path=("↑nsubj",)),
-)
+)  # fmt: skip
 
 
 def check_elements(triplet: Triplet, text: str) -> None:

@@ -544,7 +544,7 @@ def test_datasets_loads_every_config_offline_with_the_schema_of_the_card(
     assert twin["id"][:] == loaded["test"]["id"][:]
 
 
-@pytest.mark.parametrize("number", [1, 2, 5, 8, 20])
+@pytest.mark.parametrize("number", [1, 2, 8])
 def test_a_release_is_loaded_whatever_splits_are_empty(
     number: int, here: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -148,17 +148,12 @@ def test_files_released_triplets_and_what_was_rejected_join_by_the_public_ids(
         ).fetchall()
         due = {
             (
-                key,
-                one["id"],
-                one["aspect"]["text"],
-                one["confidence"],
-                one["verdict"],
-                one["rules"][0],
+                key, one["id"], one["aspect"]["text"], one["confidence"], one["verdict"], one["rules"][0],
                 one["opinion_category"],
             )
             for key, row in rows_by_id.items()
             for one in row["triplets"]
-        }
+        }  # fmt: skip
         assert {
             (key, i, aspect, sure, verdict, rule, kind) for key, i, _, aspect, _, sure, verdict, rule, _, kind in listed
         } == due

@@ -238,37 +238,17 @@ def test_the_ceiling_is_printed_where_it_is_not_a_hundred(here: Command, files: 
 
 def test_against_another_system_shows_difference_interval_and_p(here: Command, files: dict[str, Path]) -> None:
     ran = here(
-        "score",
-        "--gold",
-        files["gold"],
-        "--pred",
-        files["good"],
-        "--against",
-        files["poor"],
-        "--metric",
-        "exact",
-        "--opinion",
-        "opinion",
-        "--format",
-        "json",
-    )
+        "score", "--gold", files["gold"], "--pred", files["good"], "--against", files["poor"], "--metric", "exact",
+        "--opinion", "opinion", "--format", "json",
+    )  # fmt: skip
     assert ran.code == 0, ran.err
     rows = {row["part"]: row["against"] for row in json.loads(ran.out)["scores"]}
     assert rows["triplet"]["difference"] == pytest.approx(200 * 23 / (23 + 46), abs=0.001)
     assert rows["triplet"]["p"] < 0.01
     table = here(
-        "score",
-        "--gold",
-        files["gold"],
-        "--pred",
-        files["good"],
-        "--against",
-        files["poor"],
-        "--metric",
-        "exact",
-        "--opinion",
-        "opinion",
-    ).out
+        "score", "--gold", files["gold"], "--pred", files["good"], "--against", files["poor"], "--metric", "exact",
+        "--opinion", "opinion",
+    ).out  # fmt: skip
     assert "+66.7" in table
     assert "micro-{triplet,pair,aspect,opinion,polarity}|match:exact|" in table
 
@@ -320,19 +300,10 @@ def test_a_full_opinion_is_scored_against_the_full_opinion_of_our_own_gold(here:
     path.write_text(json.dumps(row, ensure_ascii=False) + "\n", encoding="utf-8")
     told = json.loads(
         here(
-            "score",
-            "--gold",
-            path,
-            "--pred",
-            path,
-            "--opinion",
-            "opinion_full",
-            "--metric",
-            "exact",
-            "--format",
+            "score", "--gold", path, "--pred", path, "--opinion", "opinion_full", "--metric", "exact", "--format",
             "json",
         ).out
-    )
+    )  # fmt: skip
     assert {row["f1"]["value"] for row in told["scores"] if "f1" in row} == {100.0}
 
 

@@ -162,17 +162,11 @@ def test_a_text_mostly_in_another_language_is_not_chinese(text: str, language: s
 @pytest.mark.parametrize(
     "text",
     [
-        "京の味，湯頭很濃",
-        "拉麵很おいしい，服務也很好",
-        "點了カルビ和ホルモン，肉都很嫩",
-        "떡볶이很辣，炸雞很酥",
-        "點了 Fish and Chips、Caesar Salad，都很好吃",
-        "菜單在 https://example.org/menu/of/the/day，湯好喝",
-        "#乾淨 @somebody_there 湯好喝",
-        "湯好喝(๑•̀ㅂ•́)و✧",
-        "好吃 so good",
+        "京の味，湯頭很濃", "拉麵很おいしい，服務也很好", "點了カルビ和ホルモン，肉都很嫩", "떡볶이很辣，炸雞很酥",
+        "點了 Fish and Chips、Caesar Salad，都很好吃", "菜單在 https://example.org/menu/of/the/day，湯好喝",
+        "#乾淨 @somebody_there 湯好喝", "湯好喝(๑•̀ㅂ•́)و✧", "好吃 so good",
     ],
-)
+)  # fmt: skip
 def test_foreign_names_and_exclamations_leave_a_text_chinese(text: str) -> None:
     assert find_other_language(text) is None
 

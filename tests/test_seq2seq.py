@@ -131,13 +131,8 @@ def test_a_training_killed_inside_an_epoch_goes_on_to_the_same_losses_and_weight
     assert steps >= 8
     place = environment() | {"PYTHONPATH": f"{ROOT}{os.pathsep}{Path(__file__).parent}"}
     program = [
-        sys.executable,
-        "-c",
-        KILLED,
-        str(folder),
-        str(tmp_path / "killed"),
-        str(steps // 2 + 2),
-    ]  # in the second epoch
+        sys.executable, "-c", KILLED, str(folder), str(tmp_path / "killed"), str(steps // 2 + 2),
+    ]  # in the second epoch  # fmt: skip
     assert subprocess.run(program, env=place, timeout=300, check=False).returncode == -signal.SIGKILL
     assert list((tmp_path / "killed").glob("step-*.safetensors")), "there is something to go on from"
     resumed, found = trained(folder, tmp_path / "killed", config)
@@ -197,14 +192,9 @@ def test_two_processes_reach_the_losses_and_weights_of_one(still: Path, tmp_path
     one, two = load_base(str(still)), load_base(str(still))
     alone = fine_tune(one, pairs_of(one), Fixed((0.5,)), replace(config, processes=1), 3, tmp_path / "one")
     both = fine_tune(
-        two,
-        pairs_of(two),
-        Fixed((0.5,)),
-        replace(config, processes=2),
-        3,
-        tmp_path / "two",
+        two, pairs_of(two), Fixed((0.5,)), replace(config, processes=2), 3, tmp_path / "two",
         lambda *now: told.append(now),
-    )
+    )  # fmt: skip
     assert (alone.score, both.score) == (0.5, 0.5)
     for name, tensor in weights_of(one.network).items():
         torch.testing.assert_close(weights_of(two.network)[name], tensor, rtol=1e-3, atol=1e-4)

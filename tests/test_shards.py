@@ -190,27 +190,6 @@ def test_a_job_of_a_scripts_own_functions_is_refused_before_any_worker_dies_of_i
         Job(ready, (), times)
 
 
-def test_rates_of_the_stages_are_measured_with_functions_that_a_worker_can_import(tmp_path: Path) -> None:
-    reviews = tmp_path / "reviews.csv"
-    reviews.write_text("text\n湯很好喝\n麵太鹹了\n")
-    command = [sys.executable, "tests/measure/rates.py", str(reviews), "--workers", "1"]
-    done = subprocess.run(command, cwd=ROOT, env=environment(), capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert "engine, 1 process" in done.stdout
-
-
-def test_what_a_whole_build_takes_is_measured(tmp_path: Path) -> None:
-    reviews = tmp_path / "reviews.csv"
-    reviews.write_text("text\n湯很好喝\n麵太鹹了\n", encoding="utf-8")
-    command = [sys.executable, "tests/measure/whole_build.py", str(reviews), "--profile", "rules"]
-    done = subprocess.run(command, cwd=ROOT, env=environment(), capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    figures = json.loads(done.stdout)
-    assert figures["rows"] == 2
-    assert set(figures["stages"]) >= {"ingest", "annotate", "seed", "release"}
-    assert figures["processor_seconds"] > 0 and 20 < figures["peak_mb"] < 2000
-
-
 def test_nobody_without_its_key_reaches_the_cluster_of_this_machine(tmp_path: Path) -> None:
     from distributed import Client, Security
 
@@ -349,17 +328,9 @@ def cluster(tmp_path: Path) -> Iterator[tuple[str, int]]:
     """The address of a scheduler without workers, and its process."""
     file = tmp_path / "scheduler.json"
     process = started(
-        "dask_scheduler",
-        "--host",
-        "127.0.0.1",
-        "--port",
-        "0",
-        "--no-dashboard",
-        "--no-jupyter",
-        "--scheduler-file",
-        str(file),
-        cwd=tmp_path,
-    )
+        "dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--no-jupyter", "--scheduler-file",
+        str(file), cwd=tmp_path,
+    )  # fmt: skip
     try:
         wait_for(lambda: file.exists() and bool(file.read_text()))
         yield json.loads(file.read_text())["address"], process.pid

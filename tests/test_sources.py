@@ -164,19 +164,10 @@ def test_where_title_and_name_stand_the_name_is_a_person_and_is_not_taken(tmp_pa
 @pytest.mark.parametrize(
     "name",
     [
-        "text",
-        " Text ",
-        "REVIEW_TEXT",
-        "Review Text",
-        "reviewText",
-        "content",
-        "評論",
-        "評論內容",
-        "内容",
-        "评论",
+        "text", " Text ", "REVIEW_TEXT", "Review Text", "reviewText", "content", "評論", "評論內容", "内容", "评论",
         "心得",
     ],
-)
+)  # fmt: skip
 def test_usual_names_of_the_text_column_are_known(tmp_path: Path, name: str) -> None:
     assert texts(rows(tmp_path, "a.csv", f"\ufeffn,{name}\n1,好吃\n")) == ["好吃"]
 

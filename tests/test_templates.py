@@ -197,22 +197,13 @@ def test_every_piece_of_a_text_has_its_place_among_those_found(text: str, data: 
 PIECES = VocabularyPieces.of(
     enumerate(
         [
-            *"牛肉麵好吃不會太鹹湯喝正負中性面，、。:()[] aB1%😋.",
-            "牛肉",
-            "好吃",
-            "(正面)",
-            ")。",
-            "(負",
-            "面)、",
-            "。牛肉",
-            "不會",
-            "。麵:",
-            " 湯",
+            *"牛肉麵好吃不會太鹹湯喝正負中性面，、。:()[] aB1%😋.", "牛肉", "好吃", "(正面)", ")。", "(負", "面)、",
+            "。牛肉", "不會", "。麵:", " 湯",
         ],
         3,
     ),
     1,
-)
+)  # fmt: skip
 REVIEW = "牛肉麵不會太鹹，（湯😋）好喝 a1"
 
 

@@ -168,15 +168,9 @@ def save(folder: Path, kind: str) -> str:
         else:
             network = GPT2LMHeadModel(
                 GPT2Config(
-                    vocab_size=len(made),
-                    n_embd=32,
-                    n_layer=1,
-                    n_head=2,
-                    n_positions=128,
-                    bos_token_id=0,
-                    eos_token_id=2,
-                    pad_token_id=1,
+                    vocab_size=len(made), n_embd=32, n_layer=1, n_head=2, n_positions=128, bos_token_id=0,
+                    eos_token_id=2, pad_token_id=1,
                 )
-            )
+            )  # fmt: skip
     network.save_pretrained(folder)
     return str(folder)

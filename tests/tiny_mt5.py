@@ -13,13 +13,9 @@ from builder.core.records import Element, Polarity, Triplet
 from builder.models.paper.templates import ALL, NAMES, WHAT, WHICH, judge_answers, judge_question
 
 REVIEWS = (
-    "牛肉麵很好吃，服務人員也很親切。",
-    "餐點不會太鹹，但是湯頭普通。",
-    "環境乾淨，價格便宜；甜點太甜了。",
-    "店員態度差！飲料不好喝。",
-    "雞腿飯（大份）很香，配菜也新鮮😋",
-    "蛋糕：濃郁、不膩，咖啡香。",
-)
+    "牛肉麵很好吃，服務人員也很親切。", "餐點不會太鹹，但是湯頭普通。", "環境乾淨，價格便宜；甜點太甜了。",
+    "店員態度差！飲料不好喝。", "雞腿飯（大份）很香，配菜也新鮮😋", "蛋糕：濃郁、不膩，咖啡香。",
+)  # fmt: skip
 TOLD: tuple[tuple[tuple[str, str, Polarity], ...], ...] = (
     (("牛肉麵", "好吃", "POS"), ("服務人員", "親切", "POS")),
     (("餐點", "不會鹹", "POS"), ("湯頭", "普通", "NEU")),

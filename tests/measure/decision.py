@@ -24,7 +24,6 @@ from typing import NamedTuple
 
 import numpy as np
 from dimabsa import gold as read_dimabsa
-from missed import is_part
 from scipy.optimize import minimize
 from scipy.sparse import csr_matrix
 
@@ -67,6 +66,12 @@ class Case(NamedTuple):
     right: Sequence[bool]
     share: float
     fold: int
+
+
+def is_part(part: str, whole: str) -> bool:
+    """Whether the characters of one stand in the other in order."""
+    rest = iter(whole)
+    return bool(part) and all(character in rest for character in part)
 
 
 def meets(named: str, ours: str) -> bool:
