@@ -142,7 +142,10 @@ class TaggerNetwork(nn.Module):
     ) -> tuple[Tensor, Tensor]:
         """The logit and the polarity logits of pairs at any places, a pair for each row of both: [P], [P, 3]."""
         index = (torch.arange(len(aspects), device=table.device),) * 2
-        return self.pairs(context, aspects, opinions, index, _extra(table, aspects, opinions, index))
+        scored: tuple[Tensor, Tensor] = self.pairs(
+            context, aspects, opinions, index, _extra(table, aspects, opinions, index)
+        )
+        return scored
 
     def loss(self, windows: Sequence[Window]) -> Tensor:
         """Negative log-likelihood of spans, pairs, polarities and core bits, per window."""
