@@ -659,7 +659,7 @@ def test_a_disk_that_is_full_for_what_a_command_writes_names_the_file_there(
 
 
 @CAN_MOUNT
-@pytest.mark.parametrize("name", ["sheet.csv", "sheet.xlsx", "tasks.jsonl", "tasks.json"])
+@pytest.mark.parametrize("name", ["sheet.csv", "sheet.xlsx", "tasks.json"])
 def test_a_disk_that_is_full_for_a_file_of_labels_names_the_file_and_nothing_else(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
