@@ -497,8 +497,17 @@ def test_a_working_directory_of_every_earlier_schema_is_migrated_to_what_a_new_o
         "INSERT INTO triplets (id, review, aspect, aspect_full, opinion, opinion_full, polarity, valence, spans) "
         "VALUES (2147483649, 1, '湯頭', '湯頭', '濃郁', '濃郁', 'POS', 8, '{}')"
     )
+    connection.execute(
+        "INSERT INTO triplets (id, review, aspect, aspect_full, opinion, opinion_full, polarity, valence, spans) "
+        "VALUES (2147483650, 1, '湯', '湯', '濃', '濃', 'POS', 8, '{}')"
+    )
     connection.execute("INSERT INTO sources (name, kind, signature) VALUES ('rules', 'rules', 's')")
-    connection.execute("INSERT INTO verdicts (source, triplet, label, score) VALUES (1, 2147483649, 'YY', 0.5)")
+    connection.execute("INSERT INTO sources (name, kind, signature) VALUES ('llm:m@p', 'llm', 's')")
+    for triplet, source in ((2147483649, 1), (2147483649, 2), (2147483650, 2)):
+        connection.execute("INSERT INTO proposals (source, triplet, story) VALUES (?, ?, '[]')", (source, triplet))
+    connection.executemany(
+        "INSERT INTO verdicts (source, triplet, label, score) VALUES (1, ?, 'YY', 0.5)", [(2147483649,), (2147483650,)]
+    )
     connection.close()
     with db.writing(old) as migrated, db.writing(new) as fresh:
         asked = "SELECT type, name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%' ORDER BY type, name"
@@ -518,7 +527,9 @@ def test_a_working_directory_of_every_earlier_schema_is_migrated_to_what_a_new_o
         assert migrated.execute(
             "SELECT r.text, t.opinion, v.label FROM reviews r JOIN triplets t ON t.review = r.id JOIN verdicts v ON "
             "v.triplet = t.id"
-        ).fetchall() == [("湯頭濃郁", "濃郁", "YY")]
+        ).fetchall() == [("湯頭濃郁", "濃郁", "YY")], "what a language model alone wrote is gone"
+        assert migrated.execute("SELECT name FROM sources").fetchall() == [("rules",)]
+        assert migrated.execute("SELECT count(*) FROM triplets").fetchone() == (1,)
 
 
 def test_a_release_of_the_first_layout_is_compared_and_exported(here: Command, tmp_path: Path) -> None:
