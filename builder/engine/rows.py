@@ -250,8 +250,8 @@ def _compile(body: str) -> re.Pattern[str]:
 
 
 def _spell_unit(match: re.Match[str]) -> str:
-    """An atom as any one character, which stands where it may stand."""
-    return f"(?P<{DENIER}>.)" if DENIER in match[0].split("&") else "."
+    """An atom as what no character is, which stands where it may stand."""
+    return f"(?P<{DENIER}>(?!).)" if DENIER in match[0].split("&") else "(?:(?!).)"
 
 
 def _find_mark(word: str) -> str:
