@@ -82,6 +82,17 @@ def test_an_aspect_grows_to_either_side_from_even_odds_on() -> None:
         assert widened([small], [(0.9, triplet(text, (start, end), [(5, 7)], "POS"))]) == [small]
 
 
+def test_an_aspect_does_not_grow_over_that_of_another_triplet_with_its_opinion() -> None:
+    text = "魚丸和蝦餃味道好，醬油"
+    fish, shrimp = (triplet(text, span, [(7, 8)], "POS") for span in ((0, 2), (3, 5)))
+    both, longer = (triplet(text, span, [(7, 8)], "POS") for span in ((0, 7), (3, 7)))
+    assert widened([fish, shrimp], [(0.9, both)]) == [fish, shrimp]
+    assert [one.aspect.text for one in widened([fish, shrimp], [(0.9, longer)])] == ["魚丸", "蝦餃味道"]
+    assert [one.aspect.text for one in widened([fish], [(0.9, both)])] == ["魚丸和蝦餃味道"]
+    taste = triplet(text, (5, 7), [(7, 8)], "POS")
+    assert [one.aspect.text for one in widened([shrimp, taste], [(0.9, longer)])] == ["蝦餃", "味道"]
+
+
 def test_an_aspect_that_grows_has_no_owner_and_one_that_does_not_keeps_it() -> None:
     owned = replace(SHORT, owner=SHORT.aspect)
     assert widened([owned], [(0.9, LONG)])[0].owner is None
@@ -131,10 +142,12 @@ def test_a_triplet_goes_only_where_the_rules_doubt_it_too() -> None:
     assert judging.place(limits, JudgedTriplet(StoredTriplet(1, 1, SOUP), None, "NX", 0.0)) == "spared"
 
 
-def test_a_doubted_polarity_drops_nothing_and_no_neutral_triplet_goes() -> None:
+def test_a_doubted_polarity_drops_below_half_of_the_limit_and_no_neutral_triplet_goes() -> None:
     limits = LIMITS
     for polarity in POLARITIES:
-        assert limits.place("YN", 0.01, "subject", polarity, 0.0) == "disputed"
+        assert limits.place("YN", DROP / 2, "subject", polarity, 0.0) == "disputed"
+        low = limits.place("YN", DROP / 2 - 1e-9, "subject", polarity, 0.0)
+        assert low == ("disputed" if polarity == "NEU" else "rejected")
     assert limits.place("NX", 0.0, "subject", "NEU", 0.0) == "spared"
 
 
@@ -174,11 +187,6 @@ def test_an_aspect_keeps_its_length_by_an_unlikelier_a_shorter_or_another_propos
 def test_an_aspect_grows_over_no_opinion() -> None:
     over = triplet(DISH, (0, 6), [(5, 7)], "POS")
     assert merged([SHORT], [True], [(0.9, over)], LIMITS) == (SHORT,)
-
-
-def test_two_aspects_that_become_the_same_are_one() -> None:
-    first = triplet(DISH, (0, 2), [(5, 7)], "POS")
-    assert [t.aspect.text for t in merged([first, SHORT], [True, True], [(0.6, LONG)], LIMITS)] == ["三色豆花"]
 
 
 def test_an_unsure_proposal_stays_out() -> None:

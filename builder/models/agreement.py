@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from builder.core.edges import clashes, shared, tidied
+from builder.core.edges import clashes, overlap, shared, tidied
 from builder.core.records import Triplet
 from builder.engine import Doc, RuleEngine
 from builder.models.tagger import Proposal, in_place, settle
@@ -33,7 +33,7 @@ def fresh(kept: Sequence[Triplet], proposals: Sequence[Proposal], limits: TrustL
 
 def widened(kept: Sequence[Triplet], proposals: Sequence[Proposal], least: float = WIDEN) -> list[Triplet]:
     """The rule triplets that stay, each with the aspect of the likeliest proposal for its place if that holds its own
-    and more. Two that become one are one, that of the first.
+    and more, but for the aspect of another with its opinion (湯和麵 of 湯和麵味道好).
     """
     likely = sorted((proposal for proposal in proposals if proposal[0] >= least), key=lambda proposal: -proposal[0])
     out: dict[object, Triplet] = {}
@@ -46,10 +46,16 @@ def widened(kept: Sequence[Triplet], proposals: Sequence[Proposal], least: float
             and wide.start <= own.start
             and own.end <= wide.end
             and not shared(wide, triplet.opinion)
+            and not any(_is_beside(other, triplet) and overlap(other.aspect_full, wide) for other in kept)
         ):
             triplet = replace(triplet, aspect=best.aspect, aspect_full=wide, owner=None)
         out.setdefault(triplet.key, triplet)
     return list(out.values())
+
+
+def _is_beside(other: Triplet, triplet: Triplet) -> bool:
+    """Whether a triplet gives another's opinion to another aspect."""
+    return overlap(other.opinion_full, triplet.opinion_full) and not overlap(other.aspect_full, triplet.aspect_full)
 
 
 def merged(

@@ -24,9 +24,11 @@ WIDEN = 0.5
 """A proposal of at least this much, even odds, may lengthen the aspect of a rule triplet."""
 
 
+_DOUBTED = 0.5
+"""The share of the limit for dropping below which a doubt of the polarity is one of the triplet."""
 Standing = Literal["shared", "disputed", "spared", "rejected", "model"]
 """How rules and judge stand to a triplet. shared: both find it; disputed: the judge doubts its polarity alone; spared:
-the judge finds no pair, but may not drop it; rejected: it drops it; model: the judge alone finds it.
+the judge finds none, but may not drop it; rejected: it drops it; model: the judge alone finds it.
 """
 STANDINGS: tuple[Standing, ...] = get_args(Standing)
 
@@ -36,10 +38,11 @@ class TrustLimits:
     """What a judge may do: drop a rule triplet that it gives less than `drop`, add a proposal of at least `add`,
     lengthen by one of at least `widen`.
 
-    It never drops a triplet for its polarity, nor one that the rules prefer by `firm` or more to any other, nor a
-    neutral one, of which it finds fewer than the rules. `judged`: the rules whose triplets it may drop, since it is
-    right more often than they are where it rejects one; None: all. `add_unread`: as `add`, for opinions that the rules
-    do not read. Where it `overrules`, a proposal stands that the rules read otherwise, or as a wish.
+    For its polarity it drops a triplet below half of `drop` alone. It never drops one that the rules prefer by `firm`
+    or more to any other, nor a neutral one, of which it finds fewer than the rules. `judged`: the rules whose triplets
+    it may drop, since it is right more often than they are where it rejects one; None: all. `add_unread`: as `add`, for
+    opinions that the rules do not read. Where it `overrules`, a proposal stands that the rules read otherwise, or as a
+    wish.
     """
 
     drop: float
@@ -67,7 +70,7 @@ class TrustLimits:
 
     def place(self, verdict: Verdict | None, score: float, rule: str, polarity: Polarity, margin: float) -> Standing:
         """How the judge's verdict and score leave a triplet that `rule` found. `margin`: `Triplet.margin`."""
-        if verdict == "YN":
+        if verdict == "YN" and (polarity == "NEU" or score >= _DOUBTED * self.drop):
             return "disputed"
         if score >= self.drop:
             return "shared"

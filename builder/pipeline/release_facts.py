@@ -156,8 +156,8 @@ def _describe_panel(context: Context) -> str:
     )
     return (
         f"{SHIPPED_JUDGE}. Variant E leaves out triplets of the rules in which it finds no pair (less than "
-        f"{limits.drop:g}), unless the rules were firm or found them neutral{chosen}. It drops none "
-        f"for its polarity: that of the rules stands. It adds proposals of {limits.add:g} or more"
+        f"{limits.drop:g}), unless the rules were firm or found them neutral{chosen}. Where it doubts the polarity "
+        f"alone, that of the rules stands, but below half of that limit. It adds proposals of {limits.add:g} or more"
         f"{unread}.{rated}"
     )
 
