@@ -22,10 +22,9 @@ from builder.engine.barring import ExceptionRule, compile_exceptions
 from builder.engine.candidates import DecisionRule
 from builder.engine.carrying import AddingRule
 from builder.engine.comparing import ComparisonRule
-from builder.engine.constituents import HeadingRule
 from builder.engine.coordination import ListRule
 from builder.engine.described import mentions
-from builder.engine.extent import Adjoining, AdjoiningRule, ExtentRule, compile_adjoining
+from builder.engine.extent import ExtentRule
 from builder.engine.matching import Matcher, MatchRule, ReadingRule, WordsRule
 from builder.engine.naming import NameGrammar, NameRule
 from builder.engine.params import NoParams, Params, in_force, read_params
@@ -175,8 +174,6 @@ DECLARED: Mapping[str, type] = {
     "question": QuestionRule,
     "compatible": CompatibleRule,
     "block": BlockRule,
-    "heading": HeadingRule,
-    "adjoining": AdjoiningRule,
     "address": AddressRule,
     "exception": ExceptionRule,
     "adding": AddingRule,
@@ -224,8 +221,6 @@ class Compiled:
     limited: tuple[str, ...]
     blocked: frozenset[str]
     exceptions: Mapping[str, frozenset[str]]
-    heading: HeadingRule | None
-    adjoining: Adjoining | None
     addresses: re.Pattern[str] | None
     wide: bool
 
@@ -330,8 +325,6 @@ def compile_rules(lexicon: Lexicon, rules: Sequence[Rule], convention: Conventio
         exceptions=compile_exceptions(
             [(rule, read_params(rule, ExceptionRule)) for rule in chosen.of_kind("exception")]
         ),
-        heading=next(iter(chosen.params("heading", HeadingRule)), None),
-        adjoining=next(map(compile_adjoining, chosen.params("adjoining", AdjoiningRule)), None),
         addresses=compile_addresses(chosen.params("address", AddressRule)),
         wide=bool(chosen.of_kind("pair-sentence")),
     )
