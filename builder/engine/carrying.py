@@ -1,4 +1,4 @@
-"""Pairing with what was named before: the thing that an attribute belongs to, the topic of an earlier clause.
+"""Pairing with the topic of an earlier clause.
 
 In: a rule. Out: a `Pairer`, as of `pairing`.
 """
@@ -10,55 +10,12 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from builder.core.records import Span, Token
-from builder.engine.constituents import ATTRIBUTES, Constituent, Term, is_thing
+from builder.engine.constituents import ATTRIBUTES, Constituent, Term
 from builder.engine.params import read_params
 from builder.engine.patterns import compile_pattern
-from builder.engine.symbols import ADV, ASPECT, BLOCKED, DE, DEG, OPINION, symbol_set
+from builder.engine.symbols import BLOCKED
 from builder.engine.units import AspectChoice, Pairer, Scene
 from builder.language.lexicon.rules import Rule
-
-_ADVERBIAL = symbol_set("ADV DEG NEG")
-"""Units before an opinion that name nothing."""
-
-
-@dataclass(frozen=True, slots=True)
-class BackParams:
-    """`foreign`: class of an attribute -> categories of opinions that do not describe it, both by prefix."""
-
-    foreign: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-
-
-def pair_back(rule: Rule) -> Pairer:
-    """The thing named before an attribute of the clause that the opinion is `foreign` to: 燒餅吃起來口感酥脆好吃.
-
-    The owner of an attribute (餐點份量) and the thing of the clause before (我點了拉麵，味道很濃也很好吃) only where
-    the attribute has an opinion of its own; of 整體 and the like never the latter.
-    """
-    is_foreign = _compile_foreign(read_params(rule, BackParams).foreign)
-
-    def find(scene: Scene) -> AspectChoice | None:
-        at, phrase = scene.symbols.rfind(ASPECT, 0, scene.at), scene.opinion.phrase
-        if at < 0 or phrase is None:
-            return None
-        attribute = scene.items[at]
-        if attribute.term is None or not is_foreign(phrase.entry.category, attribute.term.cls):
-            return None
-        owner = attribute.term.owner
-        described = OPINION in scene.symbols[at : scene.at]
-        if owner and described:
-            return AspectChoice((_cut_to_owner(attribute, owner, scene.tokens),), f"owner of {attribute.word}")
-        named = [item for item in scene.items[:at] if item.term is not None]
-        things = [item for item in named if is_thing(item)]
-        if not things and described:  # 雞肉口感軟嫩香氣十足超愛: the owner of what stands first
-            things = [
-                _cut_to_owner(item, item.term.owner, scene.tokens) for item in named if item.term and item.term.owner
-            ]
-        if not things and described and scene.topic and attribute.term.role != "overall":
-            about = scene.topic.aspects[-1]
-            things = [thing for thing in (scene.topic.whole, about if is_thing(about) else None) if thing]
-        return AspectChoice((things[-1],), f"thing before {attribute.word}") if things else None
-
-    return find
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +26,7 @@ class CarryParams:
     `wholes`: categories of opinions about the thing, not about its attribute or part named last (皮脆，很好吃), as
     are those that are `foreign` to the attribute's class (份量很多，很鮮甜). `never`: categories, or "category class"
     pairs, with another subject (很適合聚餐: the place). `only`: such pairs, where no other is read. `others`: words
-    that are another subject (其他), but for opinions that are `felt` (小孩很喜歡 has its cause in the thing), and for
-    the time when it came, behind a word of `arriving` and 的 (送來的時候已經冷掉). `lists_only`: only topics that a
-    clause lists and nothing else, where at most adverbs and degree words open the next one before the opinion
-    (服務、環境，都很棒). `pointing` and `summing`: words that sum the list up before the opinion
-    (湯、麵，這兩樣都很棒), and must, where any are given. `selves`: words that name a person again
-    (老闆很親切，人也很好); where any are given, only clauses that begin with one. `labels_only`: only topics that are
-    a label (環境：), where at most adverbs and degree words open the next clause and it names nothing (環境：好).
+    that are another subject (其他), but for opinions that are `felt` (小孩很喜歡 has its cause in the thing).
     """
 
     blockers: tuple[str, ...] = ()
@@ -88,27 +39,6 @@ class CarryParams:
     only: tuple[str, ...] = ()
     others: frozenset[str] = frozenset()
     felt: tuple[str, ...] = ()
-    arriving: frozenset[str] = frozenset()
-    lists_only: bool = False
-    labels_only: bool = False
-    pointing: tuple[str, ...] = ()
-    summing: frozenset[str] = frozenset()
-    selves: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True, slots=True)
-class AddingRule:
-    """Parameters of a rule of kind `adding`: which clauses only name what goes into the thing before, which stays the
-    topic.
-
-    `adding`: words before what goes in (裡面加了薑絲), whatever `amounts` of it the clause names (包滿滿的豆芽), and
-    though one of `enhancing` judges what it does (加顆梅子提味). `inside`: words that say so before 有 (裡面有亮片).
-    """
-
-    adding: frozenset[str]
-    inside: frozenset[str] = frozenset()
-    amounts: tuple[str, ...] = ()
-    enhancing: frozenset[str] = frozenset()
 
 
 def pair_carried(rule: Rule) -> Pairer:
@@ -128,36 +58,15 @@ def pair_carried(rule: Rule) -> Pairer:
             item.symbol in blockers and item.word not in params.resuming for item in items
         ):
             return True
-        return (
-            BLOCKED in symbols
-            and not category.startswith(params.felt)
-            and any(item.word in params.others and not tells_when(items[:i]) for i, item in enumerate(items))
-        )
-
-    def resumes(scene: Scene, term: Term | None) -> bool:
-        return term is not None and term.role == "person" and scene.at > 0 and scene.items[0].word in params.selves
-
-    def continues_list(scene: Scene) -> bool:
-        if not params.summing:
-            return all(symbol in (ADV, DEG) for symbol in scene.symbols[: scene.at])
-        word = "".join([item.word for item in scene.items[: scene.at] if item.symbol not in _ADVERBIAL])
-        pointer = next((pointer for pointer in params.pointing if word.startswith(pointer)), "")
-        return word[len(pointer) :] in params.summing
-
-    def tells_when(items: Sequence[Constituent]) -> bool:
-        return len(items) > 1 and items[-1].symbol == DE and items[-2].word in params.arriving
+        if BLOCKED not in symbols or category.startswith(params.felt):
+            return False
+        return any(item.word in params.others for item in items)
 
     def find(scene: Scene) -> AspectChoice | None:
         topic, phrase = scene.topic, scene.opinion.own_phrase
         if topic is None or (topic.named and not params.named):
             return None
-        if params.lists_only or params.labels_only:
-            due = topic.is_list if params.lists_only else topic.label
-            if not due or ASPECT in scene.symbols or not continues_list(scene):
-                return None
         category, about = phrase.entry.category, topic.aspects[0].term
-        if params.selves and not resumes(scene, about):
-            return None
         if has_subject(scene, category):
             return None
         after = scene.items[scene.at + 1 : scene.at + 2]
@@ -174,36 +83,6 @@ def pair_carried(rule: Rule) -> Pairer:
         if of_thing and topic.whole is not None:
             return AspectChoice((topic.whole,), "thing of an earlier clause")
         return AspectChoice(topic.aspects, "topic of an earlier clause")
-
-    return find
-
-
-@dataclass(frozen=True, slots=True)
-class CompanionParams:
-    """`words`: those right before an aspect that goes with a thing named earlier (配上, 沾); `categories`: opinions of
-    the whole.
-    """
-
-    words: frozenset[str]
-    categories: tuple[str, ...]
-
-
-def pair_companion(rule: Rule) -> Pairer:
-    """The thing of an earlier clause, where this one only adds a companion to it: 松阪豬很脆，配上玫瑰鹽很讚."""
-    params = read_params(rule, CompanionParams)
-
-    def find(scene: Scene) -> AspectChoice | None:
-        topic, phrase = scene.topic, scene.opinion.phrase
-        first = scene.symbols.find(ASPECT, 0, scene.at)
-        if topic is None or phrase is None or first < 1 or not phrase.entry.category.startswith(params.categories):
-            return None
-        if OPINION in scene.symbols[: scene.at] or scene.symbols.count(ASPECT, 0, scene.at) > 1:
-            return None
-        about = topic.aspects[-1]
-        thing = about if is_thing(about) else topic.whole
-        if thing is None or scene.items[first - 1].word not in params.words:
-            return None
-        return AspectChoice((thing,), f"what {scene.items[first].word} goes with")
 
     return find
 

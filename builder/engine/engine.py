@@ -167,7 +167,7 @@ class Engine:
             and not self._exceeds(phrase, term)
         ):
             return None
-        return judge_valence(phrase, term, aspect, self._lexicon, self._rules.excess, self._rules.denials)
+        return judge_valence(phrase, term, aspect, self._lexicon, self._rules.excess)
 
     def _exceeds(self, phrase: Phrase, term: Term) -> bool:
         """Whether a degree word gives a phrase a value of its own, in whatever context (太淺)."""
@@ -371,9 +371,7 @@ class Engine:
     def _make_triplet(self, doc: Doc, scene: Scene, aspect: Constituent, rule: str, pairing: Pairing) -> Triplet:
         item = scene.opinion
         term, phrase = aspect.own_term, item.own_phrase
-        value, reasons = judge_valence(
-            phrase, term, aspect.word, self._lexicon, self._rules.excess, self._rules.denials
-        )
+        value, reasons = judge_valence(phrase, term, aspect.word, self._lexicon, self._rules.excess)
         steps = dependency_path(doc.tokens, aspect.last, last_core_token(doc.tokens, item))
         candidates, margin = rank_candidates(pairing.weighed, aspect)
         first = find_full_start(scene.items, aspect, self._rules.terms.rule.determiners)

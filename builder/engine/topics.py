@@ -7,15 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from builder.engine.carrying import AddingRule
 from builder.engine.compiled import Compiled
 from builder.engine.constituents import THINGS, Constituent, is_kind, is_thing
 from builder.engine.coordination import OpenList, add_coordinated, is_gathered
-from builder.engine.symbols import DE, HAVE, NEG, OPINION, symbol_set
+from builder.engine.symbols import DE, NEG, OPINION, symbol_set
 from builder.engine.units import Topic
 
-_REACH = 4
-"""Units before an aspect among which the word that adds it stands (加 了 一 顆 梅子)."""
 _LEAST = 2
 """Aspects of a list."""
 _BEFORE_HEAD = symbol_set("NUM NOUN ADJ BLOCKED PRON")
@@ -24,8 +21,6 @@ _BEFORE_ORDERED = symbol_set("PART NUM BLOCKED DE PRON COP")
 """Units between what orders or likes a thing and its name (點 了 一份 鍋巴, 最愛 的 是 鍋巴)."""
 _LIKED = ("emo.like", "emo.love", "verdict", "worth_trying")
 """Categories of opinions on a thing for itself."""
-_LISTING = symbol_set("ASPECT LIST CONJ")
-"""Units of a clause that is a list."""
 
 
 def share(clause: Sequence[Constituent], aspects: tuple[Constituent, ...], rules: Compiled) -> tuple[Constituent, ...]:
@@ -41,7 +36,7 @@ def resume_list(clause: Sequence[Constituent], topic: Topic | None, begun: OpenL
     """
     if topic is None or len(begun.aspects) < _LEAST or not is_gathered(clause, -1, rules.terms.lists, over_commas=True):
         return topic
-    return topic._replace(aspects=(begun.aspects[-1], *begun.aspects[:-1]), is_list=True)
+    return topic._replace(aspects=(begun.aspects[-1], *begun.aspects[:-1]))
 
 
 def next_topic(
@@ -61,11 +56,9 @@ def next_topic(
     named = [item for item in clause if item.term is not None and item.word not in passing]
     paired = [item for item in paired if item.word not in passing]
     if not named and not paired:
-        return topic._replace(is_list=False) if topic and topic.is_list else topic
-    if topic and not named and not label and len(topic.aspects) > 1 and paired[-1] in topic.aspects:
-        return topic._replace(named=False, is_list=False)
-    if topic and named and rules.adding and _only_adds(clause, named, topic, rules.adding):
         return topic
+    if topic and not named and not label and len(topic.aspects) > 1 and paired[-1] in topic.aspects:
+        return topic._replace(named=False)
     if topic and named and not paired and _is_denied(clause, named[0]):
         return topic
     label = label and clause[-1].term is not None  # not 老闆說：
@@ -73,14 +66,13 @@ def next_topic(
     aspects = add_coordinated(clause, (last,), rules.terms.lists)
     if last in begun:
         aspects += tuple([item for item in begun if item not in aspects])
-    is_list = len(aspects) > 1 and clause[0] is named[0] and all(item.symbol in _LISTING for item in clause)
     if is_thing(last):
-        return Topic(aspects, not paired, None, label, is_list)
+        return Topic(aspects, not paired, None, label)
     things = [item for item in named if item.start < last.start and is_thing(item)]
     if not things and _stands_alone(clause, last, rules.terms.lists.ordering):
-        return Topic(aspects, not paired, None, label, is_list)
+        return Topic(aspects, not paired, None, label)
     before = (topic.aspects[-1] if is_thing(topic.aspects[-1]) else topic.whole) if topic else None
-    return Topic(aspects, not paired, things[-1] if things else before, label, is_list)
+    return Topic(aspects, not paired, things[-1] if things else before, label)
 
 
 def _find_head(clause: Sequence[Constituent], subject: Constituent) -> Constituent:
@@ -109,27 +101,6 @@ def _stands_alone(clause: Sequence[Constituent], last: Constituent, ordering: Co
         return False
     phrase = clause[at].phrase
     return clause[at].word in ordering or (phrase is not None and phrase.entry.category.startswith(_LIKED))
-
-
-def _only_adds(clause: Sequence[Constituent], named: Sequence[Constituent], topic: Topic, rule: AddingRule) -> bool:
-    """牛肉湯來了，裡面加了薑絲: whether a clause only names what goes into the thing that was named before it, and at
-    most tells how much of it there is (包了滿滿的豆芽).
-    """
-    about, first = topic.aspects[-1], named[0]
-    if not (about.term and about.term.role in THINGS and first.term and first.term.role in THINGS):
-        return False
-    phrases = [item.phrase for item in clause if item.phrase]
-    adds = rule.enhancing
-    if any(not phrase.entry.category.startswith(rule.amounts) and phrase.entry.word not in adds for phrase in phrases):
-        return False
-    at = next(i for i, item in enumerate(clause) if item is first)
-    before = clause[max(0, at - _REACH) : at]
-    if any(item.symbol == DE and (not i or before[i - 1].phrase is None) for i, item in enumerate(before)):
-        return False
-    words = [item.word for item in before]
-    if not rule.adding.isdisjoint(words):
-        return True
-    return not phrases and not rule.inside.isdisjoint(words) and any(item.symbol == HAVE for item in before)
 
 
 def _is_denied(clause: Sequence[Constituent], first: Constituent) -> bool:

@@ -31,14 +31,13 @@ class Topic(NamedTuple):
     """What an earlier clause was about: the aspects last paired there (or merely named, if `named`).
 
     `whole`: where those are attributes or parts (口感, 外皮), the dish or drink named before them. `label`: a colon
-    stands behind them. `is_list`: their clause lists them and holds nothing else (服務、環境，).
+    stands behind them.
     """
 
     aspects: tuple[Constituent, ...]
     named: bool
     whole: Constituent | None = None
     label: bool = False
-    is_list: bool = False
 
 
 class Scene(NamedTuple):
