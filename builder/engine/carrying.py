@@ -20,7 +20,7 @@ from builder.language.lexicon.rules import Rule
 
 @dataclass(frozen=True, slots=True)
 class CarryParams:
-    """`blockers`: units before the opinion that are a subject, but for the words `resuming` (每一口都很入味). `before`:
+    """`blockers`: units before the opinion that are a subject. `before`:
     units behind it that make it no predicate. `named`: whether a topic that was only named counts.
 
     `wholes`: categories of opinions about the thing, not about its attribute or part named last (皮脆，很好吃), as
@@ -30,7 +30,6 @@ class CarryParams:
     """
 
     blockers: tuple[str, ...] = ()
-    resuming: frozenset[str] = frozenset()
     before: tuple[str, ...] = ()
     named: bool = False
     wholes: tuple[str, ...] = ()
@@ -54,9 +53,7 @@ def pair_carried(rule: Rule) -> Pairer:
 
     def has_subject(scene: Scene, category: str) -> bool:
         symbols, items = scene.symbols[: scene.at], scene.items[: scene.at]
-        if blockers & set(symbols) and any(
-            item.symbol in blockers and item.word not in params.resuming for item in items
-        ):
+        if not blockers.isdisjoint(symbols):
             return True
         if BLOCKED not in symbols or category.startswith(params.felt):
             return False
@@ -74,8 +71,6 @@ def pair_carried(rule: Rule) -> Pairer:
             return None
         if about is None or not reads(category, about.cls):
             return None
-        if topic.label:
-            return AspectChoice(topic.aspects, "label before a colon")
         of_thing = category.startswith(params.wholes) or is_foreign(category, about.cls)
         if of_thing and about.owner and (about.role in ATTRIBUTES or about.role == "price") and len(topic.aspects) == 1:
             owner = _cut_to_owner(topic.aspects[0], about.owner, scene.tokens)

@@ -20,7 +20,6 @@ from builder.core.settings import Convention
 from builder.engine import pairing
 from builder.engine.barring import ExceptionRule, compile_exceptions
 from builder.engine.candidates import DecisionRule
-from builder.engine.comparing import ComparisonRule
 from builder.engine.coordination import ListRule
 from builder.engine.described import mentions
 from builder.engine.extent import ExtentRule
@@ -164,7 +163,6 @@ DECLARED: Mapping[str, type] = {
     "unstate-opinion": MatchRule,
     "read-as": ReadingRule,
     "join": JoinRule,
-    "comparison": ComparisonRule,
     "term": TermRule,
     "list": ListRule,
     "name": NameRule,
@@ -198,7 +196,6 @@ class Compiled:
     lexicon: Lexicon
     vocabulary: UnitVocabulary
     readings: Matcher
-    comparison: ComparisonRule
     predicates: Predicates
     phrases: PhraseGrammar
     refused_aspects: Matcher
@@ -275,15 +272,13 @@ def compile_rules(lexicon: Lexicon, rules: Sequence[Rule], convention: Conventio
     apart = shipped.aspects.keys() - lexicon.aspects.keys() - lexicon.general.keys()
     apart |= {word for change in changes for word in change.read_apart}
     join, term = chosen.only("join", JoinRule), chosen.only("term", TermRule)
-    comparison = chosen.only("comparison", ComparisonRule)
-    shared = {**_share_words(chosen), "JOINING": join.joining, **comparison.classes}
+    shared = {**_share_words(chosen), "JOINING": join.joining}
     match = partial(_match, chosen=chosen, shared=shared, table=WordTable(lexicon))
     compatible = chosen.params("compatible", CompatibleRule)
     return Compiled(
         lexicon=lexicon,
         vocabulary=UnitVocabulary.of(lexicon, function_words, sorted(apart), join.had),
         readings=match("read-as"),
-        comparison=comparison,
         predicates=compile_predicates(
             [(rule, read_params(rule, PredicateRule)) for rule in chosen.of_kind("predicate")], lexicon.categories
         ),

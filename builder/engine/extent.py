@@ -22,34 +22,24 @@ OVER = "over"
 class ExtentRule:
     """Parameters of a rule of kind `extent`.
 
-    `fillers`: words that may stand between a negator and its opinion, at most `gap` of them. `easily`: one that may do
-    so where it touches both (不 容易 掉色). `levels`: words of level, which are no part of it (這麼 好吃). `scope`:
-    adverbs of the clause, with which no phrase begins before a degree word or negator (還 很好吃). `trailing`: words
-    behind an opinion that give its degree (偏鹹 一點). `closing_bits`: those that do so at the end of their clause only
-    (稍微 小 點). `bits`: those that say a bit too much (甜 了點). `stance`: words before a phrase that say how sure
-    one is of it, and belong to `opinion_full` (應該 很好), as `finals` do behind an excess (太重 了). `choices`: what
-    belongs to it behind any opinion (很好 的選擇, 漂亮 很多). `compared`: how many units before a phrase a comparison
-    may begin that belongs to `opinion_full` (比 上一代 輕); 0 where none does. `hedges`: words that do so before a bare
-    opinion (算 新鮮), but one of the categories `unhedged`.
-    `undivided`: degree words that begin with one of `scope` and keep it (還算 新鮮). `moderate`: ends of
-    negators that deny the excess behind them (不會 太濃), not a degree.
+    `fillers`: words that may stand between a negator and its opinion, at most `gap` of them. `levels`: words of level,
+    which are no part of it (這麼 好吃). `scope`: adverbs of the clause, with which no phrase begins before a degree word
+    or negator (還 很好吃). `trailing`: words behind an opinion that give its degree (偏鹹 一點). `stance`: words before a
+    phrase that say how sure one is of it, and belong to `opinion_full` (應該 很好), as `finals` do behind an excess
+    (太重 了). `choices`: what belongs to it behind any opinion (很好 的選擇, 漂亮 很多). `compared`: how many units
+    before a phrase a comparison may begin that belongs to `opinion_full` (比 上一代 輕); 0 where none does. `moderate`:
+    ends of negators that deny the excess behind them (不會 太濃), not a degree.
     """
 
     fillers: frozenset[str] = frozenset()
-    easily: frozenset[str] = frozenset()
     gap: int = 3
     levels: frozenset[str] = frozenset()
     scope: tuple[str, ...] = ()
     trailing: frozenset[str] = frozenset()
-    closing_bits: frozenset[str] = frozenset()
-    bits: frozenset[str] = frozenset()
     stance: frozenset[str] = frozenset()
     finals: tuple[str, ...] = ()
     choices: tuple[str, ...] = ()
     compared: int = 0
-    hedges: frozenset[str] = frozenset()
-    unhedged: tuple[str, ...] = ()
-    undivided: frozenset[str] = frozenset()
     moderate: tuple[str, ...] = ()
 
 
@@ -64,22 +54,16 @@ def find_left_edge(units: Sequence[Unit], k: int, taken: int, rule: ExtentRule) 
         before = units[edge - 1].symbol
         if before in _STRENGTHENING:
             edge -= 1
-        elif edge - 1 > taken and _strengthens_over_one(units, edge, rule):
+        elif before == DE and edge - 1 > taken and units[edge - 2].symbol == DEG:
             edge -= 2
         else:
             j = edge - 1
             while j >= taken and edge - j <= rule.gap and (units[j].word in rule.fillers or units[j].symbol == DEG):
                 j -= 1
-            if j < taken or units[j].symbol != NEG or edge - j > rule.gap + 1:
+            if j < taken or units[j].symbol != NEG:
                 break
             edge = j
     return edge
-
-
-def _strengthens_over_one(units: Sequence[Unit], edge: int, rule: ExtentRule) -> bool:
-    """非常 的 香, 不 容易 掉色: whether the unit before the last one before `edge` belongs to the phrase."""
-    before, last = units[edge - 2], units[edge - 1]
-    return (last.symbol == DE and before.symbol == DEG) or (last.word in rule.easily and before.symbol == NEG)
 
 
 def find_start(units: Sequence[Unit], first: int, k: int, lexicon: Lexicon, rule: ExtentRule) -> int:
@@ -98,8 +82,6 @@ def find_start(units: Sequence[Unit], first: int, k: int, lexicon: Lexicon, rule
 
 def count_lead(word: str, lexicon: Lexicon, rule: ExtentRule) -> int:
     """How many characters of a degree word or negator are an adverb of the clause: 也蠻, 並不."""
-    if word in rule.undivided:
-        return 0
     leads = word.startswith(rule.scope) and (word[1:] in lexicon.degree or word[1:] in lexicon.negators)
     return 1 if leads else 0
 
@@ -131,9 +113,3 @@ def is_doubled(units: Sequence[Unit], k: int) -> bool:
     if len(word) < 2 or word[-1] != word[-2]:
         return False
     return units[k + 1].symbol == DE and units[k + 1].start == units[k].end and all(u.symbol != COP for u in units[:k])
-
-
-def ends_in_bit(units: Sequence[Unit], at: int, rule: ExtentRule) -> bool:
-    """Whether the unit at a place says by how much: 偏鹹 一點, and at the end of the clause 稍微小 點."""
-    word = units[at].word
-    return word in rule.trailing or (word in rule.closing_bits and at + 1 == len(units))

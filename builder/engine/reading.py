@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 from builder.core.records import Token
 from builder.engine.codes import add_sides, add_sizes, name_codes
-from builder.engine.comparing import bar_standards
 from builder.engine.compiled import Compiled
 from builder.engine.constituents import Constituent
 from builder.engine.matching import Refusal
@@ -52,7 +51,7 @@ class Doc:
 
 
 class ReadClause(NamedTuple):
-    """A clause as the engine reads it; `asked` keeps its opinions from becoming triplets, `doubted` its praise.
+    """A clause as the engine reads it; `asked` keeps its opinions from becoming triplets.
 
     `label`: one of `LABEL_ENDS` ends it (環境：). `mark`: the character that ends it.
     """
@@ -60,7 +59,6 @@ class ReadClause(NamedTuple):
     items: list[Constituent]
     sentence: int
     asked: bool
-    doubted: bool
     label: bool
     mark: str
 
@@ -110,8 +108,7 @@ def _read_terms(
         phrases = add_sides(name_codes(phrases, text, codes, rules.lexicon), text)
     if sizes:
         phrases = add_sizes(phrases, text, sizes)
-    standing = bar_standards(phrases, rules.comparison)
-    return join_terms(rules.refused_aspects.bar_aspects(standing, refused), text, rules.lexicon, rules.terms)
+    return join_terms(rules.refused_aspects.bar_aspects(phrases, refused), text, rules.lexicon, rules.terms)
 
 
 def _make_clause(items: list[Constituent], written: str, text: str, clause: Clause, rules: Compiled) -> ReadClause:
@@ -119,7 +116,7 @@ def _make_clause(items: list[Constituent], written: str, text: str, clause: Clau
     mark = written[clause.end : clause.end + 1]
     asked = mark in rules.questions or written[clause.end - 1] in rules.questions
     asks = asked and (not rules.asking or any(word in text[clause.start : clause.end] for word in rules.asking))
-    return ReadClause(items, clause.sentence, asks, asked and not asks, mark in LABEL_ENDS, mark)
+    return ReadClause(items, clause.sentence, asks, mark in LABEL_ENDS, mark)
 
 
 def _is_aside(clause: Clause, items: Sequence[Constituent], brackets: Sequence[tuple[int, int]]) -> bool:
