@@ -94,8 +94,8 @@ def open_list(
 ) -> tuple[Constituent, ...]:
     """The list that may go on behind the clause: the aspects of a clause that ends with one and judges nothing.
 
-    It joins them (湯、麵，) or is an aspect alone (湯，麵，). `begun`: the list that it may go on with; `mark`: what ends
-    the clause.
+    It joins them (湯、麵，) or is an aspect alone (湯，麵，). `begun`: the list that it may go on with; `mark`: what
+    ends the clause.
     """
     last = len(clause) - 1
     if mark not in _OPEN_MARKS or clause[last].symbol != ASPECT or any(item.phrase for item in clause):

@@ -64,8 +64,9 @@ _Row = Mapping[int, str]
 class WordTable:
     """Which classes a word is of, as bits, for the rules of all actions: a class that several rules name costs once.
 
-    A class holds words as they are, beginnings (`一…`), endings (`…味`), classes of aspects (`@staff`), roles of aspects (`role:person`), categories of opinions
-    (`category:taste`), kinds of irrealis.tsv and contrast.tsv (`irrealis:wish`, `contrast:but`).
+    A class holds words as they are, beginnings (`一…`), endings (`…味`), classes of aspects (`@staff`), roles of
+    aspects (`role:person`), categories of opinions (`category:taste`), kinds of irrealis.tsv and contrast.tsv
+    (`irrealis:wish`, `contrast:but`).
     """
 
     def __init__(self, lexicon: Lexicon) -> None:
