@@ -13,7 +13,7 @@ from builder.core.records import ReadWord, Reasons, Step
 from builder.engine.constituents import Phrase, Term
 from builder.language.lexicon.resources import Lexicon, OpinionEntry
 
-NEGATED_NEUTRAL, LACK = 4.0, 3.0
+NEUTRAL, NEGATED_NEUTRAL, LACK = 5.0, 4.0, 3.0
 CONTEXT_ONLY = "context.only"
 """Category of words that say nothing of themselves (重, 近, 新):
 they are read where context.tsv has a row for the aspect.
@@ -62,7 +62,7 @@ def judge_valence(
     """
     base, changes = _find_base(phrase, term, aspect, lexicon)
     rule = next((rule for rule in excess if rule.applies(base, phrase, term)), None) if phrase.degrees else None
-    if rule:
+    if rule and not (phrase.kinds and rule.value == NEUTRAL):  # 比較不會苦 denies the blame, not the comparison
         base = rule.value
         changes.append(("excess", f"{'/'.join(phrase.degrees)} before {phrase.entry.category}"))
     value, negation = _apply_negators(base, phrase.kinds)
