@@ -20,6 +20,7 @@ from builder.core.settings import Convention
 from builder.engine import pairing
 from builder.engine.barring import ExceptionRule, compile_exceptions
 from builder.engine.candidates import DecisionRule
+from builder.engine.carrying import AddingRule
 from builder.engine.coordination import ListRule
 from builder.engine.described import mentions
 from builder.engine.extent import ExtentRule
@@ -27,7 +28,7 @@ from builder.engine.matching import Matcher, MatchRule, ReadingRule, WordsRule
 from builder.engine.naming import NameGrammar, NameRule
 from builder.engine.params import NoParams, Params, in_force, read_params
 from builder.engine.phrases import JoinRule, PhraseGrammar
-from builder.engine.polarity import ExcessRule
+from builder.engine.polarity import DenialRule, ExcessRule
 from builder.engine.predicates import PredicateRule, Predicates, compile_predicates
 from builder.engine.quoting import AddressRule, compile_addresses
 from builder.engine.rows import WordTable
@@ -167,11 +168,13 @@ DECLARED: Mapping[str, type] = {
     "list": ListRule,
     "name": NameRule,
     "excess": ExcessRule,
+    "denial": DenialRule,
     "question": QuestionRule,
     "compatible": CompatibleRule,
     "block": BlockRule,
     "address": AddressRule,
     "exception": ExceptionRule,
+    "adding": AddingRule,
     "conjunction": NoParams,
     "decision": DecisionRule,
     "vocabulary": VocabularyRule,
@@ -189,7 +192,8 @@ class Compiled:
     `compatible`: opinion category -> for each rule that limits it, the prefixes of aspect classes it may describe;
     `limited`: how the classes begin of which such rules say something; any other is described by all (those of a
     user's own pack); `blocked`: opinion words that pair with nothing; `exceptions`: opinion ->
-    aspects that it is never said of; `joining`: words between a dish and what it comes with;
+    aspects that it is never said of; `joining`: words between a dish and what it comes with; `adding`:
+    which clauses only name what goes into it;
     `wide`: some rule pairs over the whole sentence.
     """
 
@@ -201,12 +205,14 @@ class Compiled:
     refused_aspects: Matcher
     terms: TermGrammar
     joining: frozenset[str]
+    adding: AddingRule | None
     pairers: tuple[tuple[str, Pairer], ...]
     conjunction: str
     decision: DecisionRule | None
     decision_name: str
     unstated: Matcher
     excess: tuple[ExcessRule, ...]
+    denials: tuple[DenialRule, ...]
     questions: tuple[str, ...]
     asking: tuple[str, ...]
     compatible: Mapping[str, tuple[tuple[str, ...], ...]]
@@ -297,11 +303,13 @@ def compile_rules(lexicon: Lexicon, rules: Sequence[Rule], convention: Conventio
         joining=frozenset(
             word for params in chosen.params("pair-with", pairing.PatternParams) for word in params.words
         ),
+        adding=next(iter(chosen.params("adding", AddingRule)), None),
         pairers=chosen.pairers,
         conjunction=next((rule.name for rule in chosen.of_kind("conjunction")), ""),
         decision=next(iter(chosen.params("decision", DecisionRule)), None),
         decision_name=next((rule.name for rule in chosen.of_kind("decision")), ""),
         excess=tuple(chosen.params("excess", ExcessRule)),
+        denials=tuple(chosen.params("denial", DenialRule)),
         unstated=match("unstate-opinion"),
         questions=tuple(mark for params in chosen.params("question", QuestionRule) for mark in params.marks),
         asking=tuple(word for params in chosen.params("question", QuestionRule) for word in params.asking),

@@ -58,6 +58,15 @@ def add_coordinated(
     return aspects
 
 
+def keep_kind(aspects: tuple[Constituent, ...], behind: int) -> tuple[Constituent, ...]:
+    """精緻 的 裝潢 和 店員: an opinion before 的, which ends at `behind`, modifies the first of a list and what is like
+    it.
+    """
+    if aspects[0].start < behind:
+        return aspects
+    return tuple([item for item in aspects if _kind_of(item) == _kind_of(aspects[0])])
+
+
 def add_listed(
     clause: Sequence[Constituent],
     aspects: tuple[Constituent, ...],
@@ -86,7 +95,8 @@ def _kind_of(item: Constituent) -> str:
     """What may stand in one list: things, parts of them, attributes, or what else is judged."""
     if is_thing(item):
         return "thing"
-    return "part" if item.own_term.role == "part" else "attribute" if item.own_term.role in ATTRIBUTES else ""
+    role = item.own_term.role
+    return role if role in ("part", "person") else "attribute" if role in ATTRIBUTES else ""
 
 
 def open_list(

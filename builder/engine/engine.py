@@ -19,14 +19,14 @@ from builder.engine.barring import drop_excepted, find_singled, is_excepted
 from builder.engine.candidates import Before
 from builder.engine.compiled import compile_rules
 from builder.engine.constituents import Constituent, Phrase, Term
-from builder.engine.coordination import add_listed, open_list
+from builder.engine.coordination import add_listed, keep_kind, open_list
 from builder.engine.deciding import Weighed, rank_candidates, weigh_candidates
 from builder.engine.matching import Refusal
 from builder.engine.pairing import dependency_path, last_core_token, select_pairers
 from builder.engine.patterns import CURRENT
 from builder.engine.polarity import CONTEXT_ONLY, find_context_row, judge_valence
 from builder.engine.reading import Doc, ReadClause, read_clauses
-from builder.engine.symbols import ASPECT, OPINION
+from builder.engine.symbols import ASPECT, DE, OPINION
 from builder.engine.topics import next_topic, resume_list, share
 from builder.engine.units import AspectChoice, Pairer, Scene, Topic
 from builder.engine.weighing import Read, cut_out, find_full_start, make_element, make_opinion, weigh
@@ -159,7 +159,7 @@ class Engine:
             and not self._exceeds(phrase, term)
         ):
             return None
-        return judge_valence(phrase, term, aspect, self._lexicon, self._rules.excess)
+        return judge_valence(phrase, term, aspect, self._lexicon, self._rules.excess, self._rules.denials)
 
     def _exceeds(self, phrase: Phrase, term: Term) -> bool:
         """Whether a degree word gives a phrase a value of its own, in whatever context (太淺)."""
@@ -258,6 +258,8 @@ class Engine:
     ) -> tuple[Constituent, ...]:
         """The aspects with those coordinated with them that the opinion can describe."""
         shared = share(clause or scene.items, aspects, self._rules)
+        if len(shared) > 1 and scene.symbols[scene.at + 1 : scene.at + 2] == DE:
+            shared = keep_kind(shared, scene.opinion.end)
         return tuple(x for x in shared if x in aspects or self._fits(doc, scene.opinion, x))
 
     def _propose(self, doc: Doc, scene: Scene) -> tuple[str, AspectChoice] | None:
@@ -295,7 +297,9 @@ class Engine:
     def _make_triplet(self, doc: Doc, scene: Scene, aspect: Constituent, rule: str, pairing: Pairing) -> Triplet:
         item = scene.opinion
         term, phrase = aspect.own_term, item.own_phrase
-        value, reasons = judge_valence(phrase, term, aspect.word, self._lexicon, self._rules.excess)
+        value, reasons = judge_valence(
+            phrase, term, aspect.word, self._lexicon, self._rules.excess, self._rules.denials
+        )
         steps = dependency_path(doc.tokens, aspect.last, last_core_token(doc.tokens, item))
         candidates, margin = rank_candidates(pairing.weighed, aspect)
         first = find_full_start(scene.items, aspect, self._rules.terms.rule.determiners)

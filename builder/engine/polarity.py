@@ -49,8 +49,32 @@ class ExcessRule:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class DenialRule:
+    """Parameters of a rule of kind `denial`: to deny a positive word of `categories` (prefixes; all if not given) with
+    a negator of `kinds` says that a degree is not reached (不算便宜), and blames nothing.
+    """
+
+    kinds: tuple[str, ...]
+    categories: tuple[str, ...] = ("",)
+
+    def applies(self, base: float, phrase: Phrase) -> bool:
+        """Whether the phrase has one such negator."""
+        return (
+            base >= NEUTRAL
+            and len(phrase.kinds) == 1
+            and phrase.kinds[0] in self.kinds
+            and phrase.entry.category.startswith(self.categories)
+        )
+
+
 def judge_valence(
-    phrase: Phrase, term: Term, aspect: str, lexicon: Lexicon, excess: Sequence[ExcessRule]
+    phrase: Phrase,
+    term: Term,
+    aspect: str,
+    lexicon: Lexicon,
+    excess: Sequence[ExcessRule],
+    denials: Sequence[DenialRule],
 ) -> tuple[float, Reasons]:
     """The valence of an opinion about an aspect, and how it came about.
 
@@ -61,11 +85,14 @@ def judge_valence(
         A valence from 1 (bad) to 10 (good), and the word with what changed its value, in the order in which it applies.
     """
     base, changes = _find_base(phrase, term, aspect, lexicon)
+    good = base  # 沒有太多 denies that there is much, not that it is too much
     rule = next((rule for rule in excess if rule.applies(base, phrase, term)), None) if phrase.degrees else None
     if rule and not (phrase.kinds and rule.value == NEUTRAL):  # 比較不會苦 denies the blame, not the comparison
         base = rule.value
         changes.append(("excess", f"{'/'.join(phrase.degrees)} before {phrase.entry.category}"))
     value, negation = _apply_negators(base, phrase.kinds)
+    if any(rule.applies(good, phrase) for rule in denials):
+        value, negation = NEUTRAL, "a degree denied"
     changes += [("negation", negation)] if negation else []
     return value, Reasons(read_opinion(phrase.entry), tuple(changes))
 

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from builder.engine.carrying import AddingRule
 from builder.engine.compiled import Compiled
 from builder.engine.constituents import THINGS, Constituent, is_kind, is_thing
 from builder.engine.coordination import add_coordinated, is_gathered
-from builder.engine.symbols import NEG
+from builder.engine.symbols import DE, NEG
 from builder.engine.units import Topic
 
+_REACH = 4
+"""Units before an aspect among which the word that adds it stands (加 了 一 顆 梅子)."""
 _LEAST = 2
 """Aspects of a list."""
 
@@ -49,6 +52,8 @@ def next_topic(
         return topic
     if topic and not named and len(topic.aspects) > 1 and paired[-1] in topic.aspects:
         return topic._replace(named=False)
+    if topic and named and rules.adding and _only_adds(clause, named, topic, rules.adding):
+        return topic
     if topic and named and not paired and _is_denied(clause, named[0]):
         return topic
     last = paired[-1] if paired else _find_subject(clause, named, rules.joining)
@@ -58,6 +63,22 @@ def next_topic(
     things = [item for item in named if item.start < last.start and is_thing(item)]
     before = (topic.aspects[-1] if is_thing(topic.aspects[-1]) else topic.whole) if topic else None
     return Topic(aspects, not paired, things[-1] if things else before)
+
+
+def _only_adds(clause: Sequence[Constituent], named: Sequence[Constituent], topic: Topic, rule: AddingRule) -> bool:
+    """牛肉湯來了，裡面加了薑絲: whether a clause only names what goes into the thing that was named before it, and at
+    most tells how much of it there is (包了滿滿的豆芽).
+    """
+    about, first = topic.aspects[-1], named[0]
+    if about.own_term.role not in THINGS or first.own_term.role not in THINGS:
+        return False
+    if any(item.phrase and not item.phrase.entry.category.startswith(rule.amounts) for item in clause):
+        return False
+    at = next(i for i, item in enumerate(clause) if item is first)
+    before = clause[max(0, at - _REACH) : at]
+    if any(item.symbol == DE and (not i or before[i - 1].phrase is None) for i, item in enumerate(before)):
+        return False
+    return not rule.adding.isdisjoint([item.word for item in before])
 
 
 def _is_denied(clause: Sequence[Constituent], first: Constituent) -> bool:
