@@ -13,9 +13,12 @@ from builder.core.records import Span, Token
 from builder.engine.constituents import ATTRIBUTES, Constituent, Term
 from builder.engine.params import read_params
 from builder.engine.patterns import compile_pattern
-from builder.engine.symbols import BLOCKED
+from builder.engine.symbols import BLOCKED, symbol_set
 from builder.engine.units import AspectChoice, Pairer, Scene
 from builder.language.lexicon.rules import Rule
+
+_OPENING = symbol_set("ADV DEG")
+"""Units before an opinion that opens its clause."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +30,8 @@ class CarryParams:
     are those that are `foreign` to the attribute's class (份量很多，很鮮甜). `never`: categories, or "category class"
     pairs, with another subject (很適合聚餐: the place). `only`: such pairs, where no other is read. `others`: words
     that are another subject (其他), but for opinions that are `felt` (小孩很喜歡 has its cause in the thing).
+    `lists_only`: only topics that a clause lists and nothing else, where at most adverbs and degree words open the next
+    one before the opinion (服務、環境，都很棒).
     """
 
     blockers: tuple[str, ...] = ()
@@ -38,6 +43,7 @@ class CarryParams:
     only: tuple[str, ...] = ()
     others: frozenset[str] = frozenset()
     felt: tuple[str, ...] = ()
+    lists_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +78,8 @@ def pair_carried(rule: Rule) -> Pairer:
     def find(scene: Scene) -> AspectChoice | None:
         topic, phrase = scene.topic, scene.opinion.own_phrase
         if topic is None or (topic.named and not params.named):
+            return None
+        if params.lists_only and not (topic.is_list and _OPENING.issuperset(scene.symbols[: scene.at])):
             return None
         category, about = phrase.entry.category, topic.aspects[0].term
         if has_subject(scene, category):

@@ -99,7 +99,8 @@ def _settle_role(
         and _is_described(word, units[i + 1 :], lexicon, rule)
     ):
         return ASPECT
-    if symbol == NEG and word in lexicon.opinions and (not after or after in _LACK_ENDS):
+    alone = not after or after in _LACK_ENDS or (before == DEG and word[-1] == "了")  # 太 少了
+    if symbol == NEG and word in lexicon.opinions and alone:
         return OPINION
     return ADV if symbol == POST and before != OPINION else symbol
 

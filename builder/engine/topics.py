@@ -11,11 +11,13 @@ from builder.engine.carrying import AddingRule
 from builder.engine.compiled import Compiled
 from builder.engine.constituents import THINGS, Constituent, is_kind, is_thing
 from builder.engine.coordination import add_coordinated, is_gathered
-from builder.engine.symbols import DE, NEG
+from builder.engine.symbols import DE, NEG, symbol_set
 from builder.engine.units import Topic
 
 _REACH = 4
 """Units before an aspect among which the word that adds it stands (加 了 一 顆 梅子)."""
+_LISTING = symbol_set("ASPECT LIST CONJ")
+"""Units of a clause that is a list."""
 _LEAST = 2
 """Aspects of a list."""
 
@@ -35,7 +37,7 @@ def resume_list(
     """
     if topic is None or len(begun) < _LEAST or not is_gathered(clause, -1, rules.terms.lists, over_commas=True):
         return topic
-    return topic._replace(aspects=(begun[-1], *begun[:-1]))
+    return topic._replace(aspects=(begun[-1], *begun[:-1]), is_list=True)
 
 
 def next_topic(
@@ -49,20 +51,21 @@ def next_topic(
     named = [item for item in clause if item.term is not None and item.word not in passing]
     paired = [item for item in paired if item.word not in passing]
     if not named and not paired:
-        return topic
+        return topic and topic._replace(is_list=False)
     if topic and not named and len(topic.aspects) > 1 and paired[-1] in topic.aspects:
-        return topic._replace(named=False)
+        return topic._replace(named=False, is_list=False)
     if topic and named and rules.adding and _only_adds(clause, named, topic, rules.adding):
         return topic
     if topic and named and not paired and _is_denied(clause, named[0]):
         return topic
     last = paired[-1] if paired else _find_subject(clause, named, rules.joining)
     aspects = add_coordinated(clause, (last,), rules.terms.lists)
+    is_list = len(aspects) > 1 and clause[0] is named[0] and all(item.symbol in _LISTING for item in clause)
     if is_thing(last):
-        return Topic(aspects, not paired)
+        return Topic(aspects, not paired, None, is_list)
     things = [item for item in named if item.start < last.start and is_thing(item)]
     before = (topic.aspects[-1] if is_thing(topic.aspects[-1]) else topic.whole) if topic else None
-    return Topic(aspects, not paired, things[-1] if things else before)
+    return Topic(aspects, not paired, things[-1] if things else before, is_list)
 
 
 def _only_adds(clause: Sequence[Constituent], named: Sequence[Constituent], topic: Topic, rule: AddingRule) -> bool:

@@ -29,12 +29,14 @@ from builder.language.lexicon.resources import Lexicon
 class Topic(NamedTuple):
     """What an earlier clause was about: the aspects last paired there (or merely named, if `named`).
 
-    `whole`: where those are attributes or parts (口感, 外皮), the dish or drink named before them.
+    `whole`: where those are attributes or parts (口感, 外皮), the dish or drink named before them. `is_list`: their
+    clause lists them and holds nothing else (服務、環境，).
     """
 
     aspects: tuple[Constituent, ...]
     named: bool
     whole: Constituent | None = None
+    is_list: bool = False
 
 
 class Scene(NamedTuple):
