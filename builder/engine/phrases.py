@@ -33,14 +33,16 @@ class JoinRule:
     """Parameters of a rule of kind `join`: which neighbouring opinions are one phrase.
 
     `merge`: opinions of one sign that touch are one where the shorter has so many characters at most (香 甜; 親切
-    熱情 are two), but for the words and categories `apart`, which say something of their own. `amounts`: words that say
-    by how much (好吃很多). `joining`: words between two opinions of one aspect (又脆又香), a class that rules share.
-    `had`: whether a quality behind a word of having is an opinion (帶有嚼勁). `openers`: aspects with which an opinion
-    begins (料多實在) that are aspects of their own where none stands before them.
+    熱情 are two), but for the words and categories `apart`, which say something of their own, and `counted` ones with
+    a degree (很多 便宜 的 小菜). `amounts`: words that say by how much (好吃很多). `joining`: words between two opinions
+    of one aspect (又脆又香), a class that rules share. `had`: whether a quality behind a word of having is an opinion
+    (帶有嚼勁). `openers`: aspects with which an opinion begins (料多實在) that are aspects of their own where none
+    stands before them.
     """
 
     merge: int = 0
     apart: tuple[str, ...] = ()
+    counted: tuple[str, ...] = ()
     amounts: frozenset[str] = frozenset()
     joining: frozenset[str] = frozenset()
     had: bool = False
@@ -199,6 +201,8 @@ def _merge_praise(before: Constituent, item: Constituent, text: str, rule: JoinR
     if before.end != item.start or second.core[0] != item.start or first.core[1] != before.end:
         return None
     if min(len(first.entry.word), len(second.entry.word)) > rule.merge:
+        return None
+    if first.degrees and first.entry.category.startswith(rule.counted):
         return None
     if second.entry.word in rule.apart or second.entry.category.startswith(rule.apart):
         return None
