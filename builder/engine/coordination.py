@@ -11,12 +11,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from builder.engine.constituents import ATTRIBUTES, Constituent, Term, is_thing
-from builder.engine.symbols import ADV, ASPECT, DEG, JOINERS, NOUN
+from builder.engine.symbols import ADV, ASPECT, DEG, JOINERS, NOUN, symbol_set
 
 _LONGEST_LIST = 40
 """Aspects that a list over several clauses holds at most."""
 _OPEN_MARKS = frozenset(",，;；/ ")
 """Marks behind which a list may go on."""
+
+_MODIFIED = (symbol_set("ASPECT"), JOINERS, symbol_set("NOUN ADJ PRON NUM BLOCKED VERB"), symbol_set("DE"))
+"""An aspect, what joins the next one to it, and what modifies that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +140,8 @@ def _step_to_previous(clause: Sequence[Constituent], i: int, rule: ListRule) -> 
     """How many places before aspect i the one stands that it is coordinated with; 0 if there is none."""
     if i >= 2 and clause[i - 1].symbol in JOINERS and clause[i - 2].symbol == ASPECT:
         return 2
+    if i >= 4 and all(item.symbol in kinds for item, kinds in zip(clause[i - 4 : i], _MODIFIED, strict=True)):
+        return 4  # 環境 和 這裡 的 服務
     touches = rule.touching and i and clause[i - 1].symbol == ASPECT and clause[i - 1].end == clause[i].start
     return 1 if touches and are_gathered(clause, i, rule) else 0
 

@@ -19,7 +19,7 @@ from operator import attrgetter, itemgetter
 
 from builder.core.records import Token
 from builder.engine.carrying import pair_carried
-from builder.engine.constituents import Constituent, Term
+from builder.engine.constituents import GENERIC, Constituent, Term
 from builder.engine.params import read_params
 from builder.engine.patterns import compile_pattern, spell_symbols
 from builder.engine.symbols import ASPECT, NOUN
@@ -94,13 +94,15 @@ def find_roots(tokens: Sequence[Token]) -> list[int]:
 class PatternParams:
     """`pattern`: a construction over the clause's units. `categories` / `not_categories` limit the opinions it reads.
 
-    `words`: one of them stands in the construction, behind TARGET. `needs`: a unit of the pattern
+    `heads`: endings of the word on which the construction must end if that is no word for what is reviewed in general
+    (是很推薦的料理). `words`: one of them stands in the construction, behind TARGET. `needs`: a unit of the pattern
     that most clauses lack, and `least`: how many aspects it needs, which save those the search.
     """
 
     pattern: str
     categories: tuple[str, ...] = ()
     not_categories: tuple[str, ...] = ()
+    heads: tuple[str, ...] = ()
     words: frozenset[str] = frozenset()
     needs: str = "ASPECT"
     least: int = 1
@@ -132,6 +134,9 @@ class PatternPairer:
             return None
         between = scene.items[match.end("target") : match.end()]
         if params.words and params.words.isdisjoint([item.word for item in between]):
+            return None
+        last = scene.items[match.end() - 1]
+        if params.heads and last.term and last.term.role not in GENERIC and not last.word.endswith(params.heads):
             return None
         return AspectChoice((scene.items[match.start("target")],), spell_symbols(marked[match.start() : match.end()]))
 
