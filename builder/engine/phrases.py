@@ -34,10 +34,10 @@ class JoinRule:
 
     `merge`: opinions of one sign that touch are one where the shorter has so many characters at most (香 甜; 親切
     熱情 are two), but for the words and categories `apart`, which say something of their own, and `counted` ones
-    with a degree (很多 便宜 的 小菜). `amounts`: words that say by how much (好吃很多). `joining`: words between two opinions
-    of one aspect (又脆又香), a class that rules share. `had`: whether a quality behind a word of having is an opinion
-    (帶有嚼勁). `openers`: aspects with which an opinion begins (料多實在) that are aspects of their own where none
-    stands before them.
+    with a degree (很多 便宜 的 小菜). `amounts`: words that say by how much (好吃很多). `joining`: words between two
+    opinions of one aspect (又脆又香), a class that rules share. `had`: whether a quality behind a word of having is
+    an opinion (帶有嚼勁). `openers`: aspects with which an opinion begins (料多實在) that are aspects of their own
+    where none stands before them.
     """
 
     merge: int = 0

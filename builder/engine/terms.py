@@ -16,6 +16,8 @@ from builder.engine.naming import NameGrammar, begins_name, ends_name, names_a_k
 from builder.engine.symbols import ADV, ASPECT, BLOCKED, DE, NOUN, symbol_set
 from builder.language.lexicon.resources import Lexicon
 
+_LISTED = frozenset(["thing", "kind", "person", "other"])
+"""Roles of what is named whole: two of one role that touch may be a list."""
 _POSSESSIVE = ("", "的")
 """Between a name and its head."""
 _SUFFIX_UNITS = symbol_set("NOUN VERB OTHER PART")
@@ -107,7 +109,7 @@ def join_terms(clause: list[Constituent], text: str, lexicon: Lexicon, grammar: 
             first = out[-count]
             if first.term is not None and text[first.end : item.start] in _POSSESSIVE:
                 joined = count, first._replace(end=item.end, word=text[first.start : item.end], last=item.last)
-        if joined is None:
+        if joined is None or (grammar.lists.touching and _are_touching_things(out[-1], clause, i, grammar)):
             out.append(item)
             continue
         out[-joined[0] :] = [joined[1]]
@@ -143,6 +145,14 @@ def _is_head(clause: Sequence[Constituent], i: int, lexicon: Lexicon) -> bool:
     while at < len(clause) and clause[at].symbol == ADV:
         at += 1
     return at < len(clause) and clause[at].phrase is not None
+
+
+def _are_touching_things(before: Constituent, clause: Sequence[Constituent], i: int, grammar: TermGrammar) -> bool:
+    """牛肉麵排骨飯都很油: two names of whole things before a word that gathers them are a list, not one name."""
+    item = clause[i]
+    if item.term is None or before.term is None or before.end != item.start or item.term.role != before.term.role:
+        return False
+    return item.term.role in _LISTED and are_gathered(clause, i, grammar.lists)
 
 
 def _join_to_last(
