@@ -33,7 +33,7 @@ MAKERS = ("pair-", "conjunction", "excess", "predicate")
 The others, apart from word lists, must show what they keep out.
 """
 FILTERS = ("unstate-opinion", "question", "compatible", "block", "refuse-opinion", "refuse-aspect", "read-as")
-GRAMMAR = ("function-words", "extent", "join", "comparison", "term", "list", "name")
+GRAMMAR = ("function-words", "extent", "join", "term", "list", "name")
 """Kinds that say what phrases and terms are made of: the engine runs with exactly one rule of each."""
 Extract = Callable[[str, Convention], tuple[Triplet, ...]]
 
