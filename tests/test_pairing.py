@@ -10,7 +10,6 @@ import pytest
 from builder.core.records import Token
 from builder.engine.constituents import Constituent, Phrase, Term
 from builder.engine.pairing import (
-    AspectChoice,
     pair_by_path,
     pair_by_pattern,
     pair_in_sentence,
@@ -19,7 +18,7 @@ from builder.engine.pairing import (
 )
 from builder.engine.patterns import CURRENT
 from builder.engine.symbols import ADV, ASPECT, COP, DE, HAVE, NOUN, OPINION, VERB
-from builder.engine.units import Scene
+from builder.engine.units import AspectChoice, Scene
 from builder.language.lexicon.resources import OpinionEntry
 from builder.language.lexicon.rules import Rule
 
