@@ -28,12 +28,14 @@ class ListRule:
 
     Aspects that touch are a list where `touching` says so, before a word of `gathering` (餐點服務都好). Words of
     `parted` gather over commas alone (湯，麵都是涼的, but 外賣袋子都是濕的). `above_all`: words that open a clause with
-    what the opinion before it holds of above all (都很好吃，尤其是湯).
+    what the opinion before it holds of above all (都很好吃，尤其是湯). `pointing`: how words begin that point back at
+    what was named (桌上的菜，那些湯都很好), and go on with no list.
     """
 
     gathering: frozenset[str] = frozenset()
     parted: frozenset[str] = frozenset()
     above_all: frozenset[str] = frozenset()
+    pointing: tuple[str, ...] = ()
     touching: bool = True
 
 
@@ -83,6 +85,8 @@ def add_listed(
     first = next((i for i, item in enumerate(clause) if item.term is not None), None)
     last = -1 if first is None else _find_coordination(clause, first, rule)[-1]
     ours = first is None or clause[first] in aspects
+    if first and clause[first - 1].word.startswith(rule.pointing):
+        return aspects
     if not ours or not _can_be_listed(begun, aspects) or not is_gathered(clause, last, rule, over_commas=True):
         return aspects
     return aspects + tuple([item for item in begun if item not in aspects])

@@ -34,15 +34,17 @@ class JoinRule:
 
     `merge`: opinions of one sign that touch are one where the shorter has so many characters at most (香 甜; 親切
     熱情 are two), but for the words and categories `apart`, which say something of their own, and `counted` ones
-    with a degree (很多 便宜 的 小菜). `amounts`: words that say by how much (好吃很多). `joining`: words between two
-    opinions of one aspect (又脆又香), a class that rules share. `had`: whether a quality behind a word of having is
-    an opinion (帶有嚼勁). `openers`: aspects with which an opinion begins (料多實在) that are aspects of their own
-    where none stands before them.
+    with a degree (很多 便宜 的 小菜). `bridging`: what stands between two of which the first has the second in it
+    (軟中帶脆). `amounts`: words that say by how much (好吃很多). `joining`: words between two opinions of one aspect
+    (又脆又香), a class that rules share. `had`: whether a quality behind a word of having is an opinion (帶有嚼勁).
+    `openers`: aspects with which an opinion begins (料多實在) that are aspects of their own where none stands before
+    them.
     """
 
     merge: int = 0
     apart: tuple[str, ...] = ()
     counted: tuple[str, ...] = ()
+    bridging: frozenset[str] = frozenset()
     amounts: frozenset[str] = frozenset()
     joining: frozenset[str] = frozenset()
     had: bool = False
@@ -181,6 +183,12 @@ def _add_opinion(out: list[Constituent], item: Constituent, after: Sequence[Unit
     amount = item.word if own.negators else own.entry.word  # 變淡 很多, 變淡 不少
     if out and amount in rule.amounts and _touches_and_ends(out[-1], item, after):
         out[-1] = out[-1]._replace(end=item.end, word=text[out[-1].start : item.end])
+    elif count := next((n for n in (1, 2) if len(out) > n and _are_bridged(out[-n - 1], item, text, rule)), 0):
+        first = out[-count - 1]
+        before = first.own_phrase
+        decides = own if own.entry.valence > 5 else before  # 軟中帶Q, but 甜中帶苦
+        phrase = before._replace(core=(before.core[0], own.core[1]), entry=decides.entry)
+        out[-count - 1 :] = [item._replace(start=first.start, word=text[first.start : item.end], phrase=phrase)]
     elif rule.merge and out and (run := _merge_praise(out[-1], item, text, rule)) is not None:
         out[-1] = run
     else:
@@ -191,6 +199,14 @@ def _touches_and_ends(before: Constituent, item: Constituent, after: Sequence[Un
     """好吃很多, 便宜多了: an amount that touches an opinion and ends the statement says how much better or worse."""
     touches = before.phrase is not None and before.end == item.start
     return touches and (not after or after[0].symbol in STATEMENT_ENDS)
+
+
+def _are_bridged(before: Constituent, item: Constituent, text: str, rule: JoinRule) -> bool:
+    """軟中帶脆: whether an opinion has the one behind it in it; neither is denied, nor are they of opposite signs."""
+    first, second = before.phrase, item.own_phrase
+    if first is None or text[before.end : item.start] not in rule.bridging or first.kinds or second.kinds:
+        return False
+    return _sign(first.entry.valence) * _sign(second.entry.valence) >= 0
 
 
 def _merge_praise(before: Constituent, item: Constituent, text: str, rule: JoinRule) -> Constituent | None:
