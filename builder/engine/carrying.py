@@ -13,7 +13,7 @@ from builder.core.records import Span, Token
 from builder.engine.constituents import ATTRIBUTES, Constituent, Term
 from builder.engine.params import read_params
 from builder.engine.patterns import compile_pattern
-from builder.engine.symbols import BLOCKED, symbol_set
+from builder.engine.symbols import ASPECT, BLOCKED, symbol_set
 from builder.engine.units import AspectChoice, Pairer, Scene
 from builder.language.lexicon.rules import Rule
 
@@ -30,8 +30,8 @@ class CarryParams:
     are those that are `foreign` to the attribute's class (份量很多，很鮮甜). `never`: categories, or "category class"
     pairs, with another subject (很適合聚餐: the place). `only`: such pairs, where no other is read. `others`: words
     that are another subject (其他), but for opinions that are `felt` (小孩很喜歡 has its cause in the thing).
-    `lists_only`: only topics that a clause lists and nothing else, where at most adverbs and degree words open the next
-    one before the opinion (服務、環境，都很棒).
+    `behind`: only behind a "list" that is all of its clause (服務、環境，都很棒) or a "label" (環境：好), where the clause
+    names nothing and at most adverbs and degree words open it.
     """
 
     blockers: tuple[str, ...] = ()
@@ -43,7 +43,7 @@ class CarryParams:
     only: tuple[str, ...] = ()
     others: frozenset[str] = frozenset()
     felt: tuple[str, ...] = ()
-    lists_only: bool = False
+    behind: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +79,10 @@ def pair_carried(rule: Rule) -> Pairer:
         topic, phrase = scene.topic, scene.opinion.own_phrase
         if topic is None or (topic.named and not params.named):
             return None
-        if params.lists_only and not (topic.is_list and _OPENING.issuperset(scene.symbols[: scene.at])):
-            return None
+        if params.behind:
+            due = topic.is_list if params.behind == "list" else topic.label
+            if not due or ASPECT in scene.symbols or not _OPENING.issuperset(scene.symbols[: scene.at]):
+                return None
         category, about = phrase.entry.category, topic.aspects[0].term
         if has_subject(scene, category):
             return None
@@ -89,6 +91,8 @@ def pair_carried(rule: Rule) -> Pairer:
             return None
         if about is None or not reads(category, about.cls):
             return None
+        if topic.label:
+            return AspectChoice(topic.aspects, "label before a colon")
         of_thing = category.startswith(params.wholes) or is_foreign(category, about.cls)
         if of_thing and about.owner and (about.role in ATTRIBUTES or about.role == "price") and len(topic.aspects) == 1:
             owner = _cut_to_owner(topic.aspects[0], about.owner, scene.tokens)

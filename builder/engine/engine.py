@@ -167,8 +167,15 @@ class Engine:
         return any(rule.applies(phrase.entry.valence, phrase, term) for rule in rules)
 
     def _is_unstated(self, clause: ReadClause, index: int) -> bool:
-        """Whether a wish, a condition or a question takes opinion `index` out of what is stated."""
-        return clause.asked or self._rules.unstated.find_phrase(clause.items, index) is not None
+        """Whether a wish, a condition or a question takes opinion `index` out of what is stated; 湯都冷了？ blames."""
+        if clause.asked or (clause.doubted and not self._blames(clause.items[index].own_phrase)):
+            return True
+        return self._rules.unstated.find_phrase(clause.items, index) is not None
+
+    def _blames(self, phrase: Phrase) -> bool:
+        """Whether an opinion blames, whatever it is about."""
+        weight = self._weight(phrase, Term(""), "")
+        return weight is not None and polarity_of(weight[0]) == "NEG"
 
     def _pair_all(self, doc: Doc, read: list[ReadClause]) -> Iterator[tuple[Scene, Pairing | None, bool]]:
         """Each opinion in text order with its aspects, and whether something takes these out of what is stated."""
@@ -183,7 +190,7 @@ class Engine:
             before = Before(parts, number, course.described)
             yield from self._pair_clause(doc, read, number, before, named.get(clause.sentence, ()), course)
             course.begun = open_list(clause.items, course.begun, clause.mark, lists)
-            course.topic = next_topic(clause.items, course.paired, course.topic, self._rules)
+            course.topic = next_topic(clause.items, course.paired, course.topic, clause.label, self._rules)
 
     def _pair_clause(
         self,

@@ -51,7 +51,7 @@ class Doc:
 
 
 class ReadClause(NamedTuple):
-    """A clause as the engine reads it; `asked` keeps its opinions from becoming triplets.
+    """A clause as the engine reads it; `asked` keeps its opinions from becoming triplets, `doubted` its praise.
 
     `label`: one of `LABEL_ENDS` ends it (環境：). `mark`: the character that ends it.
     """
@@ -59,6 +59,7 @@ class ReadClause(NamedTuple):
     items: list[Constituent]
     sentence: int
     asked: bool
+    doubted: bool
     label: bool
     mark: str
 
@@ -116,7 +117,7 @@ def _make_clause(items: list[Constituent], written: str, text: str, clause: Clau
     mark = written[clause.end : clause.end + 1]
     asked = mark in rules.questions or written[clause.end - 1] in rules.questions
     asks = asked and (not rules.asking or any(word in text[clause.start : clause.end] for word in rules.asking))
-    return ReadClause(items, clause.sentence, asks, mark in LABEL_ENDS, mark)
+    return ReadClause(items, clause.sentence, asks, asked and not asks, mark in LABEL_ENDS, mark)
 
 
 def _is_aside(clause: Clause, items: Sequence[Constituent], brackets: Sequence[tuple[int, int]]) -> bool:

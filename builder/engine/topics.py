@@ -41,31 +41,33 @@ def resume_list(
 
 
 def next_topic(
-    clause: Sequence[Constituent], paired: list[Constituent], topic: Topic | None, rules: Compiled
+    clause: Sequence[Constituent], paired: list[Constituent], topic: Topic | None, label: bool, rules: Compiled
 ) -> Topic | None:
     """What the next clause may leave unsaid: the aspect paired last, else the last one named, else the old topic.
 
-    Crowds and queues are no topic (環境 不錯，人 很多，很 有 氣氛), nor is what a clause denies.
+    Crowds and queues are no topic (環境 不錯，人 很多，很 有 氣氛), nor is what a clause denies. `label`:
+    whether a colon ends the clause.
     """
     passing = rules.vocabulary.rule.passing
     named = [item for item in clause if item.term is not None and item.word not in passing]
     paired = [item for item in paired if item.word not in passing]
     if not named and not paired:
         return topic and topic._replace(is_list=False)
-    if topic and not named and len(topic.aspects) > 1 and paired[-1] in topic.aspects:
+    if topic and not named and not label and len(topic.aspects) > 1 and paired[-1] in topic.aspects:
         return topic._replace(named=False, is_list=False)
     if topic and named and rules.adding and _only_adds(clause, named, topic, rules.adding):
         return topic
     if topic and named and not paired and _is_denied(clause, named[0]):
         return topic
+    label = label and clause[-1].term is not None  # not 老闆說：
     last = paired[-1] if paired else _find_subject(clause, named, rules.joining)
     aspects = add_coordinated(clause, (last,), rules.terms.lists)
     is_list = len(aspects) > 1 and clause[0] is named[0] and all(item.symbol in _LISTING for item in clause)
     if is_thing(last):
-        return Topic(aspects, not paired, None, is_list)
+        return Topic(aspects, not paired, None, is_list, label)
     things = [item for item in named if item.start < last.start and is_thing(item)]
     before = (topic.aspects[-1] if is_thing(topic.aspects[-1]) else topic.whole) if topic else None
-    return Topic(aspects, not paired, things[-1] if things else before, is_list)
+    return Topic(aspects, not paired, things[-1] if things else before, is_list, label)
 
 
 def _only_adds(clause: Sequence[Constituent], named: Sequence[Constituent], topic: Topic, rule: AddingRule) -> bool:

@@ -30,13 +30,14 @@ class Topic(NamedTuple):
     """What an earlier clause was about: the aspects last paired there (or merely named, if `named`).
 
     `whole`: where those are attributes or parts (口感, 外皮), the dish or drink named before them. `is_list`: their
-    clause lists them and holds nothing else (服務、環境，).
+    clause lists them and holds nothing else (服務、環境，). `label`: a colon stands behind them.
     """
 
     aspects: tuple[Constituent, ...]
     named: bool
     whole: Constituent | None = None
     is_list: bool = False
+    label: bool = False
 
 
 class Scene(NamedTuple):
