@@ -30,8 +30,8 @@ class CarryParams:
     are those that are `foreign` to the attribute's class (份量很多，很鮮甜). `never`: categories, or "category class"
     pairs, with another subject (很適合聚餐: the place). `only`: such pairs, where no other is read. `others`: words
     that are another subject (其他), but for opinions that are `felt` (小孩很喜歡 has its cause in the thing).
-    `behind`: only behind a "list" that is all of its clause (服務、環境，都很棒) or a "label" (環境：好), where the clause
-    names nothing and at most adverbs and degree words open it.
+    `behind`: only behind a "list" that is all of its clause (服務、環境，都很棒), or a "label" (環境：好), where the
+    clause names nothing and at most adverbs and degree words open it.
     """
 
     blockers: tuple[str, ...] = ()
