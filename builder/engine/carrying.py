@@ -1,4 +1,4 @@
-"""Pairing with the topic of an earlier clause.
+"""Pairing with what was named before: the thing that an attribute belongs to, the topic of an earlier clause.
 
 In: a rule. Out: a `Pairer`, as of `pairing`.
 """
@@ -10,15 +10,55 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from builder.core.records import Span, Token
-from builder.engine.constituents import ATTRIBUTES, Constituent, Term
+from builder.engine.constituents import ATTRIBUTES, Constituent, Term, is_thing
 from builder.engine.params import read_params
 from builder.engine.patterns import compile_pattern
-from builder.engine.symbols import ASPECT, BLOCKED, symbol_set
+from builder.engine.symbols import ASPECT, BLOCKED, OPINION, symbol_set
 from builder.engine.units import AspectChoice, Pairer, Scene
 from builder.language.lexicon.rules import Rule
 
 _OPENING = symbol_set("ADV DEG")
 """Units before an opinion that opens its clause."""
+
+
+@dataclass(frozen=True, slots=True)
+class BackParams:
+    """`foreign`: class of an attribute -> categories of opinions that do not describe it, both by prefix."""
+
+    foreign: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+def pair_back(rule: Rule) -> Pairer:
+    """The thing named before an attribute of the clause that the opinion is `foreign` to: 燒餅吃起來口感酥脆好吃.
+
+    The owner of an attribute (餐點份量) and the thing of the clause before (我點了拉麵，味道很濃也很好吃) only where
+    the attribute has an opinion of its own; of 整體 and the like never the latter.
+    """
+    is_foreign = _compile_foreign(read_params(rule, BackParams).foreign)
+
+    def find(scene: Scene) -> AspectChoice | None:
+        at, phrase = scene.symbols.rfind(ASPECT, 0, scene.at), scene.opinion.phrase
+        if at < 0 or phrase is None:
+            return None
+        attribute = scene.items[at]
+        if attribute.term is None or not is_foreign(phrase.entry.category, attribute.term.cls):
+            return None
+        owner = attribute.term.owner
+        described = OPINION in scene.symbols[at : scene.at]
+        if owner and described:
+            return AspectChoice((_cut_to_owner(attribute, owner, scene.tokens),), f"owner of {attribute.word}")
+        named = [item for item in scene.items[:at] if item.term is not None]
+        things = [item for item in named if is_thing(item)]
+        if not things and described:  # 雞肉口感軟嫩香氣十足超愛: the owner of what stands first
+            things = [
+                _cut_to_owner(item, item.term.owner, scene.tokens) for item in named if item.term and item.term.owner
+            ]
+        if not things and described and scene.topic and attribute.term.role != "overall":
+            about = scene.topic.aspects[-1]
+            things = [thing for thing in (scene.topic.whole, about if is_thing(about) else None) if thing]
+        return AspectChoice((things[-1],), f"thing before {attribute.word}") if things else None
+
+    return find
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,8 @@ class ExtentRule:
     level, which are no part of it (這麼 好吃). `scope`: adverbs of the clause, with which no phrase begins before a
     degree word or negator (還 很好吃). `trailing`: words behind an opinion that give its degree (偏鹹 一點). `stance`:
     words before a phrase that say how sure one is of it, and belong to `opinion_full` (應該 很好), as `finals` do
-    behind an excess (太重 了). `choices`: what belongs to it behind any opinion (很好 的選擇, 漂亮 很多). `compared`:
+    behind an excess (太重 了), and `hedges` before a bare opinion that is of none of the categories `unhedged` (算 新鮮).
+    `undivided`: degree words that begin with one of `scope` and keep it (還算 新鮮). `choices`: what belongs to it behind any opinion (很好 的選擇, 漂亮 很多). `compared`:
     how many units before a phrase a comparison may begin that belongs to it (比 上一代 輕); 0 where none does.
     `moderate`: ends of negators that deny the excess behind them (不會 太濃), not a degree.
     """
@@ -40,6 +41,9 @@ class ExtentRule:
     finals: tuple[str, ...] = ()
     choices: tuple[str, ...] = ()
     compared: int = 0
+    hedges: frozenset[str] = frozenset()
+    unhedged: tuple[str, ...] = ()
+    undivided: frozenset[str] = frozenset()
     moderate: tuple[str, ...] = ()
 
 
@@ -83,7 +87,7 @@ def find_start(units: Sequence[Unit], first: int, k: int, lexicon: Lexicon, rule
 def count_lead(word: str, lexicon: Lexicon, rule: ExtentRule) -> int:
     """How many characters of a degree word or negator are an adverb of the clause: 也蠻, 並不."""
     leads = word.startswith(rule.scope) and (word[1:] in lexicon.degree or word[1:] in lexicon.negators)
-    return 1 if leads else 0
+    return 1 if leads and word not in rule.undivided else 0
 
 
 def count_degree(word: str, lexicon: Lexicon) -> int:

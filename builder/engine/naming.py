@@ -7,9 +7,10 @@ is data: the rule of kind `name`, morphemes.tsv, and the roles of the classes.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from builder.engine.constituents import GENERIC, THINGS, Constituent, Term
+from builder.engine.constituents import GENERIC, THINGS, Constituent, Term, is_thing
 from builder.engine.symbols import ADJ, BLOCKED, BUT, NOUN, PART, symbol_set
 from builder.language.lexicon.resources import Lexicon
 
@@ -28,8 +29,8 @@ class NameRule:
     """Parameters of a rule of kind `name`.
 
     `compounds`: whether names are put together at all. `composed`: classes whose names go on at both ends (羊油 拌
-    麵線). `absorbed`: categories of opinion words that name a kind of thing (酸辣湯). `loose`: characters
-    that touch a name and are no part of it (measure words, particles, adverbs). `latin`: whether words of Latin letters
+    麵線). `absorbed`: categories of opinion words that name a kind of thing (酸辣湯); `epithets`: those that do so
+    where nothing is named or judged before them (香酥荔茸鴨). `loose`: characters that touch a name and are no part of it (measure words, particles, adverbs). `latin`: whether words of Latin letters
     and digits are part of the name that they touch (ZX14 筆電). `codes`: class of a name of Latin letters and digits
     that no lexicon holds (KX-520); "" where such names are no aspects. `sizes`: units that with a number before a thing
     belong to its name (16吋的筆電). `housed`: classes of houses whose names begin with where they come from (泰國餐廳).
@@ -38,6 +39,7 @@ class NameRule:
     compounds: bool = True
     composed: tuple[str, ...] = ()
     absorbed: tuple[str, ...] = ()
+    epithets: tuple[str, ...] = ()
     loose: frozenset[str] = frozenset()
     latin: bool = False
     codes: str = ""
@@ -106,7 +108,7 @@ def _is_proper(before: Constituent, term: Term, lexicon: Lexicon, grammar: NameG
     return reason == "origin" and (term.role in THINGS or term.cls.startswith(grammar.rule.housed))
 
 
-def names_a_kind(before: Constituent, item: Constituent, grammar: NameGrammar) -> bool:
+def names_a_kind(before: Constituent, item: Constituent, out: Sequence[Constituent], grammar: NameGrammar) -> bool:
     """甜菠菜, 濃厚雞白湯拉麵: a sensory word right before a thing, without a degree word, is part of its name."""
     if before.end != item.start or item.term is None:
         return False
@@ -117,4 +119,8 @@ def names_a_kind(before: Constituent, item: Constituent, grammar: NameGrammar) -
     phrase = before.phrase
     if phrase is None or phrase.core != (before.start, before.end):
         return False
-    return phrase.entry.category.startswith(grammar.rule.absorbed) and phrase.entry.valence < PRAISE
+    category = phrase.entry.category
+    if category.startswith(grammar.rule.absorbed) and phrase.entry.valence < PRAISE:
+        return True
+    opens = is_thing(item) and not any(earlier.term or earlier.phrase for earlier in out[:-1])
+    return opens and category.startswith(grammar.rule.epithets)

@@ -18,7 +18,7 @@ from functools import cached_property
 from operator import attrgetter, itemgetter
 
 from builder.core.records import Token
-from builder.engine.carrying import pair_carried
+from builder.engine.carrying import pair_back, pair_carried
 from builder.engine.constituents import GENERIC, Constituent, Term
 from builder.engine.params import read_params
 from builder.engine.patterns import compile_pattern, spell_symbols
@@ -259,6 +259,7 @@ def pair_with_noun(rule: Rule) -> Pairer:
 KINDS: Mapping[str, Callable[[Rule], Pairer]] = {
     "pair-pattern": pair_by_pattern,
     "pair-with": pair_by_pattern,
+    "pair-back": pair_back,
     "pair-path": pair_by_path,
     "pair-sentence": pair_in_sentence,
     "pair-noun": pair_with_noun,

@@ -22,8 +22,9 @@ from builder.engine.extent import (
     strip_negator,
 )
 from builder.engine.matching import Line, Matcher, Refusal
+from builder.engine.naming import PRAISE
 from builder.engine.opening import open_clause
-from builder.engine.symbols import ADJ, ASPECT, DEG, NEG, OPINION, POST, STATEMENT_ENDS
+from builder.engine.symbols import ADJ, ASPECT, DEG, HAVE, NEG, OPINION, POST, STATEMENT_ENDS
 from builder.engine.vocabulary import Unit, entry_of
 from builder.language.lexicon.resources import Lexicon
 
@@ -32,11 +33,11 @@ from builder.language.lexicon.resources import Lexicon
 class JoinRule:
     """Parameters of a rule of kind `join`: which neighbouring opinions are one phrase.
 
-    `merge`: opinions of one sign that touch are one where the shorter has so many characters at most (香 甜; 親切
-    熱情 are two), but for the words and categories `apart`, which say something of their own, and `counted` ones
+    `merge`: opinions of one sign that touch are one where the shorter has so many characters at most, the second no
+    more than two (香 甜; 親切 熱情 and 香 不錯喝 are two), but for the words and categories `apart`, which say something of their own, and `counted` ones
     with a degree (很多 便宜 的 小菜). `bridging`: what stands between two of which the first has the second in it
     (軟中帶脆). `amounts`: words that say by how much (好吃很多). `joining`: words between two opinions of one aspect
-    (又脆又香), a class that rules share. `had`: whether a quality behind a word of having is an opinion (帶有嚼勁).
+    (又脆又香), a class that rules share. `had`: whether a quality and the word of having before it are an opinion (帶有嚼勁).
     `openers`: aspects with which an opinion begins (料多實在) that are aspects of their own where none stands before
     them.
     """
@@ -85,9 +86,9 @@ def read_phrases(
         edges = _find_edges(units, line, unit, k, taken, lexicon, grammar, refused)
         if edges is None:
             continue
-        first, last = edges
+        begin, first, last = edges
         far = grammar.far_denials.find_denier(line, first, k, taken)
-        phrase = _make_phrase(unit, units[first:k], lexicon, grammar.extent)
+        phrase = _make_phrase(unit, units[first:k], units[begin].start, lexicon, grammar.extent)
         out += [_keep_word(u, lexicon, grammar.leads) for u in units[taken:first]]
         start = unit.start if first == k else find_start(units, first, k, lexicon, grammar.extent)
         end = unit.end if last == k else units[last].end
@@ -120,10 +121,14 @@ def _find_edges(
     lexicon: Lexicon,
     grammar: PhraseGrammar,
     refused: list[Refusal] | None,
-) -> tuple[int, int] | None:
-    """The units on which the phrase begins and ends around opinion word `unit` at k; None if it judges nothing."""
+) -> tuple[int, int, int] | None:
+    """The units on which the core and the phrase begin and the phrase ends around opinion word `unit` at k; None if it
+    judges nothing. 帶有嚼勁, 有苦味: a quality and the word before it that says that a thing has it are one core.
+    """
     extent, count = grammar.extent, len(units)
-    first = find_left_edge(units, k, taken, extent)
+    had = grammar.join.had and k > taken and units[k - 1].symbol == HAVE and units[k - 1].end == unit.start
+    begin = k - 1 if had and unit.word in lexicon.aspects else k
+    first = find_left_edge(units, begin, taken, extent)
     first = grammar.denials.find_denier(line, first, k, taken)
     if grammar.refusals.find(line, first, k):
         if refused is not None:
@@ -135,11 +140,11 @@ def _find_edges(
         last += 1
     if last == k and k + 2 == count and is_doubled(units, k):
         last += 1
-    return first, last
+    return begin, first, last
 
 
-def _make_phrase(unit: Unit, before: Sequence[Unit], lexicon: Lexicon, extent: ExtentRule) -> Phrase:
-    """The opinion word `unit` with the units of its phrase that stand before it."""
+def _make_phrase(unit: Unit, before: Sequence[Unit], begin: int, lexicon: Lexicon, extent: ExtentRule) -> Phrase:
+    """The opinion word `unit`, its core from `begin` on, with the units of its phrase that stand before it."""
     entry = entry_of(unit, lexicon)
     if not before:
         return Phrase((unit.start, unit.end), entry, (), (), ())
@@ -152,7 +157,7 @@ def _make_phrase(unit: Unit, before: Sequence[Unit], lexicon: Lexicon, extent: E
         for u in negators
     ]
     return Phrase(
-        core=(unit.start, unit.end),
+        core=(begin, unit.end),
         entry=entry,
         negators=tuple(spans),
         kinds=tuple([lexicon.negators[u.word] for u in negators]),
@@ -186,8 +191,8 @@ def _add_opinion(out: list[Constituent], item: Constituent, after: Sequence[Unit
     elif count := next((n for n in (1, 2) if len(out) > n and _are_bridged(out[-n - 1], item, text, rule)), 0):
         first = out[-count - 1]
         before = first.own_phrase
-        decides = own if own.entry.valence > 5 else before  # 軟中帶Q, but 甜中帶苦
-        phrase = before._replace(core=(before.core[0], own.core[1]), entry=decides.entry)
+        decides = own if (own.entry.valence < 5 if own.kinds else own.entry.valence > 5) else before  # but 甜中帶苦
+        phrase = before._replace(core=(before.core[0], own.core[1]), entry=decides.entry, kinds=decides.kinds)
         out[-count - 1 :] = [item._replace(start=first.start, word=text[first.start : item.end], phrase=phrase)]
     elif rule.merge and out and (run := _merge_praise(out[-1], item, text, rule)) is not None:
         out[-1] = run
@@ -202,10 +207,15 @@ def _touches_and_ends(before: Constituent, item: Constituent, after: Sequence[Un
 
 
 def _are_bridged(before: Constituent, item: Constituent, text: str, rule: JoinRule) -> bool:
-    """軟中帶脆: whether an opinion has the one behind it in it; neither is denied, nor are they of opposite signs."""
+    """軟中帶脆: whether an opinion has the one behind it in it; neither is denied, nor are they of opposite signs.
+
+    軟而不爛: so are a quality and the fault denied that it is free of; 好看而不好吃 are two.
+    """
     first, second = before.phrase, item.own_phrase
-    if first is None or text[before.end : item.start] not in rule.bridging or first.kinds or second.kinds:
+    if first is None or text[before.end : item.start] not in rule.bridging or first.kinds:
         return False
+    if second.kinds:
+        return text[item.start - 1] == "而" and second.kinds == ("not",) and second.entry.valence < PRAISE
     return _sign(first.entry.valence) * _sign(second.entry.valence) >= 0
 
 
@@ -216,7 +226,7 @@ def _merge_praise(before: Constituent, item: Constituent, text: str, rule: JoinR
         return None
     if before.end != item.start or second.core[0] != item.start or first.core[1] != before.end:
         return None
-    if min(len(first.entry.word), len(second.entry.word)) > rule.merge:
+    if min(len(first.entry.word), len(second.entry.word)) > rule.merge or len(second.entry.word) > 2:
         return None
     if first.degrees and first.entry.category.startswith(rule.counted):
         return None

@@ -103,6 +103,10 @@ def join_terms(clause: list[Constituent], text: str, lexicon: Lexicon, grammar: 
     rule, compounds = grammar.rule, grammar.names.rule.compounds
     out: list[Constituent] = []
     for i, item in enumerate([_cut_to_head(item, rule) for item in clause] if rule.heads else clause):
+        if item.word in rule.wholes and out and out[-1].term and out[-1].end == item.start:
+            after = clause[i + 1 : i + 2]
+            if not (after and after[0].term and after[0].start == item.end):
+                item = item._replace(symbol=ADV, term=None)  # 餐點 整體 不錯
         joined = _join_to_last(out, item, text, lexicon, grammar) if out and (item.term or out[-1].term) else None
         if joined is None and compounds and out and _is_head(clause, i, lexicon):
             count = 2 if out[-1].symbol == DE and len(out) > 1 else 1
@@ -176,7 +180,7 @@ def _join_to_last(
     if not names.rule.compounds:
         return None
     touches = len(out) > 1 and out[-2].symbol == ASPECT and out[-2].end == before.start
-    if begins_name(before, item, lexicon, names) or (not touches and names_a_kind(before, item, names)):
+    if begins_name(before, item, lexicon, names) or (not touches and names_a_kind(before, item, out, names)):
         return 1, _make_one(before, item, text, None, _count_lead(before, item, grammar))
     return None
 

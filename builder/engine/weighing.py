@@ -60,7 +60,10 @@ def make_opinion(
     """
     item, first = clause[index], index
     phrase = item.own_phrase
-    while first and clause[first - 1].word in rule.stance and clause[first - 1].end == clause[first].start:
+    words = rule.stance
+    if phrase.core == (item.start, item.end) and not phrase.entry.category.startswith(rule.unhedged):
+        words |= rule.hedges
+    while first and clause[first - 1].word in words and clause[first - 1].end == clause[first].start:
         first -= 1
     if rule.compared:
         first = find_comparison(clause, first, aspect, rule.compared)
