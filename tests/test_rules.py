@@ -228,8 +228,8 @@ def test_a_pattern_says_where_an_opinion_stands(
     ("patterns", "words", "text", "refuses"),
     [
         (["TARGET TOUCHING&LOOK"], {"LOOK": ["看"]}, "座位看看很舒適", True),
-        (["NO TARGET"], {"NO": ["+每一張"]}, "每一張座位都舒適", True),
-        (["NO TARGET"], {"NO": ["+每一張"]}, "每一間座位都舒適", False),
+        (["NO TARGET"], {"NO": ["別的"]}, "別的座位都舒適", True),
+        (["NO TARGET"], {"NO": ["別的"]}, "其他座位都舒適", False),
         (["DENIED WORD TARGET"], {}, "不舒適的座位", True),
         (["DENIED WORD TARGET"], {}, "很舒適的座位", False),
         (["LOW WORD TARGET"], {}, "有點吵的座位", True),

@@ -144,6 +144,36 @@ def pair_carried(rule: Rule) -> Pairer:
     return find
 
 
+@dataclass(frozen=True, slots=True)
+class CompanionParams:
+    """`words`: those right before an aspect that goes with a thing named earlier (配上, 沾); `categories`: opinions of
+    the whole.
+    """
+
+    words: frozenset[str]
+    categories: tuple[str, ...]
+
+
+def pair_companion(rule: Rule) -> Pairer:
+    """The thing of an earlier clause, where this one only adds a companion to it: 松阪豬很脆，配上玫瑰鹽很讚."""
+    params = read_params(rule, CompanionParams)
+
+    def find(scene: Scene) -> AspectChoice | None:
+        topic, phrase = scene.topic, scene.opinion.phrase
+        first = scene.symbols.find(ASPECT, 0, scene.at)
+        if topic is None or phrase is None or first < 1 or not phrase.entry.category.startswith(params.categories):
+            return None
+        if OPINION in scene.symbols[: scene.at] or scene.symbols.count(ASPECT, 0, scene.at) > 1:
+            return None
+        about = topic.aspects[-1]
+        thing = about if is_thing(about) else topic.whole
+        if thing is None or scene.items[first - 1].word not in params.words:
+            return None
+        return AspectChoice((thing,), f"what {scene.items[first].word} goes with")
+
+    return find
+
+
 def _has_pair(pairs: Sequence[str], category: str, cls: str) -> bool:
     """Whether one of the pairs, "category class" or a category alone, names both by prefix."""
     parts = (pair.partition(" ") for pair in pairs)

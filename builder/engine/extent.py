@@ -26,10 +26,11 @@ class ExtentRule:
     level, which are no part of it (這麼 好吃). `scope`: adverbs of the clause, with which no phrase begins before a
     degree word or negator (還 很好吃). `trailing`: words behind an opinion that give its degree (偏鹹 一點). `stance`:
     words before a phrase that say how sure one is of it, and belong to `opinion_full` (應該 很好), as `finals` do
-    behind an excess (太重 了), and `hedges` before a bare opinion that is of none of the categories `unhedged` (算 新鮮).
-    `undivided`: degree words that begin with one of `scope` and keep it (還算 新鮮). `choices`: what belongs to it behind any opinion (很好 的選擇, 漂亮 很多). `compared`:
-    how many units before a phrase a comparison may begin that belongs to it (比 上一代 輕); 0 where none does.
-    `moderate`: ends of negators that deny the excess behind them (不會 太濃), not a degree.
+    behind an excess (太重 了), and `hedges` before a bare opinion of none of the categories `unhedged` (算 新鮮).
+    `undivided`: degree words that begin with one of `scope` and keep it (還算 新鮮). `choices`: what belongs to it
+    behind any opinion (很好 的選擇, 漂亮 很多). `compared`: how many units before a phrase a comparison may begin that
+    belongs to it (比 上一代 輕); 0 where none does. `moderate`: ends of negators that deny the excess behind them (不會
+    太濃), not a degree.
     """
 
     fillers: frozenset[str] = frozenset()

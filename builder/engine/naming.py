@@ -30,10 +30,11 @@ class NameRule:
 
     `compounds`: whether names are put together at all. `composed`: classes whose names go on at both ends (羊油 拌
     麵線). `absorbed`: categories of opinion words that name a kind of thing (酸辣湯); `epithets`: those that do so
-    where nothing is named or judged before them (香酥荔茸鴨). `loose`: characters that touch a name and are no part of it (measure words, particles, adverbs). `latin`: whether words of Latin letters
-    and digits are part of the name that they touch (ZX14 筆電). `codes`: class of a name of Latin letters and digits
-    that no lexicon holds (KX-520); "" where such names are no aspects. `sizes`: units that with a number before a thing
-    belong to its name (16吋的筆電). `housed`: classes of houses whose names begin with where they come from (泰國餐廳).
+    where nothing is named or judged before them (香酥荔茸鴨). `loose`: characters that touch a name and are no part of
+    it (measure words, particles, adverbs). `latin`: whether words of Latin letters and digits are part of the name that
+    they touch (ZX14 筆電). `codes`: class of a name of Latin letters and digits that no lexicon holds (KX-520); ""
+    where such names are no aspects. `sizes`: units that with a number before a thing belong to its name (16吋的筆電).
+    `housed`: classes of houses whose names begin with where they come from (泰國餐廳).
     """
 
     compounds: bool = True

@@ -34,12 +34,12 @@ class JoinRule:
     """Parameters of a rule of kind `join`: which neighbouring opinions are one phrase.
 
     `merge`: opinions of one sign that touch are one where the shorter has so many characters at most, the second no
-    more than two (香 甜; 親切 熱情 and 香 不錯喝 are two), but for the words and categories `apart`, which say something of their own, and `counted` ones
-    with a degree (很多 便宜 的 小菜). `bridging`: what stands between two of which the first has the second in it
-    (軟中帶脆). `amounts`: words that say by how much (好吃很多). `joining`: words between two opinions of one aspect
-    (又脆又香), a class that rules share. `had`: whether a quality and the word of having before it are an opinion (帶有嚼勁).
-    `openers`: aspects with which an opinion begins (料多實在) that are aspects of their own where none stands before
-    them.
+    more than two (香 甜; 親切 熱情 and 香 不錯喝 are two), but for the words and categories `apart`, which say
+    something of their own, and `counted` ones with a degree (很多 便宜 的 小菜). `bridging`: what stands between two of
+    which the first has the second in it (軟中帶脆). `amounts`: words that say by how much (好吃很多). `joining`: words
+    between two opinions of one aspect (又脆又香), a class that rules share. `had`: whether a quality and the word of
+    having before it are an opinion (帶有嚼勁). `openers`: aspects with which an opinion begins (料多實在) that are
+    aspects of their own where none stands before them.
     """
 
     merge: int = 0

@@ -96,7 +96,7 @@ def _settle_role(
         symbol == OPINION
         and word in lexicon.aspects
         and before not in judged
-        and _is_described(word, units[i + 1 :], lexicon, rule)
+        and _is_described(word, units, i, lexicon, rule)
     ):
         return ASPECT
     alone = not after or after in _LACK_ENDS or (before == DEG and word[-1] == "了")  # 太 少了
@@ -110,10 +110,12 @@ def _opens_judgement(units: Sequence[Unit]) -> bool:
     return bool(units) and units[units[0].symbol == NEG and len(units) > 1].symbol == OPINION
 
 
-def _is_described(word: str, behind: Sequence[Unit], lexicon: Lexicon, rule: FunctionWordRule) -> bool:
-    """Whether a word of two roles is what an opinion is about: a fault (有腥味), and one of `judged`, only if one
-    follows, over adverbs (腥味很重).
+def _is_described(word: str, units: Sequence[Unit], i: int, lexicon: Lexicon, rule: FunctionWordRule) -> bool:
+    """Whether word i of two roles is what an opinion is about: a fault (有腥味), and one of `judged`, only if one
+    follows, over adverbs (腥味很重), or stands before 的 (很重的 腥味).
     """
     if lexicon.role(word) != "fault" and word not in rule.judged:
         return True
-    return next((unit.symbol for unit in behind if unit.symbol not in _ADVERBIAL), "") == OPINION
+    if i > 1 and units[i - 1].symbol == DE and units[i - 2].word in lexicon.context:
+        return True
+    return next((unit.symbol for unit in units[i + 1 :] if unit.symbol not in _ADVERBIAL), "") == OPINION

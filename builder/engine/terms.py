@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from builder.core.records import Span
-from builder.engine.constituents import GENERIC, THINGS, Constituent, is_kind, is_thing
+from builder.engine.constituents import GENERIC, THINGS, Constituent, bar_aspect, is_kind, is_thing
 from builder.engine.coordination import ListRule, are_gathered, make_listed_nouns_aspects
 from builder.engine.naming import NameGrammar, begins_name, ends_name, names_a_kind
 from builder.engine.symbols import ADV, ASPECT, BLOCKED, DE, NOUN, symbol_set
@@ -33,7 +33,8 @@ class TermRule:
     place or thing that belong to `aspect_full` alone (整體 口感, 店裡 座位), as does the first of two classes that
     are `leading` (餐廳 餐點). `overall`: those of `wholes` that alone name nothing (整體 不錯). `houses`: words for a
     house, which a thing before them names (炸雞 店). `determiners`: first characters
-    of what belongs to `aspect_full` in front of an aspect (這家 的 麵).
+    of what belongs to `aspect_full` in front of an aspect (這家 的 麵). `measures`: last characters of what points at a
+    thing before its kind (這道).
     """
 
     attributes: tuple[str, ...] = ()
@@ -44,6 +45,7 @@ class TermRule:
     leading: tuple[str, ...] = ()
     houses: frozenset[str] = frozenset()
     determiners: tuple[str, ...] = ()
+    measures: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +116,7 @@ def join_terms(clause: list[Constituent], text: str, lexicon: Lexicon, grammar: 
             if first.term is not None and text[first.end : item.start] in _POSSESSIVE:
                 joined = count, first._replace(end=item.end, word=text[first.start : item.end], last=item.last)
         if joined is None or (grammar.lists.touching and _are_touching_things(out[-1], clause, i, grammar)):
-            out.append(item)
+            out.append(bar_aspect(item) if is_kind(item) and _names_again(out, item, grammar) else item)
             continue
         out[-joined[0] :] = [joined[1]]
         while (
@@ -149,6 +151,14 @@ def _is_head(clause: Sequence[Constituent], i: int, lexicon: Lexicon) -> bool:
     while at < len(clause) and clause[at].symbol == ADV:
         at += 1
     return at < len(clause) and clause[at].phrase is not None
+
+
+def _names_again(out: Sequence[Constituent], item: Constituent, grammar: TermGrammar) -> bool:
+    """豬腳這道菜很香, 芋圓這款甜品很好吃: whether the kind of thing `item` is the thing named before it again."""
+    if len(out) < 2 or out[-1].end != item.start or not out[-1].word.startswith(grammar.lists.pointing):
+        return False
+    before = out[-2].term
+    return before is not None and before.role in THINGS and out[-1].word[-1] in grammar.rule.measures
 
 
 def _are_touching_things(before: Constituent, clause: Sequence[Constituent], i: int, grammar: TermGrammar) -> bool:
