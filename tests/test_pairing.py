@@ -10,7 +10,6 @@ import pytest
 from builder.core.records import Token
 from builder.engine.constituents import Constituent, Phrase, Term
 from builder.engine.pairing import (
-    AspectChoice,
     pair_by_path,
     pair_by_pattern,
     pair_in_sentence,
@@ -19,8 +18,8 @@ from builder.engine.pairing import (
     select_pairers,
 )
 from builder.engine.patterns import CURRENT
-from builder.engine.symbols import ADV, ASPECT, COP, DE, HAVE, NOUN, OPINION, PART, VERB
-from builder.engine.units import Scene, Topic
+from builder.engine.symbols import ADV, ASPECT, COP, DE, HAVE, NOUN, OPINION, VERB
+from builder.engine.units import AspectChoice, Scene, Topic
 from builder.language.lexicon.resources import OpinionEntry
 from builder.language.lexicon.rules import Rule
 
@@ -181,28 +180,18 @@ def test_what_touches_an_opinion_from_behind_is_part_of_a_name_but_for_some_cate
 
 def test_the_nearest_of_the_sentence_is_taken_and_one_behind_counts_as_farther() -> None:
     clause = scene(aspect("湯頭"), None, None, None, opinion("好"), None, aspect("麵"), at=1)
-    choice = pair_in_sentence(rule(behind=1, step=0, farthest=9))(clause)
+    choice = pair_in_sentence(rule(behind=1, farthest=9))(clause)
     assert words(choice) == ["麵"] and choice is not None and choice.detail == "nearest of 2 in the sentence"
-    assert words(pair_in_sentence(rule(behind=2, step=0, farthest=9))(clause)) == ["湯頭"], "3 before, twice 2 behind"
+    assert words(pair_in_sentence(rule(behind=2, farthest=9))(clause)) == ["湯頭"], "3 before, twice 2 behind"
 
 
 def test_nothing_beyond_the_farthest_is_paired() -> None:
     before = scene(aspect("湯頭"), None, None, opinion("好"), at=1)
     behind = scene(opinion("好"), None, aspect("麵"), at=0)
     for clause, distance in ((before, 2), (behind, 6)):
-        assert words(pair_in_sentence(rule(behind=3, step=0, farthest=distance))(clause)) is not None
-        assert pair_in_sentence(rule(behind=3, step=0, farthest=distance - 1))(clause) is None
-    assert pair_in_sentence(rule(behind=3, step=0, farthest=9))(scene(opinion("好"), at=0)) is None
-
-
-def test_arcs_add_to_the_distance_and_no_path_counts_as_nine_of_them() -> None:
-    units = (aspect("湯頭"), None, None, None, None, aspect("麵"), opinion("好"))
-    near_but_deep = scene(*units, at=2, heads={0: (2, "nsubj"), 1: (0, "nmod"), 2: (-1, "root")})
-    assert words(pair_in_sentence(rule(behind=1, step=5, farthest=99))(near_but_deep)) == ["麵"], "5 + 5 and 10 + 0"
-    assert words(pair_in_sentence(rule(behind=1, step=6, farthest=99))(near_but_deep)) == ["湯頭"], "6 + 5 and 12 + 0"
-    apart = scene(*units, at=2, heads={0: (2, "nsubj"), 1: (-1, "root"), 2: (-1, "root")})
-    assert words(pair_in_sentence(rule(behind=1, step=1, farthest=99))(apart)) == ["湯頭"], "1 + 5 and 9 + 0"
-    assert words(pair_in_sentence(rule(behind=1, step=0, farthest=99))(apart)) == ["麵"]
+        assert words(pair_in_sentence(rule(behind=3, farthest=distance))(clause)) is not None
+        assert pair_in_sentence(rule(behind=3, farthest=distance - 1))(clause) is None
+    assert pair_in_sentence(rule(behind=3, farthest=9))(scene(opinion("好"), at=0)) is None
 
 
 # ---- nouns that no lexicon holds
@@ -221,31 +210,6 @@ def test_a_noun_before_the_opinion_is_its_subject_where_it_is_long_enough_and_of
     assert pair_with_noun(rule(pattern="TARGET CURRENT", shortest=2))(clause) is None
     behind = scene(opinion("好吃"), (NOUN, "啾啾"), at=0)
     assert pair_with_noun(rule(pattern="CURRENT TARGET", shortest=2))(behind) is None, "only what stands before it"
-
-
-def test_a_name_of_several_words_behind_the_opinion_is_its_object() -> None:
-    made = pair_with_noun(rule(pattern="CURRENT (ADV)* TARGET $", shortest=2, objects=True, categories=["emo"]))
-    love = opinion("最愛", "emo.love")
-    for units, word in (
-        ([love, (NOUN, "牛"), (PART, "之"), (NOUN, "翼板")], "牛之翼板"),
-        ([love, (ADV, "那"), (NOUN, "啾啾")], "啾啾"),
-    ):
-        choice = made(scene(*units, at=0))
-        assert words(choice) == [word] and choice is not None and choice.detail == f"{word} behind 最愛"
-        (name,) = choice.aspects
-        assert (name.end - name.start, name.last, name.symbol) == (len(word), len(units) - 1, ASPECT)
-    assert made(scene(love, (NOUN, "牛"), at=0)) is None, "too short"
-    assert made(scene(love, (NOUN, "牛"), None, (NOUN, "翼板"), at=0)) is None, "a gap in the name"
-    assert made(scene(love, (NOUN, "啾啾"), (ADV, "了"), at=0)) is None
-    assert made(scene(opinion("好吃"), (NOUN, "啾啾"), at=0)) is None, "another category"
-    anything = rule(pattern="CURRENT TARGET", shortest=2, objects=True)
-    assert words(pair_with_noun(anything)(scene(opinion("好吃"), (NOUN, "啾啾"), at=0))) == ["啾啾"]
-
-
-def test_a_name_begins_behind_the_opinion_whatever_stands_before_it() -> None:
-    made = pair_with_noun(rule(pattern="CURRENT TARGET", shortest=1, objects=True))
-    assert words(made(scene((NOUN, "我"), opinion("愛"), (NOUN, "啾"), (NOUN, "飯"), at=1))) == ["啾飯"]
-    assert words(made(scene(opinion("愛"), (NOUN, "啾"), at=0))) == ["啾"]
 
 
 # ---- kinds

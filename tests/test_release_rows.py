@@ -243,9 +243,9 @@ def test_a_proposal_keeps_margin_categories_and_entries_as_the_engine_has_them(s
 
 
 def test_a_thing_that_is_read_from_its_attribute_has_the_class_that_the_lexicon_gives_it(tmp_path: Path) -> None:
-    row = by_id(make(workdir(tmp_path / "built", {"a": "燒餅口感酥脆而且非常好吃"}), tmp_path))["a"]
+    row = by_id(make(workdir(tmp_path / "built", {"a": "燒餅口感酥脆，真的很推薦"}), tmp_path))["a"]
     found = {one["aspect"]["text"]: (one["rules"], one["aspect_category"]) for one in row["triplets"]}
-    assert found["燒餅"] == (["thing-of-attribute"], load_lexicon().aspects["燒餅"].cls)
+    assert found["燒餅"] == (["carried-topic"], load_lexicon().aspects["燒餅"].cls)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ In: a scene, what a rule proposes, and the clauses before. Out: `AspectCandidate
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import NamedTuple
@@ -24,10 +24,7 @@ class DecisionRule:
     `fitting` and `unfitting`: group of opinions -> groups of aspects that they are usually, or hardly ever, said of.
     `general`: groups of aspects that name what is reviewed, or the house, in general. `viewing`: verbs whose
     subject holds the opinion behind them and is not what it is about (我 覺得 很 特別). `nearby`: "category class"
-    pairs, both prefixes, that hold within a clause alone (座位很多，很飽). `missing`: categories that tell that a thing
-    did not come, of which later clauses say nothing (吸管也沒給，真小氣).
-    `summing`: words that open a verdict on the whole (總的來說，很滿意), of which earlier clauses name none but what is
-    `general`.
+    pairs, both prefixes, that hold within a clause alone (座位很多，很飽).
     `weights`: feature of a candidate -> what it adds to the score; a feature without a weight adds nothing.
     """
 
@@ -41,8 +38,6 @@ class DecisionRule:
     general: frozenset[str] = frozenset()
     viewing: frozenset[str] = frozenset()
     nearby: tuple[str, ...] = ()
-    missing: tuple[str, ...] = ()
-    summing: tuple[str, ...] = ()
     opinion_group: Callable[[str], str] = field(init=False, compare=False)
     aspect_group: Callable[[str], str] = field(init=False, compare=False)
     fits: Mapping[tuple[str, str], str] = field(init=False, compare=False)
@@ -56,22 +51,16 @@ class DecisionRule:
         object.__setattr__(self, "fits", fits)
         object.__setattr__(self, "reaches", _compile_reach(self.nearby))
 
-    def is_likely(self, opinion: Constituent, aspect: Constituent) -> bool:
-        """Whether opinions of such a group are said of such aspects, as far as a table says anything of the two."""
-        pair = self.opinion_group(opinion.own_phrase.entry.category), self.aspect_group(aspect.own_term.cls)
-        return self.fits.get(pair) != "does not fit"
-
 
 class Before(NamedTuple):
     """What stands before an opinion: all clauses of its text, each with its sentence and whether a colon ends it.
 
-    `number`: which of them is the opinion's own. `described`: where the aspects start that have an opinion already, and
-    the category of the last one.
+    `number`: which of them is the opinion's own. `described`: where the aspects start that have an opinion already.
     """
 
     clauses: Sequence[tuple[Sequence[Constituent], int, bool]]
     number: int
-    described: Mapping[int, str]
+    described: Collection[int]
 
 
 class AspectCandidate(NamedTuple):

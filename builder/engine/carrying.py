@@ -13,12 +13,12 @@ from builder.core.records import Span, Token
 from builder.engine.constituents import ATTRIBUTES, Constituent, Term, is_thing
 from builder.engine.params import read_params
 from builder.engine.patterns import compile_pattern
-from builder.engine.symbols import ADV, ASPECT, BLOCKED, DE, DEG, OPINION, symbol_set
+from builder.engine.symbols import ASPECT, BLOCKED, OPINION, symbol_set
 from builder.engine.units import AspectChoice, Pairer, Scene
 from builder.language.lexicon.rules import Rule
 
-_ADVERBIAL = symbol_set("ADV DEG NEG")
-"""Units before an opinion that name nothing."""
+_OPENING = symbol_set("ADV DEG")
+"""Units before an opinion that opens its clause."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,23 +63,18 @@ def pair_back(rule: Rule) -> Pairer:
 
 @dataclass(frozen=True, slots=True)
 class CarryParams:
-    """`blockers`: units before the opinion that are a subject, but for the words `resuming` (每一口都很入味). `before`:
+    """`blockers`: units before the opinion that are a subject. `before`:
     units behind it that make it no predicate. `named`: whether a topic that was only named counts.
 
     `wholes`: categories of opinions about the thing, not about its attribute or part named last (皮脆，很好吃), as
     are those that are `foreign` to the attribute's class (份量很多，很鮮甜). `never`: categories, or "category class"
     pairs, with another subject (很適合聚餐: the place). `only`: such pairs, where no other is read. `others`: words
-    that are another subject (其他), but for opinions that are `felt` (小孩很喜歡 has its cause in the thing), and for
-    the time when it came, behind a word of `arriving` and 的 (送來的時候已經冷掉). `lists_only`: only topics that a
-    clause lists and nothing else, where at most adverbs and degree words open the next one before the opinion
-    (服務、環境，都很棒). `pointing` and `summing`: words that sum the list up before the opinion
-    (湯、麵，這兩樣都很棒), and must, where any are given. `selves`: words that name a person again
-    (老闆很親切，人也很好); where any are given, only clauses that begin with one. `labels_only`: only topics that are
-    a label (環境：), where at most adverbs and degree words open the next clause and it names nothing (環境：好).
+    that are another subject (其他), but for opinions that are `felt` (小孩很喜歡 has its cause in the thing).
+    `behind`: only behind a "list" that is all of its clause (服務、環境，都很棒), or a "label" (環境：好), where the
+    clause names nothing and at most adverbs and degree words open it.
     """
 
     blockers: tuple[str, ...] = ()
-    resuming: frozenset[str] = frozenset()
     before: tuple[str, ...] = ()
     named: bool = False
     wholes: tuple[str, ...] = ()
@@ -88,27 +83,17 @@ class CarryParams:
     only: tuple[str, ...] = ()
     others: frozenset[str] = frozenset()
     felt: tuple[str, ...] = ()
-    arriving: frozenset[str] = frozenset()
-    lists_only: bool = False
-    labels_only: bool = False
-    pointing: tuple[str, ...] = ()
-    summing: frozenset[str] = frozenset()
-    selves: frozenset[str] = frozenset()
+    behind: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class AddingRule:
     """Parameters of a rule of kind `adding`: which clauses only name what goes into the thing before, which stays the
-    topic.
-
-    `adding`: words before what goes in (裡面加了薑絲), whatever `amounts` of it the clause names (包滿滿的豆芽), and
-    though one of `enhancing` judges what it does (加顆梅子提味). `inside`: words that say so before 有 (裡面有亮片).
+    topic. `adding`: words before what goes in (裡面加了薑絲), whatever `amounts` of it the clause names (包滿滿的豆芽).
     """
 
     adding: frozenset[str]
-    inside: frozenset[str] = frozenset()
     amounts: tuple[str, ...] = ()
-    enhancing: frozenset[str] = frozenset()
 
 
 def pair_carried(rule: Rule) -> Pairer:
@@ -124,40 +109,21 @@ def pair_carried(rule: Rule) -> Pairer:
 
     def has_subject(scene: Scene, category: str) -> bool:
         symbols, items = scene.symbols[: scene.at], scene.items[: scene.at]
-        if blockers & set(symbols) and any(
-            item.symbol in blockers and item.word not in params.resuming for item in items
-        ):
+        if not blockers.isdisjoint(symbols):
             return True
-        return (
-            BLOCKED in symbols
-            and not category.startswith(params.felt)
-            and any(item.word in params.others and not tells_when(items[:i]) for i, item in enumerate(items))
-        )
-
-    def resumes(scene: Scene, term: Term | None) -> bool:
-        return term is not None and term.role == "person" and scene.at > 0 and scene.items[0].word in params.selves
-
-    def continues_list(scene: Scene) -> bool:
-        if not params.summing:
-            return all(symbol in (ADV, DEG) for symbol in scene.symbols[: scene.at])
-        word = "".join([item.word for item in scene.items[: scene.at] if item.symbol not in _ADVERBIAL])
-        pointer = next((pointer for pointer in params.pointing if word.startswith(pointer)), "")
-        return word[len(pointer) :] in params.summing
-
-    def tells_when(items: Sequence[Constituent]) -> bool:
-        return len(items) > 1 and items[-1].symbol == DE and items[-2].word in params.arriving
+        if BLOCKED not in symbols or category.startswith(params.felt):
+            return False
+        return any(item.word in params.others for item in items)
 
     def find(scene: Scene) -> AspectChoice | None:
         topic, phrase = scene.topic, scene.opinion.own_phrase
         if topic is None or (topic.named and not params.named):
             return None
-        if params.lists_only or params.labels_only:
-            due = topic.is_list if params.lists_only else topic.label
-            if not due or ASPECT in scene.symbols or not continues_list(scene):
+        if params.behind:
+            due = topic.is_list if params.behind == "list" else topic.label
+            if not due or ASPECT in scene.symbols or not _OPENING.issuperset(scene.symbols[: scene.at]):
                 return None
         category, about = phrase.entry.category, topic.aspects[0].term
-        if params.selves and not resumes(scene, about):
-            return None
         if has_subject(scene, category):
             return None
         after = scene.items[scene.at + 1 : scene.at + 2]

@@ -21,11 +21,9 @@ from builder.engine import pairing
 from builder.engine.barring import ExceptionRule, compile_exceptions
 from builder.engine.candidates import DecisionRule
 from builder.engine.carrying import AddingRule
-from builder.engine.comparing import ComparisonRule
-from builder.engine.constituents import HeadingRule
 from builder.engine.coordination import ListRule
 from builder.engine.described import mentions
-from builder.engine.extent import Adjoining, AdjoiningRule, ExtentRule, compile_adjoining
+from builder.engine.extent import ExtentRule
 from builder.engine.matching import Matcher, MatchRule, ReadingRule, WordsRule
 from builder.engine.naming import NameGrammar, NameRule
 from builder.engine.params import NoParams, Params, in_force, read_params
@@ -166,7 +164,6 @@ DECLARED: Mapping[str, type] = {
     "unstate-opinion": MatchRule,
     "read-as": ReadingRule,
     "join": JoinRule,
-    "comparison": ComparisonRule,
     "term": TermRule,
     "list": ListRule,
     "name": NameRule,
@@ -175,8 +172,6 @@ DECLARED: Mapping[str, type] = {
     "question": QuestionRule,
     "compatible": CompatibleRule,
     "block": BlockRule,
-    "heading": HeadingRule,
-    "adjoining": AdjoiningRule,
     "address": AddressRule,
     "exception": ExceptionRule,
     "adding": AddingRule,
@@ -197,14 +192,14 @@ class Compiled:
     `compatible`: opinion category -> for each rule that limits it, the prefixes of aspect classes it may describe;
     `limited`: how the classes begin of which such rules say something; any other is described by all (those of a
     user's own pack); `blocked`: opinion words that pair with nothing; `exceptions`: opinion ->
-    aspects that it is never said of; `joining`: words between a dish and what it comes with; `adding`: which
-    clauses only name what goes into it; `wide`: some rule pairs over the whole sentence.
+    aspects that it is never said of; `joining`: words between a dish and what it comes with; `adding`:
+    which clauses only name what goes into it;
+    `wide`: some rule pairs over the whole sentence.
     """
 
     lexicon: Lexicon
     vocabulary: UnitVocabulary
     readings: Matcher
-    comparison: ComparisonRule
     predicates: Predicates
     phrases: PhraseGrammar
     refused_aspects: Matcher
@@ -224,8 +219,6 @@ class Compiled:
     limited: tuple[str, ...]
     blocked: frozenset[str]
     exceptions: Mapping[str, frozenset[str]]
-    heading: HeadingRule | None
-    adjoining: Adjoining | None
     addresses: re.Pattern[str] | None
     wide: bool
 
@@ -285,15 +278,13 @@ def compile_rules(lexicon: Lexicon, rules: Sequence[Rule], convention: Conventio
     apart = shipped.aspects.keys() - lexicon.aspects.keys() - lexicon.general.keys()
     apart |= {word for change in changes for word in change.read_apart}
     join, term = chosen.only("join", JoinRule), chosen.only("term", TermRule)
-    comparison = chosen.only("comparison", ComparisonRule)
-    shared = {**_share_words(chosen), "JOINING": join.joining, **comparison.classes}
+    shared = {**_share_words(chosen), "JOINING": join.joining}
     match = partial(_match, chosen=chosen, shared=shared, table=WordTable(lexicon))
     compatible = chosen.params("compatible", CompatibleRule)
     return Compiled(
         lexicon=lexicon,
         vocabulary=UnitVocabulary.of(lexicon, function_words, sorted(apart), join.had),
         readings=match("read-as"),
-        comparison=comparison,
         predicates=compile_predicates(
             [(rule, read_params(rule, PredicateRule)) for rule in chosen.of_kind("predicate")], lexicon.categories
         ),
@@ -330,8 +321,6 @@ def compile_rules(lexicon: Lexicon, rules: Sequence[Rule], convention: Conventio
         exceptions=compile_exceptions(
             [(rule, read_params(rule, ExceptionRule)) for rule in chosen.of_kind("exception")]
         ),
-        heading=next(iter(chosen.params("heading", HeadingRule)), None),
-        adjoining=next(map(compile_adjoining, chosen.params("adjoining", AdjoiningRule)), None),
         addresses=compile_addresses(chosen.params("address", AddressRule)),
         wide=bool(chosen.of_kind("pair-sentence")),
     )

@@ -1,22 +1,15 @@
 """Constituents of a clause, one symbol each, which rules pair; some are opinion phrases, some aspect terms. Pure.
 
 `phrases` makes them of a clause's units, `terms` joins what is one aspect.
-
-A verdict may head what it is about: 推薦：牛肉麵, 必喝 紅茶. In: the constituents of two neighbouring clauses and what
-stands between them. Out: whether the first heads the second.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from builder.core.records import Span
-from builder.engine.symbols import BLOCKED, symbol_set
+from builder.engine.symbols import BLOCKED
 from builder.language.lexicon.resources import OpinionEntry
-
-# ---- Constituents
 
 
 class Phrase(NamedTuple):
@@ -93,31 +86,3 @@ def bar_aspect(item: Constituent) -> Constituent:
 def is_thing(item: Constituent) -> bool:
     """Whether an aspect names what is reviewed itself (a dish, a model of a laptop), no attribute or part of it."""
     return item.own_term.role in WHOLE_THINGS
-
-
-# ---- Headings
-
-_NAME = symbol_set("ASPECT CONJ LIST NUM NOUN BLOCKED PART DE OTHER")
-"""Units of a clause that names things and says nothing of them."""
-
-
-@dataclass(frozen=True, slots=True)
-class HeadingRule:
-    """Parameters of a rule of kind `heading`: the `categories` of such verdicts, and the `marks` behind them."""
-
-    categories: tuple[str, ...]
-    marks: frozenset[str]
-
-
-def is_heading(before: Sequence[Constituent], behind: Sequence[Constituent], gap: str, rule: HeadingRule) -> bool:
-    """Whether a clause ends with a verdict, names nothing itself, and the clause behind `gap` only names things."""
-    verdict = before[-1].phrase
-    return (
-        verdict is not None
-        and verdict.entry.category.startswith(rule.categories)
-        and rule.marks.issuperset(gap)
-        and behind[0].term is not None
-        and behind[0].term.role not in ATTRIBUTES
-        and all(item.symbol in _NAME for item in behind)
-        and all(item.term is None for item in before)
-    )

@@ -186,11 +186,8 @@ def weigh_candidates(
     before: Before,
     fits: Callable[[Constituent], bool],
     rule: DecisionRule,
-    is_on_the_whole: bool = False,
 ) -> list[Weighed]:
-    """All candidates that the opinion can describe, the best first; of equals the later one. One that `is_on_the_whole`
-    describes nothing in particular that was named before its clause.
-    """
+    """All candidates that the opinion can describe, the best first; of equals the later one."""
     opinion, weights = scene.opinion, rule.weights
     category = opinion.own_phrase.entry.category
     group = rule.opinion_group(category)
@@ -214,11 +211,7 @@ def weigh_candidates(
         cls = aspect.own_term.cls
         if candidate.back and not rule.reaches(category, cls):
             continue
-        if candidate.back and rule.missing and before.described.get(aspect.start, "").startswith(rule.missing):
-            continue
         about = rule.aspect_group(cls)
-        if candidate.back and is_on_the_whole and about not in rule.general:
-            continue
         features = [*shared, describe_fit(category, cls)]
         fitting = rule.fits.get((group, about))
         if fitting:

@@ -18,27 +18,20 @@ from builder.core.settings import Convention
 from builder.engine.barring import drop_excepted, find_singled, is_excepted
 from builder.engine.candidates import Before
 from builder.engine.compiled import compile_rules
-from builder.engine.constituents import Constituent, Phrase, Term, is_thing
-from builder.engine.coordination import OpenList, add_listed, is_resumed, keep_kind, list_objects, open_list
+from builder.engine.constituents import Constituent, Phrase, Term
+from builder.engine.coordination import add_listed, keep_kind, open_list
 from builder.engine.deciding import Weighed, rank_candidates, weigh_candidates
 from builder.engine.matching import Refusal
 from builder.engine.pairing import dependency_path, last_core_token, select_pairers
 from builder.engine.patterns import CURRENT
 from builder.engine.polarity import CONTEXT_ONLY, find_context_row, judge_valence
 from builder.engine.reading import Doc, ReadClause, read_clauses
-from builder.engine.symbols import ASPECT, DE, LIST, OPINION, PART
+from builder.engine.symbols import ASPECT, DE, OPINION
 from builder.engine.topics import next_topic, resume_list, share
 from builder.engine.units import AspectChoice, Pairer, Scene, Topic
 from builder.engine.weighing import Read, cut_out, find_full_start, make_element, make_opinion, weigh
 from builder.language.lexicon.resources import Lexicon
 from builder.language.lexicon.rules import Rule
-
-LONGEST_OPENING = 8
-"""Characters before a clause among which words stand that open it (總的來說，)."""
-LONGEST_LIST = 8
-"""Clauses over which the objects of a verdict are listed."""
-_LIST_GOES_ON = frozenset(["", LIST, PART])
-"""What stands behind an opinion of a list: its end, a particle, or the next comma."""
 
 
 class Pairing(NamedTuple):
@@ -55,14 +48,13 @@ class Pairing(NamedTuple):
 
 @dataclass(slots=True)
 class _Course:
-    """What is kept in mind from clause to clause: the topic, the list that is open, and the categories of what was said
-    of aspects, by their places. `pairings` and `paired` are those of the clause that is read.
+    """What is kept in mind from clause to clause: the topic, the list that is open, and the places of the aspects that
+    were judged. `paired` are those of the clause that is read.
     """
 
     topic: Topic | None = None
-    begun: OpenList = field(default_factory=OpenList)
-    described: dict[int, str] = field(default_factory=dict)
-    pairings: dict[int, Pairing] = field(default_factory=dict)
+    begun: tuple[Constituent, ...] = ()
+    described: set[int] = field(default_factory=set)
     paired: list[Constituent] = field(default_factory=list)
 
 
@@ -142,7 +134,7 @@ class Engine:
             for index, item in enumerate(clause.items):
                 if item.phrase is not None:
                     opinions.append((item, *make_opinion(doc.text, clause.items, index, extent)))
-                    if self._is_unstated(clause, index, item.phrase):
+                    if self._is_unstated(clause, index):
                         unstated.add(item.start)
         read = Read(opinions, frozenset(unstated), [item for clause in clauses for item in clause.items])
         weighed = [self._state(weigh(doc.text, read, t, self._weight)) for t in proposed]
@@ -174,9 +166,9 @@ class Engine:
         rules = (rule for rule in self._rules.excess if rule.without_context)
         return any(rule.applies(phrase.entry.valence, phrase, term) for rule in rules)
 
-    def _is_unstated(self, clause: ReadClause, index: int, phrase: Phrase) -> bool:
+    def _is_unstated(self, clause: ReadClause, index: int) -> bool:
         """Whether a wish, a condition or a question takes opinion `index` out of what is stated; 湯都冷了？ blames."""
-        if clause.asked or (clause.doubted and not self._blames(phrase)):
+        if clause.asked or (clause.doubted and not self._blames(clause.items[index].own_phrase)):
             return True
         return self._rules.unstated.find_phrase(clause.items, index) is not None
 
@@ -193,15 +185,12 @@ class Engine:
             named.setdefault(clause.sentence, []).extend([item for item in clause.items if item.symbol == ASPECT])
         parts = [(clause.items, clause.sentence, clause.label) for clause in read]
         for number, clause in enumerate(read):
-            course.paired, course.pairings = [], {}
+            course.paired = []
             course.topic = resume_list(clause.items, course.topic, course.begun, self._rules)
             before = Before(parts, number, course.described)
             yield from self._pair_clause(doc, read, number, before, named.get(clause.sentence, ()), course)
             course.begun = open_list(clause.items, course.begun, clause.mark, lists)
-            behind = read[number + 1].items if number + 1 < len(read) else ()
-            resumed = course.begun.joined or is_resumed(behind, course.begun, lists)
-            joined = course.begun.aspects if resumed else ()
-            course.topic = next_topic(clause.items, course.paired, course.topic, clause.label, joined, self._rules)
+            course.topic = next_topic(clause.items, course.paired, course.topic, clause.label, self._rules)
 
     def _pair_clause(
         self,
@@ -220,30 +209,20 @@ class Engine:
                 continue
             marked = line[:index] + CURRENT + line[index + 1 :]
             scene = Scene(clause.items, line, marked, index, doc.tokens, course.topic, named)
-            pairing = (
-                course.pairings.get(index)
-                or self._pair(doc, scene, before)
-                or self._pair_joined(doc, scene, before, course.pairings)
-            )
-            pairing = self._single_out(doc, scene, pairing, read, number)
+            pairing = self._single_out(doc, scene, self._pair(doc, scene, before), read, number)
             if pairing is not None:
-                course.pairings[index] = pairing
                 course.paired += pairing.aspects
-                pairing = self._add_list(doc, scene, pairing, read, number, course.begun)
-                starts = [about.start for about in pairing.aspects]
-                course.described |= dict.fromkeys(starts, item.phrase.entry.category)
-            yield scene, pairing, pairing is not None and self._is_unstated(clause, index, item.phrase)
+                pairing = self._add_list(doc, scene, pairing, course.begun)
+                course.described |= {about.start for about in pairing.aspects}
+            yield scene, pairing, pairing is not None and self._is_unstated(clause, index)
 
-    def _add_list(
-        self, doc: Doc, scene: Scene, pairing: Pairing, read: list[ReadClause], number: int, begun: OpenList
-    ) -> Pairing:
-        """The pairing with the aspects of the list that is open, and of the one that goes on behind."""
-        if begun.aspects:
-            aspects = add_listed(scene.items, pairing.aspects, begun, self._rules.terms.lists)
-            fitting = [x for x in aspects if x in pairing.aspects or self._fits(doc, scene.opinion, x)]
-            pairing = pairing._replace(aspects=tuple(fitting))
-        on = self._list_on(doc, scene, pairing, read, number)
-        return pairing._replace(aspects=(*pairing.aspects, *on)) if on else pairing
+    def _add_list(self, doc: Doc, scene: Scene, pairing: Pairing, begun: tuple[Constituent, ...]) -> Pairing:
+        """The pairing with the aspects of the list that is open."""
+        if not begun:
+            return pairing
+        aspects = add_listed(scene.items, pairing.aspects, begun, self._rules.terms.lists)
+        fitting = [x for x in aspects if x in pairing.aspects or self._fits(doc, scene.opinion, x)]
+        return pairing._replace(aspects=tuple(fitting))
 
     def _pair(self, doc: Doc, scene: Scene, before: Before) -> Pairing | None:
         """The first rule that finds an aspect that the opinion can describe proposes it; if it is not sure, all
@@ -256,10 +235,8 @@ class Engine:
         decision = self._rules.decision
         if decision is None or (proposal and proposal[0] in decision.sure):
             return proposal and Pairing(proposal[0], self._share(doc, scene, proposal[1].aspects), proposal[1].detail)
-        opening = doc.text[max(0, scene.items[0].start - LONGEST_OPENING) : scene.opinion.start]
-        on_the_whole = any(word in opening for word in decision.summing)
         fits = partial(self._fits, doc, scene.opinion)
-        weighed = weigh_candidates(scene, proposal, before, fits, decision, on_the_whole)
+        weighed = weigh_candidates(scene, proposal, before, fits, decision)
         if weighed and self._observe is not None:
             self._observe(scene.opinion, weighed)
         if not weighed or weighed[0].score <= 0:
@@ -269,48 +246,6 @@ class Engine:
             return Pairing(best.rule, self._share(doc, scene, best.choice.aspects), best.choice.detail, weighed)
         aspects = self._share(doc, scene, (best.aspect,), best.clause)
         return Pairing(self._rules.decision_name, aspects, "the best of all candidates", weighed)
-
-    def _pair_joined(self, doc: Doc, scene: Scene, before: Before, pairings: dict[int, Pairing]) -> Pairing | None:
-        """髒、亂、吵, 又脆又香: an opinion that nothing pairs is about what the one joined to it is about.
-
-        That is the one before it or, where a word joins them, the one behind, of which `pairings` keep the pairing.
-        """
-        at, items, decision = scene.at, scene.items, self._rules.decision
-        if decision is None:
-            return None
-        joining = self._rules.phrases.join.joining
-        is_listed = scene.symbols[at - 1 : at] == LIST and scene.symbols[at + 1 : at + 2] in _LIST_GOES_ON
-        other = None
-        if at > 1 and (is_listed or items[at - 1].word in joining):
-            other = pairings.get(at - 2)
-        if other is None and scene.symbols[at + 2 : at + 3] == OPINION and items[at + 1].word in joining:
-            other = self._pair(doc, scene.move(at + 2), before)
-            if other is not None:
-                pairings[at + 2] = other
-        if other is None:
-            return None
-        aspects = tuple(
-            [
-                aspect
-                for aspect in other.aspects
-                if aspect.start < scene.opinion.start
-                and self._fits(doc, scene.opinion, aspect)
-                and decision.is_likely(scene.opinion, aspect)
-            ]
-        )
-        return Pairing(other.rule, aspects, "joined to another opinion") if aspects else None
-
-    def _list_on(
-        self, doc: Doc, scene: Scene, pairing: Pairing, read: Sequence[ReadClause], number: int
-    ) -> tuple[Constituent, ...]:
-        """推薦雞排，薯條，豆花。: the further objects of a verdict, where its own ends the clause."""
-        lists, last = self._rules.terms.lists, scene.items[-1]
-        phrase = scene.opinion.own_phrase
-        if last not in pairing.aspects or not is_thing(last) or not phrase.entry.category.startswith(lists.continuing):
-            return ()
-        if last.start < scene.opinion.start:
-            return ()
-        return list_objects(doc.text, [clause.items for clause in read[number : number + LONGEST_LIST]], last, lists)
 
     def _single_out(
         self, doc: Doc, scene: Scene, pairing: Pairing | None, read: Sequence[ReadClause], number: int
@@ -330,10 +265,8 @@ class Engine:
     ) -> tuple[Constituent, ...]:
         """The aspects with those coordinated with them that the opinion can describe."""
         shared = share(clause or scene.items, aspects, self._rules)
-        lists, phrase = self._rules.terms.lists, scene.opinion.own_phrase
-        modifies = len(shared) > 1 and scene.symbols[scene.at + 1 : scene.at + 2] == DE
-        if modifies and not phrase.entry.category.startswith(lists.shared):
-            shared = keep_kind(shared, scene.opinion.end, lists.alike)
+        if len(shared) > 1 and scene.symbols[scene.at + 1 : scene.at + 2] == DE:
+            shared = keep_kind(shared, scene.opinion.end)
         return tuple(x for x in shared if x in aspects or self._fits(doc, scene.opinion, x))
 
     def _propose(self, doc: Doc, scene: Scene) -> tuple[str, AspectChoice] | None:

@@ -1,27 +1,17 @@
-"""The extent of an opinion phrase: how far it reaches in its clause, and what the clause beside it makes of it. Pure.
+"""The extent of an opinion phrase: how far it reaches in its clause. Pure.
 
 A phrase takes in its degree words and negators, also over the fillers between (沒有想像中好吃). In: the units of a
 clause and the place of an opinion. Out: the first unit of its phrase and where its text begins.
-
-Some opinions are changed by a neighbouring clause: 麵太勁道了，承受不住; 不會因為客人多，而有所怠慢. In: the
-constituents of a clause, the text, and where the clause before it stands. Out: the constituents, their phrases with a
-degree `unborne` or with the negator of the clause before.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
-from builder.engine.constituents import Constituent, Phrase
 from builder.engine.symbols import COP, DE, DEG, NEG, symbol_set
 from builder.engine.vocabulary import Unit
 from builder.language.lexicon.resources import Lexicon
-from builder.reviews.text import Clause
-
-# ---- Where a phrase begins
 
 _STRENGTHENING = symbol_set("NEG DEG")
 OVER = "over"
@@ -32,27 +22,22 @@ OVER = "over"
 class ExtentRule:
     """Parameters of a rule of kind `extent`.
 
-    `fillers`: words that may stand between a negator and its opinion, at most `gap` of them. `easily`: one that may do
-    so where it touches both (不 容易 掉色). `levels`: words of level, which are no part of it (這麼 好吃). `scope`:
-    adverbs of the clause, with which no phrase begins before a degree word or negator (還 很好吃). `trailing`: words
-    behind an opinion that give its degree (偏鹹 一點). `closing_bits`: those that do so at the end of their clause only
-    (稍微 小 點). `bits`: those that say a bit too much (甜 了點). `stance`: words before a phrase that say how sure
-    one is of it, and belong to `opinion_full` (應該 很好), as `finals` do behind an excess (太重 了). `choices`: what
-    belongs to it behind any opinion (很好 的選擇, 漂亮 很多). `compared`: how many units before a phrase a comparison
-    may begin that belongs to `opinion_full` (比 上一代 輕); 0 where none does. `hedges`: words that do so before a bare
-    opinion (算 新鮮), but one of the categories `unhedged`.
-    `undivided`: degree words that begin with one of `scope` and keep it (還算 新鮮). `moderate`: ends of
-    negators that deny the excess behind them (不會 太濃), not a degree.
+    `fillers`: words that may stand between a negator and its opinion, at most `gap` of them. `levels`: words of
+    level, which are no part of it (這麼 好吃). `scope`: adverbs of the clause, with which no phrase begins before a
+    degree word or negator (還 很好吃). `trailing`: words behind an opinion that give its degree (偏鹹 一點). `stance`:
+    words before a phrase that say how sure one is of it, and belong to `opinion_full` (應該 很好), as `finals` do
+    behind an excess (太重 了), and `hedges` before a bare opinion of none of the categories `unhedged` (算 新鮮).
+    `undivided`: degree words that begin with one of `scope` and keep it (還算 新鮮). `choices`: what belongs to it
+    behind any opinion (很好 的選擇, 漂亮 很多). `compared`: how many units before a phrase a comparison may begin that
+    belongs to it (比 上一代 輕); 0 where none does. `moderate`: ends of negators that deny the excess behind them (不會
+    太濃), not a degree.
     """
 
     fillers: frozenset[str] = frozenset()
-    easily: frozenset[str] = frozenset()
     gap: int = 3
     levels: frozenset[str] = frozenset()
     scope: tuple[str, ...] = ()
     trailing: frozenset[str] = frozenset()
-    closing_bits: frozenset[str] = frozenset()
-    bits: frozenset[str] = frozenset()
     stance: frozenset[str] = frozenset()
     finals: tuple[str, ...] = ()
     choices: tuple[str, ...] = ()
@@ -74,22 +59,16 @@ def find_left_edge(units: Sequence[Unit], k: int, taken: int, rule: ExtentRule) 
         before = units[edge - 1].symbol
         if before in _STRENGTHENING:
             edge -= 1
-        elif edge - 1 > taken and _strengthens_over_one(units, edge, rule):
+        elif before == DE and edge - 1 > taken and units[edge - 2].symbol == DEG:
             edge -= 2
         else:
             j = edge - 1
             while j >= taken and edge - j <= rule.gap and (units[j].word in rule.fillers or units[j].symbol == DEG):
                 j -= 1
-            if j < taken or units[j].symbol != NEG or edge - j > rule.gap + 1:
+            if j < taken or units[j].symbol != NEG:
                 break
             edge = j
     return edge
-
-
-def _strengthens_over_one(units: Sequence[Unit], edge: int, rule: ExtentRule) -> bool:
-    """非常 的 香, 不 容易 掉色: whether the unit before the last one before `edge` belongs to the phrase."""
-    before, last = units[edge - 2], units[edge - 1]
-    return (last.symbol == DE and before.symbol == DEG) or (last.word in rule.easily and before.symbol == NEG)
 
 
 def find_start(units: Sequence[Unit], first: int, k: int, lexicon: Lexicon, rule: ExtentRule) -> int:
@@ -108,10 +87,8 @@ def find_start(units: Sequence[Unit], first: int, k: int, lexicon: Lexicon, rule
 
 def count_lead(word: str, lexicon: Lexicon, rule: ExtentRule) -> int:
     """How many characters of a degree word or negator are an adverb of the clause: 也蠻, 並不."""
-    if word in rule.undivided:
-        return 0
     leads = word.startswith(rule.scope) and (word[1:] in lexicon.degree or word[1:] in lexicon.negators)
-    return 1 if leads else 0
+    return 1 if leads and word not in rule.undivided else 0
 
 
 def count_degree(word: str, lexicon: Lexicon) -> int:
@@ -141,103 +118,3 @@ def is_doubled(units: Sequence[Unit], k: int) -> bool:
     if len(word) < 2 or word[-1] != word[-2]:
         return False
     return units[k + 1].symbol == DE and units[k + 1].start == units[k].end and all(u.symbol != COP for u in units[:k])
-
-
-def ends_in_bit(units: Sequence[Unit], at: int, rule: ExtentRule) -> bool:
-    """Whether the unit at a place says by how much: 偏鹹 一點, and at the end of the clause 稍微小 點."""
-    word = units[at].word
-    return word in rule.trailing or (word in rule.closing_bits and at + 1 == len(units))
-
-
-# ---- What the neighbouring clause changes
-
-UNBORNE = "unborne"
-"""Degree of what is too much to bear."""
-_LONGEST_GAP, _LONGEST_SUBJECT, _LONGEST_VERB, _LONGEST_CLAUSE = 3, 4, 2, 40
-"""Words between an excess and the word that it is not borne, and characters before and behind the word of a result."""
-
-
-@dataclass(frozen=True, slots=True)
-class AdjoiningRule:
-    """Parameters of a rule of kind `adjoining`.
-
-    `unborne`: that one cannot bear it, said behind a word of excess (太勁道了，承受不住); between them stand `finals`,
-    a comma, and words for who bears it (`bearers`). `negators` before `reasons` (不會因為) at a distance deny the
-    fault in the clause behind, which begins with one of `results` (，而有所怠慢) or with a short subject before it, and
-    has none of `contrasts`.
-    """
-
-    unborne: tuple[str, ...] = ()
-    bearers: tuple[str, ...] = ()
-    finals: tuple[str, ...] = ()
-    negators: tuple[str, ...] = ()
-    reasons: tuple[str, ...] = ()
-    results: tuple[str, ...] = ()
-    contrasts: tuple[str, ...] = ()
-
-
-class Adjoining(NamedTuple):
-    """The expressions of a rule: for what stands behind an excess, for the clause before a fault, and for the words
-    between the beginning of a clause and its fault.
-    """
-
-    unborne: re.Pattern[str]
-    denied: re.Pattern[str]
-    result: re.Pattern[str]
-
-
-def compile_adjoining(rule: AdjoiningRule) -> Adjoining:
-    """A rule made ready."""
-    finals = rf"(?:{_any(rule.finals)}){{0,2}}"
-    bearers = rf"(?:{_any(rule.bearers)}){{0,{_LONGEST_GAP}}}"
-    results, within = rf"(?:{_any(rule.results)})", rf"{{0,{_LONGEST_CLAUSE}}}"
-    return Adjoining(
-        re.compile(rf"{finals}[，, ]?{bearers}(?:{_any(rule.unborne)}){finals}(?!\w)"),
-        re.compile(rf"(?<!會)(?P<negator>{_any(rule.negators)})(?:{_any(rule.reasons)})(?!.{within}{results})"),
-        re.compile(
-            rf"(?!\w{within}(?:{_any(rule.contrasts)}))\w{{0,{_LONGEST_SUBJECT}}}?{results}{{1,2}}\w{{0,{_LONGEST_VERB}}}"
-        ),
-    )
-
-
-def read_adjoining(
-    items: list[Constituent], text: str, clause: Clause, before: Clause | None, adjoining: Adjoining | None
-) -> list[Constituent]:
-    """The constituents of a clause, with what the clauses beside it make of their phrases."""
-    if adjoining is None:
-        return items
-    denial = _find_denial(items, text, clause, before, adjoining)
-    out = []
-    for item in items:
-        phrase = item.phrase
-        if phrase is not None and OVER in phrase.degrees and adjoining.unborne.match(text, item.end):
-            item = item._replace(phrase=phrase._replace(degrees=(*phrase.degrees, UNBORNE)))
-        elif phrase is not None and denial is not None and _is_fault(phrase):
-            item = item._replace(phrase=phrase._replace(negators=(denial,), kinds=("not",)))
-            denial = None
-        out.append(item)
-    return out
-
-
-def _find_denial(
-    items: Sequence[Constituent], text: str, clause: Clause, before: Clause | None, adjoining: Adjoining
-) -> tuple[int, int] | None:
-    """The negator of the clause before, if it denies the first opinion of this one."""
-    first = next((item for item in items if item.phrase is not None), None)
-    if first is None or first.phrase is None or not _is_fault(first.phrase):
-        return None
-    if before is None or before.sentence != clause.sentence or text[before.end : clause.start] not in ("，", ","):
-        return None
-    if not adjoining.result.fullmatch(text, clause.start, first.start):
-        return None
-    denial = adjoining.denied.search(text, before.start, before.end)
-    return denial.span("negator") if denial else None
-
-
-def _is_fault(phrase: Phrase) -> bool:
-    """Whether a phrase blames, and nothing denies it."""
-    return phrase.entry.valence < 5 and not phrase.kinds
-
-
-def _any(words: Sequence[str]) -> str:
-    return "|".join(map(re.escape, sorted(words, key=len, reverse=True)))

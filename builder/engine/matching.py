@@ -236,18 +236,10 @@ class Matcher:
         for item, bits in zip(items, line.bits, strict=True):
             if item.symbol == ASPECT:
                 places |= self._about.find(bits)
-        if pairs := self._find_pairs(items):
-            line = line._replace(
-                bits=[bits | pairs.get(i, 0) for i, bits in enumerate(line.bits)],
-                clause=reduce(or_, pairs.values(), line.clause),
-            )
-            places |= self._beside.find(reduce(or_, pairs.values()))
         for place in sorted(places):
             rule = self._rules[place]
             asked = [
-                i
-                for i, item in enumerate(items)
-                if item.symbol == ASPECT and rule.may_hold(line.bits[i] & ~pairs.get(i, 0), line.clause)
+                i for i, item in enumerate(items) if item.symbol == ASPECT and rule.may_hold(line.bits[i], line.clause)
             ]
             barred = [i for i in asked if self._holds_of_aspect(rule, items, line._replace(units=items), i)]
             if refused is not None:
@@ -255,15 +247,6 @@ class Matcher:
             if barred:
                 items = [bar_aspect(item) if i in barred else item for i, item in enumerate(items)]
         return items
-
-    def _find_pairs(self, items: Sequence[Constituent]) -> dict[int, int]:
-        """Place of a word that is one of a class together with the word before it -> the classes, as bits."""
-        pairs = self._table.pairs
-        return {
-            i: bits
-            for i, (first, second) in enumerate(pairwise(items), start=1)
-            if (bits := pairs.get((first.word, second.word))) and first.end == second.start
-        }
 
     def _holds_of_aspect(self, rule: _Matched, items: Sequence[Constituent], line: Line, i: int) -> bool:
         heads = [

@@ -29,23 +29,20 @@ class NameRule:
     """Parameters of a rule of kind `name`.
 
     `compounds`: whether names are put together at all. `composed`: classes whose names go on at both ends (羊油 拌
-    麵線). `suffixes`: words that end any aspect (雞柳 條). `absorbed`: categories of opinion words that name a kind of
-    thing (酸辣湯); `epithets`: those that do so where nothing is named before them (香酥荔茸鴨). `loose`: characters
-    that touch a name and are no part of it (measure words, particles, adverbs). `latin`: whether words of Latin letters
-    and digits are part of the name that they touch (ZX14 筆電). `codes`: class of a name of Latin letters and digits
-    that no lexicon holds (KX-520); "" where such names are no aspects. `sizes`: units that with a number before a thing
-    belong to its name (16吋的筆電). `housed`: classes of houses whose names begin with where they come from (泰國餐廳).
+    麵線). `absorbed`: categories of opinion words that name a kind of thing (酸辣湯); `epithets`: those that do so
+    where nothing is named or judged before them (香酥荔茸鴨). `loose`: characters that touch a name and are no part of
+    it (measure words, particles, adverbs). `latin`: whether words of Latin letters and digits are part of the name that
+    they touch (ZX14 筆電). `codes`: class of a name of Latin letters and digits that no lexicon holds (KX-520); ""
+    where such names are no aspects. `sizes`: units that with a number before a thing belong to its name (16吋的筆電).
+    `housed`: classes of houses whose names begin with where they come from (泰國餐廳).
     """
 
     compounds: bool = True
     composed: tuple[str, ...] = ()
-    suffixes: frozenset[str] = frozenset()
     absorbed: tuple[str, ...] = ()
     epithets: tuple[str, ...] = ()
     loose: frozenset[str] = frozenset()
     latin: bool = False
-    diminutives: frozenset[str] = frozenset()
-    diminished: tuple[str, ...] = ()
     codes: str = ""
     sizes: tuple[str, ...] = ()
     housed: tuple[str, ...] = ()
@@ -71,9 +68,7 @@ class NameGrammar:
 
 
 def ends_name(term: Term, item: Constituent, lexicon: Lexicon, grammar: NameGrammar) -> bool:
-    """Whether a word belongs to the aspect it touches: a suffix of any, or the head of a composed name (麵, 湯, 鍋)."""
-    if item.word in grammar.rule.suffixes:
-        return True
+    """Whether a word belongs to the aspect it touches: the head of a composed name (麵, 湯, 鍋)."""
     if not grammar.is_composed(term):
         return False
     if lexicon.morphemes.get(item.word) == "head":
@@ -115,29 +110,18 @@ def _is_proper(before: Constituent, term: Term, lexicon: Lexicon, grammar: NameG
 
 
 def names_a_kind(before: Constituent, item: Constituent, out: Sequence[Constituent], grammar: NameGrammar) -> bool:
-    """甜菠菜, 濃厚雞白湯拉麵: a sensory word right before a thing, without a degree word, is part of its name.
-
-    Epithets (香酥荔茸鴨, 現沖牛肉湯) only where the clause names nothing before them: 外皮酥脆肉質厚實.
-    """
+    """甜菠菜, 濃厚雞白湯拉麵: a sensory word right before a thing, without a degree word, is part of its name."""
     if before.end != item.start or item.term is None:
         return False
-    if before.word in grammar.rule.diminutives and item.term.cls.startswith(grammar.rule.diminished):
-        return before.phrase is None
     if item.term.role not in THINGS or item.term.role in GENERIC:
         return False
     if before.symbol == ADJ and len(before.word) == 1:
         return True
-    phrase, rule = before.phrase, grammar.rule
-    if phrase is None or phrase.core != (before.start, before.end) or _is_vivid(before.word):
+    phrase = before.phrase
+    if phrase is None or phrase.core != (before.start, before.end):
         return False
-    category, valence = phrase.entry.category, phrase.entry.valence
-    if category.startswith(rule.absorbed) and valence < PRAISE:
+    category = phrase.entry.category
+    if category.startswith(grammar.rule.absorbed) and phrase.entry.valence < PRAISE:
         return True
-    if not category.startswith(rule.epithets) or not is_thing(item):
-        return False
-    return not any(earlier.term or earlier.phrase for earlier in out[:-1])
-
-
-def _is_vivid(word: str) -> bool:
-    """熱呼呼, 軟綿綿: who doubles the last character describes, and names no kind."""
-    return len(word) == 3 and word[1] == word[2]
+    opens = is_thing(item) and not any(earlier.term or earlier.phrase for earlier in out[:-1])
+    return opens and category.startswith(grammar.rule.epithets)

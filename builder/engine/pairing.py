@@ -15,7 +15,6 @@ from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from heapq import merge
 from operator import attrgetter, itemgetter
 
 from builder.core.records import Token
@@ -23,7 +22,7 @@ from builder.engine.carrying import pair_back, pair_carried, pair_companion
 from builder.engine.constituents import GENERIC, Constituent, Term, is_kind, is_thing
 from builder.engine.params import read_params
 from builder.engine.patterns import compile_pattern, spell_symbols
-from builder.engine.symbols import ASPECT, NOUN, symbol_set
+from builder.engine.symbols import ASPECT, NOUN
 from builder.engine.units import AspectChoice, Pairer, Scene
 from builder.language.lexicon.rules import Rule
 
@@ -90,17 +89,13 @@ def find_roots(tokens: Sequence[Token]) -> list[int]:
 
 # ---- Kinds of pairing rules
 
-_NAME_PARTS = symbol_set("NOUN PART")
-"""Units of a name that no lexicon holds."""
-
 
 @dataclass(frozen=True, slots=True)
 class PatternParams:
     """`pattern`: a construction over the clause's units. `categories` / `not_categories` limit the opinions it reads.
 
     `heads`: endings of the word on which the construction must end if that is no word for what is reviewed in general
-    (是很推薦的料理). `words`: one of them stands in the construction, behind TARGET. `stops`: classes of aspects that
-    may not stand there (店裡 有 個 店員 很 親切). `needs`: a unit of the pattern
+    (是很推薦的料理). `words`: one of them stands in the construction, behind TARGET. `needs`: a unit of the pattern
     that most clauses lack, and `least`: how many aspects it needs, which save those the search.
     """
 
@@ -109,7 +104,6 @@ class PatternParams:
     not_categories: tuple[str, ...] = ()
     heads: tuple[str, ...] = ()
     words: frozenset[str] = frozenset()
-    stops: tuple[str, ...] = ()
     needs: str = "ASPECT"
     least: int = 1
 
@@ -140,8 +134,6 @@ class PatternPairer:
             return None
         between = scene.items[match.end("target") : match.end()]
         if params.words and params.words.isdisjoint([item.word for item in between]):
-            return None
-        if params.stops and any(item.term and item.term.cls.startswith(params.stops) for item in between):
             return None
         last = scene.items[match.end() - 1]
         if params.heads and last.term and last.term.role not in GENERIC and not last.word.endswith(params.heads):
@@ -210,66 +202,43 @@ def pair_by_path(rule: Rule) -> Pairer:
 
 @dataclass(frozen=True, slots=True)
 class SentenceParams:
-    """`behind`: an aspect behind the opinion counts so many times as far. `step`: characters added for each
-    dependency arc.
-
-    `farthest`: nothing beyond so many characters is paired.
+    """`behind`: an aspect behind the opinion counts so many times as far. `farthest`: nothing beyond so many characters
+    is paired.
     """
 
     behind: int
-    step: int
     farthest: int
 
 
 def pair_in_sentence(rule: Rule) -> Pairer:
-    """The nearest aspect of the whole sentence (the paper's habit)."""
+    """The nearest aspect of the whole sentence (the paper's habit); of equals the one before the opinion."""
     params = read_params(rule, SentenceParams)
-    behind, step, farthest = params.behind, params.step, params.farthest
 
     def find(scene: Scene) -> AspectChoice | None:
         opinion, aspects = scene.opinion, scene.named
-        if not aspects:
-            return None
-        core = last_core_token(scene.tokens, opinion)
         at = bisect_left(aspects, opinion.start, key=attrgetter("start"))
-        before = ((opinion.start - item.end, item) for item in reversed(aspects[:at]))
-        after = ((behind * (item.start - opinion.end + 1), item) for item in aspects[at:])
-        best: tuple[float, int, Constituent] | None = None
-        for gap, item in merge(before, after, key=itemgetter(0)):
-            if best is not None and gap > best[0]:
-                break
-            steps = dependency_path(scene.tokens, item.last, core)
-            cost = (step * len(steps) if steps is not None else 9 * step) + gap
-            if best is None or (cost, gap) < best[:2]:
-                best = cost, gap, item
-        if best is None or best[1] > farthest:
+        near = [(opinion.start - item.end, item) for item in aspects[max(0, at - 1) : at]]
+        near += [(params.behind * (item.start - opinion.end + 1), item) for item in aspects[at : at + 1]]
+        gap, nearest = min(near, key=itemgetter(0), default=(params.farthest + 1, None))
+        if nearest is None or gap > params.farthest:
             return None
-        return AspectChoice((best[2],), f"nearest of {len(aspects)} in the sentence")
+        return AspectChoice((nearest,), f"nearest of {len(aspects)} in the sentence")
 
     return find
 
 
 @dataclass(frozen=True, slots=True)
 class NounParams:
-    """`pattern`: from the noun to the opinion. `shortest`: characters of the noun; `relations`: dependencies it may
-    have, all if none.
-
-    `objects`: whether the pattern leads from the opinion to a name of several words behind it (最愛 牛 翼板), and
-    `categories` which opinions have such objects, all if none.
-    """
+    """`pattern`: from the noun to the opinion. `shortest`: characters of the noun; `relations`: dependencies it may"""
 
     pattern: str
     shortest: int
     relations: tuple[str, ...] = ()
-    objects: bool = False
-    categories: tuple[str, ...] = ()
 
 
 def pair_with_noun(rule: Rule) -> Pairer:
     """A noun that no lexicon holds, where the parse or the word order makes it the subject of the opinion."""
     params = read_params(rule, NounParams)
-    if params.objects:
-        return _pair_with_object(rule, params)
     expression = compile_pattern(params.pattern.replace("TARGET", "NOUN"), rule.at("pattern"))
     shortest, relations = params.shortest, params.relations
 
@@ -283,31 +252,6 @@ def pair_with_noun(rule: Rule) -> Pairer:
             return None
         aspect = Constituent(item.start, item.end, ASPECT, item.word, item.last, term=Term(""))
         return AspectChoice((aspect,), f"{item.word} {scene.tokens[item.last].rel}")
-
-    return find
-
-
-def _pair_with_object(rule: Rule, params: NounParams) -> Pairer:
-    """A name behind the opinion that no lexicon holds: the nouns that touch there, up to the end of the clause."""
-    expression = compile_pattern(params.pattern.replace("TARGET", "(NOUN|PART)*NOUN"), rule.at("pattern"))
-
-    def find(scene: Scene) -> AspectChoice | None:
-        phrase = scene.opinion.own_phrase
-        if NOUN not in scene.symbols or not phrase.entry.category.startswith(params.categories or ("",)):
-            return None
-        match = expression.search(scene.marked)
-        if match is None:
-            return None
-        first = match.end() - 1
-        while first - 1 > scene.at and scene.symbols[first - 1] in _NAME_PARTS:
-            first -= 1
-        parts = scene.items[first : match.end()]
-        start, end = parts[0].start, parts[-1].end
-        word = "".join(part.word for part in parts)
-        if len(word) != end - start or len(word) < params.shortest:
-            return None
-        aspect = Constituent(start, end, ASPECT, word, parts[-1].last, term=Term(""))
-        return AspectChoice((aspect,), f"{word} behind {scene.opinion.word}")
 
     return find
 

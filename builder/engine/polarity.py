@@ -51,24 +51,19 @@ class ExcessRule:
 
 @dataclass(frozen=True, slots=True)
 class DenialRule:
-    """Parameters of a rule of kind `denial`.
-
-    To deny a positive word of `categories` (prefixes; all if not given) with a negator of `kinds` says that a degree
-    is not reached (不多), and blames nothing: the valence is `value`. `degrees`: kinds of degree words, of which the
-    phrase must have one (不會 太 濃).
+    """Parameters of a rule of kind `denial`: to deny a positive word of `categories` (prefixes; all if not given) with
+    a negator of `kinds` says that a degree is not reached (不算便宜), and blames nothing.
     """
 
     kinds: tuple[str, ...]
     categories: tuple[str, ...] = ("",)
-    degrees: tuple[str, ...] = ()
-    value: float = 5.0
 
-    def applies(self, phrase: Phrase) -> bool:
-        """Whether the phrase has one such negator, and such a degree."""
+    def applies(self, base: float, phrase: Phrase) -> bool:
+        """Whether the phrase has one such negator."""
         return (
-            len(phrase.kinds) == 1
+            base >= NEUTRAL
+            and len(phrase.kinds) == 1
             and phrase.kinds[0] in self.kinds
-            and (not self.degrees or any(kind in self.degrees for kind in phrase.degrees))
             and phrase.entry.category.startswith(self.categories)
         )
 
@@ -90,25 +85,24 @@ def judge_valence(
         A valence from 1 (bad) to 10 (good), and the word with what changed its value, in the order in which it applies.
     """
     base, changes = _find_base(phrase, term, aspect, lexicon)
-    good = base >= 5  # 沒有太多 denies that there is much, not that it is too much
+    good = base  # 沒有太多 denies that there is much, not that it is too much
     rule = next((rule for rule in excess if rule.applies(base, phrase, term)), None) if phrase.degrees else None
     if rule and not (phrase.kinds and rule.value == NEUTRAL):  # 比較不會苦 denies the blame, not the comparison
         base = rule.value
         changes.append(("excess", f"{'/'.join(phrase.degrees)} before {phrase.entry.category}"))
-    value, negation = _apply_negators(base, phrase, denials if good else ())
+    value, negation = _apply_negators(base, phrase.kinds)
+    if any(rule.applies(good, phrase) for rule in denials):
+        value, negation = NEUTRAL, "a degree denied"
     changes += [("negation", negation)] if negation else []
     return value, Reasons(read_opinion(phrase.entry), tuple(changes))
 
 
-def _apply_negators(base: float, phrase: Phrase, denials: Sequence[DenialRule]) -> tuple[float, str]:
-    """What a value is behind the negators of its phrase, and what they do to it; "" where they do nothing."""
-    kinds = phrase.kinds
+def _apply_negators(base: float, kinds: Sequence[str]) -> tuple[float, str]:
+    """What a value is behind negators, and what they do to it; "" where they do nothing."""
     if "short" in kinds:  # whoever finds 冷氣 不夠 冷 wants it colder, whatever 冷 is worth; 並非 不夠 冷
         return LACK if len(kinds) % 2 else negate(LACK), "lack"
     if any(kind in ("fail", "without") for kind in kinds):
         return LACK if base >= 5 else negate(base), "lack"
-    if denial := next((rule for rule in denials if rule.applies(phrase)), None):
-        return denial.value, "a degree denied"
     return (negate(base), "flip") if len(kinds) % 2 else (base, "")
 
 

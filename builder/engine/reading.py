@@ -13,10 +13,8 @@ from typing import NamedTuple
 
 from builder.core.records import Token
 from builder.engine.codes import add_sides, add_sizes, name_codes
-from builder.engine.comparing import bar_standards
 from builder.engine.compiled import Compiled
-from builder.engine.constituents import Constituent, is_heading
-from builder.engine.extent import read_adjoining
+from builder.engine.constituents import Constituent
 from builder.engine.matching import Refusal
 from builder.engine.phrases import read_phrases
 from builder.engine.polarity import CONTEXT_ONLY
@@ -75,8 +73,7 @@ def read_clauses(doc: Doc, rules: Compiled, refused: list[Refusal] | None = None
     text, at = lower_case(doc.text), 0
     brackets, aside = [match.span() for match in BRACKETS.finditer(doc.text)], False
     starts, ends = [token.start for token in doc.tokens], [token.end for token in doc.tokens]
-    clauses = [*join_quoted(doc.text, drop_addresses(text, doc.clauses, rules.addresses))]
-    for before, clause in zip((None, *clauses), clauses, strict=False):
+    for clause in join_quoted(doc.text, drop_addresses(text, doc.clauses, rules.addresses)):
         at = bisect_left(starts, clause.start, at)
         stop = bisect_right(ends, clause.end, at)
         while at < stop:
@@ -84,14 +81,10 @@ def read_clauses(doc: Doc, rules: Compiled, refused: list[Refusal] | None = None
             phrases = _read_phrases(text, doc.tokens, (first, at), rules, refused)
             if phrases is None:
                 continue
-            phrases = read_adjoining(phrases, text, clause, before, rules.adjoining)
             items = _read_terms(phrases, text, rules, refused)
             named = aside or (out and any(item.term for item in out[-1].items))
             aside = bool(named) and _is_aside(clause, items, brackets)
             items = bar_all(items) if aside else items
-            gap = doc.text[out[-1].items[-1].end : items[0].start] if out and rules.heading else ""
-            if gap and rules.heading and is_heading(out[-1].items, items, gap, rules.heading):
-                items = [*out.pop().items, *items]
             out.append(_make_clause(items, doc.text, text, clause, rules))
     return out
 
@@ -116,8 +109,7 @@ def _read_terms(
         phrases = add_sides(name_codes(phrases, text, codes, rules.lexicon), text)
     if sizes:
         phrases = add_sizes(phrases, text, sizes)
-    standing = bar_standards(phrases, rules.comparison)
-    return join_terms(rules.refused_aspects.bar_aspects(standing, refused), text, rules.lexicon, rules.terms)
+    return join_terms(rules.refused_aspects.bar_aspects(phrases, refused), text, rules.lexicon, rules.terms)
 
 
 def _make_clause(items: list[Constituent], written: str, text: str, clause: Clause, rules: Compiled) -> ReadClause:

@@ -64,9 +64,9 @@ _Row = Mapping[int, str]
 class WordTable:
     """Which classes a word is of, as bits, for the rules of all actions: a class that several rules name costs once.
 
-    A class holds words as they are, words read as two units where an aspect is in question (`+沒點`), beginnings
-    (`一…`), endings (`…味`), classes of aspects (`@staff`), roles of aspects (`role:person`), categories of opinions
-    (`category:taste`), kinds of irrealis.tsv and contrast.tsv (`irrealis:wish`, `contrast:but`).
+    A class holds words as they are, beginnings (`一…`), endings (`…味`), classes of aspects (`@staff`), roles of
+    aspects (`role:person`), categories of opinions (`category:taste`), kinds of irrealis.tsv and contrast.tsv
+    (`irrealis:wish`, `contrast:but`).
     """
 
     def __init__(self, lexicon: Lexicon) -> None:
@@ -75,8 +75,6 @@ class WordTable:
         self._marked: dict[str, dict[str, int]] = {mark: {} for mark in ("", "…_", "_…", "@", *_PREFIXES)}
         self.known: dict[object, int] = {}
         """Words, or words with what they are worth as opinions -> their bits."""
-        self.pairs: dict[tuple[str, str], int] = {}
-        """Two words that are one of a class where they touch (每 個 is 每個) -> its bits."""
 
     def add(self, words: Collection[str]) -> int:
         """The bit of a class of words."""
@@ -86,11 +84,8 @@ class WordTable:
         bit = self._bits[key] = _GOOD << 1 + len(self._bits)
         for word in key:
             mark = _find_mark(word)
-            marked, name = self._marked[mark], (word.strip("…@").removeprefix("+") or word).removeprefix(mark)
+            marked, name = self._marked[mark], word.strip("…@").removeprefix(mark)
             marked[name] = marked.get(name, 0) | bit
-            for cut in range(2, len(word)) if word[0] == "+" else ():
-                pair = word[1:cut], word[cut:]
-                self.pairs[pair] = self.pairs.get(pair, 0) | bit
         return bit
 
     def find(self, word: str, entry: OpinionEntry | None = None) -> int:

@@ -8,15 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import product
 
 from builder.core.records import Span
-from builder.engine.constituents import GENERIC, THINGS, Constituent, is_kind, is_thing
-from builder.engine.coordination import ListRule, are_gathered, join_alternatives, make_listed_nouns_aspects
+from builder.engine.constituents import GENERIC, THINGS, Constituent, bar_aspect, is_kind, is_thing
+from builder.engine.coordination import ListRule, are_gathered, make_listed_nouns_aspects
 from builder.engine.naming import NameGrammar, begins_name, ends_name, names_a_kind
 from builder.engine.symbols import ADV, ASPECT, BLOCKED, DE, NOUN, symbol_set
 from builder.language.lexicon.resources import Lexicon
 
+_LISTED = frozenset(["thing", "kind", "person", "other"])
+"""Roles of what is named whole: two of one role that touch may be a list."""
 _POSSESSIVE = ("", "的")
 """Between a name and its head."""
 _SUFFIX_UNITS = symbol_set("NOUN VERB OTHER PART")
@@ -31,9 +32,9 @@ class TermRule:
     `heads`: last words to which an aspect is cut (服務態度 to 態度, convention `paper`). `wholes`: words for all of a
     place or thing that belong to `aspect_full` alone (整體 口感, 店裡 座位), as does the first of two classes that
     are `leading` (餐廳 餐點). `overall`: those of `wholes` that alone name nothing (整體 不錯). `houses`: words for a
-    house, which a thing before them names (炸雞 店). `measures`: what names a thing again behind a word that points
-    at it, as this kind of thing (豬腳 這道 菜). `determiners`: first characters of what belongs to `aspect_full` in
-    front of an aspect (這家 的 麵).
+    house, which a thing before them names (炸雞 店). `determiners`: first characters
+    of what belongs to `aspect_full` in front of an aspect (這家 的 麵). `measures`: last characters of what points at a
+    thing before its kind (這道).
     """
 
     attributes: tuple[str, ...] = ()
@@ -43,30 +44,27 @@ class TermRule:
     overall: frozenset[str] = frozenset()
     leading: tuple[str, ...] = ()
     houses: frozenset[str] = frozenset()
-    measures: tuple[str, ...] = ()
     determiners: tuple[str, ...] = ()
+    measures: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class TermGrammar:
     """A `TermRule`, a `ListRule` and a `NameGrammar` made ready for reading.
 
-    `are_separate` and `is_leading` look up pairs of classes; `pointers` are the words that point at a dish, and at no
-    place (這道); `lists` is what makes a list.
+    `are_separate` and `is_leading` look up pairs of classes; `lists` is what makes a list.
     """
 
     rule: TermRule
     names: NameGrammar
     are_separate: Callable[[str, str], bool]
     is_leading: Callable[[str, str], bool]
-    pointers: frozenset[str]
     lists: ListRule
 
     @classmethod
     def of(cls, rule: TermRule, lists: ListRule, names: NameGrammar) -> TermGrammar:
-        """The rules with their pairs of classes and their pointing words compiled."""
-        pointers = frozenset("".join(parts) for parts in product(lists.pointing, ("", "一"), rule.measures))
-        return cls(rule, names, _compile_pairs(rule.separate), _compile_pairs(rule.leading), pointers, lists)
+        """The rules with their pairs of classes compiled."""
+        return cls(rule, names, _compile_pairs(rule.separate), _compile_pairs(rule.leading), lists)
 
 
 def _compile_pairs(pairs: tuple[str, ...]) -> Callable[[str, str], bool]:
@@ -107,25 +105,18 @@ def join_terms(clause: list[Constituent], text: str, lexicon: Lexicon, grammar: 
     rule, compounds = grammar.rule, grammar.names.rule.compounds
     out: list[Constituent] = []
     for i, item in enumerate([_cut_to_head(item, rule) for item in clause] if rule.heads else clause):
-        if (
-            item.term
-            and item.word in rule.wholes
-            and out
-            and _touches(out[-1], item)
-            and not _touches(item, *clause[i + 1 : i + 2])
-        ):
-            item = item._replace(symbol=ADV, term=None)  # 餐點 整體 不錯
+        if item.word in rule.wholes and out and out[-1].term and out[-1].end == item.start:
+            after = clause[i + 1 : i + 2]
+            if not (after and after[0].term and after[0].start == item.end):
+                item = item._replace(symbol=ADV, term=None)  # 餐點 整體 不錯
         joined = _join_to_last(out, item, text, lexicon, grammar) if out and (item.term or out[-1].term) else None
         if joined is None and compounds and out and _is_head(clause, i, lexicon):
             count = 2 if out[-1].symbol == DE and len(out) > 1 else 1
             first = out[-count]
             if first.term is not None and text[first.end : item.start] in _POSSESSIVE:
                 joined = count, first._replace(end=item.end, word=text[first.start : item.end], last=item.last)
-        if joined and grammar.lists.touching and _are_touching_things(out[-1], clause, i, grammar):
-            joined = None
-        if joined is None:
-            renamed = item.term and is_kind(item) and _names_again(out, item, grammar)
-            out.append(item._replace(symbol=BLOCKED, term=None) if renamed else item)
+        if joined is None or (grammar.lists.touching and _are_touching_things(out[-1], clause, i, grammar)):
+            out.append(bar_aspect(item) if is_kind(item) and _names_again(out, item, grammar) else item)
             continue
         out[-joined[0] :] = [joined[1]]
         while (
@@ -137,7 +128,7 @@ def join_terms(clause: list[Constituent], text: str, lexicon: Lexicon, grammar: 
             first, last = out[-2:]  # 清蒸 野生石斑
             owner = last.term and last.term.owner
             out[-2:] = [_make_one(first, last, text, owner, _count_lead(first, last, grammar))]
-    return make_listed_nouns_aspects(join_alternatives(_bar_overall(out, rule), grammar.lists))
+    return make_listed_nouns_aspects(_bar_overall(out, rule))
 
 
 def _bar_overall(clause: list[Constituent], rule: TermRule) -> list[Constituent]:
@@ -162,30 +153,20 @@ def _is_head(clause: Sequence[Constituent], i: int, lexicon: Lexicon) -> bool:
     return at < len(clause) and clause[at].phrase is not None
 
 
-def _touches(first: Constituent, *after: Constituent) -> bool:
-    """Whether two aspects stand side by side, if there is a second one."""
-    return bool(first.term and after and after[0].term and first.end == after[0].start)
-
-
 def _names_again(out: Sequence[Constituent], item: Constituent, grammar: TermGrammar) -> bool:
     """豬腳這道菜很香, 芋圓這款甜品很好吃: whether the kind of thing `item` is the thing named before it again."""
-    if len(out) < 2 or out[-1].word not in grammar.pointers or out[-1].end != item.start:
+    if len(out) < 2 or out[-1].end != item.start or not out[-1].word.startswith(grammar.lists.pointing):
         return False
-    before = out[-3] if len(out) > 2 and out[-2].symbol == DE else out[-2]
-    return before.term is not None and before.term.role in THINGS
+    before = out[-2].term
+    return before is not None and before.role in THINGS and out[-1].word[-1] in grammar.rule.measures
 
 
 def _are_touching_things(before: Constituent, clause: Sequence[Constituent], i: int, grammar: TermGrammar) -> bool:
     """牛肉麵排骨飯都很油: two names of whole things before a word that gathers them are a list, not one name."""
     item = clause[i]
-    return (
-        item.term is not None
-        and before.term is not None
-        and before.end == item.start
-        and item.term.cls.startswith(grammar.lists.things)
-        and before.term.cls.startswith(grammar.lists.things)
-        and are_gathered(clause, i, grammar.lists)
-    )
+    if item.term is None or before.term is None or before.end != item.start or item.term.role != before.term.role:
+        return False
+    return item.term.role in _LISTED and are_gathered(clause, i, grammar.lists)
 
 
 def _join_to_last(

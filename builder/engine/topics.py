@@ -10,22 +10,16 @@ from collections.abc import Collection, Sequence
 from builder.engine.carrying import AddingRule
 from builder.engine.compiled import Compiled
 from builder.engine.constituents import THINGS, Constituent, is_kind, is_thing
-from builder.engine.coordination import OpenList, add_coordinated, is_gathered
-from builder.engine.symbols import DE, HAVE, NEG, OPINION, symbol_set
+from builder.engine.coordination import add_coordinated, is_gathered
+from builder.engine.symbols import DE, NEG, symbol_set
 from builder.engine.units import Topic
 
 _REACH = 4
 """Units before an aspect among which the word that adds it stands (加 了 一 顆 梅子)."""
-_LEAST = 2
-"""Aspects of a list."""
-_BEFORE_HEAD = symbol_set("NUM NOUN ADJ BLOCKED PRON")
-"""Units between the 的 of a relative clause and the head that it describes (很好的 一 家 店)."""
-_BEFORE_ORDERED = symbol_set("PART NUM BLOCKED DE PRON COP")
-"""Units between what orders or likes a thing and its name (點 了 一份 鍋巴, 最愛 的 是 鍋巴)."""
-_LIKED = ("emo.like", "emo.love", "verdict", "worth_trying")
-"""Categories of opinions on a thing for itself."""
 _LISTING = symbol_set("ASPECT LIST CONJ")
 """Units of a clause that is a list."""
+_LEAST = 2
+"""Aspects of a list."""
 
 
 def share(clause: Sequence[Constituent], aspects: tuple[Constituent, ...], rules: Compiled) -> tuple[Constituent, ...]:
@@ -35,33 +29,30 @@ def share(clause: Sequence[Constituent], aspects: tuple[Constituent, ...], rules
     return add_coordinated(clause, aspects, rules.terms.lists)
 
 
-def resume_list(clause: Sequence[Constituent], topic: Topic | None, begun: OpenList, rules: Compiled) -> Topic | None:
+def resume_list(
+    clause: Sequence[Constituent], topic: Topic | None, begun: tuple[Constituent, ...], rules: Compiled
+) -> Topic | None:
     """餐點，服務，環境，都滿分: the topic of a clause that opens with a word that gathers, over adverbs (真的 都),
     is the list before it.
     """
-    if topic is None or len(begun.aspects) < _LEAST or not is_gathered(clause, -1, rules.terms.lists, over_commas=True):
+    if topic is None or len(begun) < _LEAST or not is_gathered(clause, -1, rules.terms.lists, over_commas=True):
         return topic
-    return topic._replace(aspects=(begun.aspects[-1], *begun.aspects[:-1]), is_list=True)
+    return topic._replace(aspects=(begun[-1], *begun[:-1]), is_list=True)
 
 
 def next_topic(
-    clause: Sequence[Constituent],
-    paired: list[Constituent],
-    topic: Topic | None,
-    label: bool,
-    begun: tuple[Constituent, ...],
-    rules: Compiled,
+    clause: Sequence[Constituent], paired: list[Constituent], topic: Topic | None, label: bool, rules: Compiled
 ) -> Topic | None:
     """What the next clause may leave unsaid: the aspect paired last, else the last one named, else the old topic.
 
-    Crowds and queues are no topic (環境 不錯，人 很多，很 有 氣氛), nor is what a clause denies. `label`: whether a
-    colon ends the clause. `begun`: the list that may go on behind it.
+    Crowds and queues are no topic (環境 不錯，人 很多，很 有 氣氛), nor is what a clause denies. `label`:
+    whether a colon ends the clause.
     """
     passing = rules.vocabulary.rule.passing
     named = [item for item in clause if item.term is not None and item.word not in passing]
     paired = [item for item in paired if item.word not in passing]
     if not named and not paired:
-        return topic._replace(is_list=False) if topic and topic.is_list else topic
+        return topic and topic._replace(is_list=False)
     if topic and not named and not label and len(topic.aspects) > 1 and paired[-1] in topic.aspects:
         return topic._replace(named=False, is_list=False)
     if topic and named and rules.adding and _only_adds(clause, named, topic, rules.adding):
@@ -69,46 +60,14 @@ def next_topic(
     if topic and named and not paired and _is_denied(clause, named[0]):
         return topic
     label = label and clause[-1].term is not None  # not 老闆說：
-    last = _find_head(clause, paired[-1]) if paired else _find_subject(clause, named, rules.joining)
+    last = paired[-1] if paired else _find_subject(clause, named, rules.joining)
     aspects = add_coordinated(clause, (last,), rules.terms.lists)
-    if last in begun:
-        aspects += tuple([item for item in begun if item not in aspects])
     is_list = len(aspects) > 1 and clause[0] is named[0] and all(item.symbol in _LISTING for item in clause)
     if is_thing(last):
-        return Topic(aspects, not paired, None, label, is_list)
+        return Topic(aspects, not paired, None, is_list, label)
     things = [item for item in named if item.start < last.start and is_thing(item)]
-    if not things and _stands_alone(clause, last, rules.terms.lists.ordering):
-        return Topic(aspects, not paired, None, label, is_list)
     before = (topic.aspects[-1] if is_thing(topic.aspects[-1]) else topic.whole) if topic else None
-    return Topic(aspects, not paired, things[-1] if things else before, label, is_list)
-
-
-def _find_head(clause: Sequence[Constituent], subject: Constituent) -> Constituent:
-    """味道不錯的餐廳: the thing that ends a clause behind the relative clause of its `subject`, else the subject."""
-    head = clause[-1]
-    if head is subject or head.term is None or not is_thing(head) or is_thing(subject):
-        return subject
-    at = len(clause) - 2
-    while at > 0 and clause[at].symbol in _BEFORE_HEAD:
-        at -= 1
-    if at < 1 or clause[at].symbol != DE or clause[at - 1].symbol != OPINION or subject.start >= clause[at].start:
-        return subject
-    return head
-
-
-def _stands_alone(clause: Sequence[Constituent], last: Constituent, ordering: Collection[str]) -> bool:
-    """點了 鍋巴, 最愛 的 鍋巴: whether the part of a dish that a clause names `last` was ordered or is liked for
-    itself, so that it is no part of what came before.
-    """
-    if last.term is None or last.term.role != "part":
-        return False
-    at = next((i for i, item in enumerate(clause) if item.start == last.start), 0) - 1
-    while at >= 0 and clause[at].symbol in _BEFORE_ORDERED:
-        at -= 1
-    if at < 0:
-        return False
-    phrase = clause[at].phrase
-    return clause[at].word in ordering or (phrase is not None and phrase.entry.category.startswith(_LIKED))
+    return Topic(aspects, not paired, things[-1] if things else before, is_list, label)
 
 
 def _only_adds(clause: Sequence[Constituent], named: Sequence[Constituent], topic: Topic, rule: AddingRule) -> bool:
@@ -116,20 +75,15 @@ def _only_adds(clause: Sequence[Constituent], named: Sequence[Constituent], topi
     most tells how much of it there is (包了滿滿的豆芽).
     """
     about, first = topic.aspects[-1], named[0]
-    if not (about.term and about.term.role in THINGS and first.term and first.term.role in THINGS):
+    if about.own_term.role not in THINGS or first.own_term.role not in THINGS:
         return False
-    phrases = [item.phrase for item in clause if item.phrase]
-    adds = rule.enhancing
-    if any(not phrase.entry.category.startswith(rule.amounts) and phrase.entry.word not in adds for phrase in phrases):
+    if any(item.phrase and not item.phrase.entry.category.startswith(rule.amounts) for item in clause):
         return False
     at = next(i for i, item in enumerate(clause) if item is first)
     before = clause[max(0, at - _REACH) : at]
     if any(item.symbol == DE and (not i or before[i - 1].phrase is None) for i, item in enumerate(before)):
         return False
-    words = [item.word for item in before]
-    if not rule.adding.isdisjoint(words):
-        return True
-    return not phrases and not rule.inside.isdisjoint(words) and any(item.symbol == HAVE for item in before)
+    return not rule.adding.isdisjoint([item.word for item in before])
 
 
 def _is_denied(clause: Sequence[Constituent], first: Constituent) -> bool:

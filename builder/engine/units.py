@@ -17,10 +17,9 @@ from typing import NamedTuple
 from builder.core.records import Token
 from builder.engine.constituents import Constituent
 from builder.engine.matching import Matcher, Refusal
-from builder.engine.patterns import CURRENT
 from builder.engine.quoting import QUOTES
-from builder.engine.roles import join_lacks, settle_roles
-from builder.engine.symbols import JUDGING, NOUN, OPINION, OTHER, POST
+from builder.engine.roles import settle_roles
+from builder.engine.symbols import JUDGING, NOUN, OTHER
 from builder.engine.vocabulary import SYMBOL_OF_TAG, Unit, UnitVocabulary
 from builder.language.lexicon.resources import Lexicon
 
@@ -30,15 +29,15 @@ from builder.language.lexicon.resources import Lexicon
 class Topic(NamedTuple):
     """What an earlier clause was about: the aspects last paired there (or merely named, if `named`).
 
-    `whole`: where those are attributes or parts (口感, 外皮), the dish or drink named before them. `label`: a colon
-    stands behind them. `is_list`: their clause lists them and holds nothing else (服務、環境，).
+    `whole`: where those are attributes or parts (口感, 外皮), the dish or drink named before them. `is_list`: their
+    clause lists them and holds nothing else (服務、環境，). `label`: a colon stands behind them.
     """
 
     aspects: tuple[Constituent, ...]
     named: bool
     whole: Constituent | None = None
-    label: bool = False
     is_list: bool = False
+    label: bool = False
 
 
 class Scene(NamedTuple):
@@ -60,10 +59,6 @@ class Scene(NamedTuple):
     def opinion(self) -> Constituent:
         """The opinion to be paired."""
         return self.items[self.at]
-
-    def move(self, at: int) -> Scene:
-        """The scene of another opinion of the clause."""
-        return self._replace(at=at, marked=self.symbols[:at] + CURRENT + self.symbols[at + 1 :])
 
 
 class AspectChoice(NamedTuple):
@@ -114,10 +109,7 @@ def read_units(
             j = _find_longest(text, tokens, i, stop, vocabulary)
             end = tokens[j].end
             word = text[start:end]
-        if text[end - 1] == "到" and (cut := _cut_before_degree(text, tokens, start, j, stop, vocabulary)):
-            out += cut
-            j = cut[-1].last
-        elif text[start] < "\x80" and (cut := _cut_behind_latin(text, tokens, start, j + 1, stop, vocabulary)):
+        if text[start] < "\x80" and (cut := _cut_behind_latin(text, tokens, start, j + 1, stop, vocabulary)):
             out += cut
             j += 1
         elif symbol := known.get(word):
@@ -130,7 +122,7 @@ def read_units(
             name = j > i or (pos == "X" and _LATIN.fullmatch(word))
             out.append(Unit(start, tokens[j].end, word, NOUN if name else SYMBOL_OF_TAG.get(pos, OTHER), i, i))
         i = j + 1
-    return settle_roles(join_lacks(out, lexicon, vocabulary.rule), lexicon, vocabulary, readings, refused)
+    return settle_roles(out, lexicon, vocabulary, readings, refused)
 
 
 def lower_case(text: str) -> str:
@@ -172,22 +164,6 @@ def _find_latin_name(text: str, tokens: Sequence[Token], i: int, stop: int, know
         return i
     last = words[-1]
     return i if text[tokens[last].start : tokens[last].end] in known else last
-
-
-def _cut_before_degree(
-    text: str, tokens: Sequence[Token], start: int, j: int, stop: int, vocabulary: UnitVocabulary
-) -> list[Unit]:
-    """快到 不行 is 快 and 到不行: an opinion in one word with the first character of the degree behind it.
-
-    Nothing if there is none.
-    """
-    known, at = vocabulary.symbols, tokens[j].end - 1
-    if known.get(text[start:at]) != OPINION:
-        return []
-    for k in range(min(stop, j + 4) - 1, j, -1):
-        if known.get(degree := text[at : tokens[k].end]) == POST:
-            return [Unit(start, at, text[start:at], OPINION, j, j), Unit(at, tokens[k].end, degree, POST, j, k)]
-    return []
 
 
 def _cut_behind_latin(

@@ -17,7 +17,6 @@ from builder.engine.symbols import (
     ASPECT,
     AUX,
     BLOCKED,
-    BUT,
     CONJ,
     DEG,
     IRREALIS,
@@ -74,34 +73,15 @@ class Unit(NamedTuple):
 class FunctionWordRule:
     """Parameters of a rule of kind `function-words`.
 
-    `units`: name of a unit -> the words that are it whatever their part of speech. `lacking`: last words of negators
-    that an aspect behind them takes over (根本 沒有味道). `excessive` (過) and `slight` (帶點): words that give the
-    degree of an opinion behind them in some places. `barely` (不過): negators that deny only a taste that can be too
-    much, one of the categories `overdone`, or behind one of `linking` (卻 不過 鹹). `judged`: words that are aspects
-    only before an opinion (冰 很好吃), `alike`: those that are opinions behind another one at the end of the
-    statement (環境 乾淨 衛生). `praising`: words that give a degree (好 多人) only where no degree word or negator
-    stands before them (很 好 很 快), but for `confirming` ones (真的 好 舒服). `queues`: words of queueing that
-    are an aspect where a word behind them says how long it takes (要 排隊 很久). `passing`: crowds and queues, which
-    are no topic.
+    `units`: name of a unit -> the words that are it whatever their part of speech. `judged`: words that are aspects
+    only before an opinion (冰 很好吃). `praising`: words that give a degree (好 多人) only where no degree word or
+    negator stands before them (很 好 很 快). `passing`: crowds and queues, which are no topic.
     """
 
     units: Mapping[str, tuple[str, ...]]
-    lacking: tuple[str, ...] = ()
-    excessive: frozenset[str] = frozenset()
-    slight: frozenset[str] = frozenset()
-    barely: frozenset[str] = frozenset()
-    overdone: tuple[str, ...] = ()
-    linking: frozenset[str] = frozenset()
     judged: frozenset[str] = frozenset()
-    alike: frozenset[str] = frozenset()
     praising: frozenset[str] = frozenset()
-    confirming: frozenset[str] = frozenset()
-    queues: tuple[str, ...] = ()
     passing: frozenset[str] = frozenset()
-    degrees: frozenset[str] = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "degrees", self.excessive | self.slight)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +137,7 @@ class UnitVocabulary:
             return ()
         pieces = self.splits.get(word)
         if pieces is None:
-            pieces = _cut_into_fewest(word, self.symbols, self.rule.barely)
+            pieces = _cut_into_fewest(word, self.symbols)
             if len(self.splits) < _CACHE:
                 self.splits[word] = pieces
         return pieces
@@ -190,9 +170,9 @@ def _cut_longest_first(word: str, symbols: Mapping[str, str]) -> tuple[Piece, ..
     return tuple(out) if any(symbol in JUDGING for _, _, symbol in out) else ()
 
 
-def _cut_into_fewest(word: str, symbols: Mapping[str, str], barely: Collection[str]) -> tuple[Piece, ...]:
+def _cut_into_fewest(word: str, symbols: Mapping[str, str]) -> tuple[Piece, ...]:
     """The fewest known words that make up `word`; nothing if none of them is an opinion, or an aspect with a degree
-    word behind it or a word of contrast before it (不過量 of 不過量很少).
+    word behind it.
     """
     best: list[list[Piece] | None] = [[]] + [None] * len(word)
     for stop in range(1, len(word) + 1):
@@ -204,5 +184,4 @@ def _cut_into_fewest(word: str, symbols: Mapping[str, str], barely: Collection[s
                 best[stop] = [*before, (at, stop, symbol)]
     pieces = best[-1] or []
     kinds = [symbol for _, _, symbol in pieces]
-    opposes = kinds[1:] == [ASPECT] and (kinds[0] == BUT or word[: pieces[0][1]] in barely)
-    return tuple(pieces) if OPINION in kinds or kinds == [ASPECT, DEG] or opposes else ()
+    return tuple(pieces) if OPINION in kinds or kinds == [ASPECT, DEG] else ()

@@ -60,7 +60,9 @@ def make_opinion(
     """
     item, first = clause[index], index
     phrase = item.own_phrase
-    words = rule.stance | rule.hedges if is_hedged(item, phrase, rule) else rule.stance
+    words = rule.stance
+    if phrase.core == (item.start, item.end) and not phrase.entry.category.startswith(rule.unhedged):
+        words |= rule.hedges
     while first and clause[first - 1].word in words and clause[first - 1].end == clause[first].start:
         first -= 1
     if rule.compared:
@@ -84,12 +86,6 @@ def find_comparison(clause: Sequence[Constituent], first: int, aspect: Constitue
         if clause[at].symbol == THAN:
             return at if clause[at + 1].symbol in _STANDARDS else first
     return first
-
-
-def is_hedged(item: Constituent, phrase: Phrase, rule: ExtentRule) -> bool:
-    """Whether a word like 算 in front belongs to the opinion: it has no degree of its own."""
-    bare = phrase.core == (item.start, item.end) and not phrase.degrees
-    return bare and not phrase.entry.category.startswith(rule.unhedged)
 
 
 def cut_out(text: str, element: Element, part: Span) -> Element:

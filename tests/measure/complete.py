@@ -47,7 +47,7 @@ def vary(rules: Sequence[Rule]) -> Iterator[tuple[str, Sequence[Rule]]]:
     ):
         rest = {name: weight for name, weight in weights.items() if not name.startswith(prefixes)}
         yield f"without {part}", change(rules, "decision", weights=rest)
-    for name in ("carried-topic", "object-noun", "too-ordinary"):
+    for name in ("carried-topic", "subject-noun", "leaning"):
         yield f"without {name}", [rule for rule in rules if rule.name != name]
 
 
