@@ -629,6 +629,9 @@ def test_a_pack_adds_to_the_words_of_a_shipped_domain(tmp_path: Path) -> None:
     (pack / "over").write_text("food\n", encoding="utf-8")
     with pytest.raises(ConfigError, match=r"over: 'food' is no domain to add words to"):
         Extractor(domain=pack)
+    (pack / "over").write_bytes("餐廳".encode("big5"))
+    with pytest.raises(ConfigError, match="over: no readable name of a domain"):
+        Folders(domain=str(pack)).load_rules()
 
 
 def test_a_sentence_is_quoted_around_its_word_and_cut_where_it_is_long() -> None:

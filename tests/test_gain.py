@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from builder.language.lexicon.folders import Folders, folders_in
 from builder.language.lexicon.packs import find_model
 from builder.models.combiner import Combiner
 from builder.models.shipped import open_model
+from builder.models.tagger import place_of
 from builder.pipeline.judging import shipped_holder
 from builder.teaching.gain import SWITCHES, GainRow, MeanScore, MeasuredGain, PartGain, _Trial
 from builder.teaching.label_sources import forget, read_labels, untaught
@@ -357,6 +359,11 @@ def test_a_triplet_that_is_refused_alone_moves_weights_and_says_nothing_of_the_o
     judge = SharedJudge.read(model, taught)
     assert judge.learn(taught[:1], reader.engine) != judge.combiner
     assert judge.learn(taught[1:], reader.engine) == judge.combiner
+    (found,) = reader.engine.extract(taught[0].reading.doc)
+    moved = replace(found, opinion_full=found.aspect_full, aspect_full=found.opinion_full)
+    before = judge.ask(taught[0].reading, [found])
+    assert place_of(moved) in judge.ask(taught[0].reading, [moved]).odds
+    assert judge.ask(taught[0].reading, [found]) == before, "what was asked before says nothing of other triplets"
 
 
 def test_a_switch_is_tried_on_what_is_found() -> None:

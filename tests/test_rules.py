@@ -176,6 +176,7 @@ def refusing(kind: str = "refuse-opinion", **params: object) -> Rule:
 @pytest.mark.parametrize(
     ("params", "message"),
     [
+        ({"patterns": ["CURRENT (?<=WORD|[ ])"]}, "an empty set in pattern 'CURRENT (?<=WORD|[ ])'"),
         ({"patterns": ["CURRENT STPO"]}, "unknown unit 'STPO' in pattern 'CURRENT STPO'; known: ADJ, "),
         ({"patterns": ["( CURRENT"]}, "pattern '( CURRENT': "),
         ({"patterns": ["NOUN VERB"]}, "pattern 'NOUN VERB' does not name what it is about; name one of CURRENT, "),

@@ -192,7 +192,7 @@ def main() -> None:
 
 _NO_LABELLER = "`builder gold judge` has a language model label a pool"
 _NO_PLAN = "build from fewer reviews: `builder status` says what each stage took"
-_DESCRIBED = "`builder sql` reads the table `descriptions`, which says what there is"
+_DESCRIBED = "`builder db sql` reads the table `descriptions`, which says what there is"
 _COMPLETED = '`eval "$(_BUILDER_COMPLETE=bash_source builder)"` completes; zsh_source and fish_source do, too'
 _SHOWN = "`builder build --show-config` says what is set, and where"
 _NEW = {"label": _NO_LABELLER, "plan": _NO_PLAN, "tables": _DESCRIBED, "schema": _DESCRIBED, "completion": _COMPLETED}

@@ -18,7 +18,6 @@ import click
 
 from builder.cli.build import WORKDIR
 from builder.cli.printing import FORMAT, put_rows
-from builder.core.settings import CORE
 from builder.core.wording import counted
 
 if TYPE_CHECKING:
@@ -54,6 +53,7 @@ def check(lexicons: Path | None, domain: str | None, workdir: Path, corpus: Path
     from builder.language import nlp
     from builder.language.lexicon.check import check as find_faults
     from builder.language.lexicon.folders import Folders, folders_in
+    from builder.language.lexicon.packs import find_pack
     from builder.reviews import sources
     from builder.reviews.sources.cells import RawReview
 
@@ -65,8 +65,8 @@ def check(lexicons: Path | None, domain: str | None, workdir: Path, corpus: Path
         folders = replace(folders, domain=domain)
     tokenize = nlp.load("embedded", folders.load_lexicon().words()).annotate if segment else None
     faults = find_faults(folders.lexicon_folders[0], texts, tokenize, overlays=folders.lexicon_folders[1:])
-    if domain and domain != CORE:
-        below = replace(folders, domain=CORE).lexicon_folders
+    if domain and (pack := find_pack(domain)):
+        below = replace(folders, domain=pack.below).lexicon_folders
         known = set(find_faults(below[0], texts, tokenize, overlays=below[1:]))
         faults = [fault for fault in faults if fault not in known]
     for fault in faults:

@@ -203,6 +203,8 @@ class RuleRows:
         for name in text.strip("[^]").split():
             for column, characters in self._place(name, pattern, where):
                 by_column[column] = by_column.get(column, "") + characters
+        if not by_column:
+            raise ResourceError(f"an empty set in pattern {pattern!r}", where=where, fix="name a unit in it")
         if text.startswith("[^"):
             return [{column: f"[^{characters}]" for column, characters in by_column.items()}]
         return [{column: f"[{characters}]"} for column, characters in by_column.items()]

@@ -1,4 +1,4 @@
-"""How likely a triplet is right, by all that rules and readers say of it (stacked generalisation, Wolpert 1992).
+"""How likely a triplet is right, by all that rules and reader say of it (stacked generalisation, Wolpert 1992).
 
 In: the rules' triplets of a review, and what the reader says of it. Out: the chances of the rules' triplets, and the
 reader's proposals with theirs. It is a logistic regression over a handful of numbers, fitted on reviews that the reader

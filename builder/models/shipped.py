@@ -134,7 +134,8 @@ def _open(path: Path, reader: Tagger, fix: str) -> ShippedModel:
         limits, combiner = TrustLimits.read(settings["limits"]), Combiner.read(settings["combiner"])
         calibration, digest = read_calibration(settings["calibration"]), settings["reader"]
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise ModelError(f"no readable limits: {error!r}", where=str(path), fix=fix) from error
+        message = f"no readable limits, or those of another version of builder: {error!r}"
+        raise ModelError(message, where=str(path), fix=fix) from error
     if reader_digest(reader) != digest:
         raise ModelError("these limits were measured with another reader", where=str(path), fix=fix)
     return ShippedModel(reader, combiner, limits, calibration)

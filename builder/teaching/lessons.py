@@ -14,7 +14,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +38,7 @@ from builder.reviews.text import view
 
 if TYPE_CHECKING:
     from builder.models.combiner import Combiner
-    from builder.models.tagger import TextReading
+    from builder.models.tagger import PairOdds, Place, TextReading
 
 LABELS = "labels"
 """The name of what labels teach among the imported words."""
@@ -102,7 +102,8 @@ class SharedJudge:
     """The shipped model, and what its reader says of each labelled review, by text."""
 
     rated: Rated
-    known: dict[str, TextReading]
+    known: Mapping[str, TextReading]
+    asked: dict[str, dict[Place, PairOdds | None]] = field(default_factory=dict)
 
     @classmethod
     def read(cls, folder: Path, taught: Sequence[TaughtReview]) -> SharedJudge:
@@ -126,15 +127,17 @@ class SharedJudge:
         return replace(self, rated=replace(self.rated, model=replace(self.rated.model, combiner=combiner)))
 
     def ask(self, reading: Reading, ruled: Sequence[Triplet]) -> TextReading:
-        """What the reader says of a labelled review, and of these triplets in it."""
+        """What the reader says of a labelled review, and of these triplets in it: each is asked about once."""
         from builder.models.shipped import read_items
         from builder.models.tagger import place_of
 
-        known = self.known[reading.text]
-        if any(place_of(triplet) not in known.odds for triplet in ruled):
+        known, asked = self.known[reading.text], self.asked.setdefault(reading.text, {})
+        places = {place_of(triplet) for triplet in ruled}
+        if places - known.odds.keys() - asked.keys():
             (more,) = read_items(self.rated.model.reader, [Example("", reading.view.text, tuple(ruled))])
-            known.odds.update(more.odds)
-        return known
+            asked.update((place, more.odds.get(place)) for place in places)
+        own = {place: odds for place in places if (odds := asked.get(place))}
+        return replace(known, odds=own | known.odds)
 
     def hold(self, engine: RuleEngine, reading: Reading) -> list[Triplet]:
         """What rules and model hold together of a labelled review, in offsets of its text."""

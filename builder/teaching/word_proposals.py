@@ -129,8 +129,9 @@ def choose_words(
     for at, findings in found.items():
         for one in findings:
             own = mentions.setdefault((one.kind, views[at].text[one.start : one.end].lower()), _Mentions())
-            own.places.setdefault(at, (one.start, one.end))
-            own.signs += one.sign
+            if at not in own.places:
+                own.places[at] = one.start, one.end
+                own.signs += one.sign
     counts = {key: len(own.places) for key, own in mentions.items()}
     lower = [own.text.lower() for own in views]
     out = []

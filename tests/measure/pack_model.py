@@ -167,7 +167,7 @@ def read_all(rows: Sequence[Row], model: Tagger, reader: Reader) -> list[ReadRev
 
 
 def weigh_all(reads: Sequence[ReadReview], combiner: Combiner | None) -> list[ReadReview]:
-    """The same with what the readers say together: by a combiner, or on average."""
+    """The same with what the reader says, by a combiner if there is one."""
     out = []
     for read in reads:
         if combiner:
@@ -179,7 +179,7 @@ def weigh_all(reads: Sequence[ReadReview], combiner: Combiner | None) -> list[Re
 
 
 def fit_combiner(scorer: Any, reads: Sequence[ReadReview]) -> Combiner:
-    """The weights that tell right triplets of rules and readers from wrong ones."""
+    """The weights that tell right triplets of rules and reader from wrong ones."""
     described, right = [], []
     for read in reads:
         for triplet, numbers in describe_all(read.ruled, read.shown):

@@ -88,7 +88,7 @@ def keep_compiled(name: str, packed: object) -> None:
     folder = cache_folder()
     if folder is None:
         return
-    with suppress(OSError, OutputError, TypeError):
+    with suppress(OSError, OutputError, TypeError, ValueError):
         content = json.dumps(packed, ensure_ascii=False, separators=(",", ":")).encode()
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         path = folder / f"{name}.json"
@@ -169,8 +169,8 @@ class Folder:
 @dataclass(frozen=True, slots=True)
 class Folders:
     """`lexicons` and `rules` are whole, in place of those shipped (None), which are the core and the pack of `domain`;
-    the others are laid over them, the last one uppermost. `imported` holds what `builder words lexicon import` and
-    `accept` wrote, `edited` the rules that `builder words rules edit` saved. `taught_model` says how labels weigh rules
+    the others are laid over them, the last one uppermost. `imported` holds what `builder words lexicon import`
+    wrote, `edited` the rules that `builder words rules edit` saved. `taught_model` says how labels weigh rules
     and reader, in place of the shipped weights.
     """
 

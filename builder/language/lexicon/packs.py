@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from builder.core.errors import ConfigError, ResourceError
-from builder.core.files import write_atomically
+from builder.core.files import read_settings, write_atomically
 from builder.core.settings import CORE, RESTAURANT
 from builder.language.lexicon.tsv_rows import folder_digest
 
@@ -60,9 +60,17 @@ class Pack:
 
     @property
     def below(self) -> str:
-        """The domain that it adds to: `none`, if it names no other. ConfigError for one that is not shipped."""
+        """The domain that it adds to: `none`, if it names no other. ConfigError for one that is not shipped, and for a
+        file that cannot be read.
+        """
         file = self.path / _OVER
-        return check_shipped(file.read_text(encoding="utf-8").strip(), str(file)) if file.is_file() else CORE
+        if not file.exists():
+            return CORE
+        try:
+            return check_shipped(read_settings(file).strip(), str(file))
+        except (OSError, UnicodeDecodeError) as error:
+            fix = "write the name of a shipped domain into it, or remove it"
+            raise ConfigError(f"no readable name of a domain: {error}", where=str(file), fix=fix) from error
 
     def put_over(self, domain: str) -> None:
         """Name the domain that it adds to."""
