@@ -221,7 +221,7 @@ def build_sample(folder: Path, parent: Path = OLDER_SAMPLE) -> Path:
         return Path(made)
     out = folder / "releases"
     shutil.copytree(parent, out / parent.name.replace("sample-", "v"))
-    words = ("build", "--workdir", folder / "workdir", "--out", out, "--set", 'release.date="2026-11-28"', "--quiet")
+    words = ("build", "--workdir", folder / "workdir", "--out", out, "--set", 'release.date="2026-11-29"', "--quiet")
     done = subprocess.run(
         [sys.executable, "-m", "builder", *map(str, words)],
         cwd=folder,

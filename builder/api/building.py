@@ -35,13 +35,13 @@ if TYPE_CHECKING:
 
 
 class Release:
-    """A released dataset: a directory such as `releases/sample-2.0.0`, made by `builder build` or downloaded.
+    """A released dataset: a directory such as `releases/sample-3.0.0`, made by `builder build` or downloaded.
 
     Raises:
         ReleaseError: the directory has no manifest that can be read.
 
     >>> import builder
-    >>> release = builder.Release("releases/sample-2.0.0")
+    >>> release = builder.Release("releases/sample-3.0.0")
     >>> release.name, release.splits
     ('sample-restaurant-aste', ('train', 'valid', 'test'))
     >>> review = next(release.reviews("test"))
@@ -124,7 +124,7 @@ class Release:
         version that follows.
 
         >>> import builder
-        >>> change = builder.Release("releases/sample-1.0.0").diff("releases/sample-2.0.0")
+        >>> change = builder.Release("releases/sample-2.0.0").diff("releases/sample-3.0.0")
         >>> change.level, change.same
         ('major', False)
         """
