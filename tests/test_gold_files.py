@@ -26,7 +26,6 @@ from builder.store import db, gold, pools
 from builder.teaching.labelling import export, import_labels, opened
 
 FORMAT_NAMES = list(FORMATS)
-Said = dict[str, Label]
 
 
 def label_some(workdir: Path, pool: Pool, annotator: str = "amy") -> None:

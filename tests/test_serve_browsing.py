@@ -373,11 +373,6 @@ def test_the_tiles_count_what_was_released(shown: Any) -> None:
     }  # fmt: skip
 
 
-def ids_of(folder: Path) -> list[int]:
-    with closing(sqlite3.connect(folder / "builder.db")) as opened:
-        return [i for (i,) in opened.execute("SELECT id FROM triplets ORDER BY id")]
-
-
 def test_rules_and_the_model_that_learnt_from_them_are_no_two_opinions(shown: Any) -> None:
     assert "C1 learnt from the rules: no second opinion" in get(shown, "/review/1").text
     assert "no second opinion" in get(shown, "/").text

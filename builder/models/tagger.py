@@ -129,8 +129,8 @@ def read_texts(
         return _decode(network, batch, floor)
 
     with scope(config.threads, device=device), torch.inference_mode():
-        for chosen, found in in_parts(batches([len(text) for text in encoded], config.batch_chars), decode):
-            for row, odds, proposal, place in found:
+        for chosen, decoded in in_parts(batches([len(text) for text in encoded], config.batch_chars), decode):
+            for row, odds, proposal, place in decoded:
                 if proposal:
                     out[row].proposals.append(proposal)
                 out[row].odds[place] = max(odds, out[row].odds.get(place, odds), key=lambda one: one.pair)

@@ -1,6 +1,5 @@
-"""The judge of a build: where it lies, its verdicts on stored triplets, and these as examples that models read.
-
-What variant E holds of texts outside a build, by the very decisions that the release of the build makes.
+"""The judge of a build: where it lies, its verdicts on stored triplets, these as examples that models read, and what it
+holds of texts outside the build, by the very decisions that the release of the build makes.
 
 In: a working directory, and views as the engine reads them. Out: their triplets with calibrated confidences. Model,
 calibration and `release.min_confidence` are those of the build; without a judge the rules' triplets stay as they are.

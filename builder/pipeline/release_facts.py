@@ -1,8 +1,7 @@
-"""Everything that a release states about itself but its number, parent and date.
+"""Everything that a release states about itself, its number included, which follows from what changed since the last.
 
-In: the drafts of its splits, the tallies of their rows, and the database. Out: `Facts` for manifest and dataset card.
-
-The number of a release, computed from what changed since the last one, and the files that name it.
+In: the drafts of its splits, the tallies of their rows, the database, and the releases before. Out: `Facts` for
+manifest and dataset card, and the files that name the release.
 """
 
 from __future__ import annotations

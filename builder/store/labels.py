@@ -83,8 +83,8 @@ def pools(connection: sqlite3.Connection) -> list[LabelPool]:
 
 
 def _pool(connection: sqlite3.Connection, pool: str, kinds: dict[str, str]) -> LabelPool:
-    said = gold.of_pool(connection, pool)
-    given = {name: {i: label for i, label in said.get(name, {}).items() if label.label} for name in kinds}
+    by_kind = gold.of_pool(connection, pool)
+    given = {name: {i: label for i, label in by_kind.get(name, {}).items() if label.label} for name in kinds}
     final = {i: label for i, (label, _) in sorted(gold.final(connection, pool).items())}
     return LabelPool(stored.read(connection, pool), kinds, {name: own for name, own in given.items() if own}, final)
 

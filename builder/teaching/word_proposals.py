@@ -117,8 +117,8 @@ def propose_words(
     step = -(-sum(len(own.text) for own in views) // _READ) or 1
     chosen = range(0, len(views), step)
     read = open_reader().predict([views[at].text for at in chosen], progress)
-    found = {at: locate(triplets, lexicon) for at, triplets in zip(chosen, read, strict=True)}
-    return choose_words(texts, views, found, lexicon, support)
+    findings = {at: locate(triplets, lexicon) for at, triplets in zip(chosen, read, strict=True)}
+    return choose_words(texts, views, findings, lexicon, support)
 
 
 def choose_words(

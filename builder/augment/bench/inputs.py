@@ -32,12 +32,9 @@ from builder.learning.pieces import TokenVocabulary
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tables:
-    """(table [words, size], whether it comes from a file or from domain text) for each kind of vectors; `covered`:
-    words with a vector, by kind.
-    """
+    """(table [words, size], whether it comes from a file or from domain text) for each kind of vectors."""
 
     weights: tuple[tuple[Tensor, bool], ...]
-    covered: tuple[int, ...]
 
 
 def read_glove(path: Path, wanted: Iterable[str]) -> dict[str, NDArray[np.float32]]:
@@ -110,13 +107,11 @@ def tables(
     general = read_glove(files[0], vocabulary) if files[0] else {}
     width = len(next(iter(general.values()))) if general else size
     tables = [(table(vocabulary, general, width, seed), bool(general))]
-    covered = [len(general)]
     if both:
         domain = read_glove(files[1], vocabulary) if files[1] else word_vectors(texts, size, 20_000, 2, seed)
         width = len(next(iter(domain.values()))) if domain else size
         tables.append((table(vocabulary, domain, width, seed + 1), bool(domain)))
-        covered.append(len(domain.keys() & vocabulary.keys()))
-    return Tables(tuple(tables), tuple(covered))
+    return Tables(tuple(tables))
 
 
 # ---- Items as tensors

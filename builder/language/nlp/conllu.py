@@ -1,19 +1,16 @@
-"""CoNLL-U files as plain sentences.
+"""Treebanks as the parser learns from them: CoNLL-U files, in the engine's own labels, made more like reviews.
 
 In: a path. Out: a `TreebankSentence` for each tree, with 0-based heads (-1 is the root). Multiword ranges and empty
 nodes carry no edge of the tree and are left out. A line that is not CoNLL-U stops the reading: a silently shortened
 treebank trains a silently worse parser.
 
-Training sentences made more like reviews: no final mark, marks missing inside, clauses that stand alone.
+A sentence becomes more like a review with no final mark, marks missing inside, and clauses that stand alone. Nothing is
+invented; only punctuation that nothing hangs on goes, and only clauses that the tree itself holds together are cut out.
 
-In: a sentence and a Random. Out: a sentence with a valid tree. Nothing is invented; only punctuation that nothing
-hangs on goes, and only clauses that the tree itself holds together are cut out.
-
-Foreign tags and relations in the engine's own labels: rules/labels.tsv.
-
-In: a scheme and a label of it, with the word that bears it. Out: the universal tag or the UD v1 relation that the
-engine and the parser know. One table for all schemes, so that a person sees the differences side by side: `ckip-pos`
-(CKIP's Sinica tags), `ud2` (relations of UD v2) and `stanford` (relations in the terms of the paper, section 3.2.3).
+Foreign tags and relations become the universal tags and UD v1 relations that engine and parser know (rules/labels.tsv),
+those of other segmenters and parsers too. One table for all schemes, so that a person sees the differences side by
+side: `ckip-pos` (CKIP's Sinica tags), `ud2` (relations of UD v2) and `stanford` (relations in the terms of the paper,
+section 3.2.3).
 A label followed by a space and a word holds for that word only: UD v2 knows 不 as an advmod, UD v1 as a neg. The rows
 of `ud2` were counted on the sentences that GSD has in both versions; the tags, on what GSD v1 gives the words that
 Sinica's treebank gives each tag.

@@ -101,15 +101,15 @@ def _reviewed(name: str, text: str, regions: Iterable[Region], relations: list[R
 # ---- Label Studio
 
 
-def label_studio(reviews: Iterable[Labelled], model: str = "builder") -> str:
+def label_studio(reviews: Iterable[Labelled]) -> str:
     """A JSON array of tasks with predictions, to be imported as it is (the minimal export of Label Studio drops
     relations). The score of a prediction is its least confidence, so that tasks can be sorted by what is least sure;
     without a confidence for each triplet there is no score.
     """
-    return json.dumps([_task(review, model) for review in reviews], ensure_ascii=False, indent=1) + "\n"
+    return json.dumps([_task(review) for review in reviews], ensure_ascii=False, indent=1) + "\n"
 
 
-def _task(review: Labelled, model: str) -> Json:
+def _task(review: Labelled) -> Json:
     regions, relations = _graph(review.labels)
     judged = [(a, b) for a, b, kind in relations if kind != CONTINUES]
     triplets = [
@@ -117,7 +117,9 @@ def _task(review: Labelled, model: str) -> Json:
     ]
     details = review_details(review) | {"triplets": triplets} if review.row else {}
     prediction: Json = (
-        {"model_version": model} | _score(review.labels) | {"result": drawn(review.text, regions, relations, "label")}
+        {"model_version": "builder"}
+        | _score(review.labels)
+        | {"result": drawn(review.text, regions, relations, "label")}
     )
     return {"data": {"id": review.id, "text": review.text} | details, "predictions": [prediction]}
 

@@ -26,6 +26,8 @@ LOOK_AT = 200
 """Rows whose cells are looked at."""
 _TITLE_ROWS = 10
 """Rows among which the header is looked for."""
+_MOST_NAMED = 40
+"""Columns that a message names."""
 _FEWEST_CHARACTERS = 4.0
 """Han characters in a cell on average: a review has more, names of places and dishes hardly."""
 _LEAD = 1.5
@@ -363,6 +365,6 @@ def _find_strange_mark(table: Table) -> str:
     return mark[0] if mark and cells and all(cell.count(mark[0]) == times for cell in cells) else ""
 
 
-def _enumerate(names: Sequence[str], most: int = 40) -> str:
-    shown = ", ".join(one_line(name, 40) or "(unnamed)" for name in names[:most]) or "none"
-    return shown + (f" and {len(names) - most} more" if len(names) > most else "")
+def _enumerate(names: Sequence[str]) -> str:
+    shown = ", ".join(one_line(name, 40) or "(unnamed)" for name in names[:_MOST_NAMED]) or "none"
+    return shown + (f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else "")
