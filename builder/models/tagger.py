@@ -56,6 +56,11 @@ class PairOdds:
     polarities: tuple[float, ...]
 
 
+PlaceOdds = tuple[int, Place, PairOdds]
+"""Of a text, by its number, the odds at a place."""
+TextProposal = tuple[int, Proposal]
+
+
 @dataclass(frozen=True, slots=True)
 class TextReading:
     """What a tagger says of a text: proposals, and the odds at their places and at all that it was asked about."""
@@ -124,16 +129,16 @@ def read_texts(
     done, total = 0, sum(len(text) for text in encoded)
     network.to(device).eval()
 
-    def decode(chosen: list[int]) -> list[tuple[int, PairOdds, Proposal | None, Place]]:
+    def decode(chosen: list[int]) -> tuple[list[PlaceOdds], list[TextProposal]]:
         batch = [_Piece(encoded[i], items[pieces[i][0]].text, *pieces[i], places[pieces[i][0]]) for i in chosen]
         return _decode(network, batch, floor)
 
     with scope(config.threads, device=device), torch.inference_mode():
-        for chosen, decoded in in_parts(batches([len(text) for text in encoded], config.batch_chars), decode):
-            for row, odds, proposal, place in decoded:
-                if proposal:
-                    out[row].proposals.append(proposal)
+        for chosen, (known, proposed) in in_parts(batches([len(text) for text in encoded], config.batch_chars), decode):
+            for row, place, odds in known:
                 out[row].odds[place] = max(odds, out[row].odds.get(place, odds), key=lambda one: one.pair)
+            for row, proposal in proposed:
+                out[row].proposals.append(proposal)
             done += sum(len(encoded[i]) for i in chosen)
             if progress:
                 progress(done, total, "tagging")
@@ -169,23 +174,23 @@ class _Piece:
 
 def _decode(
     network: TaggerNetwork, pieces: Sequence[_Piece], floor: float
-) -> list[tuple[int, PairOdds, Proposal | None, Place]]:
-    """What is proposed, with its odds, and the odds at the places asked about."""
+) -> tuple[list[PlaceOdds], list[TextProposal]]:
+    """The odds at the places asked about and at those of all that is proposed, and that."""
     batch = collate([piece.encoded for piece in pieces]).to(device_of(network))
     context = network.context(batch)
     table = network.table(context.hidden, batch.mask)
-    out: list[tuple[int, PairOdds, Proposal | None, Place]] = []
+    out, found = list[PlaceOdds](), list[TextProposal]()
     rows, spans, places = _asked(pieces)
     if rows:
         row = torch.tensor(rows, device=table.device)
         edges = torch.tensor(spans, device=table.device)
         aspects, opinions = (Spans(row, edges[:, layer, 0], edges[:, layer, 1]) for layer in (ASPECT, OPINION))
         known = _odds(table, aspects, opinions, *network.score_pairs(context, table, aspects, opinions))
-        out += [(pieces[at].row, odds, None, place) for at, odds, place in zip(rows, known, places, strict=True)]
+        out += [(pieces[at].row, place, odds) for at, place, odds in zip(rows, places, known, strict=True)]
     candidates = network.candidates(context, table)
     keep = (candidates.pair.sigmoid() >= floor).nonzero().squeeze(-1)
     if not len(keep):
-        return out
+        return out, found
     aspects, opinions = (
         spans.at(index[keep])
         for spans, index in zip((candidates.aspects, candidates.opinions), candidates.index, strict=True)
@@ -213,8 +218,9 @@ def _decode(
         triplet = Triplet(
             aspect, aspect_full, opinion, opinion_full, named, VALENCE[named], source="tagger", confidence=certainty
         )
-        out.append((pieces[row].row, odds, (pair, triplet), place_of(triplet)))
-    return out
+        out.append((pieces[row].row, place_of(triplet), odds))
+        found.append((pieces[row].row, (pair, triplet)))
+    return out, found
 
 
 def _asked(pieces: Sequence[_Piece]) -> tuple[list[int], list[list[Span]], list[Place]]:
