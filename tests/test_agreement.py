@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import Any
 
@@ -13,15 +12,16 @@ from test_model import triplet
 from builder.core.config import resolve
 from builder.core.edges import clashes
 from builder.core.errors import ConfigError
-from builder.core.records import POLARITIES, ReadWord, Reasons, StoredTriplet, Triplet
+from builder.core.records import POLARITIES, StoredTriplet, Triplet
+from builder.engine import Doc
 from builder.models.agreement import fresh, held, merged, widened
 from builder.models.shipped import label_shares, seen
 from builder.models.trust import TrustLimits
 from builder.pipeline import judging
 from builder.store.triplets import JudgedTriplet
 
-DROP, ADD, WIDEN, FIRM = 0.1, 0.9, 0.5, 0.6
-LIMITS = TrustLimits(DROP, ADD, WIDEN, FIRM, ADD)
+LIMIT, WIDEN = 0.6, 0.5
+LIMITS = TrustLimits(LIMIT, ("subject",))
 TEXT = "湯頭很香，麵條難吃"
 SOUP = triplet(TEXT, (0, 2), [(2, 4)], "POS")
 NOODLE = triplet(TEXT, (5, 7), [(7, 9)], "NEG")
@@ -65,8 +65,8 @@ def test_a_judge_rejects_below_its_cut_and_believes_from_even_odds_on() -> None:
 
 def test_a_proposal_comes_in_from_the_limit_on_and_clashes_with_none() -> None:
     limits, better = LIMITS, replace(NOODLE, polarity="POS", confidence=0.9)
-    assert fresh([], [sure(NOODLE, ADD)], limits) == [replace(NOODLE, confidence=ADD)]
-    assert fresh([], [sure(NOODLE, ADD - 1e-9)], limits) == []
+    assert fresh([], [sure(NOODLE, LIMIT)], limits) == [replace(NOODLE, confidence=LIMIT)]
+    assert fresh([], [sure(NOODLE, LIMIT - 1e-9)], limits) == []
     assert fresh([NOODLE], [sure(NOODLE, 0.9), sure(SOUP, 0.9)], limits) == [replace(SOUP, confidence=0.9)]
     assert fresh([], [sure(NOODLE, 0.8), sure(NOODLE, 0.9, "POS")], limits) == [better]
 
@@ -115,11 +115,11 @@ class Weigher:
         return [replace(one, polarity="POS") if one.aspect == NOODLE.aspect else None for one in proposed]
 
 
-def test_a_proposal_is_taken_as_the_engine_weighs_it_or_not_at_all() -> None:
-    proposals = [sure(SOUP, 1.0), sure(NOODLE, ADD)]
+def test_a_proposal_is_taken_as_the_engine_weighs_it_or_as_it_is() -> None:
     weigher: Any = Weigher()
-    (noodle,) = held(weigher, weigher, [], [], proposals, LIMITS)
+    soup, noodle = held(weigher, Doc(TEXT, (), ()), [], [], [sure(SOUP, 1.0), sure(NOODLE, LIMIT)], LIMITS)
     assert (noodle.aspect, noodle.polarity) == (NOODLE.aspect, "POS")
+    assert (soup.key, soup.polarity) == (SOUP.key, "POS")
 
 
 def test_triplets_clash_where_both_their_elements_overlap() -> None:
@@ -129,41 +129,30 @@ def test_triplets_clash_where_both_their_elements_overlap() -> None:
 
 
 def test_an_improbable_rule_triplet_goes_and_a_sure_proposal_comes() -> None:
-    out = merged([SOUP, WRONG], [True, False], [(0.9, SOUP), (ADD, NOODLE), (0.05, WRONG)], LIMITS)
+    out = merged([SOUP, WRONG], [True, False], [(0.9, SOUP), (LIMIT, NOODLE), (0.05, WRONG)], LIMITS)
     assert [t.key for t in out] == [SOUP.key, NOODLE.key]
 
 
-def test_a_triplet_goes_only_where_the_rules_doubt_it_too() -> None:
-    limits = LIMITS
-    margins = {FIRM: "spared", FIRM - 0.1: "rejected", math.inf: "spared"}
-    assert {margin: limits.place("NX", 0.0, "subject", "POS", margin) for margin in margins} == margins
-    assert limits.place("NX", DROP, "subject", "POS", 0.0) == "shared"
-    assert limits.place("NX", DROP - 1e-9, "subject", "POS", 0.0) == "rejected"
-    assert judging.place(limits, JudgedTriplet(StoredTriplet(1, 1, SOUP), None, "NX", 0.0)) == "spared"
+def test_a_triplet_goes_below_the_limit() -> None:
+    assert LIMITS.place("NX", LIMIT, "subject", "POS") == "shared"
+    assert LIMITS.place("NX", LIMIT - 1e-9, "subject", "POS") == "rejected"
+    unasked = JudgedTriplet(StoredTriplet(1, 1, SOUP), None, "NX", None, "subject")
+    assert judging.place(LIMITS, unasked) == "rejected"
 
 
 def test_a_doubted_polarity_drops_below_half_of_the_limit_and_no_neutral_triplet_goes() -> None:
     limits = LIMITS
     for polarity in POLARITIES:
-        assert limits.place("YN", DROP / 2, "subject", polarity, 0.0) == "disputed"
-        low = limits.place("YN", DROP / 2 - 1e-9, "subject", polarity, 0.0)
+        assert limits.place("YN", LIMIT / 2, "subject", polarity) == "disputed"
+        low = limits.place("YN", LIMIT / 2 - 1e-9, "subject", polarity)
         assert low == ("disputed" if polarity == "NEU" else "rejected")
-    assert limits.place("NX", 0.0, "subject", "NEU", 0.0) == "spared"
+    assert limits.place("NX", 0.0, "subject", "NEU") == "spared"
 
 
 def test_a_judge_drops_nothing_of_rules_that_it_may_not_judge() -> None:
-    limits = replace(LIMITS, judged=("subject",))
-    assert limits.place("NX", 0.0, "subject", "NEG", 0.0) == "rejected"
-    assert limits.place("NX", 0.0, "absent-object", "NEG", 0.0) == "spared"
-    assert limits.place("NX", 0.0, "subject", "NEG", FIRM) == "spared"
-    assert limits.place("NX", 0.0, "subject", "NEG", math.inf) == "rejected", "a rule that weighs nothing is not firm"
-
-
-def test_a_proposal_that_the_rules_read_comes_in_from_another_limit() -> None:
-    limits = replace(LIMITS, add=0.5, add_unread=0.8)
-    read = replace(NOODLE, reasons=Reasons(ReadWord("難吃", "taste.bad")))
-    assert [fresh([], [(0.6, one)], limits) for one in (read, NOODLE)] == [[read], []]
-    assert fresh([], [(0.8, NOODLE)], limits) == [NOODLE]
+    assert LIMITS.place("NX", 0.0, "subject", "NEG") == "rejected"
+    assert LIMITS.place("NX", 0.0, "absent-object", "NEG") == "spared"
+    assert LIMITS.place("YN", 0.0, "absent-object", "NEG") == "spared"
 
 
 def test_a_proposal_that_clashes_with_a_kept_triplet_stays_out_whatever_its_polarity() -> None:
@@ -190,7 +179,7 @@ def test_an_aspect_grows_over_no_opinion() -> None:
 
 
 def test_an_unsure_proposal_stays_out() -> None:
-    assert merged([], [], [(ADD - 0.01, NOODLE)], LIMITS) == ()
+    assert merged([], [], [(LIMIT - 0.01, NOODLE)], LIMITS) == ()
 
 
 def test_the_profile_paper_has_no_variant_e() -> None:

@@ -26,7 +26,7 @@ from builder.models.trust import Calibration, Curve, TrustLimits, load_calibrati
 from builder.store import db, runs, triplets
 from builder.store import reviews as stored
 
-LIMITS = TrustLimits(drop=0.0, add=0.3, widen=0.5, firm=2.0, add_unread=0.9)
+LIMITS = TrustLimits(0.3, ())
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +50,7 @@ def test_a_pack_may_bring_its_own_limits_and_other_words_have_no_model(pack: Pat
     copied, again = copy_model(pack / "model", tmp_path), load_model(tmp_path)
     assert again.digest == copied.digest == model.digest and again.calibration == model.calibration
     assert again.combiner == model.combiner and again.reader.digest == open_reader().digest
-    assert replace(model, limits=replace(LIMITS, drop=0.1)).digest != model.digest
+    assert replace(model, limits=replace(LIMITS, limit=0.1)).digest != model.digest
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_the_shipped_model_takes_40_megabytes_at_most() -> None:
     assert sum(path.stat().st_size for path in files) < 40_000_000
 
 
-@pytest.mark.parametrize("content", ["", "[]", "{}", '{"limits": {"drop": "x"}}', '{"limits": {}, "calibration": {}}'])
+@pytest.mark.parametrize("content", ["", "[]", "{}", '{"limits": {"limit": "x"}}', '{"limits": {}, "calibration": {}}'])
 def test_broken_limits_of_a_model_are_an_error_that_names_the_file(content: str, pack: Path, tmp_path: Path) -> None:
     shutil.copytree(pack / "model", tmp_path / "model")
     (tmp_path / "model" / "judge.json").write_text(content, encoding="utf-8")

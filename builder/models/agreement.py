@@ -27,15 +27,15 @@ def fresh(kept: Sequence[Triplet], proposals: Sequence[Proposal], limits: TrustL
     """The sure proposals to take in beside the rule triplets that stay, none of them clashing with those or with
     another.
     """
-    sure = settle([t for chance, t in proposals if chance >= (limits.add if t.reasons else limits.add_unread)])
+    sure = settle([triplet for chance, triplet in proposals if chance >= limits.limit])
     return [triplet for triplet in sure if not any(clashes(triplet, other) for other in kept)]
 
 
-def widened(kept: Sequence[Triplet], proposals: Sequence[Proposal], least: float = WIDEN) -> list[Triplet]:
+def widened(kept: Sequence[Triplet], proposals: Sequence[Proposal]) -> list[Triplet]:
     """The rule triplets that stay, each with the aspect of the likeliest proposal for its place if that holds its own
     and more, but for the aspect of another with its opinion (湯和麵 of 湯和麵味道好).
     """
-    likely = sorted((proposal for proposal in proposals if proposal[0] >= least), key=lambda proposal: -proposal[0])
+    likely = sorted((proposal for proposal in proposals if proposal[0] >= WIDEN), key=lambda proposal: -proposal[0])
     out: dict[object, Triplet] = {}
     for triplet in kept:
         own = triplet.aspect_full
@@ -65,7 +65,7 @@ def merged(
     its story, and what the model adds.
     """
     kept = [triplet for triplet, stay in zip(rules, stays, strict=True) if stay]
-    kept = widened(kept, proposals, limits.widen)
+    kept = widened(kept, proposals)
     return tuple(sorted(kept + fresh(kept, proposals, limits), key=in_place))
 
 
@@ -77,14 +77,10 @@ def held(
     proposals: Sequence[Proposal],
     limits: TrustLimits,
 ) -> tuple[Triplet, ...]:
-    """As `merged`, with every proposal as the engine weighs it, or as it is where the judge `overrules` the engine.
-    What the release holds and what `extract` finds are made here.
+    """As `merged`, with every proposal as the engine weighs it, or as it is where the rules read it otherwise or as a
+    wish. What the release holds and what `extract` finds are made here.
     """
     weighed = engine.weigh(doc, [triplet for _, triplet in proposals])
-    sound = []
-    for (chance, triplet), stated in zip(proposals, weighed, strict=True):
-        if stated is None and limits.overrules:
-            stated = tidied(doc.text, triplet)
-        if stated is not None:
-            sound.append((chance, stated))
+    stated = [own or tidied(doc.text, triplet) for own, (_, triplet) in zip(weighed, proposals, strict=True)]
+    sound = [(chance, own) for own, (chance, _) in zip(stated, proposals, strict=True) if own]
     return merged(rules, stays, sound, limits)

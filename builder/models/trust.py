@@ -1,6 +1,6 @@
 """What variant E may do by its judge, and how likely its triplets are right. No torch.
 
-Limits: what a shipped model may drop, add and lengthen.
+Limits: what a shipped model may drop and add.
 
 Calibration: from its score to the probability that a triplet is right, as it was measured before it was shipped, and by
 labelled reviews where there are some; a curve for each way in which rules and judge stand to a triplet.
@@ -25,7 +25,7 @@ WIDEN = 0.5
 
 
 _DOUBTED = 0.5
-"""The share of the limit for dropping below which a doubt of the polarity is one of the triplet."""
+"""The share of the limit below which a doubt of the polarity is one of the triplet."""
 Standing = Literal["shared", "disputed", "spared", "rejected", "model"]
 """How rules and judge stand to a triplet. shared: both find it; disputed: the judge doubts its polarity alone; spared:
 the judge finds none, but may not drop it; rejected: it drops it; model: the judge alone finds it.
@@ -35,48 +35,33 @@ STANDINGS: tuple[Standing, ...] = get_args(Standing)
 
 @dataclass(frozen=True, slots=True)
 class TrustLimits:
-    """What a judge may do: drop a rule triplet that it gives less than `drop`, add a proposal of at least `add`,
-    lengthen by one of at least `widen`.
+    """What a judge may do: drop a rule triplet that it gives less than `limit`, and add a proposal of at least that.
 
-    For its polarity it drops a triplet below half of `drop` alone. It never drops one that the rules prefer by `firm`
-    or more to any other, nor a neutral one, of which it finds fewer than the rules. `judged`: the rules whose triplets
-    it may drop, since it is right more often than they are where it rejects one; None: all. `add_unread`: as `add`, for
-    opinions that the rules do not read. Where it `overrules`, a proposal stands that the rules read otherwise, or as a
-    wish.
+    For its polarity it drops a triplet below half of the limit alone, and it never drops a neutral one, of which it
+    finds fewer than the rules. `judged`: the rules whose triplets it may drop, since it is right more often than they
+    are where it rejects one.
     """
 
-    drop: float
-    add: float
-    widen: float
-    firm: float
-    add_unread: float
-    judged: tuple[str, ...] | None = None
-    overrules: bool = False
+    limit: float
+    judged: tuple[str, ...]
 
     @classmethod
     def read(cls, kept: Mapping[str, Any]) -> TrustLimits:
         """Limits from what a file holds of them; KeyError, TypeError or ValueError where it holds none."""
-        judged = kept["judged"]
-        return cls(
-            **{name: float(kept[name]) for name in ("drop", "add", "widen", "firm", "add_unread")},
-            judged=None if judged is None else tuple(map(str, judged)),
-            overrules=bool(kept.get("overrules")),
-        )
+        return cls(float(kept["limit"]), tuple(map(str, kept["judged"])))
 
     @property
     def least(self) -> float:
         """A proposal below this changes nothing."""
-        return min(self.add, self.add_unread, self.widen)
+        return min(self.limit, WIDEN)
 
-    def place(self, verdict: Verdict | None, score: float, rule: str, polarity: Polarity, margin: float) -> Standing:
-        """How the judge's verdict and score leave a triplet that `rule` found. `margin`: `Triplet.margin`."""
-        if verdict == "YN" and (polarity == "NEU" or score >= _DOUBTED * self.drop):
+    def place(self, verdict: Verdict | None, score: float, rule: str, polarity: Polarity) -> Standing:
+        """How the judge's verdict and score leave a triplet that `rule` found."""
+        if verdict == "YN" and (polarity == "NEU" or score >= _DOUBTED * self.limit):
             return "disputed"
-        if score >= self.drop:
+        if score >= self.limit:
             return "shared"
-        by_rules = polarity == "NEU" or (self.judged is not None and rule not in self.judged)
-        weighed = self.judged is None or margin < math.inf  # a rule that weighs nothing is sure of everything
-        return "spared" if by_rules or (weighed and margin >= self.firm) else "rejected"
+        return "spared" if polarity == "NEU" or rule not in self.judged else "rejected"
 
 
 LEAST = 100

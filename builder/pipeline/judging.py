@@ -142,7 +142,7 @@ def has_shipped_judge(context: Context) -> bool:
 def place(limits: TrustLimits, judged: JudgedTriplet) -> Standing:
     """How the judge leaves a triplet of the rules."""
     polarity = judged.stored.triplet.polarity
-    return limits.place(judged.label, judged.score or 0.0, judged.rule, polarity, judged.margin)
+    return limits.place(judged.label, judged.score or 0.0, judged.rule, polarity)
 
 
 def read_limits(context: Context) -> TrustLimits:
@@ -273,6 +273,6 @@ def _place(rated: Rated, proposed: Sequence[Triplet], shares: Shares) -> list[tu
     """How the model stands to each triplet, with its probability of YY as the database keeps it."""
     out = list[tuple[Standing, float]]()
     for triplet, (label, score) in zip(proposed, rated.model.verdicts(shares), strict=True):
-        standing = rated.model.limits.place(label, score, triplet.rule or "", triplet.polarity, triplet.margin)
+        standing = rated.model.limits.place(label, score, triplet.rule or "", triplet.polarity)
         out.append(("model" if triplet.source != "rules" else standing, round(score, 6)))
     return out

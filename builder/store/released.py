@@ -9,7 +9,6 @@ not calibrated.
 from __future__ import annotations
 
 import json
-import math
 import sqlite3
 from array import array
 from collections import Counter
@@ -24,9 +23,9 @@ from builder.reviews.folding import fold
 from builder.store.queries import public_id
 from builder.store.triplets import BITS, HASH
 
-Rating = Callable[[Verdict | None, float, str, Polarity, float], float]
-"""Label and score of a judge, and the rule of a triplet ("": the judge alone or a longer aspect than the rules'), its
-polarity and the rules' margin -> how likely it is right.
+Rating = Callable[[Verdict | None, float, str, Polarity], float]
+"""Label and score of a judge, the rule of a triplet ("": the judge alone, or a longer aspect than the rules'), and its
+polarity -> how likely it is right.
 """
 
 
@@ -40,12 +39,12 @@ def rate(connection: sqlite3.Connection, judge: str, rating: Rating | None) -> N
         )
         return
 
-    def rated(label: Verdict | None, score: float, rule: str | None, polarity: Polarity, margin: float | None) -> float:
-        return rating(label, score, rule or "", polarity, math.inf if margin is None else margin)
+    def rated(label: Verdict | None, score: float, rule: str | None, polarity: Polarity) -> float:
+        return rating(label, score, rule or "", polarity)
 
-    connection.create_function("rated", 5, rated, deterministic=True)
+    connection.create_function("rated", 4, rated, deterministic=True)
     connection.execute(
-        "UPDATE verdicts SET confidence = rated(verdicts.label, verdicts.score, p.rule, t.polarity, p.margin)"
+        "UPDATE verdicts SET confidence = rated(verdicts.label, verdicts.score, p.rule, t.polarity)"
         " FROM triplets t LEFT JOIN proposals p ON p.triplet = t.id AND p.source ="
         " (SELECT id FROM sources WHERE name = 'rules') WHERE t.id = verdicts.triplet AND verdicts.source ="
         " (SELECT id FROM sources WHERE name = ?)",

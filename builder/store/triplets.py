@@ -112,7 +112,7 @@ def _decisions(reasons: Reasons | None) -> tuple[object, ...]:
 @dataclass(frozen=True, slots=True)
 class JudgedTriplet:
     """A triplet as a source proposes it and a judge labels it. `label` None: abstains; `score` None: not asked;
-    `rule`: the first that found it; `margin`: `Triplet.margin` of the proposal.
+    `rule`: the first that found it.
     """
 
     stored: StoredTriplet
@@ -120,7 +120,6 @@ class JudgedTriplet:
     label: Verdict | None
     score: float | None
     rule: str = ""
-    margin: float = math.inf
 
 
 _OVERRULE = """UPDATE SET aspect_full = excluded.aspect_full, owner = excluded.owner,
@@ -293,14 +292,13 @@ def judged(
 ) -> Iterator[JudgedTriplet]:
     """As `proposed`, with what a judge says of each."""
     rows = connection.execute(
-        f"SELECT p.confidence, v.label, v.score, p.rule, p.margin, {TRIPLET_COLUMNS} FROM {_PROPOSED}"
+        f"SELECT p.confidence, v.label, v.score, p.rule, {TRIPLET_COLUMNS} FROM {_PROPOSED}"
         " LEFT JOIN verdicts v ON v.source = ? AND v.triplet = p.triplet"
         " WHERE p.source = ? AND p.triplet BETWEEN ? AND ? AND r.split = ? ORDER BY p.triplet",
         (judge, source, within[0] << BITS, within[1] << BITS | HASH, split),
     )
-    for confidence, label, score, rule, margin, *row in rows:
-        ahead = math.inf if margin is None else margin
-        yield JudgedTriplet(restore(tuple(row)), confidence, label, score, rule or "", ahead)
+    for confidence, label, score, rule, *row in rows:
+        yield JudgedTriplet(restore(tuple(row)), confidence, label, score, rule or "")
 
 
 def count(connection: sqlite3.Connection, source: int, split: str) -> int:

@@ -40,11 +40,11 @@ from builder.models.combiner import Combiner, describe_all
 from builder.models.saved import load, save
 from builder.models.shipped import Shares, label_shares, open_model, open_reader, read_items, reader_digest, seen
 from builder.models.tagger import Proposal, Tagger, TextReading
-from builder.models.trust import STANDINGS, WIDEN, Calibration, Curve, Standing, TrustLimits, to_kept
+from builder.models.trust import STANDINGS, Calibration, Curve, Standing, TrustLimits, to_kept
 from builder.reviews.script import Variants
 from builder.reviews.text import view
 
-SHRINK, FOLDS, HELDS, NEVER = 0.1, 5, (0.3, 0.35, 0.4, 0.45, 0.5), 99.0
+SHRINK, FOLDS, HELDS = 0.1, 5, (0.3, 0.35, 0.4, 0.45, 0.5)
 UNJUDGED = ("absent-object", "left-out-object", "mistaken-object")
 """Rules of what is missing, left out or mistaken. Annotators label few such triplets, so the reader knows none; where
 raw reviews were read, most of those that it dropped were right.
@@ -194,20 +194,19 @@ def fit_combiner(scorer: Any, reads: Sequence[ReadReview]) -> Combiner:
 
 
 def combine(scorer: Any, engine: RuleEngine, reads: Sequence[ReadReview], near: float) -> tuple[Combiner, TrustLimits]:
-    """A combiner, and the limits with the best F1 on reviews that it was not fitted on: one for dropping and adding,
-    of those that are as good but for `near` points the lowest, then one for adding alone.
+    """A combiner, and the limit with the best F1 on reviews that it was not fitted on, of those that are as good but
+    for `near` points the lowest.
     """
     crossed = list[ReadReview]()
     for fold in range(FOLDS):
         combiner = fit_combiner(scorer, [read for i, read in enumerate(reads) if i % FOLDS != fold])
         crossed += weigh_all(reads[fold::FOLDS], combiner)
     judged = tuple(sorted({t.rule or "" for read in reads for t in read.ruled} - set(UNJUDGED)))
-    tried = [TrustLimits(least, least, WIDEN, NEVER, least, judged, overrules=True) for least in HELDS]
+    tried = [TrustLimits(limit, judged) for limit in HELDS]
     scores = [score_limits(scorer, engine, crossed, limits)[2] for limits in tried]
-    print("limits:", *(f"{limits.add} {f1:.2f}" for limits, f1 in zip(tried, scores, strict=True)), flush=True)
+    print("limits:", *(f"{limits.limit} {f1:.2f}" for limits, f1 in zip(tried, scores, strict=True)), flush=True)
     lowest = next(limits for limits, f1 in zip(tried, scores, strict=True) if f1 >= max(scores) - near)
-    adding = [replace(lowest, add=least, add_unread=least) for least in HELDS if least >= lowest.drop]
-    return fit_combiner(scorer, reads), max(adding, key=lambda own: score_limits(scorer, engine, crossed, own)[2])
+    return fit_combiner(scorer, reads), lowest
 
 
 def hold(engine: RuleEngine, read: ReadReview, limits: TrustLimits) -> list[tuple[Standing, float, Triplet]]:
@@ -225,8 +224,8 @@ def hold(engine: RuleEngine, read: ReadReview, limits: TrustLimits) -> list[tupl
 def place(limits: TrustLimits, triplets: Sequence[Triplet], shares: Shares) -> list[tuple[Standing, float]]:
     """How the model stands to triplets, and its scores of them."""
     out = list[tuple[Standing, float]]()
-    for triplet, (label, score) in zip(triplets, label_shares(shares, limits.drop), strict=True):
-        standing = limits.place(label, score, triplet.rule or "", triplet.polarity, triplet.margin)
+    for triplet, (label, score) in zip(triplets, label_shares(shares, limits.limit), strict=True):
+        standing = limits.place(label, score, triplet.rule or "", triplet.polarity)
         out.append(("model" if triplet.source != "rules" else standing, score))
     return out
 
@@ -264,12 +263,12 @@ def is_right(scorer: Any, read: ReadReview, triplet: Triplet) -> bool:
     return any(scorer.match(to_answer(triplet, read), gold, True) for gold in read.row["triplets"])
 
 
-def judge_rules(scorer: Any, reads: Sequence[ReadReview], drop: float) -> dict[str, tuple[int, int, float, float]]:
+def judge_rules(scorer: Any, reads: Sequence[ReadReview], limit: float) -> dict[str, tuple[int, int, float, float]]:
     """For each rule its triplets in which the model finds no pair, how many of these are right, and the interval of
     that share (Wilson, 90%).
     """
     counts: dict[str, list[int]] = {}
-    limits = TrustLimits(drop, 1.0, 1.0, firm=99.0, add_unread=1.0)
+    limits = TrustLimits(limit, ())
     for read in reads:
         placed = place(limits, read.ruled, read.shares)
         for triplet, (standing, _) in zip(read.ruled, placed, strict=True):
@@ -351,7 +350,7 @@ def measure(folder: Path, domain: str, rows: Sequence[Row], scorer: Any, *, fit:
         combiner, limits, calibration = model.combiner, model.limits, model.calibration
     print(combiner, limits, flush=True)
     reads = weigh_all(reads, combiner)
-    by_rule = judge_rules(scorer, reads, limits.drop)
+    by_rule = judge_rules(scorer, reads, limits.limit)
     print("| rule | no pair by the model | right | 90% |\n|---|---|---|---|")
     for rule, (n, right, low, high) in sorted(by_rule.items(), key=lambda item: -item[1][0]):
         print(f"| {rule} | {n} | {right / n:.0%} | {low:.0%} to {high:.0%} |")

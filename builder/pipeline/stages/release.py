@@ -74,7 +74,7 @@ def _selection(context: Context) -> drops.Selection:
     """How the triplets of this release were chosen."""
     variant, last = train_source(context)
     heeded = variant == "E" and judging.has_shipped_judge(context)
-    drop = judging.read_limits(context).drop if heeded else None
+    drop = judging.read_limits(context).limit if heeded else None
     return drops.Selection(variant, last, drop, context.config.self_train.confidence)
 
 

@@ -113,8 +113,8 @@ def _rate_confidence(context: Context, source: int, model: ShippedModel | None, 
 def _rate_by_rules(model: ShippedModel, calibration: Calibration) -> released.Rating:
     """How likely a triplet of the rules is right by its verdict."""
 
-    def rate(label: Verdict | None, score: float, rule: str, polarity: Polarity, margin: float) -> float:
-        return calibration.rate(model.limits.place(label, score, rule, polarity, margin), score)
+    def rate(label: Verdict | None, score: float, rule: str, polarity: Polarity) -> float:
+        return calibration.rate(model.limits.place(label, score, rule, polarity), score)
 
     return rate
 
