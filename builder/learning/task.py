@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Protocol, TypeVar
 
 from builder.core.limits import Limits, above_0, at_least, check_limits, from_0_to_1
-from builder.core.records import Element, Polarity, Span, Triplet, Verdict
+from builder.core.records import Polarity, Triplet, Verdict
 
 
 def seed_of(*parts: object) -> int:
@@ -164,8 +164,3 @@ def sized(config: Config, chars: int, least: int = 150_000) -> Config:
     batch = min(config.batch_chars, max(384, chars // 100))
     passes = max(config.epochs, min(16, -(-least // max(1, chars))))
     return replace(config, batch_chars=batch, epochs=passes)
-
-
-def element(text: str, spans: Sequence[Span]) -> Element:
-    """The element that stands at `spans` of `text`."""
-    return Element("".join(text[start:end] for start, end in spans), tuple(spans))

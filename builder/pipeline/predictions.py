@@ -29,11 +29,11 @@ from typing import TYPE_CHECKING, TypeVar
 from builder.core.errors import ModelError
 from builder.core.files import replacing
 from builder.core.progress import ModelBar
-from builder.core.records import Triplet, Verdict
+from builder.core.records import Element, Triplet, Verdict
 from builder.core.settings import Config
 from builder.core.shards import Crew, Job, Parcel
 from builder.core.shards.local import LocalCrew
-from builder.learning.task import VALENCE, Example, Judge, TripletModel, element
+from builder.learning.task import VALENCE, Example, Judge, TripletModel
 from builder.models import kinds
 from builder.pipeline.context import Context
 
@@ -116,13 +116,9 @@ def _to_row(chance: float, triplet: Triplet) -> list[object]:
 def _read_line(text: str, line: bytes) -> list[Proposal]:
     out = []
     for chance, confidence, polarity, source, *elements in json.loads(line):
-        parts = [element(text, [(start, end) for start, end in spans]) for spans in elements]
-        aspect, aspect_full, opinion, opinion_full = parts
-        valence = VALENCE[polarity]
-        triplet = Triplet(
-            aspect, aspect_full, opinion, opinion_full, polarity, valence, source=source, confidence=confidence
-        )
-        out.append((chance, triplet))
+        aspect, aspect_full, opinion, opinion_full = (Element.at(text, map(tuple, spans)) for spans in elements)
+        parts = aspect, aspect_full, opinion, opinion_full
+        out.append((chance, Triplet(*parts, polarity, VALENCE[polarity], source=source, confidence=confidence)))
     return out
 
 

@@ -217,7 +217,7 @@ def _mask(triplet: Triplet, masked: privacy.Masked, source: str, text: str) -> T
                 moved = min(moved[0], whole[-1][0]), max(moved[1], whole[-1][1])
                 whole.pop()
             whole.append(moved)
-        return Element("".join(text[start:end] for start, end in whole), tuple(whole))
+        return Element.at(text, whole)
 
     return triplet.mapped(move)
 

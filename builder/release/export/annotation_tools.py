@@ -20,7 +20,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, cast
 
-from builder.core.records import POLARITIES, Polarity
+from builder.core.records import POLARITIES, Polarity, surface
 from builder.gold.items import places
 from builder.gold.tool_fields import (
     ASPECT,
@@ -46,7 +46,6 @@ from builder.release.export.records import (
     TripletLabel,
     checked,
     review_details,
-    surface,
     triplet_details,
 )
 

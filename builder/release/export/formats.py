@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from builder.core.errors import ConfigError, did_you_mean
+from builder.core.records import surface
 from builder.release.export import annotation_tools, paper, research, table
 from builder.release.export.records import (
     Labelled,
@@ -24,7 +25,6 @@ from builder.release.export.records import (
     continuous,
     label,
     labelled,
-    surface,
     untokenisable,
 )
 from builder.release.export.records import triplet as released

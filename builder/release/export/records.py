@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NotRequired, TypedDict, cast
 
-from builder.core.records import POLARITIES, Element, Polarity, Released, Span, Triplet, Verdict
+from builder.core.records import POLARITIES, Element, Polarity, Released, Span, Triplet, Verdict, surface
 from builder.release.export.paper import aspect_text
 
 
@@ -193,12 +193,9 @@ def read_extracted(row: Mapping[str, Any], text: str) -> Triplet:
 
     def read_element(name: str) -> Element:
         spans = tuple((int(start), int(end)) for start, end in row[f"{name}_spans"])
-        if not spans or any(not 0 <= start < end <= len(text) for start, end in spans):
-            raise ValueError(f"{name} {row[name]!r} has spans {list(spans)} outside the text")
-        shown = surface(text, spans)
-        if shown != row[name]:
-            raise ValueError(f"{name} {row[name]!r} is {shown!r} in the text")
-        return Element(shown, spans)
+        if fault := _misplaced(text, name, row[name], list(spans)):
+            raise ValueError(fault)
+        return Element(row[name], spans)
 
     aspect, opinion = read_element("aspect"), read_element("opinion")
     aspect_full = read_element("aspect_full") if "aspect_full_spans" in row else aspect
@@ -223,15 +220,16 @@ def mismatch(text: str, row: TripletRow) -> str | None:
     """What is wrong with a row's spans against the text they point into, or None."""
     for name in ("aspect", "aspect_full", "owner", "opinion", "opinion_full"):
         part: ElementRow | None = row[name]
-        if part is None:
-            continue
-        spans = part["spans"]
-        if not spans or any(not 0 <= start < end <= len(text) for start, end in spans):
-            return f"{name} {part['text']!r} has spans {spans} outside the text"
-        surface = "".join(text[start:end] for start, end in spans)
-        if surface != part["text"]:
-            return f"{name} {part['text']!r} is {surface!r} in the text"
+        if part is not None and (fault := _misplaced(text, name, part["text"], part["spans"])):
+            return fault
     return None
+
+
+def _misplaced(text: str, name: str, words: str, spans: Sequence[Sequence[int]]) -> str | None:
+    if not spans or any(not 0 <= start < end <= len(text) for start, end in spans):
+        return f"{name} {words!r} has spans {spans} outside the text"
+    shown = surface(text, spans)
+    return f"{name} {words!r} is {shown!r} in the text" if shown != words else None
 
 
 Opinion = Literal["opinion", "opinion_full"]
@@ -309,11 +307,6 @@ def triplet_details(label: TripletLabel) -> dict[str, Any]:
 
 def _spans(element: ElementRow) -> Spans:
     return tuple((start, end) for start, end in element["spans"])
-
-
-def surface(text: str, spans: Spans) -> str:
-    """The words at the spans, joined."""
-    return "".join(text[start:end] for start, end in spans)
 
 
 def checked(review: Labelled) -> Labelled:
