@@ -33,10 +33,7 @@ class Discriminate:
     """Most reviews of train that `paper` is trained on; a tenth as many of valid choose the epoch."""
 
     def limits(self) -> Limits:
-        return {
-            "epochs": at_least(1, self.epochs),
-            "most": at_least(10, self.most),
-        }
+        return {"epochs": at_least(1, self.epochs), "most": at_least(10, self.most)}
 
 
 @dataclass(frozen=True, slots=True)

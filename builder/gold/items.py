@@ -24,18 +24,7 @@ from typing import Any
 
 from builder.core.errors import InputError
 from builder.core.files import parse_json
-from builder.core.records import (
-    VALENCES,
-    Candidate,
-    Element,
-    Label,
-    Polarity,
-    Pool,
-    PoolReview,
-    Span,
-    Triplet,
-    surface,
-)
+from builder.core.records import VALENCES, Candidate, Element, Label, Polarity, Pool, PoolReview, Span, Triplet, surface
 
 # ---- Order of labelling
 

@@ -113,7 +113,7 @@ def _paper_judge(
 KINDS: dict[str, Kind] = {
     "paper": Kind(
         "a sequence-to-sequence model such as mT5, as in the paper", " tokens", _paper_extractor, _paper_judge
-    ),
+    )
 }
 
 

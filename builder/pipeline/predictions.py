@@ -146,11 +146,7 @@ _FILES = (
 
 
 def classify(
-    context: Context,
-    judge: Judge,
-    folder: Path,
-    progress: CharacterProgress,
-    items: Iterable[Example],
+    context: Context, judge: Judge, folder: Path, progress: CharacterProgress, items: Iterable[Example]
 ) -> Iterator[Verdicts]:
     """The verdicts of the judge saved in `folder` on each item."""
     if context.config.profile in kinds.KINDS and not _is_spread(context.config):

@@ -185,12 +185,7 @@ def train_extractor(context: Context, name: str, ids: list[int], shown: ModelBar
 
 
 def predict_splits(
-    context: Context,
-    model: TripletModel,
-    name: str,
-    after: list[int],
-    shown: ModelBar,
-    splits: Sequence[str] = SPLITS,
+    context: Context, model: TripletModel, name: str, after: list[int], shown: ModelBar, splits: Sequence[str] = SPLITS
 ) -> Iterator[tuple[int, Triplet]]:
     """The triplets that M_i predicts for every review that models read, in offsets of the stored text.
 

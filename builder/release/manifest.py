@@ -223,10 +223,7 @@ MASKED: Mapping[str, str] = {
     "[店名]": "the reviewed place's own name, with its branch, and names that a review says are a shop's",
 }
 """What stands for what."""
-PRIVACY = {
-    "masked": MASKED,
-    "not_released": ["authors", "places", "raw texts", "input files"],
-}
+PRIVACY = {"masked": MASKED, "not_released": ["authors", "places", "raw texts", "input files"]}
 """What is done for privacy where no column passes through; `verify` looks for what a mask should have covered."""
 MASKING = (
     "A language model invented 1,024 sentences with and without names, addresses and places. On the 140 written last, "

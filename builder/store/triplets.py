@@ -269,11 +269,7 @@ _DRAWN = (
 
 
 def proposed(
-    connection: sqlite3.Connection,
-    source: int,
-    split: str,
-    most: int | None = None,
-    within: tuple[int, int] = EVERY,
+    connection: sqlite3.Connection, source: int, split: str, most: int | None = None, within: tuple[int, int] = EVERY
 ) -> Iterator[StoredTriplet]:
     """The triplets that a source proposes for the reviews of a split, by review and place, as a stream.
 

@@ -120,11 +120,7 @@ def _rate_by_rules(model: ShippedModel, calibration: Calibration) -> released.Ra
 
 
 def _agreed_triplets(
-    context: Context,
-    model: ShippedModel,
-    split: str,
-    shown: ModelBar,
-    additions: Additions,
+    context: Context, model: ShippedModel, split: str, shown: ModelBar, additions: Additions
 ) -> Iterator[tuple[int, Triplet]]:
     """The triplets that rules and model agree on, in offsets of the stored text.
 

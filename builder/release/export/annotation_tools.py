@@ -40,14 +40,7 @@ from builder.gold.tool_fields import (
     submitted,
     suggested,
 )
-from builder.release.export.records import (
-    Labelled,
-    Spans,
-    TripletLabel,
-    checked,
-    review_details,
-    triplet_details,
-)
+from builder.release.export.records import Labelled, Spans, TripletLabel, checked, review_details, triplet_details
 
 LABELLING_CONFIG = f"""<View>
   {labels_tag("label", (ASPECT, OPINION))}

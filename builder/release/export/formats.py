@@ -72,23 +72,14 @@ FORMATS: dict[str, Format] = {
         research.pyabsa_refused,
     ),
     "gts": _spaced("GTS, tags for each aspect and its opinions", "{split}.json", research.dump_gts),
-    "semeval": Format(
-        "SemEval-2022 task 10, structured sentiment",
-        "{split}.json",
-        research.dump_semeval,
-        called=_DEV,
-    ),
+    "semeval": Format("SemEval-2022 task 10, structured sentiment", "{split}.json", research.dump_semeval, called=_DEV),
     "label-studio": Format(
         "Label Studio tasks with predictions, and the labelling config that they need",
         "{split}.json",
         annotation_tools.label_studio,
         beside={"labelling-config.xml": annotation_tools.LABELLING_CONFIG},
     ),
-    "doccano": Format(
-        "doccano, spans and relations",
-        "{split}.jsonl",
-        annotation_tools.doccano,
-    ),
+    "doccano": Format("doccano, spans and relations", "{split}.jsonl", annotation_tools.doccano),
     "argilla": Format(
         "Argilla records with suggestions, and the settings of their dataset",
         "{split}.json",
@@ -138,11 +129,7 @@ class Exported:
 
 
 def export(
-    name: str,
-    split: str,
-    rows: Sequence[ReviewRow],
-    opinion: Opinion = "opinion",
-    without_empty: bool = False,
+    name: str, split: str, rows: Sequence[ReviewRow], opinion: Opinion = "opinion", without_empty: bool = False
 ) -> Exported:
     """The rows of a split in the format `name`, `without_empty` those with a triplet. ConfigError for a name that is
     not known.
