@@ -57,13 +57,13 @@ FORMATS = ("table", "csv", "tsv", "json", "ndjson")
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
-def json_option(name: str = "shape", value: str = "json") -> Callable[[Decorated], Decorated]:
-    """`--json`, beside a `--format` whose value is the parameter `name`: it stands for `value`."""
+def json_option(value: str = "json") -> Callable[[Decorated], Decorated]:
+    """`--json`, beside a `--format` whose value is the parameter `shape`: it stands for `value`."""
 
     def decorate(command: Decorated) -> Decorated:
         @functools.wraps(command)
         def with_json(*, json: bool, **options: Any) -> Any:
-            return command(**(options | ({name: value} if json else {})))
+            return command(**(options | ({"shape": value} if json else {})))
 
         return cast(Decorated, option("--json", is_flag=True, help=f"The same as --format {value}.")(with_json))
 

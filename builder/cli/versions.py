@@ -44,21 +44,13 @@ def release(
 
     Its version follows from what changed since the last release.
     """
-    from dataclasses import replace
-
-    from builder.core.config import flat, resolve
     from builder.core.errors import ConfigError
     from builder.pipeline import builds, pipeline
     from builder.pipeline.stages.release import UNCHANGED
 
     made = builds.remembered(workdir, out)
     given = {"release.bump": bump, "release.version": number, "release.licence": licence, "release.drop_reason": reason}
-    kept = {
-        key: tuple(value) if isinstance(value, list) else value for key, value in flat(made.resolved.config).items()
-    }
-    made = replace(
-        made, resolved=resolve(options=kept | {key: value for key, value in given.items() if value is not None})
-    )
+    made = builds.changed(made, {key: value for key, value in given.items() if value is not None})
     if not made.resolved.config.release.licence:
         raise ConfigError(
             "no licence is stated", fix="say under which one others may use the data: --licence CC-BY-4.0"

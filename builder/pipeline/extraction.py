@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TextIO, cast
+from typing import TYPE_CHECKING, Protocol, TextIO
 
 from builder.core.config import filled
 from builder.core.errors import ConfigError, InputError
@@ -28,9 +28,9 @@ from builder.core.progress import bar
 from builder.core.settings import Config, Convention
 from builder.engine.reader import Reader, Recipe, RuleSystem, Triplets, split_batches, to_text
 from builder.language.lexicon.folders import folders_in
-from builder.release.export.extract_output import AnsweredText, Writer, writer
+from builder.release.export.extract_output import AnsweredText, Writer
 from builder.reviews.script import Variants
-from builder.reviews.sources.texts import STANDARD, Text, texts
+from builder.reviews.sources.texts import STANDARD, Text
 from builder.reviews.text import view
 
 if TYPE_CHECKING:
@@ -253,14 +253,6 @@ class Counts:
     texts: int = 0
     triplets: int = 0
     seconds: float = 0.0
-
-
-def extract_file(
-    source: Path, target: Path, system: str, workdir: Path | None, convention: str, workers: int
-) -> Counts:
-    """Extract from a file into JSON lines. InputError names the line that holds no text."""
-    chosen = open_build_system(workdir, system, cast(Convention, convention))
-    return extract_texts(texts(source), target, chosen, writer("jsonl", convention != "natural"), workers)
 
 
 def extract_texts(

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from builder.core.records import Element, Polarity, ReadWord, Reasons, StoredTriplet, Triplet, Verdict
 from builder.core.wording import Annotators
 from builder.store import db
+from builder.store.queries import read_value
 from builder.store.reviews import PROPOSED_FOR
 
 # ---- Triplets
@@ -159,8 +160,8 @@ judged: it is no second opinion.
 
 def source_id(connection: sqlite3.Connection, name: str) -> int | None:
     """The id of a source; None if there is none of this name."""
-    row = connection.execute("SELECT id FROM sources WHERE name = ?", (name,)).fetchone()
-    return None if row is None else int(row[0])
+    known: int | None = read_value(connection, "SELECT id FROM sources WHERE name = ?", (name,))
+    return known
 
 
 def clear(connection: sqlite3.Connection) -> None:
@@ -304,25 +305,18 @@ def count(connection: sqlite3.Connection, source: int, split: str) -> int:
     asked = (
         "SELECT count(*) FROM proposals p JOIN reviews r ON r.id = p.triplet >> 31 WHERE p.source = ? AND r.split = ?"
     )
-    return int(connection.execute(asked, (source, split)).fetchone()[0])
+    return int(read_value(connection, asked, (source, split)))
 
 
 def counts(connection: sqlite3.Connection, name: str) -> dict[str, int | float | str]:
     """Triplets of a source by polarity, and the reviews that have one."""
-    rows = connection.execute(
-        "SELECT t.polarity, count(*) FROM proposals p JOIN sources s ON s.id = p.source AND s.name = ?"
-        " JOIN triplets t ON t.id = p.triplet GROUP BY 1",
-        (name,),
-    )
-    by_polarity = dict(rows.fetchall())
-    covered = connection.execute(
-        "SELECT count(DISTINCT t.review) FROM proposals p JOIN sources s ON s.id = p.source AND s.name = ?"
+    whole = connection.execute(
+        "SELECT count(*), count(DISTINCT t.review), total(t.polarity = 'POS'), total(t.polarity = 'NEG'),"
+        " total(t.polarity = 'NEU') FROM proposals p JOIN sources s ON s.id = p.source AND s.name = ?"
         " JOIN triplets t ON t.id = p.triplet",
         (name,),
-    ).fetchone()[0]
-    return {"triplets": sum(by_polarity.values()), "reviews": covered} | {
-        polarity: by_polarity.get(polarity, 0) for polarity in ("POS", "NEG", "NEU")
-    }
+    ).fetchone()
+    return dict(zip(("triplets", "reviews", "POS", "NEG", "NEU"), map(int, whole), strict=True))
 
 
 def label_counts(connection: sqlite3.Connection, source: int) -> dict[str, int]:

@@ -15,7 +15,7 @@ from pathlib import PurePath
 from builder.core.records import VERDICTS
 from builder.pages.report.blocks import Cell, ChartLine, ReportFigure, Section, Table, percent, spoken_seconds
 from builder.pages.report.yardsticks import NO_GOLD, Yardstick, final_systems
-from builder.store import labels, runs
+from builder.store import labels, reviews, runs
 from builder.store import report as asked
 from builder.store.labels import LabelPool
 
@@ -124,7 +124,7 @@ def running(connection: sqlite3.Connection, lexicon: str) -> Section:
         missing="No stage is finished: `builder status`.",
     )
     signed = [(run.name, run.kind, run.signature) for run in asked.sources(connection)]
-    signed += [("words", "annotations", asked.backend(connection))] if asked.backend(connection) else []
+    signed += [("words", "annotations", backend)] if (backend := reviews.backend(connection)) else []
     signed += [("lexicons", "of this report", lexicon)]
     signed += [(str(version), "release", str(digest)) for version, digest in asked.releases(connection)]
     signatures = Table(
