@@ -18,9 +18,8 @@ from builder.core.errors import ConfigError, ModelError, OutputError
 from builder.core.records import POLARITIES, Element, Polarity, Span, Triplet
 from builder.learning import checkpoint, loop
 from builder.learning.encode import Encoder, Vocabulary, batches, collate, windows
-from builder.learning.task import DiscriminatorConfig, Example, JudgedReview, TaggerConfig, sized
+from builder.learning.task import DiscriminatorConfig, Example, JudgedReview, TaggerConfig, discriminator_data, sized
 from builder.models.discriminator import Discriminator, train_discriminator
-from builder.models.negatives import discriminator_data
 from builder.models.network import Spans, TextContext
 from builder.models.saved import load, save
 from builder.models.tagger import (

@@ -20,9 +20,8 @@ from tiny_mt5 import REVIEWS, TOLD, make_base, make_tokenizer, triplet
 from builder.core.errors import InputError, ModelError, install_command
 from builder.core.records import Triplet
 from builder.learning.hub import quiet
-from builder.learning.task import Example, JudgedReview
+from builder.learning.task import Example, JudgedReview, discriminator_data
 from builder.models.kinds import load_extractor, load_judge, predict
-from builder.models.negatives import discriminator_data
 from builder.models.paper.fine_tuning import load, save, train_referee, train_writer
 from builder.models.paper.generate import write
 from builder.models.paper.models import AnswerScore, Referee, Writer, problem_counts

@@ -80,7 +80,7 @@ def extract(
     TEXT is a text, or a file in any format that `build` reads, or - for standard input, one text a line. Answers come
     in the same order, one for each text.
     """
-    from builder.pipeline.extraction import build_settings, extract_texts, open_build_system, read_aspects
+    from builder.pipeline.extraction import build_settings, extract_texts, open_system, read_aspects
     from builder.release.export.extract_output import writer
 
     convention, aspects = convention or build_settings(workdir, system).rules.convention, options.pop("aspects")
@@ -97,7 +97,7 @@ def extract(
     if typed:
         click.echo("Type a review and press Enter; Ctrl-D ends.", err=True)
     named = read_aspects(Path(aspects)) if aspects else None
-    chosen = open_build_system(workdir, system, cast("Convention", convention), named, domain, device)
+    chosen = open_system(workdir, system, cast("Convention", convention), named, domain, device)
     counts = extract_texts(texts, place, chosen, write, workers, at_once=typed)
     if not (given and given != ("-",) and source is None and target is None):
         name = "" if target is None or to_screen else f"{target}: "
@@ -163,9 +163,8 @@ def export(
     """
     from typing import cast
 
-    from builder.release.export.formats import FORMATS, OTHERS
+    from builder.release.export.formats import FORMATS, OTHERS, export_release
     from builder.release.export.records import Opinion
-    from builder.release.exporting import export_release
     from builder.release.reading import opened
 
     if name is None:

@@ -111,6 +111,12 @@ def refusals(path: Path, draft: Path | None = None) -> Iterator[None]:
         raise OutputError(f"cannot write: {error.strerror or error}", where=str(place), fix=fix) from error
 
 
+def digest_file(path: Path) -> str:
+    """The SHA-256 of a file, in hexadecimal."""
+    with path.open("rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()
+
+
 def key_of(*parts: object) -> str:
     """The digest of values with a stable repr: 16 hexadecimal digits."""
     return hashlib.sha256(repr(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]

@@ -93,15 +93,14 @@ class ModelSystem:
 def open_system(
     workdir: Path | None,
     source: str = "",
-    convention: Convention = "natural",
-    backend: str = "embedded",
-    models: Path | None = None,
+    convention: Convention | None = None,
     aspects: Sequence[str] | None = None,
     domain: str | None = None,
     device: str = "auto",
 ) -> System:
-    """What finds triplets as a working directory does. `backend` and its `models` read for the rules, with the words of
-    `domain`, or of that of the working directory. Models run on `device`, which is that of the build for `auto`.
+    """What finds triplets as the build of a working directory does: with its backend and words, and by its convention
+    and domain if no other is given. Without a build: the embedded backend and `natural`; a published model names its
+    own. Models run on `device`, which is that of the build for `auto`.
 
     A model whose question named aspects in training is asked about those of `aspects` that stand in a text, and about
     those that the rules find in it where none are given.
@@ -113,9 +112,11 @@ def open_system(
     ConfigError where the working directory has no such model, or where a model is wanted without one; and where
     `aspects` are given to a system that is not asked about any.
     """
-    folders = folders_in(workdir)
-    device = device if device != "auto" else build_settings(workdir, source).device
-    recipe = Recipe(convention, replace(folders, domain=domain) if domain else folders, backend, models, device)
+    settings, folders = build_settings(workdir, source), folders_in(workdir)
+    device = device if device != "auto" else settings.device
+    models = Path(settings.annotate.models) if settings.annotate.models else None
+    folders = replace(folders, domain=domain) if domain else folders
+    recipe = Recipe(convention or settings.rules.convention, folders, settings.annotate.backend, models, device)
     if source == "rules":
         if aspects is not None:
             raise _not_asked("the rules find aspects themselves")
@@ -156,24 +157,6 @@ def _joined(name: str, holds: Holder) -> System:
     """Rules and model together."""
     predict, reader = holds
     return ModelSystem(name, predict, reader.lexicon.variants, reader)
-
-
-def open_build_system(
-    workdir: Path | None,
-    source: str = "",
-    convention: Convention | None = None,
-    aspects: Sequence[str] | None = None,
-    domain: str | None = None,
-    device: str = "auto",
-) -> System:
-    """What finds triplets as the build of a working directory does: with its backend and words, and by its convention
-    and domain if no other is given. Without a build: the embedded backend and `natural`; a published model names its
-    own.
-    """
-    settings = build_settings(workdir, source)
-    models = Path(settings.annotate.models) if settings.annotate.models else None
-    chosen = convention or settings.rules.convention
-    return open_system(workdir, source, chosen, settings.annotate.backend, models, aspects, domain, device)
 
 
 def is_model_folder(source: str) -> bool:

@@ -17,6 +17,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from builder.core.files import digest_file
 from builder.release.reading import FORMAT, kept_columns
 
 # ---- Figures of quality
@@ -324,8 +325,7 @@ def sha256(content: bytes) -> str:
 
 def stored(path: Path) -> Stored:
     """A file of the disk, measured."""
-    with path.open("rb") as handle:
-        return Stored(path, path.stat().st_size, hashlib.file_digest(handle, "sha256").hexdigest())
+    return Stored(path, path.stat().st_size, digest_file(path))
 
 
 def size_of(content: Content) -> int:

@@ -120,12 +120,13 @@ def reject_stored(connection: sqlite3.Connection, stage: str, rows: Iterable[Rej
     )
 
 
-def reject_nowhere(connection: sqlite3.Connection, stage: str, reason: str, detail: str) -> None:
-    """Reject the distinct reviews that are in no split."""
+def reject_nowhere(connection: sqlite3.Connection, detail: str) -> None:
+    """Reject the distinct reviews that are in no split as near-duplicates."""
     connection.execute(
         "INSERT INTO rejected (stage, item, reason, detail, raw, review)"
-        " SELECT ?, key, ?, ?, '', id FROM reviews WHERE duplicate_of IS NULL AND split IS NULL ORDER BY id",
-        (stage, reason, detail),
+        " SELECT 'split', key, 'near-duplicate', ?, '', id FROM reviews WHERE duplicate_of IS NULL AND split IS NULL"
+        " ORDER BY id",
+        (detail,),
     )
 
 

@@ -15,8 +15,8 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from builder.core.annotators import Annotators
 from builder.core.records import Element, Polarity, ReadWord, Reasons, StoredTriplet, Triplet, Verdict
-from builder.core.wording import Annotators
 from builder.store import db
 from builder.store.queries import read_value
 from builder.store.reviews import PROPOSED_FOR
@@ -161,6 +161,13 @@ judged: it is no second opinion.
 def source_id(connection: sqlite3.Connection, name: str) -> int | None:
     """The id of a source; None if there is none of this name."""
     known: int | None = read_value(connection, "SELECT id FROM sources WHERE name = ?", (name,))
+    return known
+
+
+def require_source(connection: sqlite3.Connection, name: str) -> int:
+    """The id of a source that an earlier stage has made."""
+    known = source_id(connection, name)
+    assert known is not None, f"{name} has run"
     return known
 
 

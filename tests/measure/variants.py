@@ -19,7 +19,7 @@ from builder.core.records import StoredTriplet
 from builder.gold.metrics import Answer, micro
 from builder.language.lexicon.resources import load_lexicon, overlays
 from builder.models.tagger import in_place
-from builder.pipeline.extraction import open_build_system
+from builder.pipeline.extraction import open_system
 from builder.store import db, triplets
 
 Found = dict[str, list[tuple[int, Answer, str]]]
@@ -44,7 +44,7 @@ def stored(connection: sqlite3.Connection, system: str, at: dict[str, int]) -> F
 
 
 def extracted(workdir: Path, system: str, texts: dict[str, str]) -> Found:
-    found = open_build_system(workdir, system, "natural").extract(list(texts.values()))
+    found = open_system(workdir, system, "natural").extract(list(texts.values()))
     return {
         key: [(0, (t.aspect.text, t.opinion.text, t.polarity), t.opinion.text) for t in own]
         for key, own in zip(texts, found, strict=True)

@@ -33,8 +33,7 @@ from builder.language.lexicon.folders import SHIPPED, Folders
 from builder.learning.task import VALENCE, Example
 from builder.release.export.answers import polarity, polarity_at
 from builder.release.export.records import triplet
-from builder.release.faulty import naming_faults
-from builder.release.reading import opened
+from builder.release.reading import naming_faults, opened
 from builder.release.reading import rows as release_rows
 from builder.reviews.folding import fold
 from builder.reviews.script import HAN

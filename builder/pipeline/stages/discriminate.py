@@ -55,8 +55,7 @@ def _run_shipped_model(context: Context, model: Path) -> runs.Counts:
     from builder.models.shipped import copy_model
 
     connection, folder, shown = context.connection, context.models / judging.SHIPPED, ModelBar("discriminator")
-    rules = triplets.source_id(connection, "rules")
-    assert rules is not None, "seed has run"
+    rules = triplets.require_source(connection, "rules")
     context.crew.rest()  # the workers hold words and rules of stages that are done
     judge = copy_model(model, folder)
     source = -1
@@ -87,11 +86,10 @@ def _run_shipped_model(context: Context, model: Path) -> runs.Counts:
 
 def _run_classifier(context: Context) -> runs.Counts:
     """Train the paper's classifier on the rules' triplets and judge them by it."""
-    from builder.models.negatives import discriminator_data
+    from builder.learning.task import discriminator_data
 
     connection, seed = context.connection, context.config.seed
-    rules = triplets.source_id(connection, "rules")
-    assert rules is not None, "seed has run"
+    rules = triplets.require_source(connection, "rules")
     shown, most = ModelBar("discriminator", kinds.unit(context.config)), context.config.discriminate.most
     judged = {
         split: [

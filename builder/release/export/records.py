@@ -145,6 +145,11 @@ def triplet(row: TripletRow) -> Triplet:
     )
 
 
+def answers_of(row: ReviewRow) -> list[tuple[str, str, str]]:
+    """(aspect, opinion, polarity) of each triplet, as scores compare them."""
+    return [(triplet["aspect"]["text"], triplet["opinion"]["text"], triplet["polarity"]) for triplet in row["triplets"]]
+
+
 def judged_triplet(row: TripletRow) -> Triplet:
     """The triplet of a row of a release with all that the row says of it."""
     sources = tuple(row["sources"])
