@@ -13,13 +13,12 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from builder.core.annotators import ANNOTATORS
-from builder.core.errors import BuilderError, ReleaseError
+from builder.core.errors import ReleaseError
 from builder.core.files import parse_json
 from builder.release.export.records import ReviewRow, completed
 
@@ -368,23 +367,3 @@ def row(line: bytes, where: str) -> ReviewRow:
         return completed(review)
     except (ValueError, KeyError, TypeError, AssertionError) as error:
         raise ReleaseError(f"no row of a release: {error!r}", where=where, fix="`builder verify` tells more") from error
-
-
-@contextmanager
-def naming_faults(*releases: Path) -> Iterator[None]:
-    """Whatever is raised inside the block about a release with faults, as a `ReleaseError` that leads to `verify`.
-
-    About sound releases it is a defect of ours, and passes through, as what the file system refuses does.
-    """
-    try:
-        yield
-    except (BuilderError, OSError):
-        raise
-    except Exception as error:  # rows of any shape: there is nothing that they cannot raise
-        from builder.release.verify import verify
-
-        for release in releases:
-            if verify(release):
-                what, fix = "its rows cannot be read as a release's", "`builder verify` names the faults"
-                raise ReleaseError(what, where=str(release), fix=fix) from error
-        raise

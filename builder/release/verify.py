@@ -12,12 +12,12 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from builder.core.errors import ReleaseError
+from builder.core.errors import BuilderError, ReleaseError
 from builder.core.files import digest_file
 from builder.core.machine import uncollected
 from builder.core.records import POLARITIES
@@ -399,3 +399,21 @@ def _lines(path: Path) -> Iterator[str]:
     """Lines as they end in a line feed: texts may hold other line separators."""
     with path.open("rb") as handle:
         yield from map(text_of, handle)
+
+
+@contextmanager
+def naming_faults(*releases: Path) -> Iterator[None]:
+    """Whatever is raised inside the block about a release with faults, as a `ReleaseError` that leads to `verify`.
+
+    About sound releases it is a defect of ours, and passes through, as what the file system refuses does.
+    """
+    try:
+        yield
+    except (BuilderError, OSError):
+        raise
+    except Exception as error:  # rows of any shape: there is nothing that they cannot raise
+        for release in releases:
+            if verify(release):
+                what, fix = "its rows cannot be read as a release's", "`builder verify` names the faults"
+                raise ReleaseError(what, where=str(release), fix=fix) from error
+        raise

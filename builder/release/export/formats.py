@@ -32,6 +32,7 @@ from builder.release.export.records import (
     untokenisable,
 )
 from builder.release.export.records import triplet as released
+from builder.release.verify import naming_faults
 
 Refused = Callable[[str], str | None]
 
@@ -313,7 +314,7 @@ def export_release(
 
 def _export(release: Path, name: str, to: Path, split: str, opinion: Opinion, without_empty: bool) -> Written:
     reviews = list(reading.rows(release, split))
-    with reading.naming_faults(release):
+    with naming_faults(release):
         made = export(name, split, reviews, opinion, without_empty)
     write_atomically(to / made.file, made.payload)
     for beside, content in FORMATS[name].beside.items() if name in FORMATS else ():
