@@ -202,15 +202,14 @@ def _model_name(workdir: Path, source: str) -> str:
 
 
 def _tagging(folder: Path, device: str, recipe: Recipe, aspects: Sequence[str] | None, keep: bool = True) -> Predict:
-    from builder.models.kinds import Asked, load_extractor
+    from builder.models.kinds import find_asked, load_extractor
     from builder.models.paper.templates import aspect_text
 
     model = load_extractor(folder, device, keep)
-    if not isinstance(model, Asked) or not model.names_aspects:
+    if (asked := find_asked(model)) is None:
         if aspects is not None:
             raise _not_asked(f"{folder.name} was trained without aspects in its question")
         return model.predict
-    asked = model
     rules = RuleSystem(recipe)
 
     def predict(texts: Sequence[str]) -> list[Triplets]:

@@ -168,9 +168,8 @@ def train_extractor(context: Context, name: str, ids: list[int], shown: ModelBar
     train = list_examples(context, triplets.subset(connection, ids, config.self_train.most))
     valid = list_examples(context, triplets.proposed(connection, rules, "valid", config.self_train.most // 10))
     checkpoints = context.models / f"{shared or _SHARED.get(name, name)}.training"
-    if config.profile in kinds.KINDS:
-        folder = context.models / name
-        return kinds.KINDS[config.profile].train_extractor(config, train, valid, folder, checkpoints, shown)
+    if kinds.writes(config):
+        return kinds.train_writer(config, train, valid, context.models / name, checkpoints, shown)
     chars = sum(len(example.text) for example in train)
     settings = kinds.training_settings(TaggerConfig, config, config.self_train.epochs, chars)
     base = kinds.load_foundation(config, (example.text for example in train))

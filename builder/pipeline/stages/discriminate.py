@@ -130,15 +130,10 @@ def _train(context: Context, judged: Mapping[str, list[JudgedReview]], shown: Mo
     from builder.models.network import train_on
     from builder.models.saved import save
 
-    config, folder, checkpoints = (
-        context.config,
-        context.models / judging.NAME,
-        context.models / f"{judging.NAME}.training",
-    )
-    if config.profile in kinds.KINDS:
-        return kinds.KINDS[config.profile].train_judge(
-            config, judged["train"], judged["valid"], folder, checkpoints, shown
-        )
+    config, folder = context.config, context.models / judging.NAME
+    checkpoints = context.models / f"{judging.NAME}.training"
+    if kinds.writes(config):
+        return kinds.train_referee(config, judged["train"], judged["valid"], folder, checkpoints, shown)
     chars = sum(len(review.text) for review in judged["train"])
     settings = kinds.training_settings(DiscriminatorConfig, config, config.discriminate.epochs, chars)
     base = kinds.load_foundation(config, (review.text for review in judged["train"]))
