@@ -21,7 +21,7 @@ from builder.core.errors import ConfigError, printable
 from builder.core.files import parse_toml, read_settings
 from builder.core.licences import by_source, canonical
 from builder.core.limits import check_limits
-from builder.core.presets import read_preset
+from builder.core.presets import flatten, read_preset
 from builder.core.settings import Config
 
 _SPELLINGS = {"release.license": "release.licence"}
@@ -82,7 +82,7 @@ def resolve(path: Path | None = None, options: Mapping[str, object] | None = Non
     lines = read_preset(preset, "build") if preset else {}
     values: dict[str, tuple[object, str]] = {key: (line.value, line.origin) for key, line in lines.items()}
     if path is not None:
-        values |= {key: (value, str(path)) for key, value in _flatten(_read(path), str(path)).items()}
+        values |= {key: (value, str(path)) for key, value in flatten(_read(path)).items()}
     values |= {key: (value, "option") for key, value in (options or {}).items()}
     values = {_SPELLINGS.get(key, key): value for key, value in values.items()}
     known = _keys(Config)
@@ -152,13 +152,6 @@ def _read(path: Path) -> dict[str, Any]:
         raise ConfigError("no such config file", where=str(path)) from error
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigError(f"cannot be read as TOML: {error}", where=str(path)) from error
-
-
-def _flatten(raw: Mapping[str, Any], where: str, prefix: str = "") -> dict[str, object]:
-    out: dict[str, object] = {}
-    for key, value in raw.items():
-        out |= _flatten(value, where, f"{prefix}{key}.") if isinstance(value, dict) else {prefix + key: value}
-    return out
 
 
 def _keys(cls: type) -> list[str]:

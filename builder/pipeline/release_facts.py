@@ -309,8 +309,7 @@ def _name(release: Existing | None) -> str | None:
 
 def _refuse_drop(context: Context, numbering: _Numbering) -> None:
     settings = context.config.release
-    drops = numbering.diff.drops(settings.max_drop) if numbering.diff and not settings.drop_reason else []
-    if drops:
+    if drops := numbering.diff.drops(settings.max_drop) if numbering.diff and not settings.drop_reason else []:
         raise ReleaseError(
             f"more than {settings.max_drop:.0%} of release {_name(numbering.parent)} would be gone "
             f"({'; '.join(drops)})",

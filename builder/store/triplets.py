@@ -81,15 +81,8 @@ def restore(row: tuple[int, int, str, str, str | None, str, str, Polarity, float
 
 def spans_of(triplet: Triplet) -> str:
     """The spans of a triplet's elements as the JSON that the table `triplets` holds."""
-    named = {
-        "aspect": triplet.aspect,
-        "aspect_full": triplet.aspect_full,
-        "opinion": triplet.opinion,
-        "opinion_full": triplet.opinion_full,
-    }
-    if triplet.owner:
-        named["owner"] = triplet.owner
-    return json.dumps({name: element.spans for name, element in named.items()}, separators=(",", ":"))
+    names = ("aspect", "aspect_full", "opinion", "opinion_full", *(["owner"] if triplet.owner else []))
+    return json.dumps({name: getattr(triplet, name).spans for name in names}, separators=(",", ":"))
 
 
 def _story(triplet: Triplet) -> str:
@@ -241,18 +234,9 @@ def proposed_by(connection: sqlite3.Connection, source: int, rows: Iterable[tupl
     """Note that `source` proposes stored triplets, `rows` of (triplet id, rules): what a release tells, which keeps
     no evidence.
     """
-    rows_to_propose = (
-        (
-            source,
-            i,
-            None,
-            rules[0] if rules else None,
-            json.dumps([("rule", rule) for rule in rules], ensure_ascii=False) if rules else "[]",
-            *(None,) * 5,
-        )
-        for i, rules in rows
-    )
-    connection.executemany(_PROPOSE, rows_to_propose)
+    stories = ((i, rules, json.dumps([("rule", rule) for rule in rules], ensure_ascii=False)) for i, rules in rows)
+    proposals = ((source, i, None, rules[0] if rules else None, story, *(None,) * 5) for i, rules, story in stories)
+    connection.executemany(_PROPOSE, proposals)
 
 
 def judge(connection: sqlite3.Connection, source: int, rows: Iterable[tuple[int, str | None, float]]) -> None:

@@ -168,19 +168,19 @@ def extracted(triplet: Triplet, bracketed: bool = False) -> dict[str, object]:
     return {
         "aspect": aspect_text(triplet) if bracketed else triplet.aspect.text,
         "aspect_full": triplet.aspect_full.text,
-        "aspect_spans": _listed(triplet.aspect),
+        "aspect_spans": element_row(triplet.aspect)["spans"],
         "opinion": triplet.opinion.text,
         "opinion_full": triplet.opinion_full.text,
-        "opinion_spans": _listed(triplet.opinion),
+        "opinion_spans": element_row(triplet.opinion)["spans"],
         "polarity": triplet.polarity,
         "valence": triplet.valence,
         "source": triplet.source,
         "rules": list(triplet.rules),
-        "aspect_full_spans": _listed(triplet.aspect_full),
+        "aspect_full_spans": element_row(triplet.aspect_full)["spans"],
         "aspect_category": triplet.aspect_category,
         "owner": owner.text if owner else None,
-        "owner_spans": _listed(owner) if owner else None,
-        "opinion_full_spans": _listed(triplet.opinion_full),
+        "owner_spans": element_row(owner)["spans"] if owner else None,
+        "opinion_full_spans": element_row(triplet.opinion_full)["spans"],
         "opinion_category": triplet.opinion_category,
         "confidence": triplet.confidence,
         "verdict": triplet.verdict,
@@ -215,10 +215,6 @@ def read_extracted(row: Mapping[str, Any], text: str) -> Triplet:
         read_element("owner") if row.get("owner") else None, source, tuple(row.get("rules", ())),
         row.get("confidence"), released=released,
     )  # fmt: skip
-
-
-def _listed(element: Element) -> list[list[int]]:
-    return [list(span) for span in element.spans]
 
 
 def mismatch(text: str, row: TripletRow) -> str | None:
@@ -287,7 +283,8 @@ def labelled(row: ReviewRow, opinion: Opinion = "opinion") -> Labelled:
 
 def label(triplet: TripletRow, opinion: Opinion) -> TripletLabel:
     """A triplet of ours with one of its opinions."""
-    return TripletLabel(_spans(triplet["aspect"]), _spans(triplet[opinion]), triplet["polarity"], triplet)
+    aspect, said = element(triplet["aspect"]).spans, element(triplet[opinion]).spans
+    return TripletLabel(aspect, said, triplet["polarity"], triplet)
 
 
 REVIEW_DETAILS = ("language", "rating", "source", "annotation", "unverified_negative")
@@ -308,10 +305,6 @@ def triplet_details(label: TripletLabel) -> dict[str, Any]:
     """What the row of a triplet says of it; nothing where it was made without a row."""
     row = label.row
     return {key: row.get(key) for key in TRIPLET_DETAILS} if row is not None else {}
-
-
-def _spans(element: ElementRow) -> Spans:
-    return tuple((start, end) for start, end in element["spans"])
 
 
 def checked(review: Labelled) -> Labelled:
