@@ -144,12 +144,13 @@ class DiscriminatorConfig(NetworkConfig):
 @dataclass(frozen=True, slots=True)
 class EncoderTuning:
     """How a pretrained encoder is fine-tuned: `rate` is that of its top layer, each one below takes `layer_decay` of
-    the one above; `precision` is auto, bf16 or fp32.
+    the one above; `precision` is auto, bf16 or fp32; `gradient_checkpointing` trades time for memory.
     """
 
     rate: float = 3e-5
     layer_decay: float = 0.9
     precision: str = "auto"
+    gradient_checkpointing: bool = False
 
 
 Config = TypeVar("Config", bound=NetworkConfig)

@@ -299,10 +299,13 @@ class EncoderFoundation:
         return encode
 
     def make_trunk(self, config: NetworkConfig) -> nn.Module:
-        if is_plain(self.config):
+        if is_plain(self.config) and not self.tuning.gradient_checkpointing:
             encoder: Any = Bert(self.config)
         else:
             encoder = _without_pooler(hub.make_network("AutoModel", self.config, "encoder.base"))
+        if self.tuning.gradient_checkpointing:
+            enable = getattr(encoder, "activation_checkpointing_enable", encoder.gradient_checkpointing_enable)
+            enable({"use_reentrant": False})
         return EncoderTrunk(encoder.float(), self.vocabulary, config, self.tuning)
 
     def begin(self, trunk: nn.Module, seed: int) -> None:

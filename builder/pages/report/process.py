@@ -22,6 +22,7 @@ from builder.store.labels import LabelPool
 # ---- Self-training, rules, times and settings
 
 _KEPT_SETTINGS = ("seed", "rules.convention", "annotate.backend", "discriminate.", "self_train.", "ingest.", "release.")
+_MOST_FILES = 20
 
 
 def growth(connection: sqlite3.Connection) -> Section:
@@ -74,7 +75,7 @@ def growth(connection: sqlite3.Connection) -> Section:
     )
 
 
-def contribution(connection: sqlite3.Connection, analysis: Table, most: int = 20) -> Section:
+def contribution(connection: sqlite3.Connection, analysis: Table) -> Section:
     """What each rule and each lexicon file gave; `analysis` says how the rules share their work."""
     rules = Table(
         "by-rule", "Candidates by pairing rule", ("rule", "triplets", "POS", "NEG", "NEU", "accepted %"),
@@ -96,8 +97,8 @@ def contribution(connection: sqlite3.Connection, analysis: Table, most: int = 20
         name = entry.rpartition(":")[0] if entry else unlisted
         used[name] = [used[name][0] + times, used[name][1] + words]
     ordered = sorted(used.items(), key=lambda item: (-item[1][0], item[0]))
-    rows: list[tuple[Cell, ...]] = [(name, uses, words) for name, (uses, words) in ordered[:most]]
-    if rest := ordered[most:]:
+    rows: list[tuple[Cell, ...]] = [(name, uses, words) for name, (uses, words) in ordered[:_MOST_FILES]]
+    if rest := ordered[_MOST_FILES:]:
         rows.append(
             (f"{len(rest)} other files", sum(uses for _, (uses, _) in rest), sum(words for _, (_, words) in rest))
         )
